@@ -78,23 +78,22 @@ static int run_moved(const struct command *command, const struct context *contex
     struct context moved = *context;
     char offset[VALUE_OFFSET];
     moved.options = &options;
-    moved.load_offset = NULL;
-    options.load_offset = *context->load_offset;
+    moved.around.load_offset = NULL;
+    options.request.load_offset = *context->around.load_offset;
     error_clear(error);
-    value_offset_text(options.load_offset, offset);
-    if (!options.quiet)
-        fprintf(stderr, "pmu-probe: the target runs this ELF at another place: --load-offset %s\n", offset);
+    value_offset_text(options.request.load_offset, offset);
+    request_note(&options.request, "the target runs this ELF at another place: --load-offset %s", offset);
     return command->run(&moved, error);
 }
 
 static int run_command(const struct context *context, struct error *error)
 {
-    const struct command *command = command_find(context->options->command, error);
+    const struct command *command = command_find(context->options->request.command, error);
     if (command == NULL)
         return error_exit_code(error->kind);
     int code = command->run(context, error);
-    return error->kind != ERROR_NONE && *context->load_offset != 0 ? run_moved(command, context, error)
-                                                                   : code;
+    return error->kind != ERROR_NONE && *context->around.load_offset != 0 ? run_moved(command, context, error)
+                                                                          : code;
 }
 
 /* `| head` has had enough. What else went wrong is an error all the same. */
@@ -115,7 +114,7 @@ static int run(const struct options *options, struct wire **wire, struct error *
     int code = EXIT_DONE;
     uint64_t moved = 0;
     struct error unlogged = {0}; /* an unread log is not a failure */
-    if (!plain && options->command == NULL) {
+    if (!plain && options->request.command == NULL) {
         help_usage(stderr);
         return error_exit_code(ERROR_USAGE);
     }
@@ -127,24 +126,25 @@ static int run(const struct options *options, struct wire **wire, struct error *
     struct log log = {.out = told.file, .level = options->verbose, .begun_us = deadline_host_us()};
     struct ending ending = {.signals = &interrupted};
     struct context context = {.options = options,
-                              .cancel = &interrupted,
-                              .ending = &ending,
+                              .around = {.cancel = &interrupted,
+                                         .ending = &ending,
+                                         .outputs = {output.spool, options->verbose > 0 ? told.spool : NULL},
+                                         .load_offset = &moved,
+                                         .log = options->verbose > 0 ? &log : NULL},
                               .out = output.file,
-                              .outputs = {&output, options->verbose > 0 ? &told : NULL},
-                              .keep = &keep,
-                              .load_offset = &moved,
-                              .log = options->verbose > 0 ? &log : NULL};
-    log_line(context.log, "pmu-probe %s, %s", PMU_PROBE_VERSION, plain ? "" : options->command);
+                              .keep = &keep};
+    log_line(context.around.log, "pmu-probe %s, %s", PMU_PROBE_VERSION,
+             plain ? "" : options->request.command);
     if (options->version)
         fprintf(output.file, "pmu-probe %s\n", PMU_PROBE_VERSION);
-    else if (options->help && options->command != NULL)
-        help_command(output.file, options->command, options->help_all);
+    else if (options->help && options->request.command != NULL)
+        help_command(output.file, options->request.command, options->help_all);
     else if (options->help)
         help_print(output.file, options->help_all);
     else
         code = recording_begin(&context, error) ? recording_end(&context, run_command(&context, error), error)
                                                 : error_exit_code(error->kind);
-    *wire = context.wire;
+    *wire = context.around.wire;
     if (options->verbose > 0)
         output_close(&told, KEEP_ALL, &left, &unlogged);
     keep = keep == KEEP_NOTHING && error->kind == ERROR_NONE ? KEEP_ALL : keep;
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
     int code = options_read(&options, argc, argv, &error) ? run(&options, &wire, &error)
                                                           : error_exit_code(error.kind);
     if (error.kind != ERROR_NONE)
-        print_error(&error, options.command);
+        print_error(&error, options.request.command);
     options_free(&options);
     wire_free(wire);
     /* Whatever is wrong here, no script is to take what is printed as an error for a success */

@@ -11,7 +11,7 @@ static bool find_function(const struct context *context, const struct profile_in
     struct location at;
     if (input->symbols == NULL)
         return error_advise(error, ERROR_ELF,
-                            context->options->elf != NULL
+                            context->options->request.elf != NULL
                                 ? "annotate reads the code in the file that was recorded."
                                 : "annotate reads the code in the file that was recorded: say with --elf "
                                   "where it is now.",
@@ -36,7 +36,8 @@ int command_annotate(const struct context *context, struct error *error)
     struct profile_input input;
     struct annotated_function function = {.built = 0};
     uint64_t address = 0;
-    bool ok = profile_input_open(&input, file, options->elf, options->load_offset, context->cancel, error) &&
+    bool ok = profile_input_open(&input, file, options->request.elf, options->request.load_offset,
+                                 context->around.cancel, error) &&
               find_function(context, &input, &address, error) &&
               annotated_function_make(input.profile, input.symbols, input.elf, address, &function, error);
     if (ok) {
@@ -46,7 +47,7 @@ int command_annotate(const struct context *context, struct error *error)
                                                  .no_names = input.no_names,
                                                  .function = &function,
                                                  .command = &options->typed,
-                                                 .hot = options->hot};
+                                                 .hot = options->request.hot};
         ok = print(context, &report) || ferror(context->out) ||
              error_set(error, ERROR_SYSTEM, "out of memory");
     }

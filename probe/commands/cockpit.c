@@ -1,21 +1,24 @@
 #include "commands/cockpit.h"
 
-#include "base/file.h"
+#include "commands/profiling.h"
+
 #include "report/annotation_table.h"
 #include "report/profile_table.h"
 #include "report/terminal.h"
+#include "run/session.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-const char *cockpit_refuses(const struct profiling *profiling)
+const char *cockpit_refuses(const struct pc_samples *pc_samples)
 {
-    const struct session *session = &profiling->session;
+    const struct session *session = &pc_samples->session;
     const struct core *core = &session->device.chosen->core;
-    if (session->context->options->all_cpus)
+    if (session->request->all_cpus)
         return "-a samples all cores: -C N takes one, and measures on it";
-    if (profiling->by_halts)
+    if (pc_samples->by_halts)
         return "a GDB server has the core: pmu-probe delta and lines measure through it";
     if (!core_has_run_control(core))
         return "nothing can stop this core";
@@ -31,34 +34,38 @@ static struct options options_for(const struct options *options, const char *ope
     out.operands[0] = operand;
     out.n_operands = 1;
     out.format = FORMAT_TEXT;
-    out.for_s = 0; /* top's is of the samples */
-    out.quiet = true;
+    out.request.for_s = 0; /* top's is of the samples */
+    out.request.quiet = true;
     return out;
 }
 
 /* What it has kept in the session is of this measurement alone. */
 static void forget(struct session *session)
 {
-    session->measured = NULL;
-    session->may_watch = session->watches = session->stop_named = false;
-    session->own_write[0] = session->clock_change[0] = '\0';
+    memset(&session->measured, 0, sizeof session->measured);
+    session->stop_named = false;
+    session->clock.change[0] = '\0';
 }
 
-static bool measure(struct profiling *profiling, cockpit_way *way, struct error *why, struct error *error)
+static bool measure(struct pc_samples *pc_samples, const struct context *inner, cockpit_way *way,
+                    struct error *why, struct error *error)
 {
-    struct session *session = &profiling->session;
-    int number = (int)profiling->cores[0].number;
-    if (!profiling_pause(profiling, error) || !session_look_again(session, number, error))
+    struct session *session = &pc_samples->session;
+    int number = (int)pc_samples->cores[0].number;
+    if (!pc_samples_pause(pc_samples, error) || !session_look_again(session, number, error))
         return false;
+    const struct request *request = session->request;
     session->may_stop = true;
-    (void)way(session, why);
+    session->request = &inner->options->request;
+    (void)way(session, inner, why);
+    session->request = request;
     forget(session);
     if (why->kind == ERROR_LINK_LOST || why->kind == ERROR_FOREIGN_STOP || why->kind == ERROR_CANCELLED)
         return error_copy(error, why);
-    if (*session->context->cancel != 0)
+    if (*session->around->cancel != 0)
         return error_set(error, ERROR_CANCELLED, "cancelled");
     session->may_stop = false;
-    return session_look_again(session, number, error) && profiling_go_on(profiling, error);
+    return session_look_again(session, number, error) && pc_samples_go_on(pc_samples, error);
 }
 
 static void put_failure(const struct rendering *to, const struct error *why)
@@ -69,11 +76,10 @@ static void put_failure(const struct rendering *to, const struct error *why)
     render_text(to, error_advice(why));
 }
 
-bool cockpit_measure(struct profiling *profiling, const struct location *function, cockpit_way *way,
-                     size_t columns, char **text, struct error *error)
+bool cockpit_measure(struct pc_samples *pc_samples, const struct context *context,
+                     const struct location *function, cockpit_way *way, size_t columns, char **text,
+                     struct error *error)
 {
-    struct session *session = &profiling->session;
-    const struct context *context = session->context;
     char operand[32];
     size_t size;
     struct error why = {0};
@@ -86,17 +92,15 @@ bool cockpit_measure(struct profiling *profiling, const struct location *functio
     inner.options = &options;
     inner.out = out;
     inner.columns = columns;
-    session->context = &inner;
-    bool ok = measure(profiling, way, &why, error);
+    bool ok = measure(pc_samples, &inner, way, &why, error);
     const struct rendering to = command_rendering(&inner);
-    session->context = context;
     put_failure(&to, &why);
     return fclose(out) == 0 ? ok : error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
 /* ---- samples */
 
-bool cockpit_annotate(const struct profiling *profiling, const struct profile *profile,
+bool cockpit_annotate(const struct pc_samples *pc_samples, const struct profile *profile,
                       const struct location *function, size_t columns, char **text, struct error *error)
 {
     struct annotated_function annotated = {.built = 0};
@@ -104,7 +108,7 @@ bool cockpit_annotate(const struct profiling *profiling, const struct profile *p
     FILE *out = open_memstream(text, &size);
     if (out == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    bool ok = annotated_function_make(profile, profiling->session.symbols, profile->about.elf, function->low,
+    bool ok = annotated_function_make(profile, pc_samples->session.symbols, profile->about.elf, function->low,
                                       &annotated, error);
     if (ok) {
         const struct annotation_report report = {.profile = profile,
@@ -119,37 +123,37 @@ bool cockpit_annotate(const struct profiling *profiling, const struct profile *p
     return fclose(out) == 0 && ok;
 }
 
-static bool write_page(FILE *out, const struct profiling *profiling, const struct profile *profile,
+static bool write_page(FILE *out, const struct pc_samples *pc_samples, const struct profile *profile,
                        struct shares *shares, struct error *error)
 {
-    struct symbols *symbols = profiling->session.symbols;
+    struct symbols *symbols = pc_samples->session.symbols;
     const struct profile_report report = {.profile = profile,
                                           .file = "of top",
                                           .elf = profile->about.elf,
                                           .no_names = "",
                                           .shares = shares,
-                                          .n = profiling->n};
+                                          .n = pc_samples->n};
     bool ok = true;
-    for (size_t i = 0; i < profiling->n && ok; i++)
+    for (size_t i = 0; i < pc_samples->n && ok; i++)
         ok = shares_make(profile, (unsigned)i, SHARES_FUNCTION, symbols, &shares[i]);
     ok = ok ? profiling_page(out, &report, symbols, error) : error_set(error, ERROR_SYSTEM, "out of memory");
-    for (size_t i = 0; i < profiling->n; i++)
+    for (size_t i = 0; i < pc_samples->n; i++)
         shares_free(&shares[i]);
     return ok;
 }
 
-bool cockpit_page(const struct profiling *profiling, const struct profile *profile, const char *file,
+bool cockpit_page(const struct pc_samples *pc_samples, const struct profile *profile, const char *file,
                   struct error *error)
 {
     struct output output;
     bool left;
-    struct shares *shares = calloc(profiling->n, sizeof *shares);
+    struct shares *shares = calloc(pc_samples->n, sizeof *shares);
     if (shares == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    bool ok = output_open(&output, file, profiling->session.context->cancel, error);
+    bool ok = output_open(&output, file, pc_samples->session.around->cancel, error);
     if (ok) {
         output.keeps_old = true;
-        ok = write_page(output.file, profiling, profile, shares, error);
+        ok = write_page(output.file, pc_samples, profile, shares, error);
         ok = output_close(&output, ok ? KEEP_ALL : KEEP_NOTHING, &left, error) && ok;
     }
     free(shares);

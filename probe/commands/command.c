@@ -1,7 +1,9 @@
 #include "commands/command.h"
 
+#include "base/spool.h"
 #include "report/render.h"
 #include "report/terminal.h"
+#include "run/session.h"
 #include "symbols/names.h"
 
 #include <string.h>
@@ -333,8 +335,8 @@ void command_has_result(const struct context *context)
 
 static bool is_unread(const struct context *context)
 {
-    for (size_t i = 0; i < CONTEXT_OUTPUTS; i++)
-        if (context->outputs[i] != NULL && output_is_unread(context->outputs[i]))
+    for (size_t i = 0; i < SURROUNDINGS_OUTPUTS; i++)
+        if (context->around.outputs[i] != NULL && spool_has_ended_the_run(context->around.outputs[i]))
             return true;
     return false;
 }
@@ -355,6 +357,31 @@ int command_interrupted(const struct context *context, struct error *error)
     if (context->keep != NULL)
         *context->keep = KEEP_PART;
     return EXIT_INTERRUPTED;
+}
+
+bool command_wrote(bool written, struct error *error)
+{
+    return written || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+}
+
+int command_code(bool ok, const struct error *error)
+{
+    return ok ? EXIT_DONE : error_exit_code(error->kind);
+}
+
+int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error)
+{
+    ok = session_add_failure(after, ok, error);
+    ok = command_wrote(!unwritten, error) && ok;
+    return ok ? code : error_exit_code(error->kind);
+}
+
+const char *command_names(const struct options *options)
+{
+    for (size_t i = 0; i < options->n_operands; i++)
+        if (options->operands[i][0] != '*')
+            return options->operands[i];
+    return NULL;
 }
 
 struct rendering command_rendering(const struct context *context)

@@ -15,9 +15,6 @@
 #include <stdio.h>
 
 struct rendering;
-struct wire;
-
-enum { CONTEXT_OUTPUTS = 2 };
 
 /* What becomes of the file that -o names. */
 enum output_keep {
@@ -26,18 +23,13 @@ enum output_keep {
     KEEP_ALL,
 };
 
-/* What main gives to a command. `cancel` counts Ctrl-C, SIGTERM and SIGHUP. */
+/* What main gives to a command. */
 struct context {
     const struct options *options;
-    volatile sig_atomic_t *cancel;
-    struct ending *ending; /* of this run; may be NULL */
+    struct surroundings around;
     FILE *out;
-    size_t columns;                                /* of a text for a screen; 0: as `out` has */
-    const struct output *outputs[CONTEXT_OUTPUTS]; /* `out` and the log; NULL: none */
-    enum output_keep *keep;                        /* see command_has_result; may be NULL */
-    uint64_t *load_offset;                         /* what the target's memory tells of it; may be NULL */
-    const struct log *log;                         /* NULL without -v */
-    struct wire *wire;                             /* NULL: neither recorded nor a replay */
+    size_t columns;         /* of a text for a screen; 0: as `out` has */
+    enum output_keep *keep; /* see command_has_result; may be NULL */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
@@ -47,11 +39,19 @@ enum { EXIT_INTERRUPTED = 130 }; /* by Ctrl-C, before all that was asked for was
 
 /* The output so far is worth keeping, even if the command fails. */
 void command_has_result(const struct context *context);
-/* A measurement that has some of its hits ended with `why`: "" if that was no error. Fills summaries'
+/* A measurement that has some of its hits ended with `why`: "" if that was not an error. Fills summaries'
  * `ended`. */
 void command_ended(const struct context *context, const struct error *why, char *out, size_t size);
 /* A measurement that Ctrl-C ended has some of its hits: clears that error. Returns the exit code. */
 int command_interrupted(const struct context *context, struct error *error);
+/* ERROR_UNWRITTEN of what was not. */
+bool command_wrote(bool written, struct error *error);
+/* The exit code of what went well or failed with `error`. */
+int command_code(bool ok, const struct error *error);
+/* The same of a measurement, `code` if all went well. `after`: why the target was not put back. */
+int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error);
+/* The first operand that is a name, so that the program must be known; NULL: none. */
+const char *command_names(const struct options *options);
 /* The output of the run and its format, as the options say. */
 struct rendering command_rendering(const struct context *context);
 
@@ -72,7 +72,7 @@ struct command {
 
 /* By their ids. */
 extern const struct command commands[COMMANDS];
-/* NULL: no such command; the error suggests similar names. */
+/* NULL: it is not a command; the error suggests similar names. */
 const struct command *command_find(const char *name, struct error *error);
 
 int command_probes(const struct context *context, struct error *error);
@@ -126,9 +126,9 @@ bool list_cpu(size_t i, char out[LIST_NAME]); /* the i-th: each part, each set; 
 size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 
 /*
- * Completion: prints what can take the place of the last of these words (the command line behind pmu-probe,
- * up to the cursor), a candidate a line with a tab and a short help behind it. ":files" and ":folders" stand
- * for those that the shell knows. The scripts in contrib/completions call it.
+ * Completion: prints what can take the place of the last of these words (the command line after pmu-probe,
+ * up to the cursor), a candidate a line with a tab and a short help after it. ":files" and ":folders" mean
+ * those that the shell knows. The scripts in contrib/completions call it.
  */
 void complete_print(FILE *out, int argc, char **argv);
 
@@ -158,7 +158,7 @@ struct output {
     FILE *behind;        /* the pipe or socket itself */
 };
 
-/* `name` NULL: standard output. A signal ends the wait for a pipe's reader to come; see spool_open, too. */
+/* `name` NULL: standard output. A signal ends the wait for a pipe's reader; see spool_open, too. */
 bool output_open(struct output *output, const char *name, volatile sig_atomic_t *signals,
                  struct error *error);
 /* Standard error, for what a run has to say while it holds the core. */

@@ -25,7 +25,8 @@ static void compare_pair(struct compare_command *self, const struct baseline *be
                          const struct baseline *now)
 {
     struct comparison *comparison = &self->comparison;
-    runs_compare(before, now, self->threshold, self->context->options->any_elf, self->family, comparison);
+    runs_compare(before, now, self->threshold, self->context->options->request.any_elf, self->family,
+                 comparison);
     document_add(&self->document, comparison_line_with(comparison, now));
     self->compared++;
     self->not_comparable += comparison->verdict == VERDICT_NOT_COMPARABLE;
@@ -87,7 +88,7 @@ static bool read_files(struct compare_command *self, struct error *error)
         if (verdicts_are_same_file(options->operands[i], options->output))
             return error_set(error, ERROR_USAGE, "-o names %.256s, which is to be compared",
                              options->operands[i]);
-        if (!runs_read(options->operands[i], self->context->cancel, &self->files[i], error))
+        if (!runs_read(options->operands[i], self->context->around.cancel, &self->files[i], error))
             return false;
     }
     return true;

@@ -1,9 +1,9 @@
 /* Completion: what can take the place of the word at the cursor. No target is connected for this. */
-#include "commands/board_files.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "counters/events.h"
 #include "counters/metric.h"
+#include "run/board_files.h"
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static void offer(const struct completion *self, const char *name, const char *h
 static size_t command_of(const struct options *options)
 {
     size_t id = 0;
-    while (id < COMMANDS && (options->command == NULL || strcmp(commands[id].name, options->command) != 0))
+    while (id < COMMANDS &&
+           (options->request.command == NULL || strcmp(commands[id].name, options->request.command) != 0))
         id++;
     return id;
 }
@@ -85,8 +86,8 @@ static void offer_functions(const struct completion *self)
     char name[LOCATION_NAME];
     struct error ignored = {0};
     struct symbols *symbols =
-        self->options->elf != NULL
-            ? symbols_open_moved(self->options->elf, self->options->load_offset, &ignored)
+        self->options->request.elf != NULL
+            ? symbols_open_moved(self->options->request.elf, self->options->request.load_offset, &ignored)
             : NULL;
     for (size_t i = 0; symbols != NULL && symbols_function_name(symbols, i, name, sizeof name); i++)
         offer(self, name, "");
@@ -216,13 +217,13 @@ void complete_print(FILE *out, int argc, char **argv)
     const struct option *option = options_read_partly(&options, argc > 0 ? argc : 1, words);
     if (option == NULL && is_attached(&self))
         option = option_find(self.word + 2, self.kept - 3);
-    bool for_help = options.command != NULL && strcmp(options.command, "help") == 0;
+    bool for_help = options.request.command != NULL && strcmp(options.request.command, "help") == 0;
     if (option != NULL || self.kept > 0) {
         if (option != NULL && option->value != NULL)
             offer_values(&self, option);
     } else if (self.word[0] == '-') {
         offer_options(&self);
-    } else if (options.command == NULL || (for_help && options.n_operands == 0)) {
+    } else if (options.request.command == NULL || (for_help && options.n_operands == 0)) {
         offer_commands(&self, for_help);
     } else {
         offer_operands(&self);

@@ -13,7 +13,7 @@ static const char file_name[] = "pmu-probe.conf";
 
 /* ---- where it is, and whose */
 
-/* False: there is no such place. A folder that is named relative to the current one is nobody's own. */
+/* False: there is none. A folder that is named relative to the current one is nobody's own. */
 static bool name_own(char *out, size_t size)
 {
     const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -77,8 +77,8 @@ static bool read_text(struct conf *conf, int fd, struct error *error)
            error_set(error, ERROR_USAGE, "%s is no text: it has a zero byte", conf->name);
 }
 
-/* As git looks for its folder: here, then in each folder above, up to the user's home or to the root of the
- * file system. -1 with errno. */
+/* As git searches for its folder: here, then in each folder above, up to the user's home or to the root of
+ * the file system. -1 with errno. */
 static int open_upwards(struct conf *conf)
 {
     enum { HIGHEST = 32 };

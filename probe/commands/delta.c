@@ -2,13 +2,8 @@
 #include "measure/delta.h"
 #include "commands/cockpit.h"
 #include "commands/command.h"
-#include "commands/counting.h"
-#include "commands/session.h"
-#include "commands/slowest.h"
 #include "commands/verdicts.h"
-#include "commands/where.h"
 #include "engine/engine.h"
-#include "measure/plausible.h"
 #include "report/comparison.h"
 #include "report/conditions.h"
 #include "report/delta_report.h"
@@ -16,14 +11,21 @@
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/terminal.h"
+#include "run/counting.h"
+#include "run/engine_use.h"
+#include "run/own_code.h"
+#include "run/program.h"
+#include "run/region.h"
+#include "run/session.h"
+#include "run/slowest.h"
+#include "run/trial.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct delta_command {
+    const struct context *context;
     struct session *session;
     struct named_region named;
     struct conditions conditions;
@@ -31,18 +33,20 @@ struct delta_command {
     struct progress progress;
     struct summary summary;
     struct slowest *slowest;  /* NULL: not wanted */
-    struct document document; /* the result; of JSON its lines are written as they come */
+    struct document document; /* the result; of JSON its lines are written at once */
     struct hit_times *times;  /* of --format html; NULL: none yet */
     uint64_t left_out;        /* hits that are not in the page's lines */
     double threshold;         /* of --baseline; 0: none */
     bool unwritten;           /* the output could not be written */
 };
 
-/* Over all passes, with those before that do not count; 0: as many as come. */
+/* Over all passes, with those before that do not count; 0: without a limit. */
 static uint64_t wanted_hits(const struct delta_command *self)
 {
-    const struct options *options = self->session->context->options;
-    return options->hits > 0 ? options->hits * self->counting.plan->n_passes + options->warmup : 0;
+    const struct options *options = self->context->options;
+    return options->request.hits > 0
+               ? options->request.hits * self->counting.plan->n_passes + options->request.warmup
+               : 0;
 }
 
 static void keep_hit(struct delta_command *self, const struct hit_result *hit)
@@ -60,7 +64,7 @@ static void keep_hit(struct delta_command *self, const struct hit_result *hit)
 static void on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
-    const struct context *command = self->session->context;
+    const struct context *command = self->context;
     if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->summary))
         self->unwritten = true;
     else if (command->options->format == FORMAT_HTML)
@@ -86,7 +90,7 @@ static bool on_slow_hit(void *context, size_t slot, struct error *error)
 
 static bool begin_document(struct delta_command *self, struct error *error)
 {
-    const struct context *command = self->session->context;
+    const struct context *command = self->context;
     const struct rendering to = command_rendering(command);
     const struct plan *plan = self->counting.plan;
     struct column columns[PLAN_COLUMNS] = {0};
@@ -118,7 +122,7 @@ static void describe_region(struct delta_command *self)
         conditions_add_note(conditions,
                             "main is entered once, after a reset, and most never return: delta --reset "
                             "Reset_Handler main measures the way to it");
-    if (self->session->context->options->reset)
+    if (self->context->options->request.reset)
         conditions_add_note(conditions, "after a reset for each hit");
 }
 
@@ -126,8 +130,8 @@ static void describe_region(struct delta_command *self)
  * region. */
 static bool clock_of_boot(struct session *session, struct clock *clock, struct error *error)
 {
-    if (session->context->options->freq_hz > 0)
-        return session_clock(session, clock, error);
+    if (session->request->freq_hz > 0)
+        return trial_clock(session, clock, error);
     *clock = clock_unknown(core_fastest_hz(&session->device.chosen->core));
     return true;
 }
@@ -135,19 +139,79 @@ static bool clock_of_boot(struct session *session, struct clock *clock, struct e
 /* No other counter is tried. */
 static bool check_writes_of_boot(struct session *session, struct error *error)
 {
-    session->watches = session->may_watch;
-    return session_check_writes(session, error);
+    session->measured.watches = session->measured.may_watch;
+    return own_code_check(session, error);
 }
 
 /* Of a run that ends when it is precise enough, unless the user says other limits. */
 static const double precise_s = 60;
 
-/* A verdict is clear when chance is small beside the threshold. */
+/* A verdict is clear when chance is small against the threshold. */
 static double precision_wanted(const struct delta_command *self)
 {
-    const struct options *options = self->session->context->options;
-    bool limited = options->hits > 0 || options->for_s > 0 || options->reset;
-    return options->precision > 0 || limited ? options->precision : self->threshold / 2;
+    const struct options *options = self->context->options;
+    bool limited = options->request.hits > 0 || options->request.for_s > 0 || options->request.reset;
+    return options->request.precision > 0 || limited ? options->request.precision : self->threshold / 2;
+}
+
+/* What a run is measured with, once its counter is taken. */
+struct trial {
+    struct delta_command *self;
+    const struct clock *clock;
+    double seen_hz;
+};
+
+static struct delta_options options_for(const struct trial *trial)
+{
+    const struct delta_command *self = trial->self;
+    const struct request *request = self->session->request;
+    double precision = precision_wanted(self);
+    bool precise = precision > 0, limited = request->hits > 0 || request->for_s > 0;
+    struct delta_options wanted = {
+        .hits = request->reset && !precise && request->hits == 0 ? 1 : request->hits,
+        .for_us = (int64_t)((precise && !limited ? precise_s : request->for_s) * 1e6),
+        .warmup = request->warmup,
+        .precision = precision,
+        .timeout_ms = (int64_t)(request->timeout_s * 1000),
+        .calibrate = !request->no_calibrate,
+        .clock = *trial->clock,
+        .seen_hz = trial->seen_hz,
+        .apart = request->reset,
+        .is_round = !self->named.region.to_return && self->named.region.start == self->named.region.end,
+        .plan = self->counting.plan,
+        .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL,
+        .slow_hits = slowest_hits(self->slowest)};
+    if (!request->reset)
+        wanted.evidence = self->counting.evidence;
+    return wanted;
+}
+
+static void describe_limits(struct delta_command *self, const struct engine *engine)
+{
+    conditions_add_note(&self->conditions, engine->limit);
+    if (self->named.frames == FRAMES_UNKNOWN)
+        conditions_add_note(&self->conditions,
+                            "without call frame information it is not proved that both ends are of one call");
+}
+
+static bool run(void *context, struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    const struct trial *trial = context;
+    struct delta_command *self = trial->self;
+    struct session *session = self->session;
+    const struct delta_options wanted = options_for(trial);
+    const struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick, .slow_hit = on_slow_hit};
+    session->device.slow_clock = clock_is_slow(trial->clock);
+    if (!slowest_begin(self->slowest, session, &self->named.region, engine, error) ||
+        !engine->ops->arm(engine, &self->named.region, deadline, error))
+        return false;
+    session_conditions(session, trial->clock, &self->conditions);
+    describe_region(self);
+    describe_limits(self, engine); /* which are known only now */
+    bool ok = begin_document(self, error) &&
+              delta_measure(engine, &session->device, &wanted, &sink, &self->summary, deadline, error);
+    progress_clear(&self->progress);
+    return ok;
 }
 
 /* With the counter that the session has taken. */
@@ -155,59 +219,21 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
                          struct error *error)
 {
     struct session *session = self->session;
-    const struct options *options = session->context->options;
+    bool resets = session->request->reset;
+    struct trial trial = {.self = self, .clock = clock, .seen_hz = seen_hz};
     if (!counting_open(&self->counting, session, clock, error) ||
         !counting_words(&self->counting, session, &self->summary.at_max, error))
         return false;
-    if (options->reset && (!reset_engine_check(&session->device, &self->named.region, error) ||
-                           !check_writes_of_boot(session, error)))
+    if (resets && (!reset_engine_check(&session->device, &self->named.region, error) ||
+                   !check_writes_of_boot(session, error)))
         return false;
-    const struct wrap_evidence no_evidence = {0};
-    double precision = precision_wanted(self);
-    bool precise = precision > 0, limited = options->hits > 0 || options->for_s > 0;
-    struct delta_options wanted = {
-        .hits = options->reset && !precise && options->hits == 0 ? 1 : options->hits,
-        .for_us = (int64_t)((precise && !limited ? precise_s : options->for_s) * 1e6),
-        .warmup = options->warmup,
-        .precision = precision,
-        .timeout_ms = (int64_t)(options->timeout_s * 1000),
-        .calibrate = !options->no_calibrate,
-        .clock = *clock,
-        .seen_hz = seen_hz,
-        .apart = options->reset,
-        .is_round = !self->named.region.to_return && self->named.region.start == self->named.region.end,
-        .evidence = options->reset ? no_evidence : self->counting.evidence,
-        .plan = self->counting.plan,
-        .at_end = self->counting.at_end.n > 0 ? &self->counting.at_end : NULL,
-        .slow_hits = slowest_hits(self->slowest)};
-    struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick, .slow_hit = on_slow_hit};
     struct engine *engine = session_engine(session, error);
-    if (options->reset)
+    if (resets)
         engine = reset_engine_new(&session->device, engine);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    struct deadline deadline = session_deadline(session);
-    session->device.slow_clock = clock_is_slow(clock);
-    bool ok = slowest_begin(self->slowest, session, &self->named.region, engine, error) &&
-              engine->ops->arm(engine, &self->named.region, &deadline, error);
-    if (ok) { /* only now are the engine's limits known */
-        session_conditions(session, clock, &self->conditions);
-        describe_region(self);
-        conditions_add_note(&self->conditions, engine->limit);
-        if (self->named.frames == FRAMES_UNKNOWN)
-            conditions_add_note(
-                &self->conditions,
-                "without call frame information it is not proved that both ends are of one call");
-        ok = begin_document(self, error);
-    }
-    ok = ok && delta_measure(engine, &session->device, &wanted, &sink, &self->summary, &deadline, error);
-    progress_clear(&self->progress);
-    struct error after = {0};
-    if (!session_end_engine(session, engine, error, &after))
-        ok = error_copy(error, &after);
-    ok = where_tell(session, error) && ok;
+    bool ok = engine_use_this(session, engine, run, &trial, error);
     self->summary.slept = session->device.slept;
-    engine->ops->free(engine);
     return ok;
 }
 
@@ -219,15 +245,15 @@ static bool measure(struct delta_command *self, struct error *error)
     struct clock clock;
     struct error why = {0};
     double seen_hz = 0;
-    session_measures(session, &self->named, true);
-    if (session->context->options->reset)
+    own_code_measured(session, &self->named, true);
+    if (session->request->reset)
         return clock_of_boot(session, &clock, error) && measure_once(self, &clock, seen_hz, error);
-    if (!session_trial(session, &clock, &seen_hz, error))
+    if (!trial_run(session, &clock, &seen_hz, error))
         return false;
     if (measure_once(self, &clock, seen_hz, &why))
         return true;
-    if (why.kind != ERROR_WRITTEN || session->context->options->format == FORMAT_JSON ||
-        !session_take_other(session, &why, &clock, &seen_hz, error))
+    if (why.kind != ERROR_WRITTEN || self->context->options->format == FORMAT_JSON ||
+        !trial_other(session, &why, &clock, &seen_hz, error))
         return error_copy(error, &why);
     summary_free(&self->summary);
     counting_close(&self->counting);
@@ -247,7 +273,7 @@ struct verdict_output {
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
 static bool verdict_output_begin(struct delta_command *self, struct verdict_output **out, struct error *error)
 {
-    const struct context *context = self->session->context;
+    const struct context *context = self->context;
     const struct options *options = context->options;
     *out = NULL;
     if (!verdicts_check(options, error))
@@ -258,11 +284,11 @@ static bool verdict_output_begin(struct delta_command *self, struct verdict_outp
     if (check == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     bool ok = verdicts_threshold(options, &check->threshold, error);
-    if (!ok || !baseline_read(options->baseline, context->cancel, &check->baseline, error)) {
+    if (!ok || !baseline_read(options->baseline, context->around.cancel, &check->baseline, error)) {
         free(check);
         return false;
     }
-    check->any_elf = options->any_elf;
+    check->any_elf = options->request.any_elf;
     self->threshold = check->threshold;
     *out = check;
     return true;
@@ -271,7 +297,7 @@ static bool verdict_output_begin(struct delta_command *self, struct verdict_outp
 /* Writes the summary and the comparison; false if the output failed. Sets *code with a baseline only. */
 static bool verdict_output_write(struct delta_command *self, struct verdict_output *check, int *code)
 {
-    const struct context *context = self->session->context;
+    const struct context *context = self->context;
     const struct rendering to = command_rendering(context);
     struct document *document = &self->document;
     struct json_part line = json_part_new("summary");
@@ -299,14 +325,6 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
 
 /* ---- the command */
 
-static double column_mean(const void *context, size_t i)
-{
-    const struct column *column = &((const struct summary *)context)->columns[i];
-    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
-        return (double)NAN;
-    return statistics_mean(column->statistics);
-}
-
 /* A region with a reset in it, or readings that mean nothing, must not end in a table. */
 static bool is_printable(const struct delta_command *self, const struct error *error)
 {
@@ -316,9 +334,12 @@ static bool is_printable(const struct delta_command *self, const struct error *e
 
 static bool find_region(struct delta_command *self, struct error *error)
 {
+    const struct options *options = self->context->options;
     struct session *session = self->session;
     return counting_check_tick(session, error) && slowest_open(&self->slowest, session, error) &&
-           region_locate(&self->named, session->symbols, session->context->options, error) &&
+           region_locate(&self->named, session->symbols, options->operands[0],
+                         options->n_operands > 1 ? options->operands[1] : NULL, &options->request.process,
+                         error) &&
            region_look_into(&self->named, session->symbols, error);
 }
 
@@ -332,13 +353,12 @@ static bool measure_region(struct delta_command *self, struct error *error)
 static int end_run(struct delta_command *self, struct verdict_output *check, bool ok,
                    const struct error *after, struct error *error)
 {
-    const struct context *context = self->session->context;
+    const struct context *context = self->context;
     struct summary *summary = &self->summary;
     int code = EXIT_DONE;
-    session_end_conditions(self->session, &self->conditions);
+    trial_end_conditions(self->session, &self->conditions);
     if (summary->n > 0 && is_printable(self, error)) {
-        summary->n_metrics = counting_metrics(&self->counting, column_mean, summary,
-                                              self->conditions.clock_hz, summary->metrics);
+        counting_summary(&self->counting, self->conditions.clock_hz, summary);
         summary->conditions = self->conditions;
         if (self->counting.evidence.wants_clock && summary->columns[0].at_least > 0)
             snprintf(summary->advice, sizeof summary->advice,
@@ -360,32 +380,42 @@ static int end_run(struct delta_command *self, struct verdict_output *check, boo
     slowest_close(self->slowest);
     summary_free(summary);
     counting_close(&self->counting);
-    return session_exit(ok, code, self->unwritten, after, error);
+    return command_end(ok, code, self->unwritten, after, error);
 }
 
-bool delta_within(struct session *session, struct error *error)
+/* `within`: in a session that is open and stays so. */
+static int run_delta(struct delta_command *self, bool within, struct error *error)
 {
-    struct delta_command self = {.session = session};
+    const struct context *context = self->context;
+    struct session *session = self->session;
+    struct verdict_output *check = NULL;
     struct error after = {0};
-    bool ok = find_region(&self, error) && measure_region(&self, error);
-    (void)session_undo(session, &after);
-    return end_run(&self, NULL, ok, &after, error) == EXIT_DONE;
+    if (!context->options->request.quiet)
+        progress_begin(&self->progress, stderr);
+    bool ok = (within || (verdict_output_begin(self, &check, error) && program_open(session, error))) &&
+              find_region(self, error) && (within || program_open_target(session, error)) &&
+              measure_region(self, error);
+    if (within)
+        (void)session_undo(session, &after);
+    else if (session_close(session, &after))
+        session_forgive(session, error);
+    int code = end_run(self, check, ok, &after, error);
+    free(check);
+    return code;
+}
+
+bool delta_within(struct session *session, const struct context *context, struct error *error)
+{
+    struct delta_command self = {.context = context, .session = session};
+    return run_delta(&self, true, error) == EXIT_DONE;
 }
 
 int command_delta(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true};
-    struct delta_command self = {.session = &session};
-    struct verdict_output *check = NULL;
-    struct error after = {0};
-    if (!context->options->quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = verdict_output_begin(&self, &check, error) && session_open_elf(&session, error) &&
-              find_region(&self, error) && session_open_target(&session, error) &&
-              measure_region(&self, error);
-    if (session_close(&session, &after))
-        session_forgive(&session, error);
-    int code = end_run(&self, check, ok, &after, error);
-    free(check);
-    return code;
+    struct session session = {.request = &context->options->request,
+                              .around = &context->around,
+                              .needs_name = command_names(context->options),
+                              .may_stop = true};
+    struct delta_command self = {.context = context, .session = &session};
+    return run_delta(&self, false, error);
 }

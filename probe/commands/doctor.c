@@ -2,12 +2,14 @@
 #include "device/doctor.h"
 #include "commands/calibrate.h"
 #include "commands/command.h"
-#include "commands/session.h"
-#include "commands/where.h"
 #include "device/writers.h"
-#include "measure/plausible.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "run/program.h"
+#include "run/proof.h"
+#include "run/session.h"
+#include "run/trial.h"
+#include "run/where.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,56 +20,72 @@
 /* The pause between two looks doubles until the counter has moved: a core may get little time, in a model. */
 enum { PAUSE_MS = 20, PAUSES = 6, LEFT = 64, INDENT = 2 };
 
-static bool is_json(const struct session *session)
+struct doctor_command {
+    const struct context *context;
+    struct session session;
+    struct proof proof;              /* of --prove */
+    struct location location;        /* without --prove, and what a halt costs there: */
+    struct calibrating *calibration; /* owned; NULL: no location is named */
+};
+
+static bool is_json(const struct doctor_command *self)
 {
-    return session->context->options->format == FORMAT_JSON;
+    return self->context->options->format == FORMAT_JSON;
 }
 
-/* ---- which lines of the program write the counter: a watchpoint tells on a Cortex-M; of an A or R core the
- * ELF is searched for instructions that can */
+/* ---- which lines of the program write the counter: a watchpoint shows it on a Cortex-M; of an A or R core
+ * the ELF is searched for instructions that can */
 
 enum { CANDIDATES = 6, PLACE = 512, STATE = 256 };
 
-static void tell(const struct session *session, const char *text)
+/* A fact: its line of JSON, or a row of text. */
+static void put(const struct doctor_command *self, struct json_part line, const char *what, const char *name,
+                const char *text)
 {
-    FILE *out = session->context->out;
-    if (!is_json(session)) {
-        fold_beside(out, terminal_columns(out), "  ", text);
+    FILE *out = self->context->out;
+    char left[LEFT];
+    if (is_json(self)) {
+        json_part_write(out, line);
         return;
     }
+    json_decref(line.json);
+    snprintf(left, sizeof left, "  %-15s %-10s ", what, name);
+    fold_beside(out, terminal_columns(out), left, text);
+}
+
+static void tell(const struct doctor_command *self, const char *text)
+{
+    FILE *out = self->context->out;
     struct json_part line = json_part_new("note");
     json_part_text(&line, "text", text);
-    json_part_write(out, line);
+    if (is_json(self)) {
+        json_part_write(out, line);
+        return;
+    }
+    json_decref(line.json);
+    fold_beside(out, terminal_columns(out), "  ", text);
 }
 
 /* "writes.c:76 (write_it+0x12), 0x0800041E", or the address alone. */
-static void place_of(const struct session *session, uint64_t address, char *out, size_t size)
+static void place_of(const struct doctor_command *self, uint64_t address, char *out, size_t size)
 {
     char place[PLACE - 32], digits[24];
-    session_place(session, address, place, sizeof place);
+    session_place(&self->session, address, place, sizeof place);
     snprintf(digits, sizeof digits, "0x%08" PRIX64, address);
     snprintf(out, size, "%s%s%s", strcmp(place, digits) == 0 ? "" : place,
              strcmp(place, digits) == 0 ? "" : ", ", digits);
 }
 
-static void print_row(const struct session *session, const char *what, const char *name, const char *text)
-{
-    FILE *out = session->context->out;
-    char left[LEFT];
-    snprintf(left, sizeof left, "  %-15s %-10s ", what, name);
-    fold_beside(out, terminal_columns(out), left, text);
-}
-
 /* A line of JSON that names an instruction; the caller adds what its method knows. */
-static struct json_part writer_line(const struct session *session, const char *name, uint64_t address,
+static struct json_part writer_line(const struct doctor_command *self, const char *name, uint64_t address,
                                     const char *how)
 {
     struct location location;
     struct json_part line = json_part_new("writer");
-    symbols_describe(session->symbols, address, &location);
+    symbols_describe(self->session.symbols, address, &location);
     json_part_text(&line, "register", name);
     json_part_hex(&line, "address", address);
-    json_part_text(&line, "place", session->symbols != NULL ? location.name : "");
+    json_part_text(&line, "place", self->session.symbols != NULL ? location.name : "");
     json_part_text(&line, "source", location.source);
     json_part_text(&line, "how", how);
     return line;
@@ -75,28 +93,25 @@ static struct json_part writer_line(const struct session *session, const char *n
 
 /* ---- by the code */
 
-static void put_candidate(const struct session *session, const char *name, uint64_t address)
+static void put_candidate(const struct doctor_command *self, const char *name, uint64_t address)
 {
     char place[PLACE];
-    if (is_json(session)) {
-        json_part_write(session->context->out, writer_line(session, name, address, "code"));
-        return;
-    }
-    place_of(session, address, place, sizeof place);
-    print_row(session, "may write it", name, place);
+    place_of(self, address, place, sizeof place);
+    put(self, writer_line(self, name, address, "code"), "may write it", name, place);
 }
 
-static void tell_candidates(const struct session *session, size_t n)
+static void tell_candidates(const struct doctor_command *self, size_t n)
 {
     char text[128], of[32] = "";
     if (n > CANDIDATES)
         snprintf(of, sizeof of, ", %d of %zu", CANDIDATES, n);
     snprintf(text, sizeof text, "Candidates%s: which of these instructions run is not known.", of);
-    tell(session, text);
+    tell(self, text);
 }
 
 /* Lists a Cortex-M's stores to one register, or to all (NULL), whose address is a constant in the code. */
-static void list_stores(const struct session *session, const struct counter_block *block, const char *only)
+static void list_stores(const struct doctor_command *self, const struct counter_block *block,
+                        const char *only)
 {
     uint64_t found[CANDIDATES];
     size_t all = 0, shown = 0;
@@ -104,31 +119,30 @@ static void list_stores(const struct session *session, const struct counter_bloc
         const struct counter_register *one = &block->kind->registers[i];
         if (only != NULL && strcmp(only, one->name) != 0)
             continue;
-        size_t n = symbols_stores_to(session->symbols, one->word, found, CANDIDATES);
+        size_t n = symbols_stores_to(self->session.symbols, one->word, found, CANDIDATES);
         for (size_t k = 0; k < n && shown < CANDIDATES; k++, shown++)
-            put_candidate(session, one->name, found[k]);
+            put_candidate(self, one->name, found[k]);
         all += n;
     }
     if (all > 0)
-        tell_candidates(session, all);
+        tell_candidates(self, all);
 }
 
-static void search(const struct session *session, const char *first)
+static void search(const struct doctor_command *self, const char *first)
 {
     struct counter_write writes[CANDIDATES];
-    if (session->symbols == NULL) {
-        tell(session, "With --elf FILE the instructions that can write it are listed.");
+    if (self->session.symbols == NULL) {
+        tell(self, "With --elf FILE the instructions that can write it are listed.");
         return;
     }
-    size_t n = symbols_counter_writes(session->symbols, first, writes, CANDIDATES);
+    size_t n = symbols_counter_writes(self->session.symbols, first, writes, CANDIDATES);
     for (size_t i = 0; i < n && i < CANDIDATES; i++)
-        put_candidate(session, writes[i].name, writes[i].address);
+        put_candidate(self, writes[i].name, writes[i].address);
     if (n > 0)
-        tell_candidates(session, n);
+        tell_candidates(self, n);
     else
-        tell(session,
-             "No instruction of the ELF writes the performance monitor: an operating system, another "
-             "program or another debugger does.");
+        tell(self, "No instruction of the ELF writes the performance monitor: an operating system, another "
+                   "program or another debugger does.");
 }
 
 /* ---- by a watchpoint */
@@ -141,13 +155,13 @@ struct seen {
     unsigned times;
 };
 
-static size_t gather(const struct session *session, const struct writers *writers, struct seen *out)
+static size_t gather(const struct doctor_command *self, const struct writers *writers, struct seen *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < writers->n; i++) {
         const struct writer *writer = &writers->items[i];
         struct seen one = {.name = writer->name, .at = writer->stop, .times = writer->times};
-        one.exact = symbols_store_before(session->symbols, writer->registers, writer->word, &one.at);
+        one.exact = symbols_store_before(self->session.symbols, writer->registers, writer->word, &one.at);
         size_t same = 0;
         while (same < n && (out[same].at != one.at || out[same].exact != one.exact ||
                             strcmp(out[same].name, one.name) != 0))
@@ -160,20 +174,16 @@ static size_t gather(const struct session *session, const struct writers *writer
     return n;
 }
 
-static void put_seen(const struct session *session, const struct seen *seen)
+static void put_seen(const struct doctor_command *self, const struct seen *seen)
 {
     char place[PLACE], text[PLACE + 64];
-    if (is_json(session)) {
-        struct json_part line = writer_line(session, seen->name, seen->at, "watchpoint");
-        json_part_bool(&line, "exact", seen->exact);
-        json_part_unsigned(&line, "times", seen->times);
-        json_part_write(session->context->out, line);
-        return;
-    }
-    place_of(session, seen->at, place, sizeof place);
+    struct json_part line = writer_line(self, seen->name, seen->at, "watchpoint");
+    json_part_bool(&line, "exact", seen->exact);
+    json_part_unsigned(&line, "times", seen->times);
+    place_of(self, seen->at, place, sizeof place);
     snprintf(text, sizeof text, "%s%s: %u time%s", seen->exact ? "" : "at or a few instructions before ",
              place, seen->times, seen->times == 1 ? "" : "s");
-    print_row(session, "written by", seen->name, text);
+    put(self, line, "written by", seen->name, text);
 }
 
 static void list_watched(const struct writers *writers, char *out, size_t size)
@@ -185,23 +195,23 @@ static void list_watched(const struct writers *writers, char *out, size_t size)
     }
 }
 
-static void put_end(const struct session *session, const struct writers *writers)
+static void put_end(const struct doctor_command *self, const struct writers *writers)
 {
     char watched[96], text[512], place[PLACE];
     if (writers->hindrance[0] != '\0') {
         snprintf(text, sizeof text, "Who writes it was not watched%s: %s.",
                  writers->n_watched > 0 ? " to the end" : "", writers->hindrance);
-        tell(session, text);
+        tell(self, text);
     }
-    if (session->device.leave == LEAVE_HALTED_FOREIGN) {
-        place_of(session, session->device.stopped_at, place, sizeof place);
+    if (self->session.device.leave == LEAVE_HALTED_FOREIGN) {
+        place_of(self, self->session.device.stopped_at, place, sizeof place);
         snprintf(text, sizeof text, "The core stands at %.200s.", place);
-        tell(session, text);
+        tell(self, text);
     }
     if (writers->more)
-        tell(session, "There are more places than these.");
-    if (writers->n > 0 && session->symbols == NULL)
-        tell(session, "With --elf FILE these are functions and lines.");
+        tell(self, "There are more places than these.");
+    if (writers->n > 0 && self->session.symbols == NULL)
+        tell(self, "With --elf FILE these are functions and lines.");
     if (writers->n > 0 || writers->hindrance[0] != '\0')
         return;
     list_watched(writers, watched, sizeof watched);
@@ -210,16 +220,16 @@ static void put_end(const struct session *session, const struct writers *writers
         "A watchpoint saw no write of the program to %s. Another debugger may do it, or this core does not "
         "watch registers of its own.",
         watched);
-    tell(session, text);
+    tell(self, text);
 }
 
 /* The counter that was found WRITTEN, perhaps before it could be taken; NULL: none is known. */
-static const struct counter_block *written_block(const struct session *session)
+static const struct counter_block *written_block(const struct doctor_command *self)
 {
-    const struct device_core *core = session->device.chosen;
-    const char *name = session->context->options->counter;
-    if (session->device.block != NULL)
-        return session->device.block;
+    const struct device_core *core = self->session.device.chosen;
+    const char *name = self->context->options->request.counter;
+    if (self->session.device.block != NULL)
+        return self->session.device.block;
     for (size_t i = 0; i < core->n_blocks; i++)
         if (name != NULL ? strcasecmp(core->blocks[i].kind->name, name) == 0
                          : core->blocks[i].unusable[0] == '\0')
@@ -227,72 +237,83 @@ static const struct counter_block *written_block(const struct session *session)
     return NULL;
 }
 
-static void watch(struct session *session, const char *first)
+static void watch(struct doctor_command *self, const char *first)
 {
     struct writers writers;
     struct seen seen[WRITERS_ROOM];
     struct error failed = {0};
     const char *unclear = NULL;
-    struct deadline deadline = session_deadline(session);
-    const struct counter_block *block = written_block(session);
+    struct deadline deadline = session_deadline(&self->session);
+    const struct counter_block *block = written_block(self);
     if (block == NULL)
         return;
-    bool ok = writers_watch(&session->device, block, first, &writers, &deadline, &failed);
+    bool ok = writers_watch(&self->session.device, block, first, &writers, &deadline, &failed);
     if (!ok)
         snprintf(writers.hindrance, sizeof writers.hindrance, "%.150s", failed.text);
-    size_t n = gather(session, &writers, seen);
+    size_t n = gather(self, &writers, seen);
     for (size_t i = 0; i < n; i++) {
-        put_seen(session, &seen[i]);
+        put_seen(self, &seen[i]);
         if (!seen[i].exact)
             unclear = seen[i].name;
     }
-    put_end(session, &writers);
-    if (session->symbols != NULL && (n == 0 || unclear != NULL))
-        list_stores(session, block, unclear);
+    put_end(self, &writers);
+    if (self->session.symbols != NULL && (n == 0 || unclear != NULL))
+        list_stores(self, block, unclear);
 }
 
-static bool is_searched(const struct session *session)
+static bool is_searched(const struct doctor_command *self)
 {
-    const struct core *core = &session->device.chosen->core;
+    const struct core *core = &self->session.device.chosen->core;
     return core_has(core, ARM_CODE) && !core_has(core, SYSTEM_SPACE);
 }
 
 /* After a trial that found the counter WRITTEN for the reason `why`. Prints its own failures. */
-static void name_writers(struct session *session, const struct error *why)
+static void name_writers(struct doctor_command *self, const struct error *why)
 {
-    if (writers_can_watch(&session->device))
-        watch(session, why->subject);
-    else if (is_searched(session))
-        search(session, why->subject);
+    if (writers_can_watch(&self->session.device))
+        watch(self, why->subject);
+    else if (is_searched(self))
+        search(self, why->subject);
 }
 
 /* The counter is enabled and stands still. */
-static void name_stoppers(const struct session *session)
+static void name_stoppers(const struct doctor_command *self)
 {
-    if (is_searched(session) && session->device.remote == NULL)
-        search(session, "PMCR");
+    if (is_searched(self) && self->session.device.remote == NULL)
+        search(self, "PMCR");
 }
 
 /* ---- the tests and the counter itself */
 
-static void put_core(struct session *session)
+static void put_core(struct doctor_command *self)
 {
-    const struct device *device = &session->device;
+    FILE *out = self->context->out;
+    const struct device *device = &self->session.device;
     const struct core *core = &device->chosen->core;
-    struct json_part line = json_part_new("core");
+    unsigned number = (unsigned)(device->chosen - device->cores);
     char link[128];
-    link_describe(session->link, link, sizeof link);
-    json_command_header(session->context->out, "doctor", link);
-    json_part_unsigned(&line, "number", (uint64_t)(device->chosen - device->cores));
+    if (!is_json(self)) {
+        fprintf(out, "core %u   %s", number, core->name);
+        if (core->debug_base != 0)
+            fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
+        if (core->pmu_base != 0)
+            fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
+        fprintf(out, "\n\n");
+        return;
+    }
+    struct json_part line = json_part_new("core");
+    link_describe(self->session.link, link, sizeof link);
+    json_command_header(out, "doctor", link);
+    json_part_unsigned(&line, "number", number);
     json_part_text(&line, "name", core->name);
     if (core->debug_base != 0)
         json_part_hex(&line, "debug_base", core->debug_base);
     if (core->pmu_base != 0)
         json_part_hex(&line, "pmu_base", core->pmu_base);
-    json_part_write(session->context->out, line);
+    json_part_write(out, line);
 }
 
-static void put_tests(FILE *out, const struct diagnosis *diagnosis)
+static void put_tests(const struct doctor_command *self, const struct diagnosis *diagnosis)
 {
     static const char *const findings[] = {
         [FINDING_OK] = "ok", [FINDING_BAD] = "bad", [FINDING_UNKNOWN] = "unknown"};
@@ -303,49 +324,44 @@ static void put_tests(FILE *out, const struct diagnosis *diagnosis)
         json_part_text(&line, "finding", findings[test->finding]);
         json_part_text(&line, "state", test->state);
         json_part_text(&line, "detail", test->detail);
-        json_part_write(out, line);
+        put(self, line, test->name, test->state, test->detail);
     }
 }
 
-static void put_counter(FILE *out, const struct device *device, uint64_t first, uint64_t second, int ms)
+static void put_counter(const struct doctor_command *self, uint64_t first, uint64_t second, int ms)
 {
+    const struct device *device = &self->session.device;
+    const char *name = device->reading.counters[0].name, *state = device->block->state;
     struct json_part line = json_part_new("counter");
-    json_part_text(&line, "name", device->reading.counters[0].name);
+    char text[256];
+    json_part_text(&line, "name", name);
     json_part_text(&line, "text", device->block->text);
-    json_part_text(&line, "state", device->block->state);
+    json_part_text(&line, "state", state);
     json_part_unsigned(&line, "first", first);
     json_part_unsigned(&line, "second", second);
     json_part_unsigned(&line, "ms", (uint64_t)ms);
     json_part_bool(&line, "moves", first != second);
-    json_part_write(out, line);
+    snprintf(text, sizeof text, "%s: %" PRIu64 ", and %d ms later %" PRIu64, name, first, ms, second);
+    put(self, line, "counter", first != second ? "ok" : "STANDS", text);
+    if (!is_json(self))
+        fprintf(self->context->out, "  %-15s %-10s %s\n", "found", state, device->block->text);
 }
 
-static void put_written(struct session *session, const struct error *why)
+static void put_written(struct doctor_command *self, const struct error *why)
 {
-    FILE *out = session->context->out;
-    const struct counter_block *block = written_block(session);
-    if (is_json(session)) {
-        struct json_part line = json_part_new("counter");
-        json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
-        json_part_text(&line, "text", block != NULL ? block->text : "");
-        json_part_bool(&line, "written", true);
-        json_part_write(out, line);
-    } else {
-        fprintf(out, "  %-15s %-10s %s\n", "counter", "WRITTEN", block != NULL ? block->text : "");
-    }
-    name_writers(session, why);
+    const struct counter_block *block = written_block(self);
+    struct json_part line = json_part_new("counter");
+    json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
+    json_part_text(&line, "text", block != NULL ? block->text : "");
+    json_part_bool(&line, "written", true);
+    put(self, line, "counter", "WRITTEN", block != NULL ? block->text : "");
+    name_writers(self, why);
 }
 
-/* What the measurements found that the options ask for. */
-struct findings {
-    struct proof proof;
-    struct calibrating *calibration; /* owned; of a location without --prove, else NULL */
-};
-
-static bool put_summary(const struct session *session, const struct diagnosis *diagnosis, bool mended,
-                        const struct findings *findings, struct error *error)
+static bool put_summary(const struct doctor_command *self, const struct diagnosis *diagnosis, bool mended,
+                        struct error *error)
 {
-    const struct proof *proof = &findings->proof;
+    const struct proof *proof = &self->proof;
     struct json_part line = json_part_new("summary");
     json_part_bool(&line, "healthy", diagnosis->healthy);
     if (!diagnosis->healthy) {
@@ -354,37 +370,16 @@ static bool put_summary(const struct session *session, const struct diagnosis *d
         json_part_bool(&line, "mendable", diagnosis->mendable);
         json_part_bool(&line, "mended", mended);
     }
-    if (session->context->options->prove) {
+    if (self->context->options->prove) {
         json_part_bool(&line, "restored", proof->left == 0);
         json_part_unsigned(&line, "compared", proof->compared);
         json_part_unsigned(&line, "moved", proof->moved);
         json_part_unsigned(&line, "left", proof->left);
         json_part_unsigned(&line, "unknown", proof->unknown);
     }
-    if (findings->calibration != NULL)
-        json_part_object(&line, "columns", calibration_columns(findings->calibration));
-    return json_part_write(session->context->out, line) ||
-           error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-}
-
-static void print_core(FILE *out, const struct device *device)
-{
-    const struct core *core = &device->chosen->core;
-    fprintf(out, "core %d   %s", (int)(device->chosen - device->cores), core->name);
-    if (core->debug_base != 0)
-        fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
-    if (core->pmu_base != 0)
-        fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
-    fprintf(out, "\n\n");
-}
-
-static void print_tests(FILE *out, const struct diagnosis *diagnosis)
-{
-    for (size_t i = 0; i < diagnosis->n; i++) {
-        char left[LEFT];
-        snprintf(left, sizeof left, "  %-15s %-10s ", diagnosis->tests[i].name, diagnosis->tests[i].state);
-        fold_beside(out, terminal_columns(out), left, diagnosis->tests[i].detail);
-    }
+    if (self->calibration != NULL)
+        json_part_object(&line, "columns", calibrate_columns(self->calibration));
+    return command_wrote(json_part_write(self->context->out, line), error);
 }
 
 /* *second equals *first if the counter stood still for *ms. */
@@ -406,34 +401,35 @@ static bool read_twice(struct device *device, uint64_t *first, uint64_t *second,
     return true;
 }
 
-static bool check_movement(const struct session *session, bool moves, uint64_t status, struct error *error)
+static bool check_movement(const struct doctor_command *self, bool moves, uint64_t status,
+                           struct error *error)
 {
-    const struct core *counted = &device_counted(&session->device)->core;
+    const struct core *counted = &device_counted(&self->session.device)->core;
     if (moves || core_state_of(counted, status) == CORE_ASLEEP)
         return true;
-    name_stoppers(session);
+    name_stoppers(self);
     return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
-                     session->device.reading.counters[0].name);
+                     self->session.device.reading.counters[0].name);
 }
 
 /* It was right while it was looked at; where these run, it is not. */
-static void name_own_writes(const struct session *session)
+static void name_own_writes(const struct doctor_command *self)
 {
-    const struct device *device = &session->device;
+    const struct device *device = &self->session.device;
     size_t n = 0;
     for (size_t i = 0; i < device->n_changes; i++)
         if (device->changes[i].kind == device->block->kind && n++ < CANDIDATES)
-            put_candidate(session, device->changes[i].name, device->changes[i].at);
+            put_candidate(self, device->changes[i].name, device->changes[i].at);
     if (n > 0)
-        tell(session, "These instructions of the program change it: counts in which one runs are wrong.");
+        tell(self, "These instructions of the program change it: counts in which one runs are wrong.");
 }
 
 /* What is written may count from stop to stop all the same. */
-static bool counts_at_stops(struct session *session, struct error *error)
+static bool counts_at_stops(struct doctor_command *self, struct error *error)
 {
-    if (error->kind != ERROR_WRITTEN || !device_follow_reload(&session->device, error->subject))
+    if (error->kind != ERROR_WRITTEN || !device_follow_reload(&self->session.device, error->subject))
         return false;
-    tell(session,
+    tell(self,
          "delta, survey and lines count with it, from stop to stop: what is longer than one period of it is "
          "\"at least\". stat and watch cannot.");
     error_clear(error);
@@ -441,63 +437,54 @@ static bool counts_at_stops(struct session *session, struct error *error)
 }
 
 /* The counter itself: on a running core it moves between two reads. */
-static bool try_counter(struct session *session, struct error *error)
+static bool try_counter(struct doctor_command *self, struct error *error)
 {
-    FILE *out = session->context->out;
-    struct device *device = &session->device;
+    struct device *device = &self->session.device;
     const struct core *counted = &device_counted(device)->core;
     uint64_t first, second, status;
     int ms;
-    struct deadline deadline = session_deadline(session);
+    struct deadline deadline = session_deadline(&self->session);
     struct clock clock;
     double seen_hz;
-    session->polls = true;
-    if (!session_take(session, error) || !session_try_counter(session, &clock, &seen_hz, error)) {
+    self->session.polls = true;
+    if (!session_take(&self->session, error) || !trial_counter(&self->session, &clock, &seen_hz, error)) {
         if (error->kind == ERROR_WRITTEN)
-            put_written(session, error);
+            put_written(self, error);
         else if (error->kind == ERROR_NO_COUNTER && error->subject != NULL)
-            name_writers(session, error);
-        return counts_at_stops(session, error);
+            name_writers(self, error);
+        return counts_at_stops(self, error);
     }
     if (!read_twice(device, &first, &second, &ms, &deadline, error) ||
         !ledger_read(device->ledger, core_status_register(counted), &status, &deadline, error))
         return false;
-    const char *name = device->reading.counters[0].name;
-    bool moves = first != second;
-    if (is_json(session)) {
-        put_counter(out, device, first, second, ms);
-        name_own_writes(session);
-        return check_movement(session, moves, status, error);
-    }
-    fprintf(out, "  %-15s %-10s %s: %" PRIu64 ", and %d ms later %" PRIu64 "\n", "counter",
-            moves ? "ok" : "STANDS", name, first, ms, second);
-    fprintf(out, "  %-15s %-10s %s\n", "found", device->block->state, device->block->text);
-    name_own_writes(session);
-    return check_movement(session, moves, status, error);
+    put_counter(self, first, second, ms);
+    name_own_writes(self);
+    return check_movement(self, first != second, status, error);
 }
 
-static bool mend(struct session *session, const struct diagnosis *diagnosis, struct error *error)
+static bool mend(struct doctor_command *self, const struct diagnosis *diagnosis, struct error *error)
 {
-    struct ledger *ledger = session->device.ledger;
-    struct deadline deadline = session_deadline(session);
+    struct ledger *ledger = self->session.device.ledger;
+    struct deadline deadline = session_deadline(&self->session);
     const struct setting *setting = &diagnosis->mend;
     if (!ledger_apply(ledger, setting, &deadline, error))
         return false;
     ledger_forget(ledger, setting->at); /* so that it is not undone */
-    if (!is_json(session))
-        fprintf(session->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
+    if (!is_json(self))
+        fprintf(self->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
                 setting->at.offset);
     return true;
 }
 
 /* A core that hangs in a fault handler gives counts, but not of the program. */
-static void tell_fault(struct session *session)
+static void tell_fault(struct doctor_command *self)
 {
     char exception[STATE], text[STATE + 32];
-    where_describe_exception(session, &session->device.chosen->core, true, exception, sizeof exception);
+    where_describe_exception(&self->session, &self->session.device.chosen->core, true, exception,
+                             sizeof exception);
     snprintf(text, sizeof text, "the core is%s", exception[0] != '\0' ? exception + 1 : "");
     if (exception[0] != '\0')
-        tell(session, text);
+        tell(self, text);
 }
 
 static bool is_of_location(const struct options *options)
@@ -505,123 +492,158 @@ static bool is_of_location(const struct options *options)
     return options->n_operands > 0 && !options->prove;
 }
 
-static bool look_at_location(struct session *session, struct calibrating *calibration, struct error *error)
+static bool look_at_location(struct doctor_command *self, struct error *error)
 {
-    if (!calibration_measure(calibration, error)) {
+    if (!calibration_measure(self->calibration, error)) {
         if (error->kind == ERROR_WRITTEN)
-            put_written(session, error);
+            put_written(self, error);
         return false;
     }
-    if (!is_json(session)) {
-        fputc('\n', session->context->out);
-        calibration_text(calibration);
-    } else if (calibration->conditions.note[0] != '\0') {
-        tell(session, calibration->conditions.note);
+    if (!is_json(self)) {
+        fputc('\n', self->context->out);
+        calibrate_text(self->context->out, self->calibration);
+    } else if (self->calibration->conditions.note[0] != '\0') {
+        tell(self, self->calibration->conditions.note);
     }
+    return true;
+}
+
+/* ---- the proof that nothing is left */
+
+static void put_register(void *context, const struct proof_register *it)
+{
+    const struct doctor_command *self = context;
+    bool left = it->moves == NULL;
+    const char *why = left ? "" : it->moves;
+    char text[256];
+    struct json_part line = json_part_new("register");
+    json_part_text(&line, "name", it->name);
+    json_part_hex(&line, "address", it->offset);
+    json_part_hex(&line, "before", it->before);
+    json_part_hex(&line, "after", it->after);
+    json_part_bool(&line, "left", left);
+    json_part_text(&line, "reason", why);
+    snprintf(text, sizeof text, "0x%08" PRIX64 "%s%s: 0x%" PRIX64 " became 0x%" PRIX64 "%s%s", it->offset,
+             it->name[0] != '\0' ? ", " : "", it->name, it->before, it->after, left ? "" : ": ", why);
+    put(self, line, "", left ? "LEFT" : "moved", text);
+}
+
+static void print_verdict(const struct doctor_command *self)
+{
+    const struct proof *proof = &self->proof;
+    char text[256], unseen[64] = "", moved[64] = "";
+    if (proof->unknown > 0)
+        snprintf(unseen, sizeof unseen, "; %zu could not be read", proof->unknown);
+    if (proof->moved > 0)
+        snprintf(moved, sizeof moved, ", but %zu that move by themselves", proof->moved);
+    if (proof->left > 0)
+        snprintf(text, sizeof text, "%zu of %zu registers are not as before%s", proof->left, proof->compared,
+                 unseen);
+    else
+        snprintf(text, sizeof text, "all %zu registers are as before%s%s", proof->compared, moved, unseen);
+    put(self, (struct json_part){0}, "restored", proof->left > 0 ? "NOT ALL" : "ok", text);
+}
+
+static bool prove(struct doctor_command *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    self->proof = (struct proof){.block = written_block(self),
+                                 .start = options->n_operands > 0 ? options->operands[0] : NULL,
+                                 .end = options->n_operands > 1 ? options->operands[1] : NULL,
+                                 .context = self,
+                                 .differs = put_register};
+    if (!proof_make(&self->session, &self->proof, error))
+        return false;
+    if (!is_json(self))
+        print_verdict(self);
     return true;
 }
 
 /* A measurement tries the counter, too. */
-static bool look_closer(struct session *session, struct findings *findings, struct error *error)
+static bool look_closer(struct doctor_command *self, struct error *error)
 {
-    tell_fault(session);
-    if (findings->calibration != NULL)
-        return look_at_location(session, findings->calibration, error);
-    return session->context->options->prove
-               ? session_prove(session, written_block(session), &findings->proof, error)
-               : try_counter(session, error);
+    tell_fault(self);
+    if (self->calibration != NULL)
+        return look_at_location(self, error);
+    return self->context->options->prove ? prove(self, error) : try_counter(self, error);
 }
 
-static bool examine_as_json(struct session *session, bool *healthy, struct findings *findings,
-                            struct error *error)
+/* Why the counters cannot be read, and what can be done. */
+static void tell_reason(const struct doctor_command *self, const struct diagnosis *diagnosis)
 {
-    struct diagnosis diagnosis;
-    struct deadline deadline = session_deadline(session);
-    put_core(session);
-    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
-        return false;
-    put_tests(session->context->out, &diagnosis);
-    *healthy = diagnosis.healthy;
-    bool mending = !diagnosis.healthy && diagnosis.mendable && session->context->options->mend;
-    bool closer = diagnosis.healthy || session->context->options->prove || findings->calibration != NULL;
-    return (!closer || look_closer(session, findings, error)) &&
-           (!mending || mend(session, &diagnosis, error)) &&
-           put_summary(session, &diagnosis, mending, findings, error);
-}
-
-static bool examine(struct session *session, bool *healthy, struct findings *findings, struct error *error)
-{
-    FILE *out = session->context->out;
-    struct diagnosis diagnosis;
-    struct deadline deadline = session_deadline(session);
-    if (is_json(session))
-        return examine_as_json(session, healthy, findings, error);
-    print_core(out, &session->device);
-    if (!doctor_examine(&session->device, session->device.chosen, &diagnosis, &deadline, error))
-        return false;
-    print_tests(out, &diagnosis);
-    *healthy = diagnosis.healthy;
-    if (diagnosis.healthy)
-        return look_closer(session, findings, error);
-    char reason[sizeof diagnosis.reason + 64];
-    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis.reason);
+    FILE *out = self->context->out;
+    char reason[sizeof diagnosis->reason + 64];
+    if (is_json(self)) /* the summary says it */
+        return;
+    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis->reason);
     fputc('\n', out);
     fold_text(out, terminal_columns(out), INDENT, reason);
-    fold_text(out, terminal_columns(out), INDENT, diagnosis.advice);
-    if (session->context->options->prove || findings->calibration != NULL)
-        return look_closer(session, findings, error);
-    if (!diagnosis.mendable)
-        return true;
-    if (session->context->options->mend)
-        return mend(session, &diagnosis, error);
-    fprintf(out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
-            (int)(session->device.chosen - session->device.cores));
+    fold_text(out, terminal_columns(out), INDENT, diagnosis->advice);
+}
+
+static bool examine(struct doctor_command *self, bool *healthy, struct error *error)
+{
+    const struct options *options = self->context->options;
+    struct device *device = &self->session.device;
+    struct diagnosis diagnosis;
+    struct deadline deadline = session_deadline(&self->session);
+    put_core(self);
+    if (!doctor_examine(device, device->chosen, &diagnosis, &deadline, error))
+        return false;
+    put_tests(self, &diagnosis);
+    *healthy = diagnosis.healthy;
+    bool closer = diagnosis.healthy || options->prove || self->calibration != NULL;
+    bool mendable = !diagnosis.healthy && diagnosis.mendable, mending = mendable && options->mend;
+    if (!diagnosis.healthy)
+        tell_reason(self, &diagnosis);
+    if ((closer && !look_closer(self, error)) || (mending && !mend(self, &diagnosis, error)))
+        return false;
+    if (is_json(self))
+        return put_summary(self, &diagnosis, mending, error);
+    if (mendable && !mending && !closer)
+        fprintf(self->context->out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
+                (int)(device->chosen - device->cores));
     return true;
 }
 
-static bool open_location(struct session *session, struct findings *findings, struct error *error)
+static bool open_location(struct doctor_command *self, struct error *error)
 {
-    const struct options *options = session->context->options;
+    const struct options *options = self->context->options;
     if (!is_of_location(options))
         return true;
     if (options->n_operands > 1)
         return error_set(error, ERROR_USAGE, "doctor takes an END only with --prove");
-    findings->calibration = calloc(1, sizeof *findings->calibration);
-    if (findings->calibration == NULL)
+    self->calibration = calloc(1, sizeof *self->calibration);
+    if (self->calibration == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    findings->calibration->session = session;
-    return calibration_locate(findings->calibration, error);
-}
-
-static void close_location(struct findings *findings)
-{
-    if (findings->calibration != NULL)
-        calibration_close(findings->calibration);
-    free(findings->calibration);
+    self->calibration->session = &self->session;
+    return calibrate_locate(self->calibration, options->operands[0], &self->location, error);
 }
 
 int command_doctor(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
     bool measures = is_of_location(options), healthy = true;
-    struct session session = {.context = context,
-                              .needs_elf = measures ? ELF_FOR_NAMES : ELF_NOT_NEEDED,
-                              .tolerates_left = !measures,
-                              .may_stop = measures};
-    struct findings findings = {0};
-    bool ok = session_open_elf(&session, error) && open_location(&session, &findings, error) &&
-              session_open_target(&session, error) && examine(&session, &healthy, &findings, error);
-    close_location(&findings);
+    struct doctor_command self = {.context = context,
+                                  .session = {.request = &options->request,
+                                              .around = &context->around,
+                                              .needs_name = measures ? command_names(options) : NULL,
+                                              .tolerates_left = !measures,
+                                              .may_stop = measures}};
+    bool ok = program_open(&self.session, error) && open_location(&self, error) &&
+              program_open_target(&self.session, error) && examine(&self, &healthy, error);
+    if (self.calibration != NULL)
+        calibration_close(self.calibration);
+    free(self.calibration);
     /* A counter that stands still, or that something else writes, is a finding */
     bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
     if (found)
         command_has_result(context);
     if (error->kind == ERROR_WRITTEN)
         error->kind = ERROR_WRITER_SOUGHT;
-    int code = session_finish(&session, ok, error);
-    if (code != EXIT_DONE)
-        return found ? EXIT_UNHEALTHY : code;
-    if (options->prove) /* a lock that a measurement opens is no finding here */
-        return findings.proof.left == 0 ? EXIT_DONE : EXIT_UNHEALTHY;
+    if (!session_finish(&self.session, ok, error))
+        return found ? EXIT_UNHEALTHY : error_exit_code(error->kind);
+    if (options->prove) /* a lock that a measurement opens is not a finding here */
+        return self.proof.left == 0 ? EXIT_DONE : EXIT_UNHEALTHY;
     return healthy || options->mend || measures ? EXIT_DONE : EXIT_UNHEALTHY;
 }

@@ -2,25 +2,30 @@
 #include "profile/guard.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
-#include "commands/session.h"
-#include "commands/where.h"
 #include "report/guard_report.h"
 #include "report/json.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
+#include "run/engine_use.h"
+#include "run/event_stop.h"
+#include "run/own_code.h"
+#include "run/pc_samples.h"
+#include "run/program.h"
+#include "run/region.h"
+#include "run/session.h"
+#include "run/trial.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
 
 /* Two accesses at 10 MHz SWD are some 10 us apart. */
-enum { SLOW_HZ = 4000000, TRIAL_EVENTS = 1000, TRIAL_MS = 300, WAYS = 2 };
+enum { SLOW_HZ = 4000000, TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
 
 struct guarding {
+    const struct context *context;
     struct session session;
     struct named_region named;
     struct conditions conditions;
@@ -33,7 +38,7 @@ struct guarding {
         struct counter_stop stop;
         struct counter_pick picks[2];
         size_t n_picks;
-    } ways[WAYS], *way; /* the one that is used */
+    } ways[EVENT_STOP_WAYS], *way; /* the one that is used */
     struct stack_reader stacks;
     struct guard guard;
     struct output text; /* what is for people, if -o names a file for the overruns */
@@ -48,7 +53,7 @@ struct guarding {
 
 static const struct options *options_of(const struct guarding *self)
 {
-    return self->session.context->options;
+    return self->context->options;
 }
 
 /* --- the profile of the overruns ------------------------------------------------------------------------ */
@@ -56,12 +61,6 @@ static const struct options *options_of(const struct guarding *self)
 static bool has_profile(const struct guarding *self)
 {
     return options_of(self)->output != NULL;
-}
-
-static bool check_profile(int result, struct error *error)
-{
-    return result == 0 ||
-           error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
 }
 
 static bool begin_profile(struct guarding *self, struct error *error)
@@ -81,8 +80,8 @@ static bool begin_profile(struct guarding *self, struct error *error)
     about->cores[0] = strdup(device->chosen->core.name);
     about->numbers[0] = (unsigned)(device->chosen - device->cores);
     about->core_count = 1;
-    profiling_about(&self->session, about);
-    return check_profile(profile_file_begin(self->session.context->out, about), error);
+    pc_samples_about(&self->session, about);
+    return profiling_wrote(profile_file_begin(self->context->out, about), error);
 }
 
 static bool add_sample(struct guarding *self, const struct guard_overrun *overrun, struct error *error)
@@ -116,45 +115,33 @@ static bool add_held(struct guarding *self, struct error *error)
 
 static bool end_profile(struct guarding *self, const struct error *why, struct error *error)
 {
+    FILE *out = self->context->out;
     struct profile_interval interval = {0};
     const struct guard_result *result = &self->guard.result;
-    bool failed = result->end == GUARD_FAILED;
-    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
+    const struct error none = {0};
     if (!add_held(self, error))
         return false;
     if (!has_profile(self) || profile_tally_is_empty(&self->tally))
         return true;
-    snprintf(text, sizeof text, "%s", why->text);
-    const struct profile_end end = {.known = true,
-                                    .elapsed_s = result->elapsed_s,
-                                    .samples = result->overruns,
-                                    .why = failed                           ? lost
-                                           : result->end == GUARD_CANCELLED ? interrupt
-                                                                            : time,
-                                    .error = failed ? text : NULL};
     if (!profile_tally_close(&self->tally, result->elapsed_s, &interval))
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    int written = profile_file_add(self->session.context->out, &interval);
+    int written = profile_file_add(out, &interval);
     profile_interval_free(&interval);
-    return check_profile(written, error) &&
-           check_profile(profile_file_end(self->session.context->out, &end), error);
+    return profiling_wrote(written, error) &&
+           profiling_end(out, result->elapsed_s, result->overruns, result->end == GUARD_FAILED ? why : &none,
+                         result->end == GUARD_CANCELLED, error);
 }
 
 /* --- what the user sees --------------------------------------------------------------------------------- */
-
-static bool fails_to_write(struct error *error)
-{
-    return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-}
 
 static bool on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
 {
     struct guarding *self = context;
     progress_clear(&self->progress);
-    command_has_result(self->session.context);
+    command_has_result(self->context);
     return add_held(self, error) &&
            (overrun->is_elsewhere ? hold_sample(self, overrun) : add_sample(self, overrun, error)) &&
-           (guard_report_overrun(&self->report, overrun) || fails_to_write(error));
+           command_wrote(guard_report_overrun(&self->report, overrun), error);
 }
 
 static void on_returned(void *context, uint64_t number, uint64_t counted)
@@ -179,7 +166,7 @@ static void on_tick(void *context, uint64_t calls, enum engine_wait wait)
 static bool print_begin(struct guarding *self, struct error *error)
 {
     struct conditions *conditions = &self->conditions;
-    const struct context *command = self->session.context;
+    const struct context *command = self->context;
     session_conditions(&self->session, &self->clock, conditions);
     region_describe(&self->named, conditions);
     self->report = (struct guard_report){.out = has_profile(self) ? self->text.file : command->out,
@@ -190,7 +177,7 @@ static bool print_begin(struct guarding *self, struct error *error)
                                          .budget = self->budget,
                                          .budget_s = self->wanted.seconds};
     self->has_begun = true;
-    return guard_report_begin(&self->report, conditions) || fails_to_write(error);
+    return command_wrote(guard_report_begin(&self->report, conditions), error);
 }
 
 /* --- the budget ----------------------------------------------------------------------------------------- */
@@ -216,11 +203,6 @@ static bool read_budget(struct guarding *self, struct error *error)
     return event_requests_parse(self->wanted.event, &self->event, 1, &n, error);
 }
 
-static bool is_cycles(const struct guarding *self)
-{
-    return !self->event.by_code && strcasecmp(self->event.name, "CPU_CYCLES") == 0;
-}
-
 static bool find_budget(struct guarding *self, struct error *error)
 {
     double events = ceil(self->wanted.seconds * self->clock.hz - 1e-6);
@@ -239,16 +221,18 @@ static bool find_budget(struct guarding *self, struct error *error)
 
 /* --- taking the core ------------------------------------------------------------------------------------ */
 
-static bool try_block(struct guarding *self, const char *name, struct guard_way *way, struct error *error)
+static bool try_block(void *context, const char *name, unsigned number, struct error *error)
 {
+    struct guarding *self = context;
+    struct guard_way *way = &self->ways[number];
     struct session *session = &self->session;
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     struct counter_pick pick;
     bool proved;
     if (!device_take_block(device, name, &deadline, error) ||
-        !profiling_find_event(device->block, &self->event, &pick, error) ||
-        !session_try_counter(session, &self->clock, &self->seen_hz, error) || !find_budget(self, error))
+        !event_stop_find(device->block, &self->event, &pick, error) ||
+        !trial_counter(session, &self->clock, &self->seen_hz, error) || !find_budget(self, error))
         return false;
     way->n_picks = counter_stop_choose(device->block, &pick, guard_most(self->budget), way->picks, error);
     if (way->n_picks == 0 || !device_program(device, way->picks, way->n_picks, &deadline, error) ||
@@ -262,22 +246,10 @@ static bool try_block(struct guarding *self, const char *name, struct guard_way 
                               &proved, &deadline, error);
 }
 
-/* On a Cortex-M the DWT comes first, as its match needs no interrupt: what it lacks, the PMU may have. */
 static bool take_stop(struct guarding *self, struct error *error)
 {
-    struct error first = {0};
-    bool matches = core_has(&self->session.device.chosen->core, SYSTEM_SPACE) && is_cycles(self);
-    if (matches && try_block(self, "dwt", &self->ways[0], &first))
+    if (event_stop_take(&self->session.device.chosen->core, &self->event, try_block, self, error))
         return true;
-    if (matches && first.kind != ERROR_NO_COUNTER && first.kind != ERROR_NO_COMPARATOR &&
-        !error_is_written(&first))
-        return error_copy(error, &first);
-    if (try_block(self, NULL, &self->ways[1], error))
-        return true;
-    /* The first way may have taken the comparator by now */
-    if (matches &&
-        (error->kind == ERROR_NO_COUNTER || error->kind == ERROR_NO_COMPARATOR || error->kind == ERROR_USAGE))
-        *error = first;
     if (error->kind == ERROR_NO_COUNTER) {
         error_prefix(error, "nothing can stop this core at the budget: ");
         error->advice = error->advice != NULL ? error->advice : "";
@@ -290,7 +262,7 @@ static bool take_watched_stop(struct guarding *self, struct error *error)
     struct error why = {0}, watched = {0};
     if (take_stop(self, &why))
         return true;
-    if (!session_watch_writes(&self->session, &why))
+    if (!own_code_watch(&self->session, &why))
         return error_copy(error, &why);
     if (take_stop(self, &watched))
         return true;
@@ -310,22 +282,18 @@ static bool check_run_control(const struct guarding *self, struct error *error)
 static bool take(struct guarding *self, struct error *error)
 {
     struct session *session = &self->session;
-    struct deadline deadline = session_deadline(session);
-    char place[512];
-    session_place(session, session->device.chosen->halted_at, place, sizeof place);
-    session_measures(session, &self->named, true);
-    return device_take(&session->device, options_of(self)->resume, place, &deadline, error) &&
-           take_watched_stop(self, error) &&
+    own_code_measured(session, &self->named, true);
+    return session_take_core(session, session->request->resume, error) && take_watched_stop(self, error) &&
            stack_reader_open(&self->stacks, &session->device,
                              (struct stack_stop){.counter = &self->way->stop}, session->symbols, error);
 }
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-static bool run(struct guarding *self, struct engine *engine, struct error *error)
+static bool run(void *context, struct engine *engine, const struct deadline *deadline, struct error *error)
 {
-    const struct options *options = options_of(self);
-    struct deadline deadline = session_deadline(&self->session);
+    struct guarding *self = context;
+    const struct request *request = self->session.request;
     self->session.device.slow_clock = self->clock.hz > 0 && self->clock.hz < SLOW_HZ;
     self->guard = (struct guard){.engine = engine,
                                  .plausible = plausible_begin(&self->session.device.reading,
@@ -335,56 +303,41 @@ static bool run(struct guarding *self, struct engine *engine, struct error *erro
                                  .n_picks = self->way->n_picks,
                                  .stacks = &self->stacks,
                                  .options = {.budget = self->budget,
-                                             .overruns = options->hits > 0 ? options->hits : 1,
-                                             .keep = options->keep,
-                                             .calibrate = !options->no_calibrate,
+                                             .overruns = request->hits > 0 ? request->hits : 1,
+                                             .keep = request->keep,
+                                             .calibrate = !request->no_calibrate,
                                              .low = self->named.region.low,
                                              .high = self->named.region.high,
-                                             .for_us = (int64_t)(options->for_s * 1e6),
-                                             .timeout_ms = (int64_t)(options->timeout_s * 1000)},
+                                             .for_us = (int64_t)(request->for_s * 1e6),
+                                             .timeout_ms = (int64_t)(request->timeout_s * 1000)},
                                  .sink = {.context = self,
                                           .overrun = on_overrun,
                                           .returned = on_returned,
                                           .left = on_left,
                                           .tick = on_tick}};
-    return engine->ops->arm(engine, &self->named.region, &deadline, error) && print_begin(self, error) &&
-           begin_profile(self, error) && guard_run(&self->guard, &deadline, error);
-}
-
-static bool guard(struct guarding *self, struct error *error)
-{
-    struct session *session = &self->session;
-    struct engine *engine = session_engine(session, error);
-    struct error after = {0};
-    if (engine == NULL)
-        return false;
-    bool ok = run(self, engine, error);
+    bool ok = engine->ops->arm(engine, &self->named.region, deadline, error) && print_begin(self, error) &&
+              begin_profile(self, error) && guard_run(&self->guard, deadline, error);
     progress_clear(&self->progress);
-    if (!session_end_engine(session, engine, error, &after))
-        ok = error_copy(error, &after);
-    ok = where_tell(session, error) && ok;
-    engine->ops->free(engine);
     return ok;
 }
 
 /* The budget was made into cycles by the clock at the beginning. */
 static bool is_misjudged(const struct guarding *self)
 {
-    return self->wanted.seconds > 0 && self->session.clock_change[0] != '\0';
+    return self->wanted.seconds > 0 && self->session.clock.change[0] != '\0';
 }
 
 static bool tell_change(struct guarding *self, struct error *error)
 {
     FILE *out = self->report.out;
-    const char *change = self->session.clock_change;
+    const char *change = self->session.clock.change;
     if (!is_misjudged(self))
         return true;
     if (self->report.format != FORMAT_JSON)
-        return fprintf(out, "no verdict: %s, and the budget is a time\n", change) > 0 ||
-               fails_to_write(error);
+        return command_wrote(fprintf(out, "no verdict: %s, and the budget is a time\n", change) > 0, error);
     struct json_part line = json_part_new("clock");
     json_part_text(&line, "clock_change", change);
-    return json_part_write(out, line) || fails_to_write(error);
+    return command_wrote(json_part_write(out, line), error);
 }
 
 static bool print_end(struct guarding *self, const struct error *why, struct error *error)
@@ -392,16 +345,16 @@ static bool print_end(struct guarding *self, const struct error *why, struct err
     if (!self->has_begun)
         return true;
     if (self->guard.result.calls > 0)
-        command_has_result(self->session.context);
+        command_has_result(self->context);
     return end_profile(self, why, error) && tell_change(self, error) &&
-           (guard_report_end(&self->report, &self->guard.result) || fails_to_write(error));
+           command_wrote(guard_report_end(&self->report, &self->guard.result), error);
 }
 
 static bool open_text(struct guarding *self, struct error *error)
 {
     if (!has_profile(self))
         return true;
-    if (!output_open(&self->text, NULL, self->session.context->cancel, error))
+    if (!output_open(&self->text, NULL, self->context->around.cancel, error))
         return false;
     output_ends_the_run(&self->text);
     return true;
@@ -415,19 +368,25 @@ static bool close_text(struct guarding *self, struct error *error)
 
 int command_guard(const struct context *context, struct error *error)
 {
-    struct guarding self = {.session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true}};
+    struct guarding self = {.context = context,
+                            .session = {.request = &context->options->request,
+                                        .around = &context->around,
+                                        .needs_name = command_names(context->options),
+                                        .may_stop = true}};
     struct session *session = &self.session;
     struct error unwritten = {0}, untold = {0};
-    if (!context->options->quiet)
+    if (!context->options->request.quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = open_text(&self, error) && read_budget(&self, error) && session_open_elf(session, error) &&
-              region_locate(&self.named, session->symbols, context->options, error) &&
-              region_look_into(&self.named, session->symbols, error) && session_open_target(session, error) &&
-              check_run_control(&self, error) && take(&self, error) && guard(&self, error);
+    bool ok = open_text(&self, error) && read_budget(&self, error) && program_open(session, error) &&
+              region_locate(&self.named, session->symbols, context->options->operands[0], NULL,
+                            &session->request->process, error) &&
+              region_look_into(&self.named, session->symbols, error) && program_open_target(session, error) &&
+              check_run_control(&self, error) && take(&self, error) &&
+              engine_use_once(session, run, &self, error);
     if (!print_end(&self, error, &unwritten) && ok)
         ok = error_copy(error, &unwritten);
     stack_reader_close(&self.stacks); /* before its symbols */
-    int code = session_finish(session, ok, error);
+    int code = command_code(session_finish(session, ok, error), error);
     if (!close_text(&self, &untold) && code == EXIT_DONE) {
         error_copy(error, &untold);
         code = error_exit_code(ERROR_SYSTEM);

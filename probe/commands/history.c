@@ -24,7 +24,7 @@ static bool add_file(struct history_command *self, const char *path, bool is_nam
 {
     struct error why = {0};
     struct history *history = &self->history;
-    if (baseline_read(path, self->context->cancel, &self->run, &why)) {
+    if (baseline_read(path, self->context->around.cancel, &self->run, &why)) {
         bool ok = history_add(history, &self->run);
         baseline_free(&self->run);
         return ok || error_set(error, ERROR_SYSTEM, "out of memory");
@@ -74,7 +74,7 @@ static bool add_folder(struct history_command *self, const char *path, unsigned 
                          strerror(errno));
     bool ok = true;
     for (int i = 0; i < n; i++) {
-        ok = ok && *self->context->cancel == 0 && add_entry(self, path, entries[i], depth, error);
+        ok = ok && *self->context->around.cancel == 0 && add_entry(self, path, entries[i], depth, error);
         free(entries[i]);
     }
     free(entries);

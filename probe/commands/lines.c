@@ -1,16 +1,19 @@
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
 #include "commands/cockpit.h"
 #include "commands/command.h"
-#include "commands/counting.h"
-#include "commands/session.h"
-#include "commands/where.h"
 #include "measure/delta.h"
 #include "measure/line_costs.h"
 #include "measure/plausible.h"
 #include "report/conditions.h"
 #include "report/line_table.h"
-#include "report/number.h"
 #include "report/terminal.h"
+#include "run/counting.h"
+#include "run/engine_use.h"
+#include "run/own_code.h"
+#include "run/program.h"
+#include "run/region.h"
+#include "run/session.h"
+#include "run/trial.h"
 #include "symbols/blocks.h"
 
 #include <inttypes.h>
@@ -20,6 +23,7 @@
 enum { CALLS = 100, CALLS_US = 2000000 };
 
 struct lines_command {
+    const struct context *context;
     struct session *session;
     struct named_region named;
     struct listing listing;
@@ -28,6 +32,7 @@ struct lines_command {
     struct walk_block *walk;
     struct counting counting;
     struct conditions conditions;
+    struct clock clock;
     struct progress progress;
     struct document document; /* the result */
     struct summary whole;
@@ -41,7 +46,7 @@ struct lines_command {
 
 static const struct options *options_of(const struct lines_command *self)
 {
-    return self->session->context->options;
+    return self->context->options;
 }
 
 /* --- the function's code ---------------------------------------------------------------------------------
@@ -97,11 +102,11 @@ static bool read_code(struct lines_command *self, struct error *error)
 static bool is_enough(const struct lines_command *self, uint64_t calls, int64_t begun_us)
 {
     const struct options *options = options_of(self);
-    int64_t for_us = options->for_s > 0 ? (int64_t)(options->for_s * 1e6 / 2) : CALLS_US;
+    int64_t for_us = options->request.for_s > 0 ? (int64_t)(options->request.for_s * 1e6 / 2) : CALLS_US;
     bool over = begun_us > 0 && deadline_now_us() - begun_us >= for_us;
-    if (options->hits > 0)
-        return calls >= options->hits || (options->for_s > 0 && over);
-    return over || (options->for_s <= 0 && calls >= CALLS);
+    if (options->request.hits > 0)
+        return calls >= options->request.hits || (options->request.for_s > 0 && over);
+    return over || (options->request.for_s <= 0 && calls >= CALLS);
 }
 
 static bool on_hop(void *context, const struct walk_hop *hop)
@@ -144,27 +149,6 @@ static void on_whole_tick(void *context, uint64_t hits, enum engine_wait wait)
     on_wait(context, wait);
 }
 
-typedef bool engine_use(struct lines_command *self, struct engine *engine, const struct clock *clock,
-                        const struct deadline *deadline, struct error *error);
-
-/* Each use has an engine of its own, whose breakpoints are gone behind it. */
-static bool with_engine(struct lines_command *self, engine_use *use, const struct clock *clock,
-                        struct error *error)
-{
-    struct session *session = self->session;
-    struct error after = {0};
-    struct engine *engine = session_engine(session, error);
-    if (engine == NULL)
-        return false;
-    struct deadline deadline = session_deadline(session);
-    bool ok = use(self, engine, clock, &deadline, error);
-    if (!session_end_engine(session, engine, error, &after))
-        ok = error_copy(error, &after);
-    ok = where_tell(session, error) && ok;
-    engine->ops->free(engine);
-    return ok;
-}
-
 static bool can_walk(const struct engine *engine, struct error *error)
 {
     return engine->ops->walk != NULL ||
@@ -174,32 +158,34 @@ static bool can_walk(const struct engine *engine, struct error *error)
 
 static int64_t timeout_of(const struct lines_command *self)
 {
-    return (int64_t)(options_of(self)->timeout_s * 1000);
+    return (int64_t)(options_of(self)->request.timeout_s * 1000);
 }
 
 /* What a halt costs, at both ends of one call. */
-static bool measure_halts(struct lines_command *self, struct engine *engine, const struct clock *clock,
-                          const struct deadline *deadline, struct error *error)
+static bool measure_halts(void *context, struct engine *engine, const struct deadline *deadline,
+                          struct error *error)
 {
+    struct lines_command *self = context;
     const struct engine_sink sink = {.context = &self->halts, .hit = no_more, .rehit = halt_cost_rehit};
     const struct engine_request request = {
         .hits = 1, .rehits = ENGINE_REHITS, .timeout_ms = timeout_of(self)};
-    halt_cost_begin(&self->halts, &self->session->device, clock);
+    halt_cost_begin(&self->halts, &self->session->device, &self->clock);
     bool ok = can_walk(engine, error) && engine->ops->arm(engine, &self->named.region, deadline, error) &&
               engine->ops->run(engine, &request, &sink, deadline, error);
     halt_cost_end(&self->halts);
     return ok;
 }
 
-static bool measure_whole(struct lines_command *self, struct engine *engine, const struct clock *clock,
-                          const struct deadline *deadline, struct error *error)
+static bool measure_whole(void *context, struct engine *engine, const struct deadline *deadline,
+                          struct error *error)
 {
+    struct lines_command *self = context;
     const struct options *options = options_of(self);
-    const struct delta_options wanted = {.hits = options->hits,
-                                         .for_us = (int64_t)(options->for_s * 1e6 / 2),
+    const struct delta_options wanted = {.hits = options->request.hits,
+                                         .for_us = (int64_t)(options->request.for_s * 1e6 / 2),
                                          .timeout_ms = timeout_of(self),
                                          .calibrate = true,
-                                         .clock = *clock,
+                                         .clock = self->clock,
                                          .evidence = self->counting.evidence,
                                          .plan = self->counting.plan};
     const struct delta_sink sink = {.context = self, .hit = on_whole_hit, .tick = on_whole_tick};
@@ -207,10 +193,10 @@ static bool measure_whole(struct lines_command *self, struct engine *engine, con
            delta_measure(engine, &self->session->device, &wanted, &sink, &self->whole, deadline, error);
 }
 
-static bool walk_lines(struct lines_command *self, struct engine *engine, const struct clock *clock,
-                       const struct deadline *deadline, struct error *error)
+static bool walk_lines(void *context, struct engine *engine, const struct deadline *deadline,
+                       struct error *error)
 {
-    (void)clock;
+    struct lines_command *self = context;
     const struct engine_sink sink = {.context = self, .tick = on_wait};
     const struct engine_walk walk = {.region = &self->named.region,
                                      .blocks = self->walk,
@@ -226,12 +212,12 @@ static bool walk_lines(struct lines_command *self, struct engine *engine, const 
 static void describe(struct lines_command *self)
 {
     struct conditions *conditions = &self->conditions;
-    const struct rendering to = command_rendering(self->session->context);
+    const struct rendering to = command_rendering(self->context);
     region_describe(&self->named, conditions);
     self->document = document_new();
     document_add(&self->document, line_report_header(conditions));
     if (options_of(self)->format == FORMAT_JSON)
-        self->unwritten = !document_write(self->session->context->out, &self->document);
+        self->unwritten = !document_write(self->context->out, &self->document);
     else if (options_of(self)->format == FORMAT_TEXT)
         conditions_write(&to, conditions);
 }
@@ -239,21 +225,21 @@ static void describe(struct lines_command *self)
 static bool measure(struct lines_command *self, struct error *error)
 {
     struct session *session = self->session;
-    struct clock clock;
+    struct clock *clock = &self->clock;
     double seen_hz = 0;
-    session_measures(session, &self->named, false);
-    if (!session_trial(session, &clock, &seen_hz, error) ||
-        !counting_open(&self->counting, session, &clock, error))
+    own_code_measured(session, &self->named, false);
+    if (!trial_run(session, clock, &seen_hz, error) || !counting_open(&self->counting, session, clock, error))
         return false;
-    session->device.slow_clock = clock_is_slow(&clock);
-    session_conditions(session, &clock, &self->conditions);
+    session->device.slow_clock = clock_is_slow(clock);
+    session_conditions(session, clock, &self->conditions);
     self->plausible =
-        plausible_begin(&session->device.reading, session->device.block->counts_cycles, &clock, seen_hz);
+        plausible_begin(&session->device.reading, session->device.block->counts_cycles, clock, seen_hz);
     describe(self);
     if (!line_costs_begin(&self->costs, &self->blocks, &self->halts))
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    return with_engine(self, measure_halts, &clock, error) && with_engine(self, walk_lines, &clock, error) &&
-           with_engine(self, measure_whole, &clock, error);
+    return engine_use_once(session, measure_halts, self, error) &&
+           engine_use_once(session, walk_lines, self, error) &&
+           engine_use_once(session, measure_whole, self, error);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------
@@ -261,7 +247,7 @@ static bool measure(struct lines_command *self, struct error *error)
 
 static void print(struct lines_command *self, const struct error *why)
 {
-    const struct rendering to = command_rendering(self->session->context);
+    const struct rendering to = command_rendering(self->context);
     struct line_report report = {.conditions = self->conditions,
                                  .function = &self->named.start,
                                  .listing = &self->listing,
@@ -270,7 +256,7 @@ static void print(struct lines_command *self, const struct error *why)
                                  .whole = &self->whole,
                                  .unframed = self->unframed};
     if (why->kind != ERROR_NONE)
-        command_ended(self->session->context, why, report.ended, sizeof report.ended);
+        command_ended(self->context, why, report.ended, sizeof report.ended);
     line_costs_end(&self->costs);
     if (to.format == FORMAT_JSON) { /* the header is written already */
         document_free(&self->document);
@@ -294,7 +280,8 @@ static void free_code(struct lines_command *self)
 static bool find_function(struct lines_command *self, struct error *error)
 {
     struct session *session = self->session;
-    return region_locate(&self->named, session->symbols, session->context->options, error) &&
+    return region_locate(&self->named, session->symbols, options_of(self)->operands[0], NULL,
+                         &session->request->process, error) &&
            region_look_into(&self->named, session->symbols, error) && read_code(self, error);
 }
 
@@ -309,7 +296,7 @@ static bool measure_function(struct lines_command *self, struct error *error)
 /* The target was put back; `after` says if that failed. Returns the exit code. */
 static int end_run(struct lines_command *self, bool ok, const struct error *after, struct error *error)
 {
-    const struct context *context = self->session->context;
+    const struct context *context = self->context;
     int code = EXIT_DONE;
     if (self->costs.calls > 0 && error->kind != ERROR_WRITTEN) {
         command_has_result(context);
@@ -323,28 +310,37 @@ static int end_run(struct lines_command *self, bool ok, const struct error *afte
     line_costs_free(&self->costs);
     counting_close(&self->counting);
     free_code(self);
-    return session_exit(ok, code, self->unwritten, after, error);
+    return command_end(ok, code, self->unwritten, after, error);
 }
 
-bool lines_within(struct session *session, struct error *error)
+/* `within`: in a session that is open and stays so. */
+static int run_lines(struct lines_command *self, bool within, struct error *error)
 {
-    struct lines_command self = {.session = session};
+    struct session *session = self->session;
     struct error after = {0};
-    bool ok = find_function(&self, error) && measure_function(&self, error);
-    (void)session_undo(session, &after);
-    return end_run(&self, ok, &after, error) == EXIT_DONE;
+    if (!session->request->quiet)
+        progress_begin(&self->progress, stderr);
+    bool ok = (within || program_open(session, error)) && find_function(self, error) &&
+              (within || program_open_target(session, error)) && measure_function(self, error);
+    if (within)
+        (void)session_undo(session, &after);
+    else if (session_close(session, &after))
+        session_forgive(session, error);
+    return end_run(self, ok, &after, error);
+}
+
+bool lines_within(struct session *session, const struct context *context, struct error *error)
+{
+    struct lines_command self = {.context = context, .session = session};
+    return run_lines(&self, true, error) == EXIT_DONE;
 }
 
 int command_lines(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context, .needs_elf = ELF_FOR_NAMES, .may_stop = true};
-    struct lines_command self = {.session = &session};
-    struct error after = {0};
-    if (!context->options->quiet)
-        progress_begin(&self.progress, stderr);
-    bool ok = session_open_elf(&session, error) && find_function(&self, error) &&
-              session_open_target(&session, error) && measure_function(&self, error);
-    if (session_close(&session, &after))
-        session_forgive(&session, error);
-    return end_run(&self, ok, &after, error);
+    struct session session = {.request = &context->options->request,
+                              .around = &context->around,
+                              .needs_name = command_names(context->options),
+                              .may_stop = true};
+    struct lines_command self = {.context = context, .session = &session};
+    return run_lines(&self, false, error);
 }

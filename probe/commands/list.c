@@ -1,10 +1,12 @@
 /* list: the events of a core and the metrics made of them; probes: the links that can be reached. */
 #include "commands/command.h"
-#include "commands/session.h"
 #include "counters/events.h"
 #include "counters/metric.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "run/connect.h"
+#include "run/program.h"
+#include "run/session.h"
 #include "symbols/names.h"
 
 #include <inttypes.h>
@@ -20,6 +22,7 @@ struct group {
     char only[EVENT_NAME];
     bool is_generic;
     const struct counter_block *block; /* of the core that is there; NULL: with --cpu */
+    bool begun, titled;                /* as text: its name is printed; that metrics follow */
 };
 
 struct listing {
@@ -28,6 +31,7 @@ struct listing {
     struct metric_set *metrics;
     struct group groups[MOST_GROUPS];
     size_t n, events, shown_metrics;
+    bool json;
     bool ok; /* the output did not fail */
 };
 
@@ -278,117 +282,104 @@ static void print_line(FILE *out, const char *first, const char *name, const cha
     }
 }
 
-static void begin_group(const struct listing *self, const struct group *group, bool *begun)
-{
-    if (!*begun)
-        fprintf(self->context->out, "%s%s%s\n", self->events + self->shown_metrics > 0 ? "\n" : "",
-                group->name, group->is_generic ? " (generic events)" : "");
-    *begun = true;
-}
-
-static void print_group(struct listing *self, struct group *group, size_t width)
+/* Its name, before the first of its events or metrics; and a title before the first metric. */
+static void begin_group(struct listing *self, struct group *group, bool of_metrics)
 {
     FILE *out = self->context->out;
-    bool begun = false, titled = false;
-    for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++) {
-        const struct event *event = event_set_at(group->set, i);
-        char code[16];
-        if (!is_shown(self, group, event))
-            continue;
-        begin_group(self, group, &begun);
-        snprintf(code, sizeof code, "0x%04" PRIX32, event->code);
-        print_line(out, code, event->name, event->words, width);
-        self->events++;
-    }
-    if (group->set == NULL && is_wanted(self, group->only, meaning_of(group))) {
-        begin_group(self, group, &begun);
-        print_line(out, "-", group->only, meaning_of(group), width);
-        self->events++;
-    }
-    for (size_t i = 0; i < metric_set_count(self->metrics); i++) {
-        const struct metric *metric = metric_of(self, group, i);
-        char name[EVENT_NAME + METRIC_UNIT + 2];
-        if (metric == NULL)
-            continue;
-        begin_group(self, group, &begun);
-        if (!titled)
-            fprintf(out, "  metrics, for -M\n");
-        titled = true;
-        snprintf(name, sizeof name, "%s%s%s", metric->name, metric->unit[0] != '\0' ? " " : "", metric->unit);
-        print_line(out, "", name, metric->text, width);
-        self->shown_metrics++;
-    }
+    if (!group->begun)
+        fprintf(out, "%s%s%s\n", self->events + self->shown_metrics > 0 ? "\n" : "", group->name,
+                group->is_generic ? " (generic events)" : "");
+    if (of_metrics && !group->titled)
+        fprintf(out, "  metrics, for -M\n");
+    group->begun = true;
+    group->titled = group->titled || of_metrics;
 }
 
-static void put_event(struct listing *self, const struct group *group, const struct event *event)
+static void show_event(struct listing *self, struct group *group, const struct event *event, size_t width)
 {
-    struct json_part line = json_part_new("event");
-    json_part_text(&line, "of", group->name);
-    json_part_text(&line, "name", event->name);
-    if (group->set != NULL)
-        json_part_unsigned(&line, "code", event->code);
-    json_part_text(&line, "words", event->words);
-    self->ok = json_part_write(self->context->out, line) && self->ok;
+    char code[16] = "-";
+    if (!self->json) {
+        begin_group(self, group, false);
+        if (group->set != NULL)
+            snprintf(code, sizeof code, "0x%04" PRIX32, event->code);
+        print_line(self->context->out, code, event->name, event->words, width);
+    } else {
+        struct json_part line = json_part_new("event");
+        json_part_text(&line, "of", group->name);
+        json_part_text(&line, "name", event->name);
+        if (group->set != NULL)
+            json_part_unsigned(&line, "code", event->code);
+        json_part_text(&line, "words", event->words);
+        self->ok = json_part_write(self->context->out, line) && self->ok;
+    }
     self->events++;
 }
 
-static void put_metric(struct listing *self, const struct group *group, const struct metric *metric)
+static void show_metric(struct listing *self, struct group *group, const struct metric *metric, size_t width)
 {
-    struct json_part line = json_part_new("metric");
-    json_t *events = json_array();
-    json_part_text(&line, "of", group->name);
-    json_part_text(&line, "name", metric->name);
-    json_part_text(&line, "unit", metric->unit);
-    json_part_text(&line, "expression", metric->text);
-    for (size_t i = 0; i < metric->n_events; i++)
-        json_part_append(&line, events, json_part_string(metric->events[i]));
-    json_part_array(&line, "events", events);
-    self->ok = json_part_write(self->context->out, line) && self->ok;
+    char name[EVENT_NAME + METRIC_UNIT + 2];
+    if (!self->json) {
+        begin_group(self, group, true);
+        snprintf(name, sizeof name, "%s%s%s", metric->name, metric->unit[0] != '\0' ? " " : "", metric->unit);
+        print_line(self->context->out, "", name, metric->text, width);
+    } else {
+        struct json_part line = json_part_new("metric");
+        json_t *events = json_array();
+        json_part_text(&line, "of", group->name);
+        json_part_text(&line, "name", metric->name);
+        json_part_text(&line, "unit", metric->unit);
+        json_part_text(&line, "expression", metric->text);
+        for (size_t i = 0; i < metric->n_events; i++)
+            json_part_append(&line, events, json_part_string(metric->events[i]));
+        json_part_array(&line, "events", events);
+        self->ok = json_part_write(self->context->out, line) && self->ok;
+    }
     self->shown_metrics++;
 }
 
-static void put_group(struct listing *self, struct group *group)
+static void show_group(struct listing *self, struct group *group, size_t width)
 {
     struct event only = {.code = 0};
     snprintf(only.name, sizeof only.name, "%s", group->only);
     snprintf(only.words, sizeof only.words, "%s", meaning_of(group));
     for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++)
         if (is_shown(self, group, event_set_at(group->set, i)))
-            put_event(self, group, event_set_at(group->set, i));
+            show_event(self, group, event_set_at(group->set, i), width);
     if (group->set == NULL && is_wanted(self, only.name, only.words))
-        put_event(self, group, &only);
+        show_event(self, group, &only, width);
     for (size_t i = 0; i < metric_set_count(self->metrics); i++) {
         const struct metric *metric = metric_of(self, group, i);
         if (metric != NULL)
-            put_metric(self, group, metric);
+            show_metric(self, group, metric, width);
     }
 }
 
 static bool show(struct listing *self, const char *link, struct error *error)
 {
     FILE *out = self->context->out;
-    bool json = self->context->options->format == FORMAT_JSON;
     size_t width = widest_name(self);
-    self->ok = !json || json_command_header(out, "list", link);
+    self->ok = !self->json || json_command_header(out, "list", link);
     for (size_t i = 0; i < self->n; i++)
-        json ? put_group(self, &self->groups[i]) : print_group(self, &self->groups[i], width);
+        show_group(self, &self->groups[i], width);
     if (self->events + self->shown_metrics == 0)
         return error_advise(error, ERROR_USAGE, "pmu-probe list without a pattern shows all.",
                             "no event or metric here has \"%.64s\" in its name or meaning", self->pattern);
-    if (json) {
+    if (self->json) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "events", self->events);
         json_part_unsigned(&line, "metrics", self->shown_metrics);
         self->ok = json_part_write(out, line) && self->ok;
     }
-    return self->ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return command_wrote(self->ok, error);
 }
 
 int command_list(const struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    struct session session = {.context = context, .tolerates_left = true};
+    struct session session = {
+        .request = &context->options->request, .around = &context->around, .tolerates_left = true};
     struct listing self = {.context = context,
+                           .json = options->format == FORMAT_JSON,
                            .pattern = options->n_operands > 0 ? options->operands[0] : NULL};
     char link[128] = "";
     self.metrics = metric_set_open(NULL, error);
@@ -396,12 +387,12 @@ int command_list(const struct context *context, struct error *error)
     if (ok && options->cpu != NULL) {
         ok = add_cpu(&self, options->cpu, error);
     } else if (ok) {
-        ok = session_open_target(&session, error) && add_target(&self, &session, error);
+        ok = program_open_target(&session, error) && add_target(&self, &session, error);
         if (ok)
             link_describe(session.link, link, sizeof link);
     }
     ok = ok && show(&self, link, error);
-    int code = session_finish(&session, ok, error);
+    int code = command_code(session_finish(&session, ok, error), error);
     for (size_t i = 0; i < self.n; i++)
         event_set_free(self.groups[i].set);
     metric_set_free(self.metrics);
@@ -563,7 +554,7 @@ static int end(const struct context *context, size_t probes, const struct error 
     return EXIT_DONE;
 }
 
-/* To find nothing is no failure, but another program on OpenOCD's port is one. */
+/* To find nothing is not a failure, but another program on OpenOCD's port is one. */
 static int tell_nothing(const struct context *context, const struct error *no_server, struct error *error)
 {
     if (no_server->kind != ERROR_NO_PROBE) {
@@ -583,17 +574,16 @@ static int list_all(const struct context *context, struct error *error)
     struct dap_listed listed[CONNECT_PROBES];
     struct adapter_found adapters[CONNECT_PROBES];
     struct error no_server = {0};
-    struct options at_home = *context->options;
+    struct request at_home = context->options->request;
     at_home.probe = "openocd";
-    struct context home = {
-        .options = &at_home, .cancel = context->cancel, .out = context->out, .wire = context->wire};
+    const struct surroundings home = {.cancel = context->around.cancel, .wire = context->around.wire};
     if (is_json(context))
         json_command_header(context->out, "probes", "");
-    struct link *link = connect_link(&home, &no_server);
+    struct link *link = connect_link(&at_home, &home, &no_server);
     if (link != NULL)
         print_link(context, link, error);
     link_close(link);
-    size_t n = connect_list(context, listed, CONNECT_PROBES);
+    size_t n = connect_list(&context->around, listed, CONNECT_PROBES);
     for (size_t i = 0; i < n; i++)
         print_plugged(context, &listed[i]);
     size_t others = dap_list_adapters(listed, n, adapters, CONNECT_PROBES);
@@ -601,16 +591,17 @@ static int list_all(const struct context *context, struct error *error)
         print_adapter(context, &adapters[i]);
     if (link == NULL && n == 0 && others == 0)
         return tell_nothing(context, &no_server, error);
-    if (link == NULL && no_server.kind != ERROR_NO_PROBE && !context->options->quiet)
-        fprintf(stderr, "pmu-probe: %s\n", no_server.text);
+    if (link == NULL && no_server.kind != ERROR_NO_PROBE)
+        request_note(&context->options->request, "%s", no_server.text);
     return end(context, n, error);
 }
 
 int command_probes(const struct context *context, struct error *error)
 {
-    if (context->options->probe == NULL && context->options->n_openocd == 0 && !context->options->wires_said)
+    if (context->options->request.probe == NULL && context->options->request.n_openocd == 0 &&
+        !context->options->request.wires_said)
         return list_all(context, error);
-    struct link *link = connect_link(context, error);
+    struct link *link = connect_link(&context->options->request, &context->around, error);
     if (link == NULL)
         return error_exit_code(error->kind);
     if (is_json(context))

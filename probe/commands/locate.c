@@ -1,16 +1,16 @@
 /* `locate`: what locations mean in an ELF file. No target is touched. */
 #include "commands/command.h"
-#include "commands/region_file.h"
 #include "report/json.h"
 #include "report/place_report.h"
 #include "report/terminal.h"
+#include "run/region_file.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CALLERS = 64, CALLERS_SHOWN = 5, EXITS = 64 };
+enum { MOST = 64, CALLERS_SHOWN = 5 };
 
 struct locating {
     const struct context *context;
@@ -20,14 +20,17 @@ struct locating {
     bool ok;              /* the output did not fail */
 };
 
+struct addresses {
+    uint64_t at[MOST];
+    size_t n, all; /* all: also those for which there is no room */
+};
+
 /* What is known of one location. */
 struct located {
     const char *text, *region; /* as it was written; of a regions file, else NULL */
     struct location at;
     struct error error; /* if it was not found */
-    uint64_t callers[CALLERS];
-    struct handler_exit exits[EXITS];
-    size_t n_callers, n_exits;
+    struct addresses callers, exits;
 };
 
 static size_t least(size_t n, size_t most)
@@ -46,46 +49,42 @@ static void find(struct locating *self, const char *text, const char *region, st
     if (!place->at.is_function_entry)
         return;
     const struct extent function = {place->at.low, place->at.high};
+    struct addresses *callers = &place->callers, *exits = &place->exits;
+    struct handler_exit found[MOST] = {{.at = 0}};
     struct symbols_machine machine;
     symbols_machine(self->symbols, &machine);
-    place->n_callers = symbols_callers(self->symbols, &function, place->callers, CALLERS);
+    callers->all = symbols_callers(self->symbols, &function, callers->at, MOST);
+    callers->n = least(callers->all, MOST);
     if (machine.profile == 'M')
-        place->n_exits = symbols_exits(self->symbols, place->at.address, place->exits, EXITS);
+        exits->all = symbols_exits(self->symbols, place->at.address, found, MOST);
+    exits->n = least(exits->all, MOST);
+    for (size_t i = 0; i < exits->n; i++)
+        exits->at[i] = found[i].at;
 }
 
 /* --- as text ------------------------------------------------------------------------------------------- */
 
-static void put_text(FILE *out, const char *text)
+/* NULL or "" is left out, with what is around it. */
+static void put_text(FILE *out, const char *before, const char *text, const char *after)
 {
     char clean[UTF8_CLEAN_ROOM(PLACE_ROOM)];
-    fputs(terminal_text(clean, sizeof clean, text), out);
+    if (text != NULL && text[0] != '\0')
+        fprintf(out, "%s%s%s", before, terminal_text(clean, sizeof clean, text), after);
 }
 
-static void print_address(const struct locating *self, uint64_t address, bool first)
-{
-    char place[PLACE_ROOM];
-    place_name(self->symbols, address, place);
-    fputs(first ? " " : ", ", self->context->out);
-    put_text(self->context->out, place);
-}
-
-static void print_lists(const struct locating *self, const struct located *place)
+static void print_list(const struct locating *self, const char *what, const struct addresses *list,
+                       size_t most)
 {
     FILE *out = self->context->out;
-    size_t shown = least(place->n_callers, CALLERS_SHOWN);
+    size_t shown = least(list->n, most);
+    char place[PLACE_ROOM];
     for (size_t i = 0; i < shown; i++) {
-        fputs(i == 0 ? "    called at" : "", out);
-        print_address(self, place->callers[i], i == 0);
+        place_name(self->symbols, list->at[i], place);
+        put_text(out, i == 0 ? what : ", ", place, "");
     }
-    if (place->n_callers > shown)
-        fprintf(out, " and %zu more", place->n_callers - shown);
+    if (most < list->all)
+        fprintf(out, " and %zu more", list->all - shown);
     if (shown > 0)
-        fputc('\n', out);
-    for (size_t i = 0; i < least(place->n_exits, EXITS); i++) {
-        fputs(i == 0 ? "    ends at" : "", out);
-        print_address(self, place->exits[i].at, i == 0);
-    }
-    if (place->n_exits > 0)
         fputc('\n', out);
 }
 
@@ -93,50 +92,36 @@ static void print_place(const struct locating *self, const struct located *place
 {
     FILE *out = self->context->out;
     const struct location *at = &place->at;
-    if (place->region != NULL) {
-        put_text(out, place->region);
-        fputs(": ", out);
-    }
-    put_text(out, place->text);
+    put_text(out, "", place->region, ": ");
+    put_text(out, "", place->text, "");
     if (place->error.kind != ERROR_NONE) {
-        fputs("\n    not found: ", out);
-        put_text(out, place->error.text);
-        if (place->error.advice != NULL && place->error.advice[0] != '\0')
-            fprintf(out, ". %s", place->error.advice);
+        put_text(out, "\n    not found: ", place->error.text, "");
+        put_text(out, ". ", place->error.advice, "");
         fputc('\n', out);
         return;
     }
     fprintf(out, "  0x%08" PRIx64, at->address);
-    if (strcmp(at->name, place->text) != 0) {
-        fputs("  ", out);
-        put_text(out, at->name);
-    }
+    if (strcmp(at->name, place->text) != 0)
+        put_text(out, "  ", at->name, "");
     if (at->high > 0)
         fprintf(out, "  %s%" PRIu64 " bytes", at->is_function_entry ? "" : "of ", at->high - at->low);
-    if (at->source[0] != '\0') {
-        fputs("  ", out);
-        put_text(out, at->source);
-    }
+    put_text(out, "  ", at->source, "");
     fputc('\n', out);
-    if (at->note[0] != '\0') {
-        fputs("    ", out);
-        put_text(out, at->note);
-        fputc('\n', out);
-    }
+    put_text(out, "    ", at->note, "\n");
     if (at->never_returns)
         fputs("    never returns\n", out);
-    print_lists(self, place);
+    print_list(self, "    called at ", &place->callers, CALLERS_SHOWN);
+    print_list(self, "    ends at ", &place->exits, SIZE_MAX);
 }
 
 /* --- as JSON ------------------------------------------------------------------------------------------- */
 
-static void put_addresses(struct json_part *line, const char *key, const struct located *place, bool callers)
+static void put_addresses(struct json_part *line, const char *key, const struct addresses *list)
 {
     json_t *array = json_array();
-    size_t n = callers ? least(place->n_callers, CALLERS) : least(place->n_exits, EXITS);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         char text[24];
-        snprintf(text, sizeof text, "0x%08" PRIx64, callers ? place->callers[i] : place->exits[i].at);
+        snprintf(text, sizeof text, "0x%08" PRIx64, list->at[i]);
         json_part_append(line, array, json_part_string(text));
     }
     json_part_array(line, key, array);
@@ -168,9 +153,9 @@ static bool put_place(const struct locating *self, const struct located *place)
         json_part_bool(&line, "never_returns", true);
     json_part_text(&line, "note", at->note);
     if (at->is_function_entry)
-        json_part_unsigned(&line, "calls", place->n_callers);
-    put_addresses(&line, "callers", place, true);
-    put_addresses(&line, "exits", place, false);
+        json_part_unsigned(&line, "calls", place->callers.all);
+    put_addresses(&line, "callers", &place->callers);
+    put_addresses(&line, "exits", &place->exits);
     return json_part_write(self->context->out, line);
 }
 
@@ -190,8 +175,8 @@ static bool show_all(struct locating *self, struct error *error)
 {
     const struct options *options = self->context->options;
     struct region_file file = {.n = 0};
-    bool ok =
-        options->regions == NULL || region_file_read(options->regions, self->context->cancel, &file, error);
+    bool ok = options->regions == NULL ||
+              region_file_read(options->regions, self->context->around.cancel, &file, error);
     for (size_t i = 0; ok && i < options->n_operands; i++)
         show(self, options->operands[i], NULL);
     for (size_t i = 0; ok && i < file.n; i++) {
@@ -206,9 +191,7 @@ static bool show_all(struct locating *self, struct error *error)
         json_part_unsigned(&line, "not_found", self->failed);
         self->ok = json_part_write(self->context->out, line) && self->ok;
     }
-    if (ok && !self->ok)
-        return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-    return ok;
+    return ok && command_wrote(self->ok, error);
 }
 
 int command_locate(const struct context *context, struct error *error)
@@ -216,22 +199,22 @@ int command_locate(const struct context *context, struct error *error)
     const struct options *options = context->options;
     struct locating self = {.context = context, .ok = true};
     bool ok = true;
-    if (options->elf == NULL)
+    if (options->request.elf == NULL)
         ok = error_advise(error, ERROR_USAGE, "Name the program: pmu-probe --elf app.elf locate main.",
                           "locate looks locations up in an ELF file");
     else if (options->n_operands == 0 && options->regions == NULL)
         ok = error_set(error, ERROR_USAGE, "locate needs a location, or the --regions of a file");
     if (ok)
-        self.symbols = symbols_open_moved(options->elf, options->load_offset, error);
+        self.symbols = symbols_open_moved(options->request.elf, options->request.load_offset, error);
     ok = ok && self.symbols != NULL &&
-         (options->format != FORMAT_JSON || json_command_header(context->out, "locate", "") ||
-          error_set(error, ERROR_UNWRITTEN, "the output could not be written"));
+         (options->format != FORMAT_JSON ||
+          command_wrote(json_command_header(context->out, "locate", ""), error));
     ok = ok && show_all(&self, error);
     if (ok && self.failed > 0) {
         command_has_result(context);
         ok = error_set(error, self.kind, "%zu of %zu locations %s not found in %s", self.failed, self.tried,
-                       self.failed == 1 ? "was" : "were", options->elf);
+                       self.failed == 1 ? "was" : "were", options->request.elf);
     }
     symbols_close(self.symbols);
-    return ok ? EXIT_DONE : error_exit_code(error->kind);
+    return command_code(ok, error);
 }

@@ -130,8 +130,8 @@ static bool read_words(struct reader *r, int argc, char **argv)
         } else if (!only_operands && word[0] == '-' && word[1] != '\0') {
             if (!read_argument(r, argc, argv, &i))
                 return false;
-        } else if (options->command == NULL) {
-            options->command = word;
+        } else if (options->request.command == NULL) {
+            options->request.command = word;
         } else if (options->n_operands < OPTION_OPERANDS) {
             options->operands[options->n_operands++] = word;
         } else {
@@ -146,13 +146,13 @@ static bool read_words(struct reader *r, int argc, char **argv)
 /* The commands `help`, `help NAME` and `version` mean the same as the options. */
 static void take_words_for_options(struct options *options)
 {
-    if (options->command != NULL && strcmp(options->command, "help") == 0) {
+    if (options->request.command != NULL && strcmp(options->request.command, "help") == 0) {
         options->help = true;
-        options->command = options->n_operands > 0 ? options->operands[0] : NULL;
+        options->request.command = options->n_operands > 0 ? options->operands[0] : NULL;
         options->n_operands = 0;
-    } else if (options->command != NULL && strcmp(options->command, "version") == 0) {
+    } else if (options->request.command != NULL && strcmp(options->request.command, "version") == 0) {
         options->version = true;
-        options->command = NULL;
+        options->request.command = NULL;
     }
 }
 
@@ -227,7 +227,7 @@ static bool are_named(const struct option *one, const char *name, const struct o
 /* Whether a stronger `said` leaves nothing for `option` to say. */
 static bool takes_place(const struct reader *r, const struct option *said, const struct option *option)
 {
-    const char *probe = r->options->probe;
+    const char *probe = r->options->request.probe;
     bool openocd = said->kind == OPTION_OPENOCD && option->kind == OPTION_OPENOCD;
     /* A separator may go with a format from the command line */
     bool formats = sets_format(said) && sets_format(option) && !was_given(r, said);
@@ -341,9 +341,9 @@ static bool note_said(struct reader *r)
         const struct option *option = &option_table[i];
         bool given = was_given(r, option);
         format = format || (given && sets_format(option));
-        r->options->interval_said =
-            r->options->interval_said || (given && option->kind == OPTION_MILLISECONDS);
-        r->options->wires_said = r->options->wires_said || (given && option->of_dap);
+        r->options->request.interval_said =
+            r->options->request.interval_said || (given && option->kind == OPTION_MILLISECONDS);
+        r->options->request.wires_said = r->options->request.wires_said || (given && option->of_dap);
     }
     return format;
 }
@@ -363,8 +363,8 @@ static bool forget(struct reader *r, const struct option *option)
 /* GDB's scripts name their own link for every command. */
 static bool is_gdbs_own(const struct reader *r, const struct option *option)
 {
-    return strcmp(option->name, "probe") == 0 && r->options->probe != NULL &&
-           strncmp(r->options->probe, "door:", strlen("door:")) == 0;
+    return strcmp(option->name, "probe") == 0 && r->options->request.probe != NULL &&
+           strncmp(r->options->request.probe, "door:", strlen("door:")) == 0;
 }
 
 static bool check_needs(struct reader *r, const struct option *option)
@@ -395,16 +395,17 @@ static bool check_wires(struct reader *r, const struct option *option)
     const struct options *options = r->options;
     const char *typed = r->typed[option - option_table];
     if (!option->of_dap || !was_given(r, option) ||
-        (options->n_openocd == 0 &&
-         (options->probe == NULL || probe_spec_is(options->probe) || wire_spec(options->probe) != NULL)))
+        (options->request.n_openocd == 0 &&
+         (options->request.probe == NULL || probe_spec_is(options->request.probe) ||
+          wire_spec(options->request.probe) != NULL)))
         return true;
-    if (options->n_openocd > 0)
+    if (options->request.n_openocd > 0)
         return error_set(r->error, ERROR_USAGE,
                          "%s belongs to a CMSIS-DAP probe: for OpenOCD use -c 'adapter speed 4000' or -c "
                          "'transport select swd'",
                          typed);
     return error_set(r->error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.64s", typed,
-                     options->probe);
+                     options->request.probe);
 }
 
 static bool check_rival(struct reader *r, const struct option *option, const struct option *other)
@@ -440,9 +441,9 @@ static bool read_the_rest(struct reader *r)
     const struct option *probe = option_find("probe", strlen("probe"));
     const char *from_environment = getenv("PMU_PROBE");
     bool format_given = note_said(r);
-    if (!was_given(r, probe) && options->n_openocd == 0 && is_for(r, probe) && from_environment != NULL &&
-        *from_environment != '\0') {
-        options->probe = options->typed.probe = from_environment;
+    if (!was_given(r, probe) && options->request.n_openocd == 0 && is_for(r, probe) &&
+        from_environment != NULL && *from_environment != '\0') {
+        options->request.probe = options->typed.probe = from_environment;
         note_given(r, probe, "$PMU_PROBE");
     }
     enum format format = options->format;
@@ -456,16 +457,15 @@ static bool read_the_rest(struct reader *r)
 bool options_read(struct options *options, int argc, char **argv, struct error *error)
 {
     struct reader reader = {.options = options, .error = error}, *r = &reader;
-    reader.usual = (struct options){.core = -1,
-                                    .interval_ms = 1000,
-                                    .timeout_s = (double)patience_ms(TIMEOUT_MS) / 1000,
-                                    .separator = ","};
+    reader.usual = (struct options){
+        .request = {.core = -1, .interval_ms = 1000, .timeout_s = (double)patience_ms(TIMEOUT_MS) / 1000},
+        .separator = ","};
     *options = reader.usual;
     if (!read_words(r, argc, argv))
         return false;
     take_words_for_options(options);
-    if (options->command != NULL) {
-        const struct command *command = command_find(options->command, error);
+    if (options->request.command != NULL) {
+        const struct command *command = command_find(options->request.command, error);
         if (command == NULL)
             return false;
         r->command = (enum command_id)(command - commands);
@@ -487,10 +487,10 @@ const struct option *options_read_partly(struct options *options, int argc, char
 {
     struct error ignored = {0};
     struct reader reader = {.options = options, .error = &ignored}, *r = &reader;
-    *options = (struct options){.core = -1};
+    *options = (struct options){.request.core = -1};
     read_words(r, argc, argv);
-    for (size_t i = 0; options->command != NULL && i < COMMANDS && !r->has_command; i++) {
-        r->has_command = strcmp(commands[i].name, options->command) == 0;
+    for (size_t i = 0; options->request.command != NULL && i < COMMANDS && !r->has_command; i++) {
+        r->has_command = strcmp(commands[i].name, options->request.command) == 0;
         r->command = (enum command_id)i;
     }
     error_clear(&ignored);

@@ -5,11 +5,10 @@
 #pragma once
 
 #include "base/error.h"
-#include "counters/counter.h"
-#include "engine/engine.h"
-#include "find/coresight.h"
 #include "report/formats.h"
 #include "report/page_command.h"
+#include "run/request.h"
+#include "run/values.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,44 +45,18 @@ enum command_id {
 /* What record writes and report reads, unless another file is named. */
 #define PROFILE_NAME "profile.jsonl"
 
-enum { OPTION_WORDS = 64, OPTION_OPERANDS = 16, OPTION_EVENTS = 16 };
+enum { OPTION_OPERANDS = 16 };
 
 struct options {
-    const char *probe, *wire, *counters, *elf, *counter, *output, *transport, *tick, *show, *cpu, *sort,
-        *task;
+    struct request request; /* what is measured, as it is typed; what follows is of the command line alone */
+    const char *wire, *output, *cpu, *sort;
     const char *baseline, *threshold, *diff, *regions, *write_regions, *budget;
-    const char *events[OPTION_EVENTS]; /* each -e */
-    size_t n_events;
-    const char *metrics[OPTION_EVENTS]; /* each -M */
-    size_t n_metrics;
     enum format format;
-    const char *separator;             /* of FORMAT_CSV */
-    const char *openocd_path;          /* NULL: the one that is found */
-    const char *openocd[OPTION_WORDS]; /* -f FILE, -c TCL, -s DIR in the user's order */
-    size_t n_openocd;
-    int core; /* -1: not given */
-    struct place debug_base, pmu_base, cti;
-    struct process process;
-    double freq_hz, speed_hz;
-    unsigned verbose;     /* -v, -vv */
-    uint64_t hits;        /* 0: not given */
-    uint64_t warmup;      /* 0: none */
-    double precision;     /* a part; 0: not given */
-    uint64_t hot;         /* functions or lines; 0: not given */
-    uint64_t packets;     /* in flight; 0: not given */
-    uint64_t every;       /* events from stop to stop; 0: not given */
-    uint64_t outliers;    /* hits; 0: none */
-    uint64_t load_offset; /* as symbols_move takes it; 0: not given */
-    int64_t interval_ms;
-    bool interval_said;      /* on the command line, as are those below */
-    bool wires_said;         /* what configures a CMSIS-DAP probe */
-    double timeout_s, for_s; /* for_s 0: until Ctrl-C */
-    bool all_cpus, mend, prove, resume, reset, halt, check, no_calibrate, divide64, any_elf, quiet, help,
-        help_all, version;
-    bool trust_conf, stacks, keep, force;
+    const char *separator; /* of FORMAT_CSV */
+    unsigned verbose;      /* -v, -vv */
+    bool mend, prove, check, force, trust_conf, help, help_all, version;
 
-    const char *command; /* NULL: none given; with `help` the one that is asked about */
-    const char *operands[OPTION_OPERANDS];
+    const char *operands[OPTION_OPERANDS]; /* after the command, with `help` of the one that is asked about */
     size_t n_operands;
     struct page_command typed;
     char *confs[2]; /* the texts of the files pmu-probe.conf, which other members point into */
@@ -227,34 +200,3 @@ bool conf_next(struct conf *conf, char **key, char **value, struct error *error)
 /* A file's name is meant as seen from the folder of the pmu-probe.conf. `if_there`: it may be meant otherwise
  * if there is no such file. */
 bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error);
-
-/*
- * Values: the text after an option. Each function returns false if it cannot read all of the text. None takes
- * signs, blanks, hexadecimal fractions or ambiguous text.
- */
-/* "12M", "125MHz", "48k"; not "12m", which would be a millihertz. */
-bool value_frequency(const char *text, double *out);
-/* "500ms", "2s", "1.5min", "1h"; a number without a unit is multiplied by `plain`. */
-bool value_seconds(const char *text, double plain, double *out);
-/* A --load-offset as it is typed: "0x130000", "-0x1000" */
-enum { VALUE_OFFSET = 20 };
-void value_offset_text(uint64_t offset, char out[VALUE_OFFSET]);
-/* Decimal, or hexadecimal after 0x. */
-bool value_count(const char *text, uint64_t most, uint64_t *out);
-/* "200", and other ways to write a whole number: "10k", "1e3", "2M". */
-bool value_many(const char *text, uint64_t most, uint64_t *out);
-/* One character, or \t for a tab. */
-bool value_separator(const char *text, const char **out);
-bool value_format(const char *text, enum format *out);
-/* "any", or a CONTEXTIDR */
-bool value_process(const char *text, struct process *out);
-/* What a call may use: "1200", "1200 cycles", "40us", "10 L1D_CACHE_REFILL". At least 1, and at most
- * INT32_MAX. */
-struct budget_value {
-    uint64_t events;        /* 0: a time is given */
-    double seconds;         /* 0: events are given */
-    char event[EVENT_NAME]; /* as typed; "CPU_CYCLES" for cycles and times */
-};
-bool value_budget(const char *text, struct budget_value *out);
-/* AP:ADDR */
-bool value_place(const char *text, struct place *out);

@@ -60,7 +60,7 @@ static mode_t default_mode(void)
     return 0666 & ~mask;
 }
 
-/* -1: a new file could not stand in for the old one, or the folder is not writable. */
+/* -1: a new file could not replace the old one, or the folder is not writable. */
 static int open_beside(struct output *output, const struct stat *before)
 {
     if (before != NULL && before->st_nlink > 1)

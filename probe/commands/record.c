@@ -5,44 +5,33 @@
 #include "report/number.h"
 #include "report/profile_file.h"
 #include "report/progress.h"
+#include "run/pc_samples.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 struct recording {
-    struct profiling profiling;
+    const struct context *context;
+    struct pc_samples pc_samples;
     struct progress progress;
     double written_s; /* up to here */
     uint64_t samples, states[PROFILE_STATES];
     unsigned resets;
 };
 
-static const struct context *context_of(const struct recording *self)
-{
-    return self->profiling.session.context;
-}
-
 static const struct options *options_of(const struct recording *self)
 {
-    return context_of(self)->options;
+    return self->context->options;
 }
 
 /* --- the file ------------------------------------------------------------------------------------------- */
-
-static bool check_written(int result, struct error *error)
-{
-    return result == 0 ||
-           error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
-}
 
 /* Whatever is in the file is worth keeping from the first interval on. */
 static bool write_interval(struct recording *self, size_t core, struct error *error)
 {
     struct profile_interval interval;
     bool any;
-    if (!profiling_close(&self->profiling, core, &interval, &any, error))
+    if (!pc_samples_close(&self->pc_samples, core, &interval, &any, error))
         return false;
     if (!any)
         return true;
@@ -50,10 +39,10 @@ static bool write_interval(struct recording *self, size_t core, struct error *er
     for (size_t i = 0; i < PROFILE_STATES; i++)
         self->states[i] += interval.states[i];
     self->resets += interval.resets;
-    int result = profile_file_add(context_of(self)->out, &interval);
+    int result = profile_file_add(self->context->out, &interval);
     profile_interval_free(&interval);
-    command_has_result(context_of(self));
-    return check_written(result, error);
+    command_has_result(self->context);
+    return profiling_wrote(result, error);
 }
 
 static bool write_contexts(struct recording *self, size_t core, enum profile_context kind,
@@ -61,25 +50,25 @@ static bool write_contexts(struct recording *self, size_t core, enum profile_con
 {
     struct profile_interval interval;
     bool any;
-    if (!profiling_close_contexts(&self->profiling, core, kind, &interval, &any, error))
+    if (!pc_samples_close_contexts(&self->pc_samples, core, kind, &interval, &any, error))
         return false;
     if (!any)
         return true;
     int result = 0;
     char name[TASK_NAME];
     for (size_t i = 0; kind == PROFILE_TASKS && result == 0 && i < interval.count_count; i++)
-        if (profiling_name_task(&self->profiling, core, interval.counts[i].address, name))
-            result = profile_file_add_task(context_of(self)->out, interval.counts[i].address, name);
+        if (pc_samples_name_task(&self->pc_samples, core, interval.counts[i].address, name))
+            result = profile_file_add_task(self->context->out, interval.counts[i].address, name);
     if (result == 0)
-        result = profile_file_add_contexts(context_of(self)->out, kind, &interval);
+        result = profile_file_add_contexts(self->context->out, kind, &interval);
     profile_interval_free(&interval);
-    return check_written(result, error);
+    return profiling_wrote(result, error);
 }
 
 static bool write_intervals(struct recording *self, struct error *error)
 {
-    self->written_s = self->profiling.elapsed_s;
-    for (size_t i = 0; i < self->profiling.n; i++)
+    self->written_s = self->pc_samples.elapsed_s;
+    for (size_t i = 0; i < self->pc_samples.n; i++)
         if (!write_contexts(self, i, PROFILE_EXCEPTIONS, error) ||
             !write_contexts(self, i, PROFILE_TASKS, error) ||
             !write_contexts(self, i, PROFILE_PROCESSES, error) || !write_interval(self, i, error))
@@ -87,36 +76,21 @@ static bool write_intervals(struct recording *self, struct error *error)
     return true;
 }
 
-static bool write_end(struct recording *self, const struct error *why, struct error *error)
-{
-    bool failed = why->kind != ERROR_NONE, cancelled = *context_of(self)->cancel != 0;
-    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
-    snprintf(text, sizeof text, "%s", why->text);
-    const struct profile_end end = {.known = true,
-                                    .elapsed_s = self->profiling.elapsed_s,
-                                    .samples = self->samples,
-                                    .why = failed      ? lost
-                                           : cancelled ? interrupt
-                                                       : time,
-                                    .error = failed ? text : NULL};
-    return check_written(profile_file_end(context_of(self)->out, &end), error);
-}
-
 /* --- what the user sees --------------------------------------------------------------------------------- */
 
 static void show_progress(struct recording *self)
 {
-    double for_s = options_of(self)->for_s;
+    double for_s = options_of(self)->request.for_s;
     char time[NUMBER_ROOM], samples[NUMBER_ROOM];
     number_unsigned(samples, sizeof samples, self->samples);
     if (for_s > 0)
         progress_show(
             &self->progress, "%s samples, %s left", samples,
             number_elapsed(time, sizeof time,
-                           for_s > self->profiling.elapsed_s ? for_s - self->profiling.elapsed_s : 0));
+                           for_s > self->pc_samples.elapsed_s ? for_s - self->pc_samples.elapsed_s : 0));
     else
         progress_show(&self->progress, "%s samples in %s, Ctrl-C ends it", samples,
-                      number_elapsed(time, sizeof time, self->profiling.elapsed_s));
+                      number_elapsed(time, sizeof time, self->pc_samples.elapsed_s));
 }
 
 static void tell_part(const struct recording *self, uint64_t part, const char *of_what)
@@ -136,21 +110,22 @@ static void tell_end(const struct recording *self)
                                                       [PROFILE_IN_RESET] = "in reset"};
     const char *file = options_of(self)->output;
     char samples[NUMBER_ROOM], time[NUMBER_ROOM], rate[NUMBER_ROOM];
-    if (options_of(self)->quiet)
+    if (options_of(self)->request.quiet)
         return;
     number_unsigned(samples, sizeof samples, self->samples);
-    number_elapsed(time, sizeof time, self->profiling.elapsed_s);
+    number_elapsed(time, sizeof time, self->pc_samples.elapsed_s);
     number_decimal(rate, sizeof rate,
-                   self->profiling.elapsed_s > 0 ? (double)self->samples / self->profiling.elapsed_s : 0, 0);
+                   self->pc_samples.elapsed_s > 0 ? (double)self->samples / self->pc_samples.elapsed_s : 0,
+                   0);
     fprintf(stderr, "%s samples in %s, %s per second", samples, time, rate);
     for (size_t i = 0; i < PROFILE_STATES; i++)
         tell_part(self, self->states[i], words[i]);
-    double stood = 100 * profiling_stood(&self->profiling);
-    if (self->profiling.by_stops != NULL)
+    double stood = 100 * pc_samples_stood(&self->pc_samples);
+    if (self->pc_samples.by_stops != NULL)
         fprintf(stderr, ", the core stood %.*f %% of the time", stood < 10 ? 1 : 0, stood);
-    if (self->profiling.by_halts)
+    if (self->pc_samples.by_halts)
         fprintf(stderr, "; the core stood for at most %.0f %% of it",
-                ceil(100 * profiling_stood(&self->profiling)));
+                ceil(100 * pc_samples_stood(&self->pc_samples)));
     if (self->resets > 0)
         fprintf(stderr, ", %u reset%s", self->resets, self->resets == 1 ? "" : "s");
     fprintf(stderr, ": %s\n", file);
@@ -158,13 +133,14 @@ static void tell_end(const struct recording *self)
 
 static void tell_every(const struct recording *self)
 {
-    const struct profiling *profiling = &self->profiling;
+    const struct pc_samples *pc_samples = &self->pc_samples;
     char rate[NUMBER_ROOM], every[NUMBER_ROOM];
-    if (options_of(self)->quiet || profiling->by_stops == NULL || options_of(self)->every > 0)
+    if (options_of(self)->request.quiet || pc_samples->by_stops == NULL ||
+        options_of(self)->request.every > 0)
         return;
-    number_decimal(rate, sizeof rate, profiling->event_rate, 0);
-    number_unsigned(every, sizeof every, profiling->by_stops->every);
-    fprintf(stderr, "%s came %s times a second: a stop after every %s (--every)\n", profiling->event, rate,
+    number_decimal(rate, sizeof rate, pc_samples->event_rate, 0);
+    number_unsigned(every, sizeof every, pc_samples->by_stops->every);
+    fprintf(stderr, "%s came %s times a second: a stop after every %s (--every)\n", pc_samples->event, rate,
             every);
 }
 
@@ -173,12 +149,12 @@ static void tell_every(const struct recording *self)
 /* An interval is a few lists, so that its length is near to what it should be. */
 static bool sample(struct recording *self, struct error *error)
 {
-    struct profiling *profiling = &self->profiling;
-    while (!profiling_is_over(profiling)) {
-        double length = profile_interval_length(profiling->elapsed_s);
-        if (!profiling_sample(profiling, length * 1e6 / 2, error))
+    struct pc_samples *pc_samples = &self->pc_samples;
+    while (!pc_samples_is_over(pc_samples)) {
+        double length = profile_interval_length(pc_samples->elapsed_s);
+        if (!pc_samples_sample(pc_samples, length * 1e6 / 2, error))
             return false;
-        if (profiling->elapsed_s - self->written_s < profile_interval_length(profiling->elapsed_s))
+        if (pc_samples->elapsed_s - self->written_s < profile_interval_length(pc_samples->elapsed_s))
             continue;
         if (!write_intervals(self, error))
             return false;
@@ -189,27 +165,32 @@ static bool sample(struct recording *self, struct error *error)
 
 static bool record(struct recording *self, struct error *error)
 {
-    struct profiling *profiling = &self->profiling;
+    struct pc_samples *pc_samples = &self->pc_samples;
     struct error why = {0};
-    if (!profiling_take(profiling, error) ||
-        !check_written(profile_file_begin(context_of(self)->out, &profiling->about), error))
+    if (!pc_samples_take(pc_samples, error) ||
+        !profiling_wrote(profile_file_begin(self->context->out, &pc_samples->about), error))
         return false;
     tell_every(self);
-    if (!options_of(self)->quiet)
+    if (!options_of(self)->request.quiet)
         progress_begin(&self->progress, stderr);
     sample(self, &why);
     progress_clear(&self->progress);
-    profiling_end(profiling, &why);
-    if (!write_intervals(self, error) || !write_end(self, &why, error))
+    pc_samples_end(pc_samples, &why);
+    if (!write_intervals(self, error) ||
+        !profiling_end(self->context->out, pc_samples->elapsed_s, self->samples, &why,
+                       *self->context->around.cancel != 0, error))
         return false;
-    command_has_result(context_of(self));
+    command_has_result(self->context);
     tell_end(self);
     return why.kind == ERROR_NONE || error_copy(error, &why);
 }
 
 int command_record(const struct context *context, struct error *error)
 {
-    struct recording self = {.profiling = {.session.context = context, .has_contexts = true}};
-    bool ok = profiling_open(&self.profiling, error) && record(&self, error);
-    return profiling_finish(&self.profiling, ok, error);
+    struct recording self = {
+        .context = context,
+        .pc_samples = {.session = {.request = &context->options->request, .around = &context->around},
+                       .has_contexts = true}};
+    bool ok = pc_samples_open(&self.pc_samples, error) && record(&self, error);
+    return command_code(pc_samples_finish(&self.pc_samples, ok, error), error);
 }

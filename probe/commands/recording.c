@@ -1,9 +1,8 @@
-/* --wire and -p replay: a run whose link is recorded, or comes from a recording. */
+/* --wire and -p replay: a run whose link is recorded, or is a recording. */
 #include "commands/command.h"
 #include "report/json.h"
 #include "wire/wire.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,7 +29,7 @@ static bool check_repeatable(const struct options *options, struct error *error)
     for (size_t i = 0; i < sizeof unrepeatable / sizeof *unrepeatable; i++) {
         const char *name = commands[unrepeatable[i].command].name;
         bool live = options->output == NULL && isatty(STDOUT_FILENO);
-        if (strcmp(options->command, name) == 0 && (!unrepeatable[i].only_live || live) &&
+        if (strcmp(options->request.command, name) == 0 && (!unrepeatable[i].only_live || live) &&
             !(unrepeatable[i].unforced && options->force))
             return error_advise(error, ERROR_USAGE, "", "%s cannot be replayed: %s", name,
                                 unrepeatable[i].why);
@@ -42,27 +41,27 @@ static bool check_repeatable(const struct options *options, struct error *error)
 bool recording_begin(struct context *context, struct error *error)
 {
     const struct options *options = context->options;
-    const char *replayed = wire_spec(options->probe);
+    const char *replayed = wire_spec(options->request.probe);
     const struct wire_run run = {.version = PMU_PROBE_VERSION,
                                  .n = options->typed.n,
                                  .words = options->typed.words,
-                                 .elf = options->elf,
-                                 .cancel = context->cancel,
-                                 .ending = context->ending};
+                                 .elf = options->request.elf,
+                                 .cancel = context->around.cancel,
+                                 .ending = context->around.ending};
     if (replayed == NULL && options->wire == NULL)
         return true;
     if (replayed != NULL && !check_repeatable(options, error))
         return false;
-    context->wire =
+    context->around.wire =
         replayed != NULL ? wire_replay(replayed, &run, error) : wire_record(options->wire, &run, error);
-    return context->wire != NULL;
+    return context->around.wire != NULL;
 }
 
 int recording_end(const struct context *context, int code, struct error *error)
 {
-    if (context->wire == NULL || wire_end(context->wire, code, error))
+    if (context->around.wire == NULL || wire_end(context->around.wire, code, error))
         return code;
-    if (wire_replays(context->wire)) /* what was printed is of no run */
+    if (wire_replays(context->around.wire)) /* what was printed is of no run */
         *context->keep = KEEP_NOTHING;
     return error_exit_code(error->kind);
 }

@@ -78,7 +78,7 @@ static bool print_stacks(struct report_command *self, struct error *error)
 
 static void note_names(const struct report_command *self, struct side *side)
 {
-    bool by_address = side->input.symbols == NULL, given = self->context->options->elf != NULL;
+    bool by_address = side->input.symbols == NULL, given = self->context->options->request.elf != NULL;
     snprintf(side->no_names, sizeof side->no_names, "%s%s%s", side->input.no_names,
              by_address ? ", so shares are by address" : "",
              by_address && !given ? ": name the program with --elf" : "");
@@ -95,7 +95,7 @@ static void tell_names(const struct report_command *self, const struct side *sid
 {
     const struct options *options = self->context->options;
     char clean[UTF8_CLEAN_ROOM(sizeof side->no_names)];
-    if (!has_notes(options->format) && side->no_names[0] != '\0' && !options->quiet)
+    if (!has_notes(options->format) && side->no_names[0] != '\0' && !options->request.quiet)
         fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
 }
 
@@ -132,7 +132,7 @@ static bool print_shares(struct report_command *self, struct error *error)
         return false;
     const struct stack_report tree = stacks_of(self);
     struct profile_report report = report_of(self, &self->now);
-    report.tree = options->stacks ? &tree : NULL;
+    report.tree = options->request.stacks ? &tree : NULL;
     const struct rendering to = command_rendering(self->context);
     bool ok =
         options->format == FORMAT_FOLDED ? profile_folded(to.out, &report) : profile_write(&to, &report);
@@ -155,12 +155,13 @@ static bool open_old(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     struct profile_input *old = &self->old.input;
-    if (!profile_input_open(old, options->diff, NULL, 0, self->context->cancel, error))
+    if (!profile_input_open(old, options->diff, NULL, 0, self->context->around.cancel, error))
         return false;
-    if (old->symbols != NULL || options->elf == NULL)
+    if (old->symbols != NULL || options->request.elf == NULL)
         return true;
     profile_input_close(old);
-    return profile_input_open(old, options->diff, options->elf, 0, self->context->cancel, error);
+    return profile_input_open(old, options->diff, options->request.elf, 0, self->context->around.cancel,
+                              error);
 }
 
 /* Addresses are the same only in the same program; names need both programs. */
@@ -267,11 +268,11 @@ int command_report(const struct context *context, struct error *error)
     const char *file = options->n_operands > 0 ? options->operands[0] : PROFILE_NAME;
     struct report_command self = {.context = context};
     bool ok = profiling_sort(options, true, &self.sort, error) && check_output(&self, error) &&
-              profile_input_open(&self.now.input, file, options->elf, options->load_offset, context->cancel,
-                                 error) &&
+              profile_input_open(&self.now.input, file, options->request.elf, options->request.load_offset,
+                                 context->around.cancel, error) &&
               check_contexts(&self, &self.now.input, error);
     self.has_stacks = ok && stacks_are_in(self.now.input.profile);
-    if (ok && options->stacks && !self.has_stacks)
+    if (ok && options->request.stacks && !self.has_stacks)
         ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf app.elf record -g --every 100k",
                           "-g: %.200s has no call stacks", file);
     if (ok && options->diff != NULL)

@@ -1,11 +1,12 @@
-/* reset: starts the program anew; with --halt it stands at its first instruction afterwards. */
+/* reset: starts the program anew; with --halt it is at its first instruction afterwards. */
 #include "commands/command.h"
-#include "commands/session.h"
 #include "device/release.h"
+#include "run/program.h"
+#include "run/session.h"
 
 #include <stdio.h>
 
-static bool print_place(struct session *session, struct error *error)
+static bool print_place(struct session *session, FILE *out, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     char place[512];
@@ -13,12 +14,12 @@ static bool print_place(struct session *session, struct error *error)
     if (!reset_place(&session->device, &pc, &deadline, error))
         return false;
     session_place(session, pc, place, sizeof place);
-    fprintf(session->context->out, "reset, halted at %s\n", place);
+    fprintf(out, "reset, halted at %s\n", place);
     return true;
 }
 
-/* After a second look: a breakpoint instruction of the program's own stops it at once. */
-static bool print_running(struct session *session, struct error *error)
+/* It is read once more: a breakpoint instruction of the program itself stops it at once. */
+static bool print_running(struct session *session, FILE *out, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     char place[512], what[64] = "";
@@ -26,7 +27,7 @@ static bool print_running(struct session *session, struct error *error)
     if (!reset_end(&session->device, &end, &deadline, error))
         return false;
     if (!end.halted_again) {
-        fprintf(session->context->out, "reset, running\n");
+        fprintf(out, "reset, running\n");
         return true;
     }
     session_place(session, end.stands_at, place, sizeof place);
@@ -40,8 +41,9 @@ static bool print_running(struct session *session, struct error *error)
 }
 
 /* In the way that the board file sets up. */
-static bool reset_by_server(struct session *session, bool halt, struct error *error)
+static bool reset_by_server(struct session *session, FILE *out, struct error *error)
 {
+    bool halt = session->request->halt;
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     if (!link_hold(session->link, true, error) || !link_hold(session->link, false, error))
@@ -49,41 +51,42 @@ static bool reset_by_server(struct session *session, bool halt, struct error *er
     if (!link_server_reset(session->link, device->chosen->server_unit, halt, &deadline, error))
         return false;
     if (!halt)
-        return print_running(session, error);
-    fprintf(session->context->out, "reset, halted at the first instruction\n");
+        return print_running(session, out, error);
+    fprintf(out, "reset, halted at the first instruction\n");
     return true;
 }
 
-static bool reset_by_core(struct session *session, bool halt, struct error *error)
+static bool reset_by_core(struct session *session, FILE *out, struct error *error)
 {
+    bool halt = session->request->halt;
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     if (!device_keep(device, &deadline, error) || !reset_and_halt(device, &deadline, error))
         return false;
     if (halt) {
         device_leave_as(device, LEAVE_HALTED_RESET);
-        return print_place(session, error);
+        return print_place(session, out, error);
     }
-    return print_running(session, error);
+    return print_running(session, out, error);
 }
 
-static bool reset(struct session *session, struct error *error)
+static bool reset(struct session *session, FILE *out, struct error *error)
 {
-    bool halt = session->context->options->halt;
     if (!device_has_run_control(&session->device))
         return error_set(error, ERROR_USAGE,
                          "reset needs OpenOCD's Tcl port or a CMSIS-DAP probe; through a GDB server its own "
                          "`monitor reset` does it");
     if (session->device.chosen->state == CORE_LOCKUP) /* a reset ends a lockup */
         session->device.chosen->state = CORE_RUNNING;
-    return link_has_server(session->link) ? reset_by_server(session, halt, error)
-                                          : reset_by_core(session, halt, error);
+    return link_has_server(session->link) ? reset_by_server(session, out, error)
+                                          : reset_by_core(session, out, error);
 }
 
 int command_reset(const struct context *context, struct error *error)
 {
-    struct session session = {.context = context, .tolerates_left = true};
-    bool ok =
-        session_open_elf(&session, error) && session_reach_target(&session, error) && reset(&session, error);
-    return session_finish(&session, ok, error);
+    struct session session = {
+        .request = &context->options->request, .around = &context->around, .tolerates_left = true};
+    bool ok = program_open(&session, error) && session_reach_target(&session, error) &&
+              reset(&session, context->out, error);
+    return command_code(session_finish(&session, ok, error), error);
 }

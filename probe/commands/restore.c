@@ -2,9 +2,10 @@
 #include "device/restore.h"
 #include "base/state.h"
 #include "commands/command.h"
-#include "commands/session.h"
 #include "device/release.h"
 #include "links/journal.h"
+#include "run/program.h"
+#include "run/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,28 +23,29 @@ struct restore_command {
 
 static bool names_link(const struct options *options)
 {
-    return options->probe != NULL || options->n_openocd > 0 || options->counters != NULL ||
-           options->wires_said;
+    return options->request.probe != NULL || options->request.n_openocd > 0 ||
+           options->request.counters != NULL || options->request.wires_said;
 }
 
 /* The options of a run, as it noted them. */
-static void take_options(const struct journal_head *head, struct options *options)
+static void take_options(const struct journal_head *head, struct request *request)
 {
     for (size_t i = 0; i + 1 < head->n_words; i += 2) {
         const char *name = head->words[i], *value = head->words[i + 1];
         const struct option *option =
             strncmp(name, "--", 2) == 0 ? option_find(name + 2, strlen(name + 2)) : NULL;
         if (strcmp(name, "--probe") == 0)
-            options->probe = value;
+            request->probe = value;
         else if (strcmp(name, "--counters") == 0)
-            options->counters = value;
+            request->counters = value;
         else if (strcmp(name, "--transport") == 0)
-            options->transport = value;
+            request->transport = value;
         else if (option != NULL && option->kind == OPTION_PLACE)
-            (void)value_place(value, (struct place *)((char *)options + option->offset));
-        else if (options->n_openocd + 2 <= OPTION_WORDS) {
-            options->openocd[options->n_openocd++] = name;
-            options->openocd[options->n_openocd++] = value;
+            (void)value_place(value, (struct place *)((char *)request + option->offset -
+                                                      offsetof(struct options, request)));
+        else if (request->n_openocd + 2 <= REQUEST_WORDS) {
+            request->openocd[request->n_openocd++] = name;
+            request->openocd[request->n_openocd++] = value;
         }
     }
 }
@@ -108,7 +110,7 @@ static bool look_at_core(struct session *session, struct device_core *core, stru
                         core->core.name, halted ? "is halted" : "", set);
 }
 
-/* What a run whose journal is not here, or does not tell all, may have left. */
+/* What a run whose journal is not here, or is cut, may have left. */
 static bool look_at_cores(struct session *session, struct error *error)
 {
     bool ok = true;
@@ -153,10 +155,10 @@ static void keep_journal(struct session *session, const struct journal_file *fil
     struct error none = {0};
     session_use_journal(session, file != NULL ? journal_reopen(file, &none) : NULL);
     if (none.kind != ERROR_NONE)
-        log_line(session->context->log, "%s", none.text);
+        log_line(session->around->log, "%s", none.text);
 }
 
-/* The journal of this run does not tell all. */
+/* The journal of this run may be cut. */
 static bool look_for_more(const struct restore_command *self, struct session *session, struct error *error)
 {
     if (!self->file.cut)
@@ -234,12 +236,10 @@ static bool end_session(struct session *session, bool ok, struct error *error)
 /* Over the link that its run had. */
 static bool restore_one(struct restore_command *self, struct error *error)
 {
-    struct options options = *self->context->options;
-    struct context context = *self->context;
-    struct session session = {.context = &context, .restores = true};
-    context.options = &options;
-    take_options(&self->file.head, &options);
-    bool ok = session_open_elf(&session, error) && session_reach_target(&session, error) &&
+    struct request request = self->context->options->request;
+    struct session session = {.request = &request, .around = &self->context->around, .restores = true};
+    take_options(&self->file.head, &request);
+    bool ok = program_open(&session, error) && session_reach_target(&session, error) &&
               restore_here(self, &session, error);
     return end_session(&session, ok, error);
 }
@@ -247,8 +247,9 @@ static bool restore_one(struct restore_command *self, struct error *error)
 /* Over the link that the user names: what was left there. */
 static bool restore_there(struct restore_command *self, struct error *error)
 {
-    struct session session = {.context = self->context, .restores = true};
-    bool ok = session_open_elf(&session, error) && session_reach_target(&session, error);
+    struct session session = {
+        .request = &self->context->options->request, .around = &self->context->around, .restores = true};
+    bool ok = program_open(&session, error) && session_reach_target(&session, error);
     size_t n = ok ? journal_list(link_identity(session.link), self->paths, MOST) : 0;
     if (ok && n == 0 && self->looks) {
         print_no_journal(self);
@@ -268,7 +269,8 @@ static bool restore_there(struct restore_command *self, struct error *error)
 /* No run of this user has a journal. Over the link that any command would take, if there is one. */
 static bool look_only(struct restore_command *self, struct error *error)
 {
-    struct session session = {.context = self->context, .restores = true};
+    struct session session = {
+        .request = &self->context->options->request, .around = &self->context->around, .restores = true};
     struct error unseen = {0};
     print_no_journal(self);
     bool reached = session_reach_target(&session, &unseen), ok = !reached || look_at_cores(&session, error);
@@ -292,7 +294,7 @@ bool restore_first(const struct context *context, struct error *error)
 static bool restore_all(struct restore_command *self, struct error *error)
 {
     size_t n = journal_list(NULL, self->paths, MOST), in_use = 0;
-    struct deadline cancelled = {.at_us = INT64_MAX, .cancel = self->context->cancel};
+    struct deadline cancelled = {.at_us = INT64_MAX, .cancel = self->context->around.cancel};
     bool ok = true;
     if (n == 0)
         return look_only(self, error);

@@ -1,11 +1,13 @@
 /* restore --force: takes every breakpoint away, and lets the cores go. */
 #include "commands/command.h"
-#include "commands/session.h"
 #include "device/release.h"
+#include "run/program.h"
+#include "run/session.h"
 
 #include <stdio.h>
 
 struct release_command {
+    const struct context *context;
     struct session session;
     unsigned removed; /* of this core */
 };
@@ -16,7 +18,7 @@ static void on_removed(void *context, const char *what, bool has_place, uint64_t
     char place[512] = "";
     if (has_place)
         session_place(&self->session, at, place, sizeof place);
-    fprintf(self->session.context->out, "  removed     %s%s%s\n", what, has_place ? " at " : "", place);
+    fprintf(self->context->out, "  removed     %s%s%s\n", what, has_place ? " at " : "", place);
     self->removed++;
 }
 
@@ -32,7 +34,7 @@ static void on_left(void *context, uint64_t at)
     char place[512];
     session_place(&self->session, at, place, sizeof place);
     fprintf(
-        self->session.context->out,
+        self->context->out,
         "  left alone  what may be a breakpoint instruction at %s: the ELF has no mapping symbol ($t, $d) "
         "that tells code from data there\n",
         place);
@@ -65,7 +67,7 @@ static const char *instruction_help(const struct release_command *self, const st
 /* Prints where the core was halted, and whether it runs now. */
 static bool print_end(struct release_command *self, const struct release *end, struct error *error)
 {
-    FILE *out = self->session.context->out;
+    FILE *out = self->context->out;
     char place[512], now[512], what[64] = "";
     if (end->own.is_own)
         own_breakpoint_describe(&end->own, what, sizeof what);
@@ -109,7 +111,7 @@ static bool free_core(struct release_command *self, struct error *error)
     bool again, lockup = session->device.chosen->state == CORE_LOCKUP;
     size_t number = (size_t)(session->device.chosen - session->device.cores);
     self->removed = 0;
-    fprintf(session->context->out, "core %zu   %s\n", number, session->device.chosen->core.name);
+    fprintf(self->context->out, "core %zu   %s\n", number, session->device.chosen->core.name);
     if (!release_first(&session->device, &sink, &again, &deadline, error))
         return false;
     if (again && !session_look_again(session, (int)number, error)) /* now it must be free */
@@ -138,7 +140,8 @@ static bool release_core(struct release_command *self, struct error *error)
 static bool release_all(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
-    bool ok = true, one = session->context->options->core >= 0 || session->context->options->debug_base.said;
+    bool ok = true,
+         one = self->context->options->request.core >= 0 || self->context->options->request.debug_base.said;
     if (!device_has_run_control(&session->device))
         return error_set(
             error, ERROR_USAGE,
@@ -153,7 +156,7 @@ static bool release_all(struct release_command *self, struct error *error)
             continue;
         bool hidden = failed.kind == ERROR_ASLEEP && session->device.chosen->state == CORE_HIDDEN;
         if (hidden)
-            fprintf(session->context->out, "  not reached: %s\n", failed.text);
+            fprintf(self->context->out, "  not reached: %s\n", failed.text);
         else
             ok = error_add(error, &failed);
     }
@@ -174,18 +177,21 @@ static void let_server_settle(const struct session *session)
 
 int restore_by_force(const struct context *context, struct error *error)
 {
-    struct release_command self = {.session = {.context = context, .tolerates_left = true}};
+    struct release_command self = {.context = context,
+                                   .session = {.request = &context->options->request,
+                                               .around = &context->around,
+                                               .tolerates_left = true}};
     struct session *session = &self.session;
     char text[128];
     struct error why = {0};
     /* A journal knows more than can be found. What keeps it from being used shows again below. */
     bool ok = restore_first(context, &why) || why.kind != ERROR_CANCELLED || error_copy(error, &why);
-    ok = ok && session_open_elf(session, error) && session_reach_target(session, error);
+    ok = ok && program_open(session, error) && session_reach_target(session, error);
     if (ok) {
         let_server_settle(session);
         link_describe(session->link, text, sizeof text);
         fprintf(context->out, "%s\n", text);
         ok = release_all(&self, error);
     }
-    return session_finish(session, ok, error);
+    return command_code(session_finish(session, ok, error), error);
 }

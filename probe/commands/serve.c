@@ -11,14 +11,17 @@
  * input everything is restored.
  */
 #include "commands/command.h"
-#include "commands/counting.h"
-#include "commands/session.h"
 #include "engine/engine.h"
 #include "measure/evaluation.h"
 #include "measure/plausible.h"
 #include "report/formats.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "run/counting.h"
+#include "run/own_code.h"
+#include "run/program.h"
+#include "run/session.h"
+#include "run/trial.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,6 +34,7 @@
 enum { LINE = 128, REHITS = 8, HALTS = 64, WAIT_MS = 200 }; /* HALTS: GDB's own, at most */
 
 struct serve_command {
+    const struct context *context;
     struct session session;
     struct counting counting;
     struct conditions conditions;
@@ -47,7 +51,7 @@ struct serve_command {
 /* The next line of standard input; false at its end, or if cancelled. */
 static bool next_line(struct serve_command *self, char *out)
 {
-    const struct context *context = self->session.context;
+    const struct context *context = self->context;
     for (;;) {
         char *end = memchr(self->line, '\n', self->used);
         if (end != NULL) {
@@ -60,7 +64,7 @@ static bool next_line(struct serve_command *self, char *out)
         }
         struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
         const size_t used = self->used;
-        if (used >= LINE || *context->cancel != 0)
+        if (used >= LINE || *context->around.cancel != 0)
             return false;
         if (poll(&in, 1, WAIT_MS) <= 0)
             continue;
@@ -87,7 +91,7 @@ static void add(struct halt_cost_count *total, const struct halt_cost_count *cou
 /* "+1,204 ± 1 cycles, +31 LD_RETIRED" */
 static void print_text(const struct serve_command *self, const struct halt_cost_count *counts)
 {
-    FILE *out = self->session.context->out;
+    FILE *out = self->context->out;
     const struct reading *reading = &self->session.device.reading;
     fprintf(out, "text ");
     for (size_t i = 0; i < reading->counted; i++) {
@@ -110,7 +114,7 @@ static bool calibrate(struct serve_command *self, struct error *error)
     const struct engine_sink sink = {.context = &self->halts, .rehit = halt_cost_rehit};
     struct deadline deadline = session_deadline(&self->session);
     bool reset = false;
-    if (!self->session.context->options->no_calibrate && !self->halts.overheads[0].known) {
+    if (!self->context->options->request.no_calibrate && !self->halts.overheads[0].known) {
         if (!debugger_engine_calibrate_here(self->engine, REHITS, 0, &sink, &deadline, error))
             return false;
         halt_cost_end(&self->halts);
@@ -121,7 +125,7 @@ static bool calibrate(struct serve_command *self, struct error *error)
 
 static bool take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
 {
-    FILE *out = self->session.context->out;
+    FILE *out = self->context->out;
     uint64_t values[READING_ROOM];
     struct halt_cost_count counts[READING_ROOM] = {0};
     const struct reading *reading = &self->session.device.reading;
@@ -152,7 +156,7 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
         self->resumed_us = 0;
     if (!look && !calibrate(self, error))
         return false;
-    return fflush(out) == 0 || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return command_wrote(fflush(out) == 0, error);
 }
 
 static bool obey(struct serve_command *self, const char *line, struct error *error)
@@ -175,7 +179,7 @@ static bool begin(struct serve_command *self, struct error *error)
     struct clock clock;
     if (session->device.debugger == NULL)
         return error_set(error, ERROR_USAGE, "serve is for GDB's own use");
-    if (!session_check_writes(session, error) || !session_clock(session, &clock, error) ||
+    if (!own_code_check(session, error) || !trial_clock(session, &clock, error) ||
         !counting_open(&self->counting, session, &clock, error))
         return false;
     if (self->counting.plan->n_passes != 1)
@@ -191,9 +195,9 @@ static bool begin(struct serve_command *self, struct error *error)
         return false;
     if (!calibrate(self, error))
         return false;
-    text_header(session->context->out, &self->conditions);
-    fprintf(session->context->out, "ready\n");
-    return fflush(session->context->out) == 0;
+    text_header(self->context->out, &self->conditions);
+    fprintf(self->context->out, "ready\n");
+    return fflush(self->context->out) == 0;
 }
 
 int command_serve(const struct context *context, struct error *error)
@@ -202,8 +206,10 @@ int command_serve(const struct context *context, struct error *error)
     char line[LINE];
     if (self == NULL)
         return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
-    self->session = (struct session){.context = context, .may_stop = true};
-    bool ok = session_open_elf(&self->session, error) && session_open_target(&self->session, error) &&
+    self->context = context;
+    self->session =
+        (struct session){.request = &context->options->request, .around = &context->around, .may_stop = true};
+    bool ok = program_open(&self->session, error) && program_open_target(&self->session, error) &&
               session_take(&self->session, error) && begin(self, error);
     while (ok && next_line(self, line))
         ok = obey(self, line, error);
@@ -214,7 +220,7 @@ int command_serve(const struct context *context, struct error *error)
         self->engine->ops->free(self->engine);
     }
     counting_close(&self->counting);
-    int code = session_finish(&self->session, ok, error);
+    int code = command_code(session_finish(&self->session, ok, error), error);
     free(self);
     return code;
 }

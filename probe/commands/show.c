@@ -34,7 +34,7 @@ int command_show(const struct context *context, struct error *error)
     size_t size = 0;
     bool ok = !verdicts_are_same_file(path, context->options->output) ||
               error_set(error, ERROR_USAGE, "-o names %.256s, which is to be shown", path);
-    char *text = ok ? json_lines_file(path, context->cancel, &size, error) : NULL;
+    char *text = ok ? json_lines_file(path, context->around.cancel, &size, error) : NULL;
     ok = ok && text != NULL;
     if (ok && !document_parse(text, size, path, &document, &why)) {
         ok = error_advise(error, ERROR_SYSTEM, from_where, "%s", why.text);

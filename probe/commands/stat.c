@@ -1,17 +1,19 @@
 /* stat: counts over a time window while the core runs. More events than counters take successive windows. */
 #include "commands/command.h"
-#include "commands/sampling.h"
 #include "debuggers/debugger.h"
 #include "report/number.h"
 #include "report/progress.h"
+#include "run/trial.h"
+#include "run/windows.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 struct stat_command {
-    struct sampling sampling;
-    struct counts counts; /* of all windows; with -a sampling.whole has them */
+    const struct context *context;
+    struct windows windows;
+    struct counts counts; /* of all windows; with -a windows.whole has them */
     struct progress progress;
     size_t pass;
     int64_t end_us;     /* of its window */
@@ -20,7 +22,7 @@ struct stat_command {
 
 static const struct options *options_of(const struct stat_command *self)
 {
-    return self->sampling.session.context->options;
+    return self->context->options;
 }
 
 static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
@@ -35,13 +37,13 @@ static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
 static void show_progress(struct stat_command *self)
 {
     const struct options *options = options_of(self);
-    size_t n_passes = self->sampling.counting.plan->n_passes;
+    size_t n_passes = self->windows.counting.plan->n_passes;
     char time[NUMBER_ROOM], number[NUMBER_ROOM] = "";
-    const struct window *window = sampling_window(&self->sampling);
+    const struct window *window = windows_window(&self->windows);
     double left_s = (double)(self->end_us - deadline_now_us()) / 1e6;
     if (n_passes > 1)
         snprintf(number, sizeof number, "window %zu of %zu, ", self->pass + 1, n_passes);
-    if (options->for_s > 0)
+    if (options->request.for_s > 0)
         progress_show(&self->progress, "%s%s left", number,
                       number_elapsed(time, sizeof time, left_s > 0 ? ceil(left_s) : 0));
     else
@@ -53,9 +55,9 @@ static void show_progress(struct stat_command *self)
 static bool pass_time(void *context, int64_t us, struct error *error)
 {
     struct stat_command *self = context;
-    struct sampling *sampling = &self->sampling;
-    const volatile sig_atomic_t *cancel = sampling->session.context->cancel;
-    struct debugger *debugger = sampling->session.device.debugger;
+    struct windows *windows = &self->windows;
+    const volatile sig_atomic_t *cancel = self->context->around.cancel;
+    struct debugger *debugger = windows->session.device.debugger;
     struct debugger_stop stop;
     show_progress(self);
     if (us <= 0 || *cancel != 0)
@@ -71,7 +73,7 @@ static bool pass_time(void *context, int64_t us, struct error *error)
     case DEBUGGER_GONE:
         return false;
     case DEBUGGER_STOPPED:
-        device_leave_as(&sampling->session.device, LEAVE_HALTED_FOREIGN);
+        device_leave_as(&windows->session.device, LEAVE_HALTED_FOREIGN);
         return true;
     case DEBUGGER_RUNS:
         break;
@@ -79,7 +81,7 @@ static bool pass_time(void *context, int64_t us, struct error *error)
     if (!debugger_halt(debugger, &stop, error))
         return false;
     if (stop.why != DEBUGGER_REQUESTED)
-        device_leave_as(&sampling->session.device, LEAVE_HALTED_FOREIGN);
+        device_leave_as(&windows->session.device, LEAVE_HALTED_FOREIGN);
     return true;
 }
 
@@ -89,16 +91,16 @@ static bool note_reset(void *context, struct error *error)
     if (error->kind != ERROR_RESET)
         return false;
     self->reset = *error;
-    self->sampling.ended = true;
+    self->windows.ended = true;
     error_clear(error);
     return true;
 }
 
 static bool print_interval(struct stat_command *self, const struct plan_pass *pass)
 {
-    const struct context *context = self->sampling.session.context;
+    const struct context *context = self->context;
     struct counts interval;
-    sampling_interval(&self->sampling, pass, &interval);
+    windows_interval(&self->windows, pass, &interval);
     progress_clear(&self->progress);
     command_has_result(context);
     return counts_interval(context->out, &interval, context->options->format, context->options->separator[0]);
@@ -106,85 +108,85 @@ static bool print_interval(struct stat_command *self, const struct plan_pass *pa
 
 static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
 {
-    struct sampling *sampling = &self->sampling;
+    struct windows *windows = &self->windows;
     const struct options *options = options_of(self);
-    if (!sampling_program(sampling, pass, error) || !sampling_begin(sampling, error))
+    if (!windows_program(windows, pass, error) || !windows_begin(windows, error))
         return false;
-    if (sampling->stopped)
+    if (windows->stopped)
         return true;
-    const struct window *window = sampling_window(sampling), *from = &sampling->windows.members[0].before;
+    const struct window *window = windows_window(windows), *from = &windows->cpus.members[0].before;
     int64_t next_us = deadline_now_us();
-    self->end_us = next_us + (int64_t)(options->for_s * 1e6);
-    self->pass = (size_t)(pass - sampling->counting.plan->passes);
+    self->end_us = next_us + (int64_t)(options->request.for_s * 1e6);
+    self->pass = (size_t)(pass - windows->counting.plan->passes);
     const int64_t unasked_us = window->halts ? INT64_MAX / 4 : 1000000;
     do {
-        cpu_windows_begin_interval(&sampling->windows);
-        next_us =
-            deadline_next_us(next_us, options->interval_said ? options->interval_ms * 1000 : unasked_us);
-        if (options->for_s > 0 && next_us > self->end_us)
+        cpu_windows_begin_interval(&windows->cpus);
+        next_us = deadline_next_us(
+            next_us, options->request.interval_said ? options->request.interval_ms * 1000 : unasked_us);
+        if (options->request.for_s > 0 && next_us > self->end_us)
             next_us = self->end_us;
-        if (!sampling_until(sampling, next_us, error))
+        if (!windows_until(windows, next_us, error))
             return false;
-        if (options->interval_said && window->last_us > from->last_us && !print_interval(self, pass))
+        if (options->request.interval_said && window->last_us > from->last_us && !print_interval(self, pass))
             return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-    } while (*sampling->session.context->cancel == 0 && !sampling->ended &&
-             (options->for_s <= 0 || deadline_now_us() < self->end_us));
-    if (options->all_cpus)
-        sampling_fill(sampling, &sampling->whole, pass);
+    } while (*self->context->around.cancel == 0 && !windows->ended &&
+             (options->request.for_s <= 0 || deadline_now_us() < self->end_us));
+    if (options->request.all_cpus)
+        windows_fill(windows, &windows->whole, pass);
     else
-        sampling_add(sampling, pass, &sampling->windows.members[0].begin, &self->counts);
+        windows_add(windows, pass, &windows->cpus.members[0].begin, &self->counts);
     return true;
 }
 
 static bool print_begin(struct stat_command *self)
 {
-    const struct sampling *sampling = &self->sampling;
+    const struct windows *windows = &self->windows;
     const struct options *options = options_of(self);
-    FILE *out = sampling->session.context->out;
-    if (options->all_cpus)
-        return cores_begin(out, &sampling->conditions, &sampling->whole, options->format,
+    FILE *out = self->context->out;
+    if (options->request.all_cpus)
+        return cores_begin(out, &windows->conditions, &windows->whole, options->format,
                            options->separator[0]);
-    sampling_name(sampling, &self->counts);
-    return counts_begin(out, &sampling->conditions, &self->counts, options->format, options->separator[0]);
+    windows_name(windows, &self->counts);
+    return counts_begin(out, &windows->conditions, &self->counts, options->format, options->separator[0]);
 }
 
 static bool print_end(struct stat_command *self)
 {
-    struct sampling *sampling = &self->sampling;
+    struct windows *windows = &self->windows;
     const struct options *options = options_of(self);
-    FILE *out = sampling->session.context->out;
-    if (options->all_cpus)
-        return cores_print(out, &sampling->whole, options->format, options->separator[0]);
-    self->counts.slept = sampling->session.device.slept;
-    self->counts.clock_change = session_clock_change(&sampling->session);
+    FILE *out = self->context->out;
+    if (options->request.all_cpus)
+        return cores_print(out, &windows->whole, options->format, options->separator[0]);
+    self->counts.slept = windows->session.device.slept;
+    self->counts.clock_change = trial_clock_change(&windows->session);
     if (self->counts.clock_change[0] != '\0')
-        sampling->clock.hz = 0; /* no metric may use it */
-    sampling_metrics(sampling, &self->counts);
+        windows->clock.hz = 0; /* no metric may use it */
+    windows_metrics(windows, &self->counts);
     return counts_end(out, &self->counts, options->format, options->separator[0]);
 }
 
 static bool run_windows(struct stat_command *self, struct error *error)
 {
-    struct sampling *sampling = &self->sampling;
-    const struct context *context = sampling->session.context;
-    const struct plan *plan = sampling->counting.plan;
-    if (plan->n_passes > 1 && !(context->options->for_s > 0))
+    struct windows *windows = &self->windows;
+    const struct context *context = self->context;
+    const struct plan *plan = windows->counting.plan;
+    if (plan->n_passes > 1 && !(context->options->request.for_s > 0))
         return error_set(error, ERROR_USAGE,
                          "these events take %zu windows in a row: say with --for how long each is",
                          plan->n_passes);
     if (!print_begin(self))
         return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     bool ran = true;
-    if (!context->options->quiet)
+    if (!context->options->request.quiet)
         progress_begin(&self->progress, stderr);
-    for (size_t i = 0; ran && i < plan->n_passes && *context->cancel == 0 && !sampling->ended; i++)
+    for (size_t i = 0; ran && i < plan->n_passes && *context->around.cancel == 0 && !windows->ended; i++)
         ran = run_window(self, &plan->passes[i], error);
     progress_clear(&self->progress);
     if (!ran)
         return false;
-    struct deadline deadline = session_last_deadline(&sampling->session);
-    if (!context->options->all_cpus && self->reset.kind == ERROR_NONE &&
-        !device_check_witness(&sampling->session.device, &deadline, error))
+    struct deadline deadline = session_last_deadline(&windows->session);
+    if (!context->options->request.all_cpus && self->reset.kind == ERROR_NONE &&
+        !device_check_witness(&windows->session.device, &deadline, error))
         return false;
     command_has_result(context);
     return print_end(self) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
@@ -194,7 +196,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
 static void warn_of_halts(const struct stat_command *self)
 {
     const struct options *options = options_of(self);
-    if (options->format == FORMAT_CSV && self->counts.halts > 0 && !options->quiet)
+    if (options->format == FORMAT_CSV && self->counts.halts > 0 && !options->request.quiet)
         fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
                 self->counts.halts);
 }
@@ -202,18 +204,22 @@ static void warn_of_halts(const struct stat_command *self)
 int command_stat(const struct context *context, struct error *error)
 {
     struct stat_command self = {
-        .sampling = {.session.context = context, .context = &self, .wait = pass_time, .recover = note_reset}};
-    struct sampling *sampling = &self.sampling;
-    bool ok = sampling_open(sampling, NULL, error);
+        .context = context,
+        .windows = {.session = {.request = &context->options->request, .around = &context->around},
+                    .context = &self,
+                    .wait = pass_time,
+                    .recover = note_reset}};
+    struct windows *windows = &self.windows;
+    bool ok = windows_open(windows, NULL, error);
     if (ok) {
-        if (sampling->session.device.debugger != NULL)
-            snprintf(sampling->conditions.note, sizeof sampling->conditions.note,
+        if (windows->session.device.debugger != NULL)
+            snprintf(windows->conditions.note, sizeof windows->conditions.note,
                      "each sample halts the core briefly; that cost is included in the counts");
-        ok = run_windows(&self, error) && sampling_check_stop(sampling, error);
+        ok = run_windows(&self, error) && windows_check_stop(windows, error);
         warn_of_halts(&self);
         if (ok && self.reset.kind != ERROR_NONE)
             ok = error_set(error, ERROR_RESET, "%s after %.3f s; the counts above go up to then",
                            self.reset.text, self.counts.since_begin);
     }
-    return sampling_finish(sampling, ok, error);
+    return command_code(windows_finish(windows, ok, error), error);
 }

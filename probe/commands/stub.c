@@ -1,7 +1,8 @@
 /* stub: does through the probe what the target stub does: lets the program read its own counters, or not. */
 #include "stub/stub.h"
 #include "commands/command.h"
-#include "commands/session.h"
+#include "run/program.h"
+#include "run/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@ enum { WORK_MS = 60000 }; /* enough for thousands of accesses over a slow link *
 enum action { ENABLE, DISABLE, STATUS, ACTIONS };
 
 struct stub_command {
+    const struct context *context;
     struct session session;
     enum action action;
     struct stub stub;
@@ -29,7 +31,7 @@ static bool read_action(struct stub_command *self, const struct options *options
 static bool work(struct stub_command *self, struct error *error)
 {
     struct device *device = &self->session.device;
-    struct deadline deadline = deadline_in_ms(patience_ms(WORK_MS), self->session.context->cancel);
+    struct deadline deadline = deadline_in_ms(patience_ms(WORK_MS), self->context->around.cancel);
     if (!stub_open(&self->stub, device, &deadline, error))
         return false;
     switch (self->action) {
@@ -70,7 +72,7 @@ static void print_events(FILE *out, uint32_t events)
 
 static void print(const struct stub_command *self)
 {
-    FILE *out = self->session.context->out;
+    FILE *out = self->context->out;
     const struct device *device = &self->session.device;
     const struct stub_state *was = self->action == ENABLE || self->action == DISABLE ? &self->found : NULL;
     fprintf(out, "core %d   %s\n\n", (int)(device->chosen - device->cores), device->chosen->core.name);
@@ -86,10 +88,12 @@ static void print(const struct stub_command *self)
 
 int command_stub(const struct context *context, struct error *error)
 {
-    struct stub_command self = {.session = {.context = context, .may_stop = true}};
-    bool ok = read_action(&self, context->options, error) && session_open_elf(&self.session, error) &&
-              session_open_target(&self.session, error) && work(&self, error);
+    struct stub_command self = {
+        .context = context,
+        .session = {.request = &context->options->request, .around = &context->around, .may_stop = true}};
+    bool ok = read_action(&self, context->options, error) && program_open(&self.session, error) &&
+              program_open_target(&self.session, error) && work(&self, error);
     if (ok)
         print(&self);
-    return session_finish(&self.session, ok, error);
+    return command_code(session_finish(&self.session, ok, error), error);
 }

@@ -1,14 +1,21 @@
 /* survey: many functions in one run. */
-#include "commands/survey.h"
+#include "run/turns.h"
 
 #include "commands/command.h"
 #include "commands/verdicts.h"
-#include "commands/where.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
 #include "report/terminal.h"
+#include "run/counting.h"
+#include "run/heat.h"
+#include "run/own_code.h"
+#include "run/program.h"
+#include "run/region.h"
+#include "run/survey_regions.h"
+#include "run/trial.h"
+#include "run/where.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,13 +29,14 @@
 enum { LONG_S = 60, SHORT_US = 5000000 };
 
 struct survey_command {
+    const struct context *context;
     struct session session;
     struct region_file file;
     struct runs *before; /* NULL: without --baseline */
     double threshold;
     struct survey_regions regions;
-    struct survey_heat heat;
-    struct survey_turns turns;
+    struct heat heat;
+    struct turns turns;
     struct counting counting;
     struct conditions conditions;
     struct progress progress;
@@ -40,7 +48,7 @@ struct survey_command {
 
 static const struct options *options_of(const struct survey_command *self)
 {
-    return self->session.context->options;
+    return self->context->options;
 }
 
 /* --- which functions ------------------------------------------------------------------------------------ */
@@ -55,13 +63,13 @@ static bool begin_verdicts(struct survey_command *self, struct error *error)
     self->before = calloc(1, sizeof *self->before);
     return (self->before != NULL || error_set(error, ERROR_SYSTEM, "out of memory")) &&
            verdicts_threshold(options, &self->threshold, error) &&
-           runs_read(options->baseline, self->session.context->cancel, self->before, error);
+           runs_read(options->baseline, self->context->around.cancel, self->before, error);
 }
 
 static bool check_operands(struct survey_command *self, struct error *error)
 {
     const struct options *options = options_of(self);
-    unsigned ways = (options->n_operands > 0) + (options->hot > 0) + (options->regions != NULL);
+    unsigned ways = (options->n_operands > 0) + (options->request.hot > 0) + (options->regions != NULL);
     if (ways == 0)
         return error_set(error, ERROR_USAGE,
                          "survey needs a PATTERN of function names, such as 'filter_*', --hot N or "
@@ -79,11 +87,13 @@ static bool choose(struct survey_command *self, struct error *error)
 {
     const struct options *options = options_of(self);
     if (options->regions != NULL &&
-        (!region_file_read(options->regions, self->session.context->cancel, &self->file, error) ||
-         !survey_choose_lines(&self->regions, self->session.symbols, &self->file, options, error)))
+        (!region_file_read(options->regions, self->context->around.cancel, &self->file, error) ||
+         !survey_regions_choose_lines(&self->regions, self->session.symbols, &self->file,
+                                      &options->request.process, error)))
         return false;
     for (size_t i = 0; i < options->n_operands; i++)
-        if (!survey_choose(&self->regions, self->session.symbols, options->operands[i], options, error))
+        if (!survey_regions_choose(&self->regions, self->session.symbols, options->operands[i],
+                                   &options->request.process, error))
             return false;
     return true;
 }
@@ -112,23 +122,15 @@ static void describe_region(const struct survey_command *self, struct survey_reg
     conditions_add_note(conditions, region->sleep);
 }
 
-static double column_mean(const void *context, size_t i)
-{
-    const struct column *column = &((const struct summary *)context)->columns[i];
-    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
-        return (double)NAN;
-    return statistics_mean(column->statistics);
-}
-
 static void fill_row(const struct survey_command *self, struct survey_region *region, struct survey_row *row)
 {
     struct summary *summary = region->summary;
-    *row = (struct survey_row){.name = survey_name(region),
+    *row = (struct survey_row){.name = survey_regions_name(region),
                                .summary = summary,
                                .why = region->why,
                                .end = region->named.region.to_return ? NULL : region->named.end.name,
                                .samples = region->samples,
-                               .no_turn = survey_had_no_turn(region),
+                               .no_turn = turns_had_none(region),
                                .waited_s = (double)region->waited_us / 1e6};
     bool unexplained = summary == NULL && region->why[0] == '\0';
     if (unexplained && row->no_turn)
@@ -138,11 +140,10 @@ static void fill_row(const struct survey_command *self, struct survey_region *re
     if (summary == NULL)
         return;
     describe_region(self, region);
-    summary->n_metrics = counting_metrics(&self->counting, column_mean, summary, summary->conditions.clock_hz,
-                                          summary->metrics);
+    counting_summary(&self->counting, summary->conditions.clock_hz, summary);
 }
 
-/* Of the file of --baseline; NULL: it has no such region. */
+/* Of the file of --baseline; NULL: it lacks this region. */
 static const struct baseline *find_before(const struct survey_command *self,
                                           const struct survey_region *region)
 {
@@ -173,7 +174,8 @@ static struct comparison *compare_one(const struct survey_command *self, const s
         memcpy(missing.file, self->before->file, sizeof missing.file);
         double threshold =
             region->line != NULL && region->line->threshold >= 0 ? region->line->threshold : self->threshold;
-        runs_compare(before != NULL ? before : &missing, &now, threshold, options->any_elf, family, out);
+        runs_compare(before != NULL ? before : &missing, &now, threshold, options->request.any_elf, family,
+                     out);
         memcpy(out->start, now.conditions.start, sizeof out->start);
         memcpy(out->end, now.conditions.end, sizeof out->end);
     }
@@ -225,7 +227,7 @@ static bool judge(const struct survey_command *self, struct survey *survey, stru
 /* Of JSON the header is written already. */
 static bool write_out(struct survey_command *self, const struct survey *survey)
 {
-    const struct context *context = self->session.context;
+    const struct context *context = self->context;
     const struct rendering to = command_rendering(context);
     if (to.format == FORMAT_JSON) {
         document_free(&self->document);
@@ -242,13 +244,13 @@ static double rest_s(const struct survey_command *self)
 {
     size_t n = 0;
     for (size_t i = 0; i < self->regions.n; i++)
-        n += survey_had_no_turn(&self->regions.at[i]);
-    return survey_takes_s(n, (unsigned)self->counting.plan->n_passes);
+        n += turns_had_none(&self->regions.at[i]);
+    return turns_need_s(n, (unsigned)self->counting.plan->n_passes);
 }
 
 static bool print(struct survey_command *self, const struct error *why, int *code)
 {
-    session_end_conditions(&self->session, &self->conditions);
+    trial_end_conditions(&self->session, &self->conditions);
     struct survey survey = {
         .conditions = self->conditions,
         .n = self->regions.n,
@@ -263,7 +265,7 @@ static bool print(struct survey_command *self, const struct error *why, int *cod
         fill_row(self, &self->regions.at[i], &survey.rows[i]);
     survey.rest_s = rest_s(self);
     if (why->kind != ERROR_NONE)
-        command_ended(self->session.context, why, survey.ended, sizeof survey.ended);
+        command_ended(self->context, why, survey.ended, sizeof survey.ended);
     bool ok = judge(self, &survey, &budgets) && survey_sort(&survey);
     if (ok && survey.judged)
         *code = verdicts_exit_code(survey_verdict(&survey));
@@ -289,7 +291,7 @@ static void make_line(const struct survey_region *region, struct region_line *ou
 {
     const struct column *cycles = region->summary != NULL ? &region->summary->columns[0] : NULL;
     *out = (struct region_line){.threshold = -1};
-    snprintf(out->name, sizeof out->name, "%s", survey_name(region));
+    snprintf(out->name, sizeof out->name, "%s", survey_regions_name(region));
     snprintf(out->start, sizeof out->start, "%s", region->named.start.name);
     if (!region->named.region.to_return)
         snprintf(out->end, sizeof out->end, "%s", region->named.end.name);
@@ -337,7 +339,7 @@ static bool write_regions(struct survey_command *self, struct error *error)
 
 static void print_header(struct survey_command *self)
 {
-    const struct context *context = self->session.context;
+    const struct context *context = self->context;
     const struct plan *plan = self->counting.plan;
     struct column columns[PLAN_COLUMNS] = {0};
     for (size_t i = 0; i < plan->n_columns; i++)
@@ -361,10 +363,10 @@ static void look_into_regions(struct survey_command *self)
         const struct extent code = region_code(&one->named);
         char what[112];
         uint64_t first;
-        session_sleep_note(&self->session, &code, one->sleep, sizeof one->sleep);
+        own_code_sleep_note(&self->session, &code, one->sleep, sizeof one->sleep);
         if (one->refused || code.low == 0 ||
-            !session_writes_inside(&self->session, &code, 1, what, sizeof what) ||
-            session_watch_region(&self->session, &code, &one->named.region, &first))
+            !own_code_writes_inside(&self->session, &code, 1, what, sizeof what) ||
+            own_code_watch_region(&self->session, &code, &one->named.region, &first))
             continue;
         snprintf(one->why, sizeof one->why, "the program can write the counter in it: %s", what);
         one->refused = true;
@@ -430,7 +432,7 @@ static void limit_bursts(const struct survey_command *self)
 static bool goes_by_heat(const struct survey_command *self)
 {
     const struct options *options = options_of(self);
-    return options->n_operands > 0 && options->baseline == NULL && self->regions.n > SURVEY_FEW;
+    return options->n_operands > 0 && options->baseline == NULL && self->regions.n > TURNS_FEW;
 }
 
 /* `taken`: the session has the target. */
@@ -438,19 +440,19 @@ static bool order_by_heat(struct survey_command *self, bool taken, struct error 
 {
     if (!goes_by_heat(self) || device_sees_running(&self->session.device) == taken)
         return true;
-    return survey_order_by_heat(&self->regions, &self->session, &self->progress, &self->heat, error);
+    return heat_order(&self->regions, &self->session, &self->progress, &self->heat, error);
 }
 
 /* Samples are a part of the time. Without a word of it, what would take long shows the hottest first. */
 static void limit_time(struct survey_command *self)
 {
     const struct options *options = options_of(self);
-    struct survey_turns *turns = &self->turns;
-    double all_s = survey_takes_s(self->regions.n, (unsigned)self->counting.plan->n_passes);
-    bool is_short = goes_by_heat(self) && self->heat.hot > 0 && options->for_s == 0 && options->hits == 0 &&
-                    options->write_regions == NULL && all_s > LONG_S;
+    struct turns *turns = &self->turns;
+    double all_s = turns_need_s(self->regions.n, (unsigned)self->counting.plan->n_passes);
+    bool is_short = goes_by_heat(self) && self->heat.hot > 0 && options->request.for_s == 0 &&
+                    options->request.hits == 0 && options->write_regions == NULL && all_s > LONG_S;
     turns->hot = self->heat.hot;
-    turns->for_us = is_short ? SHORT_US : (int64_t)(options->for_s * 1e6);
+    turns->for_us = is_short ? SHORT_US : (int64_t)(options->request.for_s * 1e6);
     if (turns->for_us > self->heat.took_us)
         turns->for_us -= self->heat.took_us;
     turns->hot_us = is_short ? turns->for_us : turns->for_us / 2;
@@ -460,14 +462,14 @@ static bool measure(struct survey_command *self, struct error *error)
 {
     struct session *session = &self->session;
     const struct options *options = options_of(self);
-    self->turns = (struct survey_turns){.session = session,
-                                        .counting = &self->counting,
-                                        .regions = &self->regions,
-                                        .progress = &self->progress,
-                                        .begun_us = deadline_now_us(),
-                                        .hits = options->hits};
+    self->turns = (struct turns){.session = session,
+                                 .counting = &self->counting,
+                                 .regions = &self->regions,
+                                 .progress = &self->progress,
+                                 .begun_us = deadline_now_us(),
+                                 .hits = options->request.hits};
     look_into_regions(self);
-    if (!session_trial(session, &self->turns.clock, &self->turns.seen_hz, error) ||
+    if (!trial_run(session, &self->turns.clock, &self->turns.seen_hz, error) ||
         !counting_open(&self->counting, session, &self->turns.clock, error))
         return false;
     session->device.slow_clock = clock_is_slow(&self->turns.clock);
@@ -475,8 +477,8 @@ static bool measure(struct survey_command *self, struct error *error)
     conditions_add_note(&self->conditions, session_cores_note(session));
     limit_time(self);
     print_header(self);
-    bool ok = survey_take_turns(&self->turns, error);
-    survey_end_turns(&self->turns);
+    bool ok = turns_take(&self->turns, error);
+    turns_end(&self->turns);
     limit_bursts(self);
     progress_clear(&self->progress);
     if (!ok || any_hits(self))
@@ -513,16 +515,20 @@ static void drop_regions(struct survey_command *self)
 
 int command_survey(const struct context *context, struct error *error)
 {
-    struct survey_command self = {.session = {.context = context, .needs_elf = ELF_NEEDED, .may_stop = true}};
+    struct survey_command self = {.context = context,
+                                  .session = {.request = &context->options->request,
+                                              .around = &context->around,
+                                              .needs_elf = true,
+                                              .may_stop = true}};
     int code = EXIT_DONE;
-    if (!context->options->quiet)
+    if (!context->options->request.quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = session_open_elf(&self.session, error) && check_operands(&self, error) &&
+    bool ok = program_open(&self.session, error) && check_operands(&self, error) &&
               counting_check_tick(&self.session, error) && choose(&self, error) &&
-              begin_regions(&self, error) && session_open_target(&self.session, error) &&
+              begin_regions(&self, error) && program_open_target(&self.session, error) &&
               session_check_run_control(&self.session, error) &&
-              (context->options->hot == 0 ||
-               survey_choose_hottest(&self.regions, &self.session, &self.progress, error)) &&
+              (context->options->request.hot == 0 ||
+               heat_choose(&self.regions, &self.session, &self.progress, error)) &&
               order_by_heat(&self, false, error) && session_take(&self.session, error) &&
               order_by_heat(&self, true, error) && measure(&self, error);
     struct error after = {0};
@@ -549,5 +555,5 @@ int command_survey(const struct context *context, struct error *error)
         runs_free(self.before);
     free(self.before);
     counting_close(&self.counting);
-    return session_exit(ok, code, self.unwritten, &after, error);
+    return command_end(ok, code, self.unwritten, &after, error);
 }

@@ -11,6 +11,7 @@
 #include "report/profile_table.h"
 #include "report/terminal.h"
 #include "report/top_screen.h"
+#include "run/pc_samples.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,8 @@ static const char page_name[] = "top.html";
 static const double screen_s = 5, least_part = 0.005; /* what the screen shows; the shortest interval */
 
 struct topping {
-    struct profiling profiling;
+    const struct context *context;
+    struct pc_samples pc_samples;
     struct rolling rolling;
     enum shares_sort sort;
     struct shares *shares;  /* of each core, as they were shown last; `within`: of the lines of a function */
@@ -51,21 +53,16 @@ struct topping {
     uint64_t samples;
 };
 
-static const struct context *context_of(const struct topping *self)
-{
-    return self->profiling.session.context;
-}
-
 static const struct options *options_of(const struct topping *self)
 {
-    return context_of(self)->options;
+    return self->context->options;
 }
 
 /* --- shares --------------------------------------------------------------------------------------------- */
 
 static void free_shares(struct topping *self)
 {
-    for (size_t i = 0; i < self->profiling.n; i++)
+    for (size_t i = 0; i < self->pc_samples.n; i++)
         shares_free(&self->shares[i]);
 }
 
@@ -77,7 +74,7 @@ static void keep_function(struct topping *self, struct shares *shares)
     for (size_t i = 0; i < shares->n; i++) {
         struct share *row = &shares->rows[i];
         const struct location *function =
-            shares_function_of(self->profiling.session.symbols, row->address, &at);
+            shares_function_of(self->pc_samples.session.symbols, row->address, &at);
         bool is_in = shares->core == self->function.core && row->state == PROFILE_STATES &&
                      function->low == self->function.entry;
         if (is_in) {
@@ -94,9 +91,9 @@ static bool make_shares(struct topping *self, struct error *error)
 {
     enum shares_sort sort = self->within ? SHARES_LINE : self->sort;
     free_shares(self);
-    for (size_t i = 0; i < self->profiling.n; i++) {
+    for (size_t i = 0; i < self->pc_samples.n; i++) {
         struct shares *shares = &self->shares[i];
-        if (!shares_make(&self->rolling.profile, (unsigned)i, sort, self->profiling.session.symbols, shares))
+        if (!shares_make(&self->rolling.profile, (unsigned)i, sort, self->pc_samples.session.symbols, shares))
             return error_set(error, ERROR_SYSTEM, "out of memory");
         if (self->within)
             keep_function(self, shares);
@@ -108,7 +105,7 @@ static bool make_shares(struct topping *self, struct error *error)
 
 static void draw(struct topping *self)
 {
-    const struct profiling *profiling = &self->profiling;
+    const struct pc_samples *pc_samples = &self->pc_samples;
     if (self->page.text != NULL) {
         top_screen_text(&self->screen, &(struct top_text){.title = self->page.title, .text = self->page.text},
                         &self->page.first);
@@ -118,7 +115,7 @@ static void draw(struct topping *self)
                             .note = self->note,
                             .said = self->said,
                             .cores = self->cores,
-                            .n = profiling->n,
+                            .n = pc_samples->n,
                             .within = self->within,
                             .paused = self->paused,
                             .seconds = self->shown_s};
@@ -163,7 +160,7 @@ static bool enter(struct topping *self, struct error *error)
     }
     if (row == NULL || row->state != PROFILE_STATES || !self->has_names)
         return true;
-    const struct location *function = shares_function_of(self->profiling.session.symbols, row->address, &at);
+    const struct location *function = shares_function_of(self->pc_samples.session.symbols, row->address, &at);
     if (function->high <= function->low)
         return true;
     self->within = true;
@@ -177,12 +174,12 @@ static bool enter(struct topping *self, struct error *error)
 /* While the screen is frozen, its window stays as it is. */
 static bool close_intervals(struct topping *self, struct error *error)
 {
-    struct profiling *profiling = &self->profiling;
-    self->closed_s = profiling->elapsed_s;
-    for (size_t i = 0; i < profiling->n; i++) {
+    struct pc_samples *pc_samples = &self->pc_samples;
+    self->closed_s = pc_samples->elapsed_s;
+    for (size_t i = 0; i < pc_samples->n; i++) {
         struct profile_interval interval;
         bool any;
-        if (!profiling_close(profiling, i, &interval, &any, error))
+        if (!pc_samples_close(pc_samples, i, &interval, &any, error))
             return false;
         if (!any)
             continue;
@@ -217,9 +214,9 @@ static bool marked_function(struct topping *self, const char *key, struct locati
         return false;
     }
     if (!self->within && row != NULL && row->state == PROFILE_STATES && self->sort != SHARES_FILE)
-        at = *shares_function_of(self->profiling.session.symbols, row->address, &at);
+        at = *shares_function_of(self->pc_samples.session.symbols, row->address, &at);
     if (self->within)
-        symbols_describe(self->profiling.session.symbols, self->function.entry, &at);
+        symbols_describe(self->pc_samples.session.symbols, self->function.entry, &at);
     *out = at;
     if (at.high > at.low)
         return true;
@@ -239,7 +236,7 @@ static void open_page(struct topping *self, const char *what, const struct locat
 static bool measure_marked(struct topping *self, const char *key, const char *what, cockpit_way *way,
                            struct error *error)
 {
-    const char *refused = cockpit_refuses(&self->profiling);
+    const char *refused = cockpit_refuses(&self->pc_samples);
     struct location function;
     char text[LOCATION_NAME + 64], *out = NULL;
     if (refused != NULL)
@@ -248,8 +245,8 @@ static bool measure_marked(struct topping *self, const char *key, const char *wh
         return true;
     snprintf(text, sizeof text, "%s is measured, and the core stopped at each call", function.name);
     say(self, key, text);
-    if (!close_intervals(self, error) ||
-        !cockpit_measure(&self->profiling, &function, way, canvas_columns(self->screen.out), &out, error)) {
+    if (!close_intervals(self, error) || !cockpit_measure(&self->pc_samples, self->context, &function, way,
+                                                          canvas_columns(self->screen.out), &out, error)) {
         free(out);
         return false;
     }
@@ -264,7 +261,7 @@ static bool annotate_marked(struct topping *self, const char *key)
     char *out = NULL;
     if (!marked_function(self, key, &function))
         return true;
-    if (cockpit_annotate(&self->profiling, &self->rolling.profile, &function,
+    if (cockpit_annotate(&self->pc_samples, &self->rolling.profile, &function,
                          canvas_columns(self->screen.out), &out, &why)) {
         open_page(self, "samples", &function, out);
         return true;
@@ -277,7 +274,7 @@ static bool write_page(struct topping *self, const char *key)
 {
     struct error why = {0};
     char text[64];
-    bool ok = cockpit_page(&self->profiling, &self->rolling.profile, page_name, &why);
+    bool ok = cockpit_page(&self->pc_samples, &self->rolling.profile, page_name, &why);
     snprintf(text, sizeof text, "%s has the page", page_name);
     return say(self, key, ok ? text : why.text);
 }
@@ -363,20 +360,15 @@ static struct profile_report report_of(struct topping *self)
 {
     return (struct profile_report){.profile = &self->rolling.profile,
                                    .file = "",
-                                   .elf = self->profiling.about.elf,
+                                   .elf = self->pc_samples.about.elf,
                                    .no_names = "",
                                    .shares = self->shares,
-                                   .n = self->profiling.n};
-}
-
-static bool check_output(bool ok, struct error *error)
-{
-    return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+                                   .n = self->pc_samples.n};
 }
 
 static void print_text(struct topping *self, FILE *out, size_t most)
 {
-    struct rendering to = command_rendering(context_of(self));
+    struct rendering to = command_rendering(self->context);
     const struct profile_report report = report_of(self);
     char time[NUMBER_ROOM];
     to.out = out;
@@ -390,7 +382,7 @@ static void print_text(struct topping *self, FILE *out, size_t most)
 
 static bool print_list(struct topping *self)
 {
-    FILE *out = context_of(self)->out;
+    FILE *out = self->context->out;
     const struct profile_report report = report_of(self);
     bool ok = true;
     if (options_of(self)->format != FORMAT_JSON)
@@ -402,10 +394,10 @@ static bool print_list(struct topping *self)
 
 static bool print_head(struct topping *self)
 {
-    FILE *out = context_of(self)->out;
+    FILE *out = self->context->out;
     char clean[UTF8_CLEAN_ROOM(sizeof self->title)];
     if (options_of(self)->format == FORMAT_JSON)
-        return json_command_header(out, "top", self->profiling.about.probe);
+        return json_command_header(out, "top", self->pc_samples.about.probe);
     fold_text(out, terminal_columns(out), 2, terminal_text(clean, sizeof clean, self->title));
     return fflush(out) == 0;
 }
@@ -429,7 +421,7 @@ static char *make_text(struct topping *self, size_t most)
 static bool print_last(struct topping *self)
 {
     enum { AROUND = 3 }; /* lines: the title, the prompt */
-    FILE *out = context_of(self)->out;
+    FILE *out = self->context->out;
     size_t lines = canvas_lines(self->screen.out), most = LISTED;
     char *text = make_text(self, most);
     while (text != NULL && most > 1 && top_screen_lines(text) + AROUND > lines) {
@@ -447,12 +439,12 @@ static bool print_end(struct topping *self, bool was_shown, struct error *error)
     bool ok = true;
     if (was_shown) {
         self->within = false;
-        ok = make_shares(self, error) && check_output(print_head(self) && print_last(self), error);
+        ok = make_shares(self, error) && command_wrote(print_head(self) && print_last(self), error);
     } else if (options_of(self)->format == FORMAT_JSON) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "samples", self->samples);
-        json_part_real(&line, "seconds", self->profiling.elapsed_s);
-        ok = check_output(json_part_write(context_of(self)->out, line), error);
+        json_part_real(&line, "seconds", self->pc_samples.elapsed_s);
+        ok = command_wrote(json_part_write(self->context->out, line), error);
     }
     return ok;
 }
@@ -462,30 +454,30 @@ static bool print_end(struct topping *self, bool was_shown, struct error *error)
 /* A list has the intervals since the one before; the screen also earlier ones. */
 static bool show(struct topping *self, struct error *error)
 {
-    self->shown_s = self->profiling.elapsed_s;
+    self->shown_s = self->pc_samples.elapsed_s;
     if (self->screen.open) {
-        command_has_result(context_of(self));
+        command_has_result(self->context);
         if (self->page.text != NULL)
             draw(self); /* the terminal may have another size */
         return self->paused || self->page.text != NULL || redraw(self, error);
     }
-    bool ok = make_shares(self, error) && check_output(print_list(self), error);
+    bool ok = make_shares(self, error) && command_wrote(print_list(self), error);
     rolling_clear(&self->rolling);
-    command_has_result(context_of(self));
+    command_has_result(self->context);
     return ok;
 }
 
 static bool sample(struct topping *self, struct error *error)
 {
-    struct profiling *profiling = &self->profiling;
-    double list_s = (double)options_of(self)->interval_ms / 1000;
+    struct pc_samples *pc_samples = &self->pc_samples;
+    double list_s = (double)options_of(self)->request.interval_ms / 1000;
     double window_s = self->screen.open ? self->rolling.window : list_s;
     double part_s = fmax(window_s / SHARES_BATCHES, least_part);
-    while (!profiling_is_over(profiling) && !self->ended) {
-        if (!profiling_sample(profiling, fmin(part_s, list_s) * 1e6 / 2, error))
+    while (!pc_samples_is_over(pc_samples) && !self->ended) {
+        if (!pc_samples_sample(pc_samples, fmin(part_s, list_s) * 1e6 / 2, error))
             return false;
-        bool due = profiling->elapsed_s - self->shown_s >= list_s;
-        if ((due || profiling->elapsed_s - self->closed_s >= part_s) && !close_intervals(self, error))
+        bool due = pc_samples->elapsed_s - self->shown_s >= list_s;
+        if ((due || pc_samples->elapsed_s - self->closed_s >= part_s) && !close_intervals(self, error))
             return false;
         if ((due && !show(self, error)) || !obey_keys(self, error))
             return false;
@@ -495,9 +487,9 @@ static bool sample(struct topping *self, struct error *error)
 
 static bool begin(struct topping *self, struct error *error)
 {
-    const struct profiling *profiling = &self->profiling;
-    const struct profile_about *about = &profiling->about;
-    size_t n = profiling->n;
+    const struct pc_samples *pc_samples = &self->pc_samples;
+    const struct profile_about *about = &pc_samples->about;
+    size_t n = pc_samples->n;
     self->shares = calloc(n, sizeof *self->shares);
     self->cores = calloc(n, sizeof *self->cores);
     self->names = calloc(n, sizeof *self->names);
@@ -507,10 +499,10 @@ static bool begin(struct topping *self, struct error *error)
         snprintf(self->names[i], NAME, "core %u %s, by %s", profile_core_number(about, i), about->cores[i],
                  about->source);
         self->cores[i] = (struct top_core){
-            .name = self->names[i], .shares = &self->shares[i], .by_halts = profiling->by_halts};
+            .name = self->names[i], .shares = &self->shares[i], .by_halts = pc_samples->by_halts};
     }
     self->rolling.profile.about = *about;
-    self->has_names = profiling->session.symbols != NULL;
+    self->has_names = pc_samples->session.symbols != NULL;
     if (!self->has_names)
         self->sort = SHARES_ADDRESS;
     const char *elf = about->elf != NULL ? about->elf : "", *slash = strrchr(elf, '/');
@@ -534,33 +526,35 @@ static bool top(struct topping *self, struct error *error)
     const struct options *options = options_of(self);
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
     struct error why = {0};
-    if (!profiling_take(&self->profiling, error) || !begin(self, error))
+    if (!pc_samples_take(&self->pc_samples, error) || !begin(self, error))
         return false;
     self->rolling.window = INFINITY;
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
-        self->rolling.window = fmax((double)options->interval_ms / 1000, screen_s);
+        self->rolling.window = fmax((double)options->request.interval_ms / 1000, screen_s);
         draw(self);
-    } else if (!check_output(print_head(self), error)) {
+    } else if (!command_wrote(print_head(self), error)) {
         return false;
     }
     bool was_shown = self->screen.open;
     sample(self, &why);
     screen_close(&self->screen);
-    profiling_end(&self->profiling, &why);
+    pc_samples_end(&self->pc_samples, &why);
     return end(self, was_shown, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
 }
 
 int command_top(const struct context *context, struct error *error)
 {
-    struct topping self = {.profiling.session.context = context};
+    struct topping self = {
+        .context = context,
+        .pc_samples.session = {.request = &context->options->request, .around = &context->around}};
     bool ok = profiling_sort(context->options, false, &self.sort, error) &&
-              profiling_open(&self.profiling, error) && top(&self, error);
-    for (size_t i = 0; self.shares != NULL && i < self.profiling.n; i++)
+              pc_samples_open(&self.pc_samples, error) && top(&self, error);
+    for (size_t i = 0; self.shares != NULL && i < self.pc_samples.n; i++)
         shares_free(&self.shares[i]);
     free(self.page.text);
     free(self.shares);
     free(self.cores);
     free(self.names);
     rolling_free(&self.rolling);
-    return profiling_finish(&self.profiling, ok, error);
+    return command_code(pc_samples_finish(&self.pc_samples, ok, error), error);
 }

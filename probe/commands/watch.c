@@ -1,10 +1,10 @@
 /* watch: the counters while the core runs, live on a terminal, else in lines at regular intervals. */
 #include "commands/command.h"
-#include "commands/sampling.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/screen.h"
+#include "run/windows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,8 @@
 enum { KEY_MS = 50, SLICE_MS = 1000, NAME = 64 };
 
 struct watching {
-    struct sampling sampling;
+    const struct context *context;
+    struct windows windows;
     const struct window *window, *before; /* of the first CPU: now; when the interval began */
     struct window zero;                   /* when the totals were set to zero */
     uint64_t zeros[SCREEN_ROWS];          /* with -a: the totals at that time */
@@ -36,12 +37,12 @@ static double seconds(uint64_t from_us, uint64_t to_us)
 
 static const struct plan_pass *pass_of(const struct watching *self)
 {
-    return &self->sampling.counting.plan->passes[0];
+    return &self->windows.counting.plan->passes[0];
 }
 
 static const struct options *options_of(const struct watching *self)
 {
-    return self->sampling.session.context->options;
+    return self->context->options;
 }
 
 /* ---- one core */
@@ -49,7 +50,7 @@ static const struct options *options_of(const struct watching *self)
 static void print_text(struct watching *self, const struct counts *interval)
 {
     const struct plan_pass *pass = pass_of(self);
-    FILE *out = self->sampling.session.context->out;
+    FILE *out = self->context->out;
     for (size_t i = 0; i < pass->n; i++) {
         const struct counts_row *count = &interval->rows[pass->column[i]];
         const struct rates_row row = {.name = count->name,
@@ -74,14 +75,14 @@ static void print_text(struct watching *self, const struct counts *interval)
 /* What the screen showed, for the terminal that it leaves. */
 static bool print_totals(const struct watching *self)
 {
-    FILE *out = self->sampling.session.context->out;
+    FILE *out = self->context->out;
     const struct plan_pass *pass = pass_of(self);
     struct counts counts = {.passes = 1};
-    sampling_add(&self->sampling, pass, &self->zero, &counts);
+    windows_add(&self->windows, pass, &self->zero, &counts);
     for (size_t i = 0; i < pass->n; i++)
         counts.rows[i] = counts.rows[pass->column[i]];
     counts.n = pass->n;
-    text_header(out, &self->sampling.conditions);
+    text_header(out, &self->windows.conditions);
     return counts_end(out, &counts, FORMAT_TEXT, ',');
 }
 
@@ -89,8 +90,8 @@ static void put_core(struct watching *self, struct screen_view *view)
 {
     const struct plan_pass *pass = pass_of(self);
     struct counts *interval = &self->interval;
-    sampling_interval(&self->sampling, pass, interval);
-    sampling_metrics(&self->sampling, interval);
+    windows_interval(&self->windows, pass, interval);
+    windows_metrics(&self->windows, interval);
     for (size_t i = 0; i < pass->n; i++) {
         const struct counts_row *row = &interval->rows[pass->column[i]];
         const struct window_total *total = &self->window->totals[i], *zero = &self->zero.totals[i];
@@ -112,18 +113,18 @@ static void put_core(struct watching *self, struct screen_view *view)
 
 static void collect(struct watching *self)
 {
-    struct sampling *sampling = &self->sampling;
-    sampling->interval.lost = sampling->whole.lost = 0;
-    sampling->interval.since_begin = (double)(deadline_now_us() - self->begun_us) / 1e6;
-    sampling_fill(sampling, &sampling->interval, pass_of(self));
-    sampling_fill(sampling, &sampling->whole, pass_of(self));
+    struct windows *windows = &self->windows;
+    windows->interval.lost = windows->whole.lost = 0;
+    windows->interval.since_begin = (double)(deadline_now_us() - self->begun_us) / 1e6;
+    windows_fill(windows, &windows->interval, pass_of(self));
+    windows_fill(windows, &windows->whole, pass_of(self));
 }
 
 /* The sums of all cores, event by event, then the cores; a screen shows as many as it has lines. */
 static void put_all(struct watching *self, struct screen_view *view)
 {
-    const struct cores_table *interval = &self->sampling.interval, *whole = &self->sampling.whole;
-    size_t first = self->sampling.windows.n, last = interval->n_rows - 1;
+    const struct cores_table *interval = &self->windows.interval, *whole = &self->windows.whole;
+    size_t first = self->windows.cpus.n, last = interval->n_rows - 1;
     collect(self);
     for (size_t k = first; k <= last; k++) {
         size_t r = k == first ? last : k - 1;
@@ -153,7 +154,7 @@ static void put_all(struct watching *self, struct screen_view *view)
 
 static void fill_view(struct watching *self)
 {
-    const struct conditions *conditions = &self->sampling.conditions;
+    const struct conditions *conditions = &self->windows.conditions;
     double span = seconds(self->before->last_us, self->window->last_us);
     struct screen_view *view = &self->shown;
     snprintf(self->title, sizeof self->title, "%s     %s     %s", conditions->link, conditions->core,
@@ -163,9 +164,9 @@ static void fill_view(struct watching *self)
         .note = conditions->note,
         .seconds = seconds(self->zero.last_us, self->window->last_us),
         .samples_per_second = span > 0 ? (double)(self->window->samples - self->before->samples) / span : 0,
-        .clock_hz = options_of(self)->all_cpus ? 0 : conditions->clock_hz,
+        .clock_hz = options_of(self)->request.all_cpus ? 0 : conditions->clock_hz,
         .paused = self->paused};
-    if (options_of(self)->all_cpus)
+    if (options_of(self)->request.all_cpus)
         put_all(self, view);
     else
         put_core(self, view);
@@ -182,7 +183,7 @@ static void set_to_zero(struct watching *self)
 {
     struct screen_view *view = &self->shown, before = *view;
     self->zero = *self->window;
-    if (options_of(self)->all_cpus) {
+    if (options_of(self)->request.all_cpus) {
         fill_view(self);
         for (size_t i = 0; i < view->n; i++)
             self->zeros[i] += view->rows[i].total;
@@ -200,7 +201,7 @@ static void handle_key(struct watching *self, enum screen_key key)
     if (key == SCREEN_NO_KEY)
         return;
     if (key == SCREEN_QUIT)
-        self->sampling.ended = true;
+        self->windows.ended = true;
     if (key == SCREEN_PAUSE)
         self->paused = self->shown.paused = !self->paused;
     if (key == SCREEN_ZERO)
@@ -221,23 +222,22 @@ static void pause_us(struct watching *self, int64_t us)
 static bool wait_for_sample(void *context, int64_t us, struct error *error)
 {
     struct watching *self = context;
-    const struct sampling *sampling = &self->sampling;
-    bool is_costly = self->window->halts || sampling->windows.all;
+    const struct windows *windows = &self->windows;
+    bool is_costly = self->window->halts || windows->cpus.all;
     int64_t due_us = deadline_now_us() + us;
     (void)error;
     do
         pause_us(self, due_us - deadline_now_us());
-    while (is_costly && deadline_now_us() < due_us && *sampling->session.context->cancel == 0 &&
-           !sampling->ended);
+    while (is_costly && deadline_now_us() < due_us && *self->context->around.cancel == 0 && !windows->ended);
     return true;
 }
 
 static void tell_reset(struct watching *self)
 {
-    const struct context *context = self->sampling.session.context;
+    const struct context *context = self->context;
     double at = seconds(self->window->first_us, self->window->last_us);
     if (self->screen.open)
-        snprintf(self->sampling.conditions.note, sizeof self->sampling.conditions.note,
+        snprintf(self->windows.conditions.note, sizeof self->windows.conditions.note,
                  "reset %" PRIu64 "%s; totals go on, and are lower bounds", self->resets,
                  self->resets > 1 ? " times" : " time");
     else if (context->options->format == FORMAT_JSON)
@@ -250,17 +250,17 @@ static void tell_reset(struct watching *self)
 static bool go_on_after_reset(void *context, struct error *error)
 {
     struct watching *self = context;
-    struct sampling *sampling = &self->sampling;
-    struct device *device = &sampling->session.device;
-    struct cpu_windows_member *member = &sampling->windows.members[0];
+    struct windows *windows = &self->windows;
+    struct device *device = &windows->session.device;
+    struct cpu_windows_member *member = &windows->cpus.members[0];
     const struct cpu_windows_member old = *member;
-    if (error->kind != ERROR_RESET || sampling->windows.all)
+    if (error->kind != ERROR_RESET || windows->cpus.all)
         return false;
     error_clear(error);
     self->resets++;
-    struct deadline deadline = session_deadline(&sampling->session);
-    if (!device_retake_block(device, &deadline, error) || !sampling_program(sampling, pass_of(self), error) ||
-        !sampling_begin(sampling, error))
+    struct deadline deadline = session_deadline(&windows->session);
+    if (!device_retake_block(device, &deadline, error) || !windows_program(windows, pass_of(self), error) ||
+        !windows_begin(windows, error))
         return error_prefix(error, "the target was reset, and its counters do not count again: ");
     member->begin = old.begin;
     member->before = old.before;
@@ -278,15 +278,15 @@ static bool go_on_after_reset(void *context, struct error *error)
 
 static bool print_begin(struct watching *self)
 {
-    const struct sampling *sampling = &self->sampling;
+    const struct windows *windows = &self->windows;
     const struct options *options = options_of(self);
-    FILE *out = sampling->session.context->out;
+    FILE *out = self->context->out;
     struct counts counts = {0};
-    if (options->all_cpus)
-        return cores_begin(out, &sampling->conditions, &sampling->interval, options->format,
+    if (options->request.all_cpus)
+        return cores_begin(out, &windows->conditions, &windows->interval, options->format,
                            options->separator[0]);
-    sampling_name(sampling, &counts);
-    bool ok = counts_begin(out, &sampling->conditions, &counts, options->format, options->separator[0]);
+    windows_name(windows, &counts);
+    bool ok = counts_begin(out, &windows->conditions, &counts, options->format, options->separator[0]);
     if (options->format == FORMAT_TEXT)
         rates_begin(&self->rates, out);
     return ok;
@@ -295,14 +295,14 @@ static bool print_begin(struct watching *self)
 static bool print_interval(struct watching *self)
 {
     const struct options *options = options_of(self);
-    FILE *out = self->sampling.session.context->out;
-    if (options->all_cpus) {
+    FILE *out = self->context->out;
+    if (options->request.all_cpus) {
         collect(self);
-        return cores_print(out, &self->sampling.interval, options->format, options->separator[0]);
+        return cores_print(out, &self->windows.interval, options->format, options->separator[0]);
     }
     struct counts interval;
-    sampling_interval(&self->sampling, pass_of(self), &interval);
-    sampling_metrics(&self->sampling, &interval);
+    windows_interval(&self->windows, pass_of(self), &interval);
+    windows_metrics(&self->windows, &interval);
     if (options->format == FORMAT_JSON)
         return json_counts(out, "sample", &interval);
     if (options->format == FORMAT_CSV)
@@ -313,32 +313,32 @@ static bool print_interval(struct watching *self)
 
 static bool print_end(struct watching *self, bool was_shown)
 {
-    const struct sampling *sampling = &self->sampling;
-    const struct cores_table *whole = &sampling->whole;
+    const struct windows *windows = &self->windows;
+    const struct cores_table *whole = &windows->whole;
     const struct options *options = options_of(self);
-    FILE *out = sampling->session.context->out;
-    if (was_shown && options->all_cpus)
-        return cores_begin(out, &sampling->conditions, whole, FORMAT_TEXT, ',') &&
+    FILE *out = self->context->out;
+    if (was_shown && options->request.all_cpus)
+        return cores_begin(out, &windows->conditions, whole, FORMAT_TEXT, ',') &&
                cores_print(out, whole, FORMAT_TEXT, ',');
     if (was_shown)
         return print_totals(self);
     if (options->format != FORMAT_JSON)
         return true;
-    if (options->all_cpus)
+    if (options->request.all_cpus)
         return cores_end(out, whole);
     struct counts counts = {0};
-    sampling_add(sampling, pass_of(self), &sampling->windows.members[0].begin, &counts);
-    sampling_metrics(sampling, &counts);
+    windows_add(windows, pass_of(self), &windows->cpus.members[0].begin, &counts);
+    windows_metrics(windows, &counts);
     return json_counts(out, "summary", &counts);
 }
 
 static bool watch_interval(struct watching *self, int64_t *next_us, struct error *error)
 {
-    struct sampling *sampling = &self->sampling;
-    const struct context *context = sampling->session.context;
-    cpu_windows_begin_interval(&sampling->windows);
-    *next_us = deadline_next_us(*next_us, context->options->interval_ms * 1000);
-    if (!sampling_until(sampling, *next_us, error) || !sampling_check_stop(sampling, error))
+    struct windows *windows = &self->windows;
+    const struct context *context = self->context;
+    cpu_windows_begin_interval(&windows->cpus);
+    *next_us = deadline_next_us(*next_us, context->options->request.interval_ms * 1000);
+    if (!windows_until(windows, *next_us, error) || !windows_check_stop(windows, error))
         return false;
     if (self->screen.open && self->paused)
         return true;
@@ -356,18 +356,18 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
 
 static bool watch(struct watching *self, struct error *error)
 {
-    struct sampling *sampling = &self->sampling;
-    const struct context *context = sampling->session.context;
+    struct windows *windows = &self->windows;
+    const struct context *context = self->context;
     const struct options *options = context->options;
-    const struct plan *plan = sampling->counting.plan;
+    const struct plan *plan = windows->counting.plan;
     if (plan->n_passes > 1)
         return error_set(error, ERROR_USAGE, "watch counts in one pass: these events take %zu",
                          plan->n_passes);
-    self->window = sampling_window(sampling);
-    self->before = &sampling->windows.members[0].before;
+    self->window = windows_window(windows);
+    self->before = &windows->cpus.members[0].before;
     /* A single core is programmed already */
-    if ((options->all_cpus && !sampling_program(sampling, pass_of(self), error)) ||
-        !sampling_begin(sampling, error) || !sampling_check_stop(sampling, error))
+    if ((options->request.all_cpus && !windows_program(windows, pass_of(self), error)) ||
+        !windows_begin(windows, error) || !windows_check_stop(windows, error))
         return false;
     self->zero = *self->window;
     self->begun_us = deadline_now_us();
@@ -376,16 +376,16 @@ static bool watch(struct watching *self, struct error *error)
         draw(self);
     else if (!print_begin(self))
         return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-    int64_t next_us = self->begun_us, for_us = (int64_t)(options->for_s * 1e6);
+    int64_t next_us = self->begun_us, for_us = (int64_t)(options->request.for_s * 1e6);
     bool ok = true;
-    while (ok && !sampling->ended && *context->cancel == 0 &&
+    while (ok && !windows->ended && *context->around.cancel == 0 &&
            (for_us == 0 || next_us - self->begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
     bool was_shown = self->screen.open;
     screen_close(&self->screen);
-    struct deadline deadline = session_last_deadline(&sampling->session);
-    if (ok && !options->all_cpus)
-        ok = device_check_witness(&sampling->session.device, &deadline, error);
+    struct deadline deadline = session_last_deadline(&windows->session);
+    if (ok && !options->request.all_cpus)
+        ok = device_check_witness(&windows->session.device, &deadline, error);
     if ((ok || was_shown) && !print_end(self, was_shown))
         ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok;
@@ -393,10 +393,12 @@ static bool watch(struct watching *self, struct error *error)
 
 int command_watch(const struct context *context, struct error *error)
 {
-    struct watching self = {.sampling = {.session.context = context,
-                                         .context = &self,
-                                         .wait = wait_for_sample,
-                                         .recover = go_on_after_reset}};
-    bool ok = sampling_open(&self.sampling, "watch", error) && watch(&self, error);
-    return sampling_finish(&self.sampling, ok, error);
+    struct watching self = {
+        .context = context,
+        .windows = {.session = {.request = &context->options->request, .around = &context->around},
+                    .context = &self,
+                    .wait = wait_for_sample,
+                    .recover = go_on_after_reset}};
+    bool ok = windows_open(&self.windows, "watch", error) && watch(&self, error);
+    return command_code(windows_finish(&self.windows, ok, error), error);
 }

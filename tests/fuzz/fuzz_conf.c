@@ -78,23 +78,27 @@ static size_t length_of(const char *text)
 
 static void look_at(const struct options *o)
 {
-    const char *const texts[] = {o->probe, o->counters, o->elf, o->counter,  o->output,    o->transport,
-                                 o->tick,  o->show,     o->cpu, o->baseline, o->threshold, o->separator};
+    const char *const texts[] = {o->request.probe, o->request.counters,  o->request.elf,  o->request.counter,
+                                 o->output,        o->request.transport, o->request.tick, o->request.show,
+                                 o->cpu,           o->baseline,          o->threshold,    o->separator};
     size_t length = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         length += length_of(texts[i]);
-    demand(o->n_events <= OPTION_EVENTS && o->n_metrics <= OPTION_EVENTS && o->n_openocd <= OPTION_WORDS);
-    for (size_t i = 0; i < o->n_events; i++)
-        length += length_of(o->events[i]);
-    for (size_t i = 0; i < o->n_metrics; i++)
-        length += length_of(o->metrics[i]);
-    for (size_t i = 0; i < o->n_openocd; i++)
-        length += length_of(o->openocd[i]);
+    demand(o->request.n_events <= REQUEST_EVENTS && o->request.n_metrics <= REQUEST_EVENTS &&
+           o->request.n_openocd <= REQUEST_WORDS);
+    for (size_t i = 0; i < o->request.n_events; i++)
+        length += length_of(o->request.events[i]);
+    for (size_t i = 0; i < o->request.n_metrics; i++)
+        length += length_of(o->request.metrics[i]);
+    for (size_t i = 0; i < o->request.n_openocd; i++)
+        length += length_of(o->request.openocd[i]);
     demand(length < 1 << 20);
-    demand(o->core >= -1);
-    demand(isfinite(o->freq_hz) && o->freq_hz >= 0 && isfinite(o->speed_hz) && o->speed_hz >= 0);
-    demand(isfinite(o->timeout_s) && o->timeout_s >= 0 && isfinite(o->for_s) && o->for_s >= 0);
-    demand(o->interval_ms >= 0);
+    demand(o->request.core >= -1);
+    demand(isfinite(o->request.freq_hz) && o->request.freq_hz >= 0 && isfinite(o->request.speed_hz) &&
+           o->request.speed_hz >= 0);
+    demand(isfinite(o->request.timeout_s) && o->request.timeout_s >= 0 && isfinite(o->request.for_s) &&
+           o->request.for_s >= 0);
+    demand(o->request.interval_ms >= 0);
 }
 
 static bool is_default(const struct command *command, const char *output)
@@ -126,7 +130,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         demand(error.kind == ERROR_USAGE && strstr(error.text, "pmu-probe.conf") != NULL);
     if (ok && own == NULL && option_find("trust-conf", strlen("trust-conf")) != NULL)
-        demand(options.n_openocd == 0 && (options.output == NULL || is_default(command, options.output)));
+        demand(options.request.n_openocd == 0 &&
+               (options.output == NULL || is_default(command, options.output)));
     options_free(&options);
 
     char *unfinished[] = {"pmu-probe", (char *)command->name, "--elf", NULL};

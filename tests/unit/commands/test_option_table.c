@@ -118,7 +118,7 @@ TEST(every_option_with_every_command)
                     quiet = option_find("output", strlen("output"));
                 if (read && takes(quiet, c)) {
                     assert_true(read_one(quiet, c, false, other, sizeof other, &none, &ignored));
-                    options.command = none.command = NULL;
+                    options.request.command = none.request.command = NULL;
                     memset(options.operands, 0, sizeof options.operands);
                     memset(none.operands, 0, sizeof none.operands);
                     if (are_same(&options, &none))

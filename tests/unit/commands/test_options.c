@@ -89,6 +89,10 @@ static void describe_number(FILE *out, const char *name, double value, double us
     {                                                                                                        \
 #field "=", offsetof(struct options, field)                                                          \
     }
+#define ASKED(field)                                                                                         \
+    {                                                                                                        \
+#field "=", offsetof(struct options, request.field)                                                  \
+    }
 
 static char *described(const struct options *o)
 {
@@ -96,8 +100,9 @@ static char *described(const struct options *o)
     static const struct {
         const char *name;
         size_t at;
-    } texts[] = {TEXT(command),   TEXT(probe), TEXT(counters), TEXT(elf), TEXT(counter),  TEXT(output),
-                 TEXT(transport), TEXT(tick),  TEXT(show),     TEXT(cpu), TEXT(baseline), TEXT(threshold)};
+    } texts[] = {ASKED(command), ASKED(probe), ASKED(counters),  ASKED(elf),
+                 ASKED(counter), TEXT(output), ASKED(transport), ASKED(tick),
+                 ASKED(show),    TEXT(cpu),    TEXT(baseline),   TEXT(threshold)};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -107,22 +112,22 @@ static char *described(const struct options *o)
         describe_list(out, texts[i].name, value, *value != NULL);
     }
     describe_list(out, "operands=", o->operands, o->n_operands);
-    describe_list(out, "events=", o->events, o->n_events);
-    describe_list(out, "metrics=", o->metrics, o->n_metrics);
-    describe_list(out, "openocd=", o->openocd, o->n_openocd);
+    describe_list(out, "events=", o->request.events, o->request.n_events);
+    describe_list(out, "metrics=", o->request.metrics, o->request.n_metrics);
+    describe_list(out, "openocd=", o->request.openocd, o->request.n_openocd);
     describe_list(out, "format=", &formats[o->format], o->format != FORMAT_TEXT);
     describe_list(out, "separator=", &o->separator, strcmp(o->separator, ",") != 0);
-    describe_number(out, "core=", o->core, -1);
-    describe_number(out, "freq=", o->freq_hz, 0);
-    describe_number(out, "speed=", o->speed_hz, 0);
-    describe_number(out, "hits=", (double)o->hits, 0);
-    describe_number(out, "every=", (double)o->every, 0);
-    describe_number(out, "interval=", (double)o->interval_ms, o->interval_said ? -1 : 1000);
-    describe_number(out, "timeout=", o->timeout_s, 10);
-    describe_number(out, "for=", o->for_s, 0);
-    fprintf(out, "%s%s%s%s%s%s", o->mend ? " mend" : "", o->resume ? " resume" : "",
-            o->no_calibrate ? " no_calibrate" : "", o->quiet ? " quiet" : "", o->help ? " help" : "",
-            o->version ? " version" : "");
+    describe_number(out, "core=", o->request.core, -1);
+    describe_number(out, "freq=", o->request.freq_hz, 0);
+    describe_number(out, "speed=", o->request.speed_hz, 0);
+    describe_number(out, "hits=", (double)o->request.hits, 0);
+    describe_number(out, "every=", (double)o->request.every, 0);
+    describe_number(out, "interval=", (double)o->request.interval_ms, o->request.interval_said ? -1 : 1000);
+    describe_number(out, "timeout=", o->request.timeout_s, 10);
+    describe_number(out, "for=", o->request.for_s, 0);
+    fprintf(out, "%s%s%s%s%s%s", o->mend ? " mend" : "", o->request.resume ? " resume" : "",
+            o->request.no_calibrate ? " no_calibrate" : "", o->request.quiet ? " quiet" : "",
+            o->help ? " help" : "", o->version ? " version" : "");
     fclose(out);
     return text;
 }
@@ -140,7 +145,7 @@ TEST(patience_multiplies_the_default_of_timeout_alone)
         setenv("PMU_PROBE_PATIENCE", lines[i].patience, 1);
         assert_true(read_words(&options, &error, lines[i].words));
         unsetenv("PMU_PROBE_PATIENCE");
-        assert_true(options.timeout_s == lines[i].timeout_s);
+        assert_true(options.request.timeout_s == lines[i].timeout_s);
         options_free(&options);
     }
 }
@@ -219,7 +224,7 @@ TEST(events_and_metrics_are_gathered)
     reads("-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA",
           "command=stat events=A|A|A|A|A|A|A|A|A|A|A|A|A|A|A|A");
     refuses("-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA");
-    assert_int_equal(OPTION_EVENTS, 16);
+    assert_int_equal(REQUEST_EVENTS, 16);
 }
 
 TEST(formats_and_separators)

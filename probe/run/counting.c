@@ -1,0 +1,449 @@
+#include "run/counting.h"
+#include "base/file.h"
+
+#include "symbols/names.h"
+
+#include "run/values.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_requests(const struct session *session, struct event_request *requests, size_t *n,
+                          struct error *error)
+{
+    const struct request *request = session->request;
+    const char *own_cycles = session->device.block->kind->own_cycles;
+    if (request->n_events == 0 && request->n_metrics == 0 && session->device.remote != NULL &&
+        own_cycles != NULL)
+        return event_requests_parse(own_cycles, requests, PLAN_COLUMNS, n, error);
+    for (size_t i = 0; i < request->n_events; i++)
+        if (!event_requests_parse(request->events[i], requests, PLAN_COLUMNS, n, error))
+            return false;
+    return true;
+}
+
+/* ---- metrics */
+
+enum { OWN }; /* the built-in set of metrics; the others are the user's files */
+
+/* A file name has a character that no metric's name has. */
+static bool is_path(const char *text)
+{
+    return strpbrk(text, "/.") != NULL;
+}
+
+static struct metric_set *read_metric_file(const char *path, const volatile sig_atomic_t *cancel,
+                                           struct error *error)
+{
+    enum { LARGEST = 65536 };
+    int fd = file_open_to_read(path, cancel);
+    char *text = calloc(1, LARGEST);
+    ssize_t n = fd >= 0 && text != NULL ? file_read(fd, text, LARGEST, cancel) : -1;
+    int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    struct metric_set *set = n >= 0 && n < LARGEST ? metric_set_parse(text, (size_t)n, error) : NULL;
+    free(text);
+    if (n < 0 && reason == EINTR)
+        error_set(error, ERROR_CANCELLED, "cancelled");
+    else if (n < 0)
+        error_set(error, ERROR_USAGE, "%.200s cannot be read: %s", path, strerror(reason));
+    else if (n == LARGEST)
+        error_set(error, ERROR_USAGE, "%.200s is larger than 64 KiB", path);
+    return set;
+}
+
+struct knowledge {
+    const struct counter_block *block;
+    const struct event_set *set;
+};
+
+static bool knows_event(void *self, const char *event)
+{
+    const struct knowledge *knowledge = self;
+    for (size_t i = 0; i < knowledge->block->n; i++)
+        if (strcasecmp(knowledge->block->counters[i].name, event) == 0)
+            return true;
+    return knowledge->set != NULL && event_set_find(knowledge->set, event) != NULL;
+}
+
+/* Whether the counters can count them in one pass. */
+static bool fit_together(const struct counting *counting, const struct session *session,
+                         const struct event_request *requests, size_t n)
+{
+    struct error ignored = {0};
+    struct plan *plan = calloc(1, sizeof *plan);
+    bool fit = plan != NULL && plan_make(plan, session->device.block, counting->set, requests, n, &ignored);
+    free(plan);
+    return fit;
+}
+
+static bool add_metric(struct counting *counting, const struct session *session, const struct metric *metric,
+                       struct event_request *requests, size_t *n, struct error *error)
+{
+    if (counting->n_metrics == COUNTING_METRICS)
+        return error_set(error, ERROR_USAGE, "more than %d metrics", COUNTING_METRICS);
+    counting->metrics[counting->n_metrics++] = metric;
+    /* Adds the events that were not requested yet, in one pass if possible */
+    unsigned group = 0;
+    size_t first = *n;
+    for (size_t i = 0; i < first; i++)
+        group = requests[i].group > group ? requests[i].group : group;
+    for (size_t i = 0; i < metric->n_events; i++) {
+        bool there = false;
+        for (size_t k = 0; k < *n; k++)
+            there = there || strcasecmp(requests[k].name, metric->events[i]) == 0;
+        if (there)
+            continue;
+        if (*n == PLAN_COLUMNS)
+            return error_set(error, ERROR_USAGE, "more than %d events", PLAN_COLUMNS);
+        requests[*n] = (struct event_request){.group = group + 1};
+        memcpy(requests[(*n)++].name, metric->events[i], sizeof metric->events[i]);
+    }
+    /* If they do not fit together, count them in turns */
+    if (*n > first && !fit_together(counting, session, requests + first, *n - first))
+        for (size_t i = first; i < *n; i++)
+            requests[i].group = 0;
+    return true;
+}
+
+/* Suggests similar names, else lists all metrics that these counters support. */
+static bool refuse_metric(const struct metric_set *set, const char *name, struct knowledge *knowledge,
+                          struct error *error)
+{
+    char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[512] = "";
+    struct near near;
+    size_t used = 0;
+    bool exists = metric_set_find(set, name, NULL, NULL) != NULL;
+    near_init(&near, name, strlen(name));
+    for (size_t i = 0; i < metric_set_count(set); i++) {
+        const struct metric *metric = metric_set_at(set, i);
+        if (metric_set_find(set, metric->name, knows_event, knowledge) != metric)
+            continue;
+        near_offer(&near, metric->name);
+        if (used + strlen(metric->name) + 2 < sizeof list)
+            used +=
+                (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", metric->name);
+    }
+    const char *what = exists ? "these counters do not have the events for the metric" : "unknown metric";
+    if (!exists && near.count > 0)
+        return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
+                            "%s %.48s%s", what, name, near_text(&near, room, sizeof room));
+    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
+                        "%s %.48s; %s%s", what, name, used > 0 ? "there are: " : "they support none", list);
+}
+
+static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,
+                             struct event_request *requests, size_t *n, struct error *error)
+{
+    struct knowledge knowledge = {.block = session->device.block, .set = counting->set};
+    if (counting->metric_sets[OWN] == NULL &&
+        (counting->metric_sets[OWN] = metric_set_open(NULL, error)) == NULL)
+        return false;
+    const struct metric_set *own = counting->metric_sets[OWN];
+    const struct metric *metric = metric_set_find(own, name, knows_event, &knowledge);
+    if (metric == NULL)
+        return refuse_metric(own, name, &knowledge, error);
+    for (size_t i = 0; i < counting->n_metrics; i++)
+        if (counting->metrics[i] == metric)
+            return error_set(error, ERROR_USAGE, "the metric %s is given twice", metric->name);
+    return add_metric(counting, session, metric, requests, n, error);
+}
+
+static bool add_metric_file(struct counting *counting, const struct session *session, const char *path,
+                            struct event_request *requests, size_t *n, struct error *error)
+{
+    if (counting->n_metric_sets == COUNTING_METRIC_SETS)
+        return error_set(error, ERROR_USAGE, "-M: more than %d files", COUNTING_METRIC_SETS - 1);
+    struct metric_set *set = read_metric_file(path, session->around->cancel, error);
+    if (set == NULL)
+        return false;
+    counting->metric_sets[counting->n_metric_sets++] = set;
+    for (size_t k = 0; k < metric_set_count(set); k++)
+        if (!add_metric(counting, session, metric_set_at(set, k), requests, n, error))
+            return false;
+    return true;
+}
+
+/* Names and files, with commas between them. */
+static bool add_metric_list(struct counting *counting, const struct session *session, const char *text,
+                            struct event_request *requests, size_t *n, struct error *error)
+{
+    for (bool more = true; more;) {
+        char one[PATH_MAX];
+        size_t length = strcspn(text, ",");
+        more = text[length] == ',';
+        if (length == 0)
+            return error_set(error, ERROR_USAGE, "-M: a name is missing between two commas");
+        if (length >= sizeof one)
+            return error_set(error, ERROR_USAGE, "-M: a name is too long");
+        memcpy(one, text, length);
+        one[length] = '\0';
+        text += length + more;
+        if (!(is_path(one) ? add_metric_file : add_named_metric)(counting, session, one, requests, n, error))
+            return false;
+    }
+    return true;
+}
+
+static bool add_metrics(struct counting *counting, struct session *session, struct event_request *requests,
+                        size_t *n, struct error *error)
+{
+    const struct request *request = session->request;
+    counting->n_metric_sets = OWN + 1;
+    for (size_t i = 0; i < request->n_metrics; i++)
+        if (!add_metric_list(counting, session, request->metrics[i], requests, n, error))
+            return false;
+    return true;
+}
+
+/* Says why the metric has no value. */
+static void explain(const struct counting *counting, const struct metric *metric, const double *counts,
+                    double hz, struct metric_result *out)
+{
+    for (size_t i = 0; i < metric->n_events; i++) {
+        if (!isnan(counts[i]))
+            continue;
+        const char *unsupported = "";
+        for (size_t k = 0; k < counting->plan->n_columns; k++)
+            if (strcasecmp(counting->plan->columns[k].name, metric->events[i]) == 0)
+                unsupported = counting->plan->columns[k].unsupported;
+        snprintf(out->why, sizeof out->why, "%.48s is %s", metric->events[i],
+                 unsupported[0] != '\0' ? "not supported" : "only a lower bound, or was not counted");
+        return;
+    }
+    bool needs_clock = metric_uses(metric, METRIC_HZ) || metric_uses(metric, METRIC_SECONDS);
+    snprintf(out->why, sizeof out->why, "%s",
+             needs_clock && !(hz > 0) ? "the clock is not known: --freq HZ" : "it divides by zero");
+}
+
+static double mean_of(const struct counting *counting, const char *event, counting_mean *mean,
+                      const void *context)
+{
+    for (size_t i = 0; i < counting->plan->n_columns; i++)
+        if (strcasecmp(counting->plan->columns[i].name, event) == 0)
+            return mean(context, i);
+    return (double)NAN;
+}
+
+size_t counting_metrics(const struct counting *counting, counting_mean *mean, const void *context, double hz,
+                        struct metric_result *out)
+{
+    for (size_t i = 0; i < counting->n_metrics; i++) {
+        const struct metric *metric = counting->metrics[i];
+        double counts[METRIC_EVENTS];
+        for (size_t k = 0; k < metric->n_events; k++)
+            counts[k] = mean_of(counting, metric->events[k], mean, context);
+        double cycles = mean(context, 0);
+        const struct metric_input input = {.counts = counts,
+                                           .cycles = cycles,
+                                           .seconds = hz > 0 ? cycles / hz : (double)NAN,
+                                           .hz = hz > 0 ? hz : (double)NAN};
+        out[i] = (struct metric_result){.value = metric_evaluate(metric, &input)};
+        memcpy(out[i].name, metric->name, sizeof metric->name);
+        memcpy(out[i].unit, metric->unit, sizeof metric->unit);
+        if (!isfinite(out[i].value))
+            explain(counting, metric, counts, hz, &out[i]);
+    }
+    return counting->n_metrics;
+}
+
+static double column_mean(const void *context, size_t i)
+{
+    const struct column *column = &((const struct summary *)context)->columns[i];
+    if (column->at_least > 0 || statistics_count(column->statistics) == 0)
+        return (double)NAN;
+    return statistics_mean(column->statistics);
+}
+
+void counting_summary(const struct counting *counting, double hz, struct summary *summary)
+{
+    summary->n_metrics = counting_metrics(counting, column_mean, summary, hz, summary->metrics);
+}
+
+/* ---- further words that are read with the counters */
+
+static bool has_word(const struct session *session, const char *name, uint64_t *address, uint64_t *size)
+{
+    return session->symbols != NULL && symbols_object(session->symbols, name, address, size) &&
+           (*size <= 4 || *size == 8); /* of eight bytes the low four are enough */
+}
+
+static bool find_word(struct session *session, const char *name, struct address *out)
+{
+    uint64_t address, size;
+    if (!has_word(session, name, &address, &size))
+        return false;
+    *out = core_word(&session->device.chosen->core, address);
+    out->size = (uint8_t)(size == 1 || size == 2 ? size : 4);
+    return true;
+}
+
+bool counting_check_tick(const struct session *session, struct error *error)
+{
+    const char *name = session->request->tick;
+    uint64_t address, size;
+    if (name == NULL || has_word(session, name, &address, &size))
+        return true;
+    if (session->symbols == NULL)
+        return error_set(error, ERROR_ELF, "--tick names a variable of the program, and no ELF is given");
+    return error_set(error, ERROR_SYMBOL, "the ELF has no variable \"%.64s\" of up to 8 bytes", name);
+}
+
+/* The increment of the tick variable: ST's HAL keeps it in another variable. */
+static bool read_each(struct session *session, const char *name, uint64_t *each, struct error *error)
+{
+    struct address at;
+    struct deadline deadline = session_deadline(session);
+    *each = 1;
+    if (strcmp(name, "uwTick") != 0 || !find_word(session, "uwTickFreq", &at))
+        return true;
+    return ledger_read(session->device.ledger, at, each, &deadline, error);
+}
+
+/* While its scheduler is suspended, FreeRTOS counts ticks here and adds them to xTickCount later. Without
+ * this variable a measurement would miss them. */
+static bool find_pended(struct session *session, struct address *out, struct error *error)
+{
+    static const char *const names[] = {"xPendedTicks",
+                                        "uxPendedTicks"}; /* the latter before FreeRTOS 10.3 */
+    enum object_found found = OBJECT_NONE;
+    for (size_t i = 0; i < sizeof names / sizeof *names && found == OBJECT_NONE; i++) {
+        uint64_t address, size;
+        found = symbols_find_object(session->symbols, names[i], &address, &size);
+        if (found == OBJECT_ONE && find_word(session, names[i], out))
+            return true;
+    }
+    return error_set(
+        error, ERROR_SYMBOL,
+        "--tick xTickCount: the ELF has %s xPendedTicks, where FreeRTOS keeps the ticks that come "
+        "while its scheduler is suspended; without them such times would be missing from the count. "
+        "Name a variable that an interrupt counts up at each tick, or leave --tick out",
+        found == OBJECT_NONE ? "no" : "several variables");
+}
+
+static bool take_tick(struct counting *counting, struct session *session, const struct clock *clock,
+                      struct error *error)
+{
+    const char *name = session->request->tick;
+    struct wrap_evidence_tick tick = {0};
+    struct deadline deadline = session_deadline(session);
+    if (strcmp(session->device.block->kind->name, "systick") != 0)
+        return error_set(error, ERROR_USAGE, "--tick belongs to SysTick, not to %s",
+                         session->device.block->kind->name);
+    if (!counting_check_tick(session, error) || !find_word(session, name, &tick.variable) ||
+        !read_each(session, name, &tick.each, error) ||
+        (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
+        return false;
+    return wrap_evidence_take_tick(&counting->evidence, &session->device, &tick, error) &&
+           wrap_evidence_check(&counting->evidence, &session->device, clock, &deadline, error);
+}
+
+/* A counter that may wrap between two readings needs a slower one as evidence. */
+static bool take_beside(struct counting *counting, struct session *session, const struct clock *clock,
+                        struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    if (session->request->tick != NULL)
+        return take_tick(counting, session, clock, error);
+    if (strcmp(session->device.block->kind->name, "systick") != 0 || !session->device.block->counts_cycles)
+        return true;
+    return wrap_evidence_take_timer(&counting->evidence, &session->device, clock, &deadline, error);
+}
+
+bool counting_open(struct counting *counting, struct session *session, const struct clock *clock,
+                   struct error *error)
+{
+    struct device *device = &session->device;
+    struct event_request requests[PLAN_COLUMNS];
+    size_t n = 0;
+    *counting = (struct counting){.plan = calloc(1, sizeof *counting->plan)};
+    if (counting->plan == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (device->block->events != NULL &&
+        (counting->set = event_set_open(device->block->events, error)) == NULL)
+        return false;
+    if (!read_requests(session, requests, &n, error))
+        return false;
+    event_requests_name(requests, n, counting->set, device->block);
+    if (!add_metrics(counting, session, requests, &n, error) ||
+        !plan_make(counting->plan, device->block, counting->set, requests, n, error))
+        return false;
+    const struct plan_pass *first = &counting->plan->passes[0];
+    struct deadline deadline = session_deadline(session);
+    return device_program(device, first->picks, first->n, &deadline, error) &&
+           take_beside(counting, session, clock, error);
+}
+
+void counting_close(struct counting *counting)
+{
+    for (size_t i = 0; i < counting->n_metric_sets; i++)
+        metric_set_free(counting->metric_sets[i]);
+    event_set_free(counting->set);
+    free(counting->plan);
+    *counting = (struct counting){0};
+}
+
+static bool name_register(const char *name, enum core_register *out)
+{
+    static const struct {
+        const char *name;
+        enum core_register which;
+    } special[] = {
+        {"pc", CORE_PC}, {"sp", CORE_SP}, {"lr", CORE_LR}, {"psp", CORE_PSP}, {"xpsr", CORE_STATUS}};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if (strcasecmp(name, special[i].name) == 0) {
+            *out = special[i].which;
+            return true;
+        }
+    char *end;
+    if ((name[0] != 'r' && name[0] != 'R') || name[1] < '0' || name[1] > '9')
+        return false;
+    unsigned long number = strtoul(name + 1, &end, 10);
+    *out = (enum core_register)(CORE_R0 + number);
+    return *end == '\0' && number <= 12;
+}
+
+static bool read_word(struct session *session, const char *name, struct at_end_word *out, struct error *error)
+{
+    *out = (struct at_end_word){0};
+    if (name_register(name, &out->which)) {
+        out->is_register = true;
+        return true;
+    }
+    if (name[0] != '*')
+        return find_word(session, name, &out->at) ||
+               error_set(error, ERROR_SYMBOL,
+                         "--show: \"%.48s\" is no register (r0 to r12, sp, lr, pc, psp, xpsr), no *ADDRESS "
+                         "and no "
+                         "variable of the ELF",
+                         name);
+    uint64_t address;
+    if (!value_count(name + 1, UINT32_MAX, &address) || address % 4 != 0)
+        return error_set(error, ERROR_USAGE, "--show: \"%.48s\" is no address of a word", name);
+    out->at = core_word(&session->device.chosen->core, address);
+    return true;
+}
+
+bool counting_words(struct counting *counting, struct session *session, struct result_words *names,
+                    struct error *error)
+{
+    const char *at = session->request->show;
+    for (names->n = 0; at != NULL && *at != '\0'; names->n++) {
+        size_t length = strcspn(at, ",");
+        if (names->n == RESULT_WORDS || length == 0 || length >= sizeof names->names[0])
+            return error_set(error, ERROR_USAGE, "--show takes up to %d words, separated by commas",
+                             RESULT_WORDS);
+        memcpy(names->names[names->n], at, length);
+        names->names[names->n][length] = '\0';
+        if (!read_word(session, names->names[names->n], &counting->at_end.words[names->n], error))
+            return false;
+        at += length + (at[length] == ',');
+    }
+    counting->at_end.n = names->n;
+    return true;
+}

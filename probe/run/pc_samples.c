@@ -1,0 +1,458 @@
+#include "run/pc_samples.h"
+
+#include "counters/events.h"
+#include "run/elf_memory.h"
+#include "run/event_stop.h"
+#include "run/own_code.h"
+#include "run/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LIST_LEAST_US = 5000, LIST_MOST_US = 40000 };
+
+static const struct request *request_of(const struct pc_samples *self)
+{
+    return self->session.request;
+}
+
+bool pc_samples_open(struct pc_samples *self, struct error *error)
+{
+    struct session *session = &self->session;
+    bool ok = program_open(session, error) && program_open_target(session, error);
+    self->by_halts = ok && !device_sees_running(&session->device);
+    session->may_stop = self->by_halts;
+    return ok;
+}
+
+/* --- taking the core ------------------------------------------------------------------------------------ */
+
+static bool take_core(struct pc_samples *self, struct device_core *core, struct sampler *sampler,
+                      struct error *error)
+{
+    struct session *session = &self->session;
+    struct device *device = &session->device;
+    struct deadline deadline = session_deadline(session);
+    bool hidden;
+    device->chosen = core;
+    self->code = (struct sampler_code){.context = session, .place = own_code_sampled};
+    sampler->code = &self->code;
+    if (!sampler_find(sampler, device, &hidden, &deadline, error))
+        return false;
+    device->looks_only = true;
+    return session_take_core(session, false, error) &&
+           (!hidden || sampler_find(sampler, device, &hidden, &deadline, error)) &&
+           sampler_begin(sampler, &deadline, error);
+}
+
+/* Through a debugger, which has one core. */
+static bool take_by_halts(struct pc_samples *self, struct error *error)
+{
+    struct session *session = &self->session;
+    if (request_of(self)->all_cpus)
+        return error_set(error, ERROR_USAGE, "-a: through a GDB server samples are taken of one core");
+    if (!session_take_core(session, false, error))
+        return false;
+    halt_sampler_begin(&self->halts, &session->device);
+    return true;
+}
+
+/* --- stops by events ------------------------------------------------------------------------------------ */
+
+/* The one event of -e; perf calls the cycles `cycles`. */
+static bool read_event(const struct request *request, struct event_request *out, struct error *error)
+{
+    size_t n = 0;
+    const char *text = request->n_events > 0 ? request->events[0] : "CPU_CYCLES";
+    if (request->n_events > 1 || strpbrk(text, "{,") != NULL)
+        return error_set(error, ERROR_USAGE, "-e: one event stops the core, and %.64s are several", text);
+    return event_requests_parse(text, out, 1, &n, error);
+}
+
+/* Without --every: what the event's rate makes of it. */
+static bool choose_every(struct pc_samples *self, const struct counter_pick *event, uint64_t *every,
+                         const struct deadline *deadline, struct error *error)
+{
+    struct device *device = &self->session.device;
+    struct counter_pick picks[2];
+    *every = request_of(self)->every;
+    if (*every > 0)
+        return true;
+    size_t n =
+        counter_stop_choose(device->block, event, event_sampler_most(EVENT_SAMPLER_MOST), picks, error);
+    return n > 0 && device_program(device, picks, n, deadline, error) &&
+           event_sampler_measure(device, n, &self->event_rate, every, deadline, error);
+}
+
+/* A stop is late after such a write. Unlike other commands, record prints no notes of the counter. */
+static void tell_own_writes(const struct pc_samples *self)
+{
+    const char *what = self->session.measured.own_write;
+    if (what[0] != '\0')
+        request_note(request_of(self), "%s: where it runs, the shares are wrong", what);
+}
+
+static bool try_block(void *context, const char *name, unsigned way, struct error *error)
+{
+    struct pc_samples *self = context;
+    struct event_sampler *sampler = &self->stops[way];
+    struct device *device = &self->session.device;
+    struct deadline deadline = session_deadline(&self->session);
+    struct counter_pick pick, picks[2];
+    uint64_t every;
+    if (!device_take_block(device, name, &deadline, error) || !own_code_check(&self->session, error) ||
+        !event_stop_find(device->block, &self->wanted, &pick, error) ||
+        !choose_every(self, &pick, &every, &deadline, error))
+        return false;
+    size_t n = counter_stop_choose(device->block, &pick, event_sampler_most(every), picks, error);
+    if (n == 0 || !device_program(device, picks, n, &deadline, error) ||
+        !event_sampler_begin(sampler, device, picks, n, every, &deadline, error))
+        return false;
+    memcpy(self->event, pick.name, sizeof self->event);
+    self->by_stops = sampler;
+    tell_own_writes(self);
+    return true;
+}
+
+static bool check_stops(const struct pc_samples *self, struct error *error)
+{
+    const struct request *request = request_of(self);
+    if (self->by_halts)
+        return error_set(error, ERROR_USAGE, "%s: through a GDB server no counter stops the core",
+                         request->stacks ? "-g" : "--every");
+    if (request->all_cpus)
+        return error_set(error, ERROR_USAGE,
+                         "-a: a counter stops the core that it is in, and the run is of that core's stops; "
+                         "-C N takes another one");
+    return !request->stacks || self->session.symbols != NULL ||
+           error_set(error, ERROR_ELF, "-g: stacks are found by the program's ELF file, and none is given");
+}
+
+static bool take_by_stops(struct pc_samples *self, struct error *error)
+{
+    struct session *session = &self->session;
+    session->may_stop = true;
+    if (!check_stops(self, error) || !read_event(request_of(self), &self->wanted, error) ||
+        !session_take_core(session, false, error) ||
+        !event_stop_take(&session->device.chosen->core, &self->wanted, try_block, self, error))
+        return false;
+    if (!request_of(self)->stacks)
+        return true;
+    self->by_stops->stacks = &self->stacks;
+    return stack_reader_open(&self->stacks, &session->device,
+                             (struct stack_stop){.counter = &self->by_stops->stop}, session->symbols, error);
+}
+
+/* NULL for an empty text, or without memory: the head then says less. */
+static char *copy_of(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? strdup(text) : NULL;
+}
+
+void pc_samples_about(const struct session *session, struct profile_about *about)
+{
+    const struct request *request = session->request;
+    char text[128];
+    time_t now = deadline_wall_s();
+    struct tm utc;
+    about->asked_s = request->for_s;
+    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        about->date = copy_of(text);
+    link_describe(session->link, text, sizeof text);
+    about->probe = copy_of(text);
+    if (session->symbols != NULL) {
+        about->elf = copy_of(request->elf);
+        about->load_offset = request->load_offset;
+        about->build_id = copy_of(symbols_build_id(session->symbols));
+    }
+}
+
+static bool fill_about(struct pc_samples *self, struct error *error)
+{
+    const struct session *session = &self->session;
+    struct profile_about *about = &self->about;
+    about->cores = calloc(self->n, sizeof *about->cores);
+    about->numbers = calloc(self->n, sizeof *about->numbers);
+    if (about->cores == NULL || about->numbers == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    for (; about->core_count < self->n; about->core_count++) {
+        about->cores[about->core_count] =
+            copy_of(session->device.cores[self->cores[about->core_count].number].core.name);
+        about->numbers[about->core_count] = self->cores[about->core_count].number;
+    }
+    about->source = copy_of(self->by_halts           ? "halts"
+                            : self->by_stops != NULL ? counter_stop_name(&self->by_stops->stop)
+                                                     : self->cores[0].sampler.source.name);
+    if (self->by_stops != NULL) {
+        about->event = copy_of(self->event);
+        about->every = self->by_stops->every;
+    }
+    pc_samples_about(session, about);
+    return true;
+}
+
+/* --- exceptions, tasks and processes ------------------------------------------------------------------- */
+
+static bool begin_cortex_m(struct pc_samples *self, struct pc_samples_core *core, struct error *error)
+{
+    struct device *device = &self->session.device;
+    const struct core *its = &device->cores[core->number].core;
+    struct deadline deadline = session_deadline(&self->session);
+    uint64_t address, ignored;
+    struct error unread = {0};
+    if (!tasks_find(&self->tasks, self->session.symbols, request_of(self)->task, core->number, &address,
+                    error))
+        return false;
+    bool ok = address == 0 ||
+              ledger_read(device->ledger, core_word(its, address), &ignored, &deadline, &unread) ||
+              unread.kind == ERROR_ASLEEP; /* it wakes up */
+    if (!ok && (request_of(self)->task != NULL || unread.kind != ERROR_FAULT)) {
+        error_copy(error, &unread);
+        return error_prefix(error, "--task: ");
+    }
+    address = ok ? address : 0;
+    if (address != 0 && self->about.task == NULL)
+        self->about.task = copy_of(self->tasks.variable);
+    contexts_begin(&core->contexts, its, address, NULL);
+    return true;
+}
+
+static bool begin_contexts(struct pc_samples *self, struct error *error)
+{
+    bool is_m = core_has(&self->session.device.chosen->core, SYSTEM_SPACE);
+    if ((self->by_halts || !is_m) && request_of(self)->task != NULL)
+        return error_set(error, ERROR_USAGE, "--task works on a Cortex-M only, and not through a GDB server");
+    for (size_t i = 0; self->has_contexts && !self->by_halts && i < self->n; i++) {
+        struct pc_samples_core *core = &self->cores[i];
+        if (is_m && !begin_cortex_m(self, core, error))
+            return false;
+        if (!is_m)
+            contexts_begin(&core->contexts, &self->session.device.cores[core->number].core, 0,
+                           self->by_stops == NULL ? &core->sampler.source : NULL);
+        core->sampler.contexts = &core->contexts;
+        core->contexts.hidden_in_sleep =
+            core->contexts.of[PROFILE_TASKS].is_read && elf_memory_hides_in_sleep(&self->session);
+        if (core->contexts.hidden_in_sleep)
+            request_note(request_of(self),
+                         "the memory of this chip cannot be read while its core sleeps: tasks "
+                         "are those of the time awake");
+    }
+    if (self->by_stops != NULL)
+        self->by_stops->contexts = &self->cores[0].contexts;
+    return true;
+}
+
+/* --- all cores ------------------------------------------------------------------------------------------ */
+
+static unsigned number_of(const struct pc_samples *self, const struct device_core *core)
+{
+    return (unsigned)(core - self->session.device.cores);
+}
+
+/* With -a a core without this register, or without power, is not a failure. */
+static bool may_be_left_out(const struct error *why)
+{
+    return why->kind == ERROR_NO_COUNTER || why->kind == ERROR_ASLEEP;
+}
+
+/* Cores of one kind: what a sample is must be the same for all. */
+static bool take_one_of_all(struct pc_samples *self, struct device_core *core, struct error *error)
+{
+    const struct device_core *first = self->session.device.chosen;
+    struct pc_samples_core *taken = &self->cores[self->n];
+    struct error why = {0};
+    if (core->view.counts_only || core->core.ops != first->core.ops)
+        return true;
+    if (take_core(self, core, &taken->sampler, &why)) {
+        taken->number = number_of(self, core);
+        self->n++;
+        return true;
+    }
+    sampler_free(&taken->sampler);
+    if (!may_be_left_out(&why)) {
+        error_copy(error, &why);
+        return error_prefix(error, "core %u: ", number_of(self, core));
+    }
+    request_note(request_of(self), "core %u is left out: %s", number_of(self, core), why.text);
+    return true;
+}
+
+static bool take_all(struct pc_samples *self, struct error *error)
+{
+    struct device *device = &self->session.device;
+    for (size_t i = 0; i < device->n_cores; i++) {
+        struct device_core *chosen = device->chosen;
+        bool ok = take_one_of_all(self, &device->cores[i], error);
+        device->chosen = self->n > 0 ? &device->cores[self->cores[0].number] : chosen;
+        if (!ok)
+            return false;
+    }
+    return self->n > 0 ||
+           error_set(error, ERROR_NO_COUNTER, "no core has a PC sample register that can be read");
+}
+
+bool pc_samples_take(struct pc_samples *self, struct error *error)
+{
+    struct device *device = &self->session.device;
+    self->cores = calloc(device->n_cores, sizeof *self->cores);
+    if (self->cores == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    const struct request *request = request_of(self);
+    bool by_stops = request->every > 0 || request->n_events > 0 || request->stacks;
+    if (request->all_cpus && !self->by_halts && !by_stops)
+        return take_all(self, error) && fill_about(self, error) && begin_contexts(self, error);
+    self->cores[0].number = number_of(self, device->chosen);
+    self->n = 1;
+    bool ok = by_stops         ? take_by_stops(self, error)
+              : self->by_halts ? take_by_halts(self, error)
+                               : take_core(self, device->chosen, &self->cores[0].sampler, error);
+    return ok && fill_about(self, error) && begin_contexts(self, error);
+}
+
+/* --- sampling ------------------------------------------------------------------------------------------- */
+
+/* Ctrl-C ends the run after a list, and does not cancel it. */
+static struct deadline uncancelled(const struct pc_samples *self)
+{
+    struct deadline deadline = session_deadline(&self->session);
+    deadline.cancel = NULL;
+    return deadline;
+}
+
+bool pc_samples_is_over(const struct pc_samples *self)
+{
+    double for_s = request_of(self)->for_s;
+    return *self->session.around->cancel != 0 || (for_s > 0 && self->elapsed_s >= for_s);
+}
+
+static int64_t list_us(const struct pc_samples *self, double us)
+{
+    double for_s = request_of(self)->for_s, left_us = (for_s - self->elapsed_s) * 1e6;
+    us /= (double)self->n;
+    us = us < LIST_LEAST_US ? LIST_LEAST_US : us > LIST_MOST_US ? LIST_MOST_US : us;
+    us = for_s > 0 && us > left_us ? left_us : us;
+    return us > 0 ? (int64_t)us : 0; /* the other cores have had the time that was left */
+}
+
+static void tell_handler(struct pc_samples *self)
+{
+    if (!self->by_stops->in_handler || self->noted_handler)
+        return;
+    self->noted_handler = true;
+    request_note(request_of(self),
+                 "stops come at the beginning of an interrupt's handler: unless %s counts interrupts, its "
+                 "overflow raises the PMU's interrupt, which is enabled at the interrupt controller, and the "
+                 "shares are wrong",
+                 self->event);
+}
+
+static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,
+                         struct error *error)
+{
+    struct deadline deadline = uncancelled(self);
+    if (self->by_stops != NULL)
+        return event_sampler_take(self->by_stops, list_us(self, us), &core->tally, &deadline, error) &&
+               (tell_handler(self), true);
+    return self->by_halts ? halt_sampler_take(&self->halts, &core->tally, &deadline, error)
+                          : sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
+}
+
+double pc_samples_stood(const struct pc_samples *self)
+{
+    double stood_s = self->by_stops != NULL ? self->stood_s : (double)self->halts.stood_us / 1e6;
+    return self->elapsed_s > 0 ? fmin(stood_s / self->elapsed_s, 1) : 0;
+}
+
+bool pc_samples_sample(struct pc_samples *self, double us, struct error *error)
+{
+    if (self->begun_us == 0)
+        self->begun_us = deadline_now_us();
+    for (size_t i = 0; i < self->n; i++) {
+        bool ok = take_samples(self, &self->cores[i], us, error);
+        self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool close_tally(const struct pc_samples *self, struct profile_tally *tally, size_t core,
+                        struct profile_interval *out, bool *any, struct error *error)
+{
+    *any = !profile_tally_is_empty(tally);
+    tally->now.core = (unsigned)core;
+    return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
+           error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+bool pc_samples_close(struct pc_samples *self, size_t core, struct profile_interval *out, bool *any,
+                      struct error *error)
+{
+    struct profile_tally *tally = &self->cores[core].tally;
+    if (!self->by_halts && self->by_stops == NULL)
+        sampler_settle(&self->cores[core].sampler, tally);
+    self->stood_s += tally->now.stood_s;
+    return close_tally(self, tally, core, out, any, error);
+}
+
+bool pc_samples_close_contexts(struct pc_samples *self, size_t core, enum profile_context kind,
+                               struct profile_interval *out, bool *any, struct error *error)
+{
+    return close_tally(self, &self->cores[core].contexts.of[kind].tally, core, out, any, error);
+}
+
+bool pc_samples_name_task(struct pc_samples *self, size_t core, uint64_t task, char name[TASK_NAME])
+{
+    struct device *device = &self->session.device;
+    struct deadline deadline = uncancelled(self);
+    return tasks_name(&self->tasks, device->ledger, &device->cores[self->cores[core].number].core, task, name,
+                      &deadline);
+}
+
+bool pc_samples_pause(struct pc_samples *self, struct error *error)
+{
+    sampler_free(&self->cores[0].sampler);
+    self->cores[0].sampler = (struct sampler){0};
+    return session_undo(&self->session, error);
+}
+
+/* No samples are missing of the time in between. */
+bool pc_samples_go_on(struct pc_samples *self, struct error *error)
+{
+    struct pc_samples_core *core = &self->cores[0];
+    bool ok = take_core(self, self->session.device.chosen, &core->sampler, error);
+    self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
+    core->tally.now.from = self->elapsed_s;
+    return ok;
+}
+
+void pc_samples_end(struct pc_samples *self, struct error *why)
+{
+    bool ok = why->kind == ERROR_NONE;
+    if (why->kind == ERROR_LINK_LOST) /* the link's silence after Ctrl-C is not a failure */
+        session_forgive(&self->session, why);
+    if (why->kind == ERROR_CANCELLED)
+        error_clear(why);
+    for (size_t i = 0; ok && !self->by_halts && self->by_stops == NULL && i < self->n; i++) {
+        struct deadline last = session_last_deadline(&self->session);
+        sampler_end(&self->cores[i].sampler, &self->cores[i].tally, &last);
+    }
+}
+
+bool pc_samples_finish(struct pc_samples *self, bool ok, struct error *error)
+{
+    stack_reader_close(&self->stacks); /* before its symbols */
+    ok = session_finish(&self->session, ok, error);
+    for (size_t i = 0; i < self->n; i++) {
+        sampler_free(&self->cores[i].sampler);
+        profile_tally_free(&self->cores[i].tally);
+        contexts_free(&self->cores[i].contexts);
+    }
+    free(self->cores);
+    profile_about_free(&self->about);
+    self->cores = NULL;
+    self->n = 0;
+    return ok;
+}

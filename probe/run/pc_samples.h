@@ -1,0 +1,79 @@
+/*
+ * Samples of the program counter, for `record` and `top`. Opens the target, takes the cores whose PC is to be
+ * sampled, and takes samples by lists until the user or --for ends it. Nothing is stopped, except with
+ * --every, and where a debugger has the run control: it shows nothing of a core that runs.
+ */
+#pragma once
+
+#include "profile/contexts.h"
+#include "profile/event_sampler.h"
+#include "profile/halt_sampler.h"
+#include "profile/sampler.h"
+#include "run/event_stop.h"
+#include "run/session.h"
+#include "run/tasks.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A core and its samples since the last pc_samples_close. */
+struct pc_samples_core {
+    unsigned number; /* as info has it */
+    struct sampler sampler;
+    struct profile_tally tally;
+    struct contexts contexts;
+};
+
+struct pc_samples {
+    struct session session;
+    struct sampler_code code;      /* the samplers' */
+    struct pc_samples_core *cores; /* n of them; owned */
+    size_t n;
+    struct halt_sampler halts; /* in place of the cores' samplers, if `by_halts` */
+    bool by_halts;             /* since pc_samples_open */
+    struct event_sampler stops[EVENT_STOP_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
+    bool noted_handler;                                     /* that they are in an interrupt's handler */
+    struct stack_reader stacks;                             /* of `by_stops` */
+    bool has_contexts;                                      /* exceptions and tasks are read, too */
+    struct tasks tasks;
+    struct event_request wanted; /* that stops the core, as it was asked for */
+    char event[EVENT_NAME];      /* by which it stops */
+    double event_rate;           /* a second; 0: --every says after how many */
+    double stood_s;              /* for its samples, as closed */
+    struct profile_about about;  /* since pc_samples_take */
+    int64_t begun_us;            /* the first list */
+    double elapsed_s;
+};
+
+bool pc_samples_open(struct pc_samples *self, struct error *error); /* ELF and target */
+/* The chosen core, or with -a all of its kind. */
+bool pc_samples_take(struct pc_samples *self, struct error *error);
+/* Time begins with the first call: one list of each core, which together take about `us`, or less if --for
+ * leaves less. */
+bool pc_samples_sample(struct pc_samples *self, double us, struct error *error);
+/* How much of the time the core stood for its samples, if `by_halts` at most; 0..1. */
+double pc_samples_stood(const struct pc_samples *self);
+/* Ctrl-C, or the time of --for. */
+bool pc_samples_is_over(const struct pc_samples *self);
+/* Ends the interval of a core; *any is false if nothing was sampled in it, and it goes on. */
+bool pc_samples_close(struct pc_samples *self, size_t core, struct profile_interval *out, bool *any,
+                      struct error *error);
+/* The same for the contexts of this interval; before pc_samples_close. */
+bool pc_samples_close_contexts(struct pc_samples *self, size_t core, enum profile_context kind,
+                               struct profile_interval *out, bool *any, struct error *error);
+/* What the RTOS calls a task, once for each. False: it has no name, or was named before. */
+bool pc_samples_name_task(struct pc_samples *self, size_t core, uint64_t task, char name[TASK_NAME]);
+/* For a measurement in between, of the one core, with no debugger: puts the target back. What is not closed
+ * is kept. */
+bool pc_samples_pause(struct pc_samples *self, struct error *error);
+/* The target was found again. */
+bool pc_samples_go_on(struct pc_samples *self, struct error *error);
+/* After the last list, which failed if `why` has an error. What is not a failure, because the user ended it,
+ * is cleared. */
+void pc_samples_end(struct pc_samples *self, struct error *why);
+/* Frees all, and puts the target back. */
+bool pc_samples_finish(struct pc_samples *self, bool ok, struct error *error);
+
+/* When, over which link and of which program. */
+void pc_samples_about(const struct session *session, struct profile_about *about);

@@ -1,0 +1,237 @@
+#include "run/session.h"
+
+#include "base/spool.h"
+#include "device/awake.h"
+#include "links/claim.h"
+#include "run/connect.h"
+#include "run/own_code.h"
+#include "run/tasks.h"
+#include "wire/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ACCESS_MS = 5000, LAST_MS = 5000 };
+
+struct deadline session_last_deadline(const struct session *session)
+{
+    return ending_deadline(session->around->ending, patience_ms(LAST_MS));
+}
+
+struct deadline session_deadline(const struct session *session)
+{
+    struct deadline deadline = deadline_in_ms(patience_ms(ACCESS_MS), session->around->cancel);
+    deadline.ending = session->around->ending;
+    return deadline;
+}
+
+const char *session_elf(const struct session *session)
+{
+    const char *named = session->request->elf;
+    return named != NULL ? named : session->elf.found;
+}
+
+/* In a recording: what chip it is of. */
+static void note_chip(const struct session *session)
+{
+    for (size_t i = 0; i < session->device.n_cores; i++) {
+        const struct core *core = &session->device.cores[i].core;
+        char text[128];
+        snprintf(text, sizeof text, "chip: core %zu, %.64s, id 0x%08" PRIx32, i, core->name, core->id);
+        wire_note(session->around->wire, text);
+    }
+}
+
+static void log_target(const struct session *session)
+{
+    static const char *const states[] = {[CORE_RUNNING] = "running",
+                                         [CORE_ASLEEP] = "asleep",
+                                         [CORE_HALTED] = "halted",
+                                         [CORE_LOCKUP] = "locked up",
+                                         [CORE_HIDDEN] = "hidden"};
+    const struct log *log = session->around->log;
+    char text[128];
+    link_describe(session->link, text, sizeof text);
+    log_line(log, "connected: %s", text);
+    note_chip(session);
+    for (size_t i = 0; log != NULL && i < session->device.n_cores; i++) {
+        const struct device_core *core = &session->device.cores[i];
+        log_line(log,
+                 "core %zu: %s, id 0x%08" PRIx32 ", %s, %u comparators, debug 0x%08" PRIx64
+                 ", PMU 0x%08" PRIx64,
+                 i, core->core.name, core->core.id, states[core->state], core->core.comparators,
+                 core->core.debug_base, core->core.pmu_base);
+        for (size_t k = 0; k < core->n_blocks; k++)
+            log_line(log, "  %s: %s%s%s", core->blocks[k].text, core->blocks[k].state,
+                     core->blocks[k].unusable[0] != '\0' ? "; " : "", core->blocks[k].unusable);
+    }
+}
+
+static bool find_target(struct session *session, int number, struct error *error)
+{
+    const struct request *request = session->request;
+    const struct device_request wanted = {
+        .core = request->counters != NULL ? -1
+                                          : request->core, /* with --counters, -C names the CPU that counts */
+        .debug = request->debug_base,
+        .pmu = request->pmu_base,
+        .cti = request->cti,
+        .keeps_registers = session->restores};
+    struct deadline deadline = session_deadline(session);
+    if (!device_open(&session->device, session->link, &wanted, &deadline, error))
+        return false;
+    session->device.symbols = session->symbols;
+    log_target(session);
+    return device_choose(&session->device, number, error);
+}
+
+/* One pmu-probe at a time: the one place where a link is claimed. */
+static bool claim_link(const struct session *session, struct error *error)
+{
+    struct claim claim;
+    claim_make(&claim, session->request->command);
+    claim.takes_over = session->restores;
+    return link_claim(session->link, &claim, error);
+}
+
+bool session_reach_target(struct session *session, struct error *error)
+{
+    struct error left = {0};
+    if (session->link != NULL) /* for the search of an ELF file */
+        return true;
+    for (size_t i = 0; i < SURROUNDINGS_OUTPUTS; i++)
+        if (session->around->outputs[i] != NULL)
+            spool_ends_the_run(session->around->outputs[i]);
+    session->link = connect_link(session->request, session->around, error);
+    if (session->link == NULL || !claim_link(session, error) ||
+        !find_target(session, session->request->core, error))
+        return false;
+    if (!session->restores && !session_check_left(session, &left)) {
+        if (left.kind != ERROR_LEFT || !session->tolerates_left)
+            return error_copy(error, &left);
+        fprintf(stderr, "pmu-probe: %s. %s\n", left.text, error_advice(&left));
+    }
+    /* A server that reads a core with borrowed registers would take these for the program's */
+    if (left.kind == ERROR_NONE && !session->restores && !link_server_recover(session->link, error))
+        return false;
+    session_begin_journal(session);
+    return true;
+}
+
+bool session_look_again(struct session *session, int number, struct error *error)
+{
+    device_close(&session->device);
+    if (!find_target(session, number, error))
+        return false;
+    session_begin_journal(session);
+    return true;
+}
+
+bool session_look(struct session *session, const struct core *core, uint64_t address,
+                  const struct deadline *deadline, uint32_t *out)
+{
+    struct step read = step_read(core_word(core, address));
+    struct steps list = {.items = &read, .n = 1, .room = 1};
+    struct error ignored = {0};
+    uint64_t value;
+    bool asleep;
+    if (!awake_look(&session->device, core, &list, &value, &asleep, deadline, &ignored) ||
+        (asleep && !session->elf.shown_in_sleep &&
+         !awake_read(&session->device, core, &list, &value, &asleep, deadline, &ignored)))
+        return false;
+    *out = (uint32_t)value;
+    return !asleep || session->elf.shown_in_sleep;
+}
+
+void session_place(const struct session *session, uint64_t address, char *out, size_t size)
+{
+    struct location location;
+    symbols_describe(session->symbols, address, &location);
+    if (location.source[0] != '\0')
+        snprintf(out, size, "%s (%s)", location.source, location.name);
+    else
+        snprintf(out, size, "%s", location.name);
+}
+
+bool session_check_run_control(const struct session *session, struct error *error)
+{
+    return session->device.debugger != NULL || core_has_run_control(&session->device.chosen->core) ||
+           error_advise(error, ERROR_USAGE, "",
+                        "%s needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives "
+                        "it, with --counters for the MSRs; stat and watch count over time",
+                        session->request->command);
+}
+
+bool session_take_core(struct session *session, bool resume, struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    char place[512];
+    session_place(session, session->device.chosen->halted_at, place, sizeof place);
+    return device_take(&session->device, resume, place, &deadline, error);
+}
+
+bool session_take(struct session *session, struct error *error)
+{
+    const struct request *request = session->request;
+    session->device.divide = request->divide64;
+    if (!session_take_core(session, request->resume, error))
+        return false;
+    struct deadline deadline = session_deadline(session);
+    return device_take_block(&session->device, request->counter, &deadline, error);
+}
+
+bool session_sees_running(const struct session *session, const char *command, struct error *error)
+{
+    return device_sees_running(&session->device) ||
+           error_advise(error, ERROR_USAGE, "",
+                        "through a GDB server a core can be looked at only while it is halted: %s has "
+                        "nothing to read. "
+                        "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
+                        command);
+}
+
+const char *session_cores_note(const struct session *session)
+{
+    if (session->device.n_cores < 2 || !tasks_change_cores(session->symbols))
+        return "";
+    return "the scheduler may move a task to another core: such a hit is wrong, and nothing shows it (pin "
+           "the task)";
+}
+
+void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
+{
+    const struct device *device = &session->device;
+    *out = (struct conditions){.clock_hz = clock->hz, .clock_error_hz = clock->error_hz};
+    link_describe(session->link, out->link, sizeof out->link);
+    if (device->chosen->core.numbered_by_unit)
+        snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", device->chosen->core.name,
+                 (unsigned)device->chosen->core.unit, device->chosen->view.core_id);
+    else if (device->remote != NULL)
+        snprintf(out->core, sizeof out->core, "%.23s, counters of %.15s CPU %u", device->chosen->core.name,
+                 device->remote->core.name, (unsigned)device->remote->core.unit);
+    else
+        snprintf(out->core, sizeof out->core, "%s core %d", device->chosen->core.name,
+                 (int)(device->chosen - device->cores));
+    snprintf(out->counter, sizeof out->counter, "%.63s", device->block->text);
+    snprintf(out->note, sizeof out->note, "%s%s%s", device->block->note,
+             device->block->note[0] != '\0' && clock->doubt[0] != '\0' ? "; " : "", clock->doubt);
+    snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);
+    if (session->symbols != NULL) {
+        snprintf(out->elf, sizeof out->elf, "%.255s", session_elf(session));
+        snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
+    }
+    char sleep[SLEEP_NOTE] = "";
+    if (session->measured.region != NULL)
+        own_code_sleep_note(session, &session->measured.inside, sleep, sizeof sleep);
+    conditions_add_note(out, sleep);
+    if (session->measured.region != NULL)
+        conditions_add_note(out, session_cores_note(session));
+}
+
+void conditions_add_note(struct conditions *conditions, const char *text)
+{
+    size_t used = strlen(conditions->note);
+    if (text[0] != '\0' && used < sizeof conditions->note)
+        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
+}

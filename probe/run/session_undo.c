@@ -1,0 +1,275 @@
+#include "run/session.h"
+
+#include "base/file.h"
+#include "device/settings.h"
+#include "links/journal.h"
+#include "links/ledger.h"
+#include "run/trial.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAP_US = 50000, TRIES = 3 };
+
+/* One line on a terminal, which goes again. */
+static bool tell_of_ending(void *context)
+{
+    struct session *session = context;
+    if (session->device.ledger == NULL || ledger_held(session->device.ledger) == 0)
+        return false;
+    progress_begin(&session->putting_back.progress, stderr);
+    if (session->putting_back.progress.to != NULL)
+        progress_now(&session->putting_back.progress, "putting the target back ...");
+    else if (!session->putting_back.shown && !file_takes(STDERR_FILENO))
+        return false; /* a pipe that is full: nobody must wait for its reader here */
+    else if (!session->putting_back.shown)
+        fputs("pmu-probe: putting the target back ...\n", stderr);
+    session->putting_back.shown = true;
+    return true;
+}
+
+static struct ending *begin_ending(struct session *session)
+{
+    struct ending *ending = session->around->ending;
+    if (ending != NULL && !session->request->quiet) {
+        ending->notice = tell_of_ending;
+        ending->context = session;
+    }
+    ending_begin(ending);
+    return ending;
+}
+
+static bool insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
+                   void *what, struct error *error)
+{
+    struct ending *ending = begin_ending(session);
+    for (int tries = 1;; tries++) {
+        struct deadline deadline = session_last_deadline(session);
+        struct error once = {0};
+        if (undo(what, &deadline, &once)) {
+            ending_done(ending);
+            progress_clear(&session->putting_back.progress);
+            return true;
+        }
+        bool is_lost = once.kind == ERROR_LINK_LOST,
+             may_come_back = is_lost && link_comes_back(session->link);
+        if (is_lost)
+            ending_unanswered(ending);
+        if (ending_is_over(ending) || (!may_come_back && tries >= TRIES)) {
+            *error = once;
+            return false;
+        }
+        deadline_nap_us(NAP_US);
+    }
+}
+
+static bool undo_target(void *what, const struct deadline *deadline, struct error *error)
+{
+    return device_undo(what, deadline, error);
+}
+
+void session_tell_left(const struct session *session)
+{
+    static const enum left_why reasons[] = {LEFT_WRITTEN, LEFT_ON};
+    struct left_alone left;
+    char line[512];
+    if (session->device.ledger == NULL)
+        return;
+    ledger_take_left(session->device.ledger, &left);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        left_alone_tell(&left, reasons[i], line, sizeof line);
+        if (line[0] != '\0')
+            request_note(session->request, "%s", line);
+    }
+}
+
+bool session_undo(struct session *session, struct error *error)
+{
+    static const struct error caught = {
+        .kind = ERROR_STATE,
+        .text = "a catch of resets is left: after a reset the core halts, and the program does not boot"};
+    const struct device *device = &session->device;
+    bool undone = insist(session, undo_target, &session->device, error);
+    session_tell_left(session);
+    if (undone)
+        return true;
+    if (device->chosen != NULL && settings_catch_is_left(device->ledger, &device->chosen->core))
+        error_add(error, &caught);
+    return false;
+}
+
+struct engine *session_engine(struct session *session, struct error *error)
+{
+    struct device *device = &session->device;
+    struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
+    if (engine == NULL)
+        error_set(error, ERROR_SYSTEM, "out of memory");
+    return engine;
+}
+
+static bool disarm_engine(void *engine, const struct deadline *deadline, struct error *error)
+{
+    return ((struct engine *)engine)->ops->disarm(engine, deadline, error);
+}
+
+bool session_disarm(struct session *session, struct engine *engine, struct error *error)
+{
+    if (!insist(session, disarm_engine, engine, error))
+        return false;
+    if (session->device.leave == LEAVE_HALTED_FOREIGN)
+        session->device.stopped_at = engine->stopped_at;
+    return true;
+}
+
+/* A program that asks for a debugger finds us. */
+static void tell_own_breakpoint(struct session *session, const struct own_breakpoint *own, const char *place,
+                                struct error *error)
+{
+    bool stays = !device_debug_is_ours(&session->device);
+    char what[64];
+    own_breakpoint_describe(own, what, sizeof what);
+    error_clear(error);
+    error_advise(
+        error, ERROR_FOREIGN_STOP,
+        !own->is_call
+            ? "The core is left halted there. pmu-probe restore --force lets it go: without a debugger the "
+              "instruction is an exception. pmu-probe reset starts the program anew."
+        : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
+                  "arm semihosting enable). pmu-probe restore --force lets it go on after the call."
+                : "It runs on after the call, which nothing has answered. While a core is measured, "
+                  "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
+                  "semihosting.",
+        "stopped by %s at %s", what, place);
+}
+
+static void name_stop(struct session *session, uint64_t pc, struct error *error)
+{
+    char place[512], stop[sizeof error->text];
+    session->stop_named = true;
+    session_place(session, pc, place, sizeof place);
+    struct deadline deadline = session_deadline(session);
+    struct own_breakpoint own = device_own_breakpoint(&session->device, pc, &deadline);
+    if (own.is_own) {
+        tell_own_breakpoint(session, &own, place, error);
+        return;
+    }
+    snprintf(stop, sizeof stop, "%s", error->text);
+    const char *address = strstr(stop, " at 0x");
+    error_clear(error);
+    error_set(error, ERROR_FOREIGN_STOP, "%.*s at %s",
+              (int)(address != NULL ? address - stop : (ptrdiff_t)strlen(stop)), stop, place);
+}
+
+bool session_end_engine(struct session *session, struct engine *engine, struct error *why,
+                        struct error *after)
+{
+    struct deadline last = session_last_deadline(session);
+    if (!session_disarm(session, engine, after))
+        return false;
+    bool ok = device_check_witness(&session->device, &last, after);
+    if (!ok && (why->kind == ERROR_START || why->kind == ERROR_END))
+        error_clear(why);
+    if (why->kind == ERROR_FOREIGN_STOP)
+        name_stop(session, engine->stopped_at, why);
+    (void)trial_clock_change(session);
+    return ok;
+}
+
+/* Every register that is not as it was, on a separate line, and what to do. */
+static void tell_what_is_left(const struct session *session, struct error *error)
+{
+    static const char advice[] = "pmu-probe restore puts it back, once the other side answers again.";
+    struct error left = {0};
+    char names[512];
+    if (session->device.ledger == NULL || ledger_held(session->device.ledger) == 0)
+        return;
+    ledger_names(session->device.ledger, names, sizeof names);
+    error_set(&left, error->kind, "Not restored: %s%s", names,
+              session->may_stop || session->device.halted_access != NULL ? ". The core may be halted." : "");
+    error_add(error, &left);
+    error->advice = advice;
+}
+
+bool session_close(struct session *session, struct error *error)
+{
+    struct ending *ending = begin_ending(session);
+    bool undone = session->link == NULL || session_undo(session, error);
+    bool ok = device_check_left(&session->device, error) && undone;
+    if (!ok)
+        tell_what_is_left(session, error);
+    device_close(&session->device);
+    struct error halted = {0};
+    if (!link_end(session->link, &halted))
+        ok = error_add(error, &halted);
+    else if (undone)
+        journal_end(session->journal);
+    journal_free(session->journal);
+    session->journal = NULL;
+    link_close(session->link);
+    session->link = NULL;
+    progress_clear(&session->putting_back.progress);
+    if (ending != NULL)
+        ending->notice = NULL;
+    if (!session->lends_symbols)
+        symbols_close(session->symbols);
+    session->symbols = NULL;
+    return ok;
+}
+
+void session_forgive(const struct session *session, struct error *error)
+{
+    if (*session->around->cancel == 0 || error->kind != ERROR_LINK_LOST)
+        return;
+    error_clear(error);
+    error_set(error, ERROR_CANCELLED, "cancelled");
+}
+
+/* Of a core that was found halted by no engine, or while a run ended for another reason. */
+static void tell_stop(struct session *session, struct error *error)
+{
+    struct error stop = {0};
+    char place[512];
+    uint64_t pc;
+    struct deadline deadline = session_last_deadline(session);
+    if (session->device.leave == LEAVE_HALTED_FOREIGN && error->kind == ERROR_FOREIGN_STOP &&
+        !session->stop_named && device_stands(&session->device, &pc, &deadline))
+        name_stop(session, pc, error);
+    if (session->device.leave != LEAVE_HALTED_FOREIGN || error->kind == ERROR_NONE ||
+        error->kind == ERROR_FOREIGN_STOP)
+        return;
+    session_place(session, session->device.stopped_at, place, sizeof place);
+    error_set(&stop, error->kind,
+              "The core stands at %s, where pmu-probe did not stop it: it is left halted.", place);
+    error_add(error, &stop);
+}
+
+static void tell_own_write(const struct session *session, struct error *error)
+{
+    struct error own = {0};
+    if (error->kind != ERROR_WRITTEN || session->measured.own_write[0] == '\0')
+        return;
+    error_set(&own, ERROR_WRITTEN, "The program has code that can do it: %s (doctor names all of it).",
+              session->measured.own_write);
+    error_add(error, &own);
+}
+
+bool session_add_failure(const struct error *after, bool ok, struct error *error)
+{
+    if (after->kind == ERROR_NONE)
+        return ok;
+    ok = error_add(error, after);
+    error->advice = after->advice != NULL ? after->advice : error->advice;
+    return ok;
+}
+
+bool session_finish(struct session *session, bool ok, struct error *error)
+{
+    struct error after = {0};
+    if (!ok)
+        tell_stop(session, error);
+    tell_own_write(session, error);
+    if (session_close(session, &after))
+        session_forgive(session, error);
+    return session_add_failure(&after, ok, error);
+}

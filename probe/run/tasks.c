@@ -1,0 +1,108 @@
+#include "run/tasks.h"
+
+#include "run/values.h"
+
+#include <string.h>
+
+/* FreeRTOS, with several cores, ThreadX, Zephyr (kernel_structs.h). */
+static const struct known_task {
+    const char *variable;
+    uint64_t offset, each_core;
+    const char *structure, *member; /* of what the variable points to: the task's name */
+} known_tasks[] = {
+    {"pxCurrentTCB", 0, 0, "tskTaskControlBlock", "pcTaskName"},
+    {"pxCurrentTCBs", 0, 4, "tskTaskControlBlock", "pcTaskName"},
+    {"_tx_thread_current_ptr", 0, 0, "TX_THREAD_STRUCT", "tx_thread_name"},
+    {"_kernel", 8, 0, "k_thread", "name"},
+};
+
+/* False: the program does not have it. */
+static bool find_known(struct tasks *tasks, struct symbols *symbols, const struct known_task *known,
+                       unsigned core, uint64_t *address)
+{
+    uint64_t size, at = known->offset + known->each_core * core;
+    if (!symbols_object(symbols, known->variable, address, &size) || at + 4 > size)
+        return false;
+    *address += at;
+    tasks->variable = known->variable;
+    tasks->has_names = symbols_member(symbols, known->structure, known->member, &tasks->name);
+    return true;
+}
+
+bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted, unsigned core,
+                uint64_t *address, struct error *error)
+{
+    uint64_t size;
+    for (size_t i = 0; symbols != NULL && i < sizeof known_tasks / sizeof *known_tasks; i++)
+        if ((wanted == NULL || strcmp(wanted, known_tasks[i].variable) == 0) &&
+            find_known(tasks, symbols, &known_tasks[i], core, address))
+            return true;
+    *address = 0;
+    if (wanted == NULL)
+        return true;
+    tasks->variable = wanted;
+    if (wanted[0] == '*' && value_count(wanted + 1, UINT32_MAX, address) && *address != 0 &&
+        *address % 4 == 0)
+        return true;
+    return (symbols != NULL && symbols_object(symbols, wanted, address, &size) && *address % 4 == 0) ||
+           error_set(error, ERROR_SYMBOL,
+                     "--task: \"%.64s\" is no variable of the ELF, and no *ADDRESS of a word", wanted);
+}
+
+bool tasks_change_cores(struct symbols *symbols)
+{
+    /* Of FreeRTOS, ThreadX, Zephyr and Linux, only if they are built for several cores */
+    static const char *const variables[] = {"pxCurrentTCBs", "_tx_thread_smp_protection", "cpu_start_flag",
+                                            "__per_cpu_offset"};
+    uint64_t address, size;
+    for (size_t i = 0; symbols != NULL && i < sizeof variables / sizeof *variables; i++)
+        if (symbols_object(symbols, variables[i], &address, &size))
+            return true;
+    return false;
+}
+
+static bool is_asked(struct tasks *tasks, uint64_t task)
+{
+    for (size_t i = 0; i < tasks->n; i++)
+        if (tasks->asked[i] == task)
+            return true;
+    if (tasks->n == TASKS_NAMED)
+        return true;
+    tasks->asked[tasks->n++] = task;
+    return false;
+}
+
+/* Bytes in words: some buses take no others. */
+static bool read_bytes(struct ledger *ledger, const struct core *core, uint64_t at, char *out, size_t n,
+                       const struct deadline *deadline, struct error *error)
+{
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++) {
+        if ((i == 0 || (at + i) % 4 == 0) &&
+            !ledger_read(ledger, core_word(core, (at + i) & ~UINT64_C(3)), &word, deadline, error))
+            return false;
+        out[i] = (char)(word >> 8 * ((at + i) % 4));
+    }
+    return true;
+}
+
+bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
+                char name[TASK_NAME], const struct deadline *deadline)
+{
+    struct error unread = {0};
+    uint64_t at = task + tasks->name.offset, pointed;
+    size_t n = tasks->name.size < TASK_NAME ? (size_t)tasks->name.size : TASK_NAME - 1;
+    if (!tasks->has_names || task == 0 || task % 4 != 0 || at > UINT32_MAX || is_asked(tasks, task))
+        return false;
+    bool ok = true;
+    if (tasks->name.is_pointer) {
+        ok = ledger_read(ledger, core_word(core, at), &pointed, deadline, &unread) && pointed != 0;
+        at = ok ? pointed : 0;
+        n = TASK_NAME - 1;
+    }
+    ok = ok && read_bytes(ledger, core, at, name, n, deadline, &unread);
+    if (unread.kind != ERROR_NONE && unread.kind != ERROR_FAULT)
+        tasks->has_names = false; /* of a link that is gone one attempt is enough */
+    name[n] = '\0';
+    return ok && name[0] != '\0';
+}

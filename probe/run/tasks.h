@@ -1,0 +1,37 @@
+/*
+ * Tasks: where an RTOS keeps the task that runs, and what it calls it. FreeRTOS, ThreadX and Zephyr are known
+ * by the names of their variables and structures in the ELF file.
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "cores/core.h"
+#include "links/ledger.h"
+#include "symbols/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TASKS_NAMED = 64, TASK_NAME = 32 };
+
+struct tasks {
+    const char *variable; /* that holds the task; NULL: none */
+    bool has_names;
+    struct symbols_member name;
+    uint64_t asked[TASKS_NAMED];
+    size_t n;
+};
+
+/* The word that shows which task of this core runs; *address is 0 if there is none. `wanted` is what the user
+ * says, "variable" or "*0x20000100"; if it is NULL, the program's RTOS is searched for. ERROR_SYMBOL: the
+ * program lacks this variable. `symbols` may be NULL. */
+bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted, unsigned core,
+                uint64_t *address, struct error *error);
+/* Whether the program's scheduler, if it is a known one, moves tasks from core to core. `symbols` may be
+ * NULL. */
+bool tasks_change_cores(struct symbols *symbols);
+/* Reads what the RTOS calls a task, at the first call for it. False: it has no name, or was asked for before,
+ * or TASKS_NAMED others were. */
+bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
+                char name[TASK_NAME], const struct deadline *deadline);
