@@ -14,6 +14,7 @@ const struct view *change_view(enum shares_sort sort);
 const struct view *change_csv(enum shares_sort sort);
 /* `line` and `instruction` of `annotate`, below one another; without any lines: instructions alone. */
 const struct view *code_view(bool has_lines);
+extern const struct view code_csv;
 /* `line` of `lines` */
 extern const struct view line_view;
 extern const struct view line_csv;
