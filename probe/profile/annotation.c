@@ -54,12 +54,6 @@ static bool is_inside(const struct making *making, uint64_t address)
     return address >= making->low && address < making->high;
 }
 
-static int by_address(const void *a, const void *b)
-{
-    const struct profile_count *one = a, *other = b;
-    return (one->address > other->address) - (one->address < other->address);
-}
-
 /* The line, or 0 and 1: outside and inside the function. False: it does not count. */
 static bool key_of(const struct making *making, bool by_line, uint64_t address, uint64_t *key)
 {
@@ -73,7 +67,6 @@ static bool key_of(const struct making *making, bool by_line, uint64_t address, 
 static bool rewrite(const struct making *making, bool by_line, const struct profile_interval *from,
                     struct profile_interval *to)
 {
-    size_t used = 0;
     *to = *from;
     to->stacks = (struct call_stacks){0};
     to->counts = calloc(from->count_count + 1, sizeof *to->counts);
@@ -85,13 +78,7 @@ static bool rewrite(const struct making *making, bool by_line, const struct prof
         if (key_of(making, by_line, count.address, &count.address))
             to->counts[to->count_count++] = count;
     }
-    qsort(to->counts, to->count_count, sizeof *to->counts, by_address);
-    for (size_t i = 0; i < to->count_count; i++)
-        if (used > 0 && to->counts[used - 1].address == to->counts[i].address)
-            to->counts[used - 1].samples += to->counts[i].samples;
-        else
-            to->counts[used++] = to->counts[i];
-    to->count_count = used;
+    to->count_count = profile_counts_join(to->counts, to->count_count);
     for (int state = 0; by_line && state < PROFILE_STATES; state++)
         to->states[state] = 0;
     return true;

@@ -39,6 +39,25 @@ void profile_interval_free(struct profile_interval *interval)
     *interval = (struct profile_interval){0};
 }
 
+static int by_address(const void *a, const void *b)
+{
+    const struct profile_count *left = a, *right = b;
+    return (left->address > right->address) - (left->address < right->address);
+}
+
+size_t profile_counts_join(struct profile_count *counts, size_t n)
+{
+    size_t used = 0;
+    if (n > 1)
+        qsort(counts, n, sizeof *counts, by_address);
+    for (size_t i = 0; i < n; i++)
+        if (used > 0 && counts[used - 1].address == counts[i].address)
+            counts[used - 1].samples += counts[i].samples;
+        else
+            counts[used++] = counts[i];
+    return used;
+}
+
 uint64_t profile_interval_samples(const struct profile_interval *interval)
 {
     uint64_t samples = 0;
@@ -123,12 +142,6 @@ bool profile_tally_is_empty(const struct profile_tally *tally)
     return tally->used == 0 && states == 0 && tally->now.resets == 0 && tally->now.events == 0;
 }
 
-static int by_address(const void *a, const void *b)
-{
-    const struct profile_count *left = a, *right = b;
-    return (left->address > right->address) - (left->address < right->address);
-}
-
 bool profile_tally_close(struct profile_tally *tally, double to, struct profile_interval *out)
 {
     struct profile_count *counts = malloc((tally->used + 1) * sizeof *counts);
@@ -140,11 +153,10 @@ bool profile_tally_close(struct profile_tally *tally, double to, struct profile_
             counts[n++] = tally->slots[i].count;
         tally->slots[i] = (struct profile_slot){0};
     }
-    qsort(counts, n, sizeof *counts, by_address);
     *out = tally->now;
     out->to = to;
     out->counts = counts;
-    out->count_count = n;
+    out->count_count = profile_counts_join(counts, n);
     tally->used = 0;
     tally->now = (struct profile_interval){.core = out->core, .from = to};
     return true;
