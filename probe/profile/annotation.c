@@ -1,5 +1,6 @@
 #include "profile/annotation.h"
 
+#include "base/sorted.h"
 #include "profile/shares.h"
 
 #include <inttypes.h>
@@ -26,7 +27,6 @@ static bool find_lines(struct making *making)
 {
     const struct listing *listing = making->listing;
     struct annotation *out = making->out;
-    size_t used = 0;
     out->lines = calloc(listing->n + 1, sizeof *out->lines);
     out->line_of = calloc(listing->n + 1, sizeof *out->line_of);
     out->row_samples = calloc(listing->n + 1, sizeof *out->row_samples);
@@ -34,14 +34,11 @@ static bool find_lines(struct making *making)
         return false;
     for (size_t i = 0; i < listing->n; i++)
         out->lines[i] = (struct annotated_line){.file = listing->rows[i].file, .line = listing->rows[i].line};
-    qsort(out->lines, listing->n, sizeof *out->lines, by_place);
-    for (size_t i = 0; i < listing->n; i++)
-        if (used == 0 || by_place(&out->lines[used - 1], &out->lines[i]) != 0)
-            out->lines[used++] = out->lines[i];
-    out->line_count = used;
+    out->line_count = sorted_join(out->lines, listing->n, sizeof *out->lines, by_place, NULL);
     for (size_t i = 0; i < listing->n; i++) {
         struct annotated_line wanted = {.file = listing->rows[i].file, .line = listing->rows[i].line};
-        const struct annotated_line *line = bsearch(&wanted, out->lines, used, sizeof wanted, by_place);
+        const struct annotated_line *line =
+            bsearch(&wanted, out->lines, out->line_count, sizeof wanted, by_place);
         out->line_of[i] = (size_t)(line - out->lines);
     }
     return true;

@@ -1,5 +1,7 @@
 #include "profile/profile.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 
 /* --- what is kept --------------------------------------------------------------------------------------- */
@@ -45,17 +47,14 @@ static int by_address(const void *a, const void *b)
     return (left->address > right->address) - (left->address < right->address);
 }
 
+static void add_count(void *first, const void *row)
+{
+    ((struct profile_count *)first)->samples += ((const struct profile_count *)row)->samples;
+}
+
 size_t profile_counts_join(struct profile_count *counts, size_t n)
 {
-    size_t used = 0;
-    if (n > 1)
-        qsort(counts, n, sizeof *counts, by_address);
-    for (size_t i = 0; i < n; i++)
-        if (used > 0 && counts[used - 1].address == counts[i].address)
-            counts[used - 1].samples += counts[i].samples;
-        else
-            counts[used++] = counts[i];
-    return used;
+    return sorted_join(counts, n, sizeof *counts, by_address, add_count);
 }
 
 uint64_t profile_interval_samples(const struct profile_interval *interval)
