@@ -1,7 +1,6 @@
 #include "report/profile_diff.h"
 
 #include "report/number.h"
-#include "report/page.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
 #include "report/views.h"
@@ -129,8 +128,7 @@ static struct document diff_document(const struct profile_diff_report *report)
 
 /* ---- for people */
 
-/* Notes of the older one, and which one they are of; those of both are among the other's already. */
-static void put_old_notes(const struct rendering *to, const json_t *old, const json_t *now)
+void profile_diff_put_old_notes(const struct rendering *to, const json_t *old, const json_t *now)
 {
     struct profile_notes notes = {0};
     size_t i, k;
@@ -145,8 +143,8 @@ static void put_old_notes(const struct rendering *to, const json_t *old, const j
     profile_notes_put(to, &notes);
 }
 
-static bool put_core(const struct rendering *to, const struct document *document, const json_t *core,
-                     enum shares_sort sort)
+bool profile_diff_put_core(const struct rendering *to, const struct document *document, const json_t *core,
+                           enum shares_sort sort)
 {
     char text[512], now[NUMBER_ROOM], old[NUMBER_ROOM];
     const char *name = field_text(core, "name");
@@ -157,49 +155,14 @@ static bool put_core(const struct rendering *to, const struct document *document
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     bool ok = render_table(to, change_view(sort), document_rows(document, "change", core));
     render_notes(to, field_of(core, "notes"));
-    put_old_notes(to, field_of(core, "old"), core);
+    profile_diff_put_old_notes(to, field_of(core, "old"), core);
     return ok;
-}
-
-static bool put_all(const struct rendering *to, const struct document *document,
-                    const struct page_command *command, enum shares_sort sort)
-{
-    const json_t *now = document_line(document, "profile"), *old = document_line(document, "old");
-    const char *link = field_text(document_line(document, "header"), "link");
-    json_t *cores = document_rows(document, "core", NULL);
-    bool ok = cores != NULL;
-    char title[1024];
-    snprintf(title, sizeof title, "Profile %.400s against %.400s", field_text(now, "file"),
-             field_text(old, "file"));
-    const struct page page = {.to = to, .title = title, .command = command, .document = document};
-    page_begin(&page);
-    profile_head_put(to, "now: ", now, link);
-    profile_head_put(to, "before: ", old, field_of(old, "link") != NULL ? field_text(old, "link") : link);
-    for (size_t i = 0; i < json_array_size(cores) && ok; i++)
-        ok = put_core(to, document, json_array_get(cores, i), sort);
-    render_notes(to, field_of(now, "notes"));
-    put_old_notes(to, old, now);
-    render_notes(to, field_of(document_line(document, "summary"), "notes"));
-    json_decref(cores);
-    return page_end(&page) && ok;
-}
-
-bool profile_diff_show(const struct rendering *to, const struct document *document,
-                       const struct page_command *command)
-{
-    enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
-    bool ok =
-        document->ok && (to->format == FORMAT_JSON ? document_write(to->out, document)
-                         : to->format == FORMAT_CSV
-                             ? render_table(to, change_csv(sort), document_rows(document, "change", NULL))
-                             : put_all(to, document, command, sort));
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
 {
     struct document document = diff_document(report);
-    bool ok = profile_diff_show(to, &document, report->now->command);
+    bool ok = profile_show(to, &document, report->now->command);
     document_free(&document);
     return ok;
 }

@@ -75,7 +75,7 @@ bool profile_page(FILE *out, const struct profile_page *page)
     page_begin(&shell);
     profile_put_head(&to, &document);
     put_graph(out, page);
-    ok = ok && profile_put_cores(&to, &document, page->report);
+    ok = ok && profile_put_cores(&to, &document);
     if (page->n > 0)
         page_heading(out, "source", "Source of the hottest functions");
     for (size_t i = 0; i < page->n && ok; i++)

@@ -9,7 +9,6 @@
 #include "report/guard_report.h"
 #include "report/history.h"
 #include "report/line_table.h"
-#include "report/profile_diff.h"
 #include "report/profile_table.h"
 #include "report/survey_report.h"
 #include "report/terminal.h"
@@ -62,8 +61,7 @@ static bool show_lines(const struct rendering *to, const struct document *docume
 
 static bool show_report(const struct rendering *to, const struct document *document)
 {
-    return document_line(document, "old") != NULL ? profile_diff_show(to, document, NULL)
-                                                  : profile_show(to, document, NULL);
+    return profile_show(to, document, NULL);
 }
 
 static bool show_annotate(const struct rendering *to, const struct document *document)

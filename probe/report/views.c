@@ -55,6 +55,11 @@ static const struct view_column share_fields[] = {
 };
 const struct view share_csv = {COLUMNS(share_fields)};
 
+static const struct view_column call_columns[] = {{.key = "share", .heading = "share", .as = AS_SHARE},
+                                                  {FIELD("text", "calls")}};
+const struct view call_view = {COLUMNS(call_columns), .class = "calls",
+                               .caption = "Each function below its caller, with all that it calls"};
+
 /* ---- changes */
 
 #define CHANGES                                                                                              \

@@ -9,6 +9,8 @@
 /* `share` of `report` and `top` */
 const struct view *share_view(enum shares_sort sort);
 extern const struct view share_csv;
+/* `calls` of a `core` */
+extern const struct view call_view;
 /* `change` of `report --diff` */
 const struct view *change_view(enum shares_sort sort);
 const struct view *change_csv(enum shares_sort sort);
