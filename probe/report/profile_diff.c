@@ -1,11 +1,8 @@
 #include "report/profile_diff.h"
 
-#include "report/number.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
-#include "report/views.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static bool is_state(const struct share *row)
@@ -124,39 +121,6 @@ static struct document diff_document(const struct profile_diff_report *report)
     }
     document_add(&document, summary_line(report));
     return document;
-}
-
-/* ---- for people */
-
-void profile_diff_put_old_notes(const struct rendering *to, const json_t *old, const json_t *now)
-{
-    struct profile_notes notes = {0};
-    size_t i, k;
-    json_t *note, *its;
-    json_array_foreach(field_of(old, "notes"), i, note) {
-        bool is_both = false;
-        json_array_foreach(field_of(now, "notes"), k, its)
-            is_both = is_both || json_equal(note, its);
-        if (!is_both)
-            profile_notes_add(&notes, "before: %.900s", json_string_value(note));
-    }
-    profile_notes_put(to, &notes);
-}
-
-bool profile_diff_put_core(const struct rendering *to, const struct document *document, const json_t *core,
-                           enum shares_sort sort)
-{
-    char text[512], now[NUMBER_ROOM], old[NUMBER_ROOM];
-    const char *name = field_text(core, "name");
-    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s samples, %s before", field_count(core, "core"),
-             name[0] != '\0' ? " " : "", name, number_unsigned(now, sizeof now, field_count(core, "samples")),
-             number_unsigned(old, sizeof old, field_count(core, "old.samples")));
-    render_heading(to, text);
-    fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
-    bool ok = render_table(to, change_view(sort), document_rows(document, "change", core));
-    render_notes(to, field_of(core, "notes"));
-    profile_diff_put_old_notes(to, field_of(core, "old"), core);
-    return ok;
 }
 
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)

@@ -19,7 +19,3 @@ struct profile_diff_report {
 
 /* As text, JSON lines, CSV, Markdown or a page. False if the output could not be written whole. */
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report);
-/* Parts of profile_show: a core's changes; the notes of the older one that the other does not have, too. */
-bool profile_diff_put_core(const struct rendering *to, const struct document *document, const json_t *core,
-                           enum shares_sort sort);
-void profile_diff_put_old_notes(const struct rendering *to, const json_t *old, const json_t *now);

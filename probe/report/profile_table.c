@@ -3,7 +3,6 @@
 #include "profile/call_tree.h"
 #include "report/number.h"
 #include "report/page.h"
-#include "report/profile_diff.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
 #include "report/terminal.h"
@@ -286,6 +285,42 @@ static bool put_core(const struct rendering *to, const struct document *document
     return field_count(core, "samples") == 0 || put_rows(to, document, core, sort, most);
 }
 
+/* ---- of two profiles */
+
+/* Notes of the older one, and which one they are of; those of both are among the other's already. */
+static void put_old_notes(const struct rendering *to, const json_t *old, const json_t *now)
+{
+    struct profile_notes notes = {0};
+    size_t i, k;
+    json_t *note, *its;
+    json_array_foreach(field_of(old, "notes"), i, note) {
+        bool is_both = false;
+        json_array_foreach(field_of(now, "notes"), k, its)
+            is_both = is_both || json_equal(note, its);
+        if (!is_both)
+            profile_notes_add(&notes, "before: %.900s", json_string_value(note));
+    }
+    profile_notes_put(to, &notes);
+}
+
+static bool put_changes(const struct rendering *to, const struct document *document, const json_t *core,
+                        enum shares_sort sort)
+{
+    char text[512], now[NUMBER_ROOM], old[NUMBER_ROOM];
+    const char *name = field_text(core, "name");
+    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s samples, %s before", field_count(core, "core"),
+             name[0] != '\0' ? " " : "", name, number_unsigned(now, sizeof now, field_count(core, "samples")),
+             number_unsigned(old, sizeof old, field_count(core, "old.samples")));
+    render_heading(to, text);
+    fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
+    bool ok = render_table(to, change_view(sort), document_rows(document, "change", core));
+    render_notes(to, field_of(core, "notes"));
+    put_old_notes(to, field_of(core, "old"), core);
+    return ok;
+}
+
+/* ---- for people, all */
+
 void profile_put_head(const struct rendering *to, const struct document *document)
 {
     const json_t *profile = document_line(document, "profile");
@@ -302,7 +337,7 @@ bool profile_put_cores(const struct rendering *to, const struct document *docume
     bool ok = cores != NULL;
     json_array_foreach(cores, i, core) {
         if (field_of(core, "old") != NULL) {
-            ok = profile_diff_put_core(to, document, core, sort) && ok;
+            ok = put_changes(to, document, core, sort) && ok;
             continue;
         }
         fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
@@ -335,7 +370,7 @@ static bool put_all(const struct rendering *to, const struct document *document,
     bool ok = profile_put_cores(to, document);
     if (old != NULL || to->format != FORMAT_HTML)
         render_notes(to, field_of(profile, "notes"));
-    profile_diff_put_old_notes(to, old, profile);
+    put_old_notes(to, old, profile);
     render_notes(to, field_of(document_line(document, "summary"), "notes"));
     return page_end(&page) && ok;
 }
