@@ -55,3 +55,20 @@ size_t sorted_until(const void *items, size_t n, size_t size, uint64_t address)
     }
     return low;
 }
+
+size_t sorted_join(void *rows, size_t n, size_t size, int (*compare)(const void *, const void *),
+                   void (*join)(void *first, const void *row))
+{
+    char *all = rows;
+    size_t used = 0;
+    if (n > 1)
+        qsort(rows, n, size, compare);
+    for (size_t i = 0; i < n; i++) {
+        char *last = used > 0 ? all + (used - 1) * size : NULL, *row = all + i * size;
+        if (last == NULL || compare(last, row) != 0)
+            memmove(all + used++ * size, row, size);
+        else if (join != NULL)
+            join(last, row);
+    }
+    return used;
+}

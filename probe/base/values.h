@@ -1,5 +1,5 @@
 /*
- * Numbers in text; arrays that grow, and those sorted by address.
+ * Numbers in text; arrays that grow, rows in an order, and those sorted by address.
  */
 #pragma once
 
@@ -17,3 +17,7 @@ const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);
 void *array_grow(void *items, size_t n, size_t *room, size_t size);
 /* How many of the sorted items, each of which begins with its 64-bit address, are at or before `address`. */
 size_t sorted_until(const void *items, size_t n, size_t size, uint64_t address);
+/* Sorts rows and makes those that compare equal one: `join` adds a row to the first of its like; NULL: the
+ * first is kept. Returns how many are left. */
+size_t sorted_join(void *rows, size_t n, size_t size, int (*compare)(const void *, const void *),
+                   void (*join)(void *first, const void *row));

@@ -255,7 +255,7 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 2,
-         .formats = TEXT | JSON | PAGE | EDITORS,
+         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | EDITORS,
          .run = command_annotate},
     [COMMAND_LOCATE] = {.name = "locate",
                         .group = COMMANDS_TARGET,

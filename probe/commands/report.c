@@ -60,18 +60,13 @@ static bool (*stack_writer(const struct report_command *self))(FILE *, const str
                                                        : NULL;
 }
 
-static struct stack_report stacks_of(const struct report_command *self)
-{
-    return (struct stack_report){
-        .profile = self->now.input.profile, .stacks = &self->stacks, .elf = self->now.input.elf};
-}
-
 static bool print_stacks(struct report_command *self, struct error *error)
 {
     enum format format = self->context->options->format;
     if (!stacks_make(self->now.input.profile, self->now.input.symbols, format == FORMAT_PERF, &self->stacks))
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    const struct stack_report report = stacks_of(self);
+    const struct stack_report report = {
+        .profile = self->now.input.profile, .stacks = &self->stacks, .elf = self->now.input.elf};
     bool ok = stack_writer(self)(self->context->out, &report) || ferror(self->context->out);
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
 }
@@ -130,13 +125,10 @@ static bool print_shares(struct report_command *self, struct error *error)
     const struct options *options = self->context->options;
     if (!make_shares(&self->now, self->sort, error) || !add_children(self, error))
         return false;
-    const struct stack_report tree = stacks_of(self);
     struct profile_report report = report_of(self, &self->now);
-    report.tree = options->request.stacks ? &tree : NULL;
+    report.calls = options->request.stacks ? &self->stacks : NULL;
     const struct rendering to = command_rendering(self->context);
-    bool ok =
-        options->format == FORMAT_FOLDED ? profile_folded(to.out, &report) : profile_write(&to, &report);
-    return ok || ferror(to.out) || error_set(error, ERROR_SYSTEM, "out of memory");
+    return profile_write(&to, &report) || ferror(to.out) || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
 static bool print_page(struct report_command *self, struct error *error)

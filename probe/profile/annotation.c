@@ -1,5 +1,6 @@
 #include "profile/annotation.h"
 
+#include "base/values.h"
 #include "profile/shares.h"
 
 #include <inttypes.h>
@@ -26,7 +27,6 @@ static bool find_lines(struct making *making)
 {
     const struct listing *listing = making->listing;
     struct annotation *out = making->out;
-    size_t used = 0;
     out->lines = calloc(listing->n + 1, sizeof *out->lines);
     out->line_of = calloc(listing->n + 1, sizeof *out->line_of);
     out->row_samples = calloc(listing->n + 1, sizeof *out->row_samples);
@@ -34,14 +34,11 @@ static bool find_lines(struct making *making)
         return false;
     for (size_t i = 0; i < listing->n; i++)
         out->lines[i] = (struct annotated_line){.file = listing->rows[i].file, .line = listing->rows[i].line};
-    qsort(out->lines, listing->n, sizeof *out->lines, by_place);
-    for (size_t i = 0; i < listing->n; i++)
-        if (used == 0 || by_place(&out->lines[used - 1], &out->lines[i]) != 0)
-            out->lines[used++] = out->lines[i];
-    out->line_count = used;
+    out->line_count = sorted_join(out->lines, listing->n, sizeof *out->lines, by_place, NULL);
     for (size_t i = 0; i < listing->n; i++) {
         struct annotated_line wanted = {.file = listing->rows[i].file, .line = listing->rows[i].line};
-        const struct annotated_line *line = bsearch(&wanted, out->lines, used, sizeof wanted, by_place);
+        const struct annotated_line *line =
+            bsearch(&wanted, out->lines, out->line_count, sizeof wanted, by_place);
         out->line_of[i] = (size_t)(line - out->lines);
     }
     return true;
@@ -52,12 +49,6 @@ static bool find_lines(struct making *making)
 static bool is_inside(const struct making *making, uint64_t address)
 {
     return address >= making->low && address < making->high;
-}
-
-static int by_address(const void *a, const void *b)
-{
-    const struct profile_count *one = a, *other = b;
-    return (one->address > other->address) - (one->address < other->address);
 }
 
 /* The line, or 0 and 1: outside and inside the function. False: it does not count. */
@@ -73,7 +64,6 @@ static bool key_of(const struct making *making, bool by_line, uint64_t address, 
 static bool rewrite(const struct making *making, bool by_line, const struct profile_interval *from,
                     struct profile_interval *to)
 {
-    size_t used = 0;
     *to = *from;
     to->stacks = (struct call_stacks){0};
     to->counts = calloc(from->count_count + 1, sizeof *to->counts);
@@ -85,13 +75,7 @@ static bool rewrite(const struct making *making, bool by_line, const struct prof
         if (key_of(making, by_line, count.address, &count.address))
             to->counts[to->count_count++] = count;
     }
-    qsort(to->counts, to->count_count, sizeof *to->counts, by_address);
-    for (size_t i = 0; i < to->count_count; i++)
-        if (used > 0 && to->counts[used - 1].address == to->counts[i].address)
-            to->counts[used - 1].samples += to->counts[i].samples;
-        else
-            to->counts[used++] = to->counts[i];
-    to->count_count = used;
+    to->count_count = profile_counts_join(to->counts, to->count_count);
     for (int state = 0; by_line && state < PROFILE_STATES; state++)
         to->states[state] = 0;
     return true;

@@ -1,5 +1,7 @@
 #include "profile/profile.h"
 
+#include "base/values.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +40,22 @@ void profile_interval_free(struct profile_interval *interval)
     free(interval->counts);
     call_stacks_free(&interval->stacks);
     *interval = (struct profile_interval){0};
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct profile_count *left = a, *right = b;
+    return (left->address > right->address) - (left->address < right->address);
+}
+
+static void add_count(void *first, const void *row)
+{
+    ((struct profile_count *)first)->samples += ((const struct profile_count *)row)->samples;
+}
+
+size_t profile_counts_join(struct profile_count *counts, size_t n)
+{
+    return sorted_join(counts, n, sizeof *counts, by_address, add_count);
 }
 
 uint64_t profile_interval_samples(const struct profile_interval *interval)
@@ -246,12 +264,6 @@ bool profile_tally_is_empty(const struct profile_tally *tally)
     return tally->used == 0 && states == 0 && tally->now.resets == 0 && tally->now.events == 0;
 }
 
-static int by_address(const void *a, const void *b)
-{
-    const struct profile_count *left = a, *right = b;
-    return (left->address > right->address) - (left->address < right->address);
-}
-
 bool profile_tally_close(struct profile_tally *tally, double to, struct profile_interval *out)
 {
     struct profile_count *counts = malloc((tally->used + 1) * sizeof *counts);
@@ -263,11 +275,10 @@ bool profile_tally_close(struct profile_tally *tally, double to, struct profile_
             counts[n++] = tally->slots[i].count;
         tally->slots[i] = (struct profile_slot){0};
     }
-    qsort(counts, n, sizeof *counts, by_address);
     *out = tally->now;
     out->to = to;
     out->counts = counts;
-    out->count_count = n;
+    out->count_count = profile_counts_join(counts, n);
     tally->used = 0;
     tally->now = (struct profile_interval){.core = out->core, .from = to};
     return true;

@@ -115,6 +115,8 @@ unsigned profile_core_number(const struct profile_about *about, size_t core);
 void profile_about_free(struct profile_about *about);
 void profile_end_free(struct profile_end *end);
 void profile_interval_free(struct profile_interval *interval);
+/* Puts counts in the order of their addresses, each address once. Returns how many are left. */
+size_t profile_counts_join(struct profile_count *counts, size_t n);
 /* With and without an address. */
 uint64_t profile_interval_samples(const struct profile_interval *interval);
 /* Of one that ends `elapsed` s after the first sample, at least: the file grows with the logarithm of time.

@@ -1,6 +1,7 @@
 #include "profile/shares.h"
 
 #include "cores/exception.h"
+#include "base/values.h"
 #include "measure/verdict.h"
 
 #include <inttypes.h>
@@ -71,10 +72,15 @@ static int by_address(const void *a, const void *b)
     return (one->address > other->address) - (one->address < other->address);
 }
 
+static void add_place(void *first, const void *row)
+{
+    ((struct place *)first)->samples += ((const struct place *)row)->samples;
+}
+
 static bool gather_places(struct making *making)
 {
     const struct profile *profile = making->profile;
-    size_t n = 0, used = 0;
+    size_t n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
         n += is_of(making, &profile->intervals[i]) ? profile->intervals[i].count_count : 0;
     struct place *places = calloc(n + 1, sizeof *places);
@@ -87,14 +93,8 @@ static bool gather_places(struct making *making)
             places[n++] = (struct place){.address = interval->counts[k].address,
                                          .samples = interval->counts[k].samples};
     }
-    qsort(places, n, sizeof *places, by_address);
-    for (size_t i = 0; i < n; i++)
-        if (used > 0 && places[used - 1].address == places[i].address)
-            places[used - 1].samples += places[i].samples;
-        else
-            places[used++] = places[i];
     making->places = places;
-    making->n_places = used;
+    making->n_places = sorted_join(places, n, sizeof *places, by_address, add_place);
     return true;
 }
 

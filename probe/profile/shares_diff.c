@@ -1,5 +1,7 @@
 #include "profile/shares_diff.h"
 
+#include "base/values.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +33,27 @@ static int compare_keys(const struct share *one, const struct share *other, enum
                : compare_sources(text_of(one->source), text_of(other->source), sort != SHARES_FUNCTION);
 }
 
-static int by_key(const void *a, const void *b, void *sort)
+static int by_name(const void *a, const void *b)
 {
     const struct share_change *one = a, *other = b;
-    return compare_keys(one->row, other->row, *(const enum shares_sort *)sort);
+    return compare_keys(one->row, other->row, SHARES_FUNCTION);
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct share_change *one = a, *other = b;
+    return compare_keys(one->row, other->row, SHARES_LINE);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct share_change *one = a, *other = b;
+    return compare_keys(one->row, other->row, SHARES_ADDRESS);
+}
+
+static int (*order_of(enum shares_sort sort))(const void *, const void *)
+{
+    return sort == SHARES_ADDRESS ? by_address : sort == SHARES_FUNCTION ? by_name : by_line;
 }
 
 static int by_change(const void *a, const void *b)
@@ -58,21 +77,13 @@ static void add_side(struct share_side *to, const struct share_side *more)
     to->part += more->part;
 }
 
-static void merge(struct shares_diff *diff, enum shares_sort sort)
+static void merge(void *first, const void *other)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < diff->n; i++) {
-        const struct share_change *row = &diff->rows[i];
-        if (used == 0 || compare_keys(diff->rows[used - 1].row, row->row, sort) != 0) {
-            diff->rows[used++] = *row;
-            continue;
-        }
-        struct share_change *last = &diff->rows[used - 1];
-        last->row = last->now.samples > 0 ? last->row : row->row;
-        add_side(&last->now, &row->now);
-        add_side(&last->old, &row->old);
-    }
-    diff->n = used;
+    struct share_change *to = first;
+    const struct share_change *row = other;
+    to->row = to->now.samples > 0 ? to->row : row->row;
+    add_side(&to->now, &row->now);
+    add_side(&to->old, &row->old);
 }
 
 /* What did not occur once in this number of samples has a part below this, if samples were independent. */
@@ -100,7 +111,6 @@ static struct share_side side_of(const struct share *row)
 
 bool shares_diff_make(const struct shares *now, const struct shares *old, struct shares_diff *out)
 {
-    enum shares_sort sort = now->sort;
     *out = (struct shares_diff){.rows = calloc(now->n + old->n + 1, sizeof *out->rows)};
     if (out->rows == NULL)
         return false;
@@ -108,8 +118,7 @@ bool shares_diff_make(const struct shares *now, const struct shares *old, struct
         out->rows[out->n++] = (struct share_change){.row = &now->rows[i], .now = side_of(&now->rows[i])};
     for (size_t i = 0; i < old->n; i++)
         out->rows[out->n++] = (struct share_change){.row = &old->rows[i], .old = side_of(&old->rows[i])};
-    qsort_r(out->rows, out->n, sizeof *out->rows, by_key, &sort);
-    merge(out, sort);
+    out->n = sorted_join(out->rows, out->n, sizeof *out->rows, order_of(now->sort), merge);
     for (size_t i = 0; i < out->n; i++) {
         judge(&out->rows[i], now, old);
         out->noise += out->rows[i].is_noise;

@@ -1,5 +1,6 @@
 #include "profile/stacks.h"
 
+#include "base/values.h"
 #include "profile/shares.h"
 
 #include <inttypes.h>
@@ -57,7 +58,7 @@ static size_t put_places(const struct profile_interval *interval, struct stack_p
 static bool gather_places(struct making *making)
 {
     const struct profile *profile = making->profile;
-    size_t n = 0, used = 0;
+    size_t n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
         n += put_places(&profile->intervals[i], NULL);
     struct stack_place *places = calloc(n + PROFILE_STATES + 1, sizeof *places);
@@ -67,11 +68,7 @@ static bool gather_places(struct making *making)
     n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
         n += put_places(&profile->intervals[i], places + n);
-    qsort(places, n, sizeof *places, by_address);
-    for (size_t i = 0; i < n; i++)
-        if (used == 0 || by_address(&places[used - 1], &places[i]) != 0)
-            places[used++] = places[i];
-    making->addresses = used;
+    size_t used = making->addresses = sorted_join(places, n, sizeof *places, by_address, NULL);
     for (int state = 0; state < PROFILE_STATES; state++)
         places[used++] = (struct stack_place){.state = (enum profile_state)state};
     if (stacks_are_in(profile))
@@ -226,20 +223,13 @@ static void add_interval(const struct making *making, const struct profile_inter
         add_row(making->out, interval, making->addresses + state, interval->states[state]);
 }
 
-static void merge_rows(struct stacks *out)
+static void merge_row(void *first, const void *other)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < out->n; i++) {
-        struct stack *row = &out->rows[i], *last = used > 0 ? &out->rows[used - 1] : NULL;
-        if (last == NULL || by_place(last, row) != 0) {
-            out->rows[used++] = *row;
-            continue;
-        }
-        last->samples += row->samples;
-        last->from = row->from < last->from ? row->from : last->from;
-        last->to = row->to > last->to ? row->to : last->to;
-    }
-    out->n = used;
+    struct stack *to = first;
+    const struct stack *row = other;
+    to->samples += row->samples;
+    to->from = row->from < to->from ? row->from : to->from;
+    to->to = row->to > to->to ? row->to : to->to;
 }
 
 /* A stack of one frame is at the frame's own index; those of calls are after all of these. */
@@ -309,9 +299,10 @@ static bool make_rows(const struct making *making, bool in_time)
     if (in_time ? !add_rows(making, making->profile->intervals, making->profile->interval_count)
                 : !add_joined_rows(making))
         return false;
-    qsort(out->rows, out->n, sizeof *out->rows, in_time ? by_time : by_place);
-    if (!in_time)
-        merge_rows(out);
+    if (in_time)
+        qsort(out->rows, out->n, sizeof *out->rows, by_time);
+    else
+        out->n = sorted_join(out->rows, out->n, sizeof *out->rows, by_place, merge_row);
     return true;
 }
 

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, NAME = 512, GAP = 4 };
+enum { CELL = 64, NAME = 512, PLACE = 4096, GAP = 4 };
 
 /* ---- notes */
 
-bool annotation_is_exact(const struct profile *profile)
+static bool is_exact(const struct profile *profile)
 {
     return strcmp(or_empty(profile->about.source), "halts") == 0;
 }
@@ -36,7 +36,7 @@ static void note_texts(struct profile_notes *notes, const struct annotated_funct
     }
 }
 
-void annotation_notes(struct profile_notes *notes, const struct annotated_function *function,
+static void note_core(struct profile_notes *notes, const struct annotated_function *function,
                       const struct annotation *core, bool exact)
 {
     bool borders = false, lines = false;
@@ -61,14 +61,6 @@ void annotation_notes(struct profile_notes *notes, const struct annotated_functi
 }
 
 /* ---- the document */
-
-static bool has_samples(const struct annotated_function *function)
-{
-    for (size_t i = 0; i < function->core_count; i++)
-        if (function->cores[i].samples > 0)
-            return true;
-    return false;
-}
 
 static void json_place(struct json_part *line, const struct annotated_function *function, size_t file,
                        unsigned number)
@@ -96,6 +88,7 @@ static struct json_part function_line(const struct annotation_report *report, co
     struct json_part line = json_part_new("function");
     struct profile_notes notes = {0};
     json_part_unsigned(&line, "core", profile_core_number(&report->profile->about, core->core));
+    json_part_text(&line, "name", or_empty(report->profile->about.cores[core->core]));
     json_part_text(&line, "function", at->name);
     json_part_text(&line, "source", at->source);
     json_part_hex(&line, "address", at->low);
@@ -104,9 +97,25 @@ static struct json_part function_line(const struct annotation_report *report, co
     json_part_unsigned(&line, "core_samples", core->core_samples);
     json_part_real(&line, "share", core->part);
     json_part_real(&line, "plus_minus", core->plus_minus);
-    annotation_notes(&notes, report->function, core, annotation_is_exact(report->profile));
+    json_part_unsigned(&line, "files", report->function->listing.file_count);
+    if (report->hot > 0)
+        json_part_unsigned(&line, "hot", report->hot);
+    note_core(&notes, report->function, core, is_exact(report->profile));
     profile_notes_json(&line, &notes);
     return line;
+}
+
+/* The lines without code above it, where they are few. */
+static void json_before(struct json_part *line, const struct annotation_report *report,
+                        const struct annotated_line *before, const struct annotated_line *row)
+{
+    json_t *texts = json_array();
+    const struct source_text *of = report->function->texts;
+    bool near = row->file == before->file && row->line - before->line <= GAP + 1;
+    for (unsigned number = before->line + 1; near && number < row->line && of[row->file].path != NULL;
+         number++)
+        json_part_append(line, texts, json_part_string(or_empty(source_text_line(&of[row->file], number))));
+    json_part_array(line, "before", texts);
 }
 
 static struct json_part line_line(const struct annotation_report *report, const struct annotation *core,
@@ -120,8 +129,10 @@ static struct json_part line_line(const struct annotation_report *report, const 
                        or_empty(source_text_line(&report->function->texts[row->file], row->line)));
     json_share(&line, row->samples, core->samples);
     json_part_real(&line, "plus_minus", row->plus_minus);
-    if (row->at_border && !annotation_is_exact(report->profile))
+    if (row->at_border && !is_exact(report->profile))
         json_part_bool(&line, "at_border", true);
+    if (row > core->lines && report->hot == 0 && row->file != LISTING_NO_FILE)
+        json_before(&line, report, row - 1, row);
     return line;
 }
 
@@ -154,11 +165,12 @@ static bool is_wanted(const struct annotation_report *report, const struct annot
     return report->hot == 0 || (line->samples > 0 && hotter < report->hot);
 }
 
+/* `all`: also of a core that did not sample it. */
 static void add_core(struct document *document, const struct annotation_report *report,
-                     const struct annotation *core)
+                     const struct annotation *core, bool all)
 {
     document_add(document, function_line(report, core));
-    if (core->samples == 0 && has_samples(report->function))
+    if (core->samples == 0 && !all)
         return;
     for (size_t i = 0; i < core->line_count; i++)
         if (is_wanted(report, core, i))
@@ -168,19 +180,25 @@ static void add_core(struct document *document, const struct annotation_report *
             document_add(document, instruction_line(report, core, i));
 }
 
+uint64_t annotation_add(struct document *document, const struct annotation_report *report)
+{
+    const struct annotated_function *function = report->function;
+    uint64_t samples = 0;
+    for (size_t i = 0; i < function->core_count; i++)
+        samples += function->cores[i].samples;
+    for (size_t i = 0; i < function->core_count; i++)
+        add_core(document, report, &function->cores[i], samples == 0);
+    return samples;
+}
+
 static struct document annotation_document(const struct annotation_report *report)
 {
     struct document document = document_new();
     struct json_part summary = json_part_new("summary");
-    uint64_t samples = 0;
     document_add(&document, json_command_part("annotate", or_empty(report->profile->about.probe)));
     document_add(&document,
                  profile_line("profile", report->profile, report->file, report->elf, report->no_names));
-    for (size_t i = 0; i < report->function->core_count; i++) {
-        samples += report->function->cores[i].samples;
-        add_core(&document, report, &report->function->cores[i]);
-    }
-    json_part_unsigned(&summary, "samples", samples);
+    json_part_unsigned(&summary, "samples", annotation_add(&document, report));
     document_add(&document, summary);
     return document;
 }
@@ -188,134 +206,155 @@ static struct document annotation_document(const struct annotation_report *repor
 /* ---- for people: lines with their instructions, and the lines around them */
 
 struct showing {
-    const struct annotation_report *report;
-    const struct annotation *core;
+    const json_t *function; /* its line of this core */
+    json_t *code;           /* instructions, in a list for each place that they are of */
     json_t *rows;
-    bool ok;
+    bool has_lines, ok;
 };
 
-static const struct annotated_function *function_of(const struct showing *showing)
+static bool is_in_order(const struct showing *showing)
 {
-    return showing->report->function;
+    return field_of(showing->function, "hot") == NULL;
 }
 
-static void add_row(struct showing *showing, struct json_part row, const struct annotated_line *line)
+static const char *place_key(const json_t *line, char out[PLACE])
 {
-    const struct annotated_function *function = function_of(showing);
-    const char *path = line->file == LISTING_NO_FILE ? "(no file)" : function->texts[line->file].path;
-    if (showing->report->hot == 0 && function->listing.file_count > 0)
-        row_text(&row, "group", path != NULL ? path : function->listing.files[line->file]);
+    snprintf(out, PLACE, "%" PRIu64 " %s", field_count(line, "line"), field_text(line, "file"));
+    return out;
+}
+
+/* Of a line with a `where` and a `text`, which may be those of a line without code above it. */
+static void add_row(struct showing *showing, const json_t *line, struct json_part row, const char *where,
+                    const char *text)
+{
+    if (showing->has_lines && is_in_order(showing))
+        row_text(&row, "group",
+                 field_of(line, "file") != NULL ? field_text(line, "found|file") : "(no file)");
+    row_text(&row, "where", where);
+    row_text(&row, "text", text);
     showing->ok = showing->ok && row.ok && json_array_append(showing->rows, row.json) == 0;
     json_decref(row.json);
 }
 
-static const char *text_of_line(const struct showing *showing, const struct annotated_line *line)
+static struct json_part row_of(const json_t *line)
 {
-    if (line->file == LISTING_NO_FILE)
-        return line->line == 0 && function_of(showing)->listing.file_count > 0 ? "(no line)" : "";
-    return or_empty(source_text_line(&function_of(showing)->texts[line->file], line->line));
+    json_t *row = json_copy((json_t *)line);
+    return (struct json_part){.json = row, .ok = row != NULL};
 }
 
-/* What a line is called: its number, or with its file. */
-static void put_where(const struct showing *showing, const struct annotated_line *line, struct json_part *row)
+static void add_line(struct showing *showing, const json_t *line)
 {
-    char where[CELL * 2];
-    if (line->line == 0)
-        return;
-    if (showing->report->hot == 0 || line->file == LISTING_NO_FILE)
-        snprintf(where, sizeof where, "%u", line->line);
-    else
-        snprintf(where, sizeof where, "%.40s:%u",
-                 name_of_file(function_of(showing)->listing.files[line->file]), line->line);
-    row_text(row, "where", where);
-}
-
-static void add_line(struct showing *showing, const struct annotated_line *line)
-{
-    struct json_part row = line_line(showing->report, showing->core, line);
-    put_where(showing, line, &row);
-    if (line->samples == 0)
-        json_object_del(row.json, "plus_minus");
-    else if (field_of(row.json, "plus_minus") == NULL)
+    char where[PLACE] = "";
+    struct json_part row = row_of(line);
+    uint64_t number = field_count(line, "line");
+    const char *file = name_of_file(field_text(line, "file"));
+    if (number > 0)
+        snprintf(where, sizeof where, "%.40s%s%" PRIu64, is_in_order(showing) ? "" : file,
+                 is_in_order(showing) || file[0] == '\0' ? "" : ":", number);
+    if (field_of(line, "plus_minus") == NULL)
         row_text(&row, "plus_minus", "?");
-    row_text(&row, "text", text_of_line(showing, line));
-    add_row(showing, row, line);
+    add_row(showing, line, row, where, number > 0 ? field_text(line, "text") : "(no line)");
 }
 
-static void add_instructions(struct showing *showing, size_t which)
+static void add_instructions(struct showing *showing, const json_t *line)
 {
-    const struct listing *listing = &function_of(showing)->listing;
-    for (size_t i = 0; i < listing->n; i++) {
-        char text[LISTING_TEXT + 4];
-        if (showing->core->line_of[i] != which ||
-            (showing->report->hot > 0 && showing->core->row_samples[i] == 0))
-            continue;
-        struct json_part row = instruction_line(showing->report, showing->core, i);
-        snprintf(text, sizeof text, "  %s", listing->rows[i].text);
-        row_text(&row, "text", text);
-        row_text(&row, "where", field_text(row.json, "address"));
-        add_row(showing, row, &showing->core->lines[which]);
+    char key[PLACE], text[LISTING_TEXT * 3];
+    size_t i;
+    const json_t *instruction;
+    json_array_foreach(json_object_get(showing->code, place_key(line, key)), i, instruction) {
+        snprintf(text, sizeof text, "  %s", field_text(instruction, "text"));
+        add_row(showing, line, row_of(instruction), field_text(instruction, "address"), text);
     }
 }
 
 /* The lines without code between two that are near. */
-static void add_gap(struct showing *showing, const struct annotated_line *before,
-                    const struct annotated_line *line)
+static void add_gap(struct showing *showing, const json_t *before, const json_t *line)
 {
-    struct json_part row = json_part_new(NULL);
-    if (line->file != before->file) {
-        json_decref(row.json);
-    } else if (line->line - before->line > GAP + 1) {
-        row_text(&row, "where", "...");
-        add_row(showing, row, line);
-    } else {
-        json_decref(row.json);
-        for (unsigned number = before->line + 1; number < line->line; number++)
-            add_line(showing, &(struct annotated_line){.file = line->file, .line = number});
+    uint64_t last = field_count(before, "line"), number = field_count(line, "line");
+    const json_t *texts = field_of(line, "before");
+    char where[NUMBER_ROOM];
+    if (strcmp(field_text(before, "file"), field_text(line, "file")) != 0 || number <= last)
+        return;
+    if (number - last > GAP + 1) {
+        add_row(showing, line, json_part_new(NULL), "...", "");
+        return;
+    }
+    for (size_t i = 0; ++last < number; i++) {
+        snprintf(where, sizeof where, "%" PRIu64, last);
+        add_row(showing, line, json_part_new(NULL), where, text_or_empty(json_array_get(texts, i)));
     }
 }
 
+struct ranked {
+    const json_t *line;
+    uint64_t samples;
+    size_t at;
+};
+
 static int by_samples(const void *a, const void *b)
 {
-    const struct annotated_line *one = *(const struct annotated_line *const *)a,
-                                *other = *(const struct annotated_line *const *)b;
+    const struct ranked *one = a, *other = b;
     if (one->samples != other->samples)
         return one->samples > other->samples ? -1 : 1;
-    return (one > other) - (one < other);
+    return (one->at > other->at) - (one->at < other->at);
 }
 
 /* In their order, or the hottest first. */
-static void add_lines(struct showing *showing)
+static void add_lines(struct showing *showing, const json_t *lines)
 {
-    const struct annotation *core = showing->core;
-    const struct annotated_line **order = calloc(core->line_count, sizeof(struct annotated_line *));
-    uint64_t hot = showing->report->hot;
-    showing->ok = order != NULL;
-    for (size_t i = 0; i < core->line_count && showing->ok; i++)
-        order[i] = &core->lines[i];
-    if (hot > 0 && showing->ok)
-        qsort(order, core->line_count, sizeof(struct annotated_line *), by_samples);
-    for (size_t i = 0;
-         i < core->line_count && showing->ok && (hot == 0 || (i < hot && order[i]->samples > 0)); i++) {
-        if (hot == 0 && i > 0)
-            add_gap(showing, order[i - 1], order[i]);
-        if (order[i]->line > 0 || function_of(showing)->listing.file_count > 0)
-            add_line(showing, order[i]);
-        add_instructions(showing, (size_t)(order[i] - core->lines));
+    size_t n = json_array_size(lines);
+    struct ranked *order = calloc(n + 1, sizeof *order);
+    showing->ok = showing->ok && order != NULL;
+    for (size_t i = 0; i < n && showing->ok; i++) {
+        const json_t *line = json_array_get(lines, i);
+        order[i] = (struct ranked){line, field_count(line, "samples"), i};
+    }
+    if (showing->ok && !is_in_order(showing))
+        qsort(order, n, sizeof *order, by_samples);
+    for (size_t i = 0; i < n && showing->ok; i++) {
+        if (is_in_order(showing) && i > 0)
+            add_gap(showing, order[i - 1].line, order[i].line);
+        if (showing->has_lines)
+            add_line(showing, order[i].line);
+        add_instructions(showing, order[i].line);
     }
     free(order);
 }
 
-bool annotation_put_code(const struct rendering *to, const struct annotation_report *report,
-                         const struct annotation *core)
+static bool sort_code(struct showing *showing, const json_t *instructions)
 {
-    struct showing showing = {.report = report, .core = core, .rows = json_array()};
-    add_lines(&showing);
-    return render_table(to, code_view(report->function->listing.file_count > 0), showing.rows) && showing.ok;
+    char key[PLACE];
+    size_t i;
+    json_t *instruction;
+    bool ok = showing->code != NULL && instructions != NULL;
+    json_array_foreach(instructions, i, instruction) {
+        place_key(instruction, key);
+        if (json_object_get(showing->code, key) == NULL)
+            ok = json_object_set_new_nocheck(showing->code, key, json_array()) == 0 && ok;
+        ok = json_array_append(json_object_get(showing->code, key), instruction) == 0 && ok;
+    }
+    return ok;
 }
 
-static void put_core(const struct rendering *to, const json_t *function, const char *name)
+bool annotation_put_code(const struct rendering *to, const struct document *document, const json_t *function)
 {
+    struct showing showing = {.function = function, .code = json_object(), .rows = json_array()};
+    json_t *lines = document_rows(document, "line", function),
+           *instructions = document_rows(document, "instruction", function);
+    showing.has_lines =
+        field_count(function, "files") > 0 || field_of(json_array_get(lines, 0), "line") != NULL;
+    showing.ok = lines != NULL && sort_code(&showing, instructions);
+    add_lines(&showing, lines);
+    bool ok = render_table(to, code_view(showing.has_lines), showing.rows) && showing.ok;
+    json_decref(showing.code);
+    json_decref(lines);
+    json_decref(instructions);
+    return ok;
+}
+
+static void put_core(const struct rendering *to, const json_t *function)
+{
+    const char *name = field_text(function, "name");
     char text[NAME * 2], samples[NUMBER_ROOM], of[NUMBER_ROOM], share[NUMBER_ROOM], error[NUMBER_ROOM];
     uint64_t n = field_count(function, "samples");
     number_unsigned(samples, sizeof samples, n);
@@ -343,53 +382,77 @@ static void put_head(const struct rendering *to, const struct document *document
     render_heading(to, text);
 }
 
-static bool put_all(const struct rendering *to, const struct annotation_report *report,
-                    const struct document *document)
+static bool has_samples(const json_t *functions)
 {
-    const struct annotated_function *function = report->function;
-    json_t *lines = document_rows(document, "function", NULL);
-    bool ok = lines != NULL;
+    size_t i;
+    const json_t *function;
+    json_array_foreach(functions, i, function)
+        if (field_count(function, "samples") > 0)
+            return true;
+    return false;
+}
+
+static bool put_all(const struct rendering *to, const struct document *document,
+                    const struct page_command *command)
+{
+    json_t *functions = document_rows(document, "function", NULL), *function;
+    size_t i;
+    bool ok = functions != NULL, any = has_samples(functions);
     const struct page page = {.to = to,
                               .title = field_text(document_line(document, "function"), "function"),
-                              .command = report->command,
+                              .command = command,
                               .document = document};
     page_begin(&page);
     put_head(to, document);
-    for (size_t i = 0; i < function->core_count && ok; i++) {
-        const struct annotation *core = &function->cores[i];
-        if (core->samples == 0 && (has_samples(function) || i > 0))
+    json_array_foreach(functions, i, function) {
+        bool sampled = field_count(function, "samples") > 0;
+        if (!sampled && (any || i > 0))
             continue;
-        put_core(to, json_array_get(lines, i), or_empty(report->profile->about.cores[core->core]));
-        if (report->hot == 0 || core->samples > 0)
-            ok = annotation_put_code(to, report, core);
-        render_notes(to, field_of(json_array_get(lines, i), "notes"));
+        put_core(to, function);
+        if (sampled || field_of(function, "hot") == NULL)
+            ok = annotation_put_code(to, document, function) && ok;
+        render_notes(to, field_of(function, "notes"));
     }
     render_notes(to, field_of(document_line(document, "profile"), "notes"));
-    json_decref(lines);
+    json_decref(functions);
     return page_end(&page) && ok;
+}
+
+/* Lines and instructions. */
+static bool put_csv(const struct rendering *to, const struct document *document)
+{
+    json_t *rows = json_copy(document->lines);
+    for (size_t i = json_array_size(rows); i-- > 0;) {
+        const char *type = field_text(json_array_get(rows, i), "type");
+        if (strcmp(type, "line") != 0 && strcmp(type, "instruction") != 0)
+            json_array_remove(rows, i);
+    }
+    return render_table(to, &code_csv, rows);
 }
 
 /* The lines that have samples. */
 static bool put_gcc(const struct rendering *to, const struct document *document)
 {
-    json_t *lines = document_rows(document, "line", NULL), *rows = json_array(), *line;
-    size_t i;
-    bool ok = lines != NULL && rows != NULL;
-    json_array_foreach(lines, i, line) {
-        if (field_count(line, "samples") > 0)
-            ok = json_array_append(rows, line) == 0 && ok;
-    }
+    json_t *rows = document_rows(document, "line", NULL);
+    for (size_t i = json_array_size(rows); i-- > 0;)
+        if (field_count(json_array_get(rows, i), "samples") == 0)
+            json_array_remove(rows, i);
+    return render_table(to, &code_gcc, rows);
+}
 
-    json_decref(lines);
-    return render_table(to, &code_gcc, rows) && ok;
+bool annotation_show(const struct rendering *to, const struct document *document,
+                     const struct page_command *command)
+{
+    return document->ok && (to->format == FORMAT_JSON  ? document_write(to->out, document)
+                            : to->format == FORMAT_CSV ? put_csv(to, document)
+                            : to->format == FORMAT_GCC ? put_gcc(to, document)
+                                                       : put_all(to, document, command));
 }
 
 bool annotation_write(const struct rendering *to, const struct annotation_report *report)
 {
     struct document document = annotation_document(report);
-    bool ok = document.ok && (to->format == FORMAT_JSON  ? document_write(to->out, &document)
-                              : to->format == FORMAT_GCC ? put_gcc(to, &document)
-                                                         : put_all(to, report, &document));
+    bool ok = annotation_show(to, &document, report->command);
     document_free(&document);
     return ok;
 }

@@ -1,6 +1,6 @@
 /*
- * A function with its samples: source lines and instructions for people, and as JSON lines. Names and sources
- * come from files and may hold any bytes: nothing in them is taken as part of the format.
+ * A function with its samples: source lines and instructions as JSON lines, and these in each format. Names
+ * and sources are from files and may hold any bytes: nothing in them is taken as part of the format.
  */
 #pragma once
 
@@ -22,14 +22,12 @@ struct annotation_report {
     uint64_t hot; /* so many lines, those with the most samples, the hottest first; 0: all, in their order */
 };
 
-/* Of a core: why lines and instructions are to be trusted less, and which text is missing. */
-void annotation_notes(struct profile_notes *notes, const struct annotated_function *function,
-                      const struct annotation *core, bool exact);
-/* Whether the addresses are those where the core stood. */
-bool annotation_is_exact(const struct profile *profile);
-
-/* As text, JSON lines or a page. False if the output could not be written whole. */
+/* False if the output could not be written whole. */
 bool annotation_write(const struct rendering *to, const struct annotation_report *report);
-/* The lines of a core with their instructions. False: out of memory. */
-bool annotation_put_code(const struct rendering *to, const struct annotation_report *report,
-                         const struct annotation *core);
+/* The same of its lines; `command` NULL: it is not known. */
+bool annotation_show(const struct rendering *to, const struct document *document,
+                     const struct page_command *command);
+/* The lines `function`, `line` and `instruction` of each core. Returns the samples of the function. */
+uint64_t annotation_add(struct document *document, const struct annotation_report *report);
+/* The code that belongs to a line `function`. False: out of memory. */
+bool annotation_put_code(const struct rendering *to, const struct document *document, const json_t *function);

@@ -124,38 +124,71 @@ static bool is_blank(const char *line, size_t length)
     return true;
 }
 
-static json_t *parse_line(struct json_lines *reader, const char *line, size_t length)
+/* False: there is no more, or it cannot be read. */
+static bool read_more(struct json_lines *reader)
+{
+    size_t left = reader->size - reader->at, room = left < reader->room ? reader->room : 2 * left + CHUNK;
+    if (reader->from == NULL || reader->error != 0 || reader->is_read)
+        return false;
+    if (left > 0)
+        memmove(reader->held, reader->text + reader->at, left);
+    char *held = room > reader->room ? realloc(reader->held, room) : reader->held;
+    ssize_t got =
+        held != NULL ? file_read(reader->from->fd, held + left, room - left, reader->from->cancel) : -1;
+    reader->error = held == NULL ? ENOMEM : got < 0 ? errno : 0;
+    if (reader->from->cancel != NULL && *reader->from->cancel != 0)
+        reader->error = EINTR;
+    if (held != NULL) {
+        reader->text = reader->held = held;
+        reader->room = room;
+        reader->at = 0;
+        reader->size = left + (got > 0 ? (size_t)got : 0);
+        reader->is_read = reader->size < room;
+    }
+    reader->why = reader->error != 0 ? strerror(reader->error) : NULL;
+    return reader->error == 0;
+}
+
+static json_t *parse_line(struct json_lines *reader, size_t length)
 {
     json_error_t problem;
-    if (length > LINES_LINE_MAX) {
+    size_t most = reader->most > 0 ? reader->most : LINES_LINE_MAX;
+    json_t *value =
+        length <= most ? json_loadb(reader->begin, length, JSON_REJECT_DUPLICATES, &problem) : NULL;
+    reader->why = reader->text_of_why;
+    if (length > most) {
         reader->is_last = false; /* however it ends */
-        reader->why = "a line longer than 1 MiB";
-        return NULL;
-    }
-    json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES, &problem);
-    if (value == NULL) {
-        snprintf(reader->room, sizeof reader->room, "not JSON: %.140s", problem.text);
-        reader->why = reader->room;
+        snprintf(reader->text_of_why, sizeof reader->text_of_why, "a line longer than %zu MiB", most >> 20);
+    } else if (value == NULL) {
+        snprintf(reader->text_of_why, sizeof reader->text_of_why, "not JSON: %.160s", problem.text);
     } else if (!json_is_object(value)) {
         json_decref(value);
-        value = NULL;
         reader->is_last = false; /* it is whole */
         reader->why = "not a JSON object";
+        return NULL;
+    } else {
+        reader->why = NULL;
     }
     return value;
 }
 
 json_t *json_lines_next(struct json_lines *reader)
 {
-    reader->why = reader->size > LINES_FILE_MAX ? "larger than 64 MiB" : NULL;
-    while (reader->why == NULL && reader->at < reader->size) {
-        const char *line = reader->text + reader->at, *end = memchr(line, '\n', reader->size - reader->at);
-        size_t length = end != NULL ? (size_t)(end - line) : reader->size - reader->at;
+    size_t most = reader->most > 0 ? reader->most : LINES_LINE_MAX;
+    for (reader->why = NULL; reader->why == NULL;) {
+        size_t left = reader->size - reader->at;
+        const char *end = left > 0 ? memchr(reader->text + reader->at, '\n', left) : NULL;
+        if (end == NULL && left <= most && read_more(reader))
+            continue;
+        if (left == 0 || reader->why != NULL)
+            break;
+        reader->begin = reader->text + reader->at;
+        size_t length = end != NULL ? (size_t)(end - reader->begin) : left;
         reader->line++;
         reader->is_last = end == NULL;
         reader->at += length + (end != NULL);
-        if (!is_blank(line, length))
-            return parse_line(reader, line, length);
+        if (!is_blank(reader->begin, length))
+            return parse_line(reader, length);
     }
     return NULL;
 }

@@ -35,13 +35,26 @@ enum { LINES_FILE_MAX = 64 << 20, LINES_LINE_MAX = 1 << 20 };
 char *json_lines_file(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
                       struct error *error);
 
+/* A file of any length, of which no more is held than its longest line. */
+struct json_source {
+    int fd;
+    const volatile sig_atomic_t *cancel; /* ends the wait for more; may be NULL */
+};
+
 struct json_lines {
     const char *text;
     size_t size, at;
-    unsigned line;   /* of the value that was read last, from 1 */
-    bool is_last;    /* it has no newline after it */
-    const char *why; /* there is no value: why; NULL: that was all */
-    char room[160];
+    const struct json_source *from; /* what follows the text; NULL: nothing does */
+    char *held;                     /* of `from`; to be freed after the last line */
+    size_t room;
+    bool is_read;      /* whole */
+    size_t most;       /* bytes of a line; 0: LINES_LINE_MAX */
+    unsigned line;     /* of the value that was read last, from 1 */
+    const char *begin; /* where it begins */
+    bool is_last;      /* it has no newline after it */
+    int error;         /* errno, if `from` cannot be read */
+    const char *why;   /* there is no value: why; NULL: that was all */
+    char text_of_why[192];
 };
 /* The next object, to be freed; NULL: see `why`. */
 json_t *json_lines_next(struct json_lines *reader);

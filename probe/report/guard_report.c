@@ -91,15 +91,34 @@ static void print_end(const struct guard_view *view, const json_t *line)
         fputs("the core is left halted there, for a debugger\n", out);
 }
 
-void guard_print_line(struct guard_view *view, const json_t *line)
+/* Overruns alone. */
+static bool put_gcc(const struct guard_view *view, const json_t *line)
+{
+    const struct rendering to = {.out = view->out, .format = FORMAT_GCC};
+    char text[1536], counted[256], budget[256];
+    uint64_t count = field_count(line, "counted");
+    json_t *rows = json_array();
+    amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
+    amount_text(budget, sizeof budget, view->budget, view->event, (double)view->budget * view->each_s);
+    snprintf(text, sizeof text, "%.500s: %s so far, over the budget of %s", view->guarded, counted, budget);
+    bool ok = editor_add(rows, field_text(line, "file"), field_text(line, "source"), text, true);
+    return render_table(&to, &text_gcc, rows) && ok;
+}
+
+static void read_begin(struct guard_view *view, const json_t *line)
+{
+    double seconds = field_real(line, "budget_s");
+    snprintf(view->event, sizeof view->event, "%s", field_text(line, "event"));
+    view->budget = field_count(line, "budget");
+    view->each_s = seconds > 0 && view->budget > 0 ? seconds / (double)view->budget : 0;
+}
+
+static void print_line(struct guard_view *view, const json_t *line)
 {
     const char *type = field_text(line, "type");
     char amount[256];
     uint64_t counted = field_count(line, "counted");
     if (strcmp(type, "guard") == 0) {
-        double seconds = field_real(line, "budget_s"), budget = field_real(line, "budget");
-        snprintf(view->event, sizeof view->event, "%s", field_text(line, "event"));
-        view->each_s = seconds > 0 && budget > 0 ? seconds / budget : 0;
         print_begin(view, line);
     } else if (strcmp(type, "overrun") == 0) {
         print_overrun(view, line);
@@ -113,21 +132,14 @@ void guard_print_line(struct guard_view *view, const json_t *line)
     }
 }
 
-/* Overruns alone. */
-static bool put_gcc(const struct guard_report *report, const json_t *line)
+bool guard_put_line(struct guard_view *view, const json_t *line)
 {
-    const struct rendering to = {.out = report->out, .format = FORMAT_GCC};
-    char text[1536], counted[256], budget[256];
-    uint64_t count = field_count(line, "counted");
-    json_t *rows = json_array();
-    if (strcmp(field_text(line, "type"), "overrun") != 0)
-        return render_table(&to, &text_gcc, rows);
-    amount_text(counted, sizeof counted, count, report->event, (double)count * report->view.each_s);
-    amount_text(budget, sizeof budget, report->budget, report->event, report->budget_s);
-    snprintf(text, sizeof text, "%.500s: %s so far, over the budget of %s", report->view.guarded, counted,
-             budget);
-    bool ok = editor_add(rows, field_text(line, "file"), field_text(line, "source"), text, true);
-    return render_table(&to, &text_gcc, rows) && ok;
+    const char *type = field_text(line, "type");
+    if (strcmp(type, "guard") == 0)
+        read_begin(view, line);
+    if (view->format != FORMAT_GCC)
+        print_line(view, line);
+    return view->format != FORMAT_GCC || strcmp(type, "overrun") != 0 || put_gcc(view, line);
 }
 
 /* Each line is written as it comes. */
@@ -136,14 +148,12 @@ static bool put(struct guard_report *report, struct json_part line)
     if (report->format == FORMAT_JSON)
         return json_part_write(report->out, line);
     report->view.out = report->out;
+    report->view.format = report->format;
     report->view.columns = terminal_columns(report->out);
+    report->view.budget = report->budget;
     report->view.each_s = report->budget > 0 ? report->budget_s / (double)report->budget : 0;
     snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
-    bool ok = line.ok;
-    if (report->format == FORMAT_GCC)
-        ok = put_gcc(report, line.json) && ok;
-    else
-        guard_print_line(&report->view, line.json);
+    bool ok = guard_put_line(&report->view, line.json) && line.ok;
     json_decref(line.json);
     return fflush(report->out) == 0 && ferror(report->out) == 0 && ok;
 }

@@ -14,15 +14,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Its lines as text, one after the other. */
+/* Its lines as text or for editors, one after the other. */
 struct guard_view {
     FILE *out;
+    enum format format;
     size_t columns;
-    char event[96];
-    double each_s; /* of an event, if the budget was given in time; else 0 */
     char guarded[REGION_NAME];
+    /* Of its first line */
+    char event[96];
+    uint64_t budget;
+    double each_s; /* of an event, if the budget was given in time; else 0 */
 };
-void guard_print_line(struct guard_view *view, const json_t *line);
+/* False: out of memory. */
+bool guard_put_line(struct guard_view *view, const json_t *line);
 
 struct guard_report {
     FILE *out;

@@ -1,12 +1,8 @@
 #include "report/profile_diff.h"
 
-#include "report/number.h"
-#include "report/page.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
-#include "report/views.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static bool is_state(const struct share *row)
@@ -127,79 +123,10 @@ static struct document diff_document(const struct profile_diff_report *report)
     return document;
 }
 
-/* ---- for people */
-
-/* Notes of the older one, and which one they are of; those of both are among the other's already. */
-static void put_old_notes(const struct rendering *to, const json_t *old, const json_t *now)
-{
-    struct profile_notes notes = {0};
-    size_t i, k;
-    json_t *note, *its;
-    json_array_foreach(field_of(old, "notes"), i, note) {
-        bool is_both = false;
-        json_array_foreach(field_of(now, "notes"), k, its)
-            is_both = is_both || json_equal(note, its);
-        if (!is_both)
-            profile_notes_add(&notes, "before: %.900s", json_string_value(note));
-    }
-    profile_notes_put(to, &notes);
-}
-
-static bool put_core(const struct rendering *to, const struct document *document, const json_t *core,
-                     enum shares_sort sort)
-{
-    char text[512], now[NUMBER_ROOM], old[NUMBER_ROOM];
-    const char *name = field_text(core, "name");
-    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s samples, %s before", field_count(core, "core"),
-             name[0] != '\0' ? " " : "", name, number_unsigned(now, sizeof now, field_count(core, "samples")),
-             number_unsigned(old, sizeof old, field_count(core, "old.samples")));
-    render_heading(to, text);
-    fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
-    bool ok = render_table(to, change_view(sort), document_rows(document, "change", core));
-    render_notes(to, field_of(core, "notes"));
-    put_old_notes(to, field_of(core, "old"), core);
-    return ok;
-}
-
-static bool put_all(const struct rendering *to, const struct document *document,
-                    const struct page_command *command, enum shares_sort sort)
-{
-    const json_t *now = document_line(document, "profile"), *old = document_line(document, "old");
-    const char *link = field_text(document_line(document, "header"), "link");
-    json_t *cores = document_rows(document, "core", NULL);
-    bool ok = cores != NULL;
-    char title[1024];
-    snprintf(title, sizeof title, "Profile %.400s against %.400s", field_text(now, "file"),
-             field_text(old, "file"));
-    const struct page page = {.to = to, .title = title, .command = command, .document = document};
-    page_begin(&page);
-    profile_head_put(to, "now: ", now, link);
-    profile_head_put(to, "before: ", old, field_of(old, "link") != NULL ? field_text(old, "link") : link);
-    for (size_t i = 0; i < json_array_size(cores) && ok; i++)
-        ok = put_core(to, document, json_array_get(cores, i), sort);
-    render_notes(to, field_of(now, "notes"));
-    put_old_notes(to, old, now);
-    render_notes(to, field_of(document_line(document, "summary"), "notes"));
-    json_decref(cores);
-    return page_end(&page) && ok;
-}
-
-bool profile_diff_show(const struct rendering *to, const struct document *document,
-                       const struct page_command *command)
-{
-    enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
-    bool ok =
-        document->ok && (to->format == FORMAT_JSON ? document_write(to->out, document)
-                         : to->format == FORMAT_CSV
-                             ? render_table(to, change_csv(sort), document_rows(document, "change", NULL))
-                             : put_all(to, document, command, sort));
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
-}
-
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
 {
     struct document document = diff_document(report);
-    bool ok = profile_diff_show(to, &document, report->now->command);
+    bool ok = profile_show(to, &document, report->now->command);
     document_free(&document);
     return ok;
 }

@@ -19,6 +19,3 @@ struct profile_diff_report {
 
 /* As text, JSON lines, CSV, Markdown or a page. False if the output could not be written whole. */
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report);
-/* The same of its lines. */
-bool profile_diff_show(const struct rendering *to, const struct document *document,
-                       const struct page_command *command);

@@ -1,14 +1,12 @@
 #include "report/profile_file.h"
 
 #include "base/file.h"
-#include "report/json.h"
+#include "report/document.h"
 #include "report/terminal.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,9 +131,7 @@ int profile_file_add_contexts(FILE *out, enum profile_context kind, const struct
 int profile_file_add_task(FILE *out, uint64_t value, const char *name)
 {
     struct json_part line = json_part_new("task");
-    char text[32];
-    snprintf(text, sizeof text, "0x%08" PRIx64, value);
-    json_part_text(&line, "value", text);
+    json_part_hex(&line, "value", value);
     json_part_text(&line, "name", name);
     return write_part(out, line);
 }
@@ -182,9 +178,9 @@ struct reading {
     struct track *tracks; /* one a core, then one a core for each kind of context */
     uint64_t samples;     /* so far, of all cores */
     const char *path;
-    unsigned long line; /* from 1; 0: the whole file */
+    unsigned line; /* from 1; 0: the whole file */
     struct error *error;
-    bool no_memory; /* for a text of this line */
+    bool failed; /* the error says why; what follows is not read any more */
 };
 
 static const uint64_t most_samples = UINT64_C(1) << 53; /* exact as a real; years of the fastest probe */
@@ -192,8 +188,8 @@ static const unsigned most_resets = 1000000;            /* of an interval */
 static const int most_number = 1000000;
 static const double longest_s = 1e9;
 
-__attribute__((format(printf, 2, 3))) static bool fails(const struct reading *reading, const char *format,
-                                                        ...)
+/* The first failure is the one that counts. */
+__attribute__((format(printf, 2, 3))) static void fail(struct reading *reading, const char *format, ...)
 {
     char fact[256], clean[UTF8_CLEAN_ROOM(sizeof fact)], path[UTF8_CLEAN_ROOM(128)], line[32] = "";
     va_list list;
@@ -201,92 +197,57 @@ __attribute__((format(printf, 2, 3))) static bool fails(const struct reading *re
     vsnprintf(fact, sizeof fact, format, list);
     va_end(list);
     if (reading->line > 0)
-        snprintf(line, sizeof line, ":%lu", reading->line);
-    return error_advise(reading->error, ERROR_USAGE, "report reads the file that pmu-probe record writes.",
-                        "%s%s: %s", utf8_clean(path, sizeof path, reading->path), line,
-                        utf8_clean(clean, sizeof clean, fact));
+        snprintf(line, sizeof line, ":%u", reading->line);
+    if (!reading->failed)
+        error_advise(reading->error, ERROR_USAGE, "report reads the file that pmu-probe record writes.",
+                     "%s%s: %s", utf8_clean(path, sizeof path, reading->path), line,
+                     utf8_clean(clean, sizeof clean, fact));
+    reading->failed = true;
 }
 
-static bool fails_for_memory(const struct reading *reading)
+static void fail_as(struct reading *reading, enum error_kind kind, const char *text)
 {
-    return error_set(reading->error, ERROR_SYSTEM, "out of memory");
+    if (!reading->failed)
+        error_set(reading->error, kind, "%s", text);
+    reading->failed = true;
 }
 
-/* NULL: there is none, or no memory for it: then no_memory is set. */
-static char *copy_text(struct reading *reading, const json_t *object, const char *key)
+/* Memory that was asked for. */
+static void *granted(struct reading *reading, void *memory)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    if (memory == NULL)
+        fail_as(reading, ERROR_SYSTEM, "out of memory");
+    return memory;
+}
+
+/* NULL: it is not a text, or there is no memory for it. */
+static char *copy_text(struct reading *reading, const json_t *value)
+{
+    const char *text = json_string_value(value);
     char clean[4096];
-    char *copy = text != NULL ? strdup(utf8_clean(clean, sizeof clean, text)) : NULL;
-    reading->no_memory = reading->no_memory || (text != NULL && copy == NULL);
-    return copy;
+    return text != NULL ? granted(reading, strdup(utf8_clean(clean, sizeof clean, text))) : NULL;
 }
 
 /* An absent one is 0. */
-static bool take_count(const struct reading *reading, const json_t *object, const char *key, uint64_t most,
-                       uint64_t *out)
+static uint64_t take_count(struct reading *reading, const json_t *object, const char *key, uint64_t most)
 {
     const json_t *value = json_object_get(object, key);
-    *out = 0;
-    if (value == NULL)
-        return true;
-    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-        (uint64_t)json_integer_value(value) > most)
-        return fails(reading, "%s is no count from 0 to %" PRIu64, key, most);
-    *out = (uint64_t)json_integer_value(value);
-    return true;
+    uint64_t count = json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+    if (value == NULL || (json_is_integer(value) && json_integer_value(value) >= 0 && count <= most))
+        return count;
+    fail(reading, "%s is no count from 0 to %" PRIu64, key, most);
+    return 0;
 }
 
-static bool take_seconds(const struct reading *reading, const json_t *object, const char *key, double *out)
+static double take_seconds(struct reading *reading, const json_t *object, const char *key, bool needed)
 {
     const json_t *value = json_object_get(object, key);
-    *out = json_number_value(value);
-    return (json_is_number(value) && *out >= 0 && *out <= longest_s) ||
-           fails(reading, "%s is no time in seconds", key);
-}
-
-static bool take_numbers(struct reading *reading, const json_t *object)
-{
-    struct profile_about *about = &reading->out->about;
-    const json_t *numbers = json_object_get(object, "numbers");
-    if (numbers == NULL)
-        return true;
-    about->numbers = calloc(about->core_count, sizeof *about->numbers);
-    if (about->numbers == NULL)
-        return fails_for_memory(reading);
-    for (size_t i = 0; i < about->core_count; i++) {
-        const json_t *number = json_array_get(numbers, i);
-        if (!json_is_integer(number) || json_integer_value(number) < 0 ||
-            json_integer_value(number) > most_number || json_array_size(numbers) != about->core_count)
-            return fails(reading, "numbers is no list of a number for each core");
-        about->numbers[i] = (unsigned)json_integer_value(number);
-    }
-    return true;
-}
-
-static bool take_cores(struct reading *reading, const json_t *object)
-{
-    struct profile_about *about = &reading->out->about;
-    const json_t *cores = json_object_get(object, "cores");
-    size_t n = json_array_size(cores);
-    if (n == 0 || n > PROFILE_CORES_MAX)
-        return fails(reading, "cores is no list of 1 to %d names", PROFILE_CORES_MAX);
-    about->cores = calloc(n, sizeof *about->cores);
-    reading->tracks = calloc(n * (1 + PROFILE_CONTEXTS), sizeof *reading->tracks);
-    if (about->cores == NULL || reading->tracks == NULL)
-        return fails_for_memory(reading);
-    for (size_t i = 0; i < n * (1 + PROFILE_CONTEXTS); i++)
-        reading->tracks[i].unit = -1;
-    for (; about->core_count < n; about->core_count++) {
-        char clean[256];
-        const char *name = json_string_value(json_array_get(cores, about->core_count));
-        if (name == NULL)
-            return fails(reading, "cores is no list of names");
-        about->cores[about->core_count] = strdup(utf8_clean(clean, sizeof clean, name));
-        if (about->cores[about->core_count] == NULL)
-            return fails_for_memory(reading);
-    }
-    return take_numbers(reading, object);
+    double seconds = json_number_value(value);
+    if (value == NULL && !needed)
+        return 0;
+    if (!json_is_number(value) || !(seconds >= 0 && seconds <= longest_s))
+        fail(reading, "%s is no time in seconds", key);
+    return seconds;
 }
 
 static bool read_address(const char *text, uint64_t *out)
@@ -298,103 +259,114 @@ static bool read_address(const char *text, uint64_t *out)
     return true;
 }
 
-static bool take_head(struct reading *reading, const json_t *object)
+static void take_numbers(struct reading *reading, const json_t *numbers)
 {
     struct profile_about *about = &reading->out->about;
-    if (about->core_count > 0)
-        return fails(reading, "a second head: a profile is one run");
-    about->date = copy_text(reading, object, "date");
-    about->probe = copy_text(reading, object, "probe");
-    about->elf = copy_text(reading, object, "elf");
-    about->build_id = copy_text(reading, object, "build_id");
-    about->source = copy_text(reading, object, "source");
-    about->task = copy_text(reading, object, "task");
-    about->event = copy_text(reading, object, "event");
-    const char *offset = json_string_value(json_object_get(object, "load_offset"));
-    if (reading->no_memory)
-        return fails_for_memory(reading);
-    if (offset != NULL && !read_address(offset, &about->load_offset))
-        return fails(reading, "load_offset is not a distance such as 0x130000: \"%.40s\"", offset);
-    if (!take_count(reading, object, "every", most_samples, &about->every))
-        return false;
-    if (json_object_get(object, "asked_s") != NULL &&
-        !take_seconds(reading, object, "asked_s", &about->asked_s))
-        return false;
-    return take_cores(reading, object);
-}
-
-static int by_address(const void *a, const void *b)
-{
-    const struct profile_count *one = a, *other = b;
-    return (one->address > other->address) - (one->address < other->address);
-}
-
-/* An address may be written in more ways than one. */
-static void join_equal(struct profile_interval *interval)
-{
-    struct profile_count *counts = interval->counts;
-    size_t used = 0;
-    for (size_t i = 0; i < interval->count_count; i++)
-        if (used > 0 && counts[used - 1].address == counts[i].address)
-            counts[used - 1].samples += counts[i].samples;
+    if (numbers == NULL || reading->failed)
+        return;
+    about->numbers = granted(reading, calloc(about->core_count, sizeof *about->numbers));
+    for (size_t i = 0; i < about->core_count && !reading->failed; i++) {
+        const json_t *number = json_array_get(numbers, i);
+        if (!json_is_integer(number) || json_integer_value(number) < 0 ||
+            json_integer_value(number) > most_number || json_array_size(numbers) != about->core_count)
+            fail(reading, "numbers is no list of a number for each core");
         else
-            counts[used++] = counts[i];
-    interval->count_count = used;
+            about->numbers[i] = (unsigned)json_integer_value(number);
+    }
 }
 
-static bool take_counts(struct reading *reading, json_t *object, const char *name,
+static void take_cores(struct reading *reading, const json_t *cores)
+{
+    struct profile_about *about = &reading->out->about;
+    size_t n = json_array_size(cores), tracks = n * (1 + PROFILE_CONTEXTS);
+    if (n == 0 || n > PROFILE_CORES_MAX)
+        fail(reading, "cores is no list of 1 to %d names", PROFILE_CORES_MAX);
+    if (reading->failed)
+        return;
+    about->cores = granted(reading, calloc(n, sizeof *about->cores));
+    reading->tracks = granted(reading, calloc(tracks, sizeof *reading->tracks));
+    for (size_t i = 0; i < tracks && !reading->failed; i++)
+        reading->tracks[i].unit = -1;
+    for (; about->core_count < n && !reading->failed; about->core_count++) {
+        about->cores[about->core_count] = copy_text(reading, json_array_get(cores, about->core_count));
+        if (about->cores[about->core_count] == NULL)
+            fail(reading, "cores is no list of names");
+    }
+}
+
+static void take_head(struct reading *reading, const json_t *object)
+{
+    struct profile_about *about = &reading->out->about;
+    const char *offset = json_string_value(json_object_get(object, "load_offset"));
+    const struct {
+        const char *key;
+        char **text;
+    } texts[] = {{"date", &about->date},        {"probe", &about->probe}, {"elf", &about->elf},
+                 {"source", &about->source},    {"task", &about->task},   {"event", &about->event},
+                 {"build_id", &about->build_id}};
+    if (about->core_count > 0) {
+        fail(reading, "a second head: a profile is one run");
+        return;
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i].text = copy_text(reading, json_object_get(object, texts[i].key));
+    if (offset != NULL && !read_address(offset, &about->load_offset))
+        fail(reading, "load_offset is not a distance such as 0x130000: \"%.40s\"", offset);
+    about->every = take_count(reading, object, "every", most_samples);
+    about->asked_s = take_seconds(reading, object, "asked_s", false);
+    take_cores(reading, json_object_get(object, "cores"));
+    take_numbers(reading, json_object_get(object, "numbers"));
+}
+
+static void take_counts(struct reading *reading, json_t *object, const char *name,
                         struct profile_interval *interval)
 {
     json_t *addresses = json_object_get(object, name), *value;
     const char *key;
     if (addresses == NULL)
-        return true;
+        return;
     if (!json_is_object(addresses))
-        return fails(reading, "%s is no object of addresses", name);
-    interval->counts = calloc(json_object_size(addresses) + 1, sizeof *interval->counts);
-    if (interval->counts == NULL)
-        return fails_for_memory(reading);
+        fail(reading, "%s is no object of addresses", name);
+    interval->counts = granted(reading, calloc(json_object_size(addresses) + 1, sizeof *interval->counts));
     json_object_foreach(addresses, key, value) {
-        struct profile_count *count = &interval->counts[interval->count_count];
-        if (!read_address(key, &count->address))
-            return fails(reading, "%s has \"%.40s\", which is no address such as 0x10000124", name, key);
-        if (!json_is_integer(value) || json_integer_value(value) < 1 ||
-            (uint64_t)json_integer_value(value) > most_samples - reading->samples)
-            return fails(reading, "the samples of %.40s are no count from 1 to %" PRIu64, key,
-                         most_samples - reading->samples);
-        count->samples = (uint64_t)json_integer_value(value);
-        reading->samples += count->samples;
-        interval->count_count++;
+        uint64_t left = most_samples - reading->samples;
+        struct profile_count count = {.samples = count_of(value)};
+        if (!read_address(key, &count.address))
+            fail(reading, "%s has \"%.40s\", which is no address such as 0x10000124", name, key);
+        if (!json_is_integer(value) || count.samples == 0 || count.samples > left)
+            fail(reading, "the samples of %.40s are no count from 1 to %" PRIu64, key, left);
+        if (reading->failed)
+            return;
+        reading->samples += count.samples;
+        interval->counts[interval->count_count++] = count;
     }
-    qsort(interval->counts, interval->count_count, sizeof *interval->counts, by_address);
-    join_equal(interval);
-    return true;
+    interval->count_count = profile_counts_join(interval->counts, interval->count_count);
 }
 
 /* `left`: so many samples may be the stack's. */
-static bool take_stack(struct reading *reading, const json_t *object, uint64_t left, struct call_stack *out)
+static void take_stack(struct reading *reading, const json_t *object, uint64_t left, struct call_stack *out)
 {
     const json_t *addresses = json_object_get(object, "at"), *cut = json_object_get(object, "cut");
-    uint64_t sure = out->depth = json_array_size(addresses);
+    out->depth = json_array_size(addresses);
     if (out->depth == 0 || out->depth > UNWIND_FRAMES)
-        return fails(reading, "a stack is no list of 1 to %d addresses", UNWIND_FRAMES);
-    for (size_t i = 0; i < out->depth; i++) {
-        const char *text = json_string_value(json_array_get(addresses, i));
-        if (text == NULL || !read_address(text, &out->at[i]))
-            return fails(reading, "a stack has \"%.40s\", which is no address", text != NULL ? text : "");
+        fail(reading, "a stack is no list of 1 to %d addresses", UNWIND_FRAMES);
+    for (size_t i = 0; i < out->depth && !reading->failed; i++) {
+        const char *text = text_or_empty(json_array_get(addresses, i));
+        if (!read_address(text, &out->at[i]))
+            fail(reading, "a stack has \"%.40s\", which is no address", text);
     }
-    if (!take_count(reading, object, "samples", left, &out->samples) ||
-        (json_object_get(object, "sure") != NULL && !take_count(reading, object, "sure", out->depth, &sure)))
-        return false;
-    if (out->samples == 0 || sure == 0)
-        return fails(reading, "a stack without samples, or whose leaf is guessed");
-    out->sure = (size_t)sure;
-    return cut == NULL || (json_is_string(cut) && call_stack_end_find(json_string_value(cut), &out->end)) ||
-           fails(reading, "a stack is cut for no known reason");
+    out->samples = take_count(reading, object, "samples", left);
+    out->sure = json_object_get(object, "sure") != NULL
+                    ? (size_t)take_count(reading, object, "sure", out->depth)
+                    : out->depth;
+    if (out->samples == 0 || out->sure == 0)
+        fail(reading, "a stack without samples, or whose leaf is guessed");
+    if (cut != NULL && !(json_is_string(cut) && call_stack_end_find(json_string_value(cut), &out->end)))
+        fail(reading, "a stack is cut for no known reason");
 }
 
 /* They are of the samples that `pc` has, in each line of a core or in none. */
-static bool take_stacks(struct reading *reading, struct track *track, const json_t *object,
+static void take_stacks(struct reading *reading, struct track *track, const json_t *object,
                         struct profile_interval *interval)
 {
     const json_t *rows = json_object_get(object, "stacks");
@@ -404,40 +376,31 @@ static bool take_stacks(struct reading *reading, struct track *track, const json
     if (interval->count_count > 0 && track->stacks == STACKS_NOT_KNOWN)
         track->stacks = rows != NULL ? STACKS_ALL : STACKS_NONE;
     bool wanted = interval->count_count > 0 && track->stacks == STACKS_ALL;
-    for (size_t i = 0; i < json_array_size(rows); i++) {
+    for (size_t i = 0; i < json_array_size(rows) && !reading->failed; i++) {
         uint64_t at[UNWIND_FRAMES];
         struct call_stack stack = {.at = at};
-        if (!take_stack(reading, json_array_get(rows, i), left, &stack))
-            return false;
+        take_stack(reading, json_array_get(rows, i), left, &stack);
+        if (reading->failed)
+            return;
         left -= stack.samples;
         if (!call_stacks_add(&interval->stacks, &stack))
-            return fails_for_memory(reading);
+            granted(reading, NULL);
     }
-    return (rows != NULL) == wanted && (!wanted || left == 0)
-               ? true
-               : fails(reading, "stacks that are not those of the samples in pc");
+    if ((rows != NULL) != wanted || (wanted && left > 0))
+        fail(reading, "stacks that are not those of the samples in pc");
 }
 
 /* Adds `from`, which is later, to `to`, and frees it. */
 static bool merge_into(struct profile_interval *to, struct profile_interval *from)
 {
-    size_t i = 0, k = 0, n = 0;
-    struct profile_count *counts = calloc(to->count_count + from->count_count + 1, sizeof *counts);
+    size_t n = to->count_count + from->count_count;
+    struct profile_count *counts = realloc(to->counts, (n + 1) * sizeof *counts);
     if (counts == NULL)
         return false;
-    while (i < to->count_count || k < from->count_count) {
-        bool first = k == from->count_count ||
-                     (i < to->count_count && to->counts[i].address <= from->counts[k].address);
-        struct profile_count next = first ? to->counts[i++] : from->counts[k++];
-        if (n > 0 && counts[n - 1].address == next.address)
-            counts[n - 1].samples += next.samples;
-        else
-            counts[n++] = next;
-    }
-    struct profile_count *fitting = realloc(counts, (n + 1) * sizeof *counts);
-    free(to->counts);
-    to->counts = fitting != NULL ? fitting : counts;
-    to->count_count = n;
+    if (from->count_count > 0)
+        memcpy(counts + to->count_count, from->counts, from->count_count * sizeof *counts);
+    to->counts = counts;
+    to->count_count = profile_counts_join(counts, n);
     to->to = from->to;
     to->resets = from->resets < most_resets - to->resets ? to->resets + from->resets : most_resets;
     for (int state = 0; state < PROFILE_STATES; state++)
@@ -469,167 +432,134 @@ static bool merge_track(struct track *track)
 }
 
 /* Takes over the interval's counts. */
-static bool add_interval(struct reading *reading, struct track *track, struct profile_interval *interval)
+static void add_interval(struct reading *reading, struct track *track, struct profile_interval *interval)
 {
-    if (track->intervals == NULL)
-        track->intervals = calloc(PROFILE_INTERVALS_MAX, sizeof *track->intervals);
-    if (track->intervals == NULL)
-        return fails_for_memory(reading);
+    if (track->intervals == NULL && !reading->failed)
+        track->intervals = granted(reading, calloc(PROFILE_INTERVALS_MAX, sizeof *track->intervals));
+    if (reading->failed)
+        return;
     size_t n = track->n;
-    if (n > 0 && interval->to - track->intervals[n - 1].from <= track->unit)
-        return merge_into(&track->intervals[n - 1], interval) || fails_for_memory(reading);
-    if (n == PROFILE_INTERVALS_MAX) {
-        track->unit = 4 * (track->intervals[n - 1].to - track->intervals[0].from) / PROFILE_INTERVALS_MAX;
-        if (!merge_track(track))
-            return fails_for_memory(reading);
+    bool ok = true;
+    if (n > 0 && interval->to - track->intervals[n - 1].from <= track->unit) {
+        ok = merge_into(&track->intervals[n - 1], interval);
+    } else {
+        if (n == PROFILE_INTERVALS_MAX) {
+            track->unit = 4 * (track->intervals[n - 1].to - track->intervals[0].from) / PROFILE_INTERVALS_MAX;
+            ok = merge_track(track);
+        }
+        if (ok) {
+            track->intervals[track->n++] = *interval;
+            *interval = (struct profile_interval){0};
+        }
     }
-    track->intervals[track->n++] = *interval;
-    *interval = (struct profile_interval){0};
-    return true;
+    if (!ok)
+        granted(reading, NULL);
 }
 
 /* Where and when it is. */
-static bool take_place(struct reading *reading, size_t kind, const json_t *object,
-                       struct profile_interval *interval, struct track **track)
+static struct track *take_place(struct reading *reading, size_t kind, const json_t *object,
+                                struct profile_interval *interval)
 {
-    uint64_t core = 0;
     size_t cores = reading->out->about.core_count;
-    if (!take_count(reading, object, "core", cores - 1, &core) ||
-        !take_seconds(reading, object, "from", &interval->from) ||
-        !take_seconds(reading, object, "to", &interval->to))
-        return false;
-    interval->core = (unsigned)core;
-    *track = &reading->tracks[cores * kind + core];
-    size_t n = (*track)->n;
-    return (interval->to >= interval->from && (n == 0 || interval->from >= (*track)->intervals[n - 1].to)) ||
-           fails(reading, "times that go backwards");
+    interval->core = (unsigned)take_count(reading, object, "core", cores - 1);
+    interval->from = take_seconds(reading, object, "from", true);
+    interval->to = take_seconds(reading, object, "to", true);
+    struct track *track = &reading->tracks[cores * kind + interval->core];
+    if (interval->to < interval->from || (track->n > 0 && interval->from < track->intervals[track->n - 1].to))
+        fail(reading, "times that go backwards");
+    return track;
 }
 
-static bool take_contexts(struct reading *reading, enum profile_context kind, json_t *object,
+static void take_contexts(struct reading *reading, enum profile_context kind, json_t *object,
                           struct profile_interval *interval)
 {
-    struct track *track;
-    return take_place(reading, 1 + (size_t)kind, object, interval, &track) &&
-           take_counts(reading, object, "value", interval) && add_interval(reading, track, interval);
+    struct track *track = take_place(reading, 1 + (size_t)kind, object, interval);
+    take_counts(reading, object, "value", interval);
+    add_interval(reading, track, interval);
 }
 
-static bool take_task(struct reading *reading, const json_t *object)
+static void take_task(struct reading *reading, const json_t *object)
 {
     struct profile *out = reading->out;
-    const char *value = json_string_value(json_object_get(object, "value"));
-    struct profile_task task = {0};
-    if (value == NULL || !read_address(value, &task.value))
-        return fails(reading, "a task whose value is no address such as 0x20000124");
+    struct profile_task task = {.name = NULL};
+    if (!read_address(field_text(object, "value"), &task.value))
+        fail(reading, "a task whose value is no address such as 0x20000124");
     if (out->task_count == PROFILE_TASKS_MAX)
-        return fails(reading, "more than %d names of tasks", PROFILE_TASKS_MAX);
-    struct profile_task *more = realloc(out->tasks, (out->task_count + 1) * sizeof *more);
+        fail(reading, "more than %d names of tasks", PROFILE_TASKS_MAX);
+    if (!json_is_string(json_object_get(object, "name")))
+        fail(reading, "a task without a name");
+    if (reading->failed)
+        return;
+    struct profile_task *more = granted(reading, realloc(out->tasks, (out->task_count + 1) * sizeof *more));
     if (more == NULL)
-        return fails_for_memory(reading);
+        return;
     out->tasks = more;
-    task.name = copy_text(reading, object, "name");
-    if (task.name == NULL)
-        return reading->no_memory ? fails_for_memory(reading) : fails(reading, "a task without a name");
+    task.name = copy_text(reading, json_object_get(object, "name"));
     out->tasks[out->task_count++] = task;
-    return true;
 }
 
-static bool take_interval(struct reading *reading, json_t *object, struct profile_interval *interval)
+static void take_interval(struct reading *reading, json_t *object, struct profile_interval *interval)
 {
-    struct track *track;
-    uint64_t resets = 0;
-    if (!take_place(reading, 0, object, interval, &track))
-        return false;
+    struct track *track = take_place(reading, 0, object, interval);
     for (int state = 0; state < PROFILE_STATES; state++) {
-        if (!take_count(reading, object, profile_file_state((enum profile_state)state),
-                        most_samples - reading->samples, &interval->states[state]))
-            return false;
+        interval->states[state] = take_count(reading, object, profile_file_state((enum profile_state)state),
+                                             most_samples - reading->samples);
         reading->samples += interval->states[state];
     }
-    if (!take_count(reading, object, "resets", most_resets, &resets) ||
-        !take_count(reading, object, "events", most_samples, &interval->events) ||
-        (json_object_get(object, "stood_s") != NULL &&
-         !take_seconds(reading, object, "stood_s", &interval->stood_s)) ||
-        !take_counts(reading, object, "pc", interval) || !take_stacks(reading, track, object, interval))
-        return false;
-    interval->resets = (unsigned)resets;
-    return add_interval(reading, track, interval);
+    interval->resets = (unsigned)take_count(reading, object, "resets", most_resets);
+    interval->events = take_count(reading, object, "events", most_samples);
+    interval->stood_s = take_seconds(reading, object, "stood_s", false);
+    take_counts(reading, object, "pc", interval);
+    take_stacks(reading, track, object, interval);
+    add_interval(reading, track, interval);
 }
 
-static bool take_end(struct reading *reading, const json_t *object)
+static void take_end(struct reading *reading, const json_t *object)
 {
     struct profile_end *end = &reading->out->end;
-    if (!take_seconds(reading, object, "elapsed_s", &end->elapsed_s) ||
-        !take_count(reading, object, "samples", most_samples, &end->samples))
-        return false;
-    end->why = copy_text(reading, object, "why");
-    end->error = copy_text(reading, object, "error");
+    end->elapsed_s = take_seconds(reading, object, "elapsed_s", true);
+    end->samples = take_count(reading, object, "samples", most_samples);
+    end->why = copy_text(reading, json_object_get(object, "why"));
+    end->error = copy_text(reading, json_object_get(object, "error"));
     end->known = true;
-    return !reading->no_memory || fails_for_memory(reading);
 }
 
-static bool take_line(struct reading *reading, json_t *object)
+/* False: it is not a line that can be here. */
+static bool check_line(struct reading *reading, const json_t *object, const char *type)
 {
-    const char *type = json_string_value(json_object_get(object, "type"));
     const json_t *schema = json_object_get(object, "schema");
     const char *named = json_string_value(schema);
     bool has_head = reading->out->about.core_count > 0;
     if (!has_head && named == NULL)
-        return fails(reading, "no head of schema " PROFILE_SCHEMA ": not a profile");
-    if (schema != NULL && (named == NULL || strcmp(named, PROFILE_SCHEMA) != 0))
-        return fails(reading, "its schema is %.64s, and a profile's is " PROFILE_SCHEMA,
-                     named != NULL ? named : "no name");
+        fail(reading, "no head of schema " PROFILE_SCHEMA ": not a profile");
+    if (schema != NULL && strcmp(or_empty(named), PROFILE_SCHEMA) != 0)
+        fail(reading, "its schema is %.64s, and a profile's is " PROFILE_SCHEMA,
+             named != NULL ? named : "no name");
     if (type == NULL || (!has_head && strcmp(type, "profile") != 0))
-        return fails(reading, "a line of no known type");
+        fail(reading, "a line of no known type");
     if (reading->out->end.known)
-        return fails(reading, "a line after the end");
-    if (strcmp(type, "profile") == 0)
-        return take_head(reading, object);
-    if (strcmp(type, "end") == 0)
-        return take_end(reading, object);
+        fail(reading, "a line after the end");
+    return !reading->failed;
+}
+
+static void take_line(struct reading *reading, json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "type"));
     struct profile_interval interval = {0};
-    bool ok = true;
-    if (strcmp(type, "samples") == 0)
-        ok = take_interval(reading, object, &interval);
-    if (strcmp(type, "task") == 0)
-        ok = take_task(reading, object);
+    if (!check_line(reading, object, type))
+        return;
+    if (strcmp(type, "profile") == 0)
+        take_head(reading, object);
+    else if (strcmp(type, "end") == 0)
+        take_end(reading, object);
+    else if (strcmp(type, "samples") == 0)
+        take_interval(reading, object, &interval);
+    else if (strcmp(type, "task") == 0)
+        take_task(reading, object);
     for (int kind = 0; kind < PROFILE_CONTEXTS; kind++)
         if (strcmp(type, context_types[kind]) == 0)
-            ok = take_contexts(reading, (enum profile_context)kind, object, &interval);
+            take_contexts(reading, (enum profile_context)kind, object, &interval);
     profile_interval_free(&interval);
-    return ok;
-}
-
-static bool is_blank(const char *line, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (line[i] == '\0' || strchr(" \t\r", line[i]) == NULL)
-            return false;
-    return true;
-}
-
-/* `last`: the file ends in this line, without a newline. Behind a head that is a run that was cut off. */
-static bool read_line(struct reading *reading, const char *line, size_t length, bool last)
-{
-    json_error_t problem;
-    reading->line++;
-    if (is_blank(line, length))
-        return true;
-    if (length > PROFILE_LINE_MAX)
-        return fails(reading, "a line longer than %d MiB", PROFILE_LINE_MAX >> 20);
-    json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &problem);
-    bool ok = false;
-    if (object == NULL && last && reading->out->about.core_count > 0)
-        ok = true;
-    else if (object == NULL && last && line[0] == '{' && reading->line == 1)
-        fails(reading, "cut off in its first line, or not a profile");
-    else if (object == NULL)
-        fails(reading, "not JSON: %.160s", problem.text);
-    else if (!json_is_object(object))
-        fails(reading, "not a JSON object");
-    else
-        ok = take_line(reading, object);
-    json_decref(object);
-    return ok;
 }
 
 static int by_time(const void *a, const void *b)
@@ -643,139 +573,101 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Moves the intervals of all cores into one list. */
-static bool gather_tracks(struct track *tracks, size_t cores, struct profile_interval **out, size_t *count)
+static void gather_tracks(struct reading *reading, size_t kind, struct profile_interval **out, size_t *count)
 {
-    size_t n = 0;
+    size_t n = 0, cores = reading->out->about.core_count;
+    struct track *tracks = reading->tracks + cores * kind;
     for (size_t i = 0; i < cores; i++)
         n += tracks[i].n;
-    *out = calloc(n + 1, sizeof **out);
+    *out = granted(reading, calloc(n + 1, sizeof **out));
     if (*out == NULL)
-        return false;
+        return;
     for (size_t i = 0; i < cores; i++) {
         for (size_t k = 0; k < tracks[i].n; k++)
             (*out)[(*count)++] = tracks[i].intervals[k];
         tracks[i].n = 0;
     }
     qsort(*out, n, sizeof **out, by_time);
-    return true;
 }
 
-static bool gather(struct reading *reading)
+static void gather(struct reading *reading)
 {
     struct profile *out = reading->out;
-    size_t cores = out->about.core_count;
     reading->line = 0;
     if (reading->tracks == NULL)
-        return fails(reading, "empty");
-    bool ok = gather_tracks(reading->tracks, cores, &out->intervals, &out->interval_count);
-    for (size_t kind = 0; ok && kind < PROFILE_CONTEXTS; kind++)
-        ok = gather_tracks(reading->tracks + cores * (1 + kind), cores, &out->contexts[kind].intervals,
-                           &out->contexts[kind].interval_count);
-    return ok || fails_for_memory(reading);
+        fail(reading, "empty");
+    if (!reading->failed)
+        gather_tracks(reading, 0, &out->intervals, &out->interval_count);
+    for (size_t kind = 0; kind < PROFILE_CONTEXTS && !reading->failed; kind++)
+        gather_tracks(reading, 1 + kind, &out->contexts[kind].intervals, &out->contexts[kind].interval_count);
 }
 
-static bool reading_begin(struct reading *reading, const char *path, struct error *error)
+/* A line that has no end after a head is of a run that was cut off. */
+static void read_lines(struct reading *reading, struct json_lines *lines)
 {
-    *reading = (struct reading){.path = path, .error = error, .out = calloc(1, sizeof *reading->out)};
-    return reading->out != NULL || fails_for_memory(reading);
-}
-
-static bool reading_end(struct reading *reading, bool ok, struct profile **out)
-{
-    ok = ok && gather(reading);
-    size_t n = reading->out->about.core_count * (1 + PROFILE_CONTEXTS);
-    for (size_t i = 0; reading->tracks != NULL && i < n; i++) {
-        for (size_t k = 0; k < reading->tracks[i].n; k++)
-            profile_interval_free(&reading->tracks[i].intervals[k]);
-        free(reading->tracks[i].intervals);
+    json_t *object;
+    while (!reading->failed && (object = json_lines_next(lines)) != NULL) {
+        reading->line = lines->line;
+        take_line(reading, object);
+        json_decref(object);
     }
-    free(reading->tracks);
-    if (!ok)
-        profile_file_free(reading->out);
-    *out = ok ? reading->out : NULL;
-    return ok;
+    bool has_head = reading->out->about.core_count > 0;
+    reading->line = lines->error == 0 ? lines->line : 0; /* the fault is not the line's */
+    if (lines->error == EINTR)
+        fail_as(reading, ERROR_CANCELLED, "cancelled");
+    else if (lines->is_last && !has_head && lines->line == 1 && lines->begin[0] == '{')
+        fail(reading, "cut off in its first line, or not a profile");
+    else if (lines->why != NULL && (!lines->is_last || !has_head))
+        fail(reading, "%s", lines->why);
 }
 
-/* Reads the lines that end within the text; `last`: no text follows. Returns how much of it was used. */
-static bool read_lines(struct reading *reading, const char *text, size_t size, bool last, size_t *used)
+static bool read_profile(struct json_lines *lines, const char *path, struct profile **out,
+                         struct error *error)
 {
-    *used = 0;
-    while (*used < size) {
-        const char *line = text + *used, *end = memchr(line, '\n', size - *used);
-        if (end == NULL && !last)
-            break;
-        size_t length = end != NULL ? (size_t)(end - line) : size - *used;
-        if (!read_line(reading, line, length, end == NULL))
-            return false;
-        *used += length + (end != NULL);
+    struct reading reading = {.path = path, .error = error};
+    *out = NULL;
+    lines->most = PROFILE_LINE_MAX;
+    reading.out = granted(&reading, calloc(1, sizeof *reading.out));
+    if (reading.failed)
+        return false;
+    read_lines(&reading, lines);
+    gather(&reading);
+    size_t n = reading.out->about.core_count * (1 + PROFILE_CONTEXTS);
+    for (size_t i = 0; reading.tracks != NULL && i < n; i++) {
+        for (size_t k = 0; k < reading.tracks[i].n; k++)
+            profile_interval_free(&reading.tracks[i].intervals[k]);
+        free(reading.tracks[i].intervals);
     }
-    return true;
+    free(reading.tracks);
+    if (reading.failed)
+        profile_file_free(reading.out);
+    else
+        *out = reading.out;
+    return !reading.failed;
 }
 
 bool profile_file_parse(const char *text, size_t size, const char *path, struct profile **out,
                         struct error *error)
 {
-    struct reading reading;
-    size_t used;
-    *out = NULL;
-    return reading_begin(&reading, path, error) &&
-           reading_end(&reading, read_lines(&reading, text, size, true, &used), out);
-}
-
-/* Holds one line, or as much as one read gives. */
-static bool read_file(struct reading *reading, int fd, const volatile sig_atomic_t *cancel)
-{
-    enum { CHUNK = 1 << 16 };
-    size_t room = 0, held = 0, used = 0;
-    char *text = NULL;
-    bool ok = true, last = false;
-    while (ok && !last) {
-        if (held == room) {
-            char *more = realloc(text, room == 0 ? CHUNK : room * 2);
-            if (more == NULL) {
-                ok = fails_for_memory(reading);
-                break;
-            }
-            text = more;
-            room = room == 0 ? CHUNK : room * 2;
-        }
-        ssize_t got = file_read(fd, text + held, room - held, cancel);
-        if (got < 0)
-            reading->line = 0; /* the fault is not the line's */
-        if (got < 0 || (cancel != NULL && *cancel != 0)) {
-            ok = got >= 0 || errno == EINTR ? error_set(reading->error, ERROR_CANCELLED, "cancelled")
-                                            : fails(reading, "%s", strerror(errno));
-            break;
-        }
-        held += (size_t)got;
-        last = held < room;
-        ok = read_lines(reading, text, held, last, &used);
-        held -= used;
-        memmove(text, text + used, held);
-        reading->line += held > PROFILE_LINE_MAX;
-        if (ok && held > PROFILE_LINE_MAX)
-            ok = fails(reading, "a line longer than %d MiB", PROFILE_LINE_MAX >> 20);
-    }
-    free(text);
-    return ok;
+    return read_profile(&(struct json_lines){.text = text, .size = size}, path, out, error);
 }
 
 bool profile_file_read(const char *path, const volatile sig_atomic_t *cancel, struct profile **out,
                        struct error *error)
 {
-    struct reading reading;
+    const struct json_source from = {.fd = file_open_to_read(path, cancel), .cancel = cancel};
+    struct json_lines lines = {.from = &from};
     char name[UTF8_CLEAN_ROOM(256)];
     *out = NULL;
-    int fd = file_open_to_read(path, cancel);
-    if (fd < 0 && errno == EINTR)
+    if (from.fd < 0 && errno == EINTR)
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (fd < 0)
+    if (from.fd < 0)
         return error_advise(error, ERROR_USAGE,
                             errno == ENOENT ? "Record one first: pmu-probe record --for 10s" : "", "%s: %s",
                             utf8_clean(name, sizeof name, path), strerror(errno));
-    bool ok =
-        reading_begin(&reading, path, error) && reading_end(&reading, read_file(&reading, fd, cancel), out);
-    close(fd);
+    bool ok = read_profile(&lines, path, out, error);
+    free(lines.held);
+    close(from.fd);
     return ok;
 }
 

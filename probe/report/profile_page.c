@@ -4,8 +4,8 @@
 #include "report/flame_svg.h"
 #include "report/number.h"
 #include "report/page.h"
-#include "report/profile_notes.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { CELL = 512 };
@@ -33,31 +33,33 @@ static void put_graph(FILE *out, const struct profile_page *page)
 /* ---- source */
 
 static bool put_function(const struct rendering *to, const struct profile_page *page,
-                         const struct annotated_function *function, bool open)
+                         const struct annotated_function *of, bool open)
 {
-    const struct profile *profile = page->report->profile;
-    const struct annotation_report report = {.profile = profile, .function = function};
-    bool ok = true;
-    for (size_t i = 0; i < function->core_count && ok; i++) {
-        const struct annotation *core = &function->cores[i];
-        struct profile_notes notes = {0};
-        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[sizeof function->at.name + CELL],
-            number[NUMBER_ROOM];
-        if (core->samples == 0)
+    const struct annotation_report report = {.profile = page->report->profile, .function = of};
+    struct document document = document_new();
+    size_t i;
+    annotation_add(&document, &report);
+    json_t *cores = document_rows(&document, "function", NULL), *line;
+    bool ok = document.ok && cores != NULL;
+    json_array_foreach(cores, i, line) {
+        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[2 * CELL], number[NUMBER_ROOM];
+        if (field_count(line, "samples") == 0)
             continue;
-        snprintf(text, sizeof text, "%s  %s ±%s, %s samples", function->at.name,
-                 number_share(share, core->part), number_points(error, core->plus_minus),
-                 number_unsigned(number, sizeof number, core->samples));
-        if (function->core_count > 1)
-            snprintf(text + strlen(text), sizeof text - strlen(text), ", core %u",
-                     profile_core_number(&profile->about, (unsigned)i));
+        snprintf(text, sizeof text, "%.512s  %s ±%s, %s samples", field_text(line, "function"),
+                 number_share(share, field_real(line, "share")),
+                 number_points(error, field_real(line, "plus_minus")),
+                 number_unsigned(number, sizeof number, field_count(line, "samples")));
+        if (of->core_count > 1)
+            snprintf(text + strlen(text), sizeof text - strlen(text), ", core %" PRIu64,
+                     field_count(line, "core"));
         fprintf(to->out, "<details%s>\n", open ? " open" : "");
         html_element(to->out, "summary", NULL, text);
-        ok = annotation_put_code(to, &report, core);
-        annotation_notes(&notes, function, core, annotation_is_exact(profile));
-        profile_notes_put(to, &notes);
+        ok = annotation_put_code(to, &document, line) && ok;
+        render_notes(to, field_of(line, "notes"));
         fputs("</details>\n", to->out);
     }
+    json_decref(cores);
+    document_free(&document);
     return ok;
 }
 
@@ -73,7 +75,7 @@ bool profile_page(FILE *out, const struct profile_page *page)
     page_begin(&shell);
     profile_put_head(&to, &document);
     put_graph(out, page);
-    ok = ok && profile_put_cores(&to, &document, page->report);
+    ok = ok && profile_put_cores(&to, &document);
     if (page->n > 0)
         page_heading(out, "source", "Source of the hottest functions");
     for (size_t i = 0; i < page->n && ok; i++)

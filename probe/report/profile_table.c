@@ -1,5 +1,6 @@
 #include "report/profile_table.h"
 
+#include "profile/call_tree.h"
 #include "report/number.h"
 #include "report/page.h"
 #include "report/profile_file.h"
@@ -11,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CELL = 512 };
+enum { CELL = 512, CALLS_DEEPEST = 60 };
 
 static const char *core_name(const struct profile_report *report, unsigned core)
 {
@@ -30,15 +31,6 @@ static double children_part(const struct shares *shares, const struct share *row
 
 /* ---- the document */
 
-const char *profile_row_kind(enum shares_sort sort)
-{
-    return sort == SHARES_FILE        ? "file"
-           : sort == SHARES_TASK      ? "task"
-           : sort == SHARES_EXCEPTION ? "exception"
-           : sort == SHARES_PROCESS   ? "context"
-                                      : "function";
-}
-
 static const char *const sorts[SHARES_SORTS] = {
     [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
     [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception",
@@ -50,12 +42,52 @@ const char *profile_sort_name(enum shares_sort sort)
     return sorts[sort];
 }
 
+const char *profile_row_kind(enum shares_sort sort)
+{
+    return sort == SHARES_FILE || sort >= SHARES_CONTEXTS ? sorts[sort] : "function";
+}
+
 enum shares_sort profile_sort_by_name(const char *name)
 {
     for (int i = 0; i < SHARES_SORTS; i++)
-        if (sorts[i] != NULL && strcmp(sorts[i], name) == 0)
+        if (strcmp(sorts[i], name) == 0)
             return (enum shares_sort)i;
     return SHARES_FUNCTION;
+}
+
+/* Functions of at least half a percent, each after its caller. */
+static void add_calls(struct json_part *line, json_t *list, const struct stacks *stacks,
+                      const struct call_node *nodes, size_t parent, unsigned depth)
+{
+    static const double least = 0.005;
+    for (size_t i = nodes[parent].child; i != 0; i = nodes[i].next) {
+        double part = (double)nodes[i].samples / (double)nodes[0].samples;
+        struct json_part call = json_part_new(NULL);
+        json_part_unsigned(&call, "depth", depth);
+        json_part_real(&call, "share", part);
+        json_part_unsigned(&call, "samples", nodes[i].samples);
+        json_part_text(&call, "function", stacks->functions[nodes[i].function].name);
+        line->ok = line->ok && call.ok;
+        if (part < least) {
+            json_decref(call.json);
+            continue;
+        }
+        json_part_append(line, list, call.json);
+        if (depth < CALLS_DEEPEST)
+            add_calls(line, list, stacks, nodes, i, depth + 1);
+    }
+}
+
+static void json_calls(struct json_part *line, const struct stacks *stacks, unsigned core)
+{
+    struct call_tree tree;
+    json_t *list = json_array();
+    line->ok = line->ok && call_tree_make(stacks, core, &tree);
+    if (line->ok && tree.nodes[0].samples > 0)
+        add_calls(line, list, stacks, tree.nodes, 0, 0);
+    if (line->ok)
+        call_tree_free(&tree);
+    json_part_array(line, "calls", list);
 }
 
 /* `since_begin`: of one of many lists, which have no notes; NaN: it is a report's only one. */
@@ -79,6 +111,8 @@ static struct json_part core_line(const struct profile_report *report, const str
         json_part_real(&line, "stood", profile_stood_part(shares));
     }
     json_part_unsigned(&line, "batches", shares->batches);
+    if (report->calls != NULL && shares->n > 0)
+        json_calls(&line, report->calls, shares->core);
     if (!isfinite(since_begin)) {
         profile_notes_of_core(&notes, shares);
         profile_notes_of_stops(&notes, report->profile, shares);
@@ -222,12 +256,70 @@ static void put_core_head(const struct rendering *to, const json_t *profile, con
         put_states(to, profile, core);
 }
 
+static bool put_calls(const struct rendering *to, const json_t *calls)
+{
+    const char *blank =
+        to->format == FORMAT_TEXT ? "  " : "\u00a0\u00a0"; /* tables of the others drop blanks */
+    char text[CELL + 4 * CALLS_DEEPEST + 4];
+    json_t *rows = json_array(), *call;
+    size_t i;
+    bool ok = rows != NULL;
+    json_array_foreach(calls, i, call) {
+        struct json_part row = {.json = json_copy(call), .ok = true};
+        text[0] = '\0';
+        for (uint64_t depth = field_count(call, "depth"); depth > 0 && strlen(text) < 4 * CALLS_DEEPEST;
+             depth--)
+            strcat(text, blank);
+        snprintf(text + strlen(text), CELL, "%s", field_text(call, "function"));
+        row_text(&row, "text", text);
+        ok = row.ok && json_array_append_new(rows, row.json) == 0 && ok;
+    }
+    fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
+    return render_table(to, &call_view, rows) && ok;
+}
+
 static bool put_core(const struct rendering *to, const struct document *document, const json_t *core,
                      enum shares_sort sort, size_t most)
 {
     put_core_head(to, document_line(document, "profile"), core, sort);
     return field_count(core, "samples") == 0 || put_rows(to, document, core, sort, most);
 }
+
+/* ---- of two profiles */
+
+/* Notes of the older one, and which one they are of; those of both are among the other's already. */
+static void put_old_notes(const struct rendering *to, const json_t *old, const json_t *now)
+{
+    struct profile_notes notes = {0};
+    size_t i, k;
+    json_t *note, *its;
+    json_array_foreach(field_of(old, "notes"), i, note) {
+        bool is_both = false;
+        json_array_foreach(field_of(now, "notes"), k, its)
+            is_both = is_both || json_equal(note, its);
+        if (!is_both)
+            profile_notes_add(&notes, "before: %.900s", json_string_value(note));
+    }
+    profile_notes_put(to, &notes);
+}
+
+static bool put_changes(const struct rendering *to, const struct document *document, const json_t *core,
+                        enum shares_sort sort)
+{
+    char text[512], now[NUMBER_ROOM], old[NUMBER_ROOM];
+    const char *name = field_text(core, "name");
+    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s samples, %s before", field_count(core, "core"),
+             name[0] != '\0' ? " " : "", name, number_unsigned(now, sizeof now, field_count(core, "samples")),
+             number_unsigned(old, sizeof old, field_count(core, "old.samples")));
+    render_heading(to, text);
+    fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
+    bool ok = render_table(to, change_view(sort), document_rows(document, "change", core));
+    render_notes(to, field_of(core, "notes"));
+    put_old_notes(to, field_of(core, "old"), core);
+    return ok;
+}
+
+/* ---- for people, all */
 
 void profile_put_head(const struct rendering *to, const struct document *document)
 {
@@ -237,61 +329,121 @@ void profile_put_head(const struct rendering *to, const struct document *documen
         render_notes(to, field_of(profile, "notes"));
 }
 
-bool profile_put_cores(const struct rendering *to, const struct document *document,
-                       const struct profile_report *report)
+bool profile_put_cores(const struct rendering *to, const struct document *document)
 {
-    json_t *cores = document_rows(document, "core", NULL);
+    json_t *cores = document_rows(document, "core", NULL), *core;
     enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
-    const struct stack_report *tree = report != NULL ? report->tree : NULL;
+    size_t i;
     bool ok = cores != NULL;
-    for (size_t i = 0; i < json_array_size(cores) && ok; i++) {
-        const json_t *core = json_array_get(cores, i);
-        fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
-        ok = put_core(to, document, core, sort, SIZE_MAX);
-        if (tree != NULL && report->shares[i].n > 0 && to->format == FORMAT_TEXT) {
-            fputc('\n', to->out);
-            ok = ok && stacks_tree(to->out, tree, report->shares[i].core);
+    json_array_foreach(cores, i, core) {
+        if (field_of(core, "old") != NULL) {
+            ok = put_changes(to, document, core, sort) && ok;
+            continue;
         }
+        fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
+        ok = put_core(to, document, core, sort, SIZE_MAX) && ok;
+        if (field_of(core, "calls") != NULL)
+            ok = put_calls(to, field_of(core, "calls")) && ok;
         render_notes(to, field_of(core, "notes"));
     }
     json_decref(cores);
     return ok;
 }
 
-/* What is wrong with the run as a whole comes last, where a reader of long text still sees it. */
-static bool put_all(const struct rendering *to, const struct profile_report *report,
-                    const struct document *document)
+/* What is wrong with the run as a whole is at the end, where a reader of long text still sees it. */
+static bool put_all(const struct rendering *to, const struct document *document,
+                    const struct page_command *command)
 {
-    const json_t *profile = document_line(document, "profile");
-    char title[CELL];
-    snprintf(title, sizeof title, "Profile %.400s", field_text(profile, "file"));
-    const struct page page = {
-        .to = to, .title = title, .command = report != NULL ? report->command : NULL, .document = document};
+    const json_t *profile = document_line(document, "profile"), *old = document_line(document, "old");
+    const char *link = field_text(document_line(document, "header"), "link");
+    char title[2 * CELL];
+    snprintf(title, sizeof title, "Profile %.400s%s%.400s", field_text(profile, "file"),
+             old != NULL ? " against " : "", field_text(old, "file"));
+    const struct page page = {.to = to, .title = title, .command = command, .document = document};
     page_begin(&page);
-    profile_put_head(to, document);
-    bool ok = profile_put_cores(to, document, report);
-    if (to->format != FORMAT_HTML)
+    if (old == NULL) {
+        profile_put_head(to, document);
+    } else {
+        profile_head_put(to, "now: ", profile, link);
+        profile_head_put(to, "before: ", old, field_of(old, "link") != NULL ? field_text(old, "link") : link);
+    }
+    bool ok = profile_put_cores(to, document);
+    if (old != NULL || to->format != FORMAT_HTML)
         render_notes(to, field_of(profile, "notes"));
+    put_old_notes(to, old, profile);
+    render_notes(to, field_of(document_line(document, "summary"), "notes"));
     return page_end(&page) && ok;
 }
 
-bool profile_show(const struct rendering *to, const struct document *document,
-                  const struct profile_report *report)
+/* ---- folded */
+
+/* Neither ends a frame nor has a state's underscores. */
+static void put_frame(FILE *out, const char *name, bool is_state)
 {
-    bool ok = document->ok;
-    if (ok && to->format == FORMAT_JSON)
-        ok = document_write(to->out, document);
-    else if (ok && to->format == FORMAT_CSV)
-        ok = render_table(to, &share_csv, document_rows(document, "share", NULL));
-    else if (ok)
-        ok = put_all(to, report, document);
+    for (; *name != '\0'; name++)
+        fputc(*name == ';' ? ':' : is_state && *name == '_' ? ' ' : *name, out);
+}
+
+static void put_folded(FILE *out, const struct document *document)
+{
+    const char *sort = field_text(document_line(document, "profile"), "sort");
+    size_t i;
+    const json_t *line;
+    json_array_foreach(document->lines, i, line) {
+        const char *state = field_text(line, "state"), *source = field_text(line, "source");
+        if (strcmp(field_text(line, "type"), "share") != 0)
+            continue;
+        fprintf(out, "core %" PRIu64 ";", field_count(line, "core"));
+        if (state[0] != '\0') {
+            fputc('[', out);
+            put_frame(out, state, true);
+            fputc(']', out);
+        } else {
+            const char *name = field_text(line, strcmp(sort, "file") == 0      ? "source"
+                                                : strcmp(sort, "address") == 0 ? "function|address"
+                                                                               : "function");
+            put_frame(out, name[0] != '\0' ? name : "[unknown]", false);
+        }
+        if (strcmp(sort, "line") == 0 && source[0] != '\0') {
+            fputc(' ', out);
+            put_frame(out, source, false);
+        }
+        fprintf(out, " %" PRIu64 "\n", field_count(line, "samples"));
+    }
+}
+
+/* ---- all */
+
+static bool put(const struct rendering *to, const struct document *document,
+                const struct page_command *command)
+{
+    bool differs = document_line(document, "old") != NULL;
+    enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
+    switch (to->format) {
+    case FORMAT_JSON:
+        return document_write(to->out, document);
+    case FORMAT_CSV:
+        return render_table(to, differs ? change_csv(sort) : &share_csv,
+                            document_rows(document, differs ? "change" : "share", NULL));
+    case FORMAT_FOLDED:
+        put_folded(to->out, document);
+        return true;
+    default:
+        return put_all(to, document, command);
+    }
+}
+
+bool profile_show(const struct rendering *to, const struct document *document,
+                  const struct page_command *command)
+{
+    bool ok = document->ok && put(to, document, command);
     return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
 bool profile_write(const struct rendering *to, const struct profile_report *report)
 {
     struct document document = profile_document(report);
-    bool ok = profile_show(to, &document, report);
+    bool ok = profile_show(to, &document, report->command);
     document_free(&document);
     return ok;
 }
@@ -306,41 +458,4 @@ void profile_text_core(const struct rendering *to, const struct profile_report *
     if (document.ok)
         put_core(to, &document, document_line(&document, "core"), shares->sort, most);
     document_free(&document);
-}
-
-/* ---- folded */
-
-static const char *row_name(const struct shares *shares, const struct share *row)
-{
-    const char *name = row->state != PROFILE_STATES  ? shares_state_name(row->state)
-                       : shares->sort == SHARES_FILE ? row->source
-                                                     : row->function;
-    return name != NULL ? name : "[unknown]";
-}
-
-static void keep_in_frame(char *text)
-{
-    while ((text = strchr(text, ';')) != NULL)
-        *text = ':';
-}
-
-bool profile_folded(FILE *out, const struct profile_report *report)
-{
-    for (size_t i = 0; i < report->n; i++) {
-        const struct shares *shares = &report->shares[i];
-        for (size_t k = 0; k < shares->n; k++) {
-            const struct share *row = &shares->rows[k];
-            char name[UTF8_CLEAN_ROOM(CELL)], source[UTF8_CLEAN_ROOM(CELL)] = "", address[32] = "";
-            utf8_clean(name, sizeof name, row_name(shares, row));
-            if (shares->sort == SHARES_LINE && row->source != NULL)
-                utf8_clean(source, sizeof source, row->source);
-            if (shares->sort == SHARES_ADDRESS && row->state == PROFILE_STATES && row->function == NULL)
-                snprintf(address, sizeof address, "0x%08" PRIx64, row->address);
-            keep_in_frame(name);
-            keep_in_frame(source);
-            fprintf(out, "core %u;%s%s%s %" PRIu64 "\n", core_number(report, shares),
-                    address[0] != '\0' ? address : name, source[0] != '\0' ? " " : "", source, row->samples);
-        }
-    }
-    return fflush(out) == 0 && !ferror(out);
 }

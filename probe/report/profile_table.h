@@ -5,9 +5,9 @@
 #pragma once
 
 #include "profile/shares.h"
+#include "profile/stacks.h"
 #include "report/page_command.h"
 #include "report/render.h"
-#include "report/stack_formats.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,25 +20,23 @@ struct profile_report {
     const char *no_names;        /* why there are none, or why they may be wrong; "": they are right */
     const struct shares *shares; /* of each core */
     size_t n;
-    const struct stack_report *tree;    /* to be printed below each table; NULL: none */
+    const struct stacks *calls;         /* whose tree each core has; NULL: it has none */
     const struct page_command *command; /* NULL: it is not known */
 };
 
 struct document profile_document(const struct profile_report *report);
-/* As text, JSON lines, CSV or Markdown. False if the output could not be written whole. */
+/* Folded: a line for each row, "core 0;work 123", of which flame graphs are drawn. False if the output could
+ * not be written whole. */
 bool profile_write(const struct rendering *to, const struct profile_report *report);
-/* The same of lines; `report` NULL: there is no more than these. */
+/* The same of lines, also those of two profiles (profile_diff.h); `command` NULL: it is not known. */
 bool profile_show(const struct rendering *to, const struct document *document,
-                  const struct profile_report *report);
+                  const struct page_command *command);
 /* "line" */
 const char *profile_sort_name(enum shares_sort sort);
 enum shares_sort profile_sort_by_name(const char *name);
-/* A line for each row, "core 0;work 123": flame graphs are drawn from it. */
-bool profile_folded(FILE *out, const struct profile_report *report);
 /* Parts of a page: what was recorded; each core with its table. False: out of memory. */
 void profile_put_head(const struct rendering *to, const struct document *document);
-bool profile_put_cores(const struct rendering *to, const struct document *document,
-                       const struct profile_report *report);
+bool profile_put_cores(const struct rendering *to, const struct document *document);
 
 /* For `top`: one core's heading and its first `most` rows; as JSON all of them. `since_begin`: s. */
 void profile_text_core(const struct rendering *to, const struct profile_report *report,

@@ -508,6 +508,13 @@ static void write_markdown(FILE *out, const struct view *view, const json_t *row
     fputs("|\n", out);
     json_array_foreach(rows, i, row) {
         bool told = false;
+        if (begins_group(view, rows, i) && group_of(view, row)[0] != '\0') {
+            for (k = 1; k < view->n; k++)
+                fputs("| ", out);
+            fputs("| **", out);
+            markdown_text(out, group_of(view, row));
+            fputs("** |\n", out);
+        }
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
             put_markdown(out, &view->columns[k], row, text);

@@ -1,5 +1,6 @@
 #include "report/show.h"
 
+#include "report/annotation_table.h"
 #include "report/compare_report.h"
 #include "report/conditions.h"
 #include "report/counts.h"
@@ -8,12 +9,12 @@
 #include "report/guard_report.h"
 #include "report/history.h"
 #include "report/line_table.h"
-#include "report/profile_diff.h"
 #include "report/profile_table.h"
 #include "report/survey_report.h"
 #include "report/terminal.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define TEXTS (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
 #define ALL                                                                                                  \
@@ -37,17 +38,20 @@ static bool show_compare(const struct rendering *to, const struct document *docu
 
 static bool show_guard(const struct rendering *to, const struct document *document)
 {
-    struct guard_view view = {.out = to->out, .columns = to->columns};
+    struct guard_view view = {.out = to->out, .format = to->format, .columns = to->columns};
     struct conditions conditions = {0};
     size_t i;
     const json_t *line;
+    bool ok = true;
     if (to->format == FORMAT_JSON)
         return document_write(to->out, document);
     conditions_read(&conditions, document_line(document, "header"));
-    conditions_write(to, &conditions);
+    snprintf(view.guarded, sizeof view.guarded, "%s", conditions.start);
+    if (to->format == FORMAT_TEXT)
+        conditions_write(to, &conditions);
     json_array_foreach(document->lines, i, line)
-        guard_print_line(&view, line);
-    return fflush(to->out) == 0 && !ferror(to->out);
+        ok = guard_put_line(&view, line) && ok;
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
 static bool show_lines(const struct rendering *to, const struct document *document)
@@ -57,8 +61,14 @@ static bool show_lines(const struct rendering *to, const struct document *docume
 
 static bool show_report(const struct rendering *to, const struct document *document)
 {
-    return document_line(document, "old") != NULL ? profile_diff_show(to, document, NULL)
-                                                  : profile_show(to, document, NULL);
+    return profile_show(to, document, NULL);
+}
+
+static bool show_annotate(const struct rendering *to, const struct document *document)
+{
+    struct rendering whole = *to;
+    whole.uncut = !isatty(fileno(to->out));
+    return annotation_show(&whole, document, NULL);
 }
 
 static bool show_history(const struct rendering *to, const struct document *document)
@@ -73,9 +83,11 @@ static const struct shown_result results[] = {
     {"lines", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC, true,
      show_lines},
     {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML, true, show_report},
+    {"annotate", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC,
+     true, show_annotate},
     {"history", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_HTML, true, show_history},
     {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
-    {"guard", TEXTS, false, show_guard},
+    {"guard", TEXTS | 1u << FORMAT_GCC, false, show_guard},
 };
 
 /* Results of a region have no command in their header. */

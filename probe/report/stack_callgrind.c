@@ -1,3 +1,4 @@
+#include "base/values.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
 
@@ -53,16 +54,9 @@ static void add_calls(struct writer *writer, const struct stack *row)
     }
 }
 
-static void merge_calls(struct writer *writer)
+static void merge_call(void *first, const void *row)
 {
-    size_t used = 0;
-    qsort(writer->calls, writer->n_calls, sizeof *writer->calls, by_ends);
-    for (size_t i = 0; i < writer->n_calls; i++)
-        if (used > 0 && by_ends(&writer->calls[used - 1], &writer->calls[i]) == 0)
-            writer->calls[used - 1].samples += writer->calls[i].samples;
-        else
-            writer->calls[used++] = writer->calls[i];
-    writer->n_calls = used;
+    ((struct call *)first)->samples += ((const struct call *)row)->samples;
 }
 
 static bool gather(struct writer *writer)
@@ -81,7 +75,7 @@ static bool gather(struct writer *writer)
         writer->samples += row->samples;
         add_calls(writer, row);
     }
-    merge_calls(writer);
+    writer->n_calls = sorted_join(writer->calls, writer->n_calls, sizeof *writer->calls, by_ends, merge_call);
     return true;
 }
 

@@ -1,5 +1,3 @@
-/* Stacks as text: folded for flame graphs, and as a tree for people. */
-#include "profile/call_tree.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
 
@@ -7,19 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 512, INDENT = 2, DEEPEST = 60 };
-
-static const char *name_of(const struct stacks *stacks, size_t function, char *out, size_t size)
-{
-    return utf8_clean(out, size, stacks->functions[function].name);
-}
-
-static bool is_written(FILE *out)
-{
-    return fflush(out) == 0 && !ferror(out);
-}
-
-/* ---- folded */
+enum { NAME = 512 };
 
 static int by_text(const struct stacks *stacks, const struct stack *one, const struct stack *other)
 {
@@ -45,7 +31,8 @@ static void print_frames(FILE *out, const struct stacks *stacks, const struct st
     fprintf(out, "core %u", row->core);
     for (size_t i = row->depth; i-- > 0;) {
         char name[UTF8_CLEAN_ROOM(NAME)];
-        name_of(stacks, stacks->places[stacks->frames[row->first + i]].function, name, sizeof name);
+        utf8_clean(name, sizeof name,
+                   stacks->functions[stacks->places[stacks->frames[row->first + i]].function].name);
         for (char *at = strchr(name, ';'); at != NULL; at = strchr(at, ';'))
             *at = ':';
         fprintf(out, ";%s", name);
@@ -70,41 +57,5 @@ bool stacks_folded(FILE *out, const struct stack_report *report)
         fprintf(out, " %" PRIu64 "\n", samples);
     }
     free(rows);
-    return is_written(out);
-}
-
-/* ---- the tree */
-
-struct printing {
-    FILE *out;
-    const struct stacks *stacks;
-    const struct call_tree *tree;
-};
-
-static void print_below(const struct printing *printing, size_t parent, unsigned depth)
-{
-    static const double least = 0.005;
-    const struct call_node *nodes = printing->tree->nodes;
-    for (size_t i = nodes[parent].child; i != 0; i = nodes[i].next) {
-        char name[UTF8_CLEAN_ROOM(NAME)], clean[UTF8_CLEAN_ROOM(sizeof name)];
-        double part = (double)nodes[i].samples / (double)nodes[0].samples;
-        if (part < least)
-            continue;
-        name_of(printing->stacks, nodes[i].function, name, sizeof name);
-        fprintf(printing->out, "%6.2f %%  %*s%s\n", 100 * part, (int)(depth * INDENT), "",
-                terminal_text(clean, sizeof clean, name));
-        if (depth < DEEPEST)
-            print_below(printing, i, depth + 1);
-    }
-}
-
-bool stacks_tree(FILE *out, const struct stack_report *report, unsigned core)
-{
-    struct call_tree tree;
-    if (!call_tree_make(report->stacks, core, &tree))
-        return false;
-    if (tree.nodes[0].samples > 0)
-        print_below(&(struct printing){out, report->stacks, &tree}, 0, 0);
-    call_tree_free(&tree);
-    return is_written(out);
+    return fflush(out) == 0 && !ferror(out);
 }

@@ -18,8 +18,6 @@ struct stack_report {
 
 /* A line for each stack, the outermost frame first: "core 0;main;work 30", as flame graphs are made of. */
 bool stacks_folded(FILE *out, const struct stack_report *report);
-/* A core's tree of calls, for people: functions of at least half a percent, each below its caller. */
-bool stacks_tree(FILE *out, const struct stack_report *report, unsigned core);
 /* Compressed protobuf. A row of `stacks` is a sample, labelled with its core. */
 bool stacks_pprof(FILE *out, const struct stack_report *report);
 /* The cores are added up, as the format has no cores. */

@@ -6,7 +6,7 @@
 
 enum { EVENTS_MOST = 1000000, NAME = UTF8_CLEAN_ROOM(512) };
 
-/* Rows of one core that share an interval, one behind the other. */
+/* Rows of one core that share an interval, one after the other. */
 struct span {
     const struct stack *rows;
     size_t n;

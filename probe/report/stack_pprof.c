@@ -2,6 +2,7 @@
  */
 #define ZLIB_CONST
 
+#include "base/values.h"
 #include "report/stack_formats.h"
 #include "report/terminal.h"
 
@@ -48,7 +49,7 @@ static const char label_key[] = "core", type_name[] = "samples", type_unit[] = "
 struct message {
     uint8_t *bytes;
     size_t n, room;
-    bool ok;
+    bool lacks_memory;
 };
 
 /* Lines of one function may be of several files: pprof then has as many functions. */
@@ -58,10 +59,8 @@ struct part {
 };
 
 struct writer {
-    FILE *out;
     const struct stack_report *report;
-    z_stream gzip;
-    bool ok;
+    struct message all, inner, innermost;
     const char **texts; /* sorted; text i has number i + 1 */
     size_t n_texts;
     struct part *parts; /* sorted; part i has id i + 1 */
@@ -76,19 +75,26 @@ static const char *text_of(const char *text)
 
 /* ---- messages */
 
-static void put_bytes(struct message *message, const void *bytes, size_t n)
+/* False: out of memory. */
+static bool make_room(struct message *message, size_t n)
 {
     if (message->n + n > message->room) {
         size_t room = 2 * (message->n + n);
-        uint8_t *more = message->ok ? realloc(message->bytes, room) : NULL;
-        message->ok = more != NULL;
-        if (more == NULL)
-            return;
-        message->bytes = more;
-        message->room = room;
+        uint8_t *more = message->lacks_memory ? NULL : realloc(message->bytes, room);
+        message->lacks_memory = more == NULL;
+        if (more != NULL) {
+            message->bytes = more;
+            message->room = room;
+        }
     }
-    if (n > 0)
-        memcpy(message->bytes + message->n, bytes, n);
+    return !message->lacks_memory;
+}
+
+static void put_bytes(struct message *message, const void *bytes, size_t n)
+{
+    if (n == 0 || !make_room(message, n))
+        return;
+    memcpy(message->bytes + message->n, bytes, n);
     message->n += n;
 }
 
@@ -121,52 +127,9 @@ static void put_field(struct message *message, unsigned field, const void *bytes
 /* Empties the inner one for its next use. */
 static void put_message(struct message *message, unsigned field, struct message *inner)
 {
-    message->ok = message->ok && inner->ok;
+    message->lacks_memory = message->lacks_memory || inner->lacks_memory;
     put_field(message, field, inner->bytes, inner->n);
     inner->n = 0;
-}
-
-/* ---- what goes out */
-
-static void compress_bytes(struct writer *writer, const uint8_t *bytes, size_t n, int flush)
-{
-    uint8_t piece[PIECE] = {0};
-    size_t left = n;
-    int result = Z_OK;
-    writer->gzip.next_in = bytes;
-    do {
-        uInt now = left < (1U << 30) ? (uInt)left : 1U << 30;
-        writer->gzip.avail_in = now;
-        do {
-            writer->gzip.next_out = piece;
-            writer->gzip.avail_out = sizeof piece;
-            result = deflate(&writer->gzip, flush);
-            size_t got = sizeof piece - writer->gzip.avail_out;
-            writer->ok = writer->ok && fwrite(piece, 1, got, writer->out) == got;
-        } while (writer->ok && writer->gzip.avail_out == 0);
-        left -= now;
-    } while (writer->ok && left > 0);
-    writer->ok = writer->ok && (flush != Z_FINISH || result == Z_STREAM_END);
-}
-
-static void send_field(struct writer *writer, unsigned field, struct message *inner)
-{
-    struct message outer = {.ok = true};
-    put_message(&outer, field, inner);
-    writer->ok = writer->ok && outer.ok;
-    if (writer->ok)
-        compress_bytes(writer, outer.bytes, outer.n, Z_NO_FLUSH);
-    free(outer.bytes);
-}
-
-static void send_number(struct writer *writer, unsigned field, uint64_t value)
-{
-    struct message message = {.ok = true};
-    put_number(&message, field, value);
-    writer->ok = writer->ok && message.ok;
-    if (writer->ok && message.n > 0)
-        compress_bytes(writer, message.bytes, message.n, Z_NO_FLUSH);
-    free(message.bytes);
 }
 
 /* ---- tables */
@@ -196,7 +159,6 @@ static bool gather_texts(struct writer *writer)
     const struct stacks *stacks = writer->report->stacks;
     const struct profile_about *about = &writer->report->profile->about;
     enum { FIXED = 5 };
-    size_t used = 0;
     writer->texts = calloc(2 * stacks->function_count + stacks->place_count + about->core_count + FIXED,
                            sizeof *writer->texts);
     if (writer->texts == NULL)
@@ -212,11 +174,7 @@ static bool gather_texts(struct writer *writer)
     const char *const fixed[FIXED] = {label_key, type_name, type_unit, writer->report->elf, about->build_id};
     for (size_t i = 0; i < FIXED; i++)
         add_text(writer, fixed[i]);
-    qsort(writer->texts, writer->n_texts, sizeof *writer->texts, by_text);
-    for (size_t i = 0; i < writer->n_texts; i++)
-        if (used == 0 || strcmp(writer->texts[used - 1], writer->texts[i]) != 0)
-            writer->texts[used++] = writer->texts[i];
-    writer->n_texts = used;
+    writer->n_texts = sorted_join(writer->texts, writer->n_texts, sizeof *writer->texts, by_text, NULL);
     return true;
 }
 
@@ -245,53 +203,45 @@ static struct part part_of(const struct stack_place *place)
 static bool gather_parts(struct writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
-    size_t used = 0;
     writer->parts = calloc(stacks->place_count + 1, sizeof *writer->parts);
     if (writer->parts == NULL)
         return false;
     for (size_t i = 0; i < stacks->place_count; i++)
         writer->parts[i] = part_of(&stacks->places[i]);
-    qsort(writer->parts, stacks->place_count, sizeof *writer->parts, by_part);
-    for (size_t i = 0; i < stacks->place_count; i++)
-        if (used == 0 || by_part(&writer->parts[used - 1], &writer->parts[i]) != 0)
-            writer->parts[used++] = writer->parts[i];
-    writer->n_parts = used;
+    writer->n_parts = sorted_join(writer->parts, stacks->place_count, sizeof *writer->parts, by_part, NULL);
     return true;
 }
 
 /* ---- the profile */
 
-static void send_type(struct writer *writer)
+static void put_type(struct writer *writer)
 {
-    struct message type = {.ok = true};
-    put_number(&type, TYPE_TYPE, number_of(writer, type_name));
-    put_number(&type, TYPE_UNIT, number_of(writer, type_unit));
-    send_field(writer, PROFILE_SAMPLE_TYPE, &type);
-    free(type.bytes);
+    put_number(&writer->inner, TYPE_TYPE, number_of(writer, type_name));
+    put_number(&writer->inner, TYPE_UNIT, number_of(writer, type_unit));
+    put_message(&writer->all, PROFILE_SAMPLE_TYPE, &writer->inner);
 }
 
-static void send_samples(struct writer *writer)
+static void put_samples(struct writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
-    struct message sample = {.ok = true}, label = {.ok = true};
-    for (size_t i = 0; i < stacks->n && writer->ok; i++) {
+    struct message *sample = &writer->inner, *label = &writer->innermost;
+    for (size_t i = 0; i < stacks->n; i++) {
         const struct stack *row = &stacks->rows[i];
         for (size_t k = 0; k < row->depth; k++)
-            put_number(&sample, SAMPLE_LOCATION, stacks->frames[row->first + k] + 1);
-        put_number(&sample, SAMPLE_VALUE, row->samples);
-        put_number(&label, LABEL_KEY, number_of(writer, label_key));
-        put_number(&label, LABEL_TEXT, number_of(writer, writer->cores[row->core]));
-        put_message(&sample, SAMPLE_LABEL, &label);
-        send_field(writer, PROFILE_SAMPLE, &sample);
+            put_number(sample, SAMPLE_LOCATION, stacks->frames[row->first + k] + 1);
+        put_number(sample, SAMPLE_VALUE, row->samples);
+        put_number(label, LABEL_KEY, number_of(writer, label_key));
+        put_number(label, LABEL_TEXT, number_of(writer, writer->cores[row->core]));
+        put_message(sample, SAMPLE_LABEL, label);
+        put_message(&writer->all, PROFILE_SAMPLE, sample);
     }
-    free(sample.bytes);
-    free(label.bytes);
 }
 
 /* The program, as far as it was sampled. */
-static void send_mapping(struct writer *writer)
+static void put_mapping(struct writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
+    struct message *mapping = &writer->inner;
     bool names = writer->report->elf != NULL;
     uint64_t low = UINT64_MAX, high = 0;
     for (size_t i = 0; i < stacks->place_count; i++)
@@ -300,77 +250,65 @@ static void send_mapping(struct writer *writer)
             low = address < low ? address : low;
             high = address > high ? address : high;
         }
-    struct message mapping = {.ok = true};
-    put_number(&mapping, MAPPING_ID, 1);
-    put_number(&mapping, MAPPING_START, low < high ? low : high);
-    put_number(&mapping, MAPPING_LIMIT, high < UINT64_MAX - INSTRUCTION ? high + INSTRUCTION : high);
-    put_number(&mapping, MAPPING_FILE, number_of(writer, writer->report->elf));
-    put_number(&mapping, MAPPING_BUILD_ID, number_of(writer, writer->report->profile->about.build_id));
-    put_number(&mapping, MAPPING_FUNCTIONS, names);
-    put_number(&mapping, MAPPING_FILES, names);
-    put_number(&mapping, MAPPING_LINES, names);
-    send_field(writer, PROFILE_MAPPING, &mapping);
-    free(mapping.bytes);
+    put_number(mapping, MAPPING_ID, 1);
+    put_number(mapping, MAPPING_START, low < high ? low : high);
+    put_number(mapping, MAPPING_LIMIT, high < UINT64_MAX - INSTRUCTION ? high + INSTRUCTION : high);
+    put_number(mapping, MAPPING_FILE, number_of(writer, writer->report->elf));
+    put_number(mapping, MAPPING_BUILD_ID, number_of(writer, writer->report->profile->about.build_id));
+    put_number(mapping, MAPPING_FUNCTIONS, names);
+    put_number(mapping, MAPPING_FILES, names);
+    put_number(mapping, MAPPING_LINES, names);
+    put_message(&writer->all, PROFILE_MAPPING, mapping);
 }
 
-static void send_locations(struct writer *writer)
+static void put_locations(struct writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
-    struct message location = {.ok = true}, line = {.ok = true};
-    for (size_t i = 0; i < stacks->place_count && writer->ok; i++) {
+    struct message *location = &writer->inner, *line = &writer->innermost;
+    for (size_t i = 0; i < stacks->place_count; i++) {
         const struct stack_place *place = &stacks->places[i];
         const struct part wanted = part_of(place);
         const struct part *part = bsearch(&wanted, writer->parts, writer->n_parts, sizeof wanted, by_part);
-        put_number(&location, LOCATION_ID, i + 1);
-        put_number(&location, LOCATION_MAPPING, place->state == PROFILE_STATES);
-        put_number(&location, LOCATION_ADDRESS, place->address);
-        put_number(&line, LINE_FUNCTION, (uint64_t)(part - writer->parts) + 1);
-        put_number(&line, LINE_LINE, place->line);
-        put_message(&location, LOCATION_LINE, &line);
-        send_field(writer, PROFILE_LOCATION, &location);
+        put_number(location, LOCATION_ID, i + 1);
+        put_number(location, LOCATION_MAPPING, place->state == PROFILE_STATES);
+        put_number(location, LOCATION_ADDRESS, place->address);
+        put_number(line, LINE_FUNCTION, (uint64_t)(part - writer->parts) + 1);
+        put_number(line, LINE_LINE, place->line);
+        put_message(location, LOCATION_LINE, line);
+        put_message(&writer->all, PROFILE_LOCATION, location);
     }
-    free(location.bytes);
-    free(line.bytes);
 }
 
-static void send_functions(struct writer *writer)
+static void put_functions(struct writer *writer)
 {
-    struct message message = {.ok = true};
-    for (size_t i = 0; i < writer->n_parts && writer->ok; i++) {
+    struct message *message = &writer->inner;
+    for (size_t i = 0; i < writer->n_parts; i++) {
         const struct part *part = &writer->parts[i];
         const struct stack_function *function = &writer->report->stacks->functions[part->function];
-        put_number(&message, FUNCTION_ID, i + 1);
-        put_number(&message, FUNCTION_NAME, number_of(writer, function->name));
-        put_number(&message, FUNCTION_SYSTEM_NAME, number_of(writer, function->name));
-        put_number(&message, FUNCTION_FILE, number_of(writer, part->file));
-        put_number(&message, FUNCTION_LINE,
+        put_number(message, FUNCTION_ID, i + 1);
+        put_number(message, FUNCTION_NAME, number_of(writer, function->name));
+        put_number(message, FUNCTION_SYSTEM_NAME, number_of(writer, function->name));
+        put_number(message, FUNCTION_FILE, number_of(writer, part->file));
+        put_number(message, FUNCTION_LINE,
                    strcmp(part->file, text_of(function->file)) == 0 ? function->line : 0);
-        send_field(writer, PROFILE_FUNCTION, &message);
+        put_message(&writer->all, PROFILE_FUNCTION, message);
     }
-    free(message.bytes);
 }
 
-static void send_text(struct writer *writer, const char *text)
+/* Number 0 is "". */
+static void put_texts(struct writer *writer)
 {
-    size_t room = UTF8_CLEAN_ROOM(strlen(text) + 1);
-    struct message message = {.bytes = malloc(room), .room = room, .ok = true};
-    writer->ok = writer->ok && message.bytes != NULL;
-    if (message.bytes != NULL) {
-        utf8_clean((char *)message.bytes, room, text);
-        message.n = strlen((char *)message.bytes);
-        send_field(writer, PROFILE_STRING, &message);
+    struct message *text = &writer->inner;
+    for (size_t i = 0; i <= writer->n_texts; i++) {
+        const char *from = i > 0 ? writer->texts[i - 1] : "";
+        if (!make_room(text, UTF8_CLEAN_ROOM(strlen(from) + 1)))
+            break;
+        text->n = strlen(utf8_clean((char *)text->bytes, text->room, from));
+        put_message(&writer->all, PROFILE_STRING, text);
     }
-    free(message.bytes);
 }
 
-static void send_texts(struct writer *writer)
-{
-    send_text(writer, ""); /* number 0 */
-    for (size_t i = 0; i < writer->n_texts && writer->ok; i++)
-        send_text(writer, writer->texts[i]);
-}
-
-static void send_times(struct writer *writer)
+static void put_times(struct writer *writer)
 {
     static const double giga = 1e9, most = 9e18;
     const struct profile *profile = writer->report->profile;
@@ -378,41 +316,54 @@ static void send_times(struct writer *writer)
     const char *end = strptime(text_of(profile->about.date), "%Y-%m-%dT%H:%M:%SZ", &date);
     time_t seconds = end != NULL && *end == '\0' ? timegm(&date) : 0;
     if (seconds > 0 && (double)seconds * giga < most)
-        send_number(writer, PROFILE_TIME, (uint64_t)seconds * (uint64_t)giga);
+        put_number(&writer->all, PROFILE_TIME, (uint64_t)seconds * (uint64_t)giga);
     double duration = profile->end.known ? profile->end.elapsed_s * giga : 0;
     if (duration >= 1 && duration < most)
-        send_number(writer, PROFILE_DURATION, (uint64_t)round(duration));
+        put_number(&writer->all, PROFILE_DURATION, (uint64_t)round(duration));
 }
 
-static bool begin_gzip(struct writer *writer)
+static bool write_compressed(FILE *out, const struct message *all)
 {
     enum { MEMORY = 8 };
-    return deflateInit2(&writer->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, MEMORY, Z_DEFAULT_STRATEGY) ==
-           Z_OK;
-}
-
-static void send_all(struct writer *writer)
-{
-    send_type(writer);
-    send_samples(writer);
-    send_mapping(writer);
-    send_locations(writer);
-    send_functions(writer);
-    send_texts(writer);
-    send_times(writer);
-    compress_bytes(writer, NULL, 0, Z_FINISH);
+    uint8_t piece[PIECE];
+    z_stream gzip = {.next_in = all->bytes};
+    size_t left = all->n;
+    int result = Z_OK;
+    bool ok =
+        deflateInit2(&gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+    while (ok && result == Z_OK) {
+        uInt now = left < (1U << 30) ? (uInt)left : 1U << 30;
+        gzip.avail_in = now;
+        gzip.next_out = piece;
+        gzip.avail_out = sizeof piece;
+        result = deflate(&gzip, now == left ? Z_FINISH : Z_NO_FLUSH);
+        left -= now - gzip.avail_in;
+        size_t got = sizeof piece - gzip.avail_out;
+        ok = fwrite(piece, 1, got, out) == got;
+    }
+    deflateEnd(&gzip);
+    return ok && result == Z_STREAM_END;
 }
 
 bool stacks_pprof(FILE *out, const struct stack_report *report)
 {
-    struct writer writer = {.out = out, .report = report};
-    if (name_cores(&writer) && gather_texts(&writer) && gather_parts(&writer) && begin_gzip(&writer)) {
-        writer.ok = true;
-        send_all(&writer);
-        deflateEnd(&writer.gzip);
+    struct writer writer = {.report = report};
+    bool ok = name_cores(&writer) && gather_texts(&writer) && gather_parts(&writer);
+    if (ok) {
+        put_type(&writer);
+        put_samples(&writer);
+        put_mapping(&writer);
+        put_locations(&writer);
+        put_functions(&writer);
+        put_texts(&writer);
+        put_times(&writer);
+        ok = !writer.all.lacks_memory && !writer.inner.lacks_memory && write_compressed(out, &writer.all);
     }
+    free(writer.all.bytes);
+    free(writer.inner.bytes);
+    free(writer.innermost.bytes);
     free(writer.cores);
     free(writer.texts);
     free(writer.parts);
-    return fflush(out) == 0 && writer.ok;
+    return fflush(out) == 0 && ok;
 }

@@ -55,6 +55,11 @@ static const struct view_column share_fields[] = {
 };
 const struct view share_csv = {COLUMNS(share_fields)};
 
+static const struct view_column call_columns[] = {{.key = "share", .heading = "share", .as = AS_SHARE},
+                                                  {FIELD("text", "calls")}};
+const struct view call_view = {COLUMNS(call_columns), .class = "calls",
+                               .caption = "Each function below its caller, with all that it calls"};
+
 /* ---- changes */
 
 #define CHANGES                                                                                              \
@@ -113,7 +118,7 @@ const struct view *change_csv(enum shares_sort sort)
 
 #define CODE(what)                                                                                           \
     {.key = "share", .heading = "share", .as = AS_HEAT, .needs = "samples", .least = 8},                     \
-        {.key = "plus_minus", .heading = "±", .as = AS_POINTS, .least = 5},                                  \
+        {.key = "plus_minus", .heading = "±", .as = AS_POINTS, .needs = "samples", .least = 5},              \
         {.key = "samples", .heading = "samples", .as = AS_COUNT, .needs = "samples"},                        \
         {.key = "where", .heading = (what), .as = AS_PLACE, .least = 10},                                    \
         {.key = "", .heading = "", .mark = "at_border", .least = 1, .gap = 1},                               \
@@ -137,6 +142,12 @@ const struct view *code_view(bool has_lines)
     static const struct view views[] = {CODE_VIEW(code_alone), CODE_VIEW(code_of_lines)};
     return &views[has_lines];
 }
+
+static const struct view_column code_fields[] = {
+    {TEXT("core")},       {TEXT("file")},    {TEXT("line")}, {TEXT("address")}, {TEXT("share")},
+    {TEXT("plus_minus")}, {TEXT("samples")}, {TEXT("code")}, {TEXT("text")},
+};
+const struct view code_csv = {COLUMNS(code_fields)};
 
 /* ---- lines */
 

@@ -9,11 +9,14 @@
 /* `share` of `report` and `top` */
 const struct view *share_view(enum shares_sort sort);
 extern const struct view share_csv;
+/* `calls` of a `core` */
+extern const struct view call_view;
 /* `change` of `report --diff` */
 const struct view *change_view(enum shares_sort sort);
 const struct view *change_csv(enum shares_sort sort);
 /* `line` and `instruction` of `annotate`, below one another; without any lines: instructions alone. */
 const struct view *code_view(bool has_lines);
+extern const struct view code_csv;
 /* `line` of `lines` */
 extern const struct view line_view;
 extern const struct view line_csv;

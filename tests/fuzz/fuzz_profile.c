@@ -88,7 +88,7 @@ static void print(const struct profile_report *report)
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return;
-    demand(profile_folded(out, report));
+    demand(profile_write(&(struct rendering){.out = out, .format = FORMAT_FOLDED}, report));
     fclose(out);
     demand(lines_of(text) == report->shares[0].n);
     free(text);

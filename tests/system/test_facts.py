@@ -129,7 +129,7 @@ TAIL = ["summary.columns.*.p90", "summary.columns.*.p99"]
 KNOWN = {
     "report": {"junit": ALL},
     "report --diff": {"junit": ALL},
-    "annotate": {"csv": ALL, "markdown": ALL, "junit": ALL},
+    "annotate": {"junit": ALL},
     "history": {"markdown": ALL, "junit": ALL},
     "compare": {"text": ["verdict.baseline.build_id", "verdict.baseline.started"]},  # cut, to fit into a line
     # All hits are alike: there is no tail

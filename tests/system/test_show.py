@@ -82,7 +82,7 @@ def test_delta_with_a_baseline(tmp_path):
     (("lines", "work_by_data", "-r", 2), ("text", "json", "csv", "markdown", "html")),
     (("stat", "--for", "100ms", "-e", "CPU_CYCLES,LSUCNT"), ("text", "json", "csv")),
     (("stat", "--for", "200ms", "-I", "50ms", "-M", "CPI"), ("text", "json", "csv")),
-    (("guard", "work_by_data", "--budget", 5, "-r", 2, "--for", "2s"), ("text", "json"))],
+    (("guard", "work_by_data", "--budget", 5, "-r", 2, "--for", "2s"), ("text", "json", "gcc"))],
     ids=["survey", "survey of two", "lines", "stat", "stat -I", "guard"])
 def test_of_one_recording(words, formats, tmp_path):
     out, wire = tmp_path / "out", tmp_path / "wire"
@@ -99,20 +99,55 @@ def test_of_one_recording(words, formats, tmp_path):
     check(again, tmp_path, formats)
 
 
-def test_compare_history_and_report(tmp_path):
+def test_compare_and_history(tmp_path):
     (tmp_path / "runs").mkdir()
     write_runs(tmp_path / "runs", 40, step_at=23)
     first, *_, last = sorted((tmp_path / "runs").rglob("*.jsonl"))
-    built(tmp_path, "-g")
-    (tmp_path / "new.jsonl").write_text(text_of(HEAD, *map(samples, range(INTERVALS)), END))
-    (tmp_path / "old.jsonl").write_text(text_of(HEAD, *(samples(i, asleep=35 + i % 3) for i in range(INTERVALS)), END))
     out = tmp_path / "out"
-    for words, formats in [(("compare", first, last), FORMATS), (("history", tmp_path / "runs"), ["text", "json", "csv", "html"]),
-                           # A page of report has a flame graph and sources, which are not in its lines
-                           (("report", tmp_path / "new.jsonl"), ["text", "json", "csv", "markdown"]),
-                           (("report", "--sort", "line", tmp_path / "new.jsonl"), ["text", "csv", "markdown"]),
-                           (("report", tmp_path / "new.jsonl", "--diff", tmp_path / "old.jsonl"), ["text", "json", "csv", "markdown", "html"])]:
+    for words, formats in [(("compare", first, last), FORMATS), (("history", tmp_path / "runs"), ["text", "json", "csv", "html"])]:
         check(lambda *more, words=words: written(run_tool(*words, *more, "-o", out), out), tmp_path, formats)
+
+
+def contexts(i):
+    """What else was seen in an interval."""
+    at = {"core": 0, "from": i / 20, "to": (i + 1) / 20}
+    return [{"type": "exceptions", **at, "value": {"0x0": 70 + i % 3, "0xf": 20}}, {"type": "tasks", **at, "value": {"0x20000100": 50}},
+            {"type": "contexts", **at, "value": {"0x2": 50}}]
+
+
+def stacks(i):
+    """Of stops: a function calls another one."""
+    line = samples(i, events=1000 * i, stood_s=0.01)
+    one, two = line["pc"]
+    return {**line, "stacks": [{"samples": 60, "at": [one]}, {"samples": 30, "at": [two, one], "sure": 1 + i % 2}]}
+
+
+# A page of report has a flame graph and sources, which are not in its lines
+TABLES = ["text", "json", "csv", "markdown"]
+REPORTS = [((), TABLES), *((("--sort", sort), TABLES) for sort in ("line", "file", "address", "task", "exception", "context")),
+           *((("--diff", "old.jsonl", "--sort", sort), [*TABLES, "html"]) for sort in ("function", "line", "file", "address"))]
+
+
+@pytest.mark.parametrize("words, formats", [
+    *((("report", "new.jsonl", *words), formats) for words, formats in REPORTS),
+    (("report", "calls.jsonl"), TABLES), (("report", "calls.jsonl", "-g"), TABLES), (("report", "two.jsonl"), TABLES),
+    (("report", "two.jsonl", "--diff", "new.jsonl"), [*TABLES, "html"]),
+    *((("annotate", *words), [*TABLES, "html", "gcc"]) for words in
+      (("work", "profile.jsonl"), ("work", "profile.jsonl", "--hot", "2"), ("_start", "profile.jsonl"), ("main", "two.jsonl"),
+       ("caller_one", "two.jsonl", "--hot", "1"), ("work", "bare/profile.jsonl")))], ids=lambda value: " ".join(value))
+def test_a_profile(words, formats, tmp_path):
+    built(tmp_path, "-g")
+    (tmp_path / "bare").mkdir()
+    built(tmp_path / "bare")
+    head = {**HEAD, "task": "pxCurrentTCB"}
+    (tmp_path / "new.jsonl").write_text(text_of(head, *(line for i in range(INTERVALS) for line in (samples(i), *contexts(i))), END))
+    (tmp_path / "old.jsonl").write_text(text_of(head, *(line for i in range(INTERVALS) for line in (samples(i, asleep=35 + i % 3), *contexts(i))), END))
+    (tmp_path / "two.jsonl").write_text(text_of({**HEAD, "cores": ["Cortex-M4", "Cortex-M0"], "numbers": [0, 3]},
+                                                *(samples(i, core) for i in range(INTERVALS) for core in (0, 1))))
+    (tmp_path / "calls.jsonl").write_text(text_of({**HEAD, "event": "CPU_CYCLES", "every": 1000}, *map(stacks, range(INTERVALS)), END))
+    out = tmp_path / "out"
+    named = [tmp_path / word if word.endswith(".jsonl") else word for word in words]
+    check(lambda *more: written(run_tool(*named, *more, "-o", out), out), tmp_path, formats)
 
 
 def test_of_the_tool_as_it_was(tmp_path):
