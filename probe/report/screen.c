@@ -1,6 +1,6 @@
 #include "report/screen.h"
 
-#include "report/canvas.h"
+#include "report/live_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -110,103 +110,60 @@ static void make_texts(const struct screen_row *row, struct texts *out)
     snprintf(out->total, sizeof out->total, "%s%s", row->total_at_least ? ">=" : "", number);
 }
 
-/* Widths; 0: no room. */
-struct layout {
-    size_t name, rate, percent, spark, total;
+enum { COLUMN_NAME, COLUMN_RATE, COLUMN_PERCENT, COLUMN_SPARK, COLUMN_TOTAL, COLUMNS };
+
+static const struct live_column columns[COLUMNS] = {
+    [COLUMN_NAME] = {LIVE_TEXT, .gap = GAP, .least = SHORT_NAME, .most = NAME},
+    [COLUMN_RATE] = {LIVE_NUMBER, .gap = GAP, .least = RATE},
+    [COLUMN_PERCENT] = {LIVE_NUMBER, .gap = GAP, .least = PERCENT},
+    [COLUMN_SPARK] = {LIVE_DRAWN, .gap = GAP, .least = LEAST_SPARK, .most = MOST_SPARK},
+    [COLUMN_TOTAL] = {LIVE_NUMBER, .gap = GAP, .least = TOTAL},
 };
 
-static size_t at_least(size_t width, size_t least)
-{
-    return width > least ? width : least;
-}
+/* On narrow terminals blanks go first, then the last minute, parts of the clock, the ends of names, the
+ * totals, and last the rates. */
+enum {
+    ALL = (1u << COLUMNS) - 1,
+    OF_NUMBERS = ALL & ~(1u << COLUMN_SPARK),
+    OF_TOTALS = OF_NUMBERS & ~(1u << COLUMN_PERCENT),
+    OF_RATES = OF_TOTALS & ~(1u << COLUMN_TOTAL)
+};
+static const struct live_way ways[] = {
+    {ALL, 0, false},
+    {ALL, 0, true},
+    {OF_NUMBERS, 0, true},
+    {OF_TOTALS, LEAST_NAME, true},
+    {OF_RATES, LEAST_NAME, true},
+    {1u << COLUMN_NAME, 0, true},
+};
 
-static struct layout widest(const struct screen_view *view)
+static void lay_out(const struct screen_view *view, size_t width, struct live_table *out)
 {
-    struct layout out = {0};
     struct texts texts;
+    *out = (struct live_table){.columns = columns,
+                               .n = COLUMNS,
+                               .ways = ways,
+                               .n_ways = sizeof ways / sizeof *ways,
+                               .name = COLUMN_NAME};
     for (size_t i = 0; i < view->n && i < SCREEN_ROWS; i++) {
         make_texts(&view->rows[i], &texts);
-        out.name = at_least(out.name, utf8_width(texts.name));
-        out.rate = at_least(out.rate, strlen(texts.rate));
-        out.percent = at_least(out.percent, strlen(texts.percent));
-        out.total = at_least(out.total, strlen(texts.total));
+        live_widen(out, (const char *[]){texts.name, texts.rate, texts.percent, "", texts.total});
     }
-    out.name = out.name < NAME ? out.name : NAME;
-    return out;
+    live_fit(out, width);
 }
 
-static size_t width_of(const struct layout *layout)
-{
-    size_t of[] = {layout->rate, layout->percent, layout->spark, layout->total}, width = layout->name;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        width += of[i] > 0 ? GAP + of[i] : 0;
-    return width;
-}
-
-/* On narrow terminals the last minute goes first, then blanks, parts of the clock, the ends of names, the
- * totals, and last the rates. */
-static struct layout lay_out(const struct screen_view *view, size_t columns)
-{
-    const struct layout tight = widest(view);
-    struct layout out = {.name = at_least(tight.name, SHORT_NAME),
-                         .rate = at_least(tight.rate, RATE),
-                         .percent = tight.percent > 0 ? at_least(tight.percent, PERCENT) : 0,
-                         .total = at_least(tight.total, TOTAL)};
-    if (width_of(&out) + GAP + LEAST_SPARK > columns)
-        out = tight;
-    if (width_of(&out) + GAP + LEAST_SPARK <= columns) {
-        size_t left = columns - width_of(&out) - GAP;
-        out.spark = left < MOST_SPARK ? left : MOST_SPARK;
-    }
-    if (width_of(&out) > columns)
-        out.percent = 0;
-    if (columns < LEAST_NAME + width_of(&out) - out.name)
-        out.total = 0;
-    if (columns < LEAST_NAME + width_of(&out) - out.name)
-        return (struct layout){.name = columns};
-    size_t left = columns - (width_of(&out) - out.name);
-    out.name = left < out.name ? left : out.name;
-    return out;
-}
-
-static void put_right(char *line, size_t width, const char *text)
-{
-    size_t used = strlen(line);
-    if (width > 0)
-        snprintf(line + used, LINE_ROOM - used, "%*s%*s", GAP, "", (int)width, text);
-}
-
-static void draw_row(struct screen *screen, struct canvas *canvas, const struct layout *layout, size_t i,
+static void draw_row(struct screen *screen, struct canvas *canvas, const struct live_table *table, size_t i,
                      const struct screen_row *row)
 {
-    char spark[3 * MOST_SPARK + 1], line[LINE_ROOM];
+    char spark[3 * MOST_SPARK + 1], instead[LINE_ROOM] = "<not counted>";
     struct texts texts;
     make_texts(row, &texts);
-    canvas_cut(texts.name, layout->name);
-    int pad = (int)(layout->name - utf8_width(texts.name));
-    size_t used = (size_t)snprintf(line, sizeof line, "%s", texts.name);
-    if (row->missing) {
-        static const char words[] = "<not counted>";
-        bool fits = layout->name + GAP + sizeof words - 1 <= canvas->columns;
-        bool has_why = row->why != NULL && row->why[0] != '\0' &&
-                       layout->name + GAP + sizeof words + 1 + strlen(row->why) <= canvas->columns;
-        if (fits)
-            snprintf(line + used, sizeof line - used, "%*s%s%s%.256s", pad + GAP, "", words,
-                     has_why ? ": " : "", has_why ? row->why : "");
-        canvas_line(canvas, line);
-        return;
-    }
-    if (layout->rate > 0)
-        snprintf(line + used, sizeof line - used, "%*s", pad, "");
-    put_right(line, layout->rate, texts.rate);
-    put_right(line, layout->percent, texts.percent);
-    used = strlen(line);
-    make_spark(&screen->past[i], layout->spark, spark, sizeof spark);
-    if (layout->spark > 0)
-        snprintf(line + used, sizeof line - used, "%*s%s%*s", GAP, "", spark,
-                 (int)(layout->spark - utf8_width(spark)), "");
-    put_right(line, layout->total, texts.total);
-    canvas_line(canvas, line);
+    make_spark(&screen->past[i], table->width[COLUMN_SPARK], spark, sizeof spark);
+    if (row->why != NULL && row->why[0] != '\0' &&
+        table->width[COLUMN_NAME] + GAP + strlen(instead) + 2 + strlen(row->why) <= canvas->columns)
+        snprintf(instead + strlen(instead), sizeof instead - strlen(instead), ": %.256s", row->why);
+    live_row(canvas, table, (const char *[]){texts.name, texts.rate, texts.percent, spark, texts.total},
+             row->missing ? instead : NULL);
 }
 
 static void draw_foot(struct canvas *canvas, const struct screen_view *view)
@@ -256,12 +213,13 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     canvas_text(&canvas, view->title);
     canvas_text(&canvas, view->note);
     canvas_line(&canvas, "");
-    const struct layout layout = lay_out(view, canvas.columns);
+    struct live_table table;
+    lay_out(view, canvas.columns, &table);
     /* Rows that do not fit are left out; the foot stays */
     size_t foot = view->lost > 0 ? FOOT + 1 + LOST / (canvas.columns > 0 ? canvas.columns : 1) : FOOT;
     size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
     for (size_t i = 0; i < view->n && i < SCREEN_ROWS && canvas.used + 1 < room; i++)
-        draw_row(screen, &canvas, &layout, i, &view->rows[i]);
+        draw_row(screen, &canvas, &table, i, &view->rows[i]);
     for (size_t i = 0; i < view->n_metrics && canvas.used + 1 < room; i++)
         draw_metric(&canvas, &view->metrics[i]);
     draw_foot(&canvas, view);
