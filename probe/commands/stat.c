@@ -11,7 +11,6 @@
 
 struct stat_command {
     struct sampling sampling;
-    struct counts counts; /* of all windows; with -a sampling.whole has them */
     struct progress progress;
     size_t pass;
     int64_t end_us;     /* of its window */
@@ -96,12 +95,11 @@ static bool note_reset(void *context, struct error *error)
 
 static bool print_interval(struct stat_command *self, const struct plan_pass *pass)
 {
-    const struct context *context = self->sampling.session.context;
-    struct counts interval;
-    sampling_interval(&self->sampling, pass, &interval);
+    struct sampling *sampling = &self->sampling;
+    sampling_tally(sampling, &sampling->interval, pass);
     progress_clear(&self->progress);
-    command_has_result(context);
-    return counts_interval(context->out, &interval, context->options->format, context->options->separator[0]);
+    command_has_result(sampling->session.context);
+    return sampling_print(sampling, sampling_lines(sampling, &sampling->interval));
 }
 
 static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
@@ -129,38 +127,17 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
             return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     } while (*sampling->session.context->cancel == 0 && !sampling->ended &&
              (options->for_s <= 0 || deadline_now_us() < self->end_us));
-    if (options->all_cpus)
-        sampling_fill(sampling, &sampling->whole, pass);
-    else
-        sampling_add(sampling, pass, &sampling->windows.members[0].begin, &self->counts);
+    sampling_tally(sampling, &sampling->whole, pass);
     return true;
 }
 
-static bool print_begin(struct stat_command *self)
+static bool print_end(struct sampling *self)
 {
-    const struct sampling *sampling = &self->sampling;
-    const struct options *options = options_of(self);
-    FILE *out = sampling->session.context->out;
-    if (options->all_cpus)
-        return cores_begin(out, &sampling->conditions, &sampling->whole, options->format,
-                           options->separator[0]);
-    sampling_name(sampling, &self->counts);
-    return counts_begin(out, &sampling->conditions, &self->counts, options->format, options->separator[0]);
-}
-
-static bool print_end(struct stat_command *self)
-{
-    struct sampling *sampling = &self->sampling;
-    const struct options *options = options_of(self);
-    FILE *out = sampling->session.context->out;
-    if (options->all_cpus)
-        return cores_print(out, &sampling->whole, options->format, options->separator[0]);
-    self->counts.slept = sampling->session.device.slept;
-    self->counts.clock_change = session_clock_change(&sampling->session);
-    if (self->counts.clock_change[0] != '\0')
-        sampling->clock.hz = 0; /* no metric may use it */
-    sampling_metrics(sampling, &self->counts);
-    return counts_end(out, &self->counts, options->format, options->separator[0]);
+    if (!self->windows.all)
+        self->clock_change = session_clock_change(&self->session);
+    if (self->clock_change != NULL && self->clock_change[0] != '\0')
+        self->clock.hz = 0; /* no metric may use it */
+    return sampling_print(self, sampling_lines(self, &self->whole));
 }
 
 static bool run_windows(struct stat_command *self, struct error *error)
@@ -172,7 +149,7 @@ static bool run_windows(struct stat_command *self, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "these events take %zu windows in a row: say with --for how long each is",
                          plan->n_passes);
-    if (!print_begin(self))
+    if (!sampling_print_begin(sampling, context->options->format))
         return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     bool ran = true;
     if (!context->options->quiet)
@@ -187,16 +164,16 @@ static bool run_windows(struct stat_command *self, struct error *error)
         !device_check_witness(&sampling->session.device, &deadline, error))
         return false;
     command_has_result(context);
-    return print_end(self) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return print_end(sampling) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 /* CSV has no place for it. */
 static void warn_of_halts(const struct stat_command *self)
 {
     const struct options *options = options_of(self);
-    if (options->format == FORMAT_CSV && self->counts.halts > 0 && !options->quiet)
+    if (options->format == FORMAT_CSV && self->sampling.whole.halts > 0 && !options->quiet)
         fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
-                self->counts.halts);
+                self->sampling.whole.halts);
 }
 
 int command_stat(const struct context *context, struct error *error)
@@ -213,7 +190,7 @@ int command_stat(const struct context *context, struct error *error)
         warn_of_halts(&self);
         if (ok && self.reset.kind != ERROR_NONE)
             ok = error_set(error, ERROR_RESET, "%s after %.3f s; the counts above go up to then",
-                           self.reset.text, self.counts.since_begin);
+                           self.reset.text, sampling->whole.since_begin);
     }
     return sampling_finish(sampling, ok, error);
 }
