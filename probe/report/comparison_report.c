@@ -88,15 +88,15 @@ static void put_line(const struct rendering *to, const json_t *verdict, const ch
                      const struct widths *width)
 {
     FILE *out = to->out;
-    char threshold[NUMBER_ROOM], text[NUMBER_ROOM + 64];
+    char text[NUMBER_ROOM + 64];
     const struct cells cells = cells_of(name, line);
     enum verdict is = verdict_by_name(field_text(line, "verdict"));
     const char *why = has_reasons(verdict) ? "" : field_text(line, "why"); /* reasons follow below */
-    number_part(threshold, field_real(verdict, "threshold"));
     if (is == VERDICT_INCONCLUSIVE || is == VERDICT_NOT_COMPARABLE)
         snprintf(text, sizeof text, "%s", verdict_name(is));
     else
-        snprintf(text, sizeof text, "%s (threshold %s)", verdict_name(is), threshold);
+        snprintf(text, sizeof text, "%s (threshold %s)", verdict_name(is),
+                 PART(field_real(verdict, "threshold")));
     fputs(cells.name, out);
     pad(out, width->name, utf8_width(cells.name));
     fprintf(out, " %*s -> %-*s  %*s   %s%s%s", (int)width->base, cells.base, (int)width->now, cells.now,
@@ -155,7 +155,7 @@ static void put_item(FILE *out, const char *before, const char *text)
 
 static void write_markdown(FILE *out, const json_t *verdict)
 {
-    char text[CELL], started[CELL], part[NUMBER_ROOM];
+    char text[CELL], started[CELL];
     const char *file = field_text(verdict, "file"), *build = field_text(verdict, "baseline.build_id"),
                *of = field_text(verdict, "baseline.started");
     const json_t *one;
@@ -168,7 +168,7 @@ static void write_markdown(FILE *out, const json_t *verdict)
     markdown_text(out, file);
     snprintf(text, sizeof text, " against %.256s%.128s", field_text(verdict, "baseline.file"), started);
     markdown_text(out, text);
-    fprintf(out, ", threshold %s\n", number_part(part, field_real(verdict, "threshold")));
+    fprintf(out, ", threshold %s\n", PART(field_real(verdict, "threshold")));
     json_array_foreach(field_of(verdict, "not_comparable"), i, one)
         put_item(out, "not comparable: ", text_or_empty(one));
     json_array_foreach(field_of(verdict, "notes"), i, one)
@@ -189,10 +189,9 @@ void comparison_against_text(const json_t *verdict, char *out, size_t size)
 {
     const char *started = field_text(verdict, "baseline.started"),
                *build = field_text(verdict, "baseline.build_id");
-    char part[NUMBER_ROOM];
     snprintf(out, size, "against %.256s%s%.64s%s%.80s, threshold %s", field_text(verdict, "baseline.file"),
              started[0] != '\0' ? " of " : "", started, build[0] != '\0' ? ", build " : "", build,
-             number_part(part, field_real(verdict, "threshold")));
+             PART(field_real(verdict, "threshold")));
 }
 
 /* Beyond this change a mark is at the border, and its number says how much it is. */
@@ -256,12 +255,12 @@ bool comparison_put_table(FILE *out, json_t *rows, const char *caption, double s
 {
     const struct rendering to = {.out = out, .format = FORMAT_HTML};
     struct view view = verdict_view;
-    char text[CELL], part[NUMBER_ROOM];
+    char text[CELL];
     if (scale > 0)
         snprintf(text, sizeof text,
                  "%.200s. Means. The bars show where a change lies with 95 %%, from -%s at the left to +%s "
                  "at the right; the thin line is no change, the dashed one the threshold.",
-                 caption, number_part_up(part, scale), part);
+                 caption, PART_UP(scale), PART_UP(scale));
     else
         snprintf(text, sizeof text, "%.200s. Means.", caption);
     view.caption = text;

@@ -69,8 +69,7 @@ __attribute__((format(printf, 2, 3))) static void put_note(const struct renderin
 
 static void put_text_row(const struct rendering *to, const char *key, const json_t *column, double since)
 {
-    char count[NUMBER_ROOM], rate[NUMBER_ROOM], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16],
-        why[NAME_ROOM];
+    char rate[NUMBER_ROOM], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16], why[NAME_ROOM];
     bool is_interval = since > 0;
     int used = is_interval ? snprintf(line, sizeof line, "%12.6f ", since) : 0;
     int wide = is_interval ? INTERVAL_COUNT : COUNT, name_wide = is_interval ? INTERVAL_NAME : NAME;
@@ -81,7 +80,7 @@ static void put_text_row(const struct rendering *to, const char *key, const json
                  why[0] != '\0' ? why : "its window did not run");
     } else {
         snprintf(words, sizeof words, "%s%s", field_is(column, "at_least") ? "at least " : "",
-                 number_unsigned(count, sizeof(count), field_count(column, "count")));
+                 NUMBER(field_count(column, "count")));
         snprintf(line + used, sizeof line - (size_t)used, "%*s  %-*s %15s /s", wide, words, name_wide, name,
                  counts_rate_text(rate, column));
     }
@@ -92,7 +91,7 @@ static void put_text_row(const struct rendering *to, const char *key, const json
 static void put_footer(const struct counts_report *report, const json_t *line, const json_t *summary)
 {
     const struct rendering *to = &report->to;
-    char time[NUMBER_ROOM], number[NUMBER_ROOM];
+    char time[NUMBER_ROOM];
     uint64_t halts = field_count(summary, "halts"), lost = field_count(summary, "lost");
     const char *key;
     json_t *why;
@@ -105,12 +104,11 @@ static void put_footer(const struct counts_report *report, const json_t *line, c
         put_note(to,
                  "the core was halted %s times (%s in all) to read its counters; that cost is included in "
                  "the counts",
-                 number_unsigned(number, sizeof number, halts),
-                 number_duration(time, sizeof time, (double)field_count(summary, "halted_us") / 1e6));
+                 NUMBER(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
     if (lost > 0)
         put_note(
             to, "%s reads came too late: the counter may have wrapped in between, so totals are lower bounds",
-            number_unsigned(number, sizeof number, lost));
+            NUMBER(lost));
     put_note(to, "%s", field_is(summary, "slept") ? RESULT_SLEPT : "");
     put_note(to, "%s", field_text(summary, "clock_change"));
     json_object_foreach(report->of_cores ? json_object_get(line, "columns") : NULL, key, why)
@@ -237,11 +235,9 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
         report->bounds_told = true;
         put_note(&report->to, ">=: at least; reads came too late, and a counter may have wrapped");
     }
-    snprintf(count, sizeof count, "%s%s", at_least ? ">=" : "",
-             number_unsigned(number, sizeof number, field_count(column, "count")));
+    snprintf(count, sizeof count, "%s%s", at_least ? ">=" : "", NUMBER(field_count(column, "count")));
     snprintf(rate, sizeof rate, "%s%s/s", at_least ? ">=" : "", counts_rate_text(number, column));
-    snprintf(total, sizeof total, "%s%s", report->totals[i].at_least ? ">=" : "",
-             number_unsigned(number, sizeof number, *of_all));
+    snprintf(total, sizeof total, "%s%s", report->totals[i].at_least ? ">=" : "", NUMBER(*of_all));
     put_rates(&report->to, (const char *[]){terminal_text(name, sizeof name, key), time, count, rate, total});
 }
 
@@ -278,7 +274,7 @@ static void cell_text(const json_t *line, const char *name, bool is_metric, char
         snprintf(out, TEXT, "%s", counts_missing(column));
     else
         snprintf(out, TEXT, "%s%s", field_is(column, "at_least") ? ">=" : "",
-                 number_unsigned(number, sizeof number, field_count(column, "count")));
+                 NUMBER(field_count(column, "count")));
 }
 
 static int width_of(const json_t *rows, const char *name, bool is_metric)

@@ -205,19 +205,18 @@ static void add_number(char *text, size_t size, const char *name, const json_t *
         snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "", name,
                  json_is_integer(value)
                      ? (snprintf(number, sizeof number, "%" PRIu64, count_of(value)), number)
-                     : number_shortest(number, NUMBER_ROOM, json_number_value(value)));
+                     : SHORTEST(json_number_value(value)));
 }
 
 static void describe_numbers(const json_t *column, char *out, size_t size)
 {
     static const char *const keys[] = {"count", "median", "mean", "sd", "min", "max", "p90", "p99"};
-    char error[NUMBER_ROOM];
     out[0] = '\0';
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         add_number(out, size, keys[i], column, keys[i]);
         if (strcmp(keys[i], "mean") == 0 && run_mean_error(column) > 0)
             snprintf(out + strlen(out), size - strlen(out), " ±%s (95 %%)",
-                     number_decimal(error, sizeof error, run_mean_error(column), 2));
+                     DECIMAL(run_mean_error(column), 2));
     }
     if (json_is_true(field_of(column, "calibrated"))) {
         add_number(out, size, "per hit ±", column, "plus_minus");
@@ -257,7 +256,7 @@ void junit_add(struct junit_suite *suite, const struct junit_case *one)
 
 static void describe(char *out, size_t size, const json_t *verdict, const json_t *line)
 {
-    char before[NUMBER_ROOM], after[NUMBER_ROOM], change[NUMBER_ROOM] = "", threshold[NUMBER_ROOM];
+    char change[NUMBER_ROOM] = "", threshold[NUMBER_ROOM];
     const char *why = field_text(line, "why");
     enum verdict is = verdict_by_name(field_text(line, "verdict"));
     bool open = is != VERDICT_PASS && is != VERDICT_REGRESSED;
@@ -268,10 +267,9 @@ static void describe(char *out, size_t size, const json_t *verdict, const json_t
     number_change(change, field_real(line, "change"));
     number_part(threshold, field_real(verdict, "threshold"));
     snprintf(out, size, "%s%s%s -> %s%s%s%s%s%s%s%s", open ? verdict_name(is) : "", open ? ": " : "",
-             number_mean(before, field_real(line, "base.mean")),
-             number_mean(after, field_real(line, "now.mean")), change[0] != '\0' ? ", " : "", change,
-             open ? "" : " (threshold ", open ? "" : threshold, open ? "" : ")", why[0] != '\0' ? ": " : "",
-             why);
+             MEAN(field_real(line, "base.mean")), MEAN(field_real(line, "now.mean")),
+             change[0] != '\0' ? ", " : "", change, open ? "" : " (threshold ", open ? "" : threshold,
+             open ? "" : ")", why[0] != '\0' ? ": " : "", why);
 }
 
 static void add_column(struct junit_suite *suite, const struct run_lines *run, const char *name,
@@ -321,8 +319,7 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
             row_text(to, counts[i], number);
         }
     if (isfinite(field_real(summary, "precision.mean")))
-        row_text(to, "precision",
-                 number_shortest(number, NUMBER_ROOM, field_real(summary, "precision.mean")));
+        row_text(to, "precision", SHORTEST(field_real(summary, "precision.mean")));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         row_text(to, texts[i], field_text(summary, texts[i]));
     if (verdict == NULL)
@@ -331,8 +328,7 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
     row_text(to, "baseline", field_text(verdict, "baseline.file"));
     row_text(to, "baseline_started", field_text(verdict, "baseline.started"));
     row_text(to, "baseline_build_id", field_text(verdict, "baseline.build_id"));
-    row_text(to, "threshold",
-             number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+    row_text(to, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
     row_text(to, "verdict", verdict_name(verdict_by_name(field_text(verdict, "verdict"))));
     if (field_of(verdict, "not_comparable") != NULL)
         to->ok =

@@ -169,7 +169,7 @@ static void make_texts(const struct screen_view *view, const struct row *row, st
     if (part > 0 && part < 10)
         snprintf(out->percent, sizeof out->percent, "%s%.1f %%", at_least ? ">" : "", 100 * part);
     snprintf(out->total, sizeof out->total, "%s%s", field_is(row->total, "at_least") ? ">=" : "",
-             number_unsigned(number, sizeof number, field_count(row->total, "count")));
+             NUMBER(field_count(row->total, "count")));
 }
 
 enum { COLUMN_NAME, COLUMN_RATE, COLUMN_PERCENT, COLUMN_SPARK, COLUMN_TOTAL, COLUMNS };
@@ -247,13 +247,13 @@ static void draw_foot(struct canvas *canvas, const struct screen_view *view)
     number_decimal(number, sizeof number, view->samples_per_second, 0);
     snprintf(samples, sizeof samples, "%s samples/s", number);
     if (view->clock_hz > 0)
-        snprintf(clock, sizeof clock, "%%: of %s", number_frequency(number, sizeof number, view->clock_hz));
+        snprintf(clock, sizeof clock, "%%: of %s", FREQUENCY(view->clock_hz));
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples, clock};
     canvas_line(canvas, "");
     canvas_pieces(canvas, now, sizeof now / sizeof *now);
     if (lost_of(view) > 0) {
         snprintf(lost, sizeof lost, "> and >=: at least; %s reads came too late, a counter may have wrapped",
-                 number_unsigned(number, sizeof number, lost_of(view)));
+                 NUMBER(lost_of(view)));
         canvas_text(canvas, lost);
     }
     static const char *const keys[] = {"q quit", "space pause", "z zero"};

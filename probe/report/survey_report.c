@@ -89,13 +89,13 @@ static void put_rates(struct json_part *row, const json_t *region)
 {
     double rate = field_real(region, "calls_per_second"), share = field_real(region, "share");
     const char *bound = share_bound(region);
-    char text[NUMBER_ROOM + 8] = "", number[NUMBER_ROOM];
+    char text[NUMBER_ROOM + 8] = "";
     if (isfinite(rate))
         snprintf(text, sizeof text, "%s%s",
                  rate_is_bound(region)   ? "<"
                  : rate_is_vague(region) ? "~"
                                          : "",
-                 number_decimal(number, sizeof number, rate, rate < 9.95 ? 1 : 0));
+                 DECIMAL(rate, rate < 9.95 ? 1 : 0));
     row_text(row, "rate", text);
     if (!isfinite(share) || (share < 0.0005 && bound[0] == '>'))
         return;
@@ -135,12 +135,12 @@ bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, st
 /* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
 void survey_describe(const struct survey_check *check, char *out, size_t size)
 {
-    char threshold[NUMBER_ROOM + 16] = "", part[NUMBER_ROOM];
+    char threshold[NUMBER_ROOM + 16] = "";
     enum verdict is = verdict_by_name(check->verdict);
     const char *why = field_text(check->line, "why");
     bool over = is == VERDICT_REGRESSED;
     if (!check->is_budget && (over || is == VERDICT_PASS))
-        snprintf(threshold, sizeof threshold, " (threshold %s)", number_part(part, check->threshold));
+        snprintf(threshold, sizeof threshold, " (threshold %s)", PART(check->threshold));
     snprintf(out, size, "%s%s%s%.384s", check->is_budget && over ? "over the budget" : verdict_name(is),
              threshold, why[0] != '\0' ? ": " : "", why);
 }
@@ -157,14 +157,12 @@ static double found_cycles(const struct survey_check *check)
 static void found_text(const struct survey_check *check, char *out, size_t size)
 {
     double cycles = found_cycles(check), seconds = field_real(check->line, "found_s");
-    char number[NUMBER_ROOM], time[NUMBER_ROOM];
     if (!isfinite(cycles))
         snprintf(out, size, "-");
     else if (isfinite(seconds))
-        snprintf(out, size, "%s (%s cycles)", number_duration(time, sizeof time, seconds),
-                 number_mean(number, cycles));
+        snprintf(out, size, "%s (%s cycles)", DURATION(seconds), MEAN(cycles));
     else
-        snprintf(out, size, "%s cycles", number_mean(number, cycles));
+        snprintf(out, size, "%s cycles", MEAN(cycles));
 }
 
 void survey_numbers(const struct survey_check *check, char *out, size_t size)
@@ -242,15 +240,13 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
 /* "not called in its 1.2 s" */
 static void none_text(const struct survey_lines *lines, const json_t *region, char *out, size_t size)
 {
-    char time[NUMBER_ROOM];
     double waited = field_real(region, "waited_s"), sampled = sampled_share(lines, region);
     size_t used;
     if (why_of(region)[0] != '\0')
         used = (size_t)snprintf(out, size, "<not measured>: %.800s", why_of(region));
     else
         used = (size_t)snprintf(out, size, waited > 0 ? "not %s in its %s" : "not %s",
-                                field_of(region, "end") != NULL ? "reached" : "called",
-                                number_elapsed(time, sizeof time, waited));
+                                field_of(region, "end") != NULL ? "reached" : "called", ELAPSED(waited));
     if (sampled >= SAMPLED_SHARE && used < size)
         snprintf(out + used, size - used, "; %.0f %% of the samples were in it", 100 * sampled);
 }
@@ -527,7 +523,7 @@ static void add_legend(struct json_part *list, const struct survey_lines *lines)
 /* What a reader of its numbers must know; false: nothing. */
 static bool remark_of(const json_t *region, char *out, size_t size)
 {
-    char tainted[64] = "", bounded[96] = "", hits[NUMBER_ROOM];
+    char tainted[64] = "", bounded[96] = "";
     const char *name;
     const json_t *cycles = run_first(region, &name);
     size_t used = 0;
@@ -535,11 +531,10 @@ static bool remark_of(const json_t *region, char *out, size_t size)
     if (!has_hits(region))
         return false;
     if (field_count(region, "tainted") > 0)
-        snprintf(tainted, sizeof tainted, "%s tainted hits left out",
-                 number_unsigned(hits, sizeof hits, field_count(region, "tainted")));
+        snprintf(tainted, sizeof tainted, "%s tainted hits left out", NUMBER(field_count(region, "tainted")));
     if (field_count(cycles, "at_least") > 0 && run_is_counted(cycles))
         snprintf(bounded, sizeof bounded, "%s hits may have overflowed the counter, not included",
-                 number_unsigned(hits, sizeof hits, field_count(cycles, "at_least")));
+                 NUMBER(field_count(cycles, "at_least")));
     const char *const parts[] = {
         field_text(region, "note"),
         tainted,
@@ -559,7 +554,7 @@ static bool remark_of(const json_t *region, char *out, size_t size)
 
 static void add_end(struct json_part *list, const struct survey_lines *lines)
 {
-    char refused[NUMBER_ROOM] = "", time[NUMBER_ROOM], clock[256] = "";
+    char refused[NUMBER_ROOM] = "", clock[256] = "";
     const char *change = field_text(lines->summary, "clock_change"),
                *ended = field_text(lines->summary, "ended");
     size_t n = 0, i;
@@ -573,15 +568,14 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
     conditions_clock_text(&lines->conditions, clock, sizeof clock);
     add(list, "%" PRIu64 " of %" PRIu64 " regions reached%s, in %s%s%s%s%s%s%s",
         field_count(lines->summary, "reached"), field_count(lines->summary, "regions"), refused,
-        number_elapsed(time, sizeof time, field_real(lines->summary, "seconds")),
-        clock[0] != '\0' ? ", " : "", clock, change[0] != '\0' ? "; no times: " : "", change,
-        ended[0] != '\0' ? "; it ended early: " : "", ended);
+        ELAPSED(field_real(lines->summary, "seconds")), clock[0] != '\0' ? ", " : "", clock,
+        change[0] != '\0' ? "; no times: " : "", change, ended[0] != '\0' ? "; it ended early: " : "", ended);
 }
 
 /* By what it went where there was no time for all. */
 static void add_order(struct json_part *list, const struct survey_lines *lines)
 {
-    char time[NUMBER_ROOM], n[NUMBER_ROOM], all[NUMBER_ROOM];
+    char time[NUMBER_ROOM];
     double rest = field_real(lines->summary, "rest_s");
     const char *none = field_text(lines->summary, "not_sampled");
     if (none[0] != '\0')
@@ -592,8 +586,7 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
     if (rest >= 119.5 && rest < 7200) /* it is vague */
         snprintf(time, sizeof time, "%.0f min", rest / 60);
     add(list, "%s of %s measured%s; the others would take about %s (--for)",
-        number_unsigned(n, sizeof n, field_count(lines->summary, "reached")),
-        number_unsigned(all, sizeof all, field_count(lines->summary, "regions")),
+        NUMBER(field_count(lines->summary, "reached")), NUMBER(field_count(lines->summary, "regions")),
         field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
 }
 
@@ -682,7 +675,6 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
 {
     struct junit_suite suite = junit_suite("pmu-probe survey", field_real(lines->summary, "seconds"));
     struct survey_check check;
-    char number[NUMBER_ROOM];
     size_t i;
     const json_t *region, *verdict;
     junit_conditions(&suite, &lines->conditions);
@@ -690,8 +682,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
         verdict = json_array_get(lines->verdicts, i);
         if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
             row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
-            row_text(&suite.properties, "threshold",
-                     number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+            row_text(&suite.properties, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
         }
         if (!survey_take_check(region, verdict, 0, &check))
             add_case(&suite, lines, region, NULL);
