@@ -44,12 +44,12 @@ bool editor_add_run(json_t *rows, const struct run_lines *run)
 {
     const struct conditions *at = &run->conditions;
     char text[TEXT], words[TEXT / 2];
-    struct survey_check check;
+    struct check check;
     size_t k;
     bool ok = true;
-    for (k = 0; survey_take_check(run->summary, run->verdict, k, &check) && ok; k++) {
+    for (k = 0; check_take(run->summary, run->verdict, k, &check) && ok; k++) {
         snprintf(text, sizeof text, "%.500s: ", at->start);
-        survey_check_text(&check, text + strlen(text), sizeof text - strlen(text));
+        check_text(&check, text + strlen(text), sizeof text - strlen(text));
         ok = editor_add(rows, at->start_file, at->start_source, text,
                         verdict_by_name(check.verdict) == VERDICT_REGRESSED);
     }

@@ -186,19 +186,6 @@ struct json_part run_column_row(const json_t *summary, const char *name, json_t 
     return row;
 }
 
-void run_append_verdict(struct json_part *row, json_t *list, const char *before, const char *verdict,
-                        const char *words, const char *why)
-{
-    struct json_part one = json_part_new(NULL);
-    row_text(&one, "of", verdict);
-    row_text(&one, "before", before);
-    row_text(&one, "verdict", words);
-    row_text(&one, "why", why);
-    row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
-    row->ok = row->ok && one.ok;
-    json_part_append(row, list, one.json);
-}
-
 /* Reasons of the whole comparison follow below the table. */
 static void add_verdict(struct json_part *row, const json_t *verdict, const json_t *line)
 {
@@ -212,7 +199,7 @@ static void add_verdict(struct json_part *row, const json_t *verdict, const json
     row_real(row, "change", field_real(line, "change"));
     row_text(row, "judged", name);
     row_text(row, "why", reason);
-    run_append_verdict(row, list, "", name, name, why);
+    check_append(row, list, "", name, name, why);
     json_part_array(row, "verdict", list);
 }
 

@@ -110,95 +110,16 @@ static void put_rates(struct json_part *row, const json_t *region)
 
 /* ---- verdicts */
 
-bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, struct survey_check *out)
-{
-    const json_t *budget = field_of(region, "budget");
-    json_t *line;
-    *out = (struct survey_check){.region = region, .threshold = field_real(verdict, "threshold")};
-    if (budget != NULL && i-- == 0) {
-        out->is_budget = true;
-        out->line = budget;
-        out->name = field_text(budget, "budget");
-    }
-    json_object_foreach(json_object_get(verdict, "columns"), out->name, line) {
-        if (out->line != NULL || i-- > 0)
-            continue;
-        out->line = line;
-        break;
-    }
-    if (out->is_budget)
-        out->name = field_text(budget, "budget");
-    out->verdict = field_text(out->line, "verdict");
-    return out->line != NULL;
-}
-
-/* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
-void survey_describe(const struct survey_check *check, char *out, size_t size)
-{
-    char threshold[NUMBER_ROOM + 16] = "";
-    enum verdict is = verdict_by_name(check->verdict);
-    const char *why = field_text(check->line, "why");
-    bool over = is == VERDICT_REGRESSED;
-    if (!check->is_budget && (over || is == VERDICT_PASS))
-        snprintf(threshold, sizeof threshold, " (threshold %s)", PART(check->threshold));
-    snprintf(out, size, "%s%s%s%.384s", check->is_budget && over ? "over the budget" : verdict_name(is),
-             threshold, why[0] != '\0' ? ": " : "", why);
-}
-
-/* A file of an older tool does not say what was found, but the numbers are there. */
-static double found_cycles(const struct survey_check *check)
-{
-    const char *name;
-    const json_t *first = run_first(check->region, &name);
-    double found = field_real(check->line, "found_cycles");
-    return isfinite(found) ? found : field_real(first, strncmp(check->name, "max", 3) == 0 ? "max" : "mean");
-}
-
-static void found_text(const struct survey_check *check, char *out, size_t size)
-{
-    double cycles = found_cycles(check), seconds = field_real(check->line, "found_s");
-    if (!isfinite(cycles))
-        snprintf(out, size, "-");
-    else if (isfinite(seconds))
-        snprintf(out, size, "%s (%s cycles)", DURATION(seconds), MEAN(cycles));
-    else
-        snprintf(out, size, "%s cycles", MEAN(cycles));
-}
-
-void survey_numbers(const struct survey_check *check, char *out, size_t size)
-{
-    char before[NUMBER_ROOM] = "-", after[NUMBER_ROOM] = "-", change[NUMBER_ROOM] = "";
-    const json_t *line = check->line;
-    if (check->is_budget) {
-        found_text(check, out, size);
-        return;
-    }
-    if (field_count(line, "now.count") > 0)
-        number_mean(after, field_real(line, "now.mean"));
-    if (field_count(line, "base.count") > 0)
-        number_mean(before, field_real(line, "base.mean"));
-    number_change(change, field_real(line, "change"));
-    snprintf(out, size, "%s -> %s%s%s", before, after, change[0] != '\0' ? " " : "", change);
-}
-
-void survey_check_text(const struct survey_check *check, char *out, size_t size)
-{
-    char numbers[4 * NUMBER_ROOM], words[TEXT];
-    survey_numbers(check, numbers, sizeof numbers);
-    survey_describe(check, words, sizeof words);
-    snprintf(out, size, "%.200s: %s: %s", check->name, numbers, words);
-}
-
 static void add_checks(struct json_part *row, const json_t *region, const json_t *verdict)
 {
     json_t *list = json_array();
-    struct survey_check check;
-    for (size_t k = 0; survey_take_check(region, verdict, k, &check); k++) {
+    struct check check;
+    for (size_t k = 0; check_take(region, verdict, k, &check); k++) {
         char numbers[4 * NUMBER_ROOM], words[TEXT], text[TEXT];
-        survey_numbers(&check, numbers, sizeof numbers);
-        survey_describe(&check, words, sizeof words);
+        check_numbers(&check, numbers, sizeof numbers);
+        check_words(&check, words, sizeof words);
         snprintf(text, sizeof text, "%.200s: %s, ", check.name, numbers);
-        run_append_verdict(row, list, text, check.verdict, words, "");
+        check_append(row, list, text, check.verdict, words, "");
         if (k == 0) {
             row_text(row, "judged", check.verdict);
             row_text(row, "verdict_why", field_text(check.line, "why"));
@@ -211,14 +132,13 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
 {
     size_t counts[4] = {0}, n = 0, i;
     const json_t *region;
-    struct survey_check check;
+    struct check check;
     fputc('\n', to->out);
     json_array_foreach(lines->regions, i, region) {
-        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
-             k++, n++) {
+        for (size_t k = 0; check_take(region, json_array_get(lines->verdicts, i), k, &check); k++, n++) {
             char clean[UTF8_CLEAN_ROOM(4 * TEXT)], words[2 * TEXT], text[4 * TEXT];
             enum verdict is = verdict_by_name(check.verdict);
-            survey_check_text(&check, words, sizeof words);
+            check_text(&check, words, sizeof words);
             snprintf(text, sizeof text, "%.1000s: %s", field_text(region, "name"), words);
             fputs(terminal_colour(to->out, verdict_colour(is)), to->out);
             fold_text(to->out, to->columns, DEEP, terminal_text(clean, sizeof clean, text));
@@ -285,8 +205,8 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
 static bool is_small(const struct rendering *to, const struct survey_lines *lines, size_t i)
 {
     const json_t *region = json_array_get(lines->regions, i);
-    struct survey_check check;
-    bool judged = survey_take_check(region, json_array_get(lines->verdicts, i), 0, &check);
+    struct check check;
+    bool judged = check_take(region, json_array_get(lines->verdicts, i), 0, &check);
     return (is_unreached(region) || had_no_turn(region)) &&
            !(sampled_share(lines, region) >= SAMPLED_SHARE) && (to->format == FORMAT_TEXT || !judged);
 }
@@ -617,49 +537,6 @@ json_t *survey_notes(const struct survey_lines *lines)
 
 /* ---- JUnit */
 
-static void add_case(struct junit_suite *suite, const struct survey_lines *lines, const json_t *region,
-                     const struct survey_check *check)
-{
-    const char *first = "", *why = why_of(region);
-    char message[4 * TEXT] = "", numbers[4 * NUMBER_ROOM], words[TEXT];
-    const json_t *column = has_hits(region) ? run_first(region, &first) : NULL;
-    double hz = lines->conditions.clock_hz;
-    if (check != NULL) {
-        survey_numbers(check, numbers, sizeof numbers);
-        survey_describe(check, words, sizeof words);
-        snprintf(message, sizeof message, "%s: %s", numbers, words);
-        if (!check->is_budget && strcmp(check->name, first) != 0)
-            column = json_object_get(field_of(region, "columns"), check->name);
-    } else if (!has_hits(region)) {
-        snprintf(message, sizeof message, "%s", why[0] != '\0' ? why : "not reached");
-    }
-    bool of_cycles = check == NULL || check->is_budget || strcmp(check->name, first) == 0;
-    junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
-                                          .name = check != NULL ? check->name : "measured",
-                                          .verdict = check != NULL ? check->verdict : "",
-                                          .message = message,
-                                          .column = column,
-                                          .seconds = of_cycles && hz > 0 && run_is_counted(column)
-                                                         ? field_real(column, "mean") / hz
-                                                         : 0});
-}
-
-/* Columns beyond the first: a region has a case for its verdicts only, and for these. */
-static void add_other_columns(struct junit_suite *suite, const json_t *region, const json_t *verdict)
-{
-    json_t *columns = json_object_get(region, "columns"), *column;
-    const char *name, *first = "";
-    run_first(region, &first);
-    json_object_foreach(columns, name, column) {
-        if (strcmp(name, first) != 0 && json_object_get(field_of(verdict, "columns"), name) == NULL)
-            junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
-                                                  .name = name,
-                                                  .verdict = "",
-                                                  .message = field_text(column, "not_supported"),
-                                                  .column = column});
-    }
-}
-
 /* Whose names no case has, if the region has one for its verdicts alone. */
 static void add_columns(struct junit_suite *suite, const struct survey_lines *lines)
 {
@@ -674,9 +551,9 @@ static void add_columns(struct junit_suite *suite, const struct survey_lines *li
 static bool put_junit(const struct rendering *to, const struct survey_lines *lines)
 {
     struct junit_suite suite = junit_suite("pmu-probe survey", field_real(lines->summary, "seconds"));
-    struct survey_check check;
     size_t i;
-    const json_t *region, *verdict;
+    json_t *region;
+    const json_t *verdict;
     junit_conditions(&suite, &lines->conditions);
     json_array_foreach(lines->regions, i, region) {
         verdict = json_array_get(lines->verdicts, i);
@@ -684,12 +561,10 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
             row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
             row_text(&suite.properties, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
         }
-        if (!survey_take_check(region, verdict, 0, &check))
-            add_case(&suite, lines, region, NULL);
-        for (size_t k = 0; survey_take_check(region, verdict, k, &check); k++)
-            add_case(&suite, lines, region, &check);
-        if (has_hits(region))
-            add_other_columns(&suite, region, verdict);
+        junit_add_run(
+            &suite,
+            &(struct run_lines){.summary = region, .verdict = verdict, .conditions = lines->conditions},
+            field_text(region, "name"), false);
     }
     add_columns(&suite, lines);
     row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
