@@ -13,7 +13,6 @@
 struct stat_command {
     const struct context *context;
     struct windows windows;
-    struct counts counts; /* of all windows; with -a windows.whole has them */
     struct progress progress;
     size_t pass;
     int64_t end_us;     /* of its window */
@@ -98,12 +97,11 @@ static bool note_reset(void *context, struct error *error)
 
 static bool print_interval(struct stat_command *self, const struct plan_pass *pass)
 {
-    const struct context *context = self->context;
-    struct counts interval;
-    windows_interval(&self->windows, pass, &interval);
+    struct windows *windows = &self->windows;
+    windows_tally(windows, &windows->interval, pass);
     progress_clear(&self->progress);
-    command_has_result(context);
-    return counts_interval(context->out, &interval, context->options->format, context->options->separator[0]);
+    command_has_result(self->context);
+    return windows_print(windows, windows_lines(windows, &windows->interval));
 }
 
 static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
@@ -131,38 +129,17 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
             return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     } while (*self->context->around.cancel == 0 && !windows->ended &&
              (options->request.for_s <= 0 || deadline_now_us() < self->end_us));
-    if (options->request.all_cpus)
-        windows_fill(windows, &windows->whole, pass);
-    else
-        windows_add(windows, pass, &windows->cpus.members[0].begin, &self->counts);
+    windows_tally(windows, &windows->whole, pass);
     return true;
 }
 
-static bool print_begin(struct stat_command *self)
+static bool print_end(struct windows *self)
 {
-    const struct windows *windows = &self->windows;
-    const struct options *options = options_of(self);
-    FILE *out = self->context->out;
-    if (options->request.all_cpus)
-        return cores_begin(out, &windows->conditions, &windows->whole, options->format,
-                           options->separator[0]);
-    windows_name(windows, &self->counts);
-    return counts_begin(out, &windows->conditions, &self->counts, options->format, options->separator[0]);
-}
-
-static bool print_end(struct stat_command *self)
-{
-    struct windows *windows = &self->windows;
-    const struct options *options = options_of(self);
-    FILE *out = self->context->out;
-    if (options->request.all_cpus)
-        return cores_print(out, &windows->whole, options->format, options->separator[0]);
-    self->counts.slept = windows->session.device.slept;
-    self->counts.clock_change = trial_clock_change(&windows->session);
-    if (self->counts.clock_change[0] != '\0')
-        windows->clock.hz = 0; /* no metric may use it */
-    windows_metrics(windows, &self->counts);
-    return counts_end(out, &self->counts, options->format, options->separator[0]);
+    if (!self->cpus.all)
+        self->clock_change = trial_clock_change(&self->session);
+    if (self->clock_change != NULL && self->clock_change[0] != '\0')
+        self->clock.hz = 0; /* no metric may use it */
+    return windows_print(self, windows_lines(self, &self->whole));
 }
 
 static bool run_windows(struct stat_command *self, struct error *error)
@@ -174,7 +151,8 @@ static bool run_windows(struct stat_command *self, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "these events take %zu windows in a row: say with --for how long each is",
                          plan->n_passes);
-    if (!print_begin(self))
+    const struct rendering to = command_rendering(context);
+    if (!windows_print_begin(windows, &to))
         return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     bool ran = true;
     if (!context->options->request.quiet)
@@ -189,16 +167,16 @@ static bool run_windows(struct stat_command *self, struct error *error)
         !device_check_witness(&windows->session.device, &deadline, error))
         return false;
     command_has_result(context);
-    return print_end(self) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return print_end(windows) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 /* CSV has no place for it. */
 static void warn_of_halts(const struct stat_command *self)
 {
     const struct options *options = options_of(self);
-    if (options->format == FORMAT_CSV && self->counts.halts > 0 && !options->request.quiet)
+    if (options->format == FORMAT_CSV && self->windows.whole.halts > 0 && !options->request.quiet)
         fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
-                self->counts.halts);
+                self->windows.whole.halts);
 }
 
 int command_stat(const struct context *context, struct error *error)
@@ -219,7 +197,7 @@ int command_stat(const struct context *context, struct error *error)
         warn_of_halts(&self);
         if (ok && self.reset.kind != ERROR_NONE)
             ok = error_set(error, ERROR_RESET, "%s after %.3f s; the counts above go up to then",
-                           self.reset.text, self.counts.since_begin);
+                           self.reset.text, windows->whole.since_begin);
     }
     return command_code(windows_finish(windows, ok, error), error);
 }

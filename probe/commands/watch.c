@@ -1,32 +1,24 @@
 /* watch: the counters while the core runs, live on a terminal, else in lines at regular intervals. */
 #include "commands/command.h"
-#include "report/formats.h"
-#include "report/json.h"
-#include "report/number.h"
 #include "report/screen.h"
 #include "run/windows.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_MS = 50, SLICE_MS = 1000, NAME = 64 };
+enum { KEY_MS = 50, SLICE_MS = 1000 };
 
 struct watching {
     const struct context *context;
     struct windows windows;
     const struct window *window, *before; /* of the first CPU: now; when the interval began */
-    struct window zero;                   /* when the totals were set to zero */
-    uint64_t zeros[SCREEN_ROWS];          /* with -a: the totals at that time */
     struct screen screen;
     struct screen_view shown;
-    struct counts interval; /* of one core, on the screen */
-    char title[320], names[SCREEN_ROWS][NAME];
-    struct rates rates;
+    struct document interval, totals; /* that are shown */
+    char title[320];
     bool paused;
-    int64_t begun_us;
     uint64_t resets;
 };
 
@@ -45,155 +37,42 @@ static const struct options *options_of(const struct watching *self)
     return self->context->options;
 }
 
-/* ---- one core */
-
-static void print_text(struct watching *self, const struct counts *interval)
-{
-    const struct plan_pass *pass = pass_of(self);
-    FILE *out = self->context->out;
-    for (size_t i = 0; i < pass->n; i++) {
-        const struct counts_row *count = &interval->rows[pass->column[i]];
-        const struct rates_row row = {.name = count->name,
-                                      .seconds = interval->since_begin,
-                                      .count = count->count,
-                                      .rate = count->seconds > 0 ? (double)count->count / count->seconds : 0,
-                                      .total = self->window->totals[i].count,
-                                      .count_at_least = count->at_least,
-                                      .total_at_least = self->window->totals[i].missed > 0};
-        rates_print(&self->rates, &row);
-    }
-    for (size_t i = 0; i < interval->n_metrics; i++) {
-        const struct metric_result *metric = &interval->metrics[i];
-        char value[NUMBER_ROOM] = "<not counted>";
-        if (isfinite(metric->value))
-            snprintf(value, sizeof value, "%.6g", metric->value);
-        fprintf(out, "%-18s %8.3f s %15s%s%s\n", metric->name, interval->since_begin, value,
-                metric->unit[0] != '\0' ? " " : "", metric->unit);
-    }
-}
-
-/* What the screen showed, for the terminal that it leaves. */
-static bool print_totals(const struct watching *self)
-{
-    FILE *out = self->context->out;
-    const struct plan_pass *pass = pass_of(self);
-    struct counts counts = {.passes = 1};
-    windows_add(&self->windows, pass, &self->zero, &counts);
-    for (size_t i = 0; i < pass->n; i++)
-        counts.rows[i] = counts.rows[pass->column[i]];
-    counts.n = pass->n;
-    text_header(out, &self->windows.conditions);
-    return counts_end(out, &counts, FORMAT_TEXT, ',');
-}
-
-static void put_core(struct watching *self, struct screen_view *view)
-{
-    const struct plan_pass *pass = pass_of(self);
-    struct counts *interval = &self->interval;
-    windows_interval(&self->windows, pass, interval);
-    windows_metrics(&self->windows, interval);
-    for (size_t i = 0; i < pass->n; i++) {
-        const struct counts_row *row = &interval->rows[pass->column[i]];
-        const struct window_total *total = &self->window->totals[i], *zero = &self->zero.totals[i];
-        double rate = row->seconds > 0 ? (double)row->count / row->seconds : 0;
-        bool has_part = view->clock_hz > 0 && strcmp(unit_of_counter(row->name), "cycles") == 0;
-        view->rows[view->n++] = (struct screen_row){.name = row->name,
-                                                    .rate = rate,
-                                                    .of_clock = has_part ? rate / view->clock_hz : 0,
-                                                    .total = total->count - zero->count,
-                                                    .rate_at_least = row->at_least,
-                                                    .total_at_least = total->missed > zero->missed};
-    }
-    view->lost = self->window->lost;
-    view->n_metrics = interval->n_metrics;
-    view->metrics = interval->metrics;
-}
-
-/* ---- all CPUs */
-
-static void collect(struct watching *self)
-{
-    struct windows *windows = &self->windows;
-    windows->interval.lost = windows->whole.lost = 0;
-    windows->interval.since_begin = (double)(deadline_now_us() - self->begun_us) / 1e6;
-    windows_fill(windows, &windows->interval, pass_of(self));
-    windows_fill(windows, &windows->whole, pass_of(self));
-}
-
-/* The sums of all cores, event by event, then the cores; a screen shows as many as it has lines. */
-static void put_all(struct watching *self, struct screen_view *view)
-{
-    const struct cores_table *interval = &self->windows.interval, *whole = &self->windows.whole;
-    size_t first = self->windows.cpus.n, last = interval->n_rows - 1;
-    collect(self);
-    for (size_t k = first; k <= last; k++) {
-        size_t r = k == first ? last : k - 1;
-        const struct cores_row *row = &interval->rows[r];
-        for (size_t i = 0; i < interval->n_columns && view->n < SCREEN_ROWS; i++) {
-            char *name = self->names[view->n];
-            if (row->core < 0)
-                snprintf(name, NAME, "all %.*s", NAME - 8, interval->columns[i].name);
-            else
-                snprintf(name, NAME, "%d %.*s", row->core, NAME - 16, interval->columns[i].name);
-            view->rows[view->n] =
-                (struct screen_row){.name = name,
-                                    .rate = row->values[i].rate,
-                                    .total = whole->rows[r].values[i].count - self->zeros[view->n],
-                                    .rate_at_least = row->values[i].at_least,
-                                    .total_at_least = whole->rows[r].values[i].at_least,
-                                    .missing = !row->values[i].counted};
-            view->n++;
-        }
-    }
-    view->lost = whole->lost;
-    view->metrics = interval->rows[last].metrics;
-    view->n_metrics = interval->n_metrics;
-}
-
 /* ---- the screen and its keys */
+
+static void take_lines(struct windows *windows, struct tally *tally, const struct plan_pass *pass,
+                       struct document *lines)
+{
+    document_free(lines);
+    windows_tally(windows, tally, pass);
+    *lines = windows_lines(windows, tally);
+}
 
 static void fill_view(struct watching *self)
 {
-    const struct conditions *conditions = &self->windows.conditions;
+    struct windows *windows = &self->windows;
+    const struct conditions *conditions = &windows->conditions;
     double span = seconds(self->before->last_us, self->window->last_us);
-    struct screen_view *view = &self->shown;
+    take_lines(windows, &windows->interval, pass_of(self), &self->interval);
+    take_lines(windows, &windows->whole, pass_of(self), &self->totals);
     snprintf(self->title, sizeof self->title, "%s     %s     %s", conditions->link, conditions->core,
              conditions->counter);
-    *view = (struct screen_view){
+    self->shown = (struct screen_view){
         .title = self->title,
         .note = conditions->note,
-        .seconds = seconds(self->zero.last_us, self->window->last_us),
+        .interval = &self->interval,
+        .totals = &self->totals,
         .samples_per_second = span > 0 ? (double)(self->window->samples - self->before->samples) / span : 0,
         .clock_hz = options_of(self)->request.all_cpus ? 0 : conditions->clock_hz,
         .paused = self->paused};
-    if (options_of(self)->request.all_cpus)
-        put_all(self, view);
-    else
-        put_core(self, view);
-}
-
-static void draw(struct watching *self)
-{
-    fill_view(self);
-    screen_draw(&self->screen, &self->shown);
 }
 
 /* The rates stay as they are: an interval that has only begun has none. */
 static void set_to_zero(struct watching *self)
 {
-    struct screen_view *view = &self->shown, before = *view;
-    self->zero = *self->window;
-    if (options_of(self)->request.all_cpus) {
-        fill_view(self);
-        for (size_t i = 0; i < view->n; i++)
-            self->zeros[i] += view->rows[i].total;
-        *view = before;
-    }
-    view->seconds = 0;
-    for (size_t i = 0; i < view->n; i++) {
-        view->rows[i].total = 0;
-        view->rows[i].total_at_least = false;
-    }
+    struct windows *windows = &self->windows;
+    for (size_t i = 0; i < windows->cpus.n; i++)
+        windows->cpus.members[i].begin = windows->cpus.members[i].window;
+    take_lines(windows, &windows->whole, pass_of(self), &self->totals);
 }
 
 static void handle_key(struct watching *self, enum screen_key key)
@@ -234,16 +113,17 @@ static bool wait_for_sample(void *context, int64_t us, struct error *error)
 
 static void tell_reset(struct watching *self)
 {
-    const struct context *context = self->context;
-    double at = seconds(self->window->first_us, self->window->last_us);
+    struct document lines = document_new();
+    struct json_part line = json_part_new("reset");
+    json_part_real(&line, "seconds", seconds(self->window->first_us, self->window->last_us));
+    document_add(&lines, line);
     if (self->screen.open)
         snprintf(self->windows.conditions.note, sizeof self->windows.conditions.note,
                  "reset %" PRIu64 "%s; totals go on, and are lower bounds", self->resets,
                  self->resets > 1 ? " times" : " time");
-    else if (context->options->format == FORMAT_JSON)
-        json_reset(context->out, at); /* a failed write shows at the next line */
-    else if (context->options->format == FORMAT_TEXT)
-        fprintf(context->out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n", at);
+    else
+        counts_put(&self->windows.report, &lines); /* a failed write shows at the next line */
+    document_free(&lines);
 }
 
 /* Keeps the counts of the last sample and goes on from them. */
@@ -278,58 +158,25 @@ static bool go_on_after_reset(void *context, struct error *error)
 
 static bool print_begin(struct watching *self)
 {
-    const struct windows *windows = &self->windows;
-    const struct options *options = options_of(self);
-    FILE *out = self->context->out;
-    struct counts counts = {0};
-    if (options->request.all_cpus)
-        return cores_begin(out, &windows->conditions, &windows->interval, options->format,
-                           options->separator[0]);
-    windows_name(windows, &counts);
-    bool ok = counts_begin(out, &windows->conditions, &counts, options->format, options->separator[0]);
-    if (options->format == FORMAT_TEXT)
-        rates_begin(&self->rates, out);
-    return ok;
+    const struct rendering to = command_rendering(self->context);
+    self->windows.report.has_totals = !self->windows.cpus.all;
+    return windows_print_begin(&self->windows, &to);
 }
 
-static bool print_interval(struct watching *self)
-{
-    const struct options *options = options_of(self);
-    FILE *out = self->context->out;
-    if (options->request.all_cpus) {
-        collect(self);
-        return cores_print(out, &self->windows.interval, options->format, options->separator[0]);
-    }
-    struct counts interval;
-    windows_interval(&self->windows, pass_of(self), &interval);
-    windows_metrics(&self->windows, &interval);
-    if (options->format == FORMAT_JSON)
-        return json_counts(out, "sample", &interval);
-    if (options->format == FORMAT_CSV)
-        return counts_interval(out, &interval, FORMAT_CSV, options->separator[0]);
-    print_text(self, &interval);
-    return fflush(out) == 0 && !ferror(out);
-}
-
+/* What the screen showed, for the terminal that it leaves; else JSON alone has an end. With -a that does not
+ * have the rows. */
 static bool print_end(struct watching *self, bool was_shown)
 {
-    const struct windows *windows = &self->windows;
-    const struct cores_table *whole = &windows->whole;
-    const struct options *options = options_of(self);
-    FILE *out = self->context->out;
-    if (was_shown && options->request.all_cpus)
-        return cores_begin(out, &windows->conditions, whole, FORMAT_TEXT, ',') &&
-               cores_print(out, whole, FORMAT_TEXT, ',');
-    if (was_shown)
-        return print_totals(self);
-    if (options->format != FORMAT_JSON)
+    struct windows *windows = &self->windows;
+    if (!was_shown && options_of(self)->format != FORMAT_JSON)
         return true;
-    if (options->request.all_cpus)
-        return cores_end(out, whole);
-    struct counts counts = {0};
-    windows_add(windows, pass_of(self), &windows->cpus.members[0].begin, &counts);
-    windows_metrics(windows, &counts);
-    return json_counts(out, "summary", &counts);
+    windows_tally(windows, &windows->whole, pass_of(self));
+    struct document lines = windows_lines(windows, &windows->whole);
+    while (!was_shown && json_array_size(lines.lines) > 1)
+        json_array_remove(lines.lines, 0);
+    struct rendering text = command_rendering(self->context);
+    text.format = FORMAT_TEXT;
+    return (!was_shown || windows_print_begin(windows, &text)) && windows_print(windows, lines);
 }
 
 static bool watch_interval(struct watching *self, int64_t *next_us, struct error *error)
@@ -345,10 +192,11 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
     bool ok = true;
     if (self->screen.open) {
         fill_view(self);
-        screen_remember(&self->screen, &self->shown, (double)(deadline_now_us() - self->begun_us) / 1e6);
+        screen_remember(&self->screen, &self->shown, (double)(deadline_now_us() - windows->begun_us) / 1e6);
         screen_draw(&self->screen, &self->shown);
     } else {
-        ok = print_interval(self);
+        windows_tally(windows, &windows->interval, pass_of(self));
+        ok = windows_print(windows, windows_lines(windows, &windows->interval));
     }
     command_has_result(context);
     return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
@@ -369,17 +217,17 @@ static bool watch(struct watching *self, struct error *error)
     if ((options->request.all_cpus && !windows_program(windows, pass_of(self), error)) ||
         !windows_begin(windows, error) || !windows_check_stop(windows, error))
         return false;
-    self->zero = *self->window;
-    self->begun_us = deadline_now_us();
+    windows->begun_us = deadline_now_us();
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
-    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO))
-        draw(self);
-    else if (!print_begin(self))
+    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
+        fill_view(self);
+        screen_draw(&self->screen, &self->shown);
+    } else if (!print_begin(self))
         return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
-    int64_t next_us = self->begun_us, for_us = (int64_t)(options->request.for_s * 1e6);
+    int64_t next_us = windows->begun_us, for_us = (int64_t)(options->request.for_s * 1e6);
     bool ok = true;
     while (ok && !windows->ended && *context->around.cancel == 0 &&
-           (for_us == 0 || next_us - self->begun_us < for_us))
+           (for_us == 0 || next_us - windows->begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
     bool was_shown = self->screen.open;
     screen_close(&self->screen);
@@ -400,5 +248,7 @@ int command_watch(const struct context *context, struct error *error)
                     .wait = wait_for_sample,
                     .recover = go_on_after_reset}};
     bool ok = windows_open(&self.windows, "watch", error) && watch(&self, error);
+    document_free(&self.interval);
+    document_free(&self.totals);
     return command_code(windows_finish(&self.windows, ok, error), error);
 }

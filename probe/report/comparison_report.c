@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CLEAN = 1024, CELL = 512, INDENT = 4 };
+enum { CLEAN = 1024, CELL = 512, INDENT = 4, TEXT = 1024 };
 enum { HEAD = 42, NAME = 16, CHANGE = 10 }; /* widths */
 
 enum verdict verdict_by_name(const char *name)
@@ -27,6 +27,112 @@ enum colour verdict_colour(enum verdict verdict)
 static bool has_reasons(const json_t *verdict)
 {
     return json_array_size(field_of(verdict, "not_comparable")) > 0;
+}
+
+/* ---- one verdict */
+
+struct cells {
+    char name[UTF8_CLEAN_ROOM(96)], base[NUMBER_ROOM], now[NUMBER_ROOM], change[NUMBER_ROOM];
+};
+
+static struct cells cells_of(const char *name, const json_t *line)
+{
+    struct cells cells = {.base = "-", .now = "-"};
+    terminal_text(cells.name, sizeof cells.name, name);
+    if (field_count(line, "base.count") > 0)
+        number_mean(cells.base, field_real(line, "base.mean"));
+    if (field_count(line, "now.count") > 0)
+        number_mean(cells.now, field_real(line, "now.mean"));
+    number_change(cells.change, field_real(line, "change"));
+    return cells;
+}
+
+bool check_take(const json_t *run, const json_t *verdict, size_t i, struct check *out)
+{
+    const json_t *budget = field_of(run, "budget");
+    json_t *line;
+    *out = (struct check){.run = run, .threshold = field_real(verdict, "threshold")};
+    if (budget != NULL && i-- == 0) {
+        out->is_budget = true;
+        out->line = budget;
+        out->name = field_text(budget, "budget");
+    }
+    json_object_foreach(json_object_get(verdict, "columns"), out->name, line) {
+        if (out->line != NULL || i-- > 0)
+            continue;
+        out->line = line;
+        break;
+    }
+    if (out->is_budget)
+        out->name = field_text(budget, "budget");
+    out->verdict = field_text(out->line, "verdict");
+    return out->line != NULL;
+}
+
+static void verdict_words(const struct check *check, char *out, size_t size)
+{
+    enum verdict is = verdict_by_name(check->verdict);
+    bool over = is == VERDICT_REGRESSED, has_threshold = !check->is_budget && (over || is == VERDICT_PASS);
+    snprintf(out, size, "%s%s%s%s", check->is_budget && over ? "over the budget" : verdict_name(is),
+             has_threshold ? " (threshold " : "", has_threshold ? PART(check->threshold) : "",
+             has_threshold ? ")" : "");
+}
+
+void check_words(const struct check *check, char *out, size_t size)
+{
+    const char *why = field_text(check->line, "why");
+    verdict_words(check, out, size);
+    snprintf(out + strlen(out), size - strlen(out), "%s%.384s", why[0] != '\0' ? ": " : "", why);
+}
+
+/* A file of an older tool does not say what was found, but the numbers are there. */
+static double found_cycles(const struct check *check)
+{
+    const json_t *first = json_object_iter_value(json_object_iter(json_object_get(check->run, "columns")));
+    double found = field_real(check->line, "found_cycles");
+    return isfinite(found) ? found : field_real(first, strncmp(check->name, "max", 3) == 0 ? "max" : "mean");
+}
+
+static void found_text(const struct check *check, char *out, size_t size)
+{
+    double cycles = found_cycles(check), seconds = field_real(check->line, "found_s");
+    if (!isfinite(cycles))
+        snprintf(out, size, "-");
+    else if (isfinite(seconds))
+        snprintf(out, size, "%s (%s cycles)", DURATION(seconds), MEAN(cycles));
+    else
+        snprintf(out, size, "%s cycles", MEAN(cycles));
+}
+
+void check_numbers(const struct check *check, char *out, size_t size)
+{
+    const struct cells cells = cells_of(check->name, check->line);
+    if (check->is_budget)
+        found_text(check, out, size);
+    else
+        snprintf(out, size, "%s -> %s%s%s", cells.base, cells.now, cells.change[0] != '\0' ? " " : "",
+                 cells.change);
+}
+
+void check_text(const struct check *check, char *out, size_t size)
+{
+    char numbers[4 * NUMBER_ROOM], words[TEXT];
+    check_numbers(check, numbers, sizeof numbers);
+    check_words(check, words, sizeof words);
+    snprintf(out, size, "%.200s: %s: %s", check->name, numbers, words);
+}
+
+void check_append(struct json_part *row, json_t *list, const char *before, const char *verdict,
+                  const char *words, const char *why)
+{
+    struct json_part one = json_part_new(NULL);
+    row_text(&one, "of", verdict);
+    row_text(&one, "before", before);
+    row_text(&one, "verdict", words);
+    row_text(&one, "why", why);
+    row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
+    row->ok = row->ok && one.ok;
+    json_part_append(row, list, one.json);
 }
 
 /* ---- text */
@@ -58,22 +164,6 @@ static void put_head(const struct rendering *to, const json_t *verdict)
     fputc('\n', to->out);
 }
 
-struct cells {
-    char name[UTF8_CLEAN_ROOM(96)], base[NUMBER_ROOM], now[NUMBER_ROOM], change[NUMBER_ROOM];
-};
-
-static struct cells cells_of(const char *name, const json_t *line)
-{
-    struct cells cells = {.base = "-", .now = "-"};
-    terminal_text(cells.name, sizeof cells.name, name);
-    if (field_count(line, "base.count") > 0)
-        number_mean(cells.base, field_real(line, "base.mean"));
-    if (field_count(line, "now.count") > 0)
-        number_mean(cells.now, field_real(line, "now.mean"));
-    number_change(cells.change, field_real(line, "change"));
-    return cells;
-}
-
 static void widen(size_t *width, const char *text)
 {
     size_t w = utf8_width(text);
@@ -84,23 +174,19 @@ struct widths {
     size_t name, base, now, change;
 };
 
-static void put_line(const struct rendering *to, const json_t *verdict, const char *name, const json_t *line,
+static void put_line(const struct rendering *to, const json_t *verdict, const struct check *check,
                      const struct widths *width)
 {
     FILE *out = to->out;
-    char threshold[NUMBER_ROOM], text[NUMBER_ROOM + 64];
-    const struct cells cells = cells_of(name, line);
-    enum verdict is = verdict_by_name(field_text(line, "verdict"));
-    const char *why = has_reasons(verdict) ? "" : field_text(line, "why"); /* reasons follow below */
-    number_part(threshold, field_real(verdict, "threshold"));
-    if (is == VERDICT_INCONCLUSIVE || is == VERDICT_NOT_COMPARABLE)
-        snprintf(text, sizeof text, "%s", verdict_name(is));
-    else
-        snprintf(text, sizeof text, "%s (threshold %s)", verdict_name(is), threshold);
+    char text[NUMBER_ROOM + 64];
+    const struct cells cells = cells_of(check->name, check->line);
+    const char *why = has_reasons(verdict) ? "" : field_text(check->line, "why"); /* reasons follow below */
+    verdict_words(check, text, sizeof text);
     fputs(cells.name, out);
     pad(out, width->name, utf8_width(cells.name));
     fprintf(out, " %*s -> %-*s  %*s   %s%s%s", (int)width->base, cells.base, (int)width->now, cells.now,
-            (int)width->change, cells.change, terminal_colour(out, verdict_colour(is)), text,
+            (int)width->change, cells.change,
+            terminal_colour(out, verdict_colour(verdict_by_name(check->verdict))), text,
             terminal_colour(out, COLOUR_END));
     size_t used =
         width->name + width->base + width->now + width->change + strlen("  ->      ") + utf8_width(text);
@@ -135,8 +221,9 @@ static void write_text(const struct rendering *to, const json_t *verdict)
         widen(&width.now, cells.now);
         widen(&width.change, cells.change);
     }
-    json_object_foreach(columns, name, line)
-        put_line(to, verdict, name, line, &width);
+    struct check check;
+    for (size_t i = 0; check_take(NULL, verdict, i, &check); i++)
+        put_line(to, verdict, &check, &width);
     put_list(to, field_of(verdict, "not_comparable"), "");
     put_list(to, field_of(verdict, "notes"), "note: ");
     if (json_object_size(columns) != 1)
@@ -155,7 +242,7 @@ static void put_item(FILE *out, const char *before, const char *text)
 
 static void write_markdown(FILE *out, const json_t *verdict)
 {
-    char text[CELL], started[CELL], part[NUMBER_ROOM];
+    char text[CELL], started[CELL];
     const char *file = field_text(verdict, "file"), *build = field_text(verdict, "baseline.build_id"),
                *of = field_text(verdict, "baseline.started");
     const json_t *one;
@@ -168,7 +255,7 @@ static void write_markdown(FILE *out, const json_t *verdict)
     markdown_text(out, file);
     snprintf(text, sizeof text, " against %.256s%.128s", field_text(verdict, "baseline.file"), started);
     markdown_text(out, text);
-    fprintf(out, ", threshold %s\n", number_part(part, field_real(verdict, "threshold")));
+    fprintf(out, ", threshold %s\n", PART(field_real(verdict, "threshold")));
     json_array_foreach(field_of(verdict, "not_comparable"), i, one)
         put_item(out, "not comparable: ", text_or_empty(one));
     json_array_foreach(field_of(verdict, "notes"), i, one)
@@ -189,10 +276,9 @@ void comparison_against_text(const json_t *verdict, char *out, size_t size)
 {
     const char *started = field_text(verdict, "baseline.started"),
                *build = field_text(verdict, "baseline.build_id");
-    char part[NUMBER_ROOM];
     snprintf(out, size, "against %.256s%s%.64s%s%.80s, threshold %s", field_text(verdict, "baseline.file"),
              started[0] != '\0' ? " of " : "", started, build[0] != '\0' ? ", build " : "", build,
-             number_part(part, field_real(verdict, "threshold")));
+             PART(field_real(verdict, "threshold")));
 }
 
 /* Beyond this change a mark is at the border, and its number says how much it is. */
@@ -232,7 +318,7 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
     const char *name;
     bool ok = true;
     json_object_foreach(json_object_get(verdict, "columns"), name, line) {
-        struct json_part row = {.json = json_copy(line)}, is = json_part_new(NULL);
+        struct json_part row = {.json = json_copy(line)};
         char why[CELL];
         json_t *list = json_array();
         row.ok = row.json != NULL;
@@ -240,13 +326,10 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
         snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? field_text(line, "why") : "");
         row_text(&row, "name", name);
         row_text(&row, "region", region);
-        row_text(&is, "of", field_text(line, "verdict"));
-        row_text(&is, "verdict", field_text(line, "verdict"));
-        row_text(&is, "why", why);
-        json_part_append(&row, list, is.json);
+        check_append(&row, list, "", field_text(line, "verdict"), field_text(line, "verdict"), why);
         json_part_array(&row, "verdict", list);
         add_interval(&row, verdict, line, scale);
-        ok = row.ok && is.ok && json_array_append(rows, row.json) == 0 && ok;
+        ok = row.ok && json_array_append(rows, row.json) == 0 && ok;
         json_decref(row.json);
     }
     return ok;
@@ -256,12 +339,12 @@ bool comparison_put_table(FILE *out, json_t *rows, const char *caption, double s
 {
     const struct rendering to = {.out = out, .format = FORMAT_HTML};
     struct view view = verdict_view;
-    char text[CELL], part[NUMBER_ROOM];
+    char text[CELL];
     if (scale > 0)
         snprintf(text, sizeof text,
                  "%.200s. Means. The bars show where a change lies with 95 %%, from -%s at the left to +%s "
                  "at the right; the thin line is no change, the dashed one the threshold.",
-                 caption, number_part_up(part, scale), part);
+                 caption, PART_UP(scale), PART_UP(scale));
     else
         snprintf(text, sizeof text, "%.200s. Means.", caption);
     view.caption = text;

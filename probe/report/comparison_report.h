@@ -10,6 +10,25 @@
 enum verdict verdict_by_name(const char *name);
 enum colour verdict_colour(enum verdict verdict);
 
+/* One verdict: of a column, or of a region's budget. */
+struct check {
+    const char *name, *verdict;
+    const json_t *line, *run;
+    bool is_budget;
+    double threshold;
+};
+/* The i-th of a run, which may be NULL, with its line `verdict`; false: there are no more. */
+bool check_take(const json_t *run, const json_t *verdict, size_t i, struct check *out);
+/* What it found: "69.58 µs (835 cycles)" or "1,200 -> 1,236 +3.00 %". */
+void check_numbers(const struct check *check, char *out, size_t size);
+/* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
+void check_words(const struct check *check, char *out, size_t size);
+/* All of it: "CPU_CYCLES: 1,200 -> 1,236 +3.00 %: regressed (threshold 2 %)" */
+void check_text(const struct check *check, char *out, size_t size);
+/* Adds an object of a list with AS_VERDICT. */
+void check_append(struct json_part *row, json_t *list, const char *before, const char *verdict,
+                  const char *words, const char *why);
+
 /* Of text: a line for each column, what differs, and the verdict. Of Markdown: a list without the columns. */
 void comparison_write(const struct rendering *to, const json_t *verdict);
 

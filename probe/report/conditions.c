@@ -57,15 +57,14 @@ void conditions_read(struct conditions *conditions, const json_t *header)
 
 bool conditions_clock_text(const struct conditions *conditions, char *out, size_t size)
 {
-    char clock[NUMBER_ROOM], error[NUMBER_ROOM] = "";
+    char error[NUMBER_ROOM] = "";
     const char *source = conditions->clock_source;
     if (!(conditions->clock_hz > 0))
         return false;
     if (conditions->clock_error_hz > 0)
         number_frequency(error, sizeof error, conditions->clock_error_hz);
-    snprintf(out, size, "at %s%s%s%s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
-             error[0] != '\0' ? " ± " : "", error, source[0] != '\0' ? " (" : "", source,
-             source[0] != '\0' ? ")" : "");
+    snprintf(out, size, "at %s%s%s%s%s%s", FREQUENCY(conditions->clock_hz), error[0] != '\0' ? " ± " : "",
+             error, source[0] != '\0' ? " (" : "", source, source[0] != '\0' ? ")" : "");
     return true;
 }
 

@@ -34,29 +34,29 @@ static void put_headline(FILE *out, const char *name, const char *text, bool sma
 static void put_headlines(FILE *out, const struct delta_page *page)
 {
     const json_t *first = page->column, *summary = page->run.summary;
-    char text[CELL], one[NUMBER_ROOM], other[NUMBER_ROOM];
+    char text[CELL];
     double hz = page->run.conditions.clock_hz;
     fputs("<dl class=\"headline\">\n", out);
     if (first != NULL) {
         uint64_t median = field_count(first, "median");
         snprintf(text, sizeof text, "median %s", page->name);
-        put_headline(out, text, number_unsigned(one, sizeof one, median), false);
+        put_headline(out, text, NUMBER(median), false);
         if (hz > 0)
-            put_headline(out, "median time", number_duration(one, sizeof one, (double)median / hz), false);
+            put_headline(out, "median time", DURATION((double)median / hz), false);
         run_mean_text(text, sizeof text, first);
         put_headline(out, run_mean_error(first) > 0 ? "mean (95 %)" : "mean", text, true);
-        snprintf(text, sizeof text, "%s to %s", number_unsigned(one, sizeof one, field_count(first, "min")),
-                 number_unsigned(other, sizeof other, field_count(first, "max")));
+        snprintf(text, sizeof text, "%s to %s", NUMBER(field_count(first, "min")),
+                 NUMBER(field_count(first, "max")));
         put_headline(out, "least to most", text, true);
-        put_headline(out, "p99", number_unsigned(one, sizeof one, field_count(first, "p99")), true);
+        put_headline(out, "p99", NUMBER(field_count(first, "p99")), true);
         if (json_is_true(field_of(first, "calibrated"))) {
-            snprintf(text, sizeof text, "±%s", number_mean(one, field_real(first, "plus_minus")));
+            snprintf(text, sizeof text, "±%s", MEAN(field_real(first, "plus_minus")));
             put_headline(out, "each hit", text, true);
         }
     }
-    put_headline(out, "hits", number_unsigned(one, sizeof one, field_count(summary, "hits")), true);
+    put_headline(out, "hits", NUMBER(field_count(summary, "hits")), true);
     if (field_count(summary, "tainted") > 0)
-        put_headline(out, "tainted", number_unsigned(one, sizeof one, field_count(summary, "tainted")), true);
+        put_headline(out, "tainted", NUMBER(field_count(summary, "tainted")), true);
     fputs("</dl>\n", out);
 }
 
@@ -64,7 +64,7 @@ static void put_headlines(FILE *out, const struct delta_page *page)
 static void put_plus_minus(FILE *out, const json_t *first)
 {
     double each = field_real(first, "plus_minus"), overhead = field_real(first, "overhead");
-    char text[CELL], number[NUMBER_ROOM], added[NUMBER_ROOM];
+    char text[CELL];
     if (first == NULL)
         return;
     if (!json_is_true(field_of(first, "calibrated")))
@@ -76,12 +76,11 @@ static void put_plus_minus(FILE *out, const json_t *first)
             text, sizeof text,
             "±%s means that the count of one hit may be that much too high or too low: stopping the core "
             "adds %s on average. This is subtracted, but it varies from hit to hit.",
-            number_mean(number, each), number_mean(added, overhead));
+            MEAN(each), MEAN(overhead));
     else
         snprintf(text, sizeof text,
                  "±0 means that each count is exact: stopping the core adds %s to a hit%s.",
-                 overhead != 0 ? number_mean(added, overhead) : "nothing",
-                 overhead != 0 ? ", which is subtracted" : "");
+                 overhead != 0 ? MEAN(overhead) : "nothing", overhead != 0 ? ", which is subtracted" : "");
     html_element(out, "p", "plus-minus", text);
 }
 
@@ -112,8 +111,7 @@ static bool find_rule(const struct delta_page *page, double *median)
 static void put_histogram(FILE *out, const struct delta_page *page)
 {
     struct histogram_bin bins[BINS];
-    char title[CELL], says[CELL], rule_text[NUMBER_ROOM + 32], number[NUMBER_ROOM], low[NUMBER_ROOM],
-        high[NUMBER_ROOM];
+    char title[CELL], says[CELL], rule_text[NUMBER_ROOM + 32];
     struct plot_rule rule = {.text = rule_text};
     size_t n = histogram_bins(page->column, bins, BINS);
     if (page->column == NULL || n == 0)
@@ -121,14 +119,11 @@ static void put_histogram(FILE *out, const struct delta_page *page)
     const struct outliers outliers = histogram_outliers(page->column);
     uint64_t count = field_count(page->column, "count"), far = outliers.below + outliers.above;
     bool has_rule = find_rule(page, &rule.at);
-    snprintf(rule_text, sizeof rule_text, "baseline's median %s",
-             has_rule ? number_mean(number, rule.at) : "");
+    snprintf(rule_text, sizeof rule_text, "baseline's median %s", has_rule ? MEAN(rule.at) : "");
     snprintf(title, sizeof title, "Hits by %s", page->name);
     snprintf(says, sizeof says, "A histogram of %s hits from %s to %s%s%s",
-             number_unsigned(number, sizeof number, count > far ? count - far : 0),
-             number_unsigned(low, sizeof low, outliers.low),
-             number_unsigned(high, sizeof high, outliers.high), has_rule ? "; a dashed line is the " : "",
-             has_rule ? rule_text : "");
+             NUMBER(count > far ? count - far : 0), NUMBER(outliers.low), NUMBER(outliers.high),
+             has_rule ? "; a dashed line is the " : "", has_rule ? rule_text : "");
     const struct plot plot = {.out = out, .id = "histogram", .title = title, .says = says};
     page_heading(out, "distribution", "How the hits are distributed");
     fputs("<figure>\n", out);
@@ -158,23 +153,19 @@ static const struct {
 
 static void put_single(const struct plot *plot, const struct hit_span *span, enum hit_kind kind)
 {
-    char label[CELL], number[NUMBER_ROOM], count[NUMBER_ROOM];
-    snprintf(label, sizeof label, "hit %s, %.3f s: %s%s", number_unsigned(number, sizeof number, span->first),
-             span->from, number_unsigned(count, sizeof count, span->of[kind].least), kinds[kind].words);
+    char label[CELL];
+    snprintf(label, sizeof label, "hit %s, %.3f s: %s%s", NUMBER(span->first), span->from,
+             NUMBER(span->of[kind].least), kinds[kind].words);
     plot_mark(plot, span->from, (double)span->of[kind].least, kinds[kind].look, label);
 }
 
 static void put_several(const struct plot *plot, const struct hit_span *span, enum hit_kind kind)
 {
-    char label[CELL], first[NUMBER_ROOM], last[NUMBER_ROOM], n[NUMBER_ROOM], least[NUMBER_ROOM],
-        most[NUMBER_ROOM];
+    char label[CELL];
     double middle = (span->from + span->to) / 2;
     snprintf(label, sizeof label, "hits %s to %s, %.3f to %.3f s: %s of them from %s to %s%s",
-             number_unsigned(first, sizeof first, span->first),
-             number_unsigned(last, sizeof last, span->last), span->from, span->to,
-             number_unsigned(n, sizeof n, span->of[kind].n),
-             number_unsigned(least, sizeof least, span->of[kind].least),
-             number_unsigned(most, sizeof most, span->of[kind].greatest), kinds[kind].words);
+             NUMBER(span->first), NUMBER(span->last), span->from, span->to, NUMBER(span->of[kind].n),
+             NUMBER(span->of[kind].least), NUMBER(span->of[kind].greatest), kinds[kind].words);
     if (span->of[kind].least == span->of[kind].greatest)
         plot_mark(plot, middle, (double)span->of[kind].least, kinds[kind].look, label);
     else
@@ -201,16 +192,15 @@ static void put_spans(const struct plot *plot, const struct hit_times *times, bo
 static void put_timeline(FILE *out, const struct delta_page *page)
 {
     const struct hit_times *times = page->report->times;
-    char title[CELL], says[CELL], hits[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM];
+    char title[CELL], says[CELL];
     uint64_t least = 0, greatest = 0;
     bool seen[HIT_KINDS] = {false};
     if (times == NULL || !hit_times_range(times, &least, &greatest))
         return;
     double room = (double)(greatest - least) / 20;
     snprintf(title, sizeof title, "%s of each hit over time", page->name);
-    snprintf(says, sizeof says, "%s hits from %s to %s in %.3f s",
-             number_unsigned(hits, sizeof hits, times->hits), number_unsigned(low, sizeof low, least),
-             number_unsigned(high, sizeof high, greatest), times->spans[times->n - 1].to);
+    snprintf(says, sizeof says, "%s hits from %s to %s in %.3f s", NUMBER(times->hits), NUMBER(least),
+             NUMBER(greatest), times->spans[times->n - 1].to);
     const struct plot plot = {.out = out,
                               .id = "timeline",
                               .title = title,

@@ -28,14 +28,13 @@ static void describe(const struct run_lines *run, char *out, size_t size)
 {
     const char *name = "", *why = field_text(run->summary, "why");
     const json_t *column = run_first(run->summary, &name), *reason = field_of(run->verdict, "not_comparable");
-    char mean[128], hits[NUMBER_ROOM];
+    char mean[128];
     if (json_array_size(reason) > 0) {
         snprintf(out, size, "%s: %.1000s", verdict_name(VERDICT_NOT_COMPARABLE),
                  text_or_empty(json_array_get(reason, 0)));
     } else if (run_is_counted(column)) {
         run_mean_text(mean, sizeof mean, column);
-        snprintf(out, size, "%s: mean %s of %s hits", name, mean,
-                 number_unsigned(hits, sizeof hits, field_count(column, "count")));
+        snprintf(out, size, "%s: mean %s of %s hits", name, mean, NUMBER(field_count(column, "count")));
     } else {
         snprintf(out, size, "%.1000s", why[0] != '\0' ? why : "not reached");
     }
@@ -45,12 +44,12 @@ bool editor_add_run(json_t *rows, const struct run_lines *run)
 {
     const struct conditions *at = &run->conditions;
     char text[TEXT], words[TEXT / 2];
-    struct survey_check check;
+    struct check check;
     size_t k;
     bool ok = true;
-    for (k = 0; survey_take_check(run->summary, run->verdict, k, &check) && ok; k++) {
+    for (k = 0; check_take(run->summary, run->verdict, k, &check) && ok; k++) {
         snprintf(text, sizeof text, "%.500s: ", at->start);
-        survey_check_text(&check, text + strlen(text), sizeof text - strlen(text));
+        check_text(&check, text + strlen(text), sizeof text - strlen(text));
         ok = editor_add(rows, at->start_file, at->start_source, text,
                         verdict_by_name(check.verdict) == VERDICT_REGRESSED);
     }

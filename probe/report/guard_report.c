@@ -22,10 +22,10 @@ static const char *plural(uint64_t n)
 /* "69.58 µs (835 cycles)" with the time in which a budget was given; 0: it was given in events. */
 static void amount_text(char *out, size_t size, uint64_t count, const char *event, double seconds)
 {
-    char events[192], time[NUMBER_ROOM], name[UTF8_CLEAN_ROOM(96)];
+    char events[192], name[UTF8_CLEAN_ROOM(96)];
     number_events(events, sizeof events, count, terminal_text(name, sizeof name / 3, event));
     if (seconds > 0)
-        snprintf(out, size, "%s (%s)", number_duration(time, sizeof time, seconds), events);
+        snprintf(out, size, "%s (%s)", DURATION(seconds), events);
     else
         snprintf(out, size, "%s", events);
 }
@@ -41,8 +41,7 @@ static void print_begin(const struct guard_view *view, const json_t *line)
 
 static void print_overrun(const struct guard_view *view, const json_t *line)
 {
-    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], counted[256], skid[NUMBER_ROOM],
-        calls[NUMBER_ROOM];
+    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], counted[256];
     uint64_t n = field_count(line, "calls"), count = field_count(line, "counted");
     bool has_pc = field_of(line, "address") != NULL;
     snprintf(place, sizeof place, "where its registers cannot be read");
@@ -50,9 +49,8 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
         place_text(line, place);
     amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
     fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s\n",
-            field_count(line, "overrun"), number_unsigned(calls, sizeof calls, n), plural(n),
-            terminal_text(clean, sizeof clean, place), counted,
-            number_unsigned(skid, sizeof skid, field_count(line, "skid")));
+            field_count(line, "overrun"), NUMBER(n), plural(n), terminal_text(clean, sizeof clean, place),
+            counted, NUMBER(field_count(line, "skid")));
     if (!has_pc)
         return;
     place_print_callers(view->out, line, INDENT);
@@ -64,14 +62,14 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
 static void print_end(const struct guard_view *view, const json_t *line)
 {
     FILE *out = view->out;
-    char number[NUMBER_ROOM], time[NUMBER_ROOM], amount[256];
+    char number[NUMBER_ROOM], amount[256];
     uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
              most = field_count(line, "most"), skid = field_count(line, "skid"),
              unstopped = field_count(line, "unstopped"), left = field_count(line, "left");
     number_unsigned(number, sizeof number, overruns);
     fprintf(out, "%s overrun%s; ", overruns > 0 ? number : "no", plural(overruns));
-    fprintf(out, "%s call%s returned in %s", number_unsigned(number, sizeof number, calls), plural(calls),
-            number_elapsed(time, sizeof time, field_real(line, "elapsed_s")));
+    fprintf(out, "%s call%s returned in %s", NUMBER(calls), plural(calls),
+            ELAPSED(field_real(line, "elapsed_s")));
     amount_text(amount, sizeof amount, most, view->event, (double)most * view->each_s);
     if (calls > 0)
         fprintf(out, ", the longest took %s", amount);
@@ -81,10 +79,9 @@ static void print_end(const struct guard_view *view, const json_t *line)
     fputc('\n', out);
     if (unstopped > 0)
         fprintf(out, "%s call%s over the budget returned before the core could be stopped\n",
-                number_unsigned(number, sizeof number, unstopped), plural(unstopped));
+                NUMBER(unstopped), plural(unstopped));
     if (left > 0)
-        fprintf(out, "%s call%s left without returning\n", number_unsigned(number, sizeof number, left),
-                left == 1 ? " was" : "s were");
+        fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
     if (strcmp(field_text(line, "ended"), "no return") == 0)
         fputs("the last call did not return\n", out);
     if (field_is(line, "kept"))

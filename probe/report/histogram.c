@@ -79,7 +79,7 @@ static void print_values(FILE *out, size_t columns, const char *name, const json
 {
     struct fold fold = {.out = out, .columns = columns, .indent = INDENT};
     const json_t *list = field_of(distribution_of(column), "bins"), *pair;
-    char title[UTF8_CLEAN_ROOM(96)], piece[sizeof title + NUMBER_ROOM + NUMBER_ROOM], number[NUMBER_ROOM];
+    char title[UTF8_CLEAN_ROOM(96)], piece[sizeof title + NUMBER_ROOM + NUMBER_ROOM];
     size_t i;
     snprintf(piece, sizeof piece, "%s, sorted:", terminal_text(title, sizeof title, name));
     fold_put(&fold, piece, 0);
@@ -88,7 +88,7 @@ static void print_values(FILE *out, size_t columns, const char *name, const json
         char often[NUMBER_ROOM] = "";
         if (bin.count > 1)
             snprintf(often, sizeof often, " (%" PRIu64 " times)", bin.count);
-        snprintf(piece, sizeof piece, "%s%s%s", number_unsigned(number, sizeof number, bin.low), often,
+        snprintf(piece, sizeof piece, "%s%s%s", NUMBER(bin.low), often,
                  i + 1 < json_array_size(list) ? ";" : "");
         fold_put(&fold, piece, 1);
     }
@@ -125,8 +125,7 @@ static void put_outliers(const struct bars *bars, uint64_t n, uint64_t least, ui
 
 static void put_bar(const struct bars *bars, const struct histogram_bin *bin)
 {
-    char low[NUMBER_ROOM], count[NUMBER_ROOM];
-    fprintf(bars->out, "%*s  ", (int)(INDENT + bars->low_width), number_unsigned(low, sizeof low, bin->low));
+    fprintf(bars->out, "%*s  ", (int)(INDENT + bars->low_width), NUMBER(bin->low));
     /* In half characters; a bin with any hit has a bar */
     long halves = lround(2.0 * (double)bars->bar * (double)bin->count / (double)bars->highest);
     if (halves < 1 && bin->count > 0)
@@ -134,7 +133,7 @@ static void put_bar(const struct bars *bars, const struct histogram_bin *bin)
     for (long i = 0; i < halves / 2; i++)
         fputs(terminal_or("█", "#"), bars->out);
     fprintf(bars->out, "%s%s%s\n", halves % 2 != 0 ? terminal_or("▌", ":") : "", halves > 0 ? "  " : "",
-            number_unsigned(count, sizeof count, bin->count));
+            NUMBER(bin->count));
 }
 
 static void print_bars(FILE *out, size_t columns, const char *name, const json_t *column)
@@ -146,12 +145,12 @@ static void print_bars(FILE *out, size_t columns, const char *name, const json_t
                         .low_width = strlen("..."),
                         .median = field_real(column, "median"),
                         .highest = 1};
-    char number[NUMBER_ROOM], title[UTF8_CLEAN_ROOM(96)];
+    char title[UTF8_CLEAN_ROOM(96)];
     size_t n = histogram_bins(column, bins, BINS), count_width = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t width = strlen(number_unsigned(number, sizeof number, bins[i].low));
+        size_t width = strlen(NUMBER(bins[i].low));
         bars.low_width = width > bars.low_width ? width : bars.low_width;
-        width = strlen(number_unsigned(number, sizeof number, bins[i].count));
+        width = strlen(NUMBER(bins[i].count));
         count_width = width > count_width ? width : count_width;
         bars.highest = bins[i].count > bars.highest ? bins[i].count : bars.highest;
     }

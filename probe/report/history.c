@@ -1,6 +1,7 @@
 #include "report/history.h"
 
 #include "measure/changes.h"
+#include "report/canvas.h"
 #include "report/formats.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -204,7 +205,7 @@ struct document history_document(const struct history *history, double chance)
 
 /* ---- texts */
 
-enum { CELL = 512, COURSE_MOST = 60, BARS = 8 };
+enum { CELL = 512, COURSE_MOST = 60 };
 
 void history_region_text(const json_t *row, char *out, size_t size)
 {
@@ -228,13 +229,38 @@ void history_change_text(const json_t *change, const char *to, char *out, size_t
              history_value_text(after, sizeof after, field_real(change, "after")));
 }
 
-void history_since_text(const json_t *row, const json_t *change, char *out, size_t size)
+static void since_text(const json_t *row, const json_t *change, char *out, size_t size)
 {
     uint64_t at = field_count(change, "run");
     const json_t *run = json_array_get(field_of(row, "runs"), at - 1);
     const char *started = field_text(run, "started"), *build = field_text(run, "build_id");
     snprintf(out, size, " since %s%s%.12s: %.300s", started[0] != '\0' ? started : "?",
              build[0] != '\0' ? ", build " : "", build, field_text(run, "file"));
+}
+
+bool history_take_fact(const json_t *row, size_t i, const char *to, struct history_fact *out)
+{
+    const json_t *changes = field_of(row, "changes"), *trend = field_of(row, "trend");
+    size_t n = json_array_size(changes), room = sizeof out->text;
+    uint64_t bounds = field_count(row, "at_least");
+    *out = (struct history_fact){0};
+    if (i == 0 && field_of(row, "setup") != NULL)
+        snprintf(out->text, room, "with %.500s", field_text(row, "setup"));
+    else if (i == 1 && bounds > 0)
+        snprintf(out->text, room, "left out, for want of exact counts: %" PRIu64 " run%s", bounds,
+                 PLURAL(bounds));
+    else if (i >= 2 && i < 2 + n) {
+        out->change = json_array_get(changes, i - 2);
+        history_change_text(out->change, to, out->text, room);
+        since_text(row, out->change, out->text + strlen(out->text), room - strlen(out->text));
+    } else if (i == 2 + n && trend != NULL) {
+        out->change = trend;
+        history_change_text(trend, to, out->text, room);
+        snprintf(out->text + strlen(out->text), room - strlen(out->text),
+                 " over %zu runs: a %s without a step", json_array_size(field_of(row, "runs")),
+                 field_real(trend, "after") > field_real(trend, "before") ? "rise" : "fall");
+    }
+    return i <= 2 + n;
 }
 
 void history_summary_texts(const json_t *summary, char *changed, char *skipped, size_t size)
@@ -249,39 +275,23 @@ void history_summary_texts(const json_t *summary, char *changed, char *skipped, 
                  field_text(summary, "skipped_because"));
 }
 
-/* A character for so many runs each: their mean between the row's least and greatest. */
+/* Of each column the mean of its runs, between the row's least and greatest. */
 static void put_course(char *out, size_t size, const json_t *runs, size_t columns)
 {
-    static const char *const bars[BARS] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    static const char *const plain[BARS] = {"_", ".", "-", "~", "=", "+", "*", "#"};
-    const char *const *from = terminal_has_utf8() ? bars : plain;
-    double least = INFINITY, greatest = -INFINITY;
-    size_t all = json_array_size(runs), n = all < columns ? all : columns, used = 0;
+    double least = INFINITY, greatest = -INFINITY, values[COURSE_MOST];
+    size_t all = json_array_size(runs), n = all < columns ? all : columns;
     for (size_t i = 0; i < all; i++) {
         least = fmin(least, field_real(json_array_get(runs, i), "median"));
         greatest = fmax(greatest, field_real(json_array_get(runs, i), "median"));
     }
-    out[0] = '\0';
     for (size_t i = 0; i < n; i++) {
         size_t first = all * i / n, end = all * (i + 1) / n;
         double sum = 0;
         for (size_t k = first; k < end; k++)
             sum += field_real(json_array_get(runs, k), "median");
-        double at = (sum / (double)(end - first) - least) / (greatest - least);
-        used += (size_t)snprintf(out + used, size - used, "%s",
-                                 from[at > 0 && at <= 1 ? (size_t)(at * (BARS - 1) + 0.5) : 0]);
+        values[i] = sum / (double)(end - first) - least;
     }
-}
-
-static void print_change(const struct rendering *to, const json_t *change, const char *after)
-{
-    char text[CELL], whole[2 * CELL], clean[UTF8_CLEAN_ROOM(sizeof whole)];
-    bool worse = field_real(change, "after") > field_real(change, "before");
-    history_change_text(change, terminal_or("→", "->"), text, sizeof text);
-    snprintf(whole, sizeof whole, "%s%s", text, after);
-    fprintf(to->out, "    %s", terminal_colour(to->out, worse ? COLOUR_BAD : COLOUR_GOOD));
-    fold_text_at(to->out, to->columns, 4, 6, terminal_text(clean, sizeof clean, whole));
-    fputs(terminal_colour(to->out, COLOUR_END), to->out);
+    canvas_spark(out, size, values, n, greatest - least);
 }
 
 static void print_head(const struct rendering *to, const json_t *row, const json_t *runs)
@@ -310,25 +320,18 @@ static void print_head(const struct rendering *to, const json_t *row, const json
 /* `of_several`: there is the same with another counter, clock or link. */
 static void print_row(const struct rendering *to, const json_t *row, bool of_several)
 {
-    const json_t *runs = field_of(row, "runs"), *trend = field_of(row, "trend"), *change;
-    char text[CELL];
-    uint64_t bounds = field_count(row, "at_least");
-    size_t i;
-    print_head(to, row, runs);
-    if (of_several && field_of(row, "setup") != NULL)
-        fprintf(to->out, "    with %s\n", terminal_text(text, sizeof text, field_text(row, "setup")));
-    if (bounds > 0)
-        fprintf(to->out, "    left out, for want of exact counts: %" PRIu64 " run%s\n", bounds,
-                bounds == 1 ? "" : "s");
-    json_array_foreach(field_of(row, "changes"), i, change) {
-        history_since_text(row, change, text, sizeof text);
-        print_change(to, change, text);
+    struct history_fact fact;
+    char clean[UTF8_CLEAN_ROOM(sizeof fact.text)];
+    print_head(to, row, field_of(row, "runs"));
+    for (size_t i = of_several ? 0 : 1; history_take_fact(row, i, terminal_or("→", "->"), &fact); i++) {
+        bool worse = field_real(fact.change, "after") > field_real(fact.change, "before");
+        if (fact.text[0] == '\0')
+            continue;
+        fprintf(to->out, "    %s",
+                fact.change != NULL ? terminal_colour(to->out, worse ? COLOUR_BAD : COLOUR_GOOD) : "");
+        fold_text_at(to->out, to->columns, 4, 6, terminal_text(clean, sizeof clean, fact.text));
+        fputs(fact.change != NULL ? terminal_colour(to->out, COLOUR_END) : "", to->out);
     }
-    if (trend == NULL)
-        return;
-    snprintf(text, sizeof text, " over %zu runs: a %s without a step", json_array_size(runs),
-             field_real(trend, "after") > field_real(trend, "before") ? "rise" : "fall");
-    print_change(to, trend, text);
 }
 
 static bool is_same_region(const json_t *one, const json_t *other)

@@ -34,7 +34,14 @@ void history_region_text(const json_t *row, char *out, size_t size);
 const char *history_value_text(char *out, size_t size, double value);
 /* "+2.04 %, 18,199 to 18,570"; `to` is the word between the two. */
 void history_change_text(const json_t *change, const char *to, char *out, size_t size);
-/* " since 2026-10-06T23:00:00Z, build abababababab: out/run-17.jsonl", where it begins at a run. */
-void history_since_text(const json_t *row, const json_t *change, char *out, size_t size);
+/* What else is known of a row: with which counter and clock, what was left out, each step and the trend:
+ * "+2.04
+ * %, 18,199 to 18,570 since 2026-10-06T23:00:00Z, build abababababab: out/run-17.jsonl". */
+struct history_fact {
+    char text[1024];      /* "": nothing */
+    const json_t *change; /* NULL: it is not of one */
+};
+/* The i-th; 0 is the counter and the clock. False: there are no more. */
+bool history_take_fact(const json_t *row, size_t i, const char *to, struct history_fact *out);
 /* "40 files, 1 of 2 rows changed", and which were skipped, or "". */
 void history_summary_texts(const json_t *summary, char *changed, char *skipped, size_t size);

@@ -81,36 +81,18 @@ static void put_plot(FILE *out, const json_t *row, const char *id, const char *n
 
 static void put_row(FILE *out, const json_t *row, size_t number)
 {
-    const json_t *runs = field_of(row, "runs"), *trend = field_of(row, "trend"), *change;
-    char id[32], region[NAME], name[TEXT], text[TEXT];
-    size_t i;
+    char id[32], region[NAME], name[TEXT];
+    struct history_fact fact;
     history_region_text(row, region, sizeof region);
     snprintf(id, sizeof id, "row-%zu", number);
     snprintf(name, sizeof name, "%s, %.80s, %.120s", region, field_text(row, "column"),
              field_text(row, "core"));
     page_heading(out, id, name);
-    if (json_array_size(runs) > 0)
+    if (json_array_size(field_of(row, "runs")) > 0)
         put_plot(out, row, id, name);
-    json_array_foreach(field_of(row, "changes"), i, change) {
-        history_change_text(change, "to", name, sizeof name);
-        history_since_text(row, change, region, sizeof region);
-        snprintf(text, sizeof text, "%.300s%s", name, region);
-        html_element(out, "p", NULL, text);
-    }
-    if (trend != NULL) {
-        history_change_text(trend, "to", name, sizeof name);
-        snprintf(text, sizeof text, "%.500s over %zu runs, without a step", name, json_array_size(runs));
-        html_element(out, "p", NULL, text);
-    }
-    if (field_of(row, "setup") != NULL) {
-        snprintf(text, sizeof text, "With %.500s", field_text(row, "setup"));
-        html_element(out, "p", NULL, text);
-    }
-    if (field_count(row, "at_least") > 0) {
-        snprintf(text, sizeof text, "Left out, for want of exact counts: %" PRIu64,
-                 field_count(row, "at_least"));
-        html_element(out, "p", NULL, text);
-    }
+    for (size_t i = 0; history_take_fact(row, i, "to", &fact); i++)
+        if (fact.text[0] != '\0')
+            html_element(out, "p", NULL, fact.text);
     page_end_section(out);
 }
 

@@ -205,19 +205,18 @@ static void add_number(char *text, size_t size, const char *name, const json_t *
         snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "", name,
                  json_is_integer(value)
                      ? (snprintf(number, sizeof number, "%" PRIu64, count_of(value)), number)
-                     : number_shortest(number, NUMBER_ROOM, json_number_value(value)));
+                     : SHORTEST(json_number_value(value)));
 }
 
 static void describe_numbers(const json_t *column, char *out, size_t size)
 {
     static const char *const keys[] = {"count", "median", "mean", "sd", "min", "max", "p90", "p99"};
-    char error[NUMBER_ROOM];
     out[0] = '\0';
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         add_number(out, size, keys[i], column, keys[i]);
         if (strcmp(keys[i], "mean") == 0 && run_mean_error(column) > 0)
             snprintf(out + strlen(out), size - strlen(out), " ±%s (95 %%)",
-                     number_decimal(error, sizeof error, run_mean_error(column), 2));
+                     DECIMAL(run_mean_error(column), 2));
     }
     if (json_is_true(field_of(column, "calibrated"))) {
         add_number(out, size, "per hit ±", column, "plus_minus");
@@ -241,8 +240,8 @@ void junit_add(struct junit_suite *suite, const struct junit_case *one)
         describe_numbers(one->column, numbers, sizeof numbers);
     /* What failed says so in its message */
     bool says = outcome == PASSED && one->verdict[0] != '\0';
-    snprintf(text, sizeof text, "%s%s%s%s%s", says ? one->verdict : "", says ? ": " : "",
-             says ? one->message : "", says && numbers[0] != '\0' ? "; " : "", numbers);
+    snprintf(text, sizeof text, "%s%s%s", says ? one->message : "", says && numbers[0] != '\0' ? "; " : "",
+             numbers);
     row_text(&part, "class", one->class);
     row_text(&part, "name", one->name);
     row_real(&part, "seconds", one->seconds);
@@ -255,57 +254,63 @@ void junit_add(struct junit_suite *suite, const struct junit_case *one)
 
 /* ---- a run */
 
-static void describe(char *out, size_t size, const json_t *verdict, const json_t *line)
+static void add_case(struct junit_suite *suite, const struct run_lines *run, struct junit_case one)
 {
-    char before[NUMBER_ROOM], after[NUMBER_ROOM], change[NUMBER_ROOM] = "", threshold[NUMBER_ROOM];
-    const char *why = field_text(line, "why");
-    enum verdict is = verdict_by_name(field_text(line, "verdict"));
-    bool open = is != VERDICT_PASS && is != VERDICT_REGRESSED;
-    if (field_count(line, "base.count") == 0 || field_count(line, "now.count") == 0) {
-        snprintf(out, size, "%s", why);
-        return;
-    }
-    number_change(change, field_real(line, "change"));
-    number_part(threshold, field_real(verdict, "threshold"));
-    snprintf(out, size, "%s%s%s -> %s%s%s%s%s%s%s%s", open ? verdict_name(is) : "", open ? ": " : "",
-             number_mean(before, field_real(line, "base.mean")),
-             number_mean(after, field_real(line, "now.mean")), change[0] != '\0' ? ", " : "", change,
-             open ? "" : " (threshold ", open ? "" : threshold, open ? "" : ")", why[0] != '\0' ? ": " : "",
-             why);
+    const char *first;
+    double hz = run->conditions.clock_hz;
+    /* Only the first column, which counts cycles, has a duration */
+    if (one.column == run_first(run->summary, &first) && hz > 0 && run_is_counted(one.column))
+        one.seconds = field_real(one.column, "mean") / hz;
+    junit_add(suite, &one);
 }
 
-static void add_column(struct junit_suite *suite, const struct run_lines *run, const char *name,
-                       const json_t *column, const json_t *line)
+static void add_check(struct junit_suite *suite, const struct run_lines *run, const char *class,
+                      const struct check *check)
 {
-    const char *first = "", *unsupported = field_text(column, "not_supported");
-    char message[2 * FIELD];
+    const char *first;
+    char message[4 * FIELD], words[2 * FIELD];
+    check_numbers(check, message, sizeof message);
+    check_words(check, words, sizeof words);
+    snprintf(message + strlen(message), sizeof message - strlen(message), ": %s", words);
+    add_case(
+        suite, run,
+        (struct junit_case){.class = class,
+                            .name = check->name,
+                            .verdict = check->verdict,
+                            .message = message,
+                            .column = check->is_budget ? run_first(run->summary, &first)
+                                      : run->summary == NULL
+                                          ? field_of(check->line, "now")
+                                          : json_object_get(field_of(run->summary, "columns"), check->name)});
+}
+
+void junit_add_run(struct junit_suite *suite, const struct run_lines *run, const char *class, bool each)
+{
+    json_t *columns = json_object_get(run->summary, "columns"), *column;
+    const char *name, *first = "", *why = field_text(run->summary, "why");
+    struct check check;
+    size_t n = 0;
+    char message[FIELD];
+    for (; check_take(run->summary, run->verdict, n, &check); n++)
+        add_check(suite, run, class, &check);
     run_first(run->summary, &first);
-    if (line != NULL)
-        describe(message, sizeof message, run->verdict, line);
-    else
+    if (n == 0 && !each)
+        add_case(suite, run,
+                 (struct junit_case){.class = class,
+                                     .name = "measured",
+                                     .verdict = "",
+                                     .message = why[0] != '\0' ? why : "not reached",
+                                     .column = json_object_get(columns, first)});
+    json_object_foreach(columns, name, column) {
+        const char *unsupported = field_text(column, "not_supported");
         snprintf(message, sizeof message, "%s%s", unsupported[0] != '\0' ? "not supported: " : "not counted",
                  unsupported);
-    /* Only the first column, which counts cycles, has a duration. */
-    bool is_time = strcmp(first, name) == 0 && run->conditions.clock_hz > 0 && run_is_counted(column);
-    junit_add(suite, &(struct junit_case){
-                         .class = run->conditions.start[0] != '\0' ? run->conditions.start : "pmu-probe",
-                         .name = name,
-                         .verdict = field_text(line, "verdict"),
-                         .message = message,
-                         .column = column,
-                         .seconds = is_time ? field_real(column, "mean") / run->conditions.clock_hz : 0});
-}
-
-static void add_columns(struct junit_suite *suite, const struct run_lines *run)
-{
-    json_t *columns = json_object_get(run->summary, "columns"),
-           *lines = json_object_get(run->verdict, "columns"), *column, *line;
-    const char *name;
-    json_object_foreach(columns, name, column)
-        add_column(suite, run, name, column, json_object_get(lines, name));
-    json_object_foreach(lines, name, line)
-        if (json_object_get(columns, name) == NULL)
-            add_column(suite, run, name, run->summary == NULL ? field_of(line, "now") : NULL, line);
+        if ((each || strcmp(name, first) != 0) &&
+            json_object_get(field_of(run->verdict, "columns"), name) == NULL)
+            add_case(suite, run,
+                     (struct junit_case){
+                         .class = class, .name = name, .verdict = "", .message = message, .column = column});
+    }
 }
 
 static void add_properties(struct junit_suite *suite, const struct run_lines *run)
@@ -321,8 +326,7 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
             row_text(to, counts[i], number);
         }
     if (isfinite(field_real(summary, "precision.mean")))
-        row_text(to, "precision",
-                 number_shortest(number, NUMBER_ROOM, field_real(summary, "precision.mean")));
+        row_text(to, "precision", SHORTEST(field_real(summary, "precision.mean")));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         row_text(to, texts[i], field_text(summary, texts[i]));
     if (verdict == NULL)
@@ -331,8 +335,7 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
     row_text(to, "baseline", field_text(verdict, "baseline.file"));
     row_text(to, "baseline_started", field_text(verdict, "baseline.started"));
     row_text(to, "baseline_build_id", field_text(verdict, "baseline.build_id"));
-    row_text(to, "threshold",
-             number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+    row_text(to, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
     row_text(to, "verdict", verdict_name(verdict_by_name(field_text(verdict, "verdict"))));
     if (field_of(verdict, "not_comparable") != NULL)
         to->ok =
@@ -370,7 +373,7 @@ bool junit_run(FILE *out, const struct run_lines *run)
     junit_conditions(&suite, conditions);
     add_properties(&suite, run);
     add_metrics(&suite, run->summary);
-    add_columns(&suite, run);
+    junit_add_run(&suite, run, conditions->start[0] != '\0' ? conditions->start : "pmu-probe", true);
     if (run->summary != NULL) {
         json_t *more = run_explanations(run);
         suite.said = run_facts(run);

@@ -31,6 +31,9 @@ struct junit_case {
     double seconds;
 };
 void junit_add(struct junit_suite *suite, const struct junit_case *one);
+/* A case for each of its verdicts; `each`: and for each other column, else for those after the first, which
+ * is the case "measured" if there are no verdicts. */
+void junit_add_run(struct junit_suite *suite, const struct run_lines *run, const char *class, bool each);
 
 /* A suite with a case for each column of the run, and for each that only its baseline has. */
 bool junit_run(FILE *out, const struct run_lines *run);

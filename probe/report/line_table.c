@@ -113,14 +113,13 @@ static void make_notes(const struct line_report *report, const struct check *che
                        struct profile_notes *notes)
 {
     const struct line_costs *costs = report->costs;
-    char number[NUMBER_ROOM], other[NUMBER_ROOM];
     size_t n;
     if (check->known && !check->agrees)
         profile_notes_add(notes,
                           "warning: the lines and the function differ by %s cycles, which is more than "
                           "%s%s: the function behaves otherwise while it is stopped so often",
-                          number_decimal(number, sizeof number, fabs(check->not_attributed), 2),
-                          terminal_or("±", "+-"), number_decimal(other, sizeof other, check->tolerance, 2));
+                          DECIMAL(fabs(check->not_attributed), 2), terminal_or("±", "+-"),
+                          DECIMAL(check->tolerance, 2));
     if ((n = count_lines(costs, is_caller)) > 0)
         profile_notes_add(notes, "c: %zu line%s function%s; the time of what is called is in the line", n,
                           n == 1 ? " calls a" : "s call", n == 1 ? "" : "s");
@@ -301,18 +300,17 @@ static const char *decimal(char out[NUMBER_ROOM], const json_t *line, const char
 
 static void put_sum(const struct rendering *to, const json_t *summary)
 {
-    char text[TEXT], of[NUMBER_ROOM], n[NUMBER_ROOM], rest[NUMBER_ROOM], halts[NUMBER_ROOM],
-        varies[NUMBER_ROOM];
+    char text[TEXT], of[NUMBER_ROOM], rest[NUMBER_ROOM], halts[NUMBER_ROOM], varies[NUMBER_ROOM];
     bool vary = field_real(summary, "calls_plus_minus") > 0;
     uint64_t calls = field_count(summary, "calls"), hits = field_count(summary, "hits");
     snprintf(text, sizeof text, "sum of the lines: %s cycles per call, mean of %s call%s",
-             decimal(of, summary, "sum"), number_unsigned(n, sizeof n, calls), calls == 1 ? "" : "s");
+             decimal(of, summary, "sum"), NUMBER(calls), calls == 1 ? "" : "s");
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     render_text(to, text);
     if (field_of(summary, "function") == NULL)
         return;
     snprintf(text, sizeof text, "the function by itself, as delta: %s cycles, mean of %s hit%s",
-             decimal(of, summary, "function"), number_unsigned(n, sizeof n, hits), hits == 1 ? "" : "s");
+             decimal(of, summary, "function"), NUMBER(hits), hits == 1 ? "" : "s");
     render_text(to, text);
     snprintf(text, sizeof text, "in no line: %s cycles; the halts leave ±%s open%s%s",
              decimal(rest, summary, "not_attributed"), decimal(halts, summary, "halts_plus_minus"),

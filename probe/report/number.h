@@ -27,3 +27,22 @@ const char *number_share(char out[NUMBER_ROOM], double part);    /* "41.77 %" */
 const char *number_points(char out[NUMBER_ROOM], double error);
 /* With two digits, rounded up: how far something may be off. */
 const char *number_part_up(char out[NUMBER_ROOM], double part);
+
+/* The same as texts, which last as long as the block. */
+#define NUMBER_TEXT                                                                                          \
+    (char[NUMBER_ROOM])                                                                                      \
+    {                                                                                                        \
+        ""                                                                                                   \
+    }
+#define NUMBER(value)            number_unsigned(NUMBER_TEXT, NUMBER_ROOM, value)
+#define DECIMAL(value, decimals) number_decimal(NUMBER_TEXT, NUMBER_ROOM, value, decimals)
+#define SHORTEST(value)          number_shortest(NUMBER_TEXT, NUMBER_ROOM, value)
+#define DURATION(seconds)        number_duration(NUMBER_TEXT, NUMBER_ROOM, seconds)
+#define FREQUENCY(hz)            number_frequency(NUMBER_TEXT, NUMBER_ROOM, hz)
+#define ELAPSED(seconds)         number_elapsed(NUMBER_TEXT, NUMBER_ROOM, seconds)
+#define MEAN(value)              number_mean(NUMBER_TEXT, value)
+#define CHANGE(value)            number_change(NUMBER_TEXT, value)
+#define PART(value)              number_part(NUMBER_TEXT, value)
+#define PART_UP(value)           number_part_up(NUMBER_TEXT, value)
+/* "1 hit", "2 hits" */
+#define PLURAL(n) ((n) == 1 ? "" : "s")

@@ -136,15 +136,14 @@ static void print_words(const struct rendering *to, const json_t *line)
 
 static void print_outlier(const struct rendering *to, const json_t *line, const char *column, bool counted)
 {
-    char count[NUMBER_ROOM + 128], number[NUMBER_ROOM], when[NUMBER_ROOM], exceptions[TEXT_ROOM],
-        name[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], event[UTF8_CLEAN_ROOM(96)];
+    char count[NUMBER_ROOM + 128], exceptions[TEXT_ROOM], name[PLACE_ROOM],
+        clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], event[UTF8_CLEAN_ROOM(96)];
     describe_exceptions(line, counted, exceptions, sizeof exceptions);
-    fprintf(to->out, "hit %s: %s%s, %s into the run%s\n",
-            number_unsigned(number, sizeof number, field_count(line, "hit")),
+    fprintf(to->out, "hit %s: %s%s, %s into the run%s\n", NUMBER(field_count(line, "hit")),
             field_is(line, "at_least") ? "at least " : "",
             number_events(count, sizeof count, field_count(line, "counted"),
                           terminal_text(event, sizeof event / 3, column)),
-            number_elapsed(when, sizeof when, field_real(line, "seconds")), exceptions);
+            ELAPSED(field_real(line, "seconds")), exceptions);
     print_words(to, line);
     if (field_of(line, "registers") == NULL) {
         fputs("  the run ended before its registers were read\n", to->out);
@@ -178,7 +177,6 @@ void outlier_write(const struct rendering *to, const struct document *document)
     const char *column = json_object_iter_key(json_object_iter(json_object_get(summary, "columns")));
     bool counted = field_is(of, "exceptions_counted");
     double kept = field_real(of, "kept_s");
-    char time[NUMBER_ROOM];
     if (n == 1)
         fputs("\nthe slowest hit, and where it ended\n", to->out);
     else if (n > 1)
@@ -188,7 +186,6 @@ void outlier_write(const struct rendering *to, const struct document *document)
     if (n > 0 && of != NULL && !counted)
         print_how_to_count(to, field_text(of, "exceptions_by"));
     if (n > 0 && kept >= LARGE_S)
-        fprintf(to->out, "the core was held up to %s longer at the end of a hit for this\n",
-                number_elapsed(time, sizeof time, kept));
+        fprintf(to->out, "the core was held up to %s longer at the end of a hit for this\n", ELAPSED(kept));
     json_decref(lines);
 }

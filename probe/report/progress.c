@@ -84,7 +84,7 @@ void progress_now(struct progress *progress, const char *format, ...)
 void progress_count(struct progress *progress, uint64_t done, uint64_t of, const char *what,
                     const char *state)
 {
-    char number[NUMBER_ROOM], all[NUMBER_ROOM + 4] = "", left[NUMBER_ROOM + 16] = "", time[NUMBER_ROOM];
+    char all[NUMBER_ROOM + 4] = "", left[NUMBER_ROOM + 16] = "", time[NUMBER_ROOM];
     if (progress->to == NULL)
         return;
     int64_t now = deadline_host_us();
@@ -100,16 +100,15 @@ void progress_count(struct progress *progress, uint64_t done, uint64_t of, const
         return;
     bool is_stuck = done == 0 || now - progress->last_us > STUCK_US;
     if (of > 0)
-        snprintf(all, sizeof all, " of %s", number_unsigned(number, sizeof number, of));
+        snprintf(all, sizeof all, " of %s", NUMBER(of));
     if (of > done && done > progress->first && !is_stuck) {
         double each = (double)(now - progress->first_us) / 1e6 / (double)(done - progress->first);
         double seconds = fmax(1, round(each * (double)(of - done)));
         snprintf(left, sizeof left, ", %s left",
-                 seconds < 10 ? (snprintf(time, sizeof time, "%.0f s", seconds), time)
-                              : number_elapsed(time, sizeof time, seconds));
+                 seconds < 10 ? (snprintf(time, sizeof time, "%.0f s", seconds), time) : ELAPSED(seconds));
     }
     progress->next_us = now; /* show the line below now */
-    progress_show(progress, "%s%s %s%s%s%s", number_unsigned(number, sizeof number, done), all, what, left,
+    progress_show(progress, "%s%s %s%s%s%s", NUMBER(done), all, what, left,
                   is_stuck && state[0] != '\0' ? ", " : "", is_stuck ? state : "");
 }
 

@@ -127,7 +127,7 @@ static void put_uncertainty(struct json_part *row, const json_t *column)
     row_text(row, "each_alone", number);
     /* 8, not 8.0; 0, not 0.0 */
     bool is_whole = fabs(overhead - round(overhead)) < 0.05;
-    row_text(row, "added", number_decimal(number, sizeof number, overhead, is_whole ? 0 : 1));
+    row_text(row, "added", DECIMAL(overhead, is_whole ? 0 : 1));
     if (each > 0 && field_real(column, "median") <= each) {
         row_text(row, "remark", "not resolved");
         row_flag(row, "unresolved", true);
@@ -136,34 +136,32 @@ static void put_uncertainty(struct json_part *row, const json_t *column)
 
 static void put_numbers(struct json_part *row, const json_t *column)
 {
-    char text[2 * NUMBER_ROOM + 8], number[NUMBER_ROOM], all[NUMBER_ROOM];
+    char text[2 * NUMBER_ROOM + 8];
     double sd = field_real(column, "sd");
     uint64_t n = field_count(column, "count"), bounds = field_count(column, "at_least");
     run_mean_text(text, sizeof text, column);
     row_text(row, "mean_text", text);
-    row_text(row, "sd_text", number_decimal(number, sizeof number, sd, decimals_for(sd)));
+    row_text(row, "sd_text", DECIMAL(sd, decimals_for(sd)));
     put_uncertainty(row, column);
     if (run_mean_error(column) > 0)
         row_real(row, "mean_plus_minus", run_mean_error(column));
     if (bounds == 0)
         return;
-    snprintf(text, sizeof text, "%s of %s", number_unsigned(number, sizeof number, n),
-             number_unsigned(all, sizeof all, n + bounds));
+    snprintf(text, sizeof text, "%s of %s", NUMBER(n), NUMBER(n + bounds));
     row_text(row, "of_hits", text);
 }
 
 /* In place of numbers: for people, and for programs. */
 static void put_reason(struct json_part *row, const json_t *summary, const json_t *column)
 {
-    char text[TEXT], bound[NUMBER_ROOM];
+    char text[TEXT];
     const char *why = field_text(column, "not_supported");
     row_text(row, "missing", why[0] != '\0' ? "<not supported>" : "<not counted>");
     if (why[0] != '\0')
         snprintf(text, sizeof text, "<not supported>: %s", why);
     else if (field_count(column, "at_least") >
              0) /* A bound on the longest hit says nothing about the median */
-        snprintf(text, sizeof text, "longest hit: at least %s",
-                 number_unsigned(bound, sizeof bound, field_count(column, "at_least_max")));
+        snprintf(text, sizeof text, "longest hit: at least %s", NUMBER(field_count(column, "at_least_max")));
     else if (summary != NULL)
         snprintf(text, sizeof text, "<not counted>: %s", why_not(summary));
     else
@@ -188,19 +186,6 @@ struct json_part run_column_row(const json_t *summary, const char *name, json_t 
     return row;
 }
 
-void run_append_verdict(struct json_part *row, json_t *list, const char *before, const char *verdict,
-                        const char *words, const char *why)
-{
-    struct json_part one = json_part_new(NULL);
-    row_text(&one, "of", verdict);
-    row_text(&one, "before", before);
-    row_text(&one, "verdict", words);
-    row_text(&one, "why", why);
-    row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
-    row->ok = row->ok && one.ok;
-    json_part_append(row, list, one.json);
-}
-
 /* Reasons of the whole comparison follow below the table. */
 static void add_verdict(struct json_part *row, const json_t *verdict, const json_t *line)
 {
@@ -214,7 +199,7 @@ static void add_verdict(struct json_part *row, const json_t *verdict, const json
     row_real(row, "change", field_real(line, "change"));
     row_text(row, "judged", name);
     row_text(row, "why", reason);
-    run_append_verdict(row, list, "", name, name, why);
+    check_append(row, list, "", name, name, why);
     json_part_array(row, "verdict", list);
 }
 
@@ -256,7 +241,7 @@ static bool time_row(const struct run_lines *run, struct json_part *row)
     } numbers[] = {{"median", "median"}, {"mean", "mean_text"}, {"min", "min"}, {"max", "max"}};
     const json_t *time = field_of(run->summary, "time");
     const char *first;
-    char text[NUMBER_ROOM + 32], number[NUMBER_ROOM];
+    char text[NUMBER_ROOM + 32];
     double most = field_real(time, "at_least_max");
     if (time == NULL)
         return false;
@@ -264,10 +249,9 @@ static bool time_row(const struct run_lines *run, struct json_part *row)
     row_text(row, "name", "time");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (field_of(time, numbers[i].from) != NULL)
-            row_text(row, numbers[i].to,
-                     number_duration(number, sizeof number, field_real(time, numbers[i].from)));
+            row_text(row, numbers[i].to, DURATION(field_real(time, numbers[i].from)));
     if (field_of(time, "median") == NULL) {
-        snprintf(text, sizeof text, "longest hit: at least %s", number_duration(number, sizeof number, most));
+        snprintf(text, sizeof text, "longest hit: at least %s", DURATION(most));
         row_text(row, "reason", text);
     } else if (isfinite(most)) {
         struct json_part of = run_column_row(run->summary, "", run_first(run->summary, &first));
@@ -379,18 +363,17 @@ static void add_hits(struct json_part *list, const json_t *summary)
 /* How the run began and why it ended, if that was asked for. */
 static void add_rules(struct json_part *list, const json_t *summary)
 {
-    char number[NUMBER_ROOM], wanted[NUMBER_ROOM];
+    char wanted[NUMBER_ROOM];
     const json_t *precision = field_of(summary, "precision");
     uint64_t warmup = field_count(summary, "warmup");
     double mean = field_real(precision, "mean");
     if (warmup > 0)
-        add(list, "%s hit%s before for warm-up, not counted", number_unsigned(number, sizeof number, warmup),
-            warmup == 1 ? "" : "s");
+        add(list, "%s hit%s before for warm-up, not counted", NUMBER(warmup), warmup == 1 ? "" : "s");
     if (precision == NULL)
         return;
     number_part(wanted, field_real(precision, "wanted"));
     if (isfinite(mean))
-        add(list, "mean ±%s (95 %%): --precision %s was %sreached", number_part_up(number, mean), wanted,
+        add(list, "mean ±%s (95 %%): --precision %s was %sreached", PART_UP(mean), wanted,
             field_is(precision, "reached") ? "" : "not ");
     else
         add(list, "no hit counts: --precision %s was not reached", wanted);
@@ -399,20 +382,17 @@ static void add_rules(struct json_part *list, const json_t *summary)
 static void add_left_out(struct json_part *list, const json_t *summary)
 {
     static const char *const texts[] = {"uncalibrated", "advice"};
-    char number[NUMBER_ROOM], hits[NUMBER_ROOM];
     uint64_t all = field_count(summary, "hits"), tainted = field_count(summary, "tainted"),
              left = field_count(summary, "left"), past = field_count(summary, "steps_past");
     if (tainted > 0)
         add(list,
             "%s of %s hit%s tainted: an interrupt that our halt had delayed ran inside; not in the table",
-            number_unsigned(number, sizeof number, tainted), number_unsigned(hits, sizeof hits, all),
-            all == 1 ? "" : "s");
+            NUMBER(tainted), NUMBER(all), all == 1 ? "" : "s");
     if (left > 0)
-        add(list, "%s call%s left without returning, not counted",
-            number_unsigned(number, sizeof number, left), left == 1 ? "" : "s");
+        add(list, "%s call%s left without returning, not counted", NUMBER(left), left == 1 ? "" : "s");
     if (past > 0)
-        add(list, "%s time%s the end was reached in another frame: passed over, not a hit",
-            number_unsigned(number, sizeof number, past), past == 1 ? "" : "s");
+        add(list, "%s time%s the end was reached in another frame: passed over, not a hit", NUMBER(past),
+            past == 1 ? "" : "s");
     if (field_of(summary, "clock_change") != NULL)
         add(list, "no times: %s", field_text(summary, "clock_change"));
     if (field_is(summary, "slept"))
@@ -424,13 +404,11 @@ static void add_left_out(struct json_part *list, const json_t *summary)
 
 static void add_quantiles(struct json_part *list, const json_t *summary)
 {
-    char p90[NUMBER_ROOM], p99[NUMBER_ROOM];
     const char *name;
     const json_t *first = run_first(summary, &name);
     if (first != NULL && !is_constant(first) && field_count(first, "count") >= FEW &&
         field_of(first, "p99") != NULL)
-        add(list, "p90 %s, p99 %s", number_unsigned(p90, sizeof p90, field_count(first, "p90")),
-            number_unsigned(p99, sizeof p99, field_count(first, "p99")));
+        add(list, "p90 %s, p99 %s", NUMBER(field_count(first, "p90")), NUMBER(field_count(first, "p99")));
 }
 
 /* Hits with an unknown number of exceptions: that counter is narrow and may have overflowed. */
@@ -447,19 +425,17 @@ static uint64_t unknown_exceptions(const json_t *summary)
 /* All other counts include exceptions; these hits had none. */
 static void add_undisturbed(struct json_part *list, const json_t *summary)
 {
-    char hits[NUMBER_ROOM], median[NUMBER_ROOM], unknown[NUMBER_ROOM];
     const json_t *of = field_of(summary, "without_exceptions");
     uint64_t n = field_count(of, "count"), open = unknown_exceptions(summary);
     if (of == NULL)
         return;
     if (n > 0)
-        add(list, "%s without an exception inside, median %s", number_unsigned(hits, sizeof hits, n),
-            number_unsigned(median, sizeof median, field_count(of, "median")));
+        add(list, "%s without an exception inside, median %s", NUMBER(n), NUMBER(field_count(of, "median")));
     else if (open == 0)
         add(list, "0 without an exception inside");
     if (open > 0)
-        add(list, "exceptions inside %s hit%s: not known, the counter may have overflowed",
-            number_unsigned(unknown, sizeof unknown, open), open == 1 ? "" : "s");
+        add(list, "exceptions inside %s hit%s: not known, the counter may have overflowed", NUMBER(open),
+            open == 1 ? "" : "s");
 }
 
 /* The values that --show requested. */
@@ -467,12 +443,11 @@ static void add_words(struct json_part *list, const json_t *summary)
 {
     json_t *values = json_object_get(summary, "at_max"), *words = json_object_get(summary, "at_max_words"),
            *value;
-    char line[TEXT], number[NUMBER_ROOM], old[32];
+    char line[TEXT], old[32];
     const char *name;
     if (values == NULL)
         return;
-    size_t used = (size_t)snprintf(line, sizeof line, "max in hit %s:",
-                                   number_unsigned(number, sizeof number, field_count(values, "hit")));
+    size_t used = (size_t)snprintf(line, sizeof line, "max in hit %s:", NUMBER(field_count(values, "hit")));
     json_object_foreach(values, name, value) {
         const char *text = json_string_value(json_object_get(words, name));
         if (strcmp(name, "hit") == 0 || used >= sizeof line)
@@ -556,16 +531,14 @@ static void add_legend(struct json_part *list, const struct seen *seen)
 
 static void add_bound(char text[TEXT], const char *name, const json_t *column, bool alone)
 {
-    char bound[NUMBER_ROOM], hits[NUMBER_ROOM], all[NUMBER_ROOM];
     size_t used = strlen(text);
     uint64_t bounds = field_count(column, "at_least"), n = field_count(column, "count") + bounds,
              most = field_count(column, "at_least_max");
-    used += (size_t)snprintf(
-        text + used, TEXT - used, alone ? "%.96s: %s of %s hit%s" : "%.96s %s of %s hit%s", name,
-        number_unsigned(hits, sizeof hits, bounds), number_unsigned(all, sizeof all, n), n == 1 ? "" : "s");
+    used +=
+        (size_t)snprintf(text + used, TEXT - used, alone ? "%.96s: %s of %s hit%s" : "%.96s %s of %s hit%s",
+                         name, NUMBER(bounds), NUMBER(n), n == 1 ? "" : "s");
     if (most > 0 && used < TEXT)
-        snprintf(text + used, TEXT - used, " (highest: at least %s)",
-                 number_unsigned(bound, sizeof bound, most));
+        snprintf(text + used, TEXT - used, " (highest: at least %s)", NUMBER(most));
 }
 
 /* Columns with counters of the same width share a sentence. */
@@ -662,13 +635,11 @@ static bool is_near_mean(const json_t *column)
 /* "200 hits, 81 to 837" */
 static void range_text(const json_t *column, char *out, size_t size)
 {
-    char hits[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM];
     uint64_t n = field_count(column, "count");
-    int used = snprintf(out, size, "%s hit%s", number_unsigned(hits, sizeof hits, n), n == 1 ? "" : "s");
+    int used = snprintf(out, size, "%s hit%s", NUMBER(n), n == 1 ? "" : "s");
     if (!is_constant(column))
-        snprintf(out + used, size - (size_t)used, ", %s to %s",
-                 number_unsigned(low, sizeof low, field_count(column, "min")),
-                 number_unsigned(high, sizeof high, field_count(column, "max")));
+        snprintf(out + used, size - (size_t)used, ", %s to %s", NUMBER(field_count(column, "min")),
+                 NUMBER(field_count(column, "max")));
 }
 
 /* "work_by_data: 465 ±31 cycles, 38.8 µs (200 hits, 81 to 837)" */

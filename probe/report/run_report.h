@@ -25,9 +25,6 @@ struct json_part run_column_row(const json_t *summary, const char *name, json_t 
 double run_mean_error(const json_t *column);
 /* "464.2 ±3.1" */
 void run_mean_text(char *out, size_t size, const json_t *column);
-/* Adds an object of a list with AS_VERDICT. */
-void run_append_verdict(struct json_part *row, json_t *list, const char *before, const char *verdict,
-                        const char *words, const char *why);
 
 /* Texts of one line each, to be freed; NULL: out of memory. How many hits in what time, why it ended early,
  * what was left out; what the words and marks of the table mean, the clock, and which hits have only a bound.

@@ -1,9 +1,12 @@
 #include "report/screen.h"
 
-#include "report/canvas.h"
+#include "report/counts.h"
+#include "report/formats.h"
+#include "report/live_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,7 +25,7 @@ enum {
     LEAST_SPARK = 6,
     MOST_SPARK = SCREEN_SECONDS
 }; /* widths */
-enum { INDENT = 2, ESCAPE_MS = 20 };
+enum { ESCAPE_MS = 20 };
 
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
 
@@ -51,12 +54,69 @@ void screen_close(struct screen *screen)
     screen->open = false;
 }
 
+/* ---- rows: the sums of all cores, event by event, then the cores; a screen shows as many as it has lines */
+
+struct row {
+    char name[128];
+    const json_t *column, *total;
+};
+
+/* The line of the totals that belongs to this one of the interval. */
+static const json_t *totals_of(const struct document *totals, const json_t *line)
+{
+    size_t i;
+    const json_t *total;
+    if (strcmp(field_text(line, "type"), "sample") == 0)
+        return document_line(totals, "summary");
+    json_array_foreach(totals->lines, i, total)
+        if (strcmp(field_text(total, "type"), field_text(line, "type")) == 0 &&
+            field_count(total, "core") == field_count(line, "core"))
+            return total;
+    return NULL;
+}
+
+static size_t add_rows(const struct screen_view *view, const json_t *line, struct row rows[SCREEN_ROWS],
+                       size_t n)
+{
+    json_t *columns = json_object_get(line, "columns"), *column;
+    const json_t *totals = field_of(totals_of(view->totals, line), "columns");
+    const char *key, *type = field_text(line, "type");
+    char core[32] = "";
+    if (strcmp(type, "sample") != 0)
+        snprintf(core, sizeof core, strcmp(type, "all") == 0 ? "all " : "%" PRIu64 " ",
+                 field_count(line, "core"));
+    json_object_foreach(columns, key, column) {
+        if (n == SCREEN_ROWS)
+            break;
+        rows[n] = (struct row){.column = column, .total = json_object_get(totals, key)};
+        snprintf(rows[n++].name, sizeof rows->name, "%s%.90s", core, key);
+    }
+    return n;
+}
+
+static const json_t *first_line(const struct screen_view *view)
+{
+    const json_t *sample = document_line(view->interval, "sample");
+    return sample != NULL ? sample : document_line(view->interval, "all");
+}
+
+static size_t take_rows(const struct screen_view *view, struct row rows[SCREEN_ROWS])
+{
+    size_t n = add_rows(view, first_line(view), rows, 0), i;
+    const json_t *line;
+    json_array_foreach(view->interval->lines, i, line)
+        if (strcmp(field_text(line, "type"), "core") == 0)
+            n = add_rows(view, line, rows, n);
+    return n;
+}
+
 void screen_remember(struct screen *screen, const struct screen_view *view, double seconds)
 {
+    struct row rows[SCREEN_ROWS];
     uint64_t second = seconds > 0 ? (uint64_t)seconds : 0;
-    for (size_t i = 0; i < view->n && i < SCREEN_ROWS; i++) {
+    for (size_t i = 0, n = take_rows(view, rows); i < n; i++) {
         struct screen_past *past = &screen->past[i];
-        double rate = view->rows[i].missing ? NAN : view->rows[i].rate;
+        double rate = counts_missing(rows[i].column) != NULL ? NAN : counts_rate(rows[i].column);
         if (past->n > 0 && past->second == second) {
             past->rates[second % SCREEN_SECONDS] += (rate - past->rates[second % SCREEN_SECONDS]) / ++past->n;
             continue;
@@ -91,179 +151,152 @@ static void make_spark(const struct screen_past *past, size_t columns, char *out
 }
 
 struct texts {
-    char name[UTF8_CLEAN_ROOM(64)], rate[NUMBER_ROOM + 4], percent[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
+    char name[UTF8_CLEAN_ROOM(128)], rate[NUMBER_ROOM + 4], percent[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
 };
 
-static void make_texts(const struct screen_row *row, struct texts *out)
+static void make_texts(const struct screen_view *view, const struct row *row, struct texts *out)
 {
     char number[NUMBER_ROOM];
+    bool at_least = field_is(row->column, "at_least"),
+         is_cycles = strcmp(unit_of_counter(row->name), "cycles") == 0;
+    double part = view->clock_hz > 0 && is_cycles ? counts_rate(row->column) / view->clock_hz : 0;
     terminal_text(out->name, sizeof out->name, row->name);
     out->rate[0] = out->percent[0] = out->total[0] = '\0';
-    if (row->missing)
+    if (counts_missing(row->column) != NULL)
         return;
-    number_unsigned(number, sizeof number, row->rate < 1e18 ? (uint64_t)(row->rate + 0.5) : UINT64_MAX);
-    snprintf(out->rate, sizeof out->rate, "%s%s/s", row->rate_at_least ? ">" : "", number);
-    if (row->of_clock > 0 && row->of_clock < 10)
-        snprintf(out->percent, sizeof out->percent, "%s%.1f %%", row->rate_at_least ? ">" : "",
-                 100 * row->of_clock);
-    number_unsigned(number, sizeof number, row->total);
-    snprintf(out->total, sizeof out->total, "%s%s", row->total_at_least ? ">=" : "", number);
+    snprintf(out->rate, sizeof out->rate, "%s%s/s", at_least ? ">" : "",
+             counts_rate_text(number, row->column));
+    if (part > 0 && part < 10)
+        snprintf(out->percent, sizeof out->percent, "%s%.1f %%", at_least ? ">" : "", 100 * part);
+    snprintf(out->total, sizeof out->total, "%s%s", field_is(row->total, "at_least") ? ">=" : "",
+             NUMBER(field_count(row->total, "count")));
 }
 
-/* Widths; 0: no room. */
-struct layout {
-    size_t name, rate, percent, spark, total;
+enum { COLUMN_NAME, COLUMN_RATE, COLUMN_PERCENT, COLUMN_SPARK, COLUMN_TOTAL, COLUMNS };
+
+static const struct live_column columns[COLUMNS] = {
+    [COLUMN_NAME] = {LIVE_TEXT, .gap = GAP, .least = SHORT_NAME, .most = NAME},
+    [COLUMN_RATE] = {LIVE_NUMBER, .gap = GAP, .least = RATE},
+    [COLUMN_PERCENT] = {LIVE_NUMBER, .gap = GAP, .least = PERCENT},
+    [COLUMN_SPARK] = {LIVE_DRAWN, .gap = GAP, .least = LEAST_SPARK, .most = MOST_SPARK},
+    [COLUMN_TOTAL] = {LIVE_NUMBER, .gap = GAP, .least = TOTAL},
 };
 
-static size_t at_least(size_t width, size_t least)
-{
-    return width > least ? width : least;
-}
-
-static struct layout widest(const struct screen_view *view)
-{
-    struct layout out = {0};
-    struct texts texts;
-    for (size_t i = 0; i < view->n && i < SCREEN_ROWS; i++) {
-        make_texts(&view->rows[i], &texts);
-        out.name = at_least(out.name, utf8_width(texts.name));
-        out.rate = at_least(out.rate, strlen(texts.rate));
-        out.percent = at_least(out.percent, strlen(texts.percent));
-        out.total = at_least(out.total, strlen(texts.total));
-    }
-    out.name = out.name < NAME ? out.name : NAME;
-    return out;
-}
-
-static size_t width_of(const struct layout *layout)
-{
-    size_t of[] = {layout->rate, layout->percent, layout->spark, layout->total}, width = layout->name;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        width += of[i] > 0 ? GAP + of[i] : 0;
-    return width;
-}
-
-/* On narrow terminals the last minute goes first, then blanks, parts of the clock, the ends of names, the
+/* On narrow terminals blanks go first, then the last minute, parts of the clock, the ends of names, the
  * totals, and last the rates. */
-static struct layout lay_out(const struct screen_view *view, size_t columns)
-{
-    const struct layout tight = widest(view);
-    struct layout out = {.name = at_least(tight.name, SHORT_NAME),
-                         .rate = at_least(tight.rate, RATE),
-                         .percent = tight.percent > 0 ? at_least(tight.percent, PERCENT) : 0,
-                         .total = at_least(tight.total, TOTAL)};
-    if (width_of(&out) + GAP + LEAST_SPARK > columns)
-        out = tight;
-    if (width_of(&out) + GAP + LEAST_SPARK <= columns) {
-        size_t left = columns - width_of(&out) - GAP;
-        out.spark = left < MOST_SPARK ? left : MOST_SPARK;
-    }
-    if (width_of(&out) > columns)
-        out.percent = 0;
-    if (columns < LEAST_NAME + width_of(&out) - out.name)
-        out.total = 0;
-    if (columns < LEAST_NAME + width_of(&out) - out.name)
-        return (struct layout){.name = columns};
-    size_t left = columns - (width_of(&out) - out.name);
-    out.name = left < out.name ? left : out.name;
-    return out;
-}
+enum {
+    ALL = (1u << COLUMNS) - 1,
+    OF_NUMBERS = ALL & ~(1u << COLUMN_SPARK),
+    OF_TOTALS = OF_NUMBERS & ~(1u << COLUMN_PERCENT),
+    OF_RATES = OF_TOTALS & ~(1u << COLUMN_TOTAL)
+};
+static const struct live_way ways[] = {
+    {ALL, 0, false},
+    {ALL, 0, true},
+    {OF_NUMBERS, 0, true},
+    {OF_TOTALS, LEAST_NAME, true},
+    {OF_RATES, LEAST_NAME, true},
+    {1u << COLUMN_NAME, 0, true},
+};
 
-static void put_right(char *line, size_t width, const char *text)
+static void lay_out(const struct screen_view *view, const struct row *rows, size_t n, size_t width,
+                    struct live_table *out)
 {
-    size_t used = strlen(line);
-    if (width > 0)
-        snprintf(line + used, LINE_ROOM - used, "%*s%*s", GAP, "", (int)width, text);
-}
-
-static void draw_row(struct screen *screen, struct canvas *canvas, const struct layout *layout, size_t i,
-                     const struct screen_row *row)
-{
-    char spark[3 * MOST_SPARK + 1], line[LINE_ROOM];
     struct texts texts;
-    make_texts(row, &texts);
-    canvas_cut(texts.name, layout->name);
-    int pad = (int)(layout->name - utf8_width(texts.name));
-    size_t used = (size_t)snprintf(line, sizeof line, "%s", texts.name);
-    if (row->missing) {
-        static const char words[] = "<not counted>";
-        bool fits = layout->name + GAP + sizeof words - 1 <= canvas->columns;
-        bool has_why = row->why != NULL && row->why[0] != '\0' &&
-                       layout->name + GAP + sizeof words + 1 + strlen(row->why) <= canvas->columns;
-        if (fits)
-            snprintf(line + used, sizeof line - used, "%*s%s%s%.256s", pad + GAP, "", words,
-                     has_why ? ": " : "", has_why ? row->why : "");
-        canvas_line(canvas, line);
-        return;
+    *out = (struct live_table){.columns = columns,
+                               .n = COLUMNS,
+                               .ways = ways,
+                               .n_ways = sizeof ways / sizeof *ways,
+                               .name = COLUMN_NAME};
+    for (size_t i = 0; i < n; i++) {
+        make_texts(view, &rows[i], &texts);
+        live_widen(out, (const char *[]){texts.name, texts.rate, texts.percent, "", texts.total});
     }
-    if (layout->rate > 0)
-        snprintf(line + used, sizeof line - used, "%*s", pad, "");
-    put_right(line, layout->rate, texts.rate);
-    put_right(line, layout->percent, texts.percent);
-    used = strlen(line);
-    make_spark(&screen->past[i], layout->spark, spark, sizeof spark);
-    if (layout->spark > 0)
-        snprintf(line + used, sizeof line - used, "%*s%s%*s", GAP, "", spark,
-                 (int)(layout->spark - utf8_width(spark)), "");
-    put_right(line, layout->total, texts.total);
-    canvas_line(canvas, line);
+    live_fit(out, width);
+}
+
+static void draw_row(struct canvas *canvas, const struct live_table *table, const struct screen_view *view,
+                     const struct row *row, const struct screen_past *past)
+{
+    char spark[3 * MOST_SPARK + 1], instead[LINE_ROOM], why[UTF8_CLEAN_ROOM(96)];
+    const char *missing = counts_missing(row->column);
+    struct texts texts;
+    make_texts(view, row, &texts);
+    make_spark(past, table->width[COLUMN_SPARK], spark, sizeof spark);
+    terminal_text(why, sizeof why, field_text(row->column, "not_supported"));
+    snprintf(instead, sizeof instead, "%s%s%s", missing != NULL ? missing : "", why[0] != '\0' ? ": " : "",
+             why);
+    if (missing != NULL && table->width[COLUMN_NAME] + GAP + utf8_width(instead) > canvas->columns)
+        snprintf(instead, sizeof instead, "%s", missing);
+    live_row(canvas, table, (const char *[]){texts.name, texts.rate, texts.percent, spark, texts.total},
+             missing != NULL ? instead : NULL);
+}
+
+static uint64_t lost_of(const struct screen_view *view)
+{
+    return field_count(document_line(view->totals, "summary"), "lost");
 }
 
 static void draw_foot(struct canvas *canvas, const struct screen_view *view)
 {
     char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], number[NUMBER_ROOM], lost[LINE_ROOM],
         clock[NUMBER_ROOM + 8] = "";
-    number_decimal(number, sizeof number, view->seconds, 1);
+    number_decimal(number, sizeof number, field_real(totals_of(view->totals, first_line(view)), "seconds"),
+                   1);
     snprintf(seconds, sizeof seconds, "%.40s s", number);
     number_decimal(number, sizeof number, view->samples_per_second, 0);
     snprintf(samples, sizeof samples, "%s samples/s", number);
     if (view->clock_hz > 0)
-        snprintf(clock, sizeof clock, "%%: of %s", number_frequency(number, sizeof number, view->clock_hz));
+        snprintf(clock, sizeof clock, "%%: of %s", FREQUENCY(view->clock_hz));
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples, clock};
     canvas_line(canvas, "");
     canvas_pieces(canvas, now, sizeof now / sizeof *now);
-    if (view->lost > 0) {
+    if (lost_of(view) > 0) {
         snprintf(lost, sizeof lost, "> and >=: at least; %s reads came too late, a counter may have wrapped",
-                 number_unsigned(number, sizeof number, view->lost));
+                 NUMBER(lost_of(view)));
         canvas_text(canvas, lost);
     }
     static const char *const keys[] = {"q quit", "space pause", "z zero"};
     canvas_pieces(canvas, keys, sizeof keys / sizeof *keys);
 }
 
-static void draw_metric(struct canvas *canvas, const struct metric_result *metric)
+static void draw_metric(struct canvas *canvas, const char *key, const json_t *metric, const char *its_unit)
 {
-    char value[NUMBER_ROOM] = "<not counted>", name[UTF8_CLEAN_ROOM(sizeof metric->name)];
-    char line[LINE_ROOM];
-    if (isfinite(metric->value))
-        snprintf(value, sizeof value, "%.6g", metric->value);
-    terminal_text(name, sizeof name, metric->name);
-    size_t width = strlen(value) + strlen(metric->unit) + GAP + 1;
+    char value[NUMBER_ROOM], name[UTF8_CLEAN_ROOM(96)], unit[UTF8_CLEAN_ROOM(16)], line[LINE_ROOM];
+    counts_metric(value, metric);
+    terminal_text(name, sizeof name, key);
+    terminal_text(unit, sizeof unit, its_unit);
+    size_t width = strlen(value) + utf8_width(unit) + GAP + 1;
     if (canvas->columns <= width)
         return;
     canvas_cut(name, canvas->columns - width < NAME ? canvas->columns - width : NAME);
-    snprintf(line, sizeof line, "%s%*s%s %s", name, (int)(NAME + GAP - utf8_width(name)), "", value,
-             metric->unit);
-    if (canvas->columns < NAME + width)
-        snprintf(line, sizeof line, "%s%*s%s %s", name, GAP, "", value, metric->unit);
+    size_t gap = canvas->columns < NAME + width ? GAP : NAME + GAP - utf8_width(name);
+    snprintf(line, sizeof line, "%s%*s%s %s", name, (int)gap, "", value, unit);
     canvas_line(canvas, line);
 }
 
 void screen_draw(struct screen *screen, const struct screen_view *view)
 {
+    struct row rows[SCREEN_ROWS];
     struct canvas canvas;
+    struct live_table table;
+    size_t n = take_rows(view, rows);
+    const char *key;
+    json_t *metric;
     canvas_begin(&canvas, screen->out);
     canvas_text(&canvas, view->title);
     canvas_text(&canvas, view->note);
     canvas_line(&canvas, "");
-    const struct layout layout = lay_out(view, canvas.columns);
+    lay_out(view, rows, n, canvas.columns, &table);
     /* Rows that do not fit are left out; the foot stays */
-    size_t foot = view->lost > 0 ? FOOT + 1 + LOST / (canvas.columns > 0 ? canvas.columns : 1) : FOOT;
+    size_t foot = lost_of(view) > 0 ? FOOT + 1 + LOST / (canvas.columns > 0 ? canvas.columns : 1) : FOOT;
     size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
-    for (size_t i = 0; i < view->n && i < SCREEN_ROWS && canvas.used + 1 < room; i++)
-        draw_row(screen, &canvas, &layout, i, &view->rows[i]);
-    for (size_t i = 0; i < view->n_metrics && canvas.used + 1 < room; i++)
-        draw_metric(&canvas, &view->metrics[i]);
+    for (size_t i = 0; i < n && canvas.used + 1 < room; i++)
+        draw_row(&canvas, &table, view, &rows[i], &screen->past[i]);
+    json_object_foreach(json_object_get(first_line(view), "metrics"), key, metric)
+        if (canvas.used + 1 < room)
+            draw_metric(&canvas, key, metric,
+                        text_or_empty(json_object_get(field_of(first_line(view), "metric_units"), key)));
     draw_foot(&canvas, view);
     canvas_end(&canvas, screen->out);
 }
@@ -308,45 +341,4 @@ enum screen_key screen_wait_key(struct screen *screen, int ms)
         if (keys[i].typed == typed)
             return keys[i].key;
     return SCREEN_NO_KEY;
-}
-
-static void put_rates(const struct rates *rates, const char *const cells[5])
-{
-    enum { FIRST = 18 };
-    char line[LINE_ROOM];
-    size_t width = utf8_width(cells[0]);
-    snprintf(line, sizeof line, "%s%*s %10s %15s %16s %17s", cells[0],
-             width < FIRST ? (int)(FIRST - width) : 0, "", cells[1], cells[2], cells[3], cells[4]);
-    if (utf8_width(line) <= terminal_columns(rates->out))
-        fprintf(rates->out, "%s\n", line);
-    else
-        fold_text(rates->out, terminal_columns(rates->out), INDENT, line);
-}
-
-void rates_begin(struct rates *rates, FILE *out)
-{
-    static const char *const heading[] = {"counter", "time", "count", "rate", "total"};
-    *rates = (struct rates){.out = out};
-    put_rates(rates, heading);
-}
-
-void rates_print(struct rates *rates, const struct rates_row *row)
-{
-    char name[UTF8_CLEAN_ROOM(96)], time[NUMBER_ROOM], number[NUMBER_ROOM];
-    char count[NUMBER_ROOM + 4], rate[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
-    if ((row->count_at_least || row->total_at_least) && !rates->bounds_told) {
-        rates->bounds_told = true;
-        fold_text(rates->out, terminal_columns(rates->out), INDENT,
-                  ">=: at least; reads came too late, and a counter may have wrapped");
-    }
-    snprintf(time, sizeof time, "%.3f s", row->seconds);
-    snprintf(count, sizeof count, "%s%s", row->count_at_least ? ">=" : "",
-             number_unsigned(number, sizeof number, row->count));
-    snprintf(
-        rate, sizeof rate, "%s%s/s", row->count_at_least ? ">=" : "",
-        number_unsigned(number, sizeof number, row->rate < 1e18 ? (uint64_t)(row->rate + 0.5) : UINT64_MAX));
-    snprintf(total, sizeof total, "%s%s", row->total_at_least ? ">=" : "",
-             number_unsigned(number, sizeof number, row->total));
-    const char *const cells[] = {terminal_text(name, sizeof name, row->name), time, count, rate, total};
-    put_rates(rates, cells);
 }

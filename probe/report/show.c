@@ -94,13 +94,11 @@ static const struct shown_result results[] = {
 static const char *command_of(const struct document *document)
 {
     const char *named = field_text(document_line(document, "header"), "command");
-    return named[0] != '\0'                                               ? named
-           : document_line(document, "guard") != NULL                     ? "guard"
-           : field_of(document_line(document, "summary"), "hits") != NULL ? "delta"
-           : field_of(document_line(document, "summary"), "skew_us") != NULL &&
-                   document_line(document, "all") == NULL
-               ? "stat"
-               : "";
+    return named[0] != '\0'                                                  ? named
+           : document_line(document, "guard") != NULL                        ? "guard"
+           : field_of(document_line(document, "summary"), "hits") != NULL    ? "delta"
+           : field_of(document_line(document, "summary"), "skew_us") != NULL ? "stat"
+                                                                             : "";
 }
 
 const struct shown_result *show_find(const struct document *document)

@@ -1,5 +1,6 @@
 #include "report/survey_report.h"
 
+#include "report/comparison_report.h"
 #include "report/page.h"
 #include "report/views.h"
 
@@ -7,7 +8,7 @@ enum { CELL = 1024 };
 
 static bool put_checks(const struct rendering *to, const struct survey_lines *lines)
 {
-    struct survey_check check;
+    struct check check;
     size_t i;
     const json_t *region;
     if (field_of(lines->summary, "verdict") == NULL)
@@ -15,16 +16,16 @@ static bool put_checks(const struct rendering *to, const struct survey_lines *li
     struct document rows = document_new();
     page_heading(to->out, "verdicts", "Verdicts");
     json_array_foreach(lines->regions, i, region) {
-        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check); k++) {
+        for (size_t k = 0; check_take(region, json_array_get(lines->verdicts, i), k, &check); k++) {
             struct json_part row = json_part_new(NULL);
             json_t *list = json_array();
             char numbers[CELL], words[CELL];
-            survey_numbers(&check, numbers, sizeof numbers);
-            survey_describe(&check, words, sizeof words);
+            check_numbers(&check, numbers, sizeof numbers);
+            check_words(&check, words, sizeof words);
             row_text(&row, "region", field_text(region, "name"));
             row_text(&row, "name", check.name);
             row_text(&row, "found", numbers);
-            run_append_verdict(&row, list, "", check.verdict, words, "");
+            check_append(&row, list, "", check.verdict, words, "");
             json_part_array(&row, "verdict", list);
             document_add(&rows, row);
         }

@@ -89,13 +89,13 @@ static void put_rates(struct json_part *row, const json_t *region)
 {
     double rate = field_real(region, "calls_per_second"), share = field_real(region, "share");
     const char *bound = share_bound(region);
-    char text[NUMBER_ROOM + 8] = "", number[NUMBER_ROOM];
+    char text[NUMBER_ROOM + 8] = "";
     if (isfinite(rate))
         snprintf(text, sizeof text, "%s%s",
                  rate_is_bound(region)   ? "<"
                  : rate_is_vague(region) ? "~"
                                          : "",
-                 number_decimal(number, sizeof number, rate, rate < 9.95 ? 1 : 0));
+                 DECIMAL(rate, rate < 9.95 ? 1 : 0));
     row_text(row, "rate", text);
     if (!isfinite(share) || (share < 0.0005 && bound[0] == '>'))
         return;
@@ -110,97 +110,16 @@ static void put_rates(struct json_part *row, const json_t *region)
 
 /* ---- verdicts */
 
-bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, struct survey_check *out)
-{
-    const json_t *budget = field_of(region, "budget");
-    json_t *line;
-    *out = (struct survey_check){.region = region, .threshold = field_real(verdict, "threshold")};
-    if (budget != NULL && i-- == 0) {
-        out->is_budget = true;
-        out->line = budget;
-        out->name = field_text(budget, "budget");
-    }
-    json_object_foreach(json_object_get(verdict, "columns"), out->name, line) {
-        if (out->line != NULL || i-- > 0)
-            continue;
-        out->line = line;
-        break;
-    }
-    if (out->is_budget)
-        out->name = field_text(budget, "budget");
-    out->verdict = field_text(out->line, "verdict");
-    return out->line != NULL;
-}
-
-/* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
-void survey_describe(const struct survey_check *check, char *out, size_t size)
-{
-    char threshold[NUMBER_ROOM + 16] = "", part[NUMBER_ROOM];
-    enum verdict is = verdict_by_name(check->verdict);
-    const char *why = field_text(check->line, "why");
-    bool over = is == VERDICT_REGRESSED;
-    if (!check->is_budget && (over || is == VERDICT_PASS))
-        snprintf(threshold, sizeof threshold, " (threshold %s)", number_part(part, check->threshold));
-    snprintf(out, size, "%s%s%s%.384s", check->is_budget && over ? "over the budget" : verdict_name(is),
-             threshold, why[0] != '\0' ? ": " : "", why);
-}
-
-/* A file of an older tool does not say what was found, but the numbers are there. */
-static double found_cycles(const struct survey_check *check)
-{
-    const char *name;
-    const json_t *first = run_first(check->region, &name);
-    double found = field_real(check->line, "found_cycles");
-    return isfinite(found) ? found : field_real(first, strncmp(check->name, "max", 3) == 0 ? "max" : "mean");
-}
-
-static void found_text(const struct survey_check *check, char *out, size_t size)
-{
-    double cycles = found_cycles(check), seconds = field_real(check->line, "found_s");
-    char number[NUMBER_ROOM], time[NUMBER_ROOM];
-    if (!isfinite(cycles))
-        snprintf(out, size, "-");
-    else if (isfinite(seconds))
-        snprintf(out, size, "%s (%s cycles)", number_duration(time, sizeof time, seconds),
-                 number_mean(number, cycles));
-    else
-        snprintf(out, size, "%s cycles", number_mean(number, cycles));
-}
-
-void survey_numbers(const struct survey_check *check, char *out, size_t size)
-{
-    char before[NUMBER_ROOM] = "-", after[NUMBER_ROOM] = "-", change[NUMBER_ROOM] = "";
-    const json_t *line = check->line;
-    if (check->is_budget) {
-        found_text(check, out, size);
-        return;
-    }
-    if (field_count(line, "now.count") > 0)
-        number_mean(after, field_real(line, "now.mean"));
-    if (field_count(line, "base.count") > 0)
-        number_mean(before, field_real(line, "base.mean"));
-    number_change(change, field_real(line, "change"));
-    snprintf(out, size, "%s -> %s%s%s", before, after, change[0] != '\0' ? " " : "", change);
-}
-
-void survey_check_text(const struct survey_check *check, char *out, size_t size)
-{
-    char numbers[4 * NUMBER_ROOM], words[TEXT];
-    survey_numbers(check, numbers, sizeof numbers);
-    survey_describe(check, words, sizeof words);
-    snprintf(out, size, "%.200s: %s: %s", check->name, numbers, words);
-}
-
 static void add_checks(struct json_part *row, const json_t *region, const json_t *verdict)
 {
     json_t *list = json_array();
-    struct survey_check check;
-    for (size_t k = 0; survey_take_check(region, verdict, k, &check); k++) {
+    struct check check;
+    for (size_t k = 0; check_take(region, verdict, k, &check); k++) {
         char numbers[4 * NUMBER_ROOM], words[TEXT], text[TEXT];
-        survey_numbers(&check, numbers, sizeof numbers);
-        survey_describe(&check, words, sizeof words);
+        check_numbers(&check, numbers, sizeof numbers);
+        check_words(&check, words, sizeof words);
         snprintf(text, sizeof text, "%.200s: %s, ", check.name, numbers);
-        run_append_verdict(row, list, text, check.verdict, words, "");
+        check_append(row, list, text, check.verdict, words, "");
         if (k == 0) {
             row_text(row, "judged", check.verdict);
             row_text(row, "verdict_why", field_text(check.line, "why"));
@@ -213,14 +132,13 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
 {
     size_t counts[4] = {0}, n = 0, i;
     const json_t *region;
-    struct survey_check check;
+    struct check check;
     fputc('\n', to->out);
     json_array_foreach(lines->regions, i, region) {
-        for (size_t k = 0; survey_take_check(region, json_array_get(lines->verdicts, i), k, &check);
-             k++, n++) {
+        for (size_t k = 0; check_take(region, json_array_get(lines->verdicts, i), k, &check); k++, n++) {
             char clean[UTF8_CLEAN_ROOM(4 * TEXT)], words[2 * TEXT], text[4 * TEXT];
             enum verdict is = verdict_by_name(check.verdict);
-            survey_check_text(&check, words, sizeof words);
+            check_text(&check, words, sizeof words);
             snprintf(text, sizeof text, "%.1000s: %s", field_text(region, "name"), words);
             fputs(terminal_colour(to->out, verdict_colour(is)), to->out);
             fold_text(to->out, to->columns, DEEP, terminal_text(clean, sizeof clean, text));
@@ -242,15 +160,13 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
 /* "not called in its 1.2 s" */
 static void none_text(const struct survey_lines *lines, const json_t *region, char *out, size_t size)
 {
-    char time[NUMBER_ROOM];
     double waited = field_real(region, "waited_s"), sampled = sampled_share(lines, region);
     size_t used;
     if (why_of(region)[0] != '\0')
         used = (size_t)snprintf(out, size, "<not measured>: %.800s", why_of(region));
     else
         used = (size_t)snprintf(out, size, waited > 0 ? "not %s in its %s" : "not %s",
-                                field_of(region, "end") != NULL ? "reached" : "called",
-                                number_elapsed(time, sizeof time, waited));
+                                field_of(region, "end") != NULL ? "reached" : "called", ELAPSED(waited));
     if (sampled >= SAMPLED_SHARE && used < size)
         snprintf(out + used, size - used, "; %.0f %% of the samples were in it", 100 * sampled);
 }
@@ -289,8 +205,8 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
 static bool is_small(const struct rendering *to, const struct survey_lines *lines, size_t i)
 {
     const json_t *region = json_array_get(lines->regions, i);
-    struct survey_check check;
-    bool judged = survey_take_check(region, json_array_get(lines->verdicts, i), 0, &check);
+    struct check check;
+    bool judged = check_take(region, json_array_get(lines->verdicts, i), 0, &check);
     return (is_unreached(region) || had_no_turn(region)) &&
            !(sampled_share(lines, region) >= SAMPLED_SHARE) && (to->format == FORMAT_TEXT || !judged);
 }
@@ -527,7 +443,7 @@ static void add_legend(struct json_part *list, const struct survey_lines *lines)
 /* What a reader of its numbers must know; false: nothing. */
 static bool remark_of(const json_t *region, char *out, size_t size)
 {
-    char tainted[64] = "", bounded[96] = "", hits[NUMBER_ROOM];
+    char tainted[64] = "", bounded[96] = "";
     const char *name;
     const json_t *cycles = run_first(region, &name);
     size_t used = 0;
@@ -535,11 +451,10 @@ static bool remark_of(const json_t *region, char *out, size_t size)
     if (!has_hits(region))
         return false;
     if (field_count(region, "tainted") > 0)
-        snprintf(tainted, sizeof tainted, "%s tainted hits left out",
-                 number_unsigned(hits, sizeof hits, field_count(region, "tainted")));
+        snprintf(tainted, sizeof tainted, "%s tainted hits left out", NUMBER(field_count(region, "tainted")));
     if (field_count(cycles, "at_least") > 0 && run_is_counted(cycles))
         snprintf(bounded, sizeof bounded, "%s hits may have overflowed the counter, not included",
-                 number_unsigned(hits, sizeof hits, field_count(cycles, "at_least")));
+                 NUMBER(field_count(cycles, "at_least")));
     const char *const parts[] = {
         field_text(region, "note"),
         tainted,
@@ -559,7 +474,7 @@ static bool remark_of(const json_t *region, char *out, size_t size)
 
 static void add_end(struct json_part *list, const struct survey_lines *lines)
 {
-    char refused[NUMBER_ROOM] = "", time[NUMBER_ROOM], clock[256] = "";
+    char refused[NUMBER_ROOM] = "", clock[256] = "";
     const char *change = field_text(lines->summary, "clock_change"),
                *ended = field_text(lines->summary, "ended");
     size_t n = 0, i;
@@ -573,15 +488,14 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
     conditions_clock_text(&lines->conditions, clock, sizeof clock);
     add(list, "%" PRIu64 " of %" PRIu64 " regions reached%s, in %s%s%s%s%s%s%s",
         field_count(lines->summary, "reached"), field_count(lines->summary, "regions"), refused,
-        number_elapsed(time, sizeof time, field_real(lines->summary, "seconds")),
-        clock[0] != '\0' ? ", " : "", clock, change[0] != '\0' ? "; no times: " : "", change,
-        ended[0] != '\0' ? "; it ended early: " : "", ended);
+        ELAPSED(field_real(lines->summary, "seconds")), clock[0] != '\0' ? ", " : "", clock,
+        change[0] != '\0' ? "; no times: " : "", change, ended[0] != '\0' ? "; it ended early: " : "", ended);
 }
 
 /* By what it went where there was no time for all. */
 static void add_order(struct json_part *list, const struct survey_lines *lines)
 {
-    char time[NUMBER_ROOM], n[NUMBER_ROOM], all[NUMBER_ROOM];
+    char time[NUMBER_ROOM];
     double rest = field_real(lines->summary, "rest_s");
     const char *none = field_text(lines->summary, "not_sampled");
     if (none[0] != '\0')
@@ -592,8 +506,7 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
     if (rest >= 119.5 && rest < 7200) /* it is vague */
         snprintf(time, sizeof time, "%.0f min", rest / 60);
     add(list, "%s of %s measured%s; the others would take about %s (--for)",
-        number_unsigned(n, sizeof n, field_count(lines->summary, "reached")),
-        number_unsigned(all, sizeof all, field_count(lines->summary, "regions")),
+        NUMBER(field_count(lines->summary, "reached")), NUMBER(field_count(lines->summary, "regions")),
         field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
 }
 
@@ -624,49 +537,6 @@ json_t *survey_notes(const struct survey_lines *lines)
 
 /* ---- JUnit */
 
-static void add_case(struct junit_suite *suite, const struct survey_lines *lines, const json_t *region,
-                     const struct survey_check *check)
-{
-    const char *first = "", *why = why_of(region);
-    char message[4 * TEXT] = "", numbers[4 * NUMBER_ROOM], words[TEXT];
-    const json_t *column = has_hits(region) ? run_first(region, &first) : NULL;
-    double hz = lines->conditions.clock_hz;
-    if (check != NULL) {
-        survey_numbers(check, numbers, sizeof numbers);
-        survey_describe(check, words, sizeof words);
-        snprintf(message, sizeof message, "%s: %s", numbers, words);
-        if (!check->is_budget && strcmp(check->name, first) != 0)
-            column = json_object_get(field_of(region, "columns"), check->name);
-    } else if (!has_hits(region)) {
-        snprintf(message, sizeof message, "%s", why[0] != '\0' ? why : "not reached");
-    }
-    bool of_cycles = check == NULL || check->is_budget || strcmp(check->name, first) == 0;
-    junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
-                                          .name = check != NULL ? check->name : "measured",
-                                          .verdict = check != NULL ? check->verdict : "",
-                                          .message = message,
-                                          .column = column,
-                                          .seconds = of_cycles && hz > 0 && run_is_counted(column)
-                                                         ? field_real(column, "mean") / hz
-                                                         : 0});
-}
-
-/* Columns beyond the first: a region has a case for its verdicts only, and for these. */
-static void add_other_columns(struct junit_suite *suite, const json_t *region, const json_t *verdict)
-{
-    json_t *columns = json_object_get(region, "columns"), *column;
-    const char *name, *first = "";
-    run_first(region, &first);
-    json_object_foreach(columns, name, column) {
-        if (strcmp(name, first) != 0 && json_object_get(field_of(verdict, "columns"), name) == NULL)
-            junit_add(suite, &(struct junit_case){.class = field_text(region, "name"),
-                                                  .name = name,
-                                                  .verdict = "",
-                                                  .message = field_text(column, "not_supported"),
-                                                  .column = column});
-    }
-}
-
 /* Whose names no case has, if the region has one for its verdicts alone. */
 static void add_columns(struct junit_suite *suite, const struct survey_lines *lines)
 {
@@ -681,24 +551,20 @@ static void add_columns(struct junit_suite *suite, const struct survey_lines *li
 static bool put_junit(const struct rendering *to, const struct survey_lines *lines)
 {
     struct junit_suite suite = junit_suite("pmu-probe survey", field_real(lines->summary, "seconds"));
-    struct survey_check check;
-    char number[NUMBER_ROOM];
     size_t i;
-    const json_t *region, *verdict;
+    json_t *region;
+    const json_t *verdict;
     junit_conditions(&suite, &lines->conditions);
     json_array_foreach(lines->regions, i, region) {
         verdict = json_array_get(lines->verdicts, i);
         if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
             row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
-            row_text(&suite.properties, "threshold",
-                     number_shortest(number, NUMBER_ROOM, fmax(0, field_real(verdict, "threshold"))));
+            row_text(&suite.properties, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
         }
-        if (!survey_take_check(region, verdict, 0, &check))
-            add_case(&suite, lines, region, NULL);
-        for (size_t k = 0; survey_take_check(region, verdict, k, &check); k++)
-            add_case(&suite, lines, region, &check);
-        if (has_hits(region))
-            add_other_columns(&suite, region, verdict);
+        junit_add_run(
+            &suite,
+            &(struct run_lines){.summary = region, .verdict = verdict, .conditions = lines->conditions},
+            field_text(region, "name"), false);
     }
     add_columns(&suite, lines);
     row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));

@@ -20,20 +20,6 @@ struct survey_lines {
     json_t *regions, *verdicts;
     struct conditions conditions;
 };
-/* One verdict of a region. */
-struct survey_check {
-    const char *name, *verdict;
-    const json_t *line, *region;
-    bool is_budget;
-    double threshold;
-};
-/* The i-th; false: there are no more. */
-bool survey_take_check(const json_t *region, const json_t *verdict, size_t i, struct survey_check *out);
-/* What it found, "69.58 µs (835 cycles)" or "1,200 -> 1,236 +3.00 %", and the verdict with its reason. */
-void survey_numbers(const struct survey_check *check, char *out, size_t size);
-void survey_describe(const struct survey_check *check, char *out, size_t size);
-/* All of it: "CPU_CYCLES: 1,200 -> 1,236 +3.00 %: regressed (threshold 2 %)" */
-void survey_check_text(const struct survey_check *check, char *out, size_t size);
 /* Texts below the tables, to be freed; NULL: out of memory. */
 json_t *survey_notes(const struct survey_lines *lines);
 /* A table for each column; `heading` puts its name before it. */

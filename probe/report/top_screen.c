@@ -1,6 +1,6 @@
 #include "report/top_screen.h"
 
-#include "report/canvas.h"
+#include "report/live_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -12,8 +12,6 @@ enum { FOOT = 3, CORE_HEAD = 3 }; /* lines */
 enum {
     WIDE = 80, /* all keys have room with their words */
     MARK = 2,
-    SHARE = 8, /* "100.00 %" */
-    ERROR = 6, /* "100.00" */
     LEAST_NAME = 16,
     MOST_SOURCE = 40,
     GAP = 2,
@@ -43,98 +41,82 @@ static void make_texts(const struct shares *shares, const struct share *row, str
     terminal_text(out->source, sizeof out->source, source != NULL ? source : "");
 }
 
-/* Widths; 0: no room. */
-struct layout {
-    size_t mark, share, error, address, name, bar, source;
+enum {
+    COLUMN_MARK,
+    COLUMN_SHARE,
+    COLUMN_ERROR,
+    COLUMN_ADDRESS,
+    COLUMN_NAME,
+    COLUMN_BAR,
+    COLUMN_SOURCE,
+    COLUMNS
 };
 
-static size_t wider(size_t width, const char *text)
-{
-    return utf8_width(text) > width ? utf8_width(text) : width;
-}
+static const struct live_column columns[COLUMNS] = {
+    [COLUMN_MARK] = {LIVE_TEXT, .least = MARK},
+    [COLUMN_SHARE] = {LIVE_NUMBER},
+    [COLUMN_ERROR] = {LIVE_NUMBER, .gap = GAP},
+    [COLUMN_ADDRESS] = {LIVE_TEXT, .gap = GAP},
+    [COLUMN_NAME] = {LIVE_TEXT, .gap = GAP},
+    [COLUMN_BAR] = {LIVE_DRAWN, .gap = GAP, .least = LEAST_BAR, .most = MOST_BAR},
+    [COLUMN_SOURCE] = {LIVE_TEXT, .gap = GAP, .most = MOST_SOURCE},
+};
 
 /* On narrow terminals the bars go first, then the ends of names, sources, errors, and last the marks. */
-static struct layout lay_out(const struct top_view *view, size_t rows, size_t columns)
+enum {
+    ALL = (1u << COLUMNS) - 1,
+    OF_SOURCES = ALL & ~(1u << COLUMN_BAR),
+    OF_ERRORS = OF_SOURCES & ~(1u << COLUMN_SOURCE),
+    OF_ADDRESSES = OF_ERRORS & ~(1u << COLUMN_ERROR),
+    OF_SHARES = 1u << COLUMN_MARK | 1u << COLUMN_SHARE
+};
+static const struct live_way ways[] = {
+    {ALL, 0, false},
+    {OF_SOURCES, LEAST_NAME, false},
+    {OF_ERRORS, LEAST_NAME, false},
+    {OF_ADDRESSES, 1, false},
+    {OF_SHARES | 1u << COLUMN_NAME, 1, false},
+    {OF_SHARES, 1, false},
+    {1u << COLUMN_NAME, 1, false},
+};
+
+static void lay_out(const struct top_view *view, size_t rows, size_t width, struct live_table *out)
 {
-    struct layout most = {.mark = MARK, .share = SHARE, .error = GAP + ERROR}, layout = most;
+    static const char *const widest[COLUMNS] = {">", "100.00 %", "100.00", "", "", "", ""};
     struct texts texts;
+    *out = (struct live_table){.columns = columns,
+                               .n = COLUMNS,
+                               .ways = ways,
+                               .n_ways = sizeof ways / sizeof *ways,
+                               .name = COLUMN_NAME};
+    live_widen(out, widest);
     for (size_t core = 0; core < view->n; core++) {
         const struct shares *shares = view->cores[core].shares;
         for (size_t i = 0; i < shares->n && i < rows; i++) {
             make_texts(shares, &shares->rows[i], &texts);
-            most.name = wider(most.name, texts.name);
-            most.source = wider(most.source, texts.source);
-            most.address = wider(most.address, texts.address);
+            live_widen(out, (const char *[]){"", "", "", texts.address, texts.name, "", texts.source});
         }
     }
-    most.source = most.source < MOST_SOURCE ? most.source : MOST_SOURCE;
-    most.source += most.source > 0 ? GAP : 0;
-    most.address += most.address > 0 ? GAP : 0;
-    size_t fixed = MARK + SHARE + GAP + ERROR + GAP + most.address;
-    size_t least = most.name < LEAST_NAME ? most.name : LEAST_NAME;
-    layout.address = most.address;
-    if (columns >= fixed + least + most.source) {
-        size_t left = columns - fixed - most.source;
-        layout.name = most.name < left ? most.name : left;
-        layout.source = most.source;
-        size_t bar = left - layout.name;
-        layout.bar = bar < GAP + LEAST_BAR ? 0 : bar < GAP + MOST_BAR ? bar : GAP + MOST_BAR;
-        return layout;
-    }
-    if (columns >= fixed + least) {
-        layout.name = columns - fixed;
-        return layout;
-    }
-    layout = (struct layout){.mark = MARK, .share = SHARE};
-    if (columns < MARK + SHARE)
-        return (struct layout){.name = columns};
-    layout.address = columns >= MARK + SHARE + GAP + most.address ? most.address : 0;
-    fixed = MARK + SHARE + GAP + layout.address;
-    layout.name = columns > fixed ? columns - fixed : 0;
-    return layout;
+    live_fit(out, width);
 }
 
-/* Texts come out cut to their widths. */
-static void put_row(struct canvas *canvas, const struct layout *layout, struct texts *texts, double part,
-                    const char *mark)
+static void put_row(struct canvas *canvas, const struct live_table *table, const struct texts *texts,
+                    double part, const char *mark)
 {
-    char line[4 * CANVAS_LINE], bar[3 * MOST_BAR + 4];
-    size_t used = 0;
-    canvas_cut(texts->name, layout->name);
-    canvas_cut(texts->source, layout->source > 0 ? layout->source - GAP : 0);
-    if (layout->mark > 0)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%-*s", (int)layout->mark, mark);
-    if (layout->share > 0)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%*s", (int)layout->share, texts->share);
-    if (layout->error > 0)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s",
-                                 (int)(layout->error - utf8_width(texts->error)), "", texts->error);
-    if (layout->name > 0 && layout->share > 0)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%*s", GAP, "");
-    if (layout->address > 0)
-        used +=
-            (size_t)snprintf(line + used, sizeof line - used, "%-*s", (int)layout->address, texts->address);
-    used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s", texts->name,
-                             (int)(layout->name - utf8_width(texts->name)), "");
-    if (layout->bar > 0) {
-        canvas_bar(bar, sizeof bar, part, layout->bar - GAP);
-        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s%*s", GAP, "", bar,
-                                 (int)(layout->bar - GAP - utf8_width(bar)), "");
-    }
-    if (layout->source > 0)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%*s%s", GAP, "", texts->source);
-    while (used > 0 && line[used - 1] == ' ')
-        used--;
-    line[used] = '\0';
-    canvas_line(canvas, line);
+    char bar[3 * MOST_BAR + 4];
+    canvas_bar(bar, sizeof bar, part, table->width[COLUMN_BAR]);
+    live_row(
+        canvas, table,
+        (const char *[]){mark, texts->share, texts->error, texts->address, texts->name, bar, texts->source},
+        NULL);
 }
 
-static void put_heading(struct canvas *canvas, const struct layout *layout, enum shares_sort sort)
+static void put_heading(struct canvas *canvas, const struct live_table *table, enum shares_sort sort)
 {
     struct texts texts = {.share = "share", .address = "address", .source = "source"};
     snprintf(texts.error, sizeof texts.error, "%s", terminal_or("±", "+-"));
     snprintf(texts.name, sizeof texts.name, "%s", sort == SHARES_FILE ? "file" : "function");
-    put_row(canvas, layout, &texts, 0, "");
+    put_row(canvas, table, &texts, 0, "");
 }
 
 struct heading {
@@ -234,18 +216,19 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
     for (size_t i = 0; i < view->n; i++)
         shown += view->cores[i].shares->n < rows ? view->cores[i].shares->n : rows;
     *selected = *selected < shown ? *selected : shown > 0 ? shown - 1 : 0;
-    const struct layout layout = lay_out(view, rows, canvas.columns);
+    struct live_table table;
+    lay_out(view, rows, canvas.columns, &table);
     for (size_t i = 0; i < view->n; i++) {
         const struct shares *shares = view->cores[i].shares;
         canvas_line(&canvas, "");
         put_core(&canvas, &view->cores[i], narrow);
-        put_heading(&canvas, &layout, shares->sort);
+        put_heading(&canvas, &table, shares->sort);
         for (size_t k = 0; k < shares->n && k < rows; k++, at++) {
             struct texts texts;
             make_texts(shares, &shares->rows[k], &texts);
             if (at == *selected)
                 pick = (struct top_pick){.core = i, .row = &shares->rows[k]};
-            put_row(&canvas, &layout, &texts, shares->rows[k].part, at == *selected ? ">" : "");
+            put_row(&canvas, &table, &texts, shares->rows[k].part, at == *selected ? ">" : "");
         }
     }
     put_foot(&canvas, view);

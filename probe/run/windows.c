@@ -6,54 +6,52 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- the tables of -a */
+/* ---- what was counted */
 
 static int by_core(const void *a, const void *b)
 {
-    const struct cores_row *left = a, *right = b;
+    const struct tally_row *left = a, *right = b;
     return (left->core > right->core) - (left->core < right->core);
 }
 
-/* Rows for the CPUs, then for the cores, then for all. */
-static bool make_rows(const struct windows *self, struct cores_table *table, struct error *error)
+static bool make_rows(const struct windows *self, struct tally *tally, struct error *error)
 {
     const struct cpu_windows *cpus = &self->cpus;
-    table->rows = calloc(2 * cpus->n + 1, sizeof *table->rows);
-    if (table->rows == NULL)
+    tally->rows = calloc(2 * cpus->n + 1, sizeof *tally->rows);
+    if (tally->rows == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     for (size_t i = 0; i < cpus->n; i++)
-        table->rows[i] = (struct cores_row){.cpu = cpus->members[i].core->core.unit,
+        tally->rows[i] = (struct tally_row){.cpu = cpus->members[i].core->core.unit,
                                             .core = (int)cpus->members[i].core->view.core_id,
                                             .cpus = 1};
-    table->n_rows = cpus->n;
+    tally->n = cpus->n;
+    if (!cpus->all)
+        return true;
     for (size_t i = 0; i < cpus->n; i++) {
         size_t at = cpus->n;
-        while (at < table->n_rows && table->rows[at].core != table->rows[i].core)
+        while (at < tally->n && tally->rows[at].core != tally->rows[i].core)
             at++;
-        if (at == table->n_rows)
-            table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = table->rows[i].core};
-        table->rows[at].cpus++;
+        if (at == tally->n)
+            tally->rows[tally->n++] = (struct tally_row){.cpu = -1, .core = tally->rows[i].core};
+        tally->rows[at].cpus++;
     }
-    qsort(table->rows + cpus->n, table->n_rows - cpus->n, sizeof *table->rows, by_core);
-    table->rows[table->n_rows++] = (struct cores_row){.cpu = -1, .core = -1, .cpus = (unsigned)cpus->n};
+    qsort(tally->rows + cpus->n, tally->n - cpus->n, sizeof *tally->rows, by_core);
+    tally->rows[tally->n++] = (struct tally_row){.cpu = -1, .core = -1, .cpus = (unsigned)cpus->n};
     return true;
 }
 
-static bool make_table(const struct windows *self, struct cores_table *table, struct error *error)
+static void clear(struct tally *tally)
 {
-    const struct plan *plan = self->counting.plan;
-    table->n_columns = plan->n_columns;
-    table->n_metrics = self->counting.n_metrics;
-    table->passes = plan->n_passes;
-    for (size_t i = 0; i < plan->n_columns; i++) {
-        table->columns[i].name = plan->columns[i].name;
-        table->columns[i].unsupported = plan->columns[i].unsupported;
+    for (size_t i = 0; i < tally->n; i++) {
+        tally->rows[i].seconds = 0;
+        memset(tally->rows[i].values, 0, sizeof tally->rows[i].values);
     }
-    return make_rows(self, table, error);
+    *tally = (struct tally){.rows = tally->rows, .n = tally->n};
 }
 
-static void add_value(struct cores_value *to, const struct cores_value *value)
+static void add_value(struct tally_value *to, const struct tally_value *value)
 {
     to->count += value->count;
     to->rate += value->rate;
@@ -62,7 +60,7 @@ static void add_value(struct cores_value *to, const struct cores_value *value)
 }
 
 /* `shared`: the TSC, which the threads of a core share. */
-static void add_to_core(struct cores_row *core, const struct cores_row *cpu, size_t column, bool shared)
+static void add_to_core(struct tally_row *core, const struct tally_row *cpu, size_t column, bool shared)
 {
     if (!shared)
         add_value(&core->values[column], &cpu->values[column]);
@@ -72,115 +70,201 @@ static void add_to_core(struct cores_row *core, const struct cores_row *cpu, siz
         core->seconds = cpu->seconds;
 }
 
-static double value_of(const void *context, size_t column)
+static void add_sums(const struct windows *self, struct tally *tally, const struct plan_pass *pass)
 {
-    const struct cores_value *value = &((const struct cores_row *)context)->values[column];
-    return value->counted && !value->at_least ? (double)value->count : (double)NAN;
+    size_t n = self->cpus.n;
+    struct tally_row *all = &tally->rows[tally->n - 1];
+    for (size_t k = 0; k < pass->n; k++) {
+        size_t column = pass->column[k];
+        bool shared = pass->picks[k].counter == 0;
+        for (size_t r = n; r < tally->n; r++)
+            tally->rows[r].values[column] = (struct tally_value){0};
+        for (size_t r = n; r + 1 < tally->n; r++) {
+            struct tally_row *core = &tally->rows[r];
+            for (size_t i = 0; i < n; i++)
+                if (tally->rows[i].core == core->core)
+                    add_to_core(core, &tally->rows[i], column, shared);
+            add_to_core(all, core, column, false);
+        }
+    }
 }
 
-static void fill_cpu(const struct windows *self, size_t cpu, struct cores_table *table,
-                     const struct plan_pass *pass)
+static uint64_t greater(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+static void add_cpu(const struct windows *self, size_t cpu, struct tally *tally, const struct plan_pass *pass)
 {
     const struct cpu_windows_member *member = &self->cpus.members[cpu];
-    const struct window *now = &member->window,
-                        *from = table == &self->interval ? &member->before : &member->begin;
-    struct cores_row *row = &table->rows[cpu];
+    const struct window *now = &member->window;
+    bool is_interval = tally == &self->interval;
+    const struct window *from = is_interval ? &member->before : &member->begin;
+    struct tally_row *row = &tally->rows[cpu];
     row->seconds = (double)(now->last_us - from->last_us) / 1e6;
     for (size_t k = 0; k < pass->n; k++) {
         uint64_t count = now->totals[k].count - from->totals[k].count;
         row->values[pass->column[k]] =
-            (struct cores_value){.count = count,
+            (struct tally_value){.count = count,
+                                 .seconds = row->seconds,
                                  .rate = row->seconds > 0 ? (double)count / row->seconds : 0,
                                  .at_least = now->totals[k].missed > from->totals[k].missed,
                                  .counted = true};
     }
-    table->skew_us = now->skew_us > table->skew_us ? now->skew_us : table->skew_us;
-    table->lost += now->lost - from->lost;
-}
-
-void windows_fill(struct windows *self, struct cores_table *table, const struct plan_pass *pass)
-{
-    size_t n = self->cpus.n;
-    struct cores_row *all = &table->rows[table->n_rows - 1];
-    for (size_t i = 0; i < n; i++)
-        fill_cpu(self, i, table, pass);
-    for (size_t k = 0; k < pass->n; k++) {
-        size_t column = pass->column[k];
-        bool shared = pass->picks[k].counter == 0;
-        for (size_t r = n; r < table->n_rows; r++)
-            table->rows[r].values[column] = (struct cores_value){0};
-        for (size_t r = n; r + 1 < table->n_rows; r++) {
-            struct cores_row *core = &table->rows[r];
-            for (size_t i = 0; i < n; i++)
-                if (table->rows[i].core == core->core)
-                    add_to_core(core, &table->rows[i], column, shared);
-            add_to_core(all, core, column, false);
-        }
+    tally->skew_us = greater(tally->skew_us,
+                             is_interval ? greater(from->sample_skew_us, now->sample_skew_us) : now->skew_us);
+    tally->samples += now->samples - from->samples;
+    tally->lost += now->lost - from->lost;
+    if (now->halts && !is_interval) {
+        tally->halts += now->samples + 1;
+        tally->halted_us += now->halted_us;
     }
-    for (size_t r = 0; r < table->n_rows; r++)
-        counting_metrics(&self->counting, value_of, &table->rows[r], self->clock.hz, table->rows[r].metrics);
 }
 
-/* ---- the counts of one core */
+void windows_tally(struct windows *self, struct tally *tally, const struct plan_pass *pass)
+{
+    const struct window *first = windows_window(self);
+    if (tally == &self->interval || pass == self->counting.plan->passes)
+        clear(tally);
+    for (size_t i = 0; i < self->cpus.n; i++)
+        add_cpu(self, i, tally, pass);
+    if (self->cpus.all)
+        add_sums(self, tally, pass);
+    if (!self->cpus.all)
+        tally->since_begin = (double)(first->last_us - first->first_us) / 1e6;
+    else if (tally == &self->interval)
+        tally->since_begin = (double)(deadline_now_us() - self->begun_us) / 1e6;
+}
 
-void windows_name(const struct windows *self, struct counts *out)
+/* ---- its lines */
+
+static struct json_part columns_of(const struct windows *self, const struct tally *tally,
+                                   const struct tally_row *row)
 {
     const struct plan *plan = self->counting.plan;
-    out->n = plan->n_columns;
-    out->passes = plan->n_passes;
-    out->clock_hz = self->clock.hz;
-    for (size_t i = 0; i < plan->n_columns; i++)
-        out->rows[i] =
-            (struct counts_row){.name = plan->columns[i].name, .unsupported = plan->columns[i].unsupported};
-}
-
-static void put_rows(const struct windows *self, const struct plan_pass *pass, const struct window *from,
-                     struct counts *out)
-{
-    const struct window *window = windows_window(self);
-    out->n = self->counting.plan->n_columns;
-    out->seconds = (double)(window->last_us - from->last_us) / 1e6;
-    out->since_begin = (double)(window->last_us - window->first_us) / 1e6;
-    out->samples += window->samples - from->samples;
-    out->lost += window->lost - from->lost;
-    for (size_t i = 0; i < pass->n; i++)
-        out->rows[pass->column[i]] =
-            (struct counts_row){.name = self->counting.plan->columns[pass->column[i]].name,
-                                .count = window->totals[i].count - from->totals[i].count,
-                                .seconds = out->seconds,
-                                .at_least = window->totals[i].missed > from->totals[i].missed,
-                                .counted = true};
-}
-
-void windows_interval(const struct windows *self, const struct plan_pass *pass, struct counts *out)
-{
-    const struct cpu_windows_member *member = &self->cpus.members[0];
-    uint64_t first = member->before.sample_skew_us, last = member->window.sample_skew_us;
-    *out = (struct counts){.skew_us = first > last ? first : last};
-    put_rows(self, pass, &member->before, out);
-}
-
-void windows_add(const struct windows *self, const struct plan_pass *pass, const struct window *from,
-                 struct counts *out)
-{
-    const struct window *window = windows_window(self);
-    put_rows(self, pass, from, out);
-    out->skew_us = window->skew_us > out->skew_us ? window->skew_us : out->skew_us;
-    if (window->halts) {
-        out->halts += window->samples + 1;
-        out->halted_us += window->halted_us;
+    struct json_part columns = json_part_new(NULL);
+    bool all = self->cpus.all;
+    for (size_t i = 0; i < plan->n_columns; i++) {
+        const struct tally_value *value = &row->values[i];
+        struct json_part one = json_part_new(NULL);
+        if (all ? row->cpu < 0 : tally == &self->whole)
+            json_part_text(&one, "not_supported", plan->columns[i].unsupported);
+        if (value->counted) {
+            json_part_unsigned(&one, "count", value->count);
+            if (!all)
+                json_part_real(&one, "seconds", value->seconds);
+            json_part_bool(&one, "at_least", value->at_least);
+            if (all && row->cpu < 0)
+                json_part_real(&one, "per_second", value->rate);
+        }
+        json_part_object(&columns, plan->columns[i].name, one);
     }
+    return columns;
 }
 
-static double count_of(const void *context, size_t column)
+static double value_of(const void *context, size_t column)
 {
-    const struct counts_row *row = &((const struct counts *)context)->rows[column];
-    return row->counted && !row->at_least ? (double)row->count : (double)NAN;
+    const struct tally_value *value = &((const struct tally_row *)context)->values[column];
+    return value->counted && !value->at_least ? (double)value->count : (double)NAN;
 }
 
-void windows_metrics(const struct windows *self, struct counts *out)
+static void put_counts(const struct windows *self, const struct tally *tally, const struct tally_row *row,
+                       struct json_part *line)
 {
-    out->n_metrics = counting_metrics(&self->counting, count_of, out, self->clock.hz, out->metrics);
+    struct metric_result metrics[RESULT_METRICS];
+    size_t n = counting_metrics(&self->counting, value_of, row, self->clock.hz, metrics);
+    struct json_part columns = columns_of(self, tally, row), values = json_metrics(metrics, n);
+    if (!self->cpus.all) {
+        json_part_object(line, "columns", columns);
+        json_part_object(line, "metrics", values);
+    } else {
+        line->ok = line->ok && columns.ok && values.ok &&
+                   json_object_set_new(line->json, "columns", columns.json) == 0 && /* even if empty */
+                   json_object_set_new(line->json, "metrics", values.json) == 0;
+    }
+    if (!self->cpus.all || row->cpu < 0)
+        json_metric_words(line, metrics, n);
+}
+
+static struct json_part line_of_core(const struct windows *self, const struct tally *tally)
+{
+    bool whole = tally == &self->whole;
+    struct json_part line = json_part_new(whole ? "summary" : "sample");
+    json_part_real(&line, "seconds", tally->rows[0].seconds);
+    json_part_real(&line, "since_begin", tally->since_begin);
+    put_counts(self, tally, &tally->rows[0], &line);
+    if (whole && self->counting.plan->n_passes > 1)
+        json_part_unsigned(&line, "passes", self->counting.plan->n_passes);
+    json_part_unsigned(&line, "skew_us", tally->skew_us);
+    if (tally->halts > 0) {
+        json_part_unsigned(&line, "halts", tally->halts);
+        json_part_unsigned(&line, "halted_us", tally->halted_us);
+    }
+    if (tally->samples > 0)
+        json_part_unsigned(&line, "samples", tally->samples);
+    json_part_unsigned(&line, "lost", tally->lost);
+    if (whole && self->session.device.slept)
+        json_part_bool(&line, "slept", true);
+    if (whole && self->clock_change != NULL)
+        json_part_text(&line, "clock_change", self->clock_change);
+    return line;
+}
+
+static struct json_part line_of_row(const struct windows *self, const struct tally *tally,
+                                    const struct tally_row *row)
+{
+    struct json_part line = json_part_new(row->cpu >= 0 ? "cpu" : row->core >= 0 ? "core" : "all");
+    if (row->cpu >= 0)
+        json_part_unsigned(&line, "cpu", (uint64_t)row->cpu);
+    if (row->core >= 0)
+        json_part_unsigned(&line, "core", (uint64_t)row->core);
+    if (tally == &self->interval)
+        json_part_real(&line, "since_begin", tally->since_begin);
+    json_part_unsigned(&line, "cpus", row->cpus);
+    json_part_real(&line, "seconds", row->seconds);
+    put_counts(self, tally, row, &line);
+    return line;
+}
+
+struct document windows_lines(const struct windows *self, const struct tally *tally)
+{
+    struct document lines = document_new();
+    if (!self->cpus.all) {
+        document_add(&lines, line_of_core(self, tally));
+        return lines;
+    }
+    for (size_t r = 0; r < tally->n; r++)
+        document_add(&lines, line_of_row(self, tally, &tally->rows[r]));
+    if (tally == &self->whole) {
+        struct json_part line = json_part_new("summary");
+        json_part_unsigned(&line, "passes", self->counting.plan->n_passes);
+        json_part_unsigned(&line, "skew_us", tally->skew_us);
+        json_part_unsigned(&line, "lost", tally->lost);
+        document_add(&lines, line);
+    }
+    return lines;
+}
+
+bool windows_print_begin(struct windows *self, const struct rendering *to)
+{
+    const struct plan *plan = self->counting.plan;
+    struct column columns[RESULT_COLUMNS] = {0};
+    for (size_t i = 0; i < plan->n_columns; i++)
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
+    json_decref((json_t *)self->report.header);
+    struct json_part header =
+        json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns, deadline_wall_s());
+    self->report.header = header.json;
+    self->report.of_cores = self->cpus.all;
+    self->report.to = *to;
+    return header.ok && counts_begin(&self->report);
+}
+
+bool windows_print(struct windows *self, struct document lines)
+{
+    bool ok = counts_put(&self->report, &lines);
+    document_free(&lines);
+    return ok;
 }
 
 /* ---- opening, closing and windows */
@@ -193,7 +277,8 @@ static bool open_chosen(struct windows *self, const char *sees_running, struct e
     if ((sees_running != NULL && !session_sees_running(session, sees_running, error)) ||
         !session_take(session, error) || !trial_run(session, &self->clock, &seen_hz, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
-        !cpu_windows_take_chosen(&self->cpus, &session->device, error))
+        !cpu_windows_take_chosen(&self->cpus, &session->device, error) ||
+        !make_rows(self, &self->interval, error) || !make_rows(self, &self->whole, error))
         return false;
     session_conditions(session, &self->clock, &self->conditions);
     return true;
@@ -207,20 +292,19 @@ static bool open_all(struct windows *self, struct error *error)
     if (!cpu_windows_take_all(&self->cpus, &session->device, session->request->counter, &deadline, error) ||
         !trial_clock(session, &self->clock, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
-        !make_table(self, &self->interval, error) || !make_table(self, &self->whole, error))
+        !make_rows(self, &self->interval, error) || !make_rows(self, &self->whole, error))
         return false;
     session_conditions(session, &self->clock, conditions);
     snprintf(conditions->core, sizeof conditions->core, "%.31s, %zu CPUs on %zu cores",
-             session->device.chosen->core.name, self->cpus.n, self->whole.n_rows - self->cpus.n - 1);
+             session->device.chosen->core.name, self->cpus.n, self->whole.n - self->cpus.n - 1);
     return true;
 }
 
 bool windows_open(struct windows *self, const char *sees_running, struct error *error)
 {
     struct session *session = &self->session;
-    const struct request *request = session->request;
     return program_open(session, error) && program_open_target(session, error) &&
-           (request->all_cpus ? open_all(self, error) : open_chosen(self, sees_running, error));
+           (session->request->all_cpus ? open_all(self, error) : open_chosen(self, sees_running, error));
 }
 
 bool windows_finish(struct windows *self, bool ok, struct error *error)
@@ -230,6 +314,7 @@ bool windows_finish(struct windows *self, bool ok, struct error *error)
     cpu_windows_close(&self->cpus);
     free(self->interval.rows);
     free(self->whole.rows);
+    json_decref((json_t *)self->report.header);
     return ok;
 }
 

@@ -11,15 +11,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tally_value {
+    uint64_t count;
+    double seconds; /* of its window */
+    double rate;    /* a second; each CPU over the time between its own samples */
+    bool at_least, counted;
+};
+
+struct tally_row {
+    int cpu, core; /* cpu -1: a whole core; core -1: all of them */
+    unsigned cpus; /* number of CPUs in the row */
+    double seconds;
+    struct tally_value values[RESULT_COLUMNS];
+};
+
+/* What was counted, of an interval or of all windows. */
+struct tally {
+    struct tally_row *rows; /* CPUs; with -a then cores, then the sum */
+    size_t n;
+    double since_begin;        /* when it ended */
+    uint64_t skew_us;          /* all counters of a sample were read within this time */
+    uint64_t samples, lost;    /* samples after the first one; those that came too late for a counter */
+    uint64_t halts, halted_us; /* to take samples; 0: none were needed */
+};
+
 struct windows {
     struct session session;
     struct counting counting;
     struct conditions conditions;
     struct clock clock;
     struct cpu_windows cpus;
-    struct cores_table interval, whole; /* only with -a */
-    bool ended;                         /* before its time: no further sample is wanted */
-    bool stopped;                       /* another debugger, or a breakpoint, halted the core */
+    struct tally interval, whole;
+    int64_t begun_us;         /* of deadline_now_us; by the command */
+    const char *clock_change; /* since the header was printed, by the command; NULL or "": none */
+    bool ended;               /* before its time: no further sample is wanted */
+    bool stopped;             /* another debugger, or a breakpoint, halted the core */
+    struct counts_report report;
     /* Of the command: */
     void *context;
     bool (*wait)(void *context, int64_t us, struct error *error); /* between samples */
@@ -38,15 +65,15 @@ bool windows_program(struct windows *self, const struct plan_pass *pass, struct 
 bool windows_begin(struct windows *self, struct error *error);
 /* Samples until `until_us` of deadline_now_us, so often that no counter wraps unseen if that is possible. */
 bool windows_until(struct windows *self, int64_t until_us, struct error *error);
-/* With -a: puts the counts of this pass into `table`, with their sums, since the pass or the interval began.
- */
-void windows_fill(struct windows *self, struct cores_table *table, const struct plan_pass *pass);
-/* Without -a: the names of all columns; the counts of this pass since the interval began; the counts since
- * `from`, added to what other passes have put into `out`; the metrics of the counts in `out`. */
-void windows_name(const struct windows *self, struct counts *out);
-void windows_interval(const struct windows *self, const struct plan_pass *pass, struct counts *out);
-void windows_add(const struct windows *self, const struct plan_pass *pass, const struct window *from,
-                 struct counts *out);
-void windows_metrics(const struct windows *self, struct counts *out);
+/* Into `interval`: the counts of this pass since the interval began. Into `whole`: those since the pass
+ * began, added to what other passes have put into it. */
+void windows_tally(struct windows *self, struct tally *tally, const struct plan_pass *pass);
+/* The lines of one of the two, to be freed: `sample`; `summary`; with -a `cpu`, `core`, `all`, and of the
+ * whole a `summary`. */
+struct document windows_lines(const struct windows *self, const struct tally *tally);
+
+/* False: it could not be written. The header, which is taken anew; then lines, which are freed. */
+bool windows_print_begin(struct windows *self, const struct rendering *to);
+bool windows_print(struct windows *self, struct document lines);
 /* ERROR_FOREIGN_STOP if another debugger halted the core. */
 bool windows_check_stop(const struct windows *self, struct error *error);

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from harness import CALLED_TWICE, WORK_BY_DATA, Place, run_tool
+from card import Agent, Card, card_available
+from harness import CALLED_TWICE, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool
 from test_annotate import built
 from test_history import write_runs
 from test_report import END, HEAD, INTERVALS, samples, text_of
@@ -97,6 +98,17 @@ def test_of_one_recording(words, formats, tmp_path):
         return out.read_text() if to else run.out
 
     check(again, tmp_path, formats)
+
+
+@pytest.mark.skipif(card_available() is not None, reason=str(card_available()))
+@pytest.mark.parametrize("words", [("stat", "-a", "--for", "50ms", "-e", "DATA_READ,L2_READ_MISS", "-M", "CPI"), ("stat", "--for", "50ms"),
+                                   ("watch", "-a", "--for", "100ms", "-I", "30ms")], ids=" ".join)
+def test_of_a_card(words, tmp_path):
+    wire = tmp_path / "wire"
+    with Card(8) as card, Agent(card) as agent:
+        command = card.words(*words, probe=agent.probe)
+        finish_tool(start_tool([*command, "--wire", str(wire)]))
+    check(lambda *more: replayed([*command, *more], wire).out, tmp_path, ("text", "json", "csv"))
 
 
 def test_compare_and_history(tmp_path):

@@ -1,142 +1,148 @@
-/* What stat prints, compared byte by byte, in each of its formats. */
-#include "golden.h"
+/* What stat and watch print of their lines, of one core and with -a, compared byte by byte. */
+#include "renderings.h"
 
 #include "report/counts.h"
-#include "report/summaries.h"
 
-#include <math.h>
+#define HEADER                                                                                               \
+    "{'type':'header','link':'openocd localhost:6666','core':'Cortex-A9 r3p0 core 0','counter':'PMUv1, 6 "   \
+    "counters','columns':["
+#define CYCLES "'CPU_CYCLES':{'count':250000000,'seconds':2.5,'at_least':false}"
+#define LOADS  "'LD_RETIRED':{'count':1234567,'seconds':2.5,'at_least':false}"
+#define SUMMARY(columns)                                                                                     \
+    "{'type':'summary','seconds':2.5,'since_begin':2.5,'columns':{" columns "},'skew_us':120,'lost':0}"
+#define TWO HEADER "'CPU_CYCLES','LD_RETIRED']}\n"
 
-static struct counts counts;
-
-static int two_rows(void **state)
+static void show(struct rendering to, const char *lines, bool has_totals)
 {
-    (void)state;
-    counts = (struct counts){.n = 2, .passes = 1, .seconds = 2.5, .skew_us = 120};
-    counts.rows[0] =
-        (struct counts_row){.name = "CPU_CYCLES", .count = 250000000, .seconds = 2.5, .counted = true};
-    counts.rows[1] =
-        (struct counts_row){.name = "LD_RETIRED", .count = 1234567, .seconds = 2.5, .counted = true};
-    return 0;
+    struct document document = document_from(lines);
+    struct counts_report report = {.to = to,
+                                   .header = document_line(&document, "header"),
+                                   .of_cores = document_line(&document, "all") != NULL,
+                                   .has_totals = has_totals};
+    assert_true(counts_begin(&report));
+    assert_true(counts_put(&report, &document));
+    document_free(&document);
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, two_rows, NULL)
-
-enum part { BEGIN, INTERVAL, END };
-
-static bool print(FILE *out, enum part part, enum format format, char separator)
+static void expect(enum format format, const char *lines, const char *golden)
 {
-    const struct conditions conditions = conditions_fir();
-    return part == BEGIN      ? counts_begin(out, &conditions, &counts, format, separator)
-           : part == INTERVAL ? counts_interval(out, &counts, format, separator)
-                              : counts_end(out, &counts, format, separator);
+    show(*TO(format), lines, false);
+    output_is_golden(golden);
 }
 
-static void expect(enum part part, enum format format, char separator, const char *expected)
+TEST(totals_with_their_rates)
 {
-    assert_true(print(output(), part, format, separator));
-    output_is(expected);
+    expect(FORMAT_TEXT, TWO SUMMARY(CYCLES "," LOADS), "counts/totals.txt");
 }
 
-static void expect_end(enum format format, const char *name)
+TEST(one_counter_needs_no_word_on_the_others)
 {
-    assert_true(print(output(), END, format, ','));
-    output_is_golden(name);
-}
-
-FRESH_TEST(totals_with_their_rates)
-{
-    expect(BEGIN, FORMAT_TEXT, ',',
-           "openocd localhost:6666     Cortex-A9 r3p0 core 0     PMUv1, 6 counters\n"
-           "fir_filter  fir.c:42 to its return\n");
-    expect_end(FORMAT_TEXT, "counts/totals.txt");
-}
-
-FRESH_TEST(one_counter_needs_no_word_on_the_others)
-{
-    counts.n = 1;
-    assert_true(print(output(), END, FORMAT_TEXT, ','));
+    show(*TO(FORMAT_TEXT), HEADER "'CPU_CYCLES']}\n" SUMMARY(CYCLES), false);
     char *text = output_text(NULL);
     assert_null(strstr(text, "apart"));
     free(text);
 }
 
-FRESH_TEST(bounds_and_what_was_not_counted)
+TEST(bounds_and_what_was_not_counted)
 {
-    counts.n = 4;
-    counts.rows[0].at_least = true;
-    counts.rows[1].counted = false;
-    counts.rows[2] = (struct counts_row){.name = "LDREX_SPEC", .unsupported = "this core has no such event"};
-    counts.rows[3] = (struct counts_row){
-        .name = "BIG", .count = UINT64_MAX, .counted = true, .at_least = true, .unsupported = ""};
-    counts.lost = 1234;
-    counts.passes = 2;
-    expect_end(FORMAT_TEXT, "counts/bounds.txt");
+    expect(FORMAT_TEXT,
+           HEADER "'CPU_CYCLES','LD_RETIRED','LDREX_SPEC','BIG']}\n"
+                  "{'type':'summary','seconds':2.5,'columns':{"
+                  "'CPU_CYCLES':{'count':250000000,'seconds':2.5,'at_least':true},"
+                  "'LDREX_SPEC':{'not_supported':'this core has no such event'},"
+                  "'BIG':{'count':18446744073709551615.0,'seconds':0.0,'at_least':true}},"
+                  "'metrics':{'ipc':1234567.5,'miss':12.5,'none':null},'metric_units':{'miss':'%'},"
+                  "'metric_reasons':{'none':'CPU_CYCLES is only a lower bound, or was not counted'},"
+                  "'passes':2,'skew_us':120,'lost':1234}",
+           "counts/bounds.txt");
 }
 
-FRESH_TEST(halts_that_a_look_takes_are_told)
+TEST(halts_that_a_look_takes_are_told)
 {
-    counts.skew_us = 0;
-    counts.halts = 5;
-    counts.halted_us = 12750;
-    expect_end(FORMAT_TEXT, "counts/halts.txt");
+    expect(FORMAT_TEXT,
+           TWO "{'type':'summary','seconds':2.5,'columns':{" CYCLES "," LOADS
+               "},'skew_us':0,'halts':5,'halted_us':12750,'lost':0}",
+           "counts/halts.txt");
 }
 
-FRESH_TEST(an_interval_has_its_time_and_what_it_counted)
+/* The counter that is not there is of another pass. A window of no length has no rate. */
+TEST(an_interval_has_its_time_and_what_it_counted)
 {
-    counts.rows[1].counted = false; /* of another pass */
-    counts.since_begin = 12.25;
-    expect(INTERVAL, FORMAT_TEXT, ',',
-           "   12.250000          250,000,000  CPU_CYCLES                   100,000,000 /s\n");
-    expect(INTERVAL, FORMAT_CSV, ';', ";CPU_CYCLES;cycles;250000000;12.250000;2.500000;100000000.000;\n");
+    static const char lines[] =
+        TWO "{'type':'sample','seconds':2.5,'since_begin':12.25,'columns':{" CYCLES "}}\n"
+            "{'type':'sample','seconds':0.0,'since_begin':0.0,'columns':{'CPU_CYCLES':{'count':7,'seconds':0."
+            "0,'at_least':false}}}";
+    expect(FORMAT_TEXT, lines, "counts/interval.txt");
+    expect(FORMAT_CSV, lines, "counts/interval.csv");
 }
 
-FRESH_TEST(csv_has_as_many_fields_in_each_line)
+TEST(csv_has_as_many_fields_in_each_line)
 {
-    counts.n = 3;
-    counts.rows[1].at_least = true;
-    counts.rows[2] = (struct counts_row){.name = "LDREX_SPEC", .unsupported = "no"};
-    counts.n_metrics = 2;
-    counts.metrics[0] = (struct metric_result){.name = "ipc", .unit = "per cycle", .value = 0.4938268};
-    counts.metrics[1] = (struct metric_result){.name = "miss", .value = NAN};
-    expect(BEGIN, FORMAT_CSV, ',', "region,name,unit,count,since_begin,seconds,per_second,at_least\n");
-    expect_end(FORMAT_CSV, "counts/fields.csv");
+    expect(FORMAT_CSV,
+           HEADER "'CPU_CYCLES','LD_RETIRED','LDREX_SPEC']}\n"
+                  "{'type':'summary','seconds':2.5,'columns':{" CYCLES
+                  ",'LD_RETIRED':{'count':1234567,'seconds':2.5,'at_least':true},"
+                  "'LDREX_SPEC':{'not_supported':'no'}},'metrics':{'ipc':0.4938268,'miss':null},"
+                  "'metric_units':{'ipc':'per cycle'},'skew_us':120,'lost':0}",
+           "counts/fields.csv");
 }
 
-FRESH_TEST(metrics_stand_below_the_counts)
+TEST(lines_with_totals)
 {
-    counts.n = 1;
-    counts.n_metrics = 3;
-    counts.metrics[0] = (struct metric_result){.name = "ipc", .value = 1234567.5};
-    counts.metrics[1] = (struct metric_result){.name = "miss", .unit = "%", .value = 12.5};
-    counts.metrics[2] = (struct metric_result){.name = "none", .value = INFINITY};
-    expect_end(FORMAT_TEXT, "counts/metrics.txt");
+    show(*TO(FORMAT_TEXT),
+         HEADER
+         "'CPU_CYCLES','LSUCNT','L2_READ_MISS:cmask=2:inv']}\n"
+         "{'type':'sample','since_begin':1.001,'columns':{"
+         "'CPU_CYCLES':{'count':10338019,'seconds':1.0007,'at_least':false},"
+         "'LSUCNT':{'count':510,'seconds':1.001,'at_least':true},"
+         "'L2_READ_MISS:cmask=2:inv':{'count':18446744073709551615.0,'seconds':1e-9,'at_least':false}},"
+         "'metrics':{'CPI':1.25,'none':null}}\n"
+         "{'type':'reset','seconds':1.5}\n"
+         "{'type':'sample','since_begin':2.001,'columns':{"
+         "'CPU_CYCLES':{'count':1,'seconds':1.0,'at_least':false},"
+         "'LSUCNT':{'count':0,'seconds':1.0,'at_least':false}}}",
+         true);
+    output_is_golden("counts/with_totals.txt");
 }
 
-/* A window of no length has no rate, and divides by nothing. */
-FRESH_TEST(a_window_of_no_length)
+/* ---- cores */
+
+#define CORES                                                                                                \
+    "{'type':'header','link':'msr','core':'Knights "                                                         \
+    "Corner','counter':'PMU','columns':['TSC','L2_READ_MISS:cmask=2:inv','DATA_READ']}\n"
+#define CORE(of, l2)                                                                                         \
+    "{" of ",'cpus':2,'seconds':0.5,'columns':{'TSC':{'count':550000000,'at_least':false},"                  \
+    "'L2_READ_MISS:cmask=2:inv':{'count':" l2 "},'DATA_READ':{'not_supported':'the counters are taken'}},"   \
+    "'metrics':{'CPI':1.25,'none':null},'metric_reasons':{'none':'it divides by zero'}}\n"
+#define CORE_60 CORE("'type':'core','core':60", "3000,'at_least':true")
+
+TEST(a_table_has_a_line_a_core_and_the_sum)
 {
-    counts.n = 1;
-    counts.rows[0].seconds = 0;
-    expect(INTERVAL, FORMAT_CSV, ',', ",CPU_CYCLES,cycles,250000000,,0.000000,0.000,\n");
+    static const char lines[] = CORES "{'type':'cpu','cpu':0,'core':60,'columns':{}}\n" CORE_60 CORE(
+        "'type':'all'", "4000") "{'type':'summary','passes':2,'skew_us':90,'lost':3}";
+    expect(FORMAT_TEXT, lines, "cores/table.txt");
+    expect(FORMAT_CSV, lines, "cores/table.csv");
 }
 
-FRESH_TEST(json_lines_are_of_their_kinds)
+TEST(an_interval_tells_when_it_ended)
 {
-    assert_true(print(output(), BEGIN, FORMAT_JSON, ','));
-    char *text = output_text(NULL);
-    assert_non_null(strstr(text, "\"header\""));
-    assert_non_null(strstr(text, "CPU_CYCLES"));
-    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-    free(text);
-    assert_true(print(output(), INTERVAL, FORMAT_JSON, ','));
-    output_is_golden("counts/interval.jsonl");
-    expect_end(FORMAT_JSON, "counts/end.jsonl");
+    static const char lines[] = CORES CORE("'since_begin':2.5,'type':'core','core':60", "3000")
+        CORE("'since_begin':2.5,'type':'all'", "4000") "{'type':'summary','passes':1,'skew_us':90,'lost':3}";
+    expect(FORMAT_TEXT, lines, "cores/interval.txt");
+    expect(FORMAT_CSV, lines, "cores/interval.csv");
 }
 
-FRESH_TEST(a_full_disk_is_told)
+TEST(a_full_disk_is_told)
 {
     static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV};
+    static const char *const lines[] = {TWO SUMMARY(CYCLES), CORES CORE_60 CORE("'type':'all'", "4000")};
     for (size_t i = 0; i < 3; i++)
-        for (enum part part = BEGIN; part <= END; part++)
-            assert_false(print(output_full(), part, formats[i], ','));
+        for (size_t k = 0; k < 2; k++) {
+            struct document document = document_from(lines[k]);
+            struct counts_report report = {
+                .to = *TO_FULL(formats[i]), .header = document_line(&document, "header"), .of_cores = k == 1};
+            assert_false(counts_begin(&report));
+            assert_false(counts_put(&report, &document));
+            document_free(&document);
+        }
 }

@@ -4,24 +4,88 @@
 #include <locale.h>
 #include <math.h>
 
+/* What the lines of the screen are made of. */
+static struct row {
+    const char *name, *missing;
+    double rate;
+    uint64_t total;
+    bool rate_at_least, total_at_least;
+} rows[SCREEN_ROWS];
+static size_t n_rows;
+static uint64_t lost;
+static const char *metrics;
 static struct screen_view view;
+static struct document interval, totals;
+
+static struct json_part counts_line(const char *type, bool whole)
+{
+    struct json_part line = json_part_new(type), columns = json_part_new(NULL);
+    for (size_t i = 0; i < n_rows; i++) {
+        struct json_part one = json_part_new(NULL);
+        char name[64];
+        snprintf(name, sizeof name, "MORE%zu", i);
+        if (rows[i].name != NULL)
+            snprintf(name, sizeof name, "%s", rows[i].name);
+        json_part_text(&one, "not_supported", rows[i].missing != NULL ? rows[i].missing : "");
+        if (rows[i].missing == NULL) {
+            json_part_unsigned(&one, "count", whole ? rows[i].total : 0);
+            json_part_real(&one, "per_second", rows[i].rate);
+            json_part_bool(&one, "at_least", whole ? rows[i].total_at_least : rows[i].rate_at_least);
+        }
+        json_part_object(&columns, name, one);
+    }
+    json_part_real(&line, "seconds", 12.34);
+    json_part_object(&line, "columns", columns);
+    if (metrics != NULL)
+        json_object_set_new(line.json, "metrics", json_loads(metrics, 0, NULL));
+    json_part_unsigned(&line, "lost", lost);
+    return line;
+}
+
+static void take_lines(void)
+{
+    document_free(&interval);
+    document_free(&totals);
+    interval = document_new();
+    totals = document_new();
+    document_add(&interval, counts_line("sample", false));
+    document_add(&totals, counts_line("summary", true));
+    view.interval = &interval;
+    view.totals = &totals;
+}
 
 static int set_up(void **state)
 {
-    view = (struct screen_view){.title = "openocd localhost:6666     Cortex-M4",
-                                .note = "",
-                                .n = 2,
-                                .seconds = 12.34,
-                                .samples_per_second = 20.4};
-    view.rows[0] = (struct screen_row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
-    view.rows[1] = (struct screen_row){.name = "LSUCNT", .rate = 0, .total = 17};
+    view = (struct screen_view){
+        .title = "openocd localhost:6666     Cortex-M4", .note = "", .samples_per_second = 20.4};
+    memset(rows, 0, sizeof rows);
+    rows[0] = (struct row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
+    rows[1] = (struct row){.name = "LSUCNT", .rate = 0, .total = 17};
+    n_rows = 2;
+    lost = 0;
+    metrics = NULL;
     return screens_begin(state);
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, screens_end)
+static int tear_down(void **state)
+{
+    document_free(&interval);
+    document_free(&totals);
+    interval = totals = (struct document){0};
+    return screens_end(state);
+}
+
+static void remember(double seconds)
+{
+    take_lines();
+    screen_remember(&f.screen, &view, seconds);
+}
+
+#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
 
 static void draw(void)
 {
+    take_lines();
     screen_draw(&f.screen, &view);
     take_picture();
 }
@@ -41,10 +105,7 @@ FRESH_TEST(rows_with_rates_and_totals)
 
 FRESH_TEST(metrics_stand_below_the_rows)
 {
-    static const struct metric_result metrics[] = {{.name = "CPI", .value = 1.25},
-                                                   {.name = "L1D_MISS", .unit = "%", .value = NAN}};
-    view.metrics = metrics;
-    view.n_metrics = 2;
+    metrics = "{\"CPI\":1.25,\"L1D_MISS\":null}";
     open_it(80, 24);
     draw();
     size_t row = 0;
@@ -59,9 +120,9 @@ FRESH_TEST(metrics_stand_below_the_rows)
 FRESH_TEST(bounds_gaps_a_note_and_a_pause)
 {
     view.note = "SysTick was unused: used for this run (its old count is lost)";
-    view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
-    view.rows[1].missing = true;
-    view.lost = 1234;
+    rows[0].rate_at_least = rows[0].total_at_least = true;
+    rows[1].missing = "no such event";
+    lost = 1234;
     view.paused = true;
     open_it(80, 24);
     expect("screen/bounds_and_a_pause.txt");
@@ -84,21 +145,21 @@ FRESH_TEST(the_last_minute_is_a_line)
         size_t wide;
     } cases[] = {{44, 0}, {45, 6}, {60, 16}, {80, 36}, {104, 60}, {400, 60}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        screens_end(NULL);
+        tear_down(NULL);
         assert_int_equal(set_up(NULL), 0);
-        view.n = 1;
+        n_rows = 1;
         open_it(cases[i].columns, 24);
         for (unsigned second = 0; second < 90; second++) {
-            view.rows[0].rate = second == 80 ? 48000000 : 24000000;
-            screen_remember(&f.screen, &view, second);
+            rows[0].rate = second == 80 ? 48000000 : 24000000;
+            remember(second);
         }
         draw();
         assert_int_equal(sparks_in(f.lines[2]), cases[i].wide);
         assert_int_equal(blocks_in(f.lines[2]), cases[i].wide > 0);
         assert_non_null(strstr(f.lines[2], "592,320,000"));
         for (unsigned second = 90; second < 180; second++) {
-            view.rows[0].rate = 0;
-            screen_remember(&f.screen, &view, second);
+            rows[0].rate = 0;
+            remember(second);
         }
         draw();
         assert_int_equal(blocks_in(f.lines[2]), 0);
@@ -110,11 +171,11 @@ FRESH_TEST(the_last_minute_is_a_line)
 FRESH_TEST(rates_of_each_second)
 {
     static const double at[] = {0.1, 0.6, 1.1, 5.2}, rates[] = {10, 30, 20, 40};
-    view.n = 1;
+    n_rows = 1;
     open_it(400, 24);
     for (size_t i = 0; i < 4; i++) {
-        view.rows[0].rate = rates[i];
-        screen_remember(&f.screen, &view, at[i]);
+        rows[0].rate = rates[i];
+        remember(at[i]);
     }
     const struct screen_past *past = &f.screen.past[0];
     assert_true(past->rates[0] == 20 && past->rates[1] == 20 && past->rates[2] == 40 && past->rates[5] == 40);
@@ -127,10 +188,10 @@ FRESH_TEST(rates_of_each_second)
 FRESH_TEST(a_part_of_the_clock)
 {
     view.clock_hz = 48e6;
-    view.rows[0].of_clock = 0.9996;
+    rows[0].rate = 0.9996 * 48e6;
     open_it(80, 24);
     draw();
-    assert_non_null(strstr(f.lines[2], "48,000,000/s  100.0 %"));
+    assert_non_null(strstr(f.lines[2], "47,980,800/s  100.0 %"));
     assert_non_null(strstr(f.got, "%: of 48 MHz"));
     resize(36, 24);
     draw();
@@ -154,11 +215,11 @@ FRESH_TEST(no_number_is_cut_at_any_width)
     static const char *const whole[] = {"6666", "4",     "24",   "48,000,000", "592,320,000", "0",
                                         "17",   "1,234", "12.3", "20",         "16,777,215"};
     for (unsigned short columns = 1; columns <= 240; columns++) {
-        screens_end(NULL);
+        tear_down(NULL);
         assert_int_equal(set_up(NULL), 0);
         view.title = "openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
-        view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
-        view.lost = 1234;
+        rows[0].rate_at_least = rows[0].total_at_least = true;
+        lost = 1234;
         open_it(columns, 60);
         draw();
         size_t rates = 0;
@@ -184,14 +245,14 @@ FRESH_TEST(no_number_is_cut_at_any_width)
 
 FRESH_TEST(narrow_and_wide)
 {
-    view.rows[0].rate_at_least = view.rows[0].total_at_least = true;
+    rows[0].rate_at_least = rows[0].total_at_least = true;
     for (unsigned second = 0; second < 60; second++) {
-        view.rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
-        screen_remember(&f.screen, &view, second);
+        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
+        remember(second);
     }
-    view.rows[2] = (struct screen_row){.name = "LD_RETIRED", .missing = true, .why = "no such event"};
-    view.n = 3;
-    view.lost = 1234;
+    rows[2] = (struct row){.name = "LD_RETIRED", .missing = "no such event"};
+    n_rows = 3;
+    lost = 1234;
     open_it(40, 24);
     expect("screen/40_columns.txt");
     resize(200, 24);
@@ -200,6 +261,7 @@ FRESH_TEST(narrow_and_wide)
 
 static void draw_plain(void)
 {
+    take_lines();
     setlocale(LC_CTYPE, "C");
     screen_draw(&f.screen, &view);
     setlocale(LC_CTYPE, "C.UTF-8");
@@ -208,10 +270,10 @@ static void draw_plain(void)
 FRESH_TEST(bars_in_ascii)
 {
     open_it(120, 24);
-    view.rows[1].name = "µ";
+    rows[1].name = "µ";
     for (unsigned second = 0; second < 60; second++) {
-        view.rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
-        screen_remember(&f.screen, &view, second);
+        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
+        remember(second);
     }
     draw_plain();
     got();
@@ -231,10 +293,10 @@ FRESH_TEST(a_dumb_terminal_is_left_alone)
 FRESH_TEST(no_more_lines_than_the_terminal_has)
 {
     for (unsigned short lines = 1; lines < 50; lines++) {
-        screens_end(NULL);
+        tear_down(NULL);
         assert_int_equal(set_up(NULL), 0);
-        for (; view.n < SCREEN_ROWS; view.n++)
-            view.rows[view.n] = (struct screen_row){.name = "MORE", .rate = 1, .total = 1};
+        for (; n_rows < SCREEN_ROWS; n_rows++)
+            rows[n_rows] = (struct row){.rate = 1, .total = 1};
         open_it(80, lines);
         draw();
         size_t all = SCREEN_ROWS + 5, room = lines - 1U;
@@ -246,8 +308,8 @@ FRESH_TEST(no_more_lines_than_the_terminal_has)
 
 FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
 {
-    for (; view.n < SCREEN_ROWS; view.n++)
-        view.rows[view.n] = view.rows[1];
+    for (; n_rows < SCREEN_ROWS; n_rows++)
+        rows[n_rows] = (struct row){.total = 17};
     open_it(0, 0);
     draw();
     assert_int_equal(f.n, 23);
@@ -259,7 +321,7 @@ FRESH_TEST(nothing_steers_the_terminal)
 {
     view.title = "evil\033[2J\033]0;x\a\n\xFF";
     view.note = "\033[31m";
-    view.rows[0].name = "A\033[5mB\n";
+    rows[0].name = "A\033[5mB\n";
     open_it(80, 24);
     draw(); /* which looks for escapes in each line */
     assert_non_null(strstr(f.lines[0], "evil"));
@@ -268,12 +330,12 @@ FRESH_TEST(nothing_steers_the_terminal)
 
 FRESH_TEST(largest_numbers_fit)
 {
-    view.rows[0] = (struct screen_row){.name = "A_NAME_THAT_IS_LONGER_THAN_ITS_COLUMN_IS_WIDE",
-                                       .rate = 1e30,
-                                       .total = UINT64_MAX,
-                                       .rate_at_least = true,
-                                       .total_at_least = true};
-    view.lost = UINT64_MAX;
+    rows[0] = (struct row){.name = "A_NAME_THAT_IS_LONGER_THAN_ITS_COLUMN_IS_WIDE",
+                           .rate = 1e30,
+                           .total = UINT64_MAX,
+                           .rate_at_least = true,
+                           .total_at_least = true};
+    lost = UINT64_MAX;
     open_it(400, 24);
     draw();
     assert_non_null(strstr(f.lines[2], "18,446,744,073,709,551,615/s"));
@@ -343,6 +405,7 @@ FRESH_TEST(a_terminal_that_is_gone_ends_it)
     close(f.master);
     f.master = 0;
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
+    take_lines();
     screen_draw(&f.screen, &view);
     screen_close(&f.screen);
 }
