@@ -37,13 +37,16 @@ A64_FLAGS := -mcpu=cortex-a53 -mgeneral-regs-only -mstrict-align -fno-pie -no-pi
              -fno-asynchronous-unwind-tables -fno-unwind-tables \
              $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -DCHIP_A53
 
-A64_MODE_writes := -DWRITES
-$(BUILD)/firmware/a53-free.elf $(BUILD)/firmware/a53-writes.elf: $(BUILD)/firmware/a53-%.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
+A64_MODE_a53-writes := -DWRITES
+# The same chip with a program that stays at EL2
+A64_MODE_a53el2-free := -DSTAY_AT_EL2=1
+A64_FIRMWARE := $(addprefix $(BUILD)/firmware/,a53-free.elf a53-writes.elf a53el2-free.elf)
+$(A64_FIRMWARE): $(BUILD)/firmware/%.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
         Makefile make/firmware.mk
 	@mkdir -p $(@D)
 	$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*) -Ltests/firmware -T tests/firmware/a53.ld $(A64_SRC) -o $@
 
-FIRMWARE += $(BUILD)/firmware/a53-free.elf $(BUILD)/firmware/a53-writes.elf
+FIRMWARE += $(A64_FIRMWARE)
 
 # Adds functions that do not return, and tasks
 LEAVES_M := $(foreach chip,rp2040 m4,$(BUILD)/firmware/$(chip)-leaves.elf)

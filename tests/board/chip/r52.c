@@ -1,5 +1,5 @@
 // A Cortex-R52, with addresses of ours: Armv8-R, which has AArch32 state only. It starts in flash at 0, in
-// Supervisor mode (a real one starts in Hyp mode). Its timing is one cycle an instruction, nothing of the
+// Hyp mode. Its timing is one cycle an instruction, nothing of the
 // part's own; it has as many comparators as the board's other Armv8 cores.
 #include "chip/chip.h"
 #include "cpu/armv7.h"
@@ -22,6 +22,7 @@ static const uint8_t events[] = {V7_L1D_REFILL,
 
 static const struct v7_profile engine = {
     .emulated_as = UC_CPU_ARM_CORTEX_R5,
+    .has_hyp = true,
     .didr = 0x35160000, // 6 breakpoints, 4 watchpoints, Armv8
     .pmu = {.codes = codes, .events = events, .count = sizeof codes / sizeof *codes},
 };

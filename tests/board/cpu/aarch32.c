@@ -1,7 +1,7 @@
 // An Armv8 core in AArch32 state: what an Armv7 core executes with, under Armv8's debug registers, cross
 // trigger interface and monitor. In Debug state it executes T32 instructions of 32 bits (DDI 0487H H2.4.2);
-// those that are CONSTRAINED UNPREDICTABLE there are undefined here. The level is EL0 in User mode, else EL1.
-// Not modelled: Hyp and Monitor mode, changes of the Execution state.
+// those that are CONSTRAINED UNPREDICTABLE there are undefined here. The level is EL0 in User mode, EL2 in
+// Hyp mode, else EL1. Not modelled: Monitor mode, changes of the Execution state.
 #include "cpu/armv7.h"
 #include "cpu/armv8.h"
 
@@ -112,6 +112,10 @@ static void fail(struct armv8 *v8, bool data)
 {
     struct armv7 *v7 = v8->aarch32;
     v8->debug.control |= EDSCR_ERR;
+    if (v7->hyp) {
+        hyp_spoil(v7, data);
+        return;
+    }
     set_mode(v7, data ? MODE_ABT : MODE_UND);
     v7_set(v7, UC_ARM_REG_SPSR, (SPOILT & ~CPSR_MODE) | MODE_SVC);
     v7_set(v7, UC_ARM_REG_LR, SPOILT);
@@ -124,12 +128,17 @@ static void fail(struct armv8 *v8, bool data)
 }
 
 // MRS and MSR of SPSR, or of LR, SP or SPSR of another mode; false: it is none of that, or UNPREDICTABLE
+enum { ELR_HYP = 0x1E };
+
 static bool move_special(struct armv7 *v7, uint32_t op)
 {
     static const uint32_t modes[] = {MODE_IRQ, MODE_SVC, MODE_ABT, MODE_UND};
     bool reads = op & 1u << 21, spsr = op & 1u << 20, banked = op & 1u << 5;
     unsigned rt = reads ? op >> 8 & 15 : op >> 16 & 15, m1 = reads ? op >> 16 & 15 : op >> 8 & 15;
     uint32_t now = v7_cpsr(v7), mode = banked ? modes[m1 >> 1 & 3] : now & CPSR_MODE;
+    struct hyp_moved moved = hyp_moved_t32(op);
+    if (v7->hyp && (spsr || moved.bank == ELR_HYP))
+        return hyp_move(v7, &moved);
     bool of_another = !banked || ((op & 1u << 4) && m1 < 8 && mode != (now & CPSR_MODE));
     if (v7_user(v7) || !of_another || (!banked && !spsr))
         return false;
@@ -158,14 +167,16 @@ static void move_saved(struct armv8 *v8, uint32_t op)
 }
 
 // DRPS, which ERET is in Debug state, and DCPS1
-enum { DRPS = 0xF3DE8F00, DCPS1 = 0xF78F8001 };
+enum { DRPS = 0xF3DE8F00, DCPS1 = 0xF78F8001, DCPS2 = 0xF78F8002 };
 
 static bool change_mode(struct armv7 *v7, uint32_t op)
 {
-    uint32_t spsr = v7_get(v7, UC_ARM_REG_SPSR);
-    if (op == DRPS && (v7_user(v7) || !(spsr & MODE_USER)))
+    uint32_t spsr = hyp_spsr(v7), to = op == DRPS               ? spsr & CPSR_MODE
+                                       : op == DCPS2 || v7->hyp ? MODE_HYP
+                                                                : MODE_SVC;
+    if (op == DRPS ? v7_user(v7) || !(spsr & MODE_USER) : op == DCPS2 && !v7->profile->has_hyp)
         return false;
-    set_mode(v7, op == DRPS ? spsr & CPSR_MODE : MODE_SVC);
+    set_mode(v7, to);
     return true;
 }
 
@@ -186,7 +197,7 @@ void a32_stuff(struct armv8 *v8, uint32_t bytes)
         how = V7_STUFFED;
     } else if ((op & 0xFFE0D0CF) == 0xF3E08000 || (op & 0xFFE0D0CF) == 0xF3808000) {
         how = move_special(v7, op) ? V7_STUFFED : V7_STUFFED_UNDEFINED;
-    } else if (op == DRPS || op == DCPS1) {
+    } else if (op == DRPS || op == DCPS1 || op == DCPS2) {
         how = change_mode(v7, op) ? V7_STUFFED : V7_STUFFED_UNDEFINED;
     } else if (is & OP_COPROCESSOR) {
         how = v7_coprocessor(v7, op) ? V7_STUFFED : V7_STUFFED_UNDEFINED;
@@ -246,6 +257,8 @@ static bool monitor_register(struct armv8 *v8, unsigned crm, unsigned op2, bool 
 bool a32_system(struct armv8 *v8, uint32_t op, bool write, uint32_t *value)
 {
     unsigned crn = op >> 16 & 15, crm = op & 15, op2 = op >> 5 & 7;
+    if (op >> 21 & 7)
+        return hyp_system(v8, op, write, value);
     if ((op >> 8 & 15) == 14)
         return debug_register(v8, crn, crm, op2, write, value);
     if (crn != 0)

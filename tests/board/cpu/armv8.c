@@ -97,6 +97,7 @@ void v8_reset(struct armv8 *v8, bool cold)
     d->edesr = edecr & EDECR_RCE;
     d->control &= EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS;
     memset(v8->regs, 0, sizeof v8->regs);
+    v8->regs[R_MDCR_EL2] = v8->profile->pmu.counters;
     v8->state = V8_RUNNING;
     v8->stepping = false;
     pmu_v3_reset(&v8->pmu);

@@ -244,6 +244,7 @@ void v8_return(struct armv8 *); // ERET
 // armv8_execute.c
 void v8_run(struct core *, uint64_t cycles);
 bool v8_hook(struct armv8 *);
+bool v8_halts_at_hlt(const struct armv8 *);
 void v8_spend(struct armv8 *, uint64_t pc, bool asleep, uint64_t cycles);
 void v8_log(struct armv8 *, enum truth_kind, uint64_t pc, uint32_t extra);
 

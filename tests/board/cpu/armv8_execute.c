@@ -150,7 +150,7 @@ static void undefined(struct armv8 *v8)
     v8_enter(v8, EC_UNKNOWN, 0, v8->pc);
 }
 
-static bool can_halt_here(const struct armv8 *v8)
+bool v8_halts_at_hlt(const struct armv8 *v8)
 {
     return (v8->debug.control & EDSCR_HDE) && v8_may_halt(v8);
 }
@@ -161,7 +161,7 @@ static void perform_exception(struct armv8 *v8, const struct a64 *c)
     uint32_t which = c->op & 0x00E0001F, iss = c->op >> 5 & 0xFFFF;
     uint64_t after = v8->pc + 4;
     bool hypervisor = v8->level == 2 || (v8->level && (v8->regs[R_SCR] & SCR_HCE) && !v8_secure(v8));
-    if (which == 0x00400000 && can_halt_here(v8)) {
+    if (which == 0x00400000 && v8_halts_at_hlt(v8)) {
         v8_halt(v8, V8_STATUS_HLT);
         return;
     }

@@ -96,6 +96,7 @@ void v8_level_changed(struct armv8 *v8)
 {
     bool secure = v8_secure(v8);
     bool prohibited = secure && v8->debug.unsigned_secure && !(v8->regs[R_MDCR_EL3] & MDCR_SPME);
+    pmu_v3_divide(&v8->pmu, (uint32_t)v8->regs[R_MDCR_EL2]);
     pmu_v3_set_level(&v8->pmu, v8->level, secure, prohibited);
     v8_attend(v8);
 }
