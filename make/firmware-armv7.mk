@@ -21,10 +21,12 @@ $(V7_FIRMWARE): $(V7_SRC) tests/firmware/scenario.h tests/firmware/sections.ld t
 	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(firstword $(subst -, ,$(@F)))) $(V7_MODE) -Ltests/firmware -T $(firstword $(filter %/$(firstword $(subst -, ,$(@F))).ld,$^)) \
 	        $(V7_SRC) -o $@
 
-$(BUILD)/firmware/a9-leaves.elf: tests/firmware/start_v7.S tests/firmware/leaves.c tests/firmware/a9.ld tests/firmware/sections.ld \
+V7_LEAVES := $(foreach chip,a9 r52 r52hyp,$(BUILD)/firmware/$(chip)-leaves.elf)
+
+$(V7_LEAVES): $(BUILD)/firmware/%-leaves.elf: tests/firmware/start_v7.S tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld \
         make/firmware-armv7.mk
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a9) -Ltests/firmware -T tests/firmware/a9.ld $(filter %.S %.c,$^) -o $@
+	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $(filter %.S %.c,$^) -o $@
 
-firmware: $(BUILD)/firmware/a9-leaves.elf
+firmware: $(V7_LEAVES)
 firmware: $(V7_FIRMWARE)

@@ -55,12 +55,15 @@ $(LEAVES_M): $(BUILD)/firmware/%-leaves.elf: tests/firmware/leaves.c tests/firmw
 	@mkdir -p $(@D)
 	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $< -o $@
 
-$(BUILD)/firmware/a53-leaves.elf: tests/firmware/start_v8.S tests/firmware/leaves.c tests/firmware/a53.ld tests/firmware/sections.ld \
+A64_MODE_a53el2-leaves := -DSTAY_AT_EL2=1
+A64_LEAVES := $(BUILD)/firmware/a53-leaves.elf $(BUILD)/firmware/a53el2-leaves.elf
+
+$(A64_LEAVES): $(BUILD)/firmware/%-leaves.elf: tests/firmware/start_v8.S tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld \
         make/firmware.mk
 	@mkdir -p $(@D)
-	$(A64_CC) $(A64_FLAGS) -Ltests/firmware -T tests/firmware/a53.ld $(filter %.S %.c,$^) -o $@
+	$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*-leaves) -Ltests/firmware -T tests/firmware/$*.ld $(filter %.S %.c,$^) -o $@
 
-FIRMWARE += $(LEAVES_M) $(BUILD)/firmware/a53-leaves.elf
+FIRMWARE += $(LEAVES_M) $(A64_LEAVES)
 
 # Larger programs, with newlib
 WHOLE_FLAGS  := $(filter-out -ffreestanding -nostdlib,$(FIRMWARE_FLAGS)) -nostartfiles --specs=nano.specs --specs=nosys.specs \

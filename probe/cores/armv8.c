@@ -409,7 +409,6 @@ const struct core_ops armv8_ops = {
     .processes = &processes,
 };
 
-/* BKPT does not halt it, and HLT is not searched for. */
 const struct core_ops armv8_ops_in_aarch32 = {
     .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
               BORROWS_REGISTERS,
@@ -436,6 +435,7 @@ const struct core_ops armv8_ops_in_aarch32 = {
                                                        .comparator = comparator_address,
                                                        .comparator_used = comparator_used,
                                                        .add_comparator = add_comparator,
+                                                       .read_code = aarch32_breakpoint,
                                                        .debug_on = EDSCR_HDE},
     .halts = &halts,
     .processes = &processes,

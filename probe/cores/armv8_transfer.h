@@ -16,6 +16,10 @@ enum {
     EDSCR_LEAVING = EDSCR_HDE | EDSCR_MA,                /* as it is left to run: the next stop clears MA */
 };
 
+/* A T32 instruction of 32 bits, as EDITR takes it. */
+#define ARMV8_T32(first, second) ((uint32_t)(second) << 16 | (first))
+#define ARMV8_MRS_ELR_HYP        ARMV8_T32(0xF3EE, 0x8030) /* to R0 */
+
 struct address armv8_word(const struct core *core, uint32_t offset);
 void armv8_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value);
 /* Writes EDSCR unless the list has just written or seen that value. */

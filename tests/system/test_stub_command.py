@@ -15,7 +15,7 @@ MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts"
           "altered", "borrowed"}
 SETTLING = 10000  # cycles: more than a round of the loop
 WAYS = ["a9/swd", "a9/jtag", "a9/v2", "a9", "a7/swd", "r5/swd", "r5/jtag", "r5/v2", "r5", "a53/swd", "a53/jtag", "a53/v2", "a53",
-        "r52/swd", "r52"]
+        "r52/swd", "r52", "r52hyp/swd", "r52hyp"]
 
 
 class Parked(Place):
@@ -95,9 +95,10 @@ def test_user_mode_reads_the_counter_meanwhile(chip):
         assert refused() > 10
 
 
-@pytest.mark.parametrize("way", ["a9", "a53", "r5", "r52"])
+@pytest.mark.parametrize("way", ["a9", "a53", "r5", "r52", "r52hyp"])
 def test_a_halted_core_is_left_halted(way):
     with Parked(way) as place:
+        way = place.chip
         place.server(f"targets {way}.cpu0")
         place.halt()
         place.board.wait_for(lambda state: state["run"] == "halted")

@@ -29,8 +29,7 @@ static const struct v7_profile engine = {
 
 static const struct v8_profile cortex_r52 = {
     .aarch32 = &engine,
-    .rw = 0,
-    .rw_unknown = 7,
+    .rw = 0,            // of levels that cannot be in AArch64 state no bit is UNKNOWN
     .midr = 0x411FD133, // r1p3
     .mpidr = 0x80000000,
     .dfr = 0x10305106, // 6 breakpoints, 4 watchpoints, PMUv3

@@ -146,8 +146,8 @@ void v8_pass_overflow(struct armv8 *v8, uint64_t pc)
     }
     cti_set_input(&v8->cti, CTI_IN_OVERFLOW, requests);
     if (requests && v8->pmu_interrupts) {
-        v8->pending |= 1u << PMU_IRQ;
-        v8->attention = true;
+        *v8_pending(v8) |= 1u << PMU_IRQ;
+        v8_attend(v8);
     }
     if (v8->pmu_is_handled)
         v8->pmu.overflown &= ~requests;
