@@ -508,6 +508,12 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
     armv8_give_back(core, list, &borrowed);
 }
 
+bool armv8_in_hypervisor(const struct core *core, uint64_t status)
+{
+    (void)core;
+    return level_of(status) == EL_HYP;
+}
+
 /* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. In Abort
  * mode LR and SPSR hold something. */
 const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state)

@@ -37,6 +37,7 @@ uint32_t armv8_moving_register(const struct core *core, uint64_t place, bool rea
 struct address armv8_own_pmu(unsigned crm, unsigned opc2);
 void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t status,
                         const struct step *accesses, size_t n, size_t *at);
+bool armv8_in_hypervisor(const struct core *core, uint64_t status);
 const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state);
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which);
 bool armv8_gives_first(const struct step *step);

@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/watchpoints.h"
+#include "device/halted_access.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,6 +161,24 @@ static bool set_user(struct stub *stub, const struct stub_state *found, bool use
            change(stub, pmu_word(stub, PMUSERENR), now ^ PMUSERENR_EN, (struct restore){0}, deadline, error);
 }
 
+/* At EL2 nothing is counted unless the counter is set to: PMCCFILTR.NSH. What is external is so on all Armv8
+ * cores, and has its own lock. */
+static bool set_hypervisor(struct stub *stub, bool on, const struct deadline *deadline, struct error *error)
+{
+    enum { NSH = 1 << 27 };
+    const struct core *core = &stub->device->chosen->core;
+    const struct setting lock = core_open_lock(core_pmu(core, CORESIGHT_LAR), core_pmu(core, CORESIGHT_LSR));
+    const struct halted_access *halted = stub->device->halted_access;
+    uint32_t filter;
+    if (!stub->by_core || core_mapped_pmu(core) != PMU_V3 || halted == NULL ||
+        !halted_access_in_hypervisor(halted))
+        return true;
+    return ledger_apply(stub->device->ledger, &lock, deadline, error) &&
+           stub_read_word(stub, core_pmu(core, PMCCFILTR), &filter, deadline, error) &&
+           (((filter & NSH) != 0) == on ||
+            change(stub, core_pmu(core, PMCCFILTR), filter ^ NSH, (struct restore){0}, deadline, error));
+}
+
 static struct restore of_pair(const struct stub *stub)
 {
     return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(stub, PMCNTENCLR)};
@@ -183,7 +202,7 @@ static bool enable_pmu(struct stub *stub, const struct stub_state *found, const 
                        struct error *error)
 {
     return switch_trace_on(stub, deadline, error) && open_lock(stub, deadline, error) &&
-           set_user(stub, found, true, deadline, error) &&
+           set_user(stub, found, true, deadline, error) && set_hypervisor(stub, true, deadline, error) &&
            (found->cycles ||
             change(stub, pmu_word(stub, PMCNTENSET), CYCLES, of_pair(stub), deadline, error)) &&
            set_control(stub, true, deadline, error);
@@ -201,7 +220,8 @@ static bool disable_pmu(struct stub *stub, const struct stub_state *found, const
         (!change(stub, pmu_word(stub, PMCNTENSET), 0, of_pair(stub), deadline, error) ||
          !change(stub, pmu_word(stub, PMCNTENCLR), CYCLES, nothing_came_up, deadline, error)))
         return false;
-    return set_control(stub, false, deadline, error) && switch_trace_off(stub, deadline, error);
+    return set_hypervisor(stub, false, deadline, error) && set_control(stub, false, deadline, error) &&
+           switch_trace_off(stub, deadline, error);
 }
 
 static const struct stub_way by_pmu = {look_at_pmu, enable_pmu, disable_pmu};
