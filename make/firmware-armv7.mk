@@ -30,3 +30,16 @@ $(V7_LEAVES): $(BUILD)/firmware/%-leaves.elf: tests/firmware/start_v7.S tests/fi
 
 firmware: $(V7_LEAVES)
 firmware: $(V7_FIRMWARE)
+
+# A program in AArch32 state at EL0, and the same inside its system in AArch64 state, which is what the board runs
+$(BUILD)/firmware/a53mixed-free.elf: $(addprefix tests/firmware/,start_user.S main_v7.c measured_v7.S scenarios.c writes.c shares.c scenario.h \
+        a53mixed.ld sections.ld) Makefile make/firmware-armv7.mk
+	@mkdir -p $(@D)
+	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a53in32) -DIS_USER=1 -Ltests/firmware -T tests/firmware/a53mixed.ld $(filter %.S %.c,$^) -o $@
+
+$(BUILD)/firmware/a53mixed-kernel.elf: $(BUILD)/firmware/a53mixed-free.elf tests/firmware/kernel_v8.S tests/firmware/a53.ld
+	arm-none-eabi-objcopy -O binary $< $(@:.elf=.bin)
+	$(A64_CC) $(A64_FLAGS) -DUSER='"$(@:.elf=.bin)"' -Wl,--section-start=.user=0x20000 -Ltests/firmware -T tests/firmware/a53.ld \
+	        tests/firmware/kernel_v8.S -o $@
+
+firmware: $(BUILD)/firmware/a53mixed-kernel.elf

@@ -312,6 +312,22 @@ static void begin(struct armv7 *v7, struct core *core, const struct core_plan *p
     plan->bus->changed_self = v7;
 }
 
+struct armv7 *v7_create_user(struct armv8 *v8)
+{
+    struct armv7 *v7 = calloc(1, sizeof *v7);
+    if (!v7)
+        return NULL;
+    v7->outside = v8;
+    v7->core = &v8->core;
+    v7->profile = v8->profile->user32;
+    v7->bus = v8->bus;
+    v7->classifier.bus = v8->bus;
+    if (make_emulator(v7))
+        return v7;
+    v7_destroy(v7);
+    return NULL;
+}
+
 struct armv7 *v7_create_inside(struct armv8 *v8, struct core *core, const struct core_plan *plan,
                                const struct v7_profile *profile)
 {

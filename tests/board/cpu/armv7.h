@@ -193,6 +193,9 @@ void v7_entered(struct armv7 *, uint32_t mode, uint32_t number); // the core is 
 void v7_returned(struct armv7 *, uint32_t mode, uint32_t pc);
 void v7_abort(struct armv7 *, enum v7_exception, uint32_t address, uint32_t status);
 
+// aarch32.c: leaves User mode for EL1 in AArch64 state
+void a32_leave_by(struct armv8 *, enum v7_exception, uint32_t return_address);
+
 // aarch32_hyp.c: what has to do with Hyp mode
 bool hyp_takes(const struct armv7 *, enum v7_exception); // an exception goes to it
 bool hyp_interrupted(const struct armv7 *, bool masked); // one is pending, and CPSR.I is set
@@ -255,6 +258,8 @@ struct core *v7_create(const struct core_plan *);
 // Of an Armv8 core; NULL: there is not enough memory
 struct armv7 *v7_create_inside(struct armv8 *, struct core *, const struct core_plan *,
                                const struct v7_profile *);
+// While it is at EL0 in AArch32 state
+struct armv7 *v7_create_user(struct armv8 *);
 void v7_destroy(struct armv7 *);
 void v7_reset(struct armv7 *);
 void v7_idle(struct armv7 *); // asleep, when the chip may take its power

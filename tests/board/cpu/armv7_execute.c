@@ -11,6 +11,10 @@ void v7_log(struct armv7 *v7, enum truth_kind kind, uint32_t pc, uint32_t extra)
 {
     const struct pmu_v7_profile *pmu = &v7->profile->pmu;
     uint64_t counts[V7_EVENTS];
+    if (v7->outside && v7->outside->user32) {
+        v8_log(v7->outside, kind, pc, extra);
+        return;
+    }
     if (!truth_watching(v7->core->truth))
         return;
     for (size_t i = 0; i < pmu->count; i++)
@@ -385,7 +389,8 @@ void v7_run_inside(struct armv7 *v7, uint64_t cycles)
 {
     v7->slice_end = v7->core->cycles + cycles;
     core_begin(v7->core);
-    while (v7->core->cycles < v7->slice_end && v7->state != V7_HALTED) {
+    while (v7->core->cycles < v7->slice_end && v7->state != V7_HALTED &&
+           (!v7->outside || v7->outside->aarch32)) {
         if (v7->state == V7_ASLEEP)
             sleep_on(v7);
         else if (clear_to_execute(v7))
