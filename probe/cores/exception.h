@@ -55,5 +55,6 @@ void exception_describe_faults(const struct core *core, const struct exception_f
                                size_t size);
 /* The instruction that it interrupted: by the LR of its mode, which a handler may have changed, or by ELR.
  * False: that is not known. */
+/* By the LR of its mode. */
 bool exception_returns_by_lr(const struct core *core, uint64_t status);
 bool exception_interrupted(const struct core *core, const struct exception_fault *fault, uint64_t *out);
