@@ -86,7 +86,7 @@ def test_a_stop_of_another_debugger_in_the_system():
 
 
 def test_counts_and_samples(tmp_path):
-    """Of both: what is sampled in the system is no function of the program."""
+    """Of both: what is sampled in the system is not a function of the program."""
     with Place("a53mixed/swd", "free", WORK_BY_DATA | SVC) as place:
         place.board.watch(NOWHERE)
         assert place.run("stat", "--for", "200ms").code == 0

@@ -164,6 +164,11 @@ void a32_forget_code(struct armv8 *v8, uint32_t from, uint32_t to)
         uc_ctl_remove_cache(v8->user32->uc, from, to);
 }
 
+bool a32_is_user(const struct armv7 *v7)
+{
+    return v7->outside && v7->outside->user32;
+}
+
 void a32_leave_by(struct armv8 *v8, enum v7_exception exception, uint32_t return_address)
 {
     static const uint8_t classes[] = {[V7_UNDEFINED] = EC_UNKNOWN,

@@ -193,7 +193,8 @@ void v7_entered(struct armv7 *, uint32_t mode, uint32_t number); // the core is 
 void v7_returned(struct armv7 *, uint32_t mode, uint32_t pc);
 void v7_abort(struct armv7 *, enum v7_exception, uint32_t address, uint32_t status);
 
-// aarch32.c: leaves User mode for EL1 in AArch64 state
+// aarch32.c: it is User mode alone, under EL1 in AArch64 state, to which exceptions go
+bool a32_is_user(const struct armv7 *);
 void a32_leave_by(struct armv8 *, enum v7_exception, uint32_t return_address);
 
 // aarch32_hyp.c: what has to do with Hyp mode

@@ -15,7 +15,7 @@ enum { FSR = 5, FAR = 6 };
 
 bool v7_interrupted(const struct armv7 *v7)
 {
-    if (v7->outside && v7->outside->user32)
+    if (a32_is_user(v7))
         return v8_interrupted(v7->outside);
     bool masked = v7->outside ? v7->outside->debug.control & EDSCR_INTDIS : v7->debug.control & DSCR_INTDIS;
     if (!v7->pending || masked)
@@ -57,7 +57,7 @@ void v7_entered(struct armv7 *v7, uint32_t mode, uint32_t number)
 
 static void enter(struct armv7 *v7, enum v7_exception exception, uint32_t number, uint32_t return_address)
 {
-    if (v7->outside && v7->outside->user32) {
+    if (a32_is_user(v7)) {
         a32_leave_by(v7->outside, exception, return_address);
         return;
     }
@@ -85,7 +85,7 @@ void v7_enter(struct armv7 *v7, enum v7_exception exception, uint32_t return_add
 
 void v7_interrupt(struct armv7 *v7)
 {
-    if (v7->outside && v7->outside->user32) {
+    if (a32_is_user(v7)) {
         v7->outside->pc = v7->pc;
         v8_interrupt(v7->outside);
         return;
@@ -105,7 +105,7 @@ void v7_returned(struct armv7 *v7, uint32_t mode, uint32_t pc)
 void v7_abort(struct armv7 *v7, enum v7_exception exception, uint32_t address, uint32_t status)
 {
     bool data = exception == V7_DATA_ABORT;
-    if (v7->outside && v7->outside->user32) {
+    if (a32_is_user(v7)) {
         v7->outside->regs[R_FAR + 1] = address;
     } else if (v7->hyp) {
         hyp_aborts_at(v7, data, address);

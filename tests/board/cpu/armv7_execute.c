@@ -11,7 +11,7 @@ void v7_log(struct armv7 *v7, enum truth_kind kind, uint32_t pc, uint32_t extra)
 {
     const struct pmu_v7_profile *pmu = &v7->profile->pmu;
     uint64_t counts[V7_EVENTS];
-    if (v7->outside && v7->outside->user32) {
+    if (a32_is_user(v7)) {
         v8_log(v7->outside, kind, pc, extra);
         return;
     }

@@ -50,9 +50,8 @@ struct v8_profile {
     struct component debug, cti, monitor;
     uint32_t debug_base, cti_base, monitor_base, stride; // on the debug bus, by core
     struct pmu_v3_profile pmu;
-    const struct v7_profile
-        *aarch32; // what it executes in AArch32 state for good; NULL: it starts in AArch64 state
-    const struct v7_profile *user32; // and at EL0 in AArch32 state
+    const struct v7_profile *aarch32; // what it executes with if it is in AArch32 state for good
+    const struct v7_profile *user32;  // if only its programs at EL0 may be
     // In AArch32 state, EDSCR.RW while it is halted, and the bits of it that are UNKNOWN then
     uint8_t rw, rw_unknown;
 };

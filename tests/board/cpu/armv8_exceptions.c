@@ -1,7 +1,6 @@
 // Exceptions (DDI 0487H D1.10): entry and return. There is no interrupt controller: an interrupt is pending
 // until it is taken, the lowest first, and EL0 and EL1 take it to EL1 unless PSTATE.I or the debugger masks
-// it. With
-// HCR_EL2.IMO it is taken to EL2. Not modelled: FIQ, SError, routing to EL3, illegal returns.
+// it. With HCR_EL2.IMO it is taken to EL2. Not modelled: FIQ, SError, routing to EL3, illegal returns.
 #include "cpu/armv8.h"
 
 #define ESR_IL (1u << 25)
