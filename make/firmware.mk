@@ -37,13 +37,16 @@ A64_FLAGS := -mcpu=cortex-a53 -mgeneral-regs-only -mstrict-align -fno-pie -no-pi
              -fno-asynchronous-unwind-tables -fno-unwind-tables \
              $(filter-out -mthumb,$(FIRMWARE_FLAGS)) -DCHIP_A53
 
-A64_MODE_writes := -DWRITES
-$(BUILD)/firmware/a53-free.elf $(BUILD)/firmware/a53-writes.elf: $(BUILD)/firmware/a53-%.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
+A64_MODE_a53-writes := -DWRITES
+# The same chip with a program that stays at EL2
+A64_MODE_a53el2-free := -DSTAY_AT_EL2=1
+A64_FIRMWARE := $(addprefix $(BUILD)/firmware/,a53-free.elf a53-writes.elf a53el2-free.elf)
+$(A64_FIRMWARE): $(BUILD)/firmware/%.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
         Makefile make/firmware.mk
 	@mkdir -p $(@D)
 	$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*) -Ltests/firmware -T tests/firmware/a53.ld $(A64_SRC) -o $@
 
-FIRMWARE += $(BUILD)/firmware/a53-free.elf $(BUILD)/firmware/a53-writes.elf
+FIRMWARE += $(A64_FIRMWARE)
 
 # Adds functions that do not return, and tasks
 LEAVES_M := $(foreach chip,rp2040 m4,$(BUILD)/firmware/$(chip)-leaves.elf)
@@ -52,12 +55,15 @@ $(LEAVES_M): $(BUILD)/firmware/%-leaves.elf: tests/firmware/leaves.c tests/firmw
 	@mkdir -p $(@D)
 	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $< -o $@
 
-$(BUILD)/firmware/a53-leaves.elf: tests/firmware/start_v8.S tests/firmware/leaves.c tests/firmware/a53.ld tests/firmware/sections.ld \
+A64_MODE_a53el2-leaves := -DSTAY_AT_EL2=1
+A64_LEAVES := $(BUILD)/firmware/a53-leaves.elf $(BUILD)/firmware/a53el2-leaves.elf
+
+$(A64_LEAVES): $(BUILD)/firmware/%-leaves.elf: tests/firmware/start_v8.S tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld \
         make/firmware.mk
 	@mkdir -p $(@D)
-	$(A64_CC) $(A64_FLAGS) -Ltests/firmware -T tests/firmware/a53.ld $(filter %.S %.c,$^) -o $@
+	$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*-leaves) -Ltests/firmware -T tests/firmware/$*.ld $(filter %.S %.c,$^) -o $@
 
-FIRMWARE += $(LEAVES_M) $(BUILD)/firmware/a53-leaves.elf
+FIRMWARE += $(LEAVES_M) $(A64_LEAVES)
 
 # Larger programs, with newlib
 WHOLE_FLAGS  := $(filter-out -ffreestanding -nostdlib,$(FIRMWARE_FLAGS)) -nostartfiles --specs=nano.specs --specs=nosys.specs \

@@ -31,16 +31,22 @@ $(call hardware,stm32h7,M,chip_fixed.c,-mcpu=cortex-m7 -DCLOCK_HZ=64000000)
 $(call hardware,nrf52840,M,chip_nrf52840.c,-mcpu=cortex-m4)
 $(call hardware,zynq7000,A32)
 $(call hardware,rpi3,A64)
+$(call hardware,rpi3in32,A32,,-mcpu=cortex-a53 -DSHOWS_REGISTERS=1)
 $(call virtual,rp2040,M,-mcpu=cortex-m0plus)
 $(call virtual,rp2350,M,-mcpu=cortex-m33+nodsp)
 $(call virtual,m4,M,-mcpu=cortex-m4)
 $(call virtual,a9,A32)
 $(call virtual,a53,A64)
+$(call virtual,a53in32,A32,-mcpu=cortex-a53 -DSHOWS_REGISTERS=1)
+$(call virtual,r52,A32,-mcpu=cortex-r52)
 
-# The image that a Raspberry Pi loads from its card
+# The images that a Raspberry Pi loads from its card, for either Execution state
 $(HARDWARE_OUT)/kernel8.img: $(HARDWARE_OUT)/rpi3.elf
 	aarch64-linux-gnu-objcopy -O binary $< $@
 
-hardware-firmware: $(HARDWARE_ELF) $(HARDWARE_OUT)/kernel8.img
+$(HARDWARE_OUT)/kernel7.img: $(HARDWARE_OUT)/rpi3in32.elf
+	arm-none-eabi-objcopy -O binary $< $@
+
+hardware-firmware: $(HARDWARE_ELF) $(HARDWARE_OUT)/kernel8.img $(HARDWARE_OUT)/kernel7.img
 check-build: hardware-firmware
 .PHONY: hardware-firmware

@@ -104,14 +104,14 @@ $(eval $(call self_rule,a53,$(SELF_V8),$(A64_CC) $(A64_FLAGS)))
 # cycle counter in user mode
 PARKED_v7 := $(addprefix tests/firmware/,parked.c start_v7.S parked_v7.S)
 PARKED_v8 := $(addprefix tests/firmware/,parked.c start_v8.S parked_v8.S)
-PARKED    := a9-parked a7-parked r5-parked a53-parked a53-user a9-reads r5-reads a53-reads r52-parked a53in32-parked
+PARKED    := a9-parked a7-parked r5-parked a53-parked a53-user a9-reads r5-reads a53-reads r52-parked r52hyp-parked a53in32-parked
 
 define parked_rule
 $(BUILD)/firmware/$(1).elf: $(2) tests/firmware/sections.ld tests/firmware/$(firstword $(subst -, ,$(1))).ld make/stub.mk
 	@mkdir -p $$(@D)
 	$(3) -Ltests/firmware -T tests/firmware/$(firstword $(subst -, ,$(1))).ld $(2) -o $$@
 endef
-$(foreach chip,a9 r5 r52,$(eval $(call parked_rule,$(chip)-parked,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)))))
+$(foreach chip,a9 r5 r52 r52hyp,$(eval $(call parked_rule,$(chip)-parked,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)))))
 $(eval $(call parked_rule,a7-parked,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a7) -DPARKED_USER))
 $(foreach chip,a9 r5,$(eval $(call parked_rule,$(chip)-reads,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)) \
     -DPARKED_USER -DPARKED_READS)))

@@ -12,7 +12,7 @@ WIRES = {"", "swd", "jtag", "v1", "v2"}
 OPENOCD_IN = 6  # one test in N may take a row that goes through OpenOCD
 BEHIND_OPENOCD = ("wires", "")
 FAMILIES = {"rp2040": "Cortex-M", "rp2350": "Cortex-M", "m4": "Cortex-M", "m7": "Cortex-M", "m33": "Cortex-M", "m55": "Cortex-M", "a9": "Armv7-A", "a7": "Armv7-A",
-            "a53in32": "Armv8 in AArch32 state", "r52": "Armv8 in AArch32 state"}
+            "a53in32": "Armv8 in AArch32 state", "r52": "Armv8 in AArch32 state", "r52hyp": "Armv8 in AArch32 state", "a53el2": "a53", "a53mixed": "a53"}
 CHIPS = {*FAMILIES, "a53", "r5"}
 
 

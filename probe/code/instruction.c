@@ -754,6 +754,24 @@ bool arm_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
            find_breakpoint(ISA_THUMB, pc & 2 ? word >> 16 : word & 0xFFFF, NONE, out);
 }
 
+/* HLT, DDI 0487 F5.1.58: BKPT never halts such a core. */
+bool aarch32_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
+{
+    enum { SEMIHOSTING = 0xF000, SEMIHOSTING_THUMB = 0x3C, NUMBER_THUMB = 0x3F };
+    uint32_t half = pc & 2 ? word >> 16 : word & 0xFFFF, number = (word >> 4 & 0xFFF0) | (word & 0xF);
+    bool arm = pc % 4 == 0 && (word & 0xFFF000F0) == 0xE1000070;
+    *out = arm ? (struct breakpoint_code){.number = (uint16_t)number,
+                                          .is_semihosting = number == SEMIHOSTING,
+                                          .code = word,
+                                          .size = 4}
+               : (struct breakpoint_code){.number = half & NUMBER_THUMB,
+                                          .is_semihosting = (half & NUMBER_THUMB) == SEMIHOSTING_THUMB,
+                                          .code = half,
+                                          .size = 2};
+    out->name = "HLT";
+    return arm || (half & ~(uint32_t)NUMBER_THUMB) == 0xBA80;
+}
+
 bool a64_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
 {
     enum { SEMIHOSTING = 0xF000 };

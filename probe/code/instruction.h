@@ -97,4 +97,5 @@ struct breakpoint_code {
 /* `word`: the four bytes around `pc`. False: it is another instruction. */
 bool thumb_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out);
 bool arm_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out); /* in either state of Armv7 */
+bool aarch32_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out); /* of Armv8 */
 bool a64_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out);

@@ -399,6 +399,7 @@ const struct core_ops armv8_ops = {
                                                    .own_pmu = armv8_own_pmu,
                                                    .add_accesses = armv8_add_accesses,
                                                    .hindrance = armv8_hindrance,
+                                                   .in_hypervisor = armv8_in_hypervisor,
                                                    .spare = CORE_R0 + 29 /* the frame pointer */},
     .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
                                                        .comparator_words = 3,
@@ -411,7 +412,6 @@ const struct core_ops armv8_ops = {
     .processes = &processes,
 };
 
-/* BKPT does not halt it, and HLT is not searched for. */
 const struct core_ops armv8_ops_in_aarch32 = {
     .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
               BORROWS_REGISTERS,
@@ -432,12 +432,14 @@ const struct core_ops armv8_ops_in_aarch32 = {
                                                    .own_pmu = armv7_own_pmu,
                                                    .add_accesses = armv8_add_accesses,
                                                    .hindrance = armv8_hindrance,
+                                                   .in_hypervisor = armv8_in_hypervisor,
                                                    .spare = CORE_R0 + 11},
     .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
                                                        .comparator_words = 3,
                                                        .comparator = comparator_address,
                                                        .comparator_used = comparator_used,
                                                        .add_comparator = add_comparator,
+                                                       .read_code = aarch32_breakpoint,
                                                        .debug_on = EDSCR_HDE},
     .halts = &halts,
     .processes = &processes,

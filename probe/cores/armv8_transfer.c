@@ -16,7 +16,7 @@ struct transfer {
     uint32_t dlr, dspsr; /* the PC to go on from, and PSTATE */
 };
 
-#define T32(first, second) ((uint32_t)(second) << 16 | (first))
+#define T32 ARMV8_T32
 /* MRC and MCR of what cp15_register describes, as A32 and T32 have them alike; p14, 0, c0, c5, 0 is the
  * channel */
 static const uint32_t MCR = 0xEE000010, MRC = 0xEE100010, CP15 = 0xF00;
@@ -383,13 +383,24 @@ static const uint32_t READS_32 = 1 << 4; /* MRC, not MCR, in EDITR */
 
 /* What an exception in Debug state overwrites, H2.4.7 and J1.3: DLR and DSPSR, and ELR, SPSR, ESR and FAR of
  * the level, here those of EL1, that it is taken to; at a higher one nothing of the program's is in them. In
- * AArch32 state DFSR and DFAR; LR and SPSR of Abort mode too, which hold something only in that mode. */
+ * AArch32 state DFSR and DFAR; LR and SPSR of Abort mode too, which hold something only in that mode. In Hyp
+ * mode ELR_hyp, SPSR_hyp, HSR and HDFAR. */
 static const uint32_t of_exceptions[] = {0xD53B4520, 0xD53B4500, 0xD5384020,
                                          0xD5384000, 0xD5385200, 0xD5386000};
 static const uint32_t of_aborts[] = {T32(0xEE74, 0x0F35), T32(0xEE74, 0x0F15), T32(0xEE15, 0x0F10),
                                      T32(0xEE16, 0x0F10)};
+/* How it is moved to X0, and from there. */
+struct kept {
+    uint32_t read, write;
+};
+static const struct kept of_hyp[] = {
+    {T32(0xEE74, 0x0F35), T32(0xEE64, 0x0F35)}, {T32(0xEE74, 0x0F15), T32(0xEE64, 0x0F15)},
+    {ARMV8_MRS_ELR_HYP, T32(0xF380, 0x8E30)},   {T32(0xF3FF, 0x8000), T32(0xF390, 0x8F00)}, /* SPSR */
+    {T32(0xEE95, 0x0F12), T32(0xEE85, 0x0F12)}, {T32(0xEE96, 0x0F10), T32(0xEE86, 0x0F10)}};
 enum { KEPT = sizeof of_exceptions / sizeof *of_exceptions, OF_LEVEL = 2 };
 enum { KEPT_32 = sizeof of_aborts / sizeof *of_aborts };
+_Static_assert(KEPT == sizeof of_hyp / sizeof *of_hyp, "as many");
+enum { EL_HYP = 2 };
 
 struct address armv8_own_pmu(unsigned crm, unsigned opc2)
 {
@@ -402,12 +413,20 @@ static unsigned level_of(uint64_t status)
     return status >> EDSCR_EL_SHIFT & 3;
 }
 
-static uint32_t kept_at(const struct core *core, uint64_t status, size_t i)
+static bool is_hyp(const struct core *core, uint64_t status)
+{
+    return !transfer_of(core)->wide && level_of(status) == EL_HYP;
+}
+
+static struct kept kept_at(const struct core *core, uint64_t status, size_t i)
 {
     static const uint32_t op1[] = {0, 0, 4, 6};
+    if (is_hyp(core, status))
+        return of_hyp[i];
     if (!transfer_of(core)->wide)
-        return of_aborts[i];
-    return of_exceptions[i] | (i >= OF_LEVEL ? op1[level_of(status)] << OP1 : 0);
+        return (struct kept){.read = of_aborts[i], .write = of_aborts[i] & ~READS_32};
+    uint32_t read = of_exceptions[i] | (i >= OF_LEVEL ? op1[level_of(status)] << OP1 : 0);
+    return (struct kept){.read = read, .write = read & ~READS};
 }
 
 /* MOVW and MOVT: the constant is cut into 4, 1, 3 and 8 bits. */
@@ -466,8 +485,8 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
                         const struct step *accesses, size_t n, size_t *at)
 {
     const struct transfer *transfer = transfer_of(core);
-    const uint32_t level = 3U << EDSCR_EL_SHIFT, writes = ~(transfer->wide ? READS : READS_32);
-    size_t kept[KEPT], n_kept = transfer->wide ? KEPT : KEPT_32;
+    const uint32_t level = 3U << EDSCR_EL_SHIFT;
+    size_t kept[KEPT], n_kept = transfer->wide || is_hyp(core, status) ? KEPT : KEPT_32;
     size_t control = steps_add(list, step_expect(armv8_word(core, EDSCR), level, status & level));
     armv8_set_control(core, list, EDSCR_HDE);
     empty_channel(core, list);
@@ -475,7 +494,7 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
     borrowed.control = control;
     armv8_add_instruction(core, list, transfer->drop); /* a message that the program has not read */
     for (size_t i = 0; i < n_kept; i++)
-        kept[i] = add_moved(core, list, kept_at(core, status, i));
+        kept[i] = add_moved(core, list, kept_at(core, status, i).read);
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     size_t since = add_arrival(list, kept[n_kept - 1]);
     for (size_t i = 0; i < n; i++)
@@ -483,22 +502,25 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
     add_expect_control(core, list, EDSCR_ERR, 0);
     for (size_t i = n_kept; i-- > 0;) {
         size_t give = add_given(core, list, kept[i]);
-        armv8_add_instruction(core, list, kept_at(core, status, i) & writes);
+        armv8_add_instruction(core, list, kept_at(core, status, i).write);
         steps_give_back(list, since, give);
     }
     armv8_give_back(core, list, &borrowed);
 }
 
-/* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. Of a mode
- * of Hyp's the registers of aborts are others, and in Abort mode LR and SPSR hold something. */
+bool armv8_in_hypervisor(const struct core *core, uint64_t status)
+{
+    (void)core;
+    return level_of(status) == EL_HYP;
+}
+
+/* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. In Abort
+ * mode LR and SPSR hold something. */
 const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
-    enum { EL_HYP = 2, MODE_ABORT = 0x17 };
+    enum { MODE_ABORT = 0x17 };
     const char *unreadable = core_unreadable(core, status);
-    bool wide = transfer_of(core)->wide;
     if (unreadable != NULL || level_of(status) == 0)
         return unreadable != NULL ? unreadable : "it is in user mode (EL0)";
-    if (!wide && level_of(status) == EL_HYP)
-        return "it is in Hyp mode";
-    return !wide && (state & CPSR_MODE) == MODE_ABORT ? "it is in Abort mode" : NULL;
+    return !transfer_of(core)->wide && (state & CPSR_MODE) == MODE_ABORT ? "it is in Abort mode" : NULL;
 }

@@ -16,6 +16,10 @@ enum {
     EDSCR_LEAVING = EDSCR_HDE | EDSCR_MA,                /* as it is left to run: the next stop clears MA */
 };
 
+/* A T32 instruction of 32 bits, as EDITR takes it. */
+#define ARMV8_T32(first, second) ((uint32_t)(second) << 16 | (first))
+#define ARMV8_MRS_ELR_HYP        ARMV8_T32(0xF3EE, 0x8030) /* to R0 */
+
 struct address armv8_word(const struct core *core, uint32_t offset);
 void armv8_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value);
 /* Writes EDSCR unless the list has just written or seen that value. */
@@ -33,6 +37,7 @@ uint32_t armv8_moving_register(const struct core *core, uint64_t place, bool rea
 struct address armv8_own_pmu(unsigned crm, unsigned opc2);
 void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t status,
                         const struct step *accesses, size_t n, size_t *at);
+bool armv8_in_hypervisor(const struct core *core, uint64_t status);
 const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state);
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which);
 bool armv8_gives_first(const struct step *step);

@@ -562,6 +562,13 @@ static inline uint64_t core_status_to_write(const struct core *core, uint64_t st
     return status & ~core->ops->halts->not_left;
 }
 
+/* Halted with this status, it is at EL2, which counters leave out unless they are set to count it. */
+static inline bool core_in_hypervisor(const struct core *core, uint64_t status)
+{
+    const struct core_register_ops *ops = core->ops->registers;
+    return ops != NULL && ops->in_hypervisor != NULL && ops->in_hypervisor(core, status);
+}
+
 /* Clears what keeps a core that a debugger left so from running. */
 static inline void core_add_unlock(const struct core *core, struct steps *list)
 {

@@ -166,6 +166,8 @@ struct core_register_ops {
     void (*add_accesses)(const struct core *, struct steps *, uint64_t status, const struct step *accesses,
                          size_t n, size_t *at);
     const char *(*hindrance)(const struct core *, uint64_t status, uint64_t state);
+    bool (*in_hypervisor)(const struct core *,
+                          uint64_t status); /* NULL: its counters do not differ by that */
 };
 
 struct core_breakpoint_ops {

@@ -110,6 +110,19 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
 enum { MODE_ABORT = 0x17, MODE_UNDEFINED = 0x1B };
 enum { AFTER_DATA_ABORT = 8, AFTER_OTHERS = 4 };
 
+/* In AArch64 state and in Hyp mode: a level has one set of registers for all exceptions. */
+enum { MODE_HYP = 0x1A };
+
+static bool is_hyp(const struct core *core, uint64_t status)
+{
+    return core->ops == &armv8_ops_in_aarch32 && (status & CPSR_MODE) == MODE_HYP;
+}
+
+static bool is_by_level(const struct core *core, uint64_t status)
+{
+    return core->ops == &armv8_ops || is_hyp(core, status);
+}
+
 /* DDI 0487 D1.10.2: a vector for each kind of exception, of 0x80 bytes, and four such groups. MRS X0 of these
  * at EL1; op1 makes another level of it: C5.2. */
 enum { VBAR, ESR, ELR, FAR };
@@ -117,6 +130,10 @@ enum { VECTORS = 0x800, VECTOR_SHIFT = 7, KINDS = 4, VECTOR_SYNCHRONOUS = 0, VEC
 static const uint32_t mrs_at_el1[FAULT_WORDS] = {0xD538C000, 0xD5385200, 0xD5384020, 0xD5386000};
 static const uint32_t op1_of_level[] = {0, 0, 4, 6};
 enum { OP1_SHIFT = 16 };
+/* HVBAR, HSR, ELR_hyp, HDFAR: G8.2. A vector has one word; 6 and 7 are those of interrupts, G1.12. */
+static const uint32_t in_hyp[FAULT_WORDS] = {ARMV8_T32(0xEE9C, 0x0F10), ARMV8_T32(0xEE95, 0x0F12),
+                                             ARMV8_MRS_ELR_HYP, ARMV8_T32(0xEE96, 0x0F10)};
+enum { HYP_VECTORS = 0x20, HYP_VECTOR_SHIFT = 2, HYP_VECTOR_IRQ = 6 };
 
 static unsigned level_of(uint64_t status)
 {
@@ -127,7 +144,16 @@ bool exception_may_be_fault(const struct core *core, uint64_t status)
 {
     uint64_t mode = status & CPSR_MODE;
     return (core_has_exception_modes(core) && (mode == MODE_ABORT || mode == MODE_UNDEFINED)) ||
-           (core->ops == &armv8_ops && level_of(status) > 0);
+           (core->ops == &armv8_ops && level_of(status) > 0) || is_hyp(core, status);
+}
+
+/* A register of the level, as VBAR, to X0. */
+static size_t add_of_level(const struct core *core, uint64_t status, struct steps *list, size_t which)
+{
+    return armv8_add_through_x0(core, list,
+                                is_hyp(core, status)
+                                    ? in_hyp[which]
+                                    : mrs_at_el1[which] | op1_of_level[level_of(status)] << OP1_SHIFT);
 }
 
 /* DDI 0406C B4.1.51, .52, .96, .97. */
@@ -137,15 +163,15 @@ bool exception_add_faults(const struct core *core, uint64_t status, struct steps
     const struct step reads[FAULT_WORDS] = {
         step_read(cp15_register(5, 0, 0, 0)), step_read(cp15_register(6, 0, 0, 0)),
         step_read(cp15_register(5, 0, 0, 1)), step_read(cp15_register(6, 0, 0, 2))};
-    bool modes = core_has_exception_modes(core);
-    if (!exception_may_be_fault(core, status) || (modes && (status & CPSR_MODE) != MODE_ABORT))
+    bool by_level = is_by_level(core, status);
+    if (!exception_may_be_fault(core, status) || (!by_level && (status & CPSR_MODE) != MODE_ABORT))
         return false;
     if (!armv8_is(core))
         armv7_add_accesses(core, list, 0, reads, FAULT_WORDS, at);
     for (size_t i = 0; i < FAULT_WORDS && armv8_is(core); i++)
-        at[i] = armv8_add_through_x0(core, list,
-                                     modes ? armv8_moving_register(core, reads[i].at.offset, true)
-                                           : mrs_at_el1[i] | op1_of_level[level_of(status)] << OP1_SHIFT);
+        at[i] = by_level
+                    ? add_of_level(core, status, list, i)
+                    : armv8_add_through_x0(core, list, armv8_moving_register(core, reads[i].at.offset, true));
     return true;
 }
 
@@ -159,40 +185,39 @@ void exception_take_faults(const struct core *core, const uint64_t *results, con
 }
 
 /* The kind of the vector at an address, or called from it; KINDS: none. */
-static unsigned vector_of(const struct exception_fault *fault, uint64_t address)
+static unsigned vector_of(const struct core *core, const struct exception_fault *fault, uint64_t address)
 {
     uint64_t at = address - fault->values[VBAR];
-    return at < VECTORS ? at >> VECTOR_SHIFT & (KINDS - 1) : KINDS;
+    if (core->ops == &armv8_ops)
+        return at < VECTORS ? at >> VECTOR_SHIFT & (KINDS - 1) : KINDS;
+    return at < HYP_VECTORS && at >> HYP_VECTOR_SHIFT < HYP_VECTOR_IRQ ? VECTOR_SYNCHRONOUS : KINDS;
 }
 
-static unsigned kind_of(const struct exception_fault *fault)
+static unsigned kind_of(const struct core *core, const struct exception_fault *fault)
 {
-    unsigned by_pc = vector_of(fault, fault->pc);
-    return by_pc != KINDS ? by_pc : vector_of(fault, fault->lr - 4);
+    unsigned by_pc = vector_of(core, fault, fault->pc);
+    return by_pc != KINDS ? by_pc : vector_of(core, fault, fault->lr - 4);
 }
 
-/* DDI 0406C B1.3.1: IRQ mode, which has its own LR. An Armv8 core takes an interrupt with interrupts masked.
- */
+/* DDI 0406C B1.3.1: IRQ mode, which has its own LR. A level takes an interrupt with interrupts masked. */
 enum { MODE_IRQ = 0x12, PSTATE_I = 1 << 7 };
 
 bool exception_may_be_interrupt(const struct core *core, uint64_t status)
 {
-    if (core->ops == &armv7_ops)
-        return (status & CPSR_MODE) == MODE_IRQ;
-    return core->ops == &armv8_ops && level_of(status) > 0 && (status & PSTATE_I) != 0;
+    if (!is_by_level(core, status))
+        return core_has_exception_modes(core) && (status & CPSR_MODE) == MODE_IRQ;
+    return (core->ops != &armv8_ops || level_of(status) > 0) && (status & PSTATE_I) != 0;
 }
 
 size_t exception_add_return(const struct core *core, uint64_t status, struct steps *list)
 {
-    return core->ops == &armv7_ops
-               ? core_add_register(core, list, CORE_LR)
-               : armv8_add_through_x0(core, list,
-                                      mrs_at_el1[ELR] | op1_of_level[level_of(status)] << OP1_SHIFT);
+    return is_by_level(core, status) ? add_of_level(core, status, list, ELR)
+                                     : core_add_register(core, list, CORE_LR);
 }
 
 uint64_t exception_return(const struct core *core, const uint64_t *results, size_t at)
 {
-    return core_register_value(core, core->ops == &armv7_ops ? CORE_LR : CORE_PC, results, at);
+    return core->ops == &armv8_ops ? armv8_register_value(core, CORE_PC, results, at) : results[at];
 }
 
 /* DDI 0487 D13.2.37: EC, and IL, which is set whenever EC is 0. */
@@ -209,9 +234,9 @@ static bool is_taken(unsigned kind, uint64_t esr)
 
 bool exception_is_fault(const struct core *core, const struct exception_fault *fault)
 {
-    if (core->ops != &armv8_ops)
+    if (!is_by_level(core, fault->status))
         return exception_may_be_fault(core, fault->status);
-    return fault->has_values && is_taken(kind_of(fault), fault->values[ESR]);
+    return fault->has_values && is_taken(kind_of(core, fault), fault->values[ESR]);
 }
 
 /* Of bits 10 and 3:0 of a fault status register, without the Large Physical Address Extension: DDI 0406C
@@ -230,6 +255,8 @@ static const struct code_name fault_names[] = {
 static const struct code_name class_names[] = {{0x00, "undefined instruction"},
                                                {0x07, "floating point is trapped"},
                                                {0x0E, "illegal state"},
+                                               {0x11, "SVC"},
+                                               {0x12, "HVC"},
                                                {0x15, "SVC"},
                                                {0x17, "SMC"},
                                                {0x18, "a trapped MSR or MRS"},
@@ -245,7 +272,7 @@ static const struct code_name class_names[] = {{0x00, "undefined instruction"},
 static const struct code_name abort_names[] = {{0x00, "address size"},   {0x04, "translation"},
                                                {0x08, "access flag"},    {0x0C, "permission"},
                                                {0x10, "external abort"}, {0x20, "alignment"}};
-enum { EC_ABORT_INSTRUCTION = 0x20, EC_ABORT_DATA_HERE = 0x25, FSC_KIND = 0x3C };
+enum { EC_ABORT_INSTRUCTION = 0x20, EC_ABORT_DATA = 0x24, EC_ABORT_DATA_HERE = 0x25, FSC_KIND = 0x3C };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -268,21 +295,24 @@ static void add_fault(const char *name, uint64_t status, char *out, size_t size)
         add(out, size, " (%s)", what);
 }
 
-static void describe_v8(const struct exception_fault *fault, char *out, size_t size)
+static void describe_by_level(const struct core *core, const struct exception_fault *fault, char *out,
+                              size_t size)
 {
+    const bool hyp = is_hyp(core, fault->status);
+    const unsigned level = hyp ? 2 : level_of(fault->status);
     uint64_t esr = fault->values[ESR];
     unsigned class = (unsigned)(esr >> EC_SHIFT) & 0x3F;
     const char *what = name_of_code(class_names, COUNT(class_names), class), *why = NULL;
     bool aborts = class >= EC_ABORT_INSTRUCTION && class <= EC_ABORT_DATA_HERE;
     if (aborts)
         why = name_of_code(abort_names, COUNT(abort_names), (unsigned)esr & FSC_KIND);
-    snprintf(out, size, ", in the vector of %s (EL%u): ESR 0x%08" PRIX64,
-             kind_of(fault) == VECTOR_SERROR ? "SErrors" : "synchronous exceptions", level_of(fault->status),
-             esr);
+    snprintf(out, size, ", in the vector of %s (%sEL%u): %s 0x%08" PRIX64,
+             kind_of(core, fault) == VECTOR_SERROR ? "SErrors" : "synchronous exceptions",
+             hyp ? "Hyp mode, " : "", level, hyp ? "HSR" : "ESR", esr);
     if (what != NULL)
         add(out, size, " (%s%s%s)", what, why != NULL ? ", " : "", why != NULL ? why : "");
-    if (aborts)
-        add(out, size, ", FAR 0x%08" PRIX64, fault->values[FAR]);
+    if (aborts && (!hyp || class >= EC_ABORT_DATA)) /* of another abort HIFAR is as ELR_hyp */
+        add(out, size, ", %s 0x%08" PRIX64, hyp ? "HDFAR" : "FAR", fault->values[FAR]);
 }
 
 void exception_describe_faults(const struct core *core, const struct exception_fault *fault, char *out,
@@ -291,8 +321,8 @@ void exception_describe_faults(const struct core *core, const struct exception_f
     out[0] = '\0';
     if (!fault->has_values)
         return;
-    if (core->ops == &armv8_ops) {
-        describe_v8(fault, out, size);
+    if (is_by_level(core, fault->status)) {
+        describe_by_level(core, fault, out, size);
         return;
     }
     snprintf(out, size, ": ");
@@ -302,10 +332,15 @@ void exception_describe_faults(const struct core *core, const struct exception_f
     add(out, size, ", IFAR 0x%08" PRIX64, fault->values[3]);
 }
 
+bool exception_returns_by_lr(const struct core *core, uint64_t status)
+{
+    return !is_by_level(core, status);
+}
+
 bool exception_interrupted(const struct core *core, const struct exception_fault *fault, uint64_t *out)
 {
     bool aborts = (fault->status & CPSR_MODE) == MODE_ABORT;
-    if (core->ops == &armv8_ops) {
+    if (is_by_level(core, fault->status)) {
         *out = fault->values[ELR];
         return fault->has_values;
     }

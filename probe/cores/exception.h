@@ -1,8 +1,8 @@
 /*
  * The exception that a core is in, and what its fault registers say of it, in words. On a Cortex-M by
  * registers that can be read while it runs: DDI 0403 B3.2.4 (ICSR), B3.2.15 to B3.2.18 (faults), DDI 0553 for
- * Armv8-M. An Armv7 core has its mode, which a halted core shows, and fault registers; an Armv8 core its
- * vectors and the syndrome registers of its level.
+ * Armv8-M. In AArch32 state a core has its mode, which a halted core shows, and fault registers; in
+ * AArch64 state and in Hyp mode its vectors and the syndrome registers of its level.
  */
 #pragma once
 
@@ -48,12 +48,15 @@ void exception_take_faults(const struct core *core, const uint64_t *results, con
 bool exception_may_be_interrupt(const struct core *core, uint64_t status);
 size_t exception_add_return(const struct core *core, uint64_t status, struct steps *list);
 uint64_t exception_return(const struct core *core, const uint64_t *results, size_t at);
-/* Whether it is in a fault's handler: an Armv8 core, if its PC or LR is in the vectors. */
+/* Whether it is in a fault's handler: in AArch64 state and in Hyp mode if its PC or LR is in the vectors. */
 bool exception_is_fault(const struct core *core, const struct exception_fault *fault);
 /* ": DFSR 0x00000805 (translation), DFAR 0x50000000, IFSR 0x00000000, IFAR 0x00000000"; ", in the vector of
- * synchronous exceptions (EL1): ESR 0x96000005 (data abort, translation), FAR 0x50000000" */
+ * synchronous exceptions (EL1): ESR 0x96000005 (data abort, translation), FAR 0x50000000"; in Hyp mode HSR
+ * and HDFAR */
 void exception_describe_faults(const struct core *core, const struct exception_fault *fault, char *out,
                                size_t size);
 /* The instruction that it interrupted: by the LR of its mode, which a handler may have changed, or by ELR.
  * False: that is not known. */
+/* By the LR of its mode. */
+bool exception_returns_by_lr(const struct core *core, uint64_t status);
 bool exception_interrupted(const struct core *core, const struct exception_fault *fault, uint64_t *out);

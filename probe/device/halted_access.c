@@ -468,3 +468,8 @@ bool halted_access_check_stays(const struct halted_access *self, struct error *e
                      self->reset_while_halted ? "the core was reset while its counters were restored, and "
                                               : "after that the core ");
 }
+
+bool halted_access_in_hypervisor(const struct halted_access *self)
+{
+    return core_in_hypervisor(self->core, self->halted_as);
+}

@@ -31,6 +31,8 @@ bool halted_access_look(struct halted_access *halted_access, uint64_t address, u
                         const struct deadline *deadline, struct error *error);
 /* Another debugger had halted the core before the last reading, at that address. */
 bool halted_access_stood(const struct halted_access *halted_access, uint64_t *at);
+/* Its last access was made at EL2. */
+bool halted_access_in_hypervisor(const struct halted_access *halted_access);
 /* From now on registers are only restored: it is not an error if a reset has cleared them. */
 void halted_access_undo(struct halted_access *halted_access);
 /* ERROR_RESET: a reset was seen since the last call. A count must not span one. */

@@ -153,7 +153,7 @@ static bool add_fault(struct where *where, struct engine *engine, uint64_t pc, u
     if (!exception_interrupted(core, &fault, &at))
         return true;
     place_name(where->session->symbols, at, place);
-    add(where, "; %sit interrupted %s", core_has(core, WIDE_REGISTERS) ? "" : "by LR ", place);
+    add(where, "; %sit interrupted %s", exception_returns_by_lr(core, status) ? "by LR " : "", place);
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/watchpoints.h"
+#include "device/halted_access.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,6 +152,24 @@ static bool set_user(struct stub *stub, const struct stub_state *found, bool use
            change(stub, pmu_word(stub, PMUSERENR), now ^ PMUSERENR_EN, (struct restore){0}, error);
 }
 
+/* At EL2 nothing is counted unless the counter is set to: PMCCFILTR.NSH. What is external is so on all Armv8
+ * cores, and has its own lock. */
+static bool set_hypervisor(struct stub *stub, bool on, struct error *error)
+{
+    enum { NSH = 1 << 27 };
+    const struct core *core = &stub->device->chosen->core;
+    const struct setting lock = core_open_lock(core_pmu(core, CORESIGHT_LAR), core_pmu(core, CORESIGHT_LSR));
+    const struct halted_access *halted = stub->device->halted_access;
+    uint32_t filter;
+    if (!stub->by_core || core_mapped_pmu(core) != PMU_V3 || halted == NULL ||
+        !halted_access_in_hypervisor(halted))
+        return true;
+    return ledger_apply(stub->device->ledger, &lock, stub->deadline, error) &&
+           stub_read_word(stub, core_pmu(core, PMCCFILTR), &filter, error) &&
+           (((filter & NSH) != 0) == on ||
+            change(stub, core_pmu(core, PMCCFILTR), filter ^ NSH, (struct restore){0}, error));
+}
+
 static struct restore of_pair(const struct stub *stub)
 {
     return (struct restore){.how = RESTORE_PAIR, .mask = CYCLES, .clear = pmu_word(stub, PMCNTENCLR)};
@@ -173,6 +192,7 @@ static bool set_control(struct stub *stub, bool on, struct error *error)
 static bool enable_pmu(struct stub *stub, const struct stub_state *found, struct error *error)
 {
     return switch_trace_on(stub, error) && open_lock(stub, error) && set_user(stub, found, true, error) &&
+           set_hypervisor(stub, true, error) &&
            (found->cycles || change(stub, pmu_word(stub, PMCNTENSET), CYCLES, of_pair(stub), error)) &&
            set_control(stub, true, error);
 }
@@ -187,7 +207,8 @@ static bool disable_pmu(struct stub *stub, const struct stub_state *found, struc
     if (found->cycles && (!change(stub, pmu_word(stub, PMCNTENSET), 0, of_pair(stub), error) ||
                           !change(stub, pmu_word(stub, PMCNTENCLR), CYCLES, nothing_came_up, error)))
         return false;
-    return set_control(stub, false, error) && switch_trace_off(stub, error);
+    return set_hypervisor(stub, false, error) && set_control(stub, false, error) &&
+           switch_trace_off(stub, error);
 }
 
 static const struct stub_way by_pmu = {look_at_pmu, enable_pmu, disable_pmu};

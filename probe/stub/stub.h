@@ -24,7 +24,7 @@ struct stub {
     const struct deadline *deadline;
     const struct stub_way *way;
     bool by_core;              /* the halted core itself makes the accesses */
-    struct address changed[4]; /* registers that are to stay as they are now */
+    struct address changed[6]; /* registers that are to stay as they are now */
     size_t n_changed;
 };
 

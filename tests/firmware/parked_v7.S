@@ -1,5 +1,5 @@
 // Registers that all hold something, shown in RAM over and over: as long as nobody changes one, or RAM, no word of that
-// changes any more. In Supervisor mode and, for moments of each round, others; or (PARKED_USER) in User mode. Or
+// changes any more. In Supervisor mode and, for moments of each round, others; or (STAY_IN_HYP) in Hyp mode; or (PARKED_USER) in User mode. Or
 // (PARKED_READS) User mode that reads the cycle counter, and goes on when that is undefined.
     .syntax unified
 #ifdef __thumb__
@@ -19,6 +19,31 @@
     movt \register, #0xA500 + \number
     .endm
 
+#if STAY_IN_HYP
+// Those of Hyp mode: HSR, HDFAR, HIFAR
+    .macro fault_registers instruction
+    \instruction p15, 4, r11, c5, c2, 0
+    str r11, [r12, #60]
+    \instruction p15, 4, r11, c6, c0, 0
+    str r11, [r12, #64]
+    \instruction p15, 4, r11, c6, c0, 2
+    str r11, [r12, #68]
+    .endm
+
+    .macro fill_modes
+    fill r0, 20
+    msr elr_hyp, r0
+    movw r0, #0x01D0
+    msr spsr_cxsf, r0
+    .endm
+
+    .macro show_modes
+    mrs r11, elr_hyp
+    str r11, [r12, #76]
+    mrs r11, spsr
+    str r11, [r12, #80]
+    .endm
+#else
     .macro fault_registers instruction
     \instruction p15, 0, r11, c5, c0, 0
     str r11, [r12, #60]
@@ -47,6 +72,17 @@
     cps #MODE_SVC
     .endm
 
+    .macro fill_modes
+    fill_mode MODE_ABT, 20
+    fill_mode MODE_UND, 21
+    .endm
+
+    .macro show_modes
+    show_mode MODE_ABT, 76
+    show_mode MODE_UND, 84
+    .endm
+#endif
+
 // Changes nothing, and is easy on the emulator
     .macro idle
     .rept 4000
@@ -61,8 +97,7 @@ start:
     ldr r12, =parked
     fill r11, 11
     fault_registers mcr
-    fill_mode MODE_ABT, 20
-    fill_mode MODE_UND, 21
+    fill_modes
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
     fill r\n, \n
     .endr
@@ -96,8 +131,7 @@ parked_loop:
     str r11, [r12, #56]
 #ifndef PARKED_USER
     fault_registers mrc
-    show_mode MODE_ABT, 76
-    show_mode MODE_UND, 84
+    show_modes
 #endif
     idle
     b parked_loop

@@ -1,4 +1,5 @@
-// Armv7-A/R: vector table at 0, stacks of the modes in use, and the way to main() in Supervisor mode, MMU off.
+// Armv7-A/R and Armv8-R: vector table at 0, stacks of the modes in use, and the way to main() in Supervisor mode, MMU off.
+// With STAY_IN_HYP all of it is in Hyp mode, where an Armv8-R core starts. In that mode exceptions return by ERET to ELR_hyp.
 
     .syntax unified
     .arm
@@ -8,6 +9,8 @@
     .equ MODE_SVC, 0x13
     .equ MODE_ABT, 0x17
     .equ MODE_UND, 0x1B
+    .equ MASKED, 0xC0
+    .equ HCR_IMO, 0x10 // Hyp mode takes interrupts
     .equ STACK, 0x400
     .equ CORE1_STACK, 0x2000
 
@@ -19,7 +22,7 @@ vectors:
     b SVC_Handler
     b Abort_Handler
     b Abort_Handler
-    b .
+    b . // HVC of a lower level, and traps
     b IRQ_Handler
     b .
 
@@ -29,8 +32,35 @@ vectors:
 \name:
     .endm
 
+#if STAY_IN_HYP
+// r0: the top of the stack
+    .macro set_stacks
+    mov sp, r0
+    ldr r0, =vectors
+    mcr p15, 4, r0, c12, c0, 0
+    mov r0, #HCR_IMO
+    mcr p15, 4, r0, c1, c1, 0
+    isb
+    .endm
+
+    .macro return
+    eret
+    .endm
+#else
+    .macro return
+    movs pc, lr
+    .endm
+
 // r0: the top of all stacks
     .macro set_stacks
+#if __ARM_ARCH >= 8 && __ARM_ARCH_PROFILE == 'R'
+    mov r1, #MODE_SVC | MASKED
+    msr spsr_cxsf, r1
+    ldr r1, =1f
+    msr elr_hyp, r1
+    eret
+1:
+#endif
     cpsid if, #MODE_IRQ
     mov sp, r0
     sub r0, r0, #STACK
@@ -43,6 +73,7 @@ vectors:
     cpsid if, #MODE_SVC
     mov sp, r0
     .endm
+#endif
 
     .text
     handler Reset_Handler
@@ -67,8 +98,13 @@ core1_start:
     ldr r1, [r0]
     add r1, r1, #1
     str r1, [r0]
+#if STAY_IN_HYP
+    mrs r0, elr_hyp
+    add r0, r0, #4
+    msr elr_hyp, r0
+#endif
     pop {r0, r1}
-    movs pc, lr
+    return
 
 // Counted; what was in User mode goes on in Supervisor mode
     handler SVC_Handler
@@ -77,12 +113,14 @@ core1_start:
     ldr r1, [r0]
     add r1, r1, #1
     str r1, [r0]
+#if !STAY_IN_HYP
     mrs r0, spsr
     tst r0, #MODE_SVC & ~MODE_USER
     orreq r0, r0, #MODE_SVC
     msreq spsr_c, r0
+#endif
     pop {r0, r1}
-    movs pc, lr
+    return
 
 // There is nothing to learn from them: counted for ever
     handler Abort_Handler
@@ -93,13 +131,19 @@ core1_start:
     b 1b
 
     handler IRQ_Handler
+#if !STAY_IN_HYP
     sub lr, lr, #4
     srsdb sp!, #MODE_IRQ
+#endif
     push {r0, r1}
     ldr r0, =irq3_count
     ldr r1, [r0]
     add r1, r1, #1
     str r1, [r0]
     pop {r0, r1}
+#if STAY_IN_HYP
+    return
+#else
     rfeia sp!
+#endif
     .pool

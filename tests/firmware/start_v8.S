@@ -1,10 +1,18 @@
-// Armv8-A: from EL3, where the core starts, to Non-secure EL1, the vector table there, and the way to main(), MMU off.
+// Armv8-A: from EL3, where the core starts, to Non-secure EL1, or with STAY_AT_EL2 to EL2, the vector table there, and the way to main(), MMU off.
 // What an exception other than an interrupt or SVC hits is counted, and passed over. What did an SVC at EL0 goes on at EL1.
 
     .equ CORE1_STACK, 0x2000
     .equ SCR_EL1_IS_A64_NON_SECURE, 0x431
     .equ HCR_EL1_IS_A64, 0x80000000
-    .equ EL1H_MASKED, 0x3C5
+#if STAY_AT_EL2
+    .equ HCR, HCR_EL1_IS_A64 | 0x10 // IMO: EL2 takes interrupts
+    .equ SPSR_MASKED, 0x3C9
+#define AT_LEVEL(name) name##_el2
+#else
+    .equ HCR, HCR_EL1_IS_A64
+    .equ SPSR_MASKED, 0x3C5
+#define AT_LEVEL(name) name##_el1
+#endif
     .equ EC_SVC, 0x15
     .equ SPSR_LEVEL, 0xC
     .equ SPSR_EL1H, 5
@@ -29,15 +37,15 @@
 
 // x1: the stack, x2: where to
 enter_el1:
-    msr sp_el1, x1
+    msr AT_LEVEL(sp), x1
     msr elr_el3, x2
     ldr x0, =SCR_EL1_IS_A64_NON_SECURE
     msr scr_el3, x0
-    ldr x0, =HCR_EL1_IS_A64
+    ldr x0, =HCR
     msr hcr_el2, x0
     ldr x0, =vectors_el1
-    msr vbar_el1, x0
-    mov x0, #EL1H_MASKED
+    msr AT_LEVEL(vbar), x0
+    mov x0, #SPSR_MASKED
     msr spsr_el3, x0
     eret
     .pool
@@ -59,17 +67,17 @@ unmask_core1:
 
     function Sync_Handler
     stp x0, x1, [sp, #-16]!
-    mrs x0, esr_el1
+    mrs x0, AT_LEVEL(esr)
     lsr x0, x0, #26
     cmp x0, #EC_SVC
     b.ne 1f
     count svc_count
-    mrs x0, spsr_el1
+    mrs x0, AT_LEVEL(spsr)
     tst x0, #SPSR_LEVEL
     b.ne 4f
     mov x1, #SPSR_EL1H
     orr x0, x0, x1
-    msr spsr_el1, x0
+    msr AT_LEVEL(spsr), x0
     b 4f
 1:  sub x0, x0, #EC_ABORTS
     cmp x0, #EC_LAST_ABORT - EC_ABORTS
@@ -77,9 +85,9 @@ unmask_core1:
     count abort_count
     b 3f
 2:  count undefined_count
-3:  mrs x0, elr_el1
+3:  mrs x0, AT_LEVEL(elr)
     add x0, x0, #4
-    msr elr_el1, x0
+    msr AT_LEVEL(elr), x0
 4:  ldp x0, x1, [sp], #16
     eret
 

@@ -203,7 +203,10 @@ class Acceptance:
         return dict(zip(known.OWN, self.at_max("round_done", [f"own_{name}" for name in known.OWN])))
 
     def own_by_registers(self):
-        """Two in each, as the program puts them there."""
+        """As the program puts them there: in wide ones two in each."""
+        if self.chip.in_registers == 32:
+            return {name: value for place, names in known.SHOWN_32.items()
+                    for name, value in zip(names, self.at_max(place, [f"r{n}" for n in range(len(names))]))}
         registers = self.at_max("own_shown", [f"r{n}" for n in range((len(known.OWN) + 1) // 2)])
         return {name: registers[n // 2] >> 32 * (n % 2) & 0xFFFFFFFF for n, name in enumerate(known.OWN)}
 

@@ -3,8 +3,8 @@ import collections
 
 # exact: its memory has no wait states there, so that published costs must come out. same_inside: no instruction overlaps the
 # next one, so that the program's own readings must say the same. memory: a probe sees it beside the core.
-# in_registers: the program's own readings are in registers
-Chip = collections.namedtuple("Chip", "core exact same_inside memory in_registers why", defaults=(False, False, True, False, ""))
+# in_registers: the program's own readings are in registers of so many bits; 0: in memory
+Chip = collections.namedtuple("Chip", "core exact same_inside memory in_registers why", defaults=(False, False, True, 0, ""))
 WAITS = "its flash has wait states, which a cache hides; Arm's figures are for memory without"
 CHIPS = {
     "rp2040": Chip("Cortex-M0+", exact=True, same_inside=True),
@@ -13,13 +13,16 @@ CHIPS = {
     "stm32h7": Chip("Cortex-M7"),
     "nrf52840": Chip("Cortex-M4", why=WAITS),
     "zynq7000": Chip("Cortex-A9"),
-    "rpi3": Chip("Cortex-A53", memory=False, in_registers=True),
+    "rpi3": Chip("Cortex-A53", memory=False, in_registers=64),
+    "rpi3in32": Chip("Cortex-A53", memory=False, in_registers=32),
     # The virtual board's. It has no timing of A-class cores, and a plain model of the M4's.
     "virtual-rp2040": Chip("Cortex-M0+", exact=True, same_inside=True),
     "virtual-rp2350": Chip("Cortex-M33"),
     "virtual-m4": Chip("Cortex-M4", exact=True),
     "virtual-a9": Chip("Cortex-A9"),
-    "virtual-a53": Chip("Cortex-A53", in_registers=True),
+    "virtual-a53": Chip("Cortex-A53", in_registers=64),
+    "virtual-a53in32": Chip("Cortex-A53", in_registers=32),
+    "virtual-r52": Chip("Cortex-R52"),
 }
 
 SOURCES = {"Cortex-M0+": "Arm DDI 0484C, table 3-1", "Cortex-M4": "Arm 100166, table 3-1"}
@@ -63,6 +66,10 @@ COSTS = {
 
 # What the program times itself, in its own order
 OWN = ("empty", *ARTICLE, "nops", "adds", "muls", "loads", "stores", "multiple", "stack", "taken", "not_taken", "call", "loop", "in_sram")
+
+
+# What a program in AArch32 state shows in r0 and so on, by the place where it does
+SHOWN_32 = {"own_shown": OWN[:7], "own_shown_2": OWN[7:14], "own_shown_3": OWN[14:]}
 
 
 def region(name):

@@ -37,6 +37,12 @@ HELD.bind(("127.0.0.1", 0))
 CLOSED_PORT = HELD.getsockname()[1]  # nothing listens there, and as long as it is held, nothing of a test that runs beside will
 
 
+# Chips with a program that stays at EL2: Hyp mode, if it is in AArch32 state
+AT_EL2 = {"r52hyp": "r52", "a53el2": "a53"}
+# And one whose program is in AArch32 state at EL0, under a system in AArch64 state
+UNDER_A64 = {"a53mixed": "a53"}
+
+
 def elf_of(chip, mode):
     return os.path.join(BUILD, "firmware", f"{chip}-{mode}.elf")
 
@@ -122,8 +128,11 @@ class Place:
     interfaces ("m4/v2", "m4/v1"): bulk through libusb, HID through hidapi."""
 
     def __init__(self, way, mode="free", scenario=None, commands=(), **options):
-        chip, _, self.wires = way.partition("/")
-        self.chip, self.elf = chip, elf_of(chip, mode)
+        program, _, self.wires = way.partition("/")
+        self.chip = chip = (AT_EL2 | UNDER_A64).get(program, program)
+        self.elf = elf_of(program, mode)
+        if program != chip:
+            options.setdefault("firmware", elf_of(program, "kernel") if program in UNDER_A64 else self.elf)
         self.usb = self.wires in ("v1", "v2")
         if self.usb:
             if usb_available() is not None:
@@ -136,6 +145,8 @@ class Place:
         if self.wires:  # at 10 MHz the board's time would be that of its wires
             options.setdefault("dap_wire", QUICK_WIRE)
         self.board = (UsbBoard if self.usb else Board).start(chip, mode, **options)
+        if program in UNDER_A64:
+            self.board.elf = self.elf
         self.servers = []
         try:
             if scenario is not None:

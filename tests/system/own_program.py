@@ -14,6 +14,7 @@ CORES = {"m4": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m4"], "m7": ["arm-
          "m55": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m33+nofp+nodsp", "-DWITH_PMU"],
          "a9": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a9"], "a7": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a7"],
          "r5": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r5"], "r52": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r52"],
+         "r52hyp": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r52", "-DSTAY_IN_HYP=1"],
          "a53in32": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a53"], "a53": ["aarch64-linux-gnu-gcc", "-mgeneral-regs-only"]}
 
 # The program's source goes on after it. `run` is entered with a stack, and increments round_count; a Cortex-M may have a SysTick_Handler.
@@ -24,12 +25,17 @@ START = r"""
 volatile uint32_t round_count, sink;
 uint32_t SystemCoreClock __attribute__((used)) = 12000000;
 void run(void) __attribute__((used));
+#if __ARM_ARCH >= 8 && __ARM_ARCH_PROFILE == 'R' && !STAY_IN_HYP
+#define TO_SUPERVISOR "mov r0, #0xD3\nmsr spsr_cxsf, r0\nldr r0, =1f\nmsr elr_hyp, r0\neret\n1: "
+#else
+#define TO_SUPERVISOR ""
+#endif
 #if defined __aarch64__
 __asm(".section .vectors, \"ax\", %progbits\n.global Reset_Handler\n.type Reset_Handler, %function\nReset_Handler:\n"
       "ldr x0, =stack_top\nmov sp, x0\nb run\n.pool\n.text");
 #elif __ARM_ARCH_PROFILE != 'M'
 __asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, %function\n"
-      "b Reset_Handler\n.rept 7\nb .\n.endr\nReset_Handler:\nldr sp, =stack_top\nldr r0, =run\nbx r0\n.pool\n.text");
+      "b Reset_Handler\n.rept 7\nb .\n.endr\nReset_Handler:\n" TO_SUPERVISOR "ldr sp, =stack_top\nldr r0, =run\nbx r0\n.pool\n.text");
 #else
 extern uint32_t stack_top[];
 void SysTick_Handler(void) __attribute__((weak));

@@ -10,7 +10,7 @@ from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_
 pytestmark = pytest.mark.each_value  # a row takes long
 
 WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53",
-        "r5/swd", "r5/jtag", "r5/v2", "r5", "r52/swd", "r52/jtag", "r52", "a53in32/swd", "a53in32"]
+        "r5/swd", "r5/jtag", "r5/v2", "r5", "r52/swd", "r52/jtag", "r52", "a53in32/swd", "a53in32", "r52hyp/swd", "r52hyp", "a53el2/swd", "a53el2"]
 # Writes that halt: DBGDSCR for halting debug and DBGDRCR; on Armv8 what OpenOCD has set up, CTIAPPPULSE and CTIINTACK
 HALT = {"a9": ((0x80090088, 0x4000), (0x80090090, 1)), "a7": ((0x80030088, 0x4000), (0x80030090, 1)),
         "r5": ((0x80001088, 0x4000), (0x80001090, 1)), "a53": ((0x8042001C, 1), (0x80420010, 1)),
@@ -36,7 +36,7 @@ def exact(place, operands, is_end, hits, args=()):
 
 
 FUNCTIONS = [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE), ("recurse", RECURSE), ("in_ram", IN_RAM)]
-IN_ONE_SET = {"a53": ("counted_a64",)}  # others have counted_arm and counted_thumb
+IN_ONE_SET = {"a53": ("counted_a64",), "a53el2": ("counted_a64",)}  # others have counted_arm and counted_thumb
 
 
 def functions(way):
@@ -94,7 +94,7 @@ def test_start_to_end(way):
         assert set(nop.cycles) == {cycles + 1 for cycles in plain.cycles}
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32", "r52hyp/swd", "a53el2/swd"])
 def test_round_of_a_loop(way):
     with Place(way, "free", LOOP_ROUND) as place:
         result = place.delta("loop_head", "loop_head", "-r", 100)
@@ -118,7 +118,7 @@ def test_the_second_core_while_the_first_runs(way):
         assert place.board.read_word("round_count") > before
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5/jtag", "r5", "r52/swd", "a53in32/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5/jtag", "r5", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "no end"])
 def test_everything_is_put_back(way, how):
     with Place(way, "free", WORK_BY_DATA | PREEMPTED) as place:
@@ -136,7 +136,7 @@ def test_everything_is_put_back(way, how):
         assert place.board.state()["run"] == "running"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd"])
 def test_a_halted_core_is_refused_and_resumed_on_demand(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         # by hand: OpenOCD's own halt borrows R0 and gives it back at its own resume only
@@ -153,14 +153,14 @@ def test_a_halted_core_is_refused_and_resumed_on_demand(way):
         assert place.board.state()["run"] == "halted"
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32", "r52hyp/swd"])
 def test_info_says_of_a_healthy_core_what_is_so(way):
     with Place(way) as place:
         result = place.run("info")
         assert result.code == 0, result.err
         assert "ROM table" in result.out and "core 0   Cortex-" + {"a53in32": "A53"}.get(place.chip, place.chip.upper()) in result.out
         # the OS locks of A7 and A53 are closed at power-on; OpenOCD opens them
-        locked = way in ("a7/swd", "a53/swd", "r52/swd")
+        locked = way in ("a7/swd", "a53/swd", "r52/swd", "r52hyp/swd")
         says = "powered, running; OS lock set, as after a reset: delta opens it while it measures" if locked else "running"
         cores = re.findall(r"^core \d   \S+ \S+   .*(?:\n {9}.*)*", result.out, re.M)  # what is long goes on below
         assert cores and all(unfolded(one).endswith(" " + says) for one in cores), result.out
@@ -183,7 +183,7 @@ def test_info_says_why_the_counters_of_an_a53_cannot_be_read(state, says, why):
         assert f" {says}" in first and why in first, result.out
 
 
-@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd"])
 def test_a_reset_in_the_middle_is_no_number(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = place.start("delta", "work_by_data", "-r", 100000000)
@@ -194,7 +194,7 @@ def test_a_reset_in_the_middle_is_no_number(way):
 
 
 @pytest.mark.parametrize("halt_cost", ["17", "5..60"])
-@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "a9", "a53", "r5/swd", "r5", "r52/swd", "a53in32/swd"])
+@pytest.mark.parametrize("way", ["a9/swd", "a7/swd", "a53/swd", "a9", "a53", "r5/swd", "r5", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd"])
 def test_two_halt_costs(way, halt_cost):
     with Place(way, "free", WORK_BY_DATA, halt_cost=halt_cost) as place:
         hits = hits_of(place)

@@ -10,7 +10,7 @@ from test_written import M_PROFILE, WHERE, begin
 pytestmark = pytest.mark.each_value  # a row takes seconds
 
 
-@pytest.mark.parametrize("way", ["rp2040/swd", "rp2350/swd", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53", "r5/swd", "r5", "r52"])
+@pytest.mark.parametrize("way", ["rp2040/swd", "rp2350/swd", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53", "r5/swd", "r5", "r52", "r52hyp", "a53el2"])
 def test_a_healthy_core(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         before = {name: value for name, value in place.board.state().items() if name in ("dwt_ctrl", "demcr", "syst_csr")}
@@ -22,7 +22,7 @@ def test_a_healthy_core(way):
 
 
 @pytest.mark.parametrize("region", [(), ("work_by_data",)])
-@pytest.mark.parametrize("way", ["rp2040/swd", "rp2040", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32"])
+@pytest.mark.parametrize("way", ["rp2040/swd", "rp2040", "m4/swd", "m4", "m55/swd", "a9/swd", "a9", "a53/swd", "a53", "r5/swd", "r5", "r52/swd", "a53in32", "r52hyp/swd", "a53el2/swd"])
 def test_prove(way, region):
     """By the tool's own snapshots, and by what the board says."""
     with Place(way, "free", WORK_BY_DATA) as place:

@@ -16,7 +16,7 @@ REFILLS = 0x03  # in the board's log
 WAYS = {"m4/swd": ("DWT cycle match", 4), "m55/swd": ("DWT cycle match", 4), "a9/swd": (TRIGGER, 4), "a53/swd": (TRIGGER, 0x13),
         "m4": ("DWT cycle match", 4), "a7/swd": (TRIGGER, 4), "r5/swd": (TRIGGER, 4), "m7/swd": ("DWT cycle match", 4), "rp2350/swd": ("DWT cycle match", 4),
         "m33/swd": ("DWT cycle match", 4), "a53": (TRIGGER, 0x13),
-        "r52/swd": (TRIGGER, 0x13), "a53in32/swd": (TRIGGER, 0x13)}
+        "r52/swd": (TRIGGER, 0x13), "a53in32/swd": (TRIGGER, 0x13), "r52hyp/swd": (TRIGGER, 0x13), "a53el2/swd": (TRIGGER, 0x13)}
 BUDGET, WITHIN = 4000, 400000  # cycles: all calls but the planted ones need less, and all need less
 
 

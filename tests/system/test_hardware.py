@@ -1,5 +1,5 @@
 """What waits for real chips: the acceptance script, run against the virtual board (its rp2040; its m4 for STM32F4 and nRF52840, its
-a9 for Zynq-7000, its a53 for Raspberry Pi 3), and the firmware of each chip, as far as it can be looked at without the chip."""
+a9 for Zynq-7000, its a53 and a53in32 for Raspberry Pi 3 in either state), and the firmware of each chip, as far as it can be looked at without the chip."""
 import argparse
 import json
 import os
@@ -24,16 +24,15 @@ import known  # noqa: E402
 pytestmark = pytest.mark.any_fifth
 
 SCRIPT = os.path.join(ROOT, "tests", "hardware", "accept.sh")
-WAYS = ["rp2040/swd", "rp2350/swd", "m4/jtag", "a9/swd", "a53/swd", "m4/v2", "rp2040/v1", "a53/jtag", "a9/v2", "rp2040", "a53"]
+WAYS = ["rp2040/swd", "rp2350/swd", "m4/jtag", "a9/swd", "a53/swd", "m4/v2", "rp2040/v1", "a53/jtag", "a9/v2", "rp2040", "a53", "a53in32/swd", "r52/swd", "r52"]
 HALT_COST = 20
 STEP = (5 if SOAK else 1) * WAIT
 STEPS_LAST = 10 * STEP
 STEPS = [name for name, _ in accept.Acceptance.STEPS]
 # Round after round, what the board's cores take: the M4's by its plain model, an instruction a cycle on the others
 OF_M4 = {"plain": 2, "nop": 3, "loads": 8, "stores": 8, "taken": 12, "call": 12, "loop": 399, "in_sram": 11}
-TRUTH = {"m4": OF_M4, "rp2350": OF_M4,
-         "a9": {"nops": 10, "loads": 4, "taken": 4, "call": 4, "loop": 201, "in_sram": 9},
-         "a53": {"nops": 10, "loads": 4, "taken": 4, "call": 4, "loop": 201, "in_sram": 9}}
+OF_OTHERS = {"nops": 10, "loads": 4, "taken": 4, "call": 4, "loop": 201, "in_sram": 9}
+TRUTH = {"m4": OF_M4, "rp2350": OF_M4, **dict.fromkeys(("a9", "a53", "a53in32", "r52"), OF_OTHERS)}
 
 
 def image(chip):
@@ -247,6 +246,8 @@ def test_there_is_firmware_for_each_chip():
     assert {f"{chip}.elf" for chip in known.CHIPS} <= set(os.listdir(os.path.join(BUILD, "hardware")))
     kernel = os.path.join(BUILD, "hardware", "kernel8.img")
     assert struct.unpack("<I", open(kernel, "rb").read(4))[0] == 0xD53800A0  # MRS x0, MPIDR_EL1
+    kernel = os.path.join(BUILD, "hardware", "kernel7.img")
+    assert struct.unpack("<I", open(kernel, "rb").read(4))[0] >> 24 == 0xEA  # the vector of a reset: B
 
 
 @pytest.mark.parametrize("chip", CORTEX_M)
@@ -275,7 +276,9 @@ def test_the_rp2350_s_image_definition(tmp_path):
 
 QEMU = {"stm32f4": ["qemu-system-arm", "-M", "netduinoplus2", "-kernel", image("stm32f4")],
         "zynq7000": ["qemu-system-arm", "-M", "xilinx-zynq-a9", "-device", f"loader,file={image('zynq7000')},cpu-num=0"],
-        "rpi3": ["qemu-system-aarch64", "-M", "raspi3b", "-kernel", os.path.join(BUILD, "hardware", "kernel8.img")]}
+        "rpi3": ["qemu-system-aarch64", "-M", "raspi3b", "-kernel", os.path.join(BUILD, "hardware", "kernel8.img")],
+        # A Raspberry Pi 2, which has Armv7 cores: QEMU has none with an A53 in AArch32 state
+        "rpi3in32": ["qemu-system-arm", "-M", "raspi2b", "-kernel", image("rpi3in32")]}
 
 
 @pytest.mark.any_row

@@ -13,8 +13,8 @@ from test_guard import BUDGET, program_of
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences, restores
 
-CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a53", "r5", "r52", "a53in32"]
-NOT_BY_GDB = ("r52", "a53in32")  # OpenOCD 0.12.0 closes the connection, see docs/cortex-a-r.md
+CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a53", "r5", "r52", "a53in32", "r52hyp", "a53el2"]
+NOT_BY_GDB = ("r52", "a53in32", "r52hyp")  # OpenOCD 0.12.0 closes the connection, see docs/cortex-a-r.md
 WAYS = [way.format(chip) for chip in CHIPS for way in ("{}/swd", "{}", "{}/v2", "gdb {}") if chip not in NOT_BY_GDB or way != "gdb {}"]
 CSW_KILLS, FINDS_PORTS = 30 if SOAK else 12, 80  # within the first N messages
 IN_CHECK, IN_SOAK = int(os.environ.get("TORTURE", 0)) // len(WAYS) or 1, 40
@@ -199,8 +199,8 @@ def test_csw_is_restored_bit_for_bit(way):
 
 @pytest.mark.costs("each kill is two runs and two restores")
 @pytest.mark.any_row(2)
-@pytest.mark.parametrize("way, words", [*((way, []) for way in ("m4/swd", "a9/swd", "a53/swd", "r5/swd", "r52/swd", "m4", "a9")),
-                                        *((way, ["stub", "enable"]) for way in ("r5/swd", "a53/swd", "a53", "r52/swd"))])
+@pytest.mark.parametrize("way, words", [*((way, []) for way in ("m4/swd", "a9/swd", "a53/swd", "r5/swd", "r52/swd", "r52hyp/swd", "a53el2/swd", "m4", "a9")),
+                                        *((way, ["stub", "enable"]) for way in ("r5/swd", "a53/swd", "a53", "r52/swd", "r52hyp/swd"))])
 def test_a_killed_restore_is_finished_by_the_next(way, words):
     """Of a run that was killed in its second half, with small packets, in which a register is borrowed for longer."""
     with Killed(way, **({"dap_packet": 64} if "/" in way else {})) as killed:
@@ -223,7 +223,7 @@ def test_a_killed_restore_is_finished_by_the_next(way, words):
 
 @pytest.mark.costs("each kill is a run, a restore and a release")
 @pytest.mark.any_row(1)
-@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "r52/swd"])
+@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "r52/swd", "r52hyp/swd"])
 def test_a_run_that_was_to_leave_the_core_halted(way):
     """Killed at its end, when halting debug stays enabled for who finds the core halted: `restore` lets the core go, and takes
     that back, too."""
@@ -253,7 +253,7 @@ def test_a_run_that_was_to_leave_the_core_halted(way):
 
 @pytest.mark.costs("each kill is a run and a restore")
 @pytest.mark.any_row(1)
-@pytest.mark.parametrize("way", ["a53/swd", "r5/swd", "a9/swd", "a53", "r5", "a9", "r52/swd", "a53in32"])
+@pytest.mark.parametrize("way", ["a53/swd", "r5/swd", "a9/swd", "a53", "r5", "a9", "r52/swd", "r52hyp/swd", "a53in32"])
 def test_stub_enable_is_killed(way, record_property):
     """After `restore` the program goes on, and all is as it was before, or the counters are enabled."""
     with Killed(way, **({"dap_packet": 64} if "/" in way else {})) as killed:

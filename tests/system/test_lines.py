@@ -9,7 +9,7 @@ from harness import (CALLED_TWICE, INTERRUPTED, IN_RAM, NOWHERE, PING, RECURSE, 
                      unfolded)
 from test_restore import assert_runs, snapshot
 
-WAYS = ["m4/swd", "rp2040/swd", "rp2350/swd", "a9/swd", "rp2040", "m55/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd"]
+WAYS = ["m4/swd", "rp2040/swd", "rp2350/swd", "a9/swd", "rp2040", "m55/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd"]
 BITS = WORK_BY_DATA | CALLED_TWICE | RECURSE | IN_RAM | PING
 STRAIGHT, LOOP, CALL = "ping", "called_twice", "caller_one"
 CALLS = 40 if SOAK else 8

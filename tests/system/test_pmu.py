@@ -9,7 +9,7 @@ CPUS = {"m55": "cortex-m55", "a9": "cortex-a9", "a7": "cortex-a7", "a53": "corte
         "a53in32": "cortex-a53"}
 NOT_MODELLED = None
 WAYS = ["m55/swd", "m55/jtag", "m55/v2", "m55", "a9/swd", "a9/jtag", "a9", "a7/swd", "a7", "a53/swd", "a53/jtag", "a53", "r5/swd", "r5/jtag", "r5",
-        "r52/swd", "r52", "a53in32/swd"]
+        "r52/swd", "r52", "a53in32/swd", "r52hyp/swd", "a53el2/swd"]
 
 
 def codes_of(cpu):

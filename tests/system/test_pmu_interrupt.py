@@ -4,7 +4,7 @@ import pytest
 from harness import WORK_BY_DATA, Place, unfolded
 from test_guard import BUDGET, at, program_of
 
-WAYS = ["a53/swd", "a9/swd", "a7/swd", "r5/swd", "a53"]
+WAYS = ["a53/swd", "a9/swd", "a7/swd", "r5/swd", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd", "a53"]
 RECORD = ["record", "-e", "cycles", "--every", 5000, "--for", "1s", "-o"]
 EARLY = 2  # instructions: it stands before a short handler is over
 
@@ -31,7 +31,7 @@ def test_its_handler_clears_the_overflow(way, tmp_path):
         assert "another debugger" not in result.err and place.board.state()["run"] != "halted"
 
 
-@pytest.mark.parametrize("way", ["a53/swd", "a9/swd"])
+@pytest.mark.parametrize("way", ["a53/swd", "a9/swd", "r52/swd", "r52hyp/swd"])
 def test_a_guard_whose_overflow_is_cleared(way):
     with at(way) as place:
         program_of(place)

@@ -26,6 +26,7 @@ RUNS = {
     "a9/swd": ("misses", 300, TRIGGER, 4), "a7/swd": ("misses", 300, TRIGGER, 4), "a53/swd": ("misses", 300, TRIGGER, 0x13),
     "a9": ("misses", 3000, TRIGGER, 4), "r5/swd": ("cycles", 5000, TRIGGER, 4), "a53/jtag": ("cycles", 5000, TRIGGER, 0x13),
     "r52/swd": ("misses", 300, TRIGGER, 0x13), "a53in32/swd": ("cycles", 5000, TRIGGER, 0x13),
+    "r52hyp/swd": ("misses", 300, TRIGGER, 0x13), "a53el2/swd": ("misses", 300, TRIGGER, 0x13),
 }
 SKID = {"m4": 2, "m7": 2, "m33": 2, "rp2350": 2, "m55": 2}  # instructions; 16 on the others
 LATE = 40  # of either event, in so many instructions
@@ -94,7 +95,7 @@ def test_samples_are_where_the_events_are(way, tmp_path):
 
 
 @pytest.mark.any_row(1)
-@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd"])
+@pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd"])
 def test_without_a_number_the_rate_makes_one(way, tmp_path):
     """Misses of 16-bit counters are counted by two of them."""
     kind, _, source, _ = RUNS[way]

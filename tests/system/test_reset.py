@@ -7,7 +7,7 @@ from board import Board
 from harness import NOWHERE, QUICK_WIRE, WORK_BY_DATA, Place, at, passages, returned, run_tool
 from test_release import stops
 
-WAYS = ["m4", "m4/swd", "m4/jtag", "rp2040", "rp2040/swd", "rp2350", "rp2350/swd", "a53/swd"]
+WAYS = ["m4", "m4/swd", "m4/jtag", "rp2040", "rp2040/swd", "rp2350", "rp2350/swd", "a53/swd", "r52/swd", "r52hyp/swd", "a53el2/swd"]
 
 
 def resets(place):
@@ -33,7 +33,7 @@ def test_reset_and_halt(way):
         assert result.code == 0 and "halted" in result.out, result.err
         state = place.board.state()
         assert resets(place) >= 1 and state["run"] == "halted"
-        assert state["pc"] == (0 if place.chip == "a53" else place.symbol("Reset_Handler"))
+        assert state["pc"] == (0 if place.chip in ("a53", "r52") else place.symbol("Reset_Handler"))
         assert not state.get("demcr", 0) & 1 and not state.get("edecr", 0)
         if place.server:
             assert place.server(f"{place.server.target} curstate") == "halted"
@@ -53,7 +53,7 @@ def test_a_core_that_takes_no_request(way):
         assert place.run("delta", "work_by_data", "-r", 3).code == 0
 
 
-@pytest.mark.parametrize("way", ["m4", "m4/swd", "m55/swd", "a53/swd"])
+@pytest.mark.parametrize("way", ["m4", "m4/swd", "m55/swd", "a53/swd", "r52hyp/swd"])
 def test_boot_time(way):
     """Each hit is the first passage after a reset. Afterwards the target is as after a reset."""
     with Place(way, "free", WORK_BY_DATA) as place:

@@ -11,7 +11,7 @@ from harness import SLOW_CLOCK, SOAK, WAIT, WORK_BY_DATA, Place, finish_tool, pa
 from trouble import TOOL, Strike
 from troubled_place import TroubledPlace, differences
 
-WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "rp2350/swd", "rp2350", "m55/swd", "a9/swd", "a9", "a53/swd", "r5/swd", "r52/swd"]
+WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "rp2350/swd", "rp2350", "m55/swd", "a9/swd", "a9", "a53/swd", "r5/swd", "r52/swd", "r52hyp/swd", "a53el2/swd"]
 
 
 def reset_some_time(place, name):
@@ -95,7 +95,7 @@ def test_delta_prints_the_hits_before_it(way, round_):
 
 
 # Accesses from the removal of the breakpoint to the end of a run
-ENDINGS = {"r5/swd": 1300, "a53/swd": 70, "r52/swd": 70, "m4/swd": 25, "rp2040/swd": 19}
+ENDINGS = {"r5/swd": 1300, "a53/swd": 70, "r52/swd": 70, "a53el2/swd": 70, "m4/swd": 25, "rp2040/swd": 19}
 BOOTS = 60  # seconds at most, on a busy machine
 
 

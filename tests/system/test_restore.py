@@ -16,7 +16,7 @@ from test_trace import CODE_IN_RAM
 
 KILLS = 12 if SOAK else 2
 LATEST = 0.6  # seconds, for a kill
-WAYS = [chip + wires for chip in ("m4", "rp2040", "rp2350", "m55", "a9", "a53", "r5", "r52", "a53in32") for wires in ("", "/swd", "/jtag", "/v2")
+WAYS = [chip + wires for chip in ("m4", "rp2040", "rp2350", "m55", "a9", "a53", "r5", "r52", "a53in32", "r52hyp", "a53el2") for wires in ("", "/swd", "/jtag", "/v2")
         if chip not in ("rp2040", "rp2350") or wires != "/jtag"]
 # What runs on by itself, what a look at it changes, and what only transfers data: DCRDR, TAR, CSW's last size
 MOVES = {"pc", "sp", "lr", "xpsr", "cpsr", "cyccnt", "profile", "syst_cvr", "cycles", "counted", "instructions", "halts", "tar", "tar1",

@@ -108,7 +108,8 @@ def test_the_program_goes_on_whatever_measured(words, tmp_path):
 
 A_AND_R = START.replace("#elif __ARM_ARCH_PROFILE != 'M'", r"""#elif __ARM_ARCH_PROFILE != 'M'
 __asm(".section .vectors, \"ax\", %progbits\n.arm\n.global Reset_Handler\n.type Reset_Handler, %function\n"
-      "b Reset_Handler\nb .\nb .\nb on_abort\n.rept 4\nb .\n.endr\nReset_Handler:\nldr sp, =stack_top\ncps #0x17\nldr sp, =stack_top-0x800\n"
+      "b Reset_Handler\nb on_abort\nb .\nb on_abort\n.rept 4\nb .\n.endr\nReset_Handler:\n" TO_SUPERVISOR "ldr sp, =stack_top\n"
+      "cps #0x17\nldr sp, =stack_top-0x800\ncps #0x1B\nldr sp, =stack_top-0x800\n"
       "cps #0x13\nldr r0, =run\nbx r0\n.pool\non_abort: push {r0, r1}\nldr r0, =caught\nldr r1, [r0]\nadd r1, r1, #1\nstr r1, [r0]\n"
       "pop {r0, r1}\nmovs pc, lr\n.pool\n.text");
 #elif 0""").replace("#if defined __aarch64__", r"""#if defined __aarch64__
@@ -122,15 +123,17 @@ APART void step(void) { for (uint32_t i = 0; i < 10; i++) sink += i; }
 APART void check(uint32_t x) { sink += x; if ((x & 0xFF) == 0x80) __asm volatile(BREAKPOINT); }
 void run(void) { for (;; round_count++) { step(); check(round_count); } }
 """
-CODES = {"a9/swd": ("bkpt #0x1234", "BKPT 0x1234"), "r5/swd": ("bkpt #0", "BKPT 0x00"), "a53/swd": ("hlt #0xF000", "HLT 0xF000, a semihosting call,")}
+CODES = {"a9/swd": ("bkpt #0x1234", "BKPT 0x1234"), "r5/swd": ("bkpt #0", "BKPT 0x00"), "a53/swd": ("hlt #0xF000", "HLT 0xF000, a semihosting call,"),
+         "r52/swd": ("hlt #0xF000", "HLT 0xF000, a semihosting call,"), "a53in32/swd": ("hlt #0x3C", "HLT 0x3C, a semihosting call,")}
+CODE_OF = {"a53in32/swd": ["-mthumb"]}
 
 
 @pytest.mark.costs("five commands, each after a wait for the program")
-@pytest.mark.parametrize("way", ["a9/swd", "r5/swd", "a53/swd"])
+@pytest.mark.parametrize("way", CODES)
 def test_an_application_core_halts_only_while_debug_is_on(way, tmp_path):
     """Without a debugger its instruction is an exception, which the program handles."""
     code, name = CODES[way]
-    with own_place(tmp_path, way, A_AND_R, f'-DBREAKPOINT="{code}"') as place:
+    with own_place(tmp_path, way, A_AND_R, f'-DBREAKPOINT="{code}"', *CODE_OF.get(way, [])) as place:
         place.board.wait_for(lambda _: place.board.read_word("caught") > 1, "exceptions")
         for words in (["delta", "step", "-r", 2000], ["guard", "step", "--budget", 100000, "--for", "2s"], ["survey", "step", "check"],
                       ["lines", "step", "-r", 2000], ["record", "-e", "cycles", "--every", 5000, "-o", tmp_path / "p.jsonl", "--for", "2s"]):

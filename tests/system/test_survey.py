@@ -13,7 +13,7 @@ from harness import (CALLED_TWICE, INTERRUPTED, IN_RAM, NOP_MORE, NOWHERE, RECUR
 from own_program import START, own_place
 from test_restore import assert_runs, snapshot
 
-WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "rp2350/swd", "m55/swd", "rp2040/v2", "a9/swd", "a53/swd", "r5/swd", "r52/swd"]
+WAYS = ["m4/swd", "m4", "rp2040/swd", "rp2040", "rp2350/swd", "m55/swd", "rp2040/v2", "a9/swd", "a53/swd", "r5/swd", "r52/swd", "r52hyp/swd", "a53el2/swd"]
 BITS = WORK_BY_DATA | CALLED_TWICE | RECURSE | IN_RAM
 CALLED = ["work_by_data", "called_twice", "caller_one", "caller_two", "recurse", "in_ram"]
 ALWAYS_THE_SAME = ["caller_one", "caller_two"]

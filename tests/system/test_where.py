@@ -13,7 +13,7 @@ CALLED = re.compile(rf"{CALLER}|start\+0x\w+\), called by Reset_Handler|\(Reset_
 
 
 @pytest.mark.any_row
-@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "m4", "a9", "a53", "gdb m4", "gdb a9"])
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "r52/swd", "r52hyp/swd", "a53el2/swd", "m4", "a9", "a53", "gdb m4", "gdb a9"])
 def test_its_place_and_its_callers(way):
     """The core runs on afterwards, with nothing changed."""
     with (GdbPlace if way.startswith("gdb ") else Place)(way.removeprefix("gdb "), "leaves") as place:

@@ -2,6 +2,7 @@
 // ports, ROM tables and debug components. No MMU is used, no boot ROM is there: the cores start in flash at
 // 0, in EL3. Its timing is one cycle an instruction, nothing of the part's own.
 #include "chip/chip.h"
+#include "cpu/armv7.h"
 #include "cpu/armv8.h"
 
 // The events that are modelled, of DDI 0500J table 12-28. The core has no 0x0E, BR_RETURN_RETIRED.
@@ -21,9 +22,13 @@ static const uint16_t codes[V8_EVENTS] = {
     [V8_IRQ] = 0x86,
 };
 
+// Its programs in AArch32 state, under a system in AArch64 state
+static const struct v7_profile in_aarch32 = {.emulated_as = UC_CPU_ARM_CORTEX_A15, .didr = 0x35160000};
+
 // Identification values: DDI 0500J 11.10, 11.11 (debug), 14.5 (cross trigger), 12.9 (monitor)
 static const struct v8_profile cortex_a53 = {
     .emulated_as = UC_CPU_ARM64_A53,
+    .user32 = &in_aarch32,
     .midr = 0x410FD034, // r0p4
     .mpidr = 0x80000000,
     .pfr = 0x00002222,

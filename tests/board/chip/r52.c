@@ -1,5 +1,5 @@
 // A Cortex-R52, with addresses of ours: Armv8-R, which has AArch32 state only. It starts in flash at 0, in
-// Supervisor mode (a real one starts in Hyp mode). Its timing is one cycle an instruction, nothing of the
+// Hyp mode. Its timing is one cycle an instruction, nothing of the
 // part's own; it has as many comparators as the board's other Armv8 cores.
 #include "chip/chip.h"
 #include "cpu/armv7.h"
@@ -22,14 +22,14 @@ static const uint8_t events[] = {V7_L1D_REFILL,
 
 static const struct v7_profile engine = {
     .emulated_as = UC_CPU_ARM_CORTEX_R5,
+    .has_hyp = true,
     .didr = 0x35160000, // 6 breakpoints, 4 watchpoints, Armv8
     .pmu = {.codes = codes, .events = events, .count = sizeof codes / sizeof *codes},
 };
 
 static const struct v8_profile cortex_r52 = {
     .aarch32 = &engine,
-    .rw = 0,
-    .rw_unknown = 7,
+    .rw = 0,            // of levels that cannot be in AArch64 state no bit is UNKNOWN
     .midr = 0x411FD133, // r1p3
     .mpidr = 0x80000000,
     .dfr = 0x10305106, // 6 breakpoints, 4 watchpoints, PMUv3

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CPSR_AT_RESET (MODE_SVC | CPSR_I | CPSR_F | CPSR_A)
+#define CPSR_AT_RESET (CPSR_I | CPSR_F | CPSR_A)
 enum { SCRATCH_SIZE = 4096, PRCR_NO_POWERDOWN = 1 };
 enum { STOP_SKID = 16 };      // ours: no manual tells how long an overflow takes through the cross trigger
 enum { CTI_OUT_RESTART = 7 }; // DDI 0458C table 10.16
@@ -57,9 +57,11 @@ static bool map(struct armv7 *v7)
 void v7_reset(struct armv7 *v7)
 {
     uc_context_restore(v7->uc, v7->fresh);
+    v7->hyp = false;
+    v7->other_stack = 0;
     v7->thumb = v7->start & 1;
     v7->pc = v7->start & ~1u;
-    v7_set_cpsr(v7, CPSR_AT_RESET | (v7->thumb ? CPSR_T : 0));
+    v7_set_cpsr(v7, CPSR_AT_RESET | (v7->profile->has_hyp ? MODE_HYP : MODE_SVC) | (v7->thumb ? CPSR_T : 0));
     for (unsigned i = 0; i <= 14; i++)
         v7_set_register(v7, i, 0);
     // A reset of the core leaves comparators and DBGDSCR's controls alone (DDI 0406C C5.3, C7)
@@ -308,6 +310,22 @@ static void begin(struct armv7 *v7, struct core *core, const struct core_plan *p
     plan->truth->code_count = profile->pmu.count;
     plan->bus->changed = memory_changed;
     plan->bus->changed_self = v7;
+}
+
+struct armv7 *v7_create_user(struct armv8 *v8)
+{
+    struct armv7 *v7 = calloc(1, sizeof *v7);
+    if (!v7)
+        return NULL;
+    v7->outside = v8;
+    v7->core = &v8->core;
+    v7->profile = v8->profile->user32;
+    v7->bus = v8->bus;
+    v7->classifier.bus = v8->bus;
+    if (make_emulator(v7))
+        return v7;
+    v7_destroy(v7);
+    return NULL;
 }
 
 struct armv7 *v7_create_inside(struct armv8 *v8, struct core *core, const struct core_plan *plan,

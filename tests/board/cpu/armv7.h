@@ -20,6 +20,7 @@ struct v7_profile {
     uc_cpu_arm emulated_as;
     uint32_t midr, mpidr; // of the first core; the others count on from there
     bool has_vbar;
+    bool has_hyp; // Hyp mode, in which it starts
     uint32_t didr;
     uint32_t devid;
     uint8_t authstatus;
@@ -44,7 +45,8 @@ enum v7_exception {
     V7_SVC,
     V7_PREFETCH_ABORT,
     V7_DATA_ABORT,
-    V7_IRQ_VECTOR = 6,
+    V7_HYP_CALL, // HVC from a lower level
+    V7_IRQ_VECTOR,
 };
 enum { V7_IRQ0 = 16 }; // how the ground truth numbers interrupts
 
@@ -69,7 +71,9 @@ enum { FS_ALIGNMENT = 0x01, FS_DEBUG = 0x02, FS_EXTERNAL = 0x08, FS_PERMISSION =
 #define MODE_IRQ  0x12u
 #define MODE_SVC  0x13u
 #define MODE_ABT  0x17u
+#define MODE_HYP  0x1Au
 #define MODE_UND  0x1Bu
+#define MODE_SYS  0x1Fu
 // DBGDSCR, DDI 0406C C11.11.20
 #define DSCR_HALTED    (1u << 0)
 #define DSCR_RESTARTED (1u << 1)
@@ -146,6 +150,9 @@ struct armv7 {
     // The PC, and whether it is Thumb code: valid while the emulator does not run
     uint32_t pc;
     bool thumb;
+    // Hyp mode, which the emulator does not have: it is in System mode meanwhile, which has the same LR
+    bool hyp;
+    uint32_t other_stack; // SP_hyp, while it is in Hyp mode that of System mode
 
     // Execution
     uint64_t slice_end;     // in cycles
@@ -182,14 +189,38 @@ bool v7_user(const struct armv7 *);
 bool v7_interrupted(const struct armv7 *);
 void v7_enter(struct armv7 *, enum v7_exception, uint32_t return_address);
 void v7_interrupt(struct armv7 *);
+void v7_entered(struct armv7 *, uint32_t mode, uint32_t number); // the core is at its vector
 void v7_returned(struct armv7 *, uint32_t mode, uint32_t pc);
 void v7_abort(struct armv7 *, enum v7_exception, uint32_t address, uint32_t status);
+
+// aarch32.c: it is User mode alone, under EL1 in AArch64 state, to which exceptions go
+bool a32_is_user(const struct armv7 *);
+void a32_leave_by(struct armv8 *, enum v7_exception, uint32_t return_address);
+
+// aarch32_hyp.c: what has to do with Hyp mode
+bool hyp_takes(const struct armv7 *, enum v7_exception); // an exception goes to it
+bool hyp_interrupted(const struct armv7 *, bool masked); // one is pending, and CPSR.I is set
+void hyp_enter(struct armv7 *, enum v7_exception, uint32_t number, uint32_t next);
+void hyp_aborts_at(struct armv7 *, bool data, uint32_t address);
+void hyp_spoil(struct armv7 *, bool data); // as an exception in Debug state
+uint32_t hyp_spsr(const struct armv7 *);   // of the mode that it is in
+// MRS and MSR of CPSR, SPSR and banked registers
+struct hyp_moved {
+    bool reads, is_spsr, is_banked;
+    unsigned bank, rt; // M and M1
+};
+struct hyp_moved hyp_moved_t32(uint32_t op);
+bool hyp_move(struct armv7 *, const struct hyp_moved *);     // false: not possible in this mode
+bool hyp_perform(struct armv7 *, const struct classified *); // an instruction of OP_HYP. false: undefined
+bool hyp_system(struct armv8 *, uint32_t op, bool write, uint32_t *value); // MRC and MCR with op1 4
 
 // armv7_execute.c
 void v7_run(struct core *, uint64_t cycles);
 void v7_run_inside(struct armv7 *, uint64_t cycles);
 bool v7_hook(struct armv7 *);
 void v7_spend(struct armv7 *, uint32_t pc, bool asleep, uint64_t cycles); // pc: of Thumb with bit 0
+void v7_begin(struct armv7 *, uint32_t pc, const struct classified *);
+void v7_finish(struct armv7 *, uint32_t next);
 void v7_log(struct armv7 *, enum truth_kind, uint32_t pc, uint32_t extra);
 
 // armv7_halt.c
@@ -228,6 +259,8 @@ struct core *v7_create(const struct core_plan *);
 // Of an Armv8 core; NULL: there is not enough memory
 struct armv7 *v7_create_inside(struct armv8 *, struct core *, const struct core_plan *,
                                const struct v7_profile *);
+// While it is at EL0 in AArch32 state
+struct armv7 *v7_create_user(struct armv8 *);
 void v7_destroy(struct armv7 *);
 void v7_reset(struct armv7 *);
 void v7_idle(struct armv7 *); // asleep, when the chip may take its power

@@ -101,6 +101,8 @@ static bool access_one(struct armv7 *v7, uint32_t op, bool write, uint32_t *valu
 {
     if (v7->outside)
         return a32_system(v7->outside, op, write, value);
+    if (op >> 21 & 7)
+        return false;
     unsigned number = op >> 8 & 15, crn = op >> 16 & 15, crm = op & 15, op2 = op >> 5 & 7;
     if (number == 14)
         return debug_register(v7, crn << 7 | op2 << 4 | crm, write, value);

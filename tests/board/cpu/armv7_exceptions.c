@@ -1,7 +1,7 @@
 // Exceptions (DDI 0406C B1.8): entry, and what a return means for the ground truth; the emulator does returns
 // but no entries. There is no interrupt controller: an interrupt is pending until it is taken, the lowest
 // first, and a core takes it unless CPSR.I or the debugger masks it. Not modelled: FIQ, asynchronous aborts,
-// Hyp and Monitor mode.
+// Monitor mode. Those that go to Hyp mode are in aarch32_hyp.c.
 #include "cpu/armv7.h"
 #include "cpu/armv8.h"
 
@@ -15,10 +15,12 @@ enum { FSR = 5, FAR = 6 };
 
 bool v7_interrupted(const struct armv7 *v7)
 {
+    if (a32_is_user(v7))
+        return v8_interrupted(v7->outside);
     bool masked = v7->outside ? v7->outside->debug.control & EDSCR_INTDIS : v7->debug.control & DSCR_INTDIS;
     if (!v7->pending || masked)
         return false;
-    return !(v7_get(v7, UC_ARM_REG_CPSR) & CPSR_I);
+    return hyp_interrupted(v7, v7_get(v7, UC_ARM_REG_CPSR) & CPSR_I);
 }
 
 static uint32_t vector_base(const struct armv7 *v7, uint32_t sctlr)
@@ -43,8 +45,26 @@ static uint32_t mode_of(enum v7_exception exception)
     }
 }
 
+void v7_entered(struct armv7 *v7, uint32_t mode, uint32_t number)
+{
+    v7->in_mode[mode] = number;
+    v7->it_left = 0;
+    v7->work++;
+    v7->totals[V7_EXCEPTION]++;
+    v7_spend(v7, v7->pc | v7->thumb, false, 1);
+    v7_log(v7, TRUTH_ENTER, v7->pc, number);
+}
+
 static void enter(struct armv7 *v7, enum v7_exception exception, uint32_t number, uint32_t return_address)
 {
+    if (a32_is_user(v7)) {
+        a32_leave_by(v7->outside, exception, return_address);
+        return;
+    }
+    if (hyp_takes(v7, exception)) {
+        hyp_enter(v7, exception, number, return_address);
+        return;
+    }
     uint32_t old = v7_cpsr(v7), sctlr = v7_cp15(v7, 1, 0, 0), mode = mode_of(exception);
     uint32_t masks = CPSR_I | (exception >= V7_PREFETCH_ABORT ? CPSR_A : 0);
     uint32_t now = (old & ~(CPSR_MODE | CPSR_T | CPSR_E | CPSR_IT_J)) | mode | masks;
@@ -53,12 +73,7 @@ static void enter(struct armv7 *v7, enum v7_exception exception, uint32_t number
     v7_set(v7, UC_ARM_REG_SPSR, old);
     v7_set(v7, UC_ARM_REG_LR, return_address);
     v7->pc = vector_base(v7, sctlr) + 4 * exception;
-    v7->in_mode[mode] = number;
-    v7->it_left = 0;
-    v7->work++;
-    v7->totals[V7_EXCEPTION]++;
-    v7_spend(v7, v7->pc | v7->thumb, false, 1);
-    v7_log(v7, TRUTH_ENTER, v7->pc, number);
+    v7_entered(v7, mode, number);
     if ((v7->debug.vcr >> exception & 1) && v7_halting(v7))
         v7_halt(v7, MOE_VECTOR_CATCH);
 }
@@ -70,6 +85,11 @@ void v7_enter(struct armv7 *v7, enum v7_exception exception, uint32_t return_add
 
 void v7_interrupt(struct armv7 *v7)
 {
+    if (a32_is_user(v7)) {
+        v7->outside->pc = v7->pc;
+        v8_interrupt(v7->outside);
+        return;
+    }
     uint32_t irq = (uint32_t)__builtin_ctz(v7->pending);
     v7->pending &= ~(1u << irq);
     v7->totals[V7_IRQ]++;
@@ -85,7 +105,13 @@ void v7_returned(struct armv7 *v7, uint32_t mode, uint32_t pc)
 void v7_abort(struct armv7 *v7, enum v7_exception exception, uint32_t address, uint32_t status)
 {
     bool data = exception == V7_DATA_ABORT;
-    v7_set_cp15(v7, FSR, 0, data ? 0 : 1, status);
-    v7_set_cp15(v7, FAR, 0, data ? 0 : 2, address);
+    if (a32_is_user(v7)) {
+        v7->outside->regs[R_FAR + 1] = address;
+    } else if (v7->hyp) {
+        hyp_aborts_at(v7, data, address);
+    } else {
+        v7_set_cp15(v7, FSR, 0, data ? 0 : 1, status);
+        v7_set_cp15(v7, FAR, 0, data ? 0 : 2, address);
+    }
     v7_enter(v7, exception, v7->pc + (data ? 8 : 4));
 }

@@ -11,6 +11,10 @@ void v7_log(struct armv7 *v7, enum truth_kind kind, uint32_t pc, uint32_t extra)
 {
     const struct pmu_v7_profile *pmu = &v7->profile->pmu;
     uint64_t counts[V7_EVENTS];
+    if (a32_is_user(v7)) {
+        v8_log(v7->outside, kind, pc, extra);
+        return;
+    }
     if (!truth_watching(v7->core->truth))
         return;
     for (size_t i = 0; i < pmu->count; i++)
@@ -48,13 +52,13 @@ static void retire(struct armv7 *v7, uint32_t pc)
     v7_spend(v7, pc, false, 1);
 }
 
-static void begin(struct armv7 *v7, uint32_t pc, const struct classified *c)
+void v7_begin(struct armv7 *v7, uint32_t pc, const struct classified *c)
 {
     v7->last = *c;
     v7->executing = true;
     v7->loaded = v7->stored = v7->unaligned = false;
     if (c->is & OP_EXC_RETURN)
-        v7->returns_from = v7_get(v7, UC_ARM_REG_CPSR) & CPSR_MODE;
+        v7->returns_from = v7_cpsr(v7) & CPSR_MODE;
     if (truth_watches(v7->core->truth, pc))
         v7_log(v7, TRUTH_REACH, pc, 0);
 }
@@ -116,7 +120,7 @@ static void finish_special(struct armv7 *v7, unsigned is, bool jumped, uint32_t 
     }
 }
 
-static void finish(struct armv7 *v7, uint32_t next)
+void v7_finish(struct armv7 *v7, uint32_t next)
 {
     unsigned is = v7->last.is;
     bool jumped = next != (v7->last.pc & ~1u) + v7->last.size;
@@ -150,6 +154,12 @@ static void look_for_overflow(struct armv7 *v7, uint32_t pc)
     v7->attention |= v7_requested(v7);
 }
 
+static bool is_ours(const struct armv7 *v7, const struct classified *c)
+{
+    return (c->is & OP_OURS) || (v7->outside && (c->is & OP_HLT)) ||
+           (v7->profile->has_hyp && (c->is & OP_HYP));
+}
+
 static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void *user)
 {
     struct armv7 *v7 = user;
@@ -163,7 +173,7 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
     if (v7->executing) {
         uint32_t expected = (v7->last.pc & ~1u) + v7->last.size;
         bool in_block = v7->it_left;
-        finish(v7, in_block || v7->last.it_length ? expected : pc);
+        v7_finish(v7, in_block || v7->last.it_length ? expected : pc);
         pass_over(v7, expected, pc);
     }
     if (v7->listens)
@@ -171,14 +181,14 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
     const struct classified *c = classify(&v7->classifier, pc, v7->thumb);
     if (v7->it_left) {
         v7->it_left--;
-    } else if (!v7->cleared && (v7->attention || v7->core->cycles >= v7->slice_end || (c->is & OP_OURS) ||
-                                v7_matches(v7, pc))) {
+    } else if (!v7->cleared &&
+               (v7->attention || v7->core->cycles >= v7->slice_end || is_ours(v7, c) || v7_matches(v7, pc))) {
         v7->paused = true;
         uc_emu_stop(uc);
         return;
     }
     v7->cleared = false;
-    begin(v7, pc, c);
+    v7_begin(v7, pc, c);
 }
 
 static void on_memory(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user)
@@ -259,13 +269,23 @@ static void perform(struct armv7 *v7, const struct classified *c)
     } else if (is & OP_BKPT) {
         breakpoint_instruction(v7);
         return;
+    } else if (is & OP_HLT) {
+        if (v8_halts_at_hlt(v7->outside))
+            v8_halt(v7->outside, V8_STATUS_HLT);
+        else
+            undefined(v7, pc, c->size);
+        return;
+    } else if (is & OP_HYP) {
+        if (!hyp_perform(v7, c))
+            undefined(v7, pc, c->size);
+        return;
     } else if ((is & OP_COPROCESSOR) && !v7_coprocessor(v7, c->op)) {
         undefined(v7, pc, c->size);
         return;
     }
-    begin(v7, pc, c);
+    v7_begin(v7, pc, c);
     v7->pc = next;
-    finish(v7, next);
+    v7_finish(v7, next);
     if (is & OP_SVC)
         v7_enter(v7, V7_SVC, next);
     else if (is & OP_WAIT)
@@ -295,7 +315,7 @@ static bool clear_to_execute(struct armv7 *v7)
         v7_abort(v7, V7_PREFETCH_ABORT, v7->pc, FS_EXTERNAL);
         return false;
     }
-    if (c->is & OP_OURS) {
+    if (is_ours(v7, c)) {
         perform(v7, c);
         return false;
     }
@@ -312,7 +332,7 @@ static void sort_out(struct armv7 *v7, uc_err error)
     bool executed = v7->executing && (now != at || fetch);
     v7->it_left = 0;
     if (executed)
-        finish(v7, now);
+        v7_finish(v7, now);
     v7->executing = false;
     if (executed && !fetch) { // SVC, or a hint that the emulator does not know
         if (is & OP_SVC)
@@ -369,7 +389,8 @@ void v7_run_inside(struct armv7 *v7, uint64_t cycles)
 {
     v7->slice_end = v7->core->cycles + cycles;
     core_begin(v7->core);
-    while (v7->core->cycles < v7->slice_end && v7->state != V7_HALTED) {
+    while (v7->core->cycles < v7->slice_end && v7->state != V7_HALTED &&
+           (!v7->outside || v7->outside->aarch32)) {
         if (v7->state == V7_ASLEEP)
             sleep_on(v7);
         else if (clear_to_execute(v7))

@@ -33,11 +33,32 @@ void v7_set_register(struct armv7 *v7, unsigned number, uint32_t value)
 
 uint32_t v7_cpsr(const struct armv7 *v7)
 {
-    return (v7_get(v7, UC_ARM_REG_CPSR) & ~CPSR_T) | (v7->thumb ? CPSR_T : 0);
+    uint32_t value = (v7_get(v7, UC_ARM_REG_CPSR) & ~CPSR_T) | (v7->thumb ? CPSR_T : 0);
+    return v7->hyp ? (value & ~CPSR_MODE) | MODE_HYP : value;
+}
+
+// The emulator is in System mode here, before and after it
+static void swap_stack(struct armv7 *v7)
+{
+    uint32_t in_use = v7_register(v7, 13);
+    v7_set_register(v7, 13, v7->other_stack);
+    v7->other_stack = in_use;
+}
+
+static void set_hyp(struct armv7 *v7, bool on)
+{
+    v7_set(v7, UC_ARM_REG_CPSR, (v7_get(v7, UC_ARM_REG_CPSR) & ~(CPSR_MODE | CPSR_T)) | MODE_SYS);
+    swap_stack(v7);
+    v7->hyp = on;
 }
 
 void v7_set_cpsr(struct armv7 *v7, uint32_t value)
 {
+    bool hyp = v7->profile->has_hyp && (value & CPSR_MODE) == MODE_HYP;
+    if (hyp != v7->hyp)
+        set_hyp(v7, hyp);
+    if (hyp)
+        value |= MODE_SYS;
     v7->thumb = value & CPSR_T;
     v7_set(v7, UC_ARM_REG_CPSR,
            value & ~CPSR_T); // the emulator's own T comes with the address that it starts at
@@ -70,10 +91,11 @@ bool v7_user(const struct armv7 *v7)
 void v7_mode_changed(struct armv7 *v7)
 {
     bool user = v7_user(v7);
+    unsigned level = v7->hyp ? 2 : !user;
     if (!v7->outside) {
         pmu_v7_set_user(&v7->pmu, user);
-    } else if (v7->outside->level != !user) {
-        v7->outside->level = !user;
+    } else if (v7->outside->level != level) {
+        v7->outside->level = level;
         v8_level_changed(v7->outside);
     }
 }

@@ -30,7 +30,9 @@ static void device_write(uc_engine *uc, uint64_t offset, unsigned size, uint64_t
 static void memory_changed(void *self, uint32_t address, uint32_t length)
 {
     struct armv8 *v8 = self;
-    uc_ctl_remove_cache(v8->uc, address & ~3u, (address & ~3u) + ((length + 7) & ~3u));
+    uint32_t from = address & ~3u, to = from + ((length + 7) & ~3u);
+    uc_ctl_remove_cache(v8->uc, from, to);
+    a32_forget_code(v8, from, to);
 }
 
 static bool map(struct armv8 *v8)
@@ -97,10 +99,13 @@ void v8_reset(struct armv8 *v8, bool cold)
     d->edesr = edecr & EDECR_RCE;
     d->control &= EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS;
     memset(v8->regs, 0, sizeof v8->regs);
+    v8->regs[R_MDCR_EL2] = v8->profile->pmu.counters;
     v8->state = V8_RUNNING;
     v8->stepping = false;
     pmu_v3_reset(&v8->pmu);
     v8_comparators_changed(v8);
+    if (v8->user32)
+        v8->aarch32 = NULL;
     if (v8->aarch32)
         a32_reset(v8);
     else

@@ -1,7 +1,8 @@
-// One Armv8-A or Armv8-R core, in AArch64 state or in AArch32 state for good, with its external debug
-// registers, its cross trigger interface and its performance monitor. The emulator runs at EL1 all the time
-// and knows nothing of Exception levels: the board performs every instruction that has to do with them. The
-// files of cpu/ and device/ that make up a core share this; the rest of the board sees struct core only.
+// One Armv8-A or Armv8-R core, in AArch64 state, also with programs in AArch32 state at EL0, or in AArch32
+// state for good, with its external debug registers, its cross trigger interface and its performance monitor.
+// The emulator runs at EL1 all the time and knows nothing of Exception levels: the board performs every
+// instruction that has to do with them. The files of cpu/ and device/ that make up a core share this; the
+// rest of the board sees struct core only.
 #ifndef BOARD_CPU_ARMV8_H
 #define BOARD_CPU_ARMV8_H
 
@@ -49,7 +50,8 @@ struct v8_profile {
     struct component debug, cti, monitor;
     uint32_t debug_base, cti_base, monitor_base, stride; // on the debug bus, by core
     struct pmu_v3_profile pmu;
-    const struct v7_profile *aarch32; // what it executes in AArch32 state; NULL: it is in AArch64 state
+    const struct v7_profile *aarch32; // what it executes with if it is in AArch32 state for good
+    const struct v7_profile *user32;  // if only its programs at EL0 may be
     // In AArch32 state, EDSCR.RW while it is halted, and the bits of it that are UNKNOWN then
     uint8_t rw, rw_unknown;
 };
@@ -141,7 +143,9 @@ struct armv8 {
     unsigned number;
     uint32_t start;
     struct bus *bus;
-    struct armv7 *aarch32; // executes, and has the program's registers; NULL: AArch64 state
+    struct armv7 *aarch32;       // executes, and has the program's registers; NULL: AArch64 state now
+    struct armv7 *user32;        // the same while it is at EL0 in AArch32 state; made when it first is
+    uint64_t added32[V8_EVENTS]; // what of that is in `totals`
     uc_engine *uc;
     uc_context *fresh; // what a reset restores
     struct pmu_v3 pmu;
@@ -205,6 +209,10 @@ uint64_t v8_emulators(const struct armv8 *, unsigned key, bool *is_there);
 
 // aarch32.c: the same of a core in AArch32 state, and its T32 instructions in Debug state
 bool a32_create(struct armv8 *, const struct core_plan *);
+void a32_enter_user(struct armv8 *, uint32_t cpsr); // from AArch64 state, with its registers
+void a32_leave_user(struct armv8 *);                // and back
+void a32_add_totals(struct armv8 *);                // what was counted there since
+void a32_forget_code(struct armv8 *, uint32_t from, uint32_t to);
 void a32_destroy(struct armv8 *);
 void a32_reset(struct armv8 *);
 void a32_run(struct armv8 *, uint64_t cycles);
@@ -217,7 +225,7 @@ void a32_set_cpsr(struct armv8 *, uint32_t value);
 uint32_t a32_context(const struct armv8 *);
 bool a32_interrupted(const struct armv8 *);
 uint32_t *a32_pending(struct armv8 *);
-uint64_t a32_work(const struct armv8 *);
+uint64_t a32_work(const struct armv8 *); // 0: it is never in AArch32 state
 void a32_attend(struct armv8 *);
 void a32_set_halted(struct armv8 *, bool halted);
 bool a32_asleep(const struct armv8 *);
@@ -246,6 +254,8 @@ void v8_return(struct armv8 *); // ERET
 // armv8_execute.c
 void v8_run(struct core *, uint64_t cycles);
 bool v8_hook(struct armv8 *);
+bool v8_halts_at_hlt(const struct armv8 *);
+uint32_t v8_context(const struct armv8 *); // CONTEXTIDR
 void v8_spend(struct armv8 *, uint64_t pc, bool asleep, uint64_t cycles);
 void v8_log(struct armv8 *, enum truth_kind, uint64_t pc, uint32_t extra);
 

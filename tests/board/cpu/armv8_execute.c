@@ -9,10 +9,11 @@ enum { RAISED_NONE = -1 };
 
 void v8_log(struct armv8 *v8, enum truth_kind kind, uint64_t pc, uint32_t extra)
 {
-    if (v8->aarch32) {
+    if (v8->aarch32 && !v8->user32) {
         a32_log(v8, kind, (uint32_t)pc, extra);
         return;
     }
+    a32_add_totals(v8);
     if (!truth_watching(v8->core.truth))
         return;
     truth_log(v8->core.truth,
@@ -20,15 +21,20 @@ void v8_log(struct armv8 *v8, enum truth_kind kind, uint64_t pc, uint32_t extra)
                                    .pc = (uint32_t)pc,
                                    .cycles = v8->core.cycles,
                                    .counted = v8->core.counted,
-                                   .sp = (uint32_t)v8_get(v8, UC_ARM64_REG_SP),
-                                   .lr = (uint32_t)v8_get(v8, UC_ARM64_REG_X30),
+                                   .sp = (uint32_t)v8_stack(v8),
+                                   .lr = (uint32_t)v8_x(v8, v8->aarch32 ? 14 : 30),
                                    .extra = extra},
               v8->totals);
 }
 
+uint32_t v8_context(const struct armv8 *v8)
+{
+    return v8->aarch32 && !v8->user32 ? a32_context(v8) : (uint32_t)v8->regs[R_CONTEXTIDR];
+}
+
 void v8_spend(struct armv8 *v8, uint64_t pc, bool asleep, uint64_t cycles)
 {
-    uint32_t context = v8->aarch32 ? a32_context(v8) : (uint32_t)v8->regs[R_CONTEXTIDR];
+    uint32_t context = v8_context(v8);
     if (core_spend(&v8->core, (uint32_t)pc, asleep, cycles))
         v8->sampled = (struct v8_sampled){.context = context, .level = v8->level, .secure = v8_secure(v8)};
     if (v8->core.truth->profile)
@@ -150,7 +156,7 @@ static void undefined(struct armv8 *v8)
     v8_enter(v8, EC_UNKNOWN, 0, v8->pc);
 }
 
-static bool can_halt_here(const struct armv8 *v8)
+bool v8_halts_at_hlt(const struct armv8 *v8)
 {
     return (v8->debug.control & EDSCR_HDE) && v8_may_halt(v8);
 }
@@ -161,7 +167,7 @@ static void perform_exception(struct armv8 *v8, const struct a64 *c)
     uint32_t which = c->op & 0x00E0001F, iss = c->op >> 5 & 0xFFFF;
     uint64_t after = v8->pc + 4;
     bool hypervisor = v8->level == 2 || (v8->level && (v8->regs[R_SCR] & SCR_HCE) && !v8_secure(v8));
-    if (which == 0x00400000 && can_halt_here(v8)) {
+    if (which == 0x00400000 && v8_halts_at_hlt(v8)) {
         v8_halt(v8, V8_STATUS_HLT);
         return;
     }
@@ -309,14 +315,12 @@ static void sleep_on(struct armv8 *v8)
 void v8_run(struct core *core, uint64_t cycles)
 {
     struct armv8 *v8 = (struct armv8 *)core;
-    if (v8->aarch32) {
-        a32_run(v8, cycles);
-        return;
-    }
     v8->slice_end = core->cycles + cycles;
     core_begin(core);
     while (core->cycles < v8->slice_end && v8->state != V8_HALTED) {
-        if (v8->state == V8_ASLEEP)
+        if (v8->aarch32)
+            a32_run(v8, v8->slice_end - core->cycles);
+        else if (v8->state == V8_ASLEEP)
             sleep_on(v8);
         else if (clear_to_execute(v8))
             emulate(v8);

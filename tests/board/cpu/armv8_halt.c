@@ -80,7 +80,7 @@ uint32_t v8_value_bits(const struct armv8 *v8, unsigned n)
 static bool in_context(const struct armv8 *v8, unsigned linked_to)
 {
     const struct v8_debug *d = &v8->debug;
-    uint32_t context = v8->aarch32 ? a32_context(v8) : (uint32_t)v8->regs[R_CONTEXTIDR];
+    uint32_t context = v8_context(v8);
     uint32_t bcr = linked_to < V8_BREAKPOINTS ? d->bcr[linked_to] : 0;
     return linked_to >= first_context(v8) && (bcr & BCR_E) && BCR_TYPE(bcr) == TYPE_LINKED_CONTEXT &&
            BCR_BAS(bcr) == 15 && v8->level < 2 && (uint32_t)d->bvr[linked_to] == context;
@@ -134,6 +134,7 @@ bool v8_listens(const struct armv8 *v8)
 // CTI shows, and what it does to other cores, is not late.
 void v8_pass_overflow(struct armv8 *v8, uint64_t pc)
 {
+    a32_add_totals(v8);
     bool was = v8->cti.inputs >> CTI_IN_OVERFLOW & 1;
     if (!was && !v8->pmu.interrupts)
         return;
@@ -146,8 +147,8 @@ void v8_pass_overflow(struct armv8 *v8, uint64_t pc)
     }
     cti_set_input(&v8->cti, CTI_IN_OVERFLOW, requests);
     if (requests && v8->pmu_interrupts) {
-        v8->pending |= 1u << PMU_IRQ;
-        v8->attention = true;
+        *v8_pending(v8) |= 1u << PMU_IRQ;
+        v8_attend(v8);
     }
     if (v8->pmu_is_handled)
         v8->pmu.overflown &= ~requests;
@@ -177,7 +178,7 @@ uint64_t v8_borrowed(const struct armv8 *v8)
 
 uint32_t *v8_pending(struct armv8 *v8)
 {
-    return v8->aarch32 ? a32_pending(v8) : &v8->pending;
+    return v8->aarch32 && !v8->user32 ? a32_pending(v8) : &v8->pending;
 }
 
 static void set_halted(struct armv8 *v8, bool halted)
@@ -192,6 +193,7 @@ void v8_halt(struct armv8 *v8, enum v8_status why)
     struct v8_debug *d = &v8->debug;
     if (v8->aarch32)
         v8->pc = a32_pc(v8);
+    a32_add_totals(v8);
     v8->pending_before = *v8_pending(v8);
     set_halted(v8, true);
     v8->stepping = false;
@@ -219,7 +221,7 @@ void v8_restart(struct armv8 *v8)
         a32_set_pc(v8, (uint32_t)v8->pc);
     v8_set_pstate(v8, (uint32_t)v8->regs[R_DSPSR]);
     v8->altered += v8_borrowed(v8) != 0; // as the program will find it
-    uint64_t work = v8->aarch32 ? a32_work(v8) : v8->work;
+    uint64_t work = v8->work + a32_work(v8);
     uint32_t notes = work == v8->work_at_run ? RUN_NOTHING_DONE : 0;
     v8->core.counted += halt_cost_exit(v8->core.halt_cost);
     if (v8_interrupted(v8)) {

@@ -54,6 +54,8 @@ static unsigned stack_in_use(const struct armv8 *v8)
 
 void v8_set_pstate(struct armv8 *v8, uint32_t value)
 {
+    if (v8->user32 && v8->aarch32 && !(value & PSTATE_NRW))
+        a32_leave_user(v8);
     if (v8->aarch32) {
         a32_set_cpsr(v8, value);
         return;
@@ -65,6 +67,8 @@ void v8_set_pstate(struct armv8 *v8, uint32_t value)
     v8_set(v8, UC_ARM64_REG_SP, v8->sp[stack_in_use(v8)]);
     v8_set(v8, UC_ARM64_REG_NZCV, value & PSTATE_NZCV);
     v8_level_changed(v8);
+    if (v8->profile->user32 && (value & PSTATE_NRW))
+        a32_enter_user(v8, value);
 }
 
 uint64_t v8_sp(const struct armv8 *v8, unsigned level)
@@ -96,6 +100,7 @@ void v8_level_changed(struct armv8 *v8)
 {
     bool secure = v8_secure(v8);
     bool prohibited = secure && v8->debug.unsigned_secure && !(v8->regs[R_MDCR_EL3] & MDCR_SPME);
+    pmu_v3_divide(&v8->pmu, (uint32_t)v8->regs[R_MDCR_EL2]);
     pmu_v3_set_level(&v8->pmu, v8->level, secure, prohibited);
     v8_attend(v8);
 }

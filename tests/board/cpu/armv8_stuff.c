@@ -16,6 +16,8 @@ static uint32_t execution_states(const struct armv8 *v8)
     const struct v8_profile *profile = v8->profile;
     if (!v8->aarch32 || v8->state != V8_HALTED)
         return 0xF;
+    if (v8->user32)
+        return 0xE;
     return profile->rw | (v8->core.halts * 5 & profile->rw_unknown);
 }
 

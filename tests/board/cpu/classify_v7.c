@@ -7,25 +7,27 @@ enum { JUMPS = OP_PC_WRITE | OP_INTERWORKS, ERET = JUMPS | OP_EXC_RETURN | OP_PS
 enum { HINT_YIELD = 1, HINT_WFE = 2, HINT_WFI = 3, HINT_SEV = 4 };
 enum { LR = 14, SP = 13, PC = 15 };
 
-static uint16_t hint(unsigned number)
+static uint32_t hint(unsigned number)
 {
     if (number == HINT_WFI)
         return OP_WAIT;
     return number == HINT_YIELD || number == HINT_WFE || number == HINT_SEV ? OP_IDLE : 0;
 }
 
-static uint16_t barrier(unsigned option)
+static uint32_t barrier(unsigned option)
 {
     return option == 4 ? OP_DSB : option == 5 ? OP_DMB : option == 6 ? OP_ISB : 0;
 }
 
 // MRC and MCR, of either instruction set
-static uint16_t coprocessor(uint32_t op)
+static uint32_t coprocessor(uint32_t op)
 {
     unsigned number = op >> 8 & 15, opc1 = op >> 21 & 7, crn = op >> 16 & 15, crm = op & 15,
              opc2 = op >> 5 & 7;
     bool write = !(op & 1u << 20);
     if (number == 14 && opc1 == 0)
+        return OP_COPROCESSOR;
+    if (number == 15 && opc1 == 4 && crn != 7 && crn != 8) // Hyp mode's, without caches and the TLB
         return OP_COPROCESSOR;
     if (number != 15 || opc1 != 0)
         return 0;
@@ -42,7 +44,7 @@ static uint16_t coprocessor(uint32_t op)
     return crm == 10 && opc2 == 4 ? OP_DSB : crm == 10 && opc2 == 5 ? OP_DMB : 0;
 }
 
-static uint16_t unconditional(uint32_t op)
+static uint32_t unconditional(uint32_t op)
 {
     if ((op & 0x0E000000) == 0x0A000000) // BLX to a label
         return OP_IMMEDIATE | OP_ALWAYS | JUMPS;
@@ -55,7 +57,7 @@ static uint16_t unconditional(uint32_t op)
     return 0;
 }
 
-static uint16_t miscellaneous(uint32_t op)
+static uint32_t miscellaneous(uint32_t op)
 {
     if ((op & 0x0FFFFFD0) == 0x012FFF10) // BX, BLX
         return JUMPS | ((op & 0x2F) == LR ? OP_RETURN : 0);
@@ -63,14 +65,24 @@ static uint16_t miscellaneous(uint32_t op)
         return JUMPS;
     if ((op & 0x0FF000F0) == 0x01200070)
         return OP_BKPT;
+    if ((op & 0x0FF000F0) == 0x01000070)
+        return OP_HLT;
     if ((op & 0x0FFFFF00) == 0x0320F000)
         return hint(op & 0xFF);
+    if ((op & 0x0FFFFFFF) == 0x0160006E)
+        return ERET | OP_HYP;
+    if ((op & 0x0FF000F0) == 0x01400070) // HVC
+        return OP_HYP;
+    if ((op & 0x0FBF0FFF) == 0x010F0000 || (op & 0x0FB00EFF) == 0x01000200) // MRS, also of a banked register
+        return OP_HYP;
+    if ((op & 0x0FF0FFF0) == 0x0160F000 || (op & 0x0FB0FEF0) == 0x0120F200) // MSR of SPSR, and banked
+        return OP_HYP;
     if ((op & 0x0FB0FFF0) == 0x0120F000 || (op & 0x0FB0F000) == 0x0320F000) // MSR
         return op & 1u << 22 ? 0 : OP_PSR;
     return 0;
 }
 
-static uint16_t data_processing(uint32_t op)
+static uint32_t data_processing(uint32_t op)
 {
     unsigned opcode = op >> 21 & 15;
     bool immediate = op & 1u << 25, sets = op & 1u << 20;
@@ -85,9 +97,9 @@ static uint16_t data_processing(uint32_t op)
     return JUMPS | ((op & 0x0FFFFFFF) == 0x01A0F00E ? OP_RETURN : 0); // MOV pc, lr
 }
 
-uint16_t classify_arm(uint32_t op)
+uint32_t classify_arm(uint32_t op)
 {
-    uint16_t always = op >> 28 == 14 ? OP_ALWAYS : 0;
+    uint32_t always = op >> 28 == 14 ? OP_ALWAYS : 0;
     unsigned rn = op >> 16 & 15;
     if (op >> 28 == 15)
         return unconditional(op);
@@ -115,7 +127,7 @@ uint16_t classify_arm(uint32_t op)
     }
 }
 
-static uint16_t thumb_b(uint16_t op)
+static uint32_t thumb_b(uint16_t op)
 {
     if ((op & 0xF500) == 0xB100) // CBZ, CBNZ
         return OP_IMMEDIATE | OP_PC_WRITE;
@@ -123,12 +135,14 @@ static uint16_t thumb_b(uint16_t op)
         return JUMPS | OP_ALWAYS | OP_RETURN;
     if ((op & 0xFF00) == 0xBE00)
         return OP_BKPT;
+    if ((op & 0xFFC0) == 0xBA80)
+        return OP_HLT;
     if ((op & 0xFF00) == 0xBF00)
         return op & 15 ? OP_IT : hint(op >> 4 & 15);
     return (op & 0xFFE8) == 0xB660 ? OP_PSR : 0; // CPS
 }
 
-uint16_t classify_thumb16(uint16_t op)
+uint32_t classify_thumb16(uint16_t op)
 {
     switch (op >> 12) {
     case 0x4:
@@ -150,7 +164,7 @@ uint16_t classify_thumb16(uint16_t op)
     }
 }
 
-static uint16_t branches_and_control(uint16_t first, uint16_t second)
+static uint32_t branches_and_control(uint16_t first, uint16_t second)
 {
     if (second & 0x5000) { // B, BL, BLX
         bool changes = (second & 0x5000) == 0x4000;
@@ -159,20 +173,26 @@ static uint16_t branches_and_control(uint16_t first, uint16_t second)
     if ((first & 0x0380) != 0x0380)
         return OP_IMMEDIATE | OP_PC_WRITE;
     if (first == 0xF3DE) // SUBS pc, lr
-        return ERET | OP_ALWAYS;
+        return ERET | OP_ALWAYS | (second == 0x8F00 ? OP_HYP : 0);
+    if ((first & 0xFFF0) == 0xF7E0 && (second & 0xF000) == 0x8000) // HVC
+        return OP_HYP;
+    if ((first & 0xFFE0) == 0xF3E0) // MRS
+        return OP_HYP;
     if (first == 0xF3BF)
         return barrier(second >> 4 & 15);
     if (first == 0xF3AF)
         return second & 0x0700 ? OP_PSR : hint(second & 0xFF);
     if ((first & 0xFFF0) == 0xF3C0) // BXJ
         return JUMPS | OP_ALWAYS;
+    if ((first & 0xFFE0) == 0xF380 && ((first & 0x10) || (second & 0x20))) // MSR of SPSR or a banked register
+        return OP_HYP;
     return (first & 0xFFF0) == 0xF380 ? OP_PSR : 0; // MSR
 }
 
-uint16_t classify_thumb32(uint32_t op)
+uint32_t classify_thumb32(uint32_t op)
 {
     uint16_t first = (uint16_t)(op >> 16), second = (uint16_t)op;
-    uint16_t returns = (first & 15) == SP ? OP_RETURN : 0;
+    uint32_t returns = (first & 15) == SP ? OP_RETURN : 0;
     if ((first & 0xF800) == 0xF000 && (second & 0x8000))
         return branches_and_control(first, second);
     if ((first & 0xFFD0) == 0xE810 || (first & 0xFFD0) == 0xE990) // RFE

@@ -24,6 +24,9 @@ enum {
     OP_WAIT = 1 << 13,        // WFI
     OP_IDLE = 1 << 14,        // WFE, SEV, YIELD: done as NOP, which is allowed
     OP_COPROCESSOR = 1 << 15, // an MRC or MCR of registers that the board has
+    // Ours on a core that has Hyp mode: ERET, HVC, MRS of CPSR, MRS and MSR of SPSR and of ELR_hyp
+    OP_HYP = 1 << 16,
+    OP_HLT = 1 << 17, // ours on Armv8
     OP_OURS = OP_SVC | OP_BKPT | OP_WAIT | OP_IDLE | OP_COPROCESSOR,
 };
 
@@ -33,7 +36,7 @@ struct classified {
     uint32_t pc;          // of Thumb with bit 0
     const uint8_t *bytes; // where the memory holds it, else NULL
     uint32_t op;          // of two halfwords the first one is the upper
-    uint16_t is;          // OP_ bits
+    uint32_t is;          // OP_ bits
     uint8_t size;
     uint8_t it_length; // instructions in the IT block that it begins
 };
@@ -43,9 +46,9 @@ struct classifier {
     struct classified each[CLASSIFIED];
 };
 
-uint16_t classify_arm(uint32_t op);
-uint16_t classify_thumb16(uint16_t op);
-uint16_t classify_thumb32(uint32_t op);
+uint32_t classify_arm(uint32_t op);
+uint32_t classify_thumb16(uint16_t op);
+uint32_t classify_thumb32(uint32_t op);
 
 // Valid until the next call
 const struct classified *classify(struct classifier *, uint32_t pc, bool thumb);

@@ -70,8 +70,11 @@ static bool passes(const struct pmu_v3 *p, uint32_t type)
 
 static bool counts(const struct pmu_v3 *p, uint32_t bit, uint32_t type)
 {
-    bool cycles = bit == CYCLES, prohibited = p->prohibited && (!cycles || (p->control & PMCR_DP));
-    return (p->control & PMCR_E) && (p->enabled & bit) && !prohibited && passes(p, type);
+    bool cycles = bit == CYCLES, of_el2 = !cycles && bit >> p->of_guests;
+    bool closed = p->prohibited || (p->level == 2 && p->el2_prohibited && !of_el2);
+    bool prohibited = closed && (!cycles || (p->control & PMCR_DP));
+    return (of_el2 ? p->el2_enable : (p->control & PMCR_E) != 0) && (p->enabled & bit) && !prohibited &&
+           passes(p, type);
 }
 
 static uint64_t add(struct pmu_v3 *p, unsigned i, uint64_t more)
@@ -167,6 +170,15 @@ void pmu_v3_set_level(struct pmu_v3 *p, unsigned level, bool secure, bool prohib
     p->level = level;
     p->secure = secure;
     p->prohibited = prohibited;
+}
+
+void pmu_v3_divide(struct pmu_v3 *p, uint32_t control)
+{
+    enum { HPMN = 0x1F, HPME = 1 << 7, HPMD = 1 << 17 };
+    settle(p);
+    p->of_guests = control & HPMN;
+    p->el2_enable = control & HPME;
+    p->el2_prohibited = control & HPMD;
 }
 
 static void write_control(struct pmu_v3 *p, uint32_t value)

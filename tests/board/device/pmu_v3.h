@@ -31,6 +31,10 @@ struct pmu_v3 {
     const uint64_t *counted; // cycles
     unsigned level;          // the Exception level, which counters may leave out
     bool secure, prohibited;
+    // MDCR_EL2: counters from `of_guests` on are EL2's, which `el2_enable` starts and not PMCR_EL0.E; at EL2
+    // events of the others are prohibited
+    unsigned of_guests;
+    bool el2_enable, el2_prohibited;
     uint32_t control, enabled, overflown, interrupts, user_enable, select;
     struct pmu_v3_counter counter[PMU_V3_COUNTERS];
     uint64_t cycles; // its value at count `at`
@@ -42,6 +46,9 @@ struct pmu_v3 {
 void pmu_v3_reset(struct pmu_v3 *);
 // prohibited: of events, and of cycles if PMCR_EL0.DP says so
 void pmu_v3_set_level(struct pmu_v3 *, unsigned level, bool secure, bool prohibited);
+
+// MDCR_EL2, which is HDCR in AArch32 state
+void pmu_v3_divide(struct pmu_v3 *, uint32_t control);
 
 // Offsets of the memory-mapped page, without the identification registers
 uint32_t pmu_v3_read(struct pmu_v3 *, uint32_t offset);

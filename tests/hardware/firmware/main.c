@@ -39,6 +39,31 @@ ALONE void show(void)
     __asm volatile(".global own_shown\n.type own_shown, %%function\nown_shown: nop" ::"r"(x0), "r"(x1),
                    "r"(x2), "r"(x3), "r"(x4), "r"(x5), "r"(x6), "r"(x7));
 }
+#elif SHOWS_REGISTERS
+// The same of 32 bits, at two places
+#define ONE(n, name) register uint32_t r##n __asm("r" #n) = own_##name;
+#define SHOWN(at)                                                                                            \
+    __asm volatile(".global " at "\n.type " at ", %%function\n" at ": nop" ::"r"(r0), "r"(r1), "r"(r2),      \
+                   "r"(r3), "r"(r4), "r"(r5), "r"(r6));
+
+ALONE static void show_first(void){ONE(0, empty) ONE(1, plain) ONE(2, nop) ONE(3, nops) ONE(4, adds)
+                                       ONE(5, muls) ONE(6, loads) SHOWN("own_shown")}
+
+ALONE static void show_second(void){ONE(0, stores) ONE(1, multiple) ONE(2, stack) ONE(3, taken)
+                                        ONE(4, not_taken) ONE(5, call) ONE(6, loop) SHOWN("own_shown_2")}
+
+ALONE static void show_last(void)
+{
+    ONE(0, in_sram)
+    __asm volatile(".global own_shown_3\n.type own_shown_3, %%function\nown_shown_3: nop" ::"r"(r0));
+}
+
+static void show(void)
+{
+    show_first();
+    show_second();
+    show_last();
+}
 #else
 static void show(void)
 {

@@ -1,4 +1,4 @@
-// Armv7-A: the same sequences in ARM code, by PMCCNTR, which counts while it is enabled: that is the tool's part.
+// AArch32 state: the same sequences in ARM code, by PMCCNTR, which counts while it is enabled: that is the tool's part.
     .syntax unified
     .arm
 

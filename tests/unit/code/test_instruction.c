@@ -254,6 +254,12 @@ TEST(breakpoint_instructions)
         {arm_breakpoint, 0x102, 0xBEAB2374, "BKPT", 0xAB, 2, false},
         {arm_breakpoint, 0x100, 0xE12FFF1E, NULL, 0, 0, false}, /* bx lr */
         {arm_breakpoint, 0x100, 0x01212374, NULL, 0, 0, false}, /* no condition is allowed */
+        {aarch32_breakpoint, 0x100, 0xE10F0070, "HLT", 0xF000, 4, true},
+        {aarch32_breakpoint, 0x100, 0xE1012374, "HLT", 0x1234, 4, false},
+        {aarch32_breakpoint, 0x102, 0xBABC4770, "HLT", 0x3C, 2, true},
+        {aarch32_breakpoint, 0x100, 0xBF00BA81, "HLT", 1, 2, false},
+        {aarch32_breakpoint, 0x100, 0xE1212374, NULL, 0, 0, false}, /* bkpt halts nothing */
+        {aarch32_breakpoint, 0x102, 0xBAC04770, NULL, 0, 0, false}, /* revsh */
         {a64_breakpoint, 0x100, 0xD45E0000, "HLT", 0xF000, 4, true},
         {a64_breakpoint, 0x100, 0xD4400020, "HLT", 1, 4, false},
         {a64_breakpoint, 0x100, 0xD4200020, NULL, 0, 0, false}, /* brk #1 halts nothing */

@@ -69,6 +69,56 @@ static const char *armv8_fault(uint64_t pc, uint64_t lr, uint64_t esr, char *out
     return out;
 }
 
+/* In Hyp mode, whose vectors are at 0x8000. */
+static void hyp_fault(uint64_t pc, uint64_t hsr, char *out, size_t size)
+{
+    const struct core core = {.ops = &armv8_ops_in_aarch32};
+    const struct exception_fault fault = {
+        .status = 0x1DA, .pc = pc, .has_values = true, .values = {0x8000, hsr, 0x4320, 0x50000000}};
+    uint64_t at = 0;
+    out[0] = '\0';
+    assert_true(exception_may_be_fault(&core, fault.status));
+    if (!exception_is_fault(&core, &fault))
+        return;
+    exception_describe_faults(&core, &fault, out, size);
+    assert_true(exception_interrupted(&core, &fault, &at));
+    assert_int_equal(at, 0x4320);
+    assert_false(exception_returns_by_lr(&core, fault.status));
+}
+
+TEST(faults_in_hyp_mode)
+{
+    char text[256];
+    hyp_fault(0x8004, 0x02000000, text, sizeof text);
+    assert_string_equal(
+        text,
+        ", in the vector of synchronous exceptions (Hyp mode, EL2): HSR 0x02000000 (undefined instruction)");
+    hyp_fault(0x8010, 0x96000010, text, sizeof text);
+    assert_string_equal(text, ", in the vector of synchronous exceptions (Hyp mode, EL2): HSR 0x96000010 "
+                              "(data abort, external abort), HDFAR 0x50000000");
+    hyp_fault(0x800C, 0x86000010, text, sizeof text);
+    assert_string_equal(text, ", in the vector of synchronous exceptions (Hyp mode, EL2): HSR 0x86000010 "
+                              "(instruction abort, external abort)");
+    hyp_fault(0x8008, 0x4A000001, text, sizeof text);
+    assert_non_null(strstr(text, "(HVC)"));
+    const uint64_t elsewhere[] = {0x8018, 0x801C, 0x8020, 0x7FFC}; /* IRQ, FIQ, other code */
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
+        hyp_fault(elsewhere[i], 0x96000010, text, sizeof text);
+        assert_string_equal(text, "");
+    }
+    hyp_fault(0x8004, 0, text, sizeof text); /* no exception was taken yet */
+    assert_string_equal(text, "");
+}
+
+TEST(interrupts_in_aarch32_state)
+{
+    const struct core core = {.ops = &armv8_ops_in_aarch32};
+    assert_true(exception_may_be_interrupt(&core, 0x192));  /* IRQ mode */
+    assert_false(exception_may_be_interrupt(&core, 0x193)); /* Supervisor mode, masked */
+    assert_true(exception_may_be_interrupt(&core, 0x1DA));  /* Hyp mode, masked */
+    assert_false(exception_may_be_interrupt(&core, 0x15A));
+}
+
 TEST(faults_of_an_armv8_core)
 {
     char text[256];
