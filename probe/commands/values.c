@@ -1,5 +1,6 @@
 #include "commands/options.h"
 
+#include "commands/command.h"
 #include "counters/events.h"
 #include "measure/verdict.h"
 
@@ -168,25 +169,36 @@ bool value_separator(const char *text, const char **out)
     return true;
 }
 
+static const char *const format_names[] = {[FORMAT_TEXT] = "text",
+                                           [FORMAT_JSON] = "json",
+                                           [FORMAT_CSV] = "csv",
+                                           [FORMAT_JUNIT] = "junit",
+                                           [FORMAT_MARKDOWN] = "markdown",
+                                           [FORMAT_FOLDED] = "folded",
+                                           [FORMAT_PPROF] = "pprof",
+                                           [FORMAT_CALLGRIND] = "callgrind",
+                                           [FORMAT_PERF] = "perf",
+                                           [FORMAT_HTML] = "html",
+                                           [FORMAT_GCC] = "gcc"};
+
 bool value_format(const char *text, enum format *out)
 {
-    static const char *const names[] = {[FORMAT_TEXT] = "text",
-                                        [FORMAT_JSON] = "json",
-                                        [FORMAT_CSV] = "csv",
-                                        [FORMAT_JUNIT] = "junit",
-                                        [FORMAT_MARKDOWN] = "markdown",
-                                        [FORMAT_FOLDED] = "folded",
-                                        [FORMAT_PPROF] = "pprof",
-                                        [FORMAT_CALLGRIND] = "callgrind",
-                                        [FORMAT_PERF] = "perf",
-                                        [FORMAT_HTML] = "html",
-                                        [FORMAT_GCC] = "gcc"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0) {
+    for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++)
+        if (strcmp(text, format_names[i]) == 0) {
             *out = (enum format)i;
             return true;
         }
     return false;
+}
+
+void value_format_names(unsigned formats, char *out, size_t size)
+{
+    size_t n = sizeof format_names / sizeof *format_names;
+    out[0] = '\0';
+    formats &= (1U << n) - 1;
+    for (size_t i = 0; i < n; i++)
+        if ((formats >> i & 1) != 0)
+            list_add(out, size, format_names[i], formats >> (i + 1) == 0 ? " or " : NULL);
 }
 
 bool value_process(const char *text, struct process *out)
@@ -218,18 +230,42 @@ bool value_place(const char *text, struct place *out)
 
 /* ---- into the options */
 
-static bool refuse_value(const struct option *option, const char *typed, const char *text,
-                         struct error *error)
+/* Those of the command, if it is known by now. */
+static bool refuse_format(const struct options *options, const char *text, struct error *error)
+{
+    char list[128];
+    size_t id = 0;
+    while (id < COMMANDS && (options->command == NULL || strcmp(commands[id].name, options->command) != 0))
+        id++;
+    bool known = id < COMMANDS;
+    value_format_names(known ? commands[id].formats : ~0U, list, sizeof list);
+    return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s%s%s", text,
+                     known ? commands[id].name : "", known ? " takes " : "", list);
+}
+
+/* Who writes 5 may mean seconds, as sleep, or milliseconds, as perf; 1000 is in milliseconds. */
+static bool is_unclear_time(const char *text, double value)
+{
+    enum { CLEAR_MS = 100 };
+    return value >= 1e-3 && value < CLEAR_MS * 1e-3 && isalpha((unsigned char)text[strlen(text) - 1]) == 0;
+}
+
+static bool refuse_value(const struct options *options, const struct option *option, const char *typed,
+                         const char *text, struct error *error)
 {
     const struct option_words *words = &option_words[option->kind];
     size_t length = strlen(text);
     uint64_t hz;
+    double value;
     if (option->most > 0)
         return error_set(error, ERROR_USAGE,
                          "%.32s takes a number from %" PRIu64 " to %" PRIu64 "; got \"%.64s\"", typed,
                          option->least, option->most, text);
     if (option->kind == OPTION_FORMAT)
-        return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s", text, words->takes);
+        return refuse_format(options, text, error);
+    if (option->kind == OPTION_MILLISECONDS && value_seconds(text, 1e-3, &value) &&
+        is_unclear_time(text, value))
+        return error_set(error, ERROR_USAGE, "%.32s %.16s: write %.16sms or %.16ss", typed, text, text, text);
     error_set(error, ERROR_USAGE, "%.32s takes %s; got \"%.64s\"", typed, words->takes, text);
     size_t used = strlen(error->text), room = sizeof error->text - used;
     if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
@@ -306,7 +342,8 @@ bool option_store(struct options *options, const struct option *option, const ch
         *(uint64_t *)at = count;
         break;
     case OPTION_MILLISECONDS:
-        ok = value_seconds(text, 1e-3, &value) && value >= 1e-3 && value <= 86400;
+        ok = value_seconds(text, 1e-3, &value) && value >= 1e-3 && value <= 86400 &&
+             !is_unclear_time(text, value);
         *(int64_t *)at = ok ? (int64_t)(value * 1e3 + 0.5) : 0;
         break;
     case OPTION_SECONDS:
@@ -352,7 +389,7 @@ bool option_store(struct options *options, const struct option *option, const ch
     case OPTION_KINDS:
         break;
     }
-    return ok || refuse_value(option, typed, text, error);
+    return ok || refuse_value(options, option, typed, text, error);
 }
 
 void option_forget(struct options *options, const struct option *option, const struct options *usual)
