@@ -17,13 +17,13 @@ $(V7_FREE): $(BUILD)/firmware/%-free.elf: tests/firmware/%.ld
 $(V7_WRITES): $(BUILD)/firmware/%-writes.elf: tests/firmware/%.ld
 $(V7_FIRMWARE): $(V7_SRC) tests/firmware/scenario.h tests/firmware/sections.ld Makefile make/firmware-armv7.mk
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(firstword $(subst -, ,$(@F)))) $(V7_MODE) -Ltests/firmware -T $(filter %.ld,$(filter-out %sections.ld,$^)) \
+	$(call say,CC)$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(firstword $(subst -, ,$(@F)))) $(V7_MODE) -Ltests/firmware -T $(filter %.ld,$(filter-out %sections.ld,$^)) \
 	        $(V7_SRC) -o $@
 
 $(BUILD)/firmware/a9-leaves.elf: tests/firmware/start_v7.S tests/firmware/leaves.c tests/firmware/a9.ld tests/firmware/sections.ld \
         make/firmware-armv7.mk
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a9) -Ltests/firmware -T tests/firmware/a9.ld $(filter %.S %.c,$^) -o $@
+	$(call say,CC)$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a9) -Ltests/firmware -T tests/firmware/a9.ld $(filter %.S %.c,$^) -o $@
 
 firmware: $(BUILD)/firmware/a9-leaves.elf
 firmware: $(V7_FIRMWARE)
