@@ -8,8 +8,12 @@ CSTD   := -std=c11 -D_GNU_SOURCE
 ERRORS := $(if $(filter 1,$(WERROR)),-Werror)
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla $(ERRORS)
 CFLAGS ?= -O2 -g
+# Each command that builds begins with this: one short line, or with V=1 the command, or with make's -s nothing
+SILENT := $(findstring s,$(firstword -$(MAKEFLAGS)))
+quiet   = $(if $(filter 1,$(V)),,@)
+say     = $(quiet)$(if $(quiet),$(if $(SILENT),,$(info $(1) $(if $(filter %.o,$@),$<,$@))))
 # What is built for this machine to be used, with the caller's CPPFLAGS, CFLAGS and LDFLAGS
-HOST_CC = $(CC) $(CSTD) $(WARN) $(CPPFLAGS) $(CFLAGS)
+HOST_CC = $(call say,CC)$(CC) $(CSTD) $(WARN) $(CPPFLAGS) $(CFLAGS)
 PREFIX ?= /usr/local
 # For what is built by a make below this one: as many jobs as there are CPUs, unless the caller has said how many
 JOBS    = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))

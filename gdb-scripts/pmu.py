@@ -132,7 +132,7 @@ class Command(gdb.Command):
                 gdb.write(f"{error}\n")
         self.resume_auto(auto)
         if not engine.has_spoken and code >= 0:
-            raise gdb.GdbError(f"{binary()} ended with exit code {code} and said nothing: is it pmu-probe?")
+            raise gdb.GdbError(f"{binary()} ended with exit code {code} and printed nothing: is it pmu-probe?")
         if code == 2:
             raise gdb.GdbError(f"help pmu {self.name} shows what it takes")
         if code not in (0, 1, 4, 5, 130):  # 1, 4 and 5 are verdicts, 5 is doctor's finding too; 130: Ctrl-C
@@ -278,12 +278,12 @@ Pmu("set pmu")
 Pmu("show pmu")
 SETTINGS = [Setting(*words) for words in [
     ("binary", gdb.PARAM_OPTIONAL_FILENAME, None, found_binary,
-     "the pmu-probe to start, else one on the PATH or built beside this script"),
+     "the pmu-probe to start, else one on the PATH or built next to this script"),
     ("elf", gdb.PARAM_OPTIONAL_FILENAME, "--elf", lambda: gdb.current_progspace().filename or "none",
      "the ELF of the program, else GDB's own"),
     ("events", gdb.PARAM_STRING, "-e", lambda: "CPU_CYCLES", "what to count: A,B,{C,D}"),
     ("frequency", gdb.PARAM_STRING, "--freq", lambda: "SystemCoreClock",
-     "the core's clock (12M), if the program does not tell"),
+     "the core's clock (12M), if the program does not say"),
     ("timeout", gdb.PARAM_STRING, "--timeout", lambda: "10s",
      "how long to wait for the start and the end (500ms, 10s)"),
     ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", None,
@@ -299,7 +299,7 @@ core stays halted where the last hit ended.""", True),
 Counts while the core runs; each sample halts it briefly.""", True),
     ("record", """pmu record [--for TIME] [-o FILE]
 Samples where the core is, into profile.jsonl, until Ctrl-C. GDB lets it run for some 20 ms and interrupts it,
-again and again, so it stands a good part of the time. On the command line pmu-probe record stops no core.""",
+again and again, so it is halted a good part of the time. On the command line pmu-probe record stops no core.""",
      True, True),
     ("top", """pmu top [--for TIME] [-I TIME]
 Lists the functions of the last interval by their shares, until Ctrl-C; with samples as those of pmu record.""",

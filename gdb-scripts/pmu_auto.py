@@ -33,7 +33,7 @@ class Auto:
         engine = Engine(self.full_words("serve", words), stdin=subprocess.PIPE)
         if not engine.serve(lambda line: line == "ready\n" or write(line), "ready"):
             raise Refused("auto is not on" if engine.has_spoken
-                          else f"{engine.process.args[0]} said nothing: is it pmu-probe?")
+                          else f"{engine.process.args[0]} printed nothing: is it pmu-probe?")
         self.engine, self.values = engine, {}
         gdb.unwinder.register_unwinder(None, self.frames, replace=True)
         for event, hook in self.hooks():

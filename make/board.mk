@@ -3,17 +3,20 @@
 BOARD_SRC  := $(sort $(wildcard tests/board/*.c tests/board/[!f]*/*.c) tests/board/front/bitbang.c tests/board/front/jtag.c)
 BOARD_OBJ  := $(BOARD_SRC:tests/board/%.c=$(BUILD)/obj-board/%.o)
 BOARD_PKGS := unicorn libelf fuse3
+BOARD_INC   = $(or $(board_inc),$(eval board_inc := $(shell pkg-config --cflags $(BOARD_PKGS)))$(board_inc))
 # The tests start it thousands of times: with Unicorn's archive, and at a fixed address, a start takes a fifth of the time
 UNICORN_A   = $(wildcard $(shell pkg-config --variable=libdir unicorn)/libunicorn.a)
 BOARD_LIBS  = $(if $(UNICORN_A),$(UNICORN_A) -lm $(shell pkg-config --libs $(filter-out unicorn,$(BOARD_PKGS))),\
                 $(shell pkg-config --libs $(BOARD_PKGS)))
 
+# It executes firmware: a build that is not optimized otherwise, the demo's, optimizes it all the same
+$(BOARD_OBJ): override CFLAGS += $(BOARD_FLAGS)
 $(BUILD)/obj-board/%.o: tests/board/%.c Makefile make/board.mk
 	@mkdir -p $(@D)
-	$(HOST_CC) -Itests/board $$(pkg-config --cflags $(BOARD_PKGS)) -MMD -MP -c $< -o $@
+	$(HOST_CC) -Itests/board $(BOARD_INC) -MMD -MP -c $< -o $@
 
 $(BUILD)/board: $(BOARD_OBJ)
-	$(CC) $(CFLAGS) $(LDFLAGS) -no-pie -pthread $^ $(BOARD_LIBS) -o $@
+	$(call say,LD)$(CC) $(CFLAGS) $(LDFLAGS) -no-pie -pthread $^ $(BOARD_LIBS) -o $@
 
 # Clients that play other programs when the board's probe is on USB
 CLIENT_SRC := tests/system/clients

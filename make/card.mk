@@ -8,7 +8,7 @@ $(BUILD)/obj-card/%.o: tests/card/%.c Makefile make/card.mk
 	$(HOST_CC) $$(pkg-config --cflags fuse3) -MMD -MP -c $< -o $@
 
 $(BUILD)/card: $(CARD_OBJ)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $$(pkg-config --libs fuse3) -o $@
+	$(call say,LD)$(CC) $(CFLAGS) $(LDFLAGS) $^ $$(pkg-config --libs fuse3) -o $@
 
 card: $(BUILD)/card
 check-build: card
@@ -20,5 +20,5 @@ check-build: card
 # A program on the card that measures itself
 $(BUILD)/clients/knc-ring3: $(CLIENT_SRC)/knc_ring3.c target-stub/knc/pmu_knc.h make/card.mk
 	@mkdir -p $(@D)
-	$(CC) -std=gnu99 -D_GNU_SOURCE $(WARN) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -Itarget-stub/knc $< -o $@
+	$(call say,CC)$(CC) -std=gnu99 -D_GNU_SOURCE $(WARN) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -Itarget-stub/knc $< -o $@
 card: $(BUILD)/clients/knc-ring3

@@ -1,5 +1,5 @@
 # `make coverage`: which branches of probe/ the unit tests, the system tests and the fuzz targets' seeds take. It has a build
-# folder of its own; what is no part of the tool is taken from the usual one. Not in `make check`: it takes twice as long.
+# separate folder; what is not a part of the tool is taken from the usual one. Not in `make check`: it takes twice as long.
 
 COVER       := $(BUILD)/coverage
 COVER_KEPT  := bench board card clients firmware fixtures hardware knc rp2040js stub

@@ -18,7 +18,7 @@ $(V7_FREE): $(BUILD)/firmware/%-free.elf: tests/firmware/%.ld
 $(V7_WRITES): $(BUILD)/firmware/%-writes.elf: tests/firmware/%.ld
 $(V7_FIRMWARE): $(V7_SRC) tests/firmware/scenario.h tests/firmware/sections.ld tests/firmware/r52.ld Makefile make/firmware-armv7.mk
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(firstword $(subst -, ,$(@F)))) $(V7_MODE) -Ltests/firmware -T $(firstword $(filter %/$(firstword $(subst -, ,$(@F))).ld,$^)) \
+	$(call say,CC)$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(firstword $(subst -, ,$(@F)))) $(V7_MODE) -Ltests/firmware -T $(firstword $(filter %/$(firstword $(subst -, ,$(@F))).ld,$^)) \
 	        $(V7_SRC) -o $@
 
 V7_LEAVES := $(foreach chip,a9 r52 r52hyp,$(BUILD)/firmware/$(chip)-leaves.elf)
@@ -26,7 +26,7 @@ V7_LEAVES := $(foreach chip,a9 r52 r52hyp,$(BUILD)/firmware/$(chip)-leaves.elf)
 $(V7_LEAVES): $(BUILD)/firmware/%-leaves.elf: tests/firmware/start_v7.S tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld \
         make/firmware-armv7.mk
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $(filter %.S %.c,$^) -o $@
+	$(call say,CC)$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $(filter %.S %.c,$^) -o $@
 
 firmware: $(V7_LEAVES)
 firmware: $(V7_FIRMWARE)
@@ -35,11 +35,11 @@ firmware: $(V7_FIRMWARE)
 $(BUILD)/firmware/a53mixed-free.elf: $(addprefix tests/firmware/,start_user.S main_v7.c measured_v7.S scenarios.c writes.c shares.c scenario.h \
         a53mixed.ld sections.ld) Makefile make/firmware-armv7.mk
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a53in32) -DIS_USER=1 -Ltests/firmware -T tests/firmware/a53mixed.ld $(filter %.S %.c,$^) -o $@
+	$(call say,CC)$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a53in32) -DIS_USER=1 -Ltests/firmware -T tests/firmware/a53mixed.ld $(filter %.S %.c,$^) -o $@
 
 $(BUILD)/firmware/a53mixed-kernel.elf: $(BUILD)/firmware/a53mixed-free.elf tests/firmware/kernel_v8.S tests/firmware/a53.ld
-	arm-none-eabi-objcopy -O binary $< $(@:.elf=.bin)
-	$(A64_CC) $(A64_FLAGS) -DUSER='"$(@:.elf=.bin)"' -Wl,--section-start=.user=0x20000 -Ltests/firmware -T tests/firmware/a53.ld \
+	$(call say,OBJCOPY)arm-none-eabi-objcopy -O binary $< $(@:.elf=.bin)
+	$(call say,CC)$(A64_CC) $(A64_FLAGS) -DUSER='"$(@:.elf=.bin)"' -Wl,--section-start=.user=0x20000 -Ltests/firmware -T tests/firmware/a53.ld \
 	        tests/firmware/kernel_v8.S -o $@
 
 firmware: $(BUILD)/firmware/a53mixed-kernel.elf

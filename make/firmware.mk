@@ -21,7 +21,7 @@ define firmware_rule
 $(BUILD)/firmware/$(1)-$(2).elf: $(FIRMWARE_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/$(1).ld \
         Makefile make/firmware.mk
 	@mkdir -p $$(@D)
-	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$(1)) $(3) -Ltests/firmware -T tests/firmware/$(1).ld $(FIRMWARE_SRC) -o $$@
+	$$(call say,CC)$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$(1)) $(3) -Ltests/firmware -T tests/firmware/$(1).ld $(FIRMWARE_SRC) -o $$@
 endef
 
 $(foreach chip,$(FIRMWARE_CHIPS),$(eval $(call firmware_rule,$(chip),free,)))
@@ -44,7 +44,7 @@ A64_FIRMWARE := $(addprefix $(BUILD)/firmware/,a53-free.elf a53-writes.elf a53el
 $(A64_FIRMWARE): $(BUILD)/firmware/%.elf: $(A64_SRC) $(FIRMWARE_HDR) tests/firmware/sections.ld tests/firmware/a53.ld \
         Makefile make/firmware.mk
 	@mkdir -p $(@D)
-	$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*) -Ltests/firmware -T tests/firmware/a53.ld $(A64_SRC) -o $@
+	$(call say,CC)$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*) -Ltests/firmware -T tests/firmware/a53.ld $(A64_SRC) -o $@
 
 FIRMWARE += $(A64_FIRMWARE)
 
@@ -53,7 +53,7 @@ LEAVES_M := $(foreach chip,rp2040 m4,$(BUILD)/firmware/$(chip)-leaves.elf)
 
 $(LEAVES_M): $(BUILD)/firmware/%-leaves.elf: tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld make/firmware.mk
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $< -o $@
+	$(call say,CC)$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $< -o $@
 
 A64_MODE_a53el2-leaves := -DSTAY_AT_EL2=1
 A64_LEAVES := $(BUILD)/firmware/a53-leaves.elf $(BUILD)/firmware/a53el2-leaves.elf
@@ -61,7 +61,7 @@ A64_LEAVES := $(BUILD)/firmware/a53-leaves.elf $(BUILD)/firmware/a53el2-leaves.e
 $(A64_LEAVES): $(BUILD)/firmware/%-leaves.elf: tests/firmware/start_v8.S tests/firmware/leaves.c tests/firmware/%.ld tests/firmware/sections.ld \
         make/firmware.mk
 	@mkdir -p $(@D)
-	$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*-leaves) -Ltests/firmware -T tests/firmware/$*.ld $(filter %.S %.c,$^) -o $@
+	$(call say,CC)$(A64_CC) $(A64_FLAGS) $(A64_MODE_$*-leaves) -Ltests/firmware -T tests/firmware/$*.ld $(filter %.S %.c,$^) -o $@
 
 FIRMWARE += $(LEAVES_M) $(A64_LEAVES)
 
@@ -74,7 +74,7 @@ WHOLE_M      := $(foreach program,printf rtos,$(BUILD)/firmware/rp2040-$(program
 define whole_rule
 $(BUILD)/firmware/$(1)-$(2).elf: tests/firmware/$(2).c tests/firmware/no_system.c tests/firmware/sections.ld tests/firmware/$(1).ld make/firmware.mk
 	@mkdir -p $$(@D)
-	$(FIRMWARE_CC) $(WHOLE_FLAGS) $(WHOLE_$(2)) $(FIRMWARE_CPU_$(1)) -Ltests/firmware -T tests/firmware/$(1).ld $$(filter %.c,$$^) -o $$@
+	$$(call say,CC)$(FIRMWARE_CC) $(WHOLE_FLAGS) $(WHOLE_$(2)) $(FIRMWARE_CPU_$(1)) -Ltests/firmware -T tests/firmware/$(1).ld $$(filter %.c,$$^) -o $$@
 endef
 
 $(foreach chip,rp2040 m4,$(foreach program,printf rtos,$(eval $(call whole_rule,$(chip),$(program)))))

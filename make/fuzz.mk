@@ -8,11 +8,11 @@ FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=
 
 $(BUILD)/fuzz/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
-	clang $(CSTD) $(FUZZ_FLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+	$(call say,CC)clang $(CSTD) $(FUZZ_FLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 $(BUILD)/fuzz/libpmu.a: $(FUZZ_OBJ)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)rm -f $@ && ar rcs $@ $^
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libpmu.a
-	clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g $(PROBE_INC) \
+	$(call say,CC)clang $(CSTD) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -O1 -g $(PROBE_INC) \
 	    $(call pkg,--cflags) $< $(BUILD)/fuzz/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
 
 fuzz: deps-soak
@@ -29,7 +29,7 @@ REPLAY_ALONE  = -r -nostdlib $(filter %.c,$^) -o $@ && objcopy --keep-global-sym
 
 $(BUILD)/gen/fuzz_targets.h: $(FUZZ_SRC) tests/fuzz
 	@mkdir -p $(@D)
-	printf 'TARGET(%s)\n' $(FUZZ_SRC:tests/fuzz/%.c=%) > $@
+	$(call say,GEN)printf 'TARGET(%s)\n' $(FUZZ_SRC:tests/fuzz/%.c=%) > $@
 $(BUILD)/replay/%.o: tests/fuzz/%.c Makefile make/probe.mk make/fuzz.mk | $(GEN)
 	@mkdir -p $(@D)
 	$(REPLAY_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@

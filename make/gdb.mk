@@ -21,11 +21,11 @@ $(BUILD)/firmware/qemu-a53.elf: QEMU_CC := aarch64-linux-gnu-gcc
 QEMU_CC := arm-none-eabi-gcc
 $(QEMU_PROGRAMS): make/gdb.mk
 	@mkdir -p $(@D)
-	$(QEMU_CC) -nostdlib -static -no-pie -g -Wl,-e,start -Wl,--build-id=none -Wl,-n -Wl,--section-start=.vectors=$(QEMU_PLACE) $(filter %.S,$^) -o $@
+	$(call say,CC)$(QEMU_CC) -nostdlib -static -no-pie -g -Wl,-e,start -Wl,--build-id=none -Wl,-n -Wl,--section-start=.vectors=$(QEMU_PLACE) $(filter %.S,$^) -o $@
 
 firmware: $(QEMU_PROGRAMS)
 
-# A native program behind gdbserver, for the tests of combined links
+# A native program under gdbserver, for the tests of combined links
 $(BUILD)/clients/pair-program: tests/system/clients/pair_program.c make/gdb.mk
 	@mkdir -p $(@D)
 	$(HOST_CC) $(LDFLAGS) -O1 -g -no-pie -fno-pie -pthread $< -o $@

@@ -17,7 +17,7 @@ define hardware_rule
 $(HARDWARE_OUT)/$(1).elf: $(HARDWARE_$(2)) $(HARDWARE_ALL) $(4) $(3) tests/firmware/sections.ld tests/firmware/scenario.h \
         tests/firmware/asm.h $(HARDWARE)/sequences.h Makefile make/hardware.mk make/firmware.mk make/firmware-armv7.mk
 	@mkdir -p $$(@D)
-	$$(HARDWARE_CC_$(2)) $(5) -T $(3) $$(HARDWARE_$(2)) $$(HARDWARE_ALL) $(4) -o $$@
+	$$(call say,CC)$$(HARDWARE_CC_$(2)) $(5) -T $(3) $$(HARDWARE_$(2)) $$(HARDWARE_ALL) $(4) -o $$@
 HARDWARE_ELF += $(HARDWARE_OUT)/$(1).elf
 endef
 hardware = $(eval $(call hardware_rule,$(1),$(2),$(HARDWARE)/$(1).ld,$(3:%=$(HARDWARE)/%),$(4)))
@@ -42,7 +42,7 @@ $(call virtual,r52,A32,-mcpu=cortex-r52)
 
 # The images that a Raspberry Pi loads from its card, for either Execution state
 $(HARDWARE_OUT)/kernel8.img: $(HARDWARE_OUT)/rpi3.elf
-	aarch64-linux-gnu-objcopy -O binary $< $@
+	$(call say,GEN)aarch64-linux-gnu-objcopy -O binary $< $@
 
 $(HARDWARE_OUT)/kernel7.img: $(HARDWARE_OUT)/rpi3in32.elf
 	arm-none-eabi-objcopy -O binary $< $@

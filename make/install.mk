@@ -13,7 +13,7 @@ COMPLETE_BASH := $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pmu-probe
 COMPLETE_ZSH  := $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_pmu-probe
 COMPLETE_FISH := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/pmu-probe.fish
 
-# find_package(PmuProbe) looks here
+# find_package(PmuProbe) searches here
 CMAKE_DIR  := $(DESTDIR)$(PREFIX)/share/cmake/PmuProbe
 # A folder below PREFIX that this Python imports from; else one that PYTHONPATH must name
 PYTHON_READS = import sys; print(next((p for p in sys.path if p.startswith('$(PREFIX)/lib') and p.endswith('-packages')), ''))

@@ -16,7 +16,7 @@ comma      := ,
 
 $(BUILD)/knc/msr-agent: $(KNC_SRC) $(wildcard target-stub/knc/*.h) make/knc.mk
 	@mkdir -p $(@D)
-	$(KNC_CC) $(KNC_FLAGS) $(KNC_HARDEN) -s $(KNC_SRC) -o $@
+	$(call say,CC)$(KNC_CC) $(KNC_FLAGS) $(KNC_HARDEN) -s $(KNC_SRC) -o $@
 
 knc: $(BUILD)/knc/msr-agent
 check-build: knc

@@ -1,5 +1,5 @@
 # `make check-labgrid`: contrib/labgrid with Debian's labgrid and an sshd on loopback. Not in `make check`: that installs some
-# 80 packages, and Debian's openssh-server starts a server of its own on port 22.
+# 80 packages, and Debian's openssh-server starts its own server on port 22.
 
 check-labgrid: deps-labgrid
 	$(MAKE) -s -j$(shell nproc) $(BUILD)/asan/pmu-probe board firmware

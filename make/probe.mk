@@ -10,11 +10,11 @@ SANITIZE   := -fsanitize=address,undefined -fno-sanitize=null,object-size -fno-s
 GLOBALS     = $(if $(IS_GCC),--param asan-globals=0)
 # Test programs have their own flags for optimizing and debugging, and the caller's for where things are; unit tests are not
 # optimized, as _FORTIFY_SOURCE demands
-SANITIZE_CC = $(CC) $(CSTD) $(WARN) $(SANITIZE) $(GLOBALS) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
+SANITIZE_CC = $(call say,CC)$(CC) $(CSTD) $(WARN) $(SANITIZE) $(GLOBALS) $(filter-out -D_FORTIFY_SOURCE% -Wp%,$(CPPFLAGS))
 IS_GCC      = $(or $(is_gcc),$(eval is_gcc := $(findstring Free Software,$(shell $(CC) --version)))$(is_gcc))
 # The tests start these programs thousands of times. At a fixed address, with the sanitizers linked in, that takes half as long
-SANITIZE_LD = $(CC) $(SANITIZE) -no-pie $(if $(IS_GCC),-static-libasan -static-libubsan) $(LDFLAGS)
-# What a distribution wants of a program that reads what comes from outside; a packager's own flags go before it. The compiler
+SANITIZE_LD = $(call say,LD)$(CC) $(SANITIZE) -no-pie $(if $(IS_GCC),-static-libasan -static-libubsan) $(LDFLAGS)
+# What a distribution wants of a program that reads data from outside; a packager's own flags go before it. The compiler
 # is asked once for what not every one has, and only by a recipe. _FORTIFY_SOURCE is for one that optimizes without a sanitizer.
 compiles    = $(shell $(CC) -Werror -O2 $(1) -include stdio.h -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
 KNOWN       = -fstack-protector-strong -fPIE $(call compiles,-fstack-clash-protection) $(call compiles,-fcf-protection)
@@ -35,21 +35,21 @@ GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h pa
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
 $(BUILD)/gen/pmu_tcl.h: openocd-cfg/pmu.tcl
 	@mkdir -p $(@D)
-	$(AS_STRING) $< > $@
+	$(call say,GEN)$(AS_STRING) $< > $@
 
 $(BUILD)/gen/page_%.h: probe/report/page.%
 	@mkdir -p $(@D)
-	$(AS_STRING) $< > $@
+	$(call say,GEN)$(AS_STRING) $< > $@
 
 $(BUILD)/gen/plots_%.h: probe/report/plots.%
 	@mkdir -p $(@D)
-	$(AS_STRING) $< > $@
+	$(call say,GEN)$(AS_STRING) $< > $@
 
 # The pages allow these by their hashes. /usr/bin/printf knows \x, the shell's own may not
 AS_HASH = env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64
 $(BUILD)/gen/page_hashes.h: probe/report/page.css probe/report/plots.css probe/report/page.js
 	@mkdir -p $(@D)
-	style=$$($(call AS_HASH,probe/report/page.css)) && plots=$$($(call AS_HASH,probe/report/plots.css)) && \
+	$(call say,GEN)style=$$($(call AS_HASH,probe/report/page.css)) && plots=$$($(call AS_HASH,probe/report/plots.css)) && \
 	    script=$$($(call AS_HASH,probe/report/page.js)) && \
 	    printf '#define %s "sha256-%s"\n' PAGE_STYLE "$$style" PLOTS_STYLE "$$plots" PAGE_SCRIPT "$$script" > $@
 
@@ -60,27 +60,27 @@ EACH_SET = FNR == 1 { out = FILENAME; gsub(/.*\/|\.events$$/, "", out) } /^set /
     !/^(\#|$$)/ { print > (to "/" out) }
 $(BUILD)/gen/event_files.h: $(sort $(wildcard probe/events/*.events)) probe/events
 	@rm -rf $(@D)/events && mkdir -p $(@D)/events
-	awk -v to=$(@D)/events '$(EACH_SET)' $(filter %.events,$^)
-	LC_ALL=C && export LC_ALL && set -- $(@D)/events/* && $(call AS_TEXTS,$$@) > $@
+	$(quiet)awk -v to=$(@D)/events '$(EACH_SET)' $(filter %.events,$^)
+	$(call say,GEN)LC_ALL=C && export LC_ALL && set -- $(@D)/events/* && $(call AS_TEXTS,$$@) > $@
 $(BUILD)/gen/metric_files.h: $(sort $(wildcard probe/metrics/*.metrics)) probe/metrics
 	@mkdir -p $(@D)
-	$(call AS_TEXTS,$(filter %.metrics,$^),.metrics) > $@
+	$(call say,GEN)$(call AS_TEXTS,$(filter %.metrics,$^),.metrics) > $@
 
 $(BUILD)/obj/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) $(HARDEN) $(HARDEN_CPP) $(CPPFLAGS) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
+	$(call say,CC)$(CC) $(CSTD) $(WARN) $(HARDEN) $(HARDEN_CPP) $(CPPFLAGS) $(CFLAGS) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 
 $(BUILD)/asan/%.o: %.c Makefile make/probe.mk | $(GEN)
 	@mkdir -p $(@D)
 	$(SANITIZE_CC) $(PROBE_INC) $(call pkg,--cflags) -MMD -MP -c $< -o $@
 
 $(BUILD)/libpmu.a: $(PROBE_OBJ)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)rm -f $@ && ar rcs $@ $^
 $(BUILD)/asan/libpmu.a: $(ASAN_OBJ)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/pmu-probe: $(BUILD)/obj/probe/main.o $(BUILD)/libpmu.a
-	$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
+	$(call say,LD)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 $(BUILD)/asan/pmu-probe: $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a
 	$(SANITIZE_LD) $^ $(call pkg,--libs) $(PROBE_LIBS) -o $@
 

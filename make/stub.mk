@@ -29,14 +29,14 @@ STUB_HDR    := $(wildcard target-stub/*.h)
 define stub_rules
 $(BUILD)/stub/$(1)/linked.o: target-stub/linked.c $(STUB_HDR) make/stub.mk
 	@mkdir -p $$(@D)
-	$(2)gcc $(STUB_FLAGS) $(STUB_CPU_$(1)) -c $$< -o $$@
+	$$(call say,CC)$(2)gcc $(STUB_FLAGS) $(STUB_CPU_$(1)) -c $$< -o $$@
 $(BUILD)/stub/$(1)/before.elf $(BUILD)/stub/$(1)/pushed.elf: $(BUILD)/stub/$(1)/%.elf: \
         target-stub/%_$(STUB_KIND_$(1)).S target-stub/image.ld make/stub.mk
 	@mkdir -p $$(@D)
-	$(2)gcc $(STUB_CPU_$(1)) $(STUB_LINK) -Wl,--defsym=pmu_stub_next=$(STUB_NEXT) -Wl,--defsym=pmu_stub_at=$(STUB_AT) \
+	$$(call say,CC)$(2)gcc $(STUB_CPU_$(1)) $(STUB_LINK) -Wl,--defsym=pmu_stub_next=$(STUB_NEXT) -Wl,--defsym=pmu_stub_at=$(STUB_AT) \
 	    -Wl,--defsym=pmu_stub_stack=$(STUB_STACK) $$< -o $$@
 $(BUILD)/stub/$(1)/%.bin: $(BUILD)/stub/$(1)/%.elf
-	$(2)objcopy -O binary $$< $$@
+	$$(call say,GEN)$(2)objcopy -O binary $$< $$@
 endef
 $(foreach core,$(STUB_ALL),$(eval $(call stub_rules,$(core),$(call stub_prefix,$(core)))))
 
@@ -67,11 +67,11 @@ define stub_qemu_rules
 $(BUILD)/stub/$(1)/measures.elf: $(addprefix tests/stub/,measures.c measures_user.c qemu.c qemu_$(STUB_KIND_$(1)).S qemu.h measures.h) \
         tests/stub/qemu.ld $(STUB_HDR) make/stub.mk
 	@mkdir -p $$(@D)
-	$(2)gcc $(STUB_CPU_$(1)) $(3) $(STUB_QEMU_FLAGS) $$(filter %.c %.S,$$^) -o $$@
+	$$(call say,CC)$(2)gcc $(STUB_CPU_$(1)) $(3) $(STUB_QEMU_FLAGS) $$(filter %.c %.S,$$^) -o $$@
 $(BUILD)/stub/$(1)/through.bin: target-stub/before_$(STUB_KIND_$(1)).S target-stub/image.ld $(BUILD)/stub/$(1)/measures.elf
-	$(2)gcc $(STUB_CPU_$(1)) $(STUB_LINK) \
+	$$(call say,CC)$(2)gcc $(STUB_CPU_$(1)) $(STUB_LINK) \
 	    -Wl,--defsym=pmu_stub_next=0x$$$$(nm $(BUILD)/stub/$(1)/measures.elf | awk '$$$$3 == "after_image" { print $$$$1 }') $$< -o $$@.elf
-	$(2)objcopy -O binary $$@.elf $$@
+	$$(quiet)$(2)objcopy -O binary $$@.elf $$@
 stub: $(BUILD)/stub/$(1)/measures.elf $(BUILD)/stub/$(1)/through.bin
 endef
 $(foreach core,$(STUB_QEMU),$(eval $(call stub_qemu_rules,$(core),$(call stub_prefix,$(core)),\
@@ -84,7 +84,7 @@ SELF_M     := $(SELF_SRC) tests/stub/measures_m.c
 SELF_V7    := $(SELF_SRC) tests/firmware/start_v7.S
 SELF_V8    := $(SELF_SRC) tests/firmware/start_v8.S
 SELF_DEF_a9 := -DCHIP_A9
-# QEMU has no event for cycles there, so instructions stand in: each takes one cycle
+# QEMU has no event for cycles there, so instructions replace it: each takes one cycle
 SELF_DEF_r5 := -DEVENT_CYCLES=0x08
 SELF_INC   := -Itarget-stub -Itests/stub -Ltests/firmware
 
@@ -92,7 +92,7 @@ define self_rule
 $(BUILD)/firmware/$(1)-self.elf: $(2) tests/stub/measures.h tests/firmware/sections.ld tests/firmware/$(1).ld $(STUB_HDR) Makefile \
         make/stub.mk make/firmware.mk make/firmware-armv7.mk
 	@mkdir -p $$(@D)
-	$(3) $(SELF_INC) -T tests/firmware/$(1).ld $(2) -o $$@
+	$$(call say,CC)$(3) $(SELF_INC) -T tests/firmware/$(1).ld $(2) -o $$@
 endef
 $(foreach chip,rp2040 m4,$(eval $(call self_rule,$(chip),$(SELF_M),$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$(chip)))))
 $(eval $(call self_rule,m55,$(SELF_M),$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_m55) -DPMU_STUB_V81M))
@@ -109,7 +109,7 @@ PARKED    := a9-parked a7-parked r5-parked a53-parked a53-user a9-reads r5-reads
 define parked_rule
 $(BUILD)/firmware/$(1).elf: $(2) tests/firmware/sections.ld tests/firmware/$(firstword $(subst -, ,$(1))).ld make/stub.mk
 	@mkdir -p $$(@D)
-	$(3) -Ltests/firmware -T tests/firmware/$(firstword $(subst -, ,$(1))).ld $(2) -o $$@
+	$$(call say,CC)$(3) -Ltests/firmware -T tests/firmware/$(firstword $(subst -, ,$(1))).ld $(2) -o $$@
 endef
 $(foreach chip,a9 r5 r52 r52hyp,$(eval $(call parked_rule,$(chip)-parked,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_$(chip)))))
 $(eval $(call parked_rule,a7-parked,$(PARKED_v7),$(FIRMWARE_CC) $(V7_FLAGS) $(V7_CPU_a7) -DPARKED_USER))
@@ -126,11 +126,11 @@ SELF_IMAGE := -Wl,--defsym=pmu_stub_at=0x08000000 -Wl,--defsym=pmu_stub_next=0x0
 
 $(BUILD)/stub/cortex-m4/behind.bin: target-stub/before_m.S target-stub/image.ld make/stub.mk
 	@mkdir -p $(@D)
-	arm-none-eabi-gcc $(STUB_CPU_cortex-m4) $(STUB_LINK) $(SELF_IMAGE) $< -o $@.elf
-	arm-none-eabi-objcopy -O binary $@.elf $@
+	$(call say,CC)arm-none-eabi-gcc $(STUB_CPU_cortex-m4) $(STUB_LINK) $(SELF_IMAGE) $< -o $@.elf
+	$(quiet)arm-none-eabi-objcopy -O binary $@.elf $@
 $(BUILD)/firmware/m4-behind.elf: $(SELF_M) tests/firmware/behind.S $(BUILD)/stub/cortex-m4/behind.bin tests/stub/measures.h \
         tests/firmware/sections.ld tests/firmware/behind.ld $(STUB_HDR) Makefile make/stub.mk make/firmware.mk
-	$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_m4) $(SELF_INC) -Wa,-I$(BUILD)/stub/cortex-m4 -T tests/firmware/behind.ld \
+	$(call say,CC)$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_m4) $(SELF_INC) -Wa,-I$(BUILD)/stub/cortex-m4 -T tests/firmware/behind.ld \
 	    $(SELF_M) tests/firmware/behind.S -o $@
 
 firmware: $(BUILD)/firmware/m4-behind.elf $(SELF_CHIPS:%=$(BUILD)/firmware/%-self.elf)

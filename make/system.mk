@@ -24,7 +24,7 @@ $(BUILD)/pycache/collected: $(BUILD)/asan/pmu-probe $(wildcard tests/*.py tests/
 	$(PYTEST) --collect-only tests >/dev/null || true
 	touch $@
 
-# The tool as users have it is built by `make`, `make demo` and CI; here it would be a sixth of all
+# The tool as users have it is built by `make` and by CI's demo; here it would be a sixth of all
 check-build: $(BUILD)/asan/bench/simulated_hits $(BUILD)/asan/pmu-probe $(BUILD)/pycache/collected $(UNIT_BIN) $(REPLAY_BIN) $(FAILING) board firmware fixtures
 soak-build: check-build $(BUILD)/pmu-probe $(FUZZ_BIN)
 

@@ -41,6 +41,6 @@ comma   := ,
 $(FAILING): tests/system/failing/failing.c $(BUILD)/asan/probe/main.o $(BUILD)/asan/libpmu.a make/unit.mk
 	@mkdir -p $(@D)
 	$(SANITIZE_CC) $(PROBE_INC) -c $< -o $(@D)/failing.o
-	objcopy $(foreach f,$(MEMORY),--redefine-sym $(f)=failing_$(f)) $(BUILD)/asan/libpmu.a $(@D)/libpmu.a
+	$(quiet)objcopy $(foreach f,$(MEMORY),--redefine-sym $(f)=failing_$(f)) $(BUILD)/asan/libpmu.a $(@D)/libpmu.a
 	$(SANITIZE_LD) $(patsubst %,-Wl$(comma)--wrap=%,$(REFUSED)) $(BUILD)/asan/probe/main.o $(@D)/failing.o $(@D)/libpmu.a \
 	    $(call pkg,--libs) $(PROBE_LIBS) -o $@

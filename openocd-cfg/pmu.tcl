@@ -77,7 +77,7 @@ proc pmu_look_for_apb {dap} {
     return -1
 }
 
-# path: 0 the target itself, 1 a mem_ap beside it, 2 the registers of its access port
+# path: 0 the target itself, 1 a mem_ap next to it, 2 the registers of its access port
 proc pmu_core_path {target} {
     set dap [pmu_dap_of $target]
     set ap [pmu_ap_of $target]
@@ -123,7 +123,7 @@ proc pmu_reach {unit} {
         set dap ""
         catch {set dap [lindex [dap names] [expr {($unit >> 8) & 0xff}]]}
         if {$dap eq ""} {
-            error "OpenOCD has no such DAP"
+            error "OpenOCD does not have that DAP"
         }
         set via "pmu_via_[incr ::pmu_aliases]"
         if {$unit < 0x20000} {
@@ -260,7 +260,7 @@ proc pmu_carry_out {sequence command} {
 }
 
 # OpenOCD prints the result of a request over the Tcl port on its terminal and, while the target runs, on
-# GDB's. So its log is off from the answer on, until OpenOCD has nothing else to do or the next request comes.
+# GDB's. So its log is off from the answer on, until OpenOCD has nothing else to do or the next request arrives.
 proc pmu_say {answer} {
     if {$::pmu_loudness eq ""} {
         set ::pmu_loudness [lindex [debug_level] end]
@@ -475,7 +475,7 @@ proc pmu_hold {on {port 0} {session 0} {halted {}}} {
     return ""
 }
 
-# The holder comes by another connection
+# The holder has another connection
 proc pmu_hold_from {port} {
     if {[info exists ::pmu_polling]} {
         set ::pmu_sockets [pmu_sockets_of $port]
@@ -496,7 +496,7 @@ proc pmu_halted {} {
 
 # A holder that was killed cannot end its hold. One whose connection is closed, and that asks for nothing for so
 # long, is taken for dead: polling is as it was. One that is suspended, or whose network stalls, is not: its
-# connection is open. If OpenOCD looked at a core that is halted at its breakpoint, it would use the program's
+# connection is open. If OpenOCD polled a core that is halted at its breakpoint, it would use the program's
 # registers for that, and only OpenOCD could give them back. And in the middle of what a dead holder did there, it
 # would take other values for the program's, or crash: such a core is left to the next pmu-probe.
 proc pmu_watch_holder {} {
@@ -647,7 +647,7 @@ proc pmu_halt {unit ms} {
 
 # ---- for board files, before init
 
-# A mem_ap target beside a core reaches memory and debug registers without the core
+# A mem_ap target next to a core reaches memory and debug registers without the core
 proc pmu_mem_ap {core {ap ""}} {
     if {$ap eq ""} {
         set ap [$core cget -ap-num]

@@ -16,7 +16,7 @@
 #define PMU_CYCLES      (1u << 31)
 #define PMU_CYCLES_SLOT 31
 
-// In an event number: not counted in privileged modes, or in user mode. PMUv1 has no such filter.
+// In an event number: not counted in privileged modes, or in user mode. PMUv1 cannot filter.
 #define PMU_NOT_PRIVILEGED (1u << 31)
 #define PMU_NOT_USER       (1u << 30)
 // In an event number: counted at EL2 (Hyp mode) too. Without it nothing is counted there
@@ -203,7 +203,7 @@ static inline uint64_t pmu_counter_total(const struct pmu_totals *totals, unsign
 static inline uint64_t pmu_cycles_total(const struct pmu_totals *totals)
 {
 #ifdef __aarch64__
-    (void)totals; // it has 64 bits of its own
+    (void)totals; // it has 64 bits itself
     return pmu_cycles_read();
 #else
     uint32_t wraps, value, wrapped;

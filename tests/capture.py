@@ -1,5 +1,5 @@
 """`make capture`: what README and docs/ show, taken from the virtual board: of `watch` and `top` on a terminal, of `pmu` in GDB, and
-of each command line that can be typed beside `make play`."""
+of each command line that can be typed while `make play` runs."""
 import os
 import pathlib
 import re
@@ -51,7 +51,7 @@ def session():
 
 
 def replace(page, line, shown):
-    """Puts this into the first block of code behind that line of the page."""
+    """Puts this into the first block of code after that line of the page."""
     path = os.path.join(DOCS, page)
     with open(path, encoding="utf-8") as file:
         text = file.read()

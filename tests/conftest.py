@@ -43,7 +43,7 @@ def pytest_configure(config):
         os.environ.setdefault("PMU_SEED", str(random.randrange(1 << 31)))
         os.environ[RUN] = uuid.uuid4().hex
         os.environ.setdefault("PMU_PROBE_PATIENCE", "20")  # a busy machine is not a broken one
-        os.environ["XDG_CONFIG_HOME"] = os.devnull  # whoever runs the tests may have a pmu-probe.conf
+        os.environ["XDG_CONFIG_HOME"] = os.devnull  # the user who runs the tests may have a pmu-probe.conf
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -83,7 +83,7 @@ def other_parts(items, named):
 
 def pytest_collection_modifyitems(config, items):
     if not SOAK:
-        asked_for = any("::" in word for word in config.args)  # a test that somebody names runs, whichever it is
+        asked_for = any("::" in word for word in config.args)  # a test that is named runs, whichever it is
         out = set() if asked_for else {item for item in items if item.get_closest_marker("soak")}
         if not asked_for:
             out |= set(other_parts([item for item in items if item not in out],
@@ -102,7 +102,7 @@ def is_long(item):
 
 
 def spread(items):
-    """Those that wait for long come early, each between others, which use the CPU meanwhile; short ones come last, so that the
+    """Those that wait for long are early, each between others, which use the CPU meanwhile; short ones are last, so that the
     workers end together."""
     def waits(item):
         return any(item.get_closest_marker(name) for name in ("nobody_answers", "waits"))

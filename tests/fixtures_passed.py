@@ -1,4 +1,4 @@
-"""Tests of what the other tests stand on (the virtual board, the card), of the target stub and of board files do not change
+"""Tests of what the other tests rest on (the virtual board, the card), of the target stub and of board files do not change
 with the tool. `make check` runs a group of them only when what it is about is not as it was when the group last passed as
 a whole. That is in fixtures.passed, a hash for each group, which is committed with the change. `make soak` runs them always."""
 import glob

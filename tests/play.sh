@@ -17,7 +17,7 @@ for port in "$dap" "$late" "$tcl" "$gdb" "$a9_tcl" "$a9_gdb"; do
     fi
 done
 
-# A chip's board, and words of its firmware that say what the program does: NAME=BYTES. In a session of its own, so that
+# A chip's board, and words of its firmware that say what the program does: NAME=BYTES. In its own session, so that
 # Ctrl-C ends this script first, and this script the board.
 start_board() {
     chip=$1 words=$2

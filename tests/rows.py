@@ -2,7 +2,7 @@
 
 Of a test without a board every value of every parameter is in some row. Of a test on boards, whose parameter names a chip and perhaps
 the wires to it ("m4/swd"), one of those rows runs; if it is marked `each_value`, because a row takes long, one chip of a family is as good
-as any. A test that is marked `any_row` takes as many rows as it says. A row behind OpenOCD, which has no wires in its
+as any. A test that is marked `any_row` takes as many rows as it says. A row through OpenOCD, which has no wires in its
 name, takes many times as long: a sixth of the tests may take one, unless it shows what no other row does. Which rows, differs from test
 to test, so that each chip and each wire is in many tests; the others are left to `make soak`. The rows are the same each time: a test
 that failed is there again."""
@@ -52,7 +52,7 @@ def any_row(rows, test, count=1):
 
 
 def each_value(rows, test, families=False):
-    """The places of the rows that together show what all of them do; of two that show as much the one not behind OpenOCD."""
+    """The places of the rows that together show what all of them do; of two that show as much the one not through OpenOCD."""
     shows = [set(values(row, families)) for row in rows]
     number = zlib.crc32(test.encode())
     if number % OPENOCD_IN and any(name == "wires" and wires for row in shows for name, wires in row):

@@ -7,7 +7,7 @@ base=$2/$1.base system=$2/$1 release=$1
 shift 2
 
 if [ ! -e "$base.made" ]; then
-    # MIRROR, or the one that this system's own packages come from
+    # MIRROR, or the one that this system's own packages are from
     mirror=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Label: Debian' | head -n 1)}
     [ -n "$mirror" ] || { echo "systems: apt knows no mirror of Debian; make check-systems MIRROR=URL" >&2; exit 1; }
     rm -rf --one-file-system "$base"
@@ -20,7 +20,7 @@ rm -rf --one-file-system "$system"
 cp -a --reflink=auto "$base" "$system"
 git clone -q . "$system/root/pmu-probe"
 
-# In name spaces of its own: what was mounted is gone at the end, and whatever still runs
+# In its own name spaces: what was mounted is gone at the end, and whatever still runs
 exec unshare --mount --pid --fork --kill-child bash -euc '
     system=$0
     mount --bind "$system" "$system"

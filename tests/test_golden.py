@@ -26,7 +26,7 @@ def test_each_golden_file_has_its_test(tmp_path):
     programs = subprocess.run(["make", "-s", f"BUILD={BUILD}", "golden-programs"], cwd=ROOT, text=True, check=True,
                               stdout=subprocess.PIPE).stdout.split()
     assert programs
-    for program in programs:  # they write where they stand
+    for program in programs:  # they write into the current folder
         for name in writers(os.path.basename(program)):
             subprocess.run([os.path.join(ROOT, program), name], cwd=tmp_path, env={**os.environ, "PMU_GOLDEN": "write"}, check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

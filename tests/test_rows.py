@@ -12,7 +12,7 @@ def rows_of(**values):
 
 
 def name_with(openocd):
-    """A test's name that takes a row behind OpenOCD, or does not."""
+    """A test's name that takes a row through OpenOCD, or does not."""
     return next(name for name in map("test_{}".format, range(100)) if (zlib.crc32(name.encode()) % rows.OPENOCD_IN == 0) == openocd)
 
 

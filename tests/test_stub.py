@@ -1,5 +1,5 @@
 """The target stub on QEMU's Cortex-A15, A7 and A53: a bare-metal program (tests/stub) uses it in privileged and in user mode
-and prints what it saw; here stands what that has to be. An instruction takes 1024 cycles there, so that counters wrap soon."""
+and prints what it saw; here is what that has to be. An instruction takes 1024 cycles there, so that counters wrap soon."""
 import functools
 import os
 import subprocess
@@ -139,7 +139,7 @@ def test_a_set_of_events(core, seen):
 @pytest.mark.parametrize("core, machine", [("cortex-a15", ""), ("cortex-a7", ""), ("cortex-a53", ""),
                                            ("cortex-a53", ",virtualization=on,secure=on")])
 def test_started_before_the_application(core, machine):
-    """The image opens the way; the application, entered behind it, has enabled nothing. From EL3 it opens EL2 and EL3 too."""
+    """The image opens the way; the application, entered after it, has enabled nothing. From EL3 it opens EL2 and EL3 too."""
     seen = through_image(core, machine)
     assert seen["registers_changed"] == 0
     assert seen["first.trapped"] == 0 and seen["first.cycles"] > 1000 * INSTRUCTION

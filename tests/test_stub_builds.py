@@ -56,7 +56,7 @@ def test_compiles_without_a_complaint(core, tmp_path):
 
 @pytest.mark.parametrize("core", CORES)
 def test_a_program_that_uses_it_needs_nothing_else(core, tmp_path):
-    """No function, no variable, no place of its own: what is linked is position independent."""
+    """No function, no variable, no fixed place: what is linked is position independent."""
     for command in compilers(core):
         out = str(tmp_path / "linked.o")
         run([*command, "-Os", "-ffreestanding", "-fno-asynchronous-unwind-tables", "-Itarget-stub", "-c",
@@ -97,6 +97,6 @@ def test_clang_assembles_the_same_images(core, tmp_path):
             run([*compiler, *flags, "-c", source, "-o", out])
             run([gcc[:-3] + "objcopy", "-O", "binary", "-j", f".text.{name}", out, out + ".bin"])
             with open(out + ".bin", "rb") as file:
-                # LDR r12 from the literal right behind: an offset of 0, added or subtracted
+                # LDR r12 from the literal right after it: an offset of 0, added or subtracted
                 words.append(file.read().replace(b"\x00\xc0\x1f\xe5", b"\x00\xc0\x9f\xe5"))
         assert words[0] == words[1] and len(words[0]) > 40

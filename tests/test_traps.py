@@ -25,5 +25,5 @@ def test_each_trap_has_its_test(trap, tests):
         with open(os.path.join(HERE, path), encoding="utf-8") as file:
             text = file.read()
         for name in names.split(", "):
-            # a unit test stands in a macro, such as TEST(name) or TEST_WITH(name, set_up, tear_down)
+            # a unit test is in a macro, such as TEST(name) or TEST_WITH(name, set_up, tear_down)
             assert re.search(rf"\b{name}\(|TEST(_WITH)?\({name}[,)]", text), f"{trap}: {path} has no {name}"

@@ -7,7 +7,7 @@ import pytest
 
 from board import WAIT
 
-SOAK = bool(os.environ.get("PMU_SOAK"))  # sweeps take each place, beside other work
+SOAK = bool(os.environ.get("PMU_SOAK"))  # sweeps take each place, next to other work
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
@@ -31,6 +31,6 @@ def test_unit(source):
 
 
 def test_what_bench_takes_for_memory_runs():
-    """It is the one program that is no test and has a model core."""
+    """It is the one program that is not a test and has a model core."""
     done = subprocess.run([os.path.join(BUILD, "asan/bench/simulated_hits"), "10"], text=True, capture_output=True, timeout=WAIT)
     assert done.returncode == 0 and done.stdout.startswith('{"hits": 10,'), done.stdout + done.stderr

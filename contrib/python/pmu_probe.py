@@ -18,7 +18,7 @@ class PmuError(Exception):
     """The tool could not do it: its own words. `code` is its exit code, 2 for wrong usage, 3 for what went wrong."""
 
     def __init__(self, code, words):
-        super().__init__(words.strip() or f"pmu-probe ended with exit code {code} and said nothing")
+        super().__init__(words.strip() or f"pmu-probe ended with exit code {code} and printed nothing")
         self.code = code
 
 
@@ -36,7 +36,7 @@ class Record(SimpleNamespace):
 
 
 class Run:
-    """What one run printed. `lines` are all its JSON lines, `text` the same as text, `said` what it printed on standard error."""
+    """What one run printed. `lines`: its JSON lines; `text`: its standard output; `said`: its standard error."""
 
     def __init__(self, code, text, said=""):
         self.code, self.text, self.said = code, text, said

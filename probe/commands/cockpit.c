@@ -19,7 +19,7 @@ const char *cockpit_refuses(const struct pc_samples *pc_samples)
     if (session->request->all_cpus)
         return "-a samples all cores: -C N takes one, and measures on it";
     if (pc_samples->by_halts)
-        return "a GDB server has the core: pmu-probe delta and lines measure through it";
+        return "a GDB server has the core: pmu-probe delta measures through it";
     if (!core_has_run_control(core))
         return "nothing can stop this core";
     return core->comparators > 0 ? NULL : "this core has no breakpoints";

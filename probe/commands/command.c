@@ -384,6 +384,23 @@ const char *command_names(const struct options *options)
     return NULL;
 }
 
+void command_formats(unsigned formats, char *out, size_t size)
+{
+    out[0] = '\0';
+    for (unsigned i = 0; i < FORMATS; i++)
+        if ((formats >> i & 1) != 0)
+            list_add(out, size, value_format_name((enum format)i), formats >> (i + 1) == 0 ? " or " : NULL);
+}
+
+size_t command_typed(const struct options *options)
+{
+    size_t id = 0;
+    while (id < COMMANDS &&
+           (options->request.command == NULL || strcmp(commands[id].name, options->request.command) != 0))
+        id++;
+    return id;
+}
+
 struct rendering command_rendering(const struct context *context)
 {
     return (struct rendering){.out = context->out,

@@ -72,6 +72,10 @@ struct command {
 
 /* By their ids. */
 extern const struct command commands[COMMANDS];
+/* "text, json or csv"; `formats` has bits of enum format. */
+void command_formats(unsigned formats, char *out, size_t size);
+/* Its id; COMMANDS: none of these names is typed. */
+size_t command_typed(const struct options *options);
 /* NULL: it is not a command; the error suggests similar names. */
 const struct command *command_find(const char *name, struct error *error);
 

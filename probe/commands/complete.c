@@ -25,20 +25,10 @@ static void offer(const struct completion *self, const char *name, const char *h
         fprintf(self->out, "%.*s%s\t%s\n", (int)self->kept, self->word, name, help);
 }
 
-/* COMMANDS: no command is typed yet. */
-static size_t command_of(const struct options *options)
-{
-    size_t id = 0;
-    while (id < COMMANDS &&
-           (options->request.command == NULL || strcmp(commands[id].name, options->request.command) != 0))
-        id++;
-    return id;
-}
-
 /* Not a format that the command does not print. */
 static bool is_taken(const struct completion *self, const struct option *option, const char *value)
 {
-    size_t command = command_of(self->options);
+    size_t command = command_typed(self->options);
     enum format format;
     return option->kind != OPTION_FORMAT || command == COMMANDS || !value_format(value, &format) ||
            (commands[command].formats >> format & 1) != 0;
@@ -69,7 +59,7 @@ static void offer_commands(const struct completion *self, bool for_help)
 
 static void offer_options(const struct completion *self)
 {
-    size_t command = command_of(self->options);
+    size_t command = command_typed(self->options);
     for (size_t i = 0; i < option_count; i++) {
         char name[32];
         const struct option *option = &option_table[i];
@@ -177,7 +167,7 @@ static void offer_values(struct completion *self, const struct option *option)
 
 static void offer_operands(const struct completion *self)
 {
-    size_t command = command_of(self->options), n = self->options->n_operands;
+    size_t command = command_typed(self->options), n = self->options->n_operands;
     if (command < COMMANDS && n >= commands[command].most)
         return;
     if (command == COMMAND_STUB && n == 0)

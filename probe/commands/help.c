@@ -154,29 +154,14 @@ static const char *help_for(const struct option *option, size_t id, char *out, s
     return out;
 }
 
-/* Those that this command prints. */
-static const char *formats_of(const struct option *option, size_t id, char *out, size_t size)
-{
-    size_t length;
-    char name[16];
-    enum format format;
-    out[0] = '\0';
-    for (const char *at = option->values; *at != '\0'; at += length + (at[length] == ' ')) {
-        length = strcspn(at, " ");
-        snprintf(name, sizeof name, "%.*s", (int)length, at);
-        if (value_format(name, &format) && (commands[id].formats >> format & 1) != 0)
-            list_add(out, size, name, commands[id].formats >> (format + 1) == 0 ? " or " : NULL);
-    }
-    return out;
-}
-
 static void print_option(FILE *out, const struct option *option, size_t id, bool all)
 {
     enum { ROOM = 512 };
     char text[ROOM];
+    command_formats(commands[id].formats, text, sizeof text);
     option_print(out, option,
                  all                             ? option->help
-                 : option->kind == OPTION_FORMAT ? formats_of(option, id, text, sizeof text)
+                 : option->kind == OPTION_FORMAT ? text
                  : option->group != OPTIONS_OWN  ? option->brief
                                                  : help_for(option, id, text, sizeof text));
 }

@@ -24,6 +24,7 @@ struct reader {
     bool skips_refused; /* lines that a pmu-probe.conf must not have */
     enum command_id command;
     bool has_command;
+    const char *strange_format;   /* refused when the command is known; NULL: none */
     const struct option *waiting; /* the last word, which needs a value after it; NULL: it needs none */
     struct error *error;
 };
@@ -116,6 +117,11 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
         value = argv[++*i];
     }
     note_given(r, option, typed);
+    enum format format;
+    if (option->kind == OPTION_FORMAT && !value_format(value, &format)) {
+        r->strange_format = value;
+        return true;
+    }
     return option_store(r->options, option, typed, value != NULL ? value : "", r->error);
 }
 
@@ -138,7 +144,8 @@ static bool read_words(struct reader *r, int argc, char **argv)
             return error_set(r->error, ERROR_USAGE, "unexpected argument \"%.64s\"", word);
         }
     }
-    return true;
+    return r->strange_format == NULL || option_store(options, option_find("format", strlen("format")),
+                                                     "--format", r->strange_format, r->error);
 }
 
 /* ---- what goes together */

@@ -1,26 +1,50 @@
 /* What is typed after an option, into the options. */
+#include "commands/command.h"
 #include "commands/options.h"
 #include "counters/events.h"
 #include "measure/verdict.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST_WISHES = 64 };
 
-static bool refuse_value(const struct option *option, const char *typed, const char *text,
-                         struct error *error)
+/* Of the command, if it is known by now. */
+static bool refuse_format(const struct options *options, const char *text, struct error *error)
+{
+    char list[128] = "";
+    size_t id = command_typed(options);
+    bool known = id < COMMANDS;
+    command_formats(known ? commands[id].formats : (1U << FORMATS) - 1, list, sizeof list);
+    return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s%s%s", text,
+                     known ? commands[id].name : "", known ? " takes " : "", list);
+}
+
+/* Who writes 5 may mean seconds, as sleep, or milliseconds, as perf; 1000 is in milliseconds. */
+static bool is_unclear_time(const char *text, double value)
+{
+    enum { CLEAR_MS = 100 };
+    return value >= 1e-3 && value < CLEAR_MS * 1e-3 && isalpha((unsigned char)text[strlen(text) - 1]) == 0;
+}
+
+static bool refuse_value(const struct options *options, const struct option *option, const char *typed,
+                         const char *text, struct error *error)
 {
     const struct option_words *words = &option_words[option->kind];
     size_t length = strlen(text);
     uint64_t hz;
+    double value;
     if (option->most > 0)
         return error_set(error, ERROR_USAGE,
                          "%.32s takes a number from %" PRIu64 " to %" PRIu64 "; got \"%.64s\"", typed,
                          option->least, option->most, text);
     if (option->kind == OPTION_FORMAT)
-        return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s", text, words->takes);
+        return refuse_format(options, text, error);
+    if (option->kind == OPTION_MILLISECONDS && value_seconds(text, 1e-3, &value) &&
+        is_unclear_time(text, value))
+        return error_set(error, ERROR_USAGE, "%.32s %.16s: write %.16sms or %.16ss", typed, text, text, text);
     error_set(error, ERROR_USAGE, "%.32s takes %s; got \"%.64s\"", typed, words->takes, text);
     size_t used = strlen(error->text), room = sizeof error->text - used;
     if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
@@ -97,7 +121,8 @@ bool option_store(struct options *options, const struct option *option, const ch
         *(uint64_t *)at = count;
         break;
     case OPTION_MILLISECONDS:
-        ok = value_seconds(text, 1e-3, &value) && value >= 1e-3 && value <= 86400;
+        ok = value_seconds(text, 1e-3, &value) && value >= 1e-3 && value <= 86400 &&
+             !is_unclear_time(text, value);
         *(int64_t *)at = ok ? (int64_t)(value * 1e3 + 0.5) : 0;
         break;
     case OPTION_SECONDS:
@@ -144,7 +169,7 @@ bool option_store(struct options *options, const struct option *option, const ch
     case OPTION_KINDS:
         break;
     }
-    return ok || refuse_value(option, typed, text, error);
+    return ok || refuse_value(options, option, typed, text, error);
 }
 
 void option_forget(struct options *options, const struct option *option, const struct options *usual)

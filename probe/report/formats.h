@@ -21,6 +21,7 @@ enum format {
     FORMAT_PERF,
     FORMAT_HTML,
     FORMAT_GCC,
+    FORMATS
 };
 
 /* What is measured and on what, as wide as the terminal. It goes out before the measurement. */

@@ -163,25 +163,31 @@ bool value_separator(const char *text, const char **out)
     return true;
 }
 
+static const char *const format_names[FORMATS] = {[FORMAT_TEXT] = "text",
+                                                  [FORMAT_JSON] = "json",
+                                                  [FORMAT_CSV] = "csv",
+                                                  [FORMAT_JUNIT] = "junit",
+                                                  [FORMAT_MARKDOWN] = "markdown",
+                                                  [FORMAT_FOLDED] = "folded",
+                                                  [FORMAT_PPROF] = "pprof",
+                                                  [FORMAT_CALLGRIND] = "callgrind",
+                                                  [FORMAT_PERF] = "perf",
+                                                  [FORMAT_HTML] = "html",
+                                                  [FORMAT_GCC] = "gcc"};
+
 bool value_format(const char *text, enum format *out)
 {
-    static const char *const names[] = {[FORMAT_TEXT] = "text",
-                                        [FORMAT_JSON] = "json",
-                                        [FORMAT_CSV] = "csv",
-                                        [FORMAT_JUNIT] = "junit",
-                                        [FORMAT_MARKDOWN] = "markdown",
-                                        [FORMAT_FOLDED] = "folded",
-                                        [FORMAT_PPROF] = "pprof",
-                                        [FORMAT_CALLGRIND] = "callgrind",
-                                        [FORMAT_PERF] = "perf",
-                                        [FORMAT_HTML] = "html",
-                                        [FORMAT_GCC] = "gcc"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0) {
+    for (size_t i = 0; i < FORMATS; i++)
+        if (strcmp(text, format_names[i]) == 0) {
             *out = (enum format)i;
             return true;
         }
     return false;
+}
+
+const char *value_format_name(enum format format)
+{
+    return format_names[format];
 }
 
 bool value_process(const char *text, struct process *out)

@@ -26,6 +26,7 @@ bool value_many(const char *text, uint64_t most, uint64_t *out);
 /* One character, or \t for a tab. */
 bool value_separator(const char *text, const char **out);
 bool value_format(const char *text, enum format *out);
+const char *value_format_name(enum format format);
 /* "any", or a CONTEXTIDR */
 bool value_process(const char *text, struct process *out);
 /* What a call may use: "1200", "1200 cycles", "40us", "10 L1D_CACHE_REFILL". At least 1, and at most

@@ -363,8 +363,8 @@ static int start(int argc, char **argv)
         return 2;
     }
     if (agent.options.root[0] == '\0' && !is_knights_corner())
-        return fail("this processor is no Knights Corner: its registers of these numbers mean other things",
-                    "");
+        return fail(
+            "this processor is not a Knights Corner: its registers of these numbers mean other things", "");
     agent.client = -1;
     agent.signals = sys_signals();
     if (agent.signals < 0)

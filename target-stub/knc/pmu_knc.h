@@ -1,7 +1,7 @@
 /*
  * The PMU of Knights Corner from ring 3: what a program on the card can do with it itself. The events are
  * chosen from outside (pmu-probe --probe msr-agent:... stat -e A:spflt,B:spflt while the program runs) or by
- * the card's system. Ring 3 reads the counters of its own thread, and starts and stops them by SPFLT.
+ * the card's system. Ring 3 reads its own thread's counters, and starts and stops them by SPFLT.
  *
  *     struct pmu_knc_pair pair;
  *     pmu_knc_start(&pair);

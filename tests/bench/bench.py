@@ -49,7 +49,7 @@ def run_openocd(place, hits):
 
 
 def gdb_before_openocd(place, *words):
-    """What a GDB printed that had an OpenOCD of its own."""
+    """What a GDB printed that had its own OpenOCD."""
     config = os.path.join(harness.ROOT, "openocd-cfg/boards/virtual.cfg")
     with subprocess.Popen(["openocd", "-c", f"set BOARD_PORT {place.board.jtag_port}", "-c",
                            "telnet_port disabled; tcl_port disabled; gdb_port 0", "-f", config], text=True,

@@ -112,7 +112,7 @@ APPLICATION = {
 
 
 def bench_application_cores():
-    """Packets a hit on cores with a PMU of their own."""
+    """Packets a hit on cores with their own PMU."""
     print("\nCores with a PMU, emulated CMSIS-DAP v2, SWD 10 MHz: packets a hit, hits per second (target)")
     for chip, counted in APPLICATION.items():
         for title, options in PROBES.items():

@@ -1,4 +1,4 @@
-"""Knights Corner: the agent's size, its round trips, and how fast all threads of a card are looked at."""
+"""Knights Corner: the agent's size, its round trips, and how fast all threads of a card are read."""
 import os
 import statistics
 import subprocess
@@ -44,7 +44,7 @@ def bench_trips():
 
 
 def bench_all_cpus():
-    """The look at 244 CPUs of stat -a, from start to end."""
+    """The reading of 244 CPUs of stat -a, from start to end."""
     with card.Card(244) as model, card.Agent(model) as agent:
         for way, probe in (("msr", f"msr@{model.root}"), ("msr-agent", agent.probe)):
             times = []

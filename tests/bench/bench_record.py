@@ -1,4 +1,4 @@
-"""What `make bench` prints of `record`: samples a packet, samples a second and how busy the wire is, beside OpenOCD's `profile`
+"""What `make bench` prints of `record`: samples a packet, samples a second and how busy the wire is, next to OpenOCD's `profile`
 on the same emulated probe, one after the other."""
 import json
 import os

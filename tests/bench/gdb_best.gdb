@@ -5,7 +5,7 @@ set pagination off
 set confirm off
 set mem inaccessible-by-default off
 delete breakpoints
-# OpenOCD's server loop shall not be what it waits for; how often OpenOCD looks for a stop cannot be set
+# OpenOCD's server loop shall not be what it waits for; how often OpenOCD polls for a stop cannot be set
 monitor poll_period 1
 hbreak *$start
 hbreak *$end

@@ -1,6 +1,6 @@
 // The debug port and its access ports as transactions with an acknowledge (IHI 0031, ADIv5; IHI 0074, ADIv6,
-// whose access ports stand in an address space: debug_space.h). It knows nothing of the wire: JTAG, SWD and
-// CMSIS-DAP fronts stand before it and do what each of them does about posted reads.
+// whose access ports are in an address space: debug_space.h). It knows nothing of the wire: JTAG, SWD and
+// CMSIS-DAP fronts drive it and do what each of them does about posted reads.
 #ifndef BOARD_ADI_H
 #define BOARD_ADI_H
 
@@ -16,11 +16,11 @@ enum { ADI_APS = 4 };
 struct mem_ap {
     struct bus *bus;
     uint32_t idr, base;
-    uint32_t tar_wrap; // its auto-increment wraps within so many bytes, a power of two
+    uint32_t tar_wrap; // its auto-increment wraps within this many bytes, a power of two
     bool words_only;   // as APB is: no smaller transfer, no packed one
-    bool no_cortex_m;  // no private peripheral bus is behind it: to look for one there is an error
+    bool no_cortex_m;  // it leads to no private peripheral bus: an access to one is an error
     uint32_t at;       // of its registers, ADIv6
-    bool no_memory;    // it has an IDR, and is no MEM-AP; no bus is behind it
+    bool no_memory;    // it has an IDR, and is not a MEM-AP; it leads to no bus
     uint32_t csw, tar, tar_high;
 };
 
@@ -43,8 +43,8 @@ struct adi_slow {
 
 // Oddities of chips
 enum {
-    ADI_NO_SYSTEM_POWER = 1 << 0, // CSYSPWRUPACK never comes
-    ADI_ALIASED = 1 << 1,         // APSEL is decoded in part: the access ports come again and again
+    ADI_NO_SYSTEM_POWER = 1 << 0, // CSYSPWRUPACK is never set
+    ADI_ALIASED = 1 << 1,         // APSEL is decoded in part: the access ports repeat
     ADI_LARGE = 1 << 2,           // CFG.LA: TAR has an upper word, which is not zero
     ADI_CLOSED = 1 << 3,          // read-out protection: CSW.DeviceEn is 0, and each access to memory dies
     ADI_V6 = 1 << 4,              // ADIv6, which a chip may have by itself
@@ -60,7 +60,7 @@ struct adi {
     uint32_t control; // the writable bits of CTRL/STAT
     uint32_t dlcr;
     bool sticky_error;
-    bool write_error; // WDATAERR: on SWD the data of a write came with the wrong parity
+    bool write_error; // WDATAERR: on SWD the data of a write had the wrong parity
     uint32_t select;
     uint32_t select1; // the upper word of addresses, ADIv6
     uint32_t rdbuff;  // the last AP read, for the wires that post reads
@@ -75,7 +75,7 @@ struct adi {
     FILE *trace;       // each transaction is printed there, NULL for none
 };
 
-// As it comes out of reset, whatever its CSW says. false: too many.
+// As it is after reset, whatever its CSW says. false: too many.
 bool adi_add_ap(struct adi *, struct mem_ap);
 // The address is A[3:2] of the transaction, as 0, 4, 8 or 12
 enum ack adi_dp_read(struct adi *, unsigned address, uint32_t *value);
@@ -84,7 +84,7 @@ enum ack adi_dp_write(struct adi *, unsigned address, uint32_t value);
 enum ack adi_ap_read(struct adi *, unsigned address, uint32_t *value);
 enum ack adi_ap_write(struct adi *, unsigned address, uint32_t value);
 void adi_abort(struct adi *, uint32_t value);
-// For wires whose acknowledge comes before the data: whether the next AP access would be answered with WAIT.
+// For wires whose acknowledge is before the data: whether the next AP access would be answered with WAIT.
 // If so it counts as asked; if not, the access itself will not wait.
 bool adi_ap_waits(struct adi *);
 // Whether an access of before is still under way

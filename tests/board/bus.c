@@ -157,7 +157,7 @@ bool bus_poke(struct bus *bus, uint32_t address, const uint8_t *bytes, uint32_t 
     if (!to)
         return false;
     memcpy(to, bytes, length);
-    // The same bytes may stand at a second address (flash seen at 0)
+    // The same bytes may be at a second address (flash seen at 0)
     for (size_t i = 0; i < bus->memory_count; i++) {
         const struct memory *m = &bus->memories[i];
         if (to >= m->bytes && to < m->bytes + m->size)

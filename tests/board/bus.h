@@ -1,5 +1,5 @@
-// What stands at which address, for the core and for an access port alike: memories (bytes that the emulator
-// maps directly) and devices (word registers behind functions). A board may have several buses.
+// What is at which address, for the core and for an access port alike: memories (bytes that the emulator
+// maps directly) and devices (word registers as functions). A board may have several buses.
 #ifndef BOARD_BUS_H
 #define BOARD_BUS_H
 
@@ -43,16 +43,16 @@ struct bus {
     // Memory was changed, but not by the core, which may hold translations of it
     void (*changed)(void *self, uint32_t address, uint32_t length);
     void *changed_self;
-    // A cache of the core's holds newer lines than memory: in every other line of 32 bytes whoever else reads
+    // A cache of the core's holds newer lines than memory: in every other line of 32 bytes any other reader
     // sees other bytes
     bool dirty;
-    // While this is true, memory has no clock: whoever but the core reads it sees what the bus carried last
+    // While this is true, memory has no clock: any reader but the core sees what the bus carried last
     bool (*unclocked)(const void *self);
     const void *unclocked_self;
     uint32_t carried;
     struct bus *twin; // of another core, who sees the same memories; NULL if there is none
-    // Of a debug bus: the address bit that tells a debugger (set) from software, whose accesses are
-    // BUS_CORE's; the devices stand where it is set. 0: there is no such bit.
+    // Of a debug bus: the address bit that is set for a debugger and clear for software, whose accesses are
+    // BUS_CORE's; the devices are where it is set. 0: it has none.
     uint32_t debugger_bit;
     const struct bus_security *security; // NULL: there is but one state
 };

@@ -1,4 +1,4 @@
-// The control socket: how a test looks behind the scenes and makes trouble. See README.md for the commands.
+// The control socket: by which a test sees the truth and makes trouble. See README.md for the commands.
 #ifndef BOARD_CONTROL_H
 #define BOARD_CONTROL_H
 

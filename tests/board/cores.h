@@ -56,7 +56,7 @@ void cores_run_for(struct cores *, struct pace *, uint64_t ns);
 void cores_reset(struct cores *);
 void cores_hold(struct cores *, bool in_reset);
 void cores_power(struct cores *, bool on);
-// false: there is no such state
+// false: there is no state of that name
 bool cores_set_state(struct cores *, const char *name, bool on);
 
 #endif

@@ -1,5 +1,5 @@
-// A chip's debug bus (the CoreSight APB): its ROM tables, the components that are no core's, and the window
-// through which the cores themselves see it, with the software lock of each component in force.
+// A chip's debug bus (the CoreSight APB): its ROM tables, the components that belong to no core, and the
+// window through which the cores themselves see it, with the software lock of each component in force.
 #ifndef BOARD_DEBUG_BUS_H
 #define BOARD_DEBUG_BUS_H
 

@@ -283,7 +283,7 @@ bool options_parse(struct options *o, int argc, char **argv)
                           .usb_interface = "CMSIS-DAP v2",
                           .usb_class = 0xFF};
     while ((option = getopt_long(argc, argv, "", long_options, &index)) != -1) {
-        if (option == '?') // getopt has said what is wrong
+        if (option == '?') // getopt has printed what is wrong
             return false;
         if (!take(o, option, optarg)) {
             fprintf(stderr, "board: --%s: bad value '%s'\n", long_options[index].name, optarg);

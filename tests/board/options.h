@@ -19,7 +19,7 @@ struct options {
     const char *dap_serial;
     const char *dap_firmware; // a shared object, NULL for none
     uint32_t dap_latency;     // microseconds, over TCP
-    uint32_t dap_wire;        // Hz that the probe's wires have whatever they are told; 0: as told
+    uint32_t dap_wire;        // Hz that the probe's wires have whatever is requested; 0: as requested
     const char *usb;          // a directory, NULL for no USB
     bool usb_v1, usb_v2;
     uint32_t usb_latency; // microseconds

@@ -1,4 +1,4 @@
-// How fast a core's time may pass: never ahead of the clock that the board is said to have, and, when the
+// How fast a core's time may pass: never ahead of the clock that the board is to have, and, when the
 // host was busy or the core halted, with at most a little of the lost time made up for.
 #ifndef BOARD_PACE_H
 #define BOARD_PACE_H
@@ -9,11 +9,11 @@
 struct pace {
     uint32_t hz;
     uint32_t idle_hz;  // while nobody has asked the board for anything for a millisecond
-    bool used;         // somebody does so now
-    bool idle;         // nobody does, as of the last look
+    bool used;         // something is asked of it now
+    bool idle;         // nothing is, as of the last check
     uint64_t last_use; // host nanoseconds
-    uint64_t last;     // host nanoseconds of the last look
-    uint64_t leftover; // cycles that did not come out even, in 1/1e9
+    uint64_t last;     // host nanoseconds of the last check
+    uint64_t leftover; // cycles that are left of the division, in 1/1e9
     int64_t credit;    // cycles that may be run now; below 0: the last slice ended a little late
 };
 

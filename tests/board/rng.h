@@ -1,4 +1,4 @@
-// A small seeded generator (splitmix64). Each use has one of its own, so that switching one kind of chance on
+// A small seeded generator (splitmix64). Each use has its own, so that switching one kind of chance on
 // does not change what another draws.
 #ifndef BOARD_RNG_H
 #define BOARD_RNG_H

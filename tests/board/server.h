@@ -37,7 +37,7 @@ bool server_open(struct server *, uint16_t port, unsigned limit);
 // server
 bool server_open_local(struct server *, const char *path);
 void server_close(struct server *);
-// Fills in what to wait for (returns how many), then deals with what came
+// Fills in what to wait for (returns how many), then deals with what arrived
 size_t server_polls(const struct server *, struct pollfd *polls);
 void server_serve(struct server *, const struct pollfd *polls, size_t count);
 // Offers again what was not used up

@@ -30,7 +30,7 @@ enum truth_kind {
 enum {
     RUN_PREEMPTED = 1,           // an exception is taken before the instruction at pc
     RUN_NOTHING_DONE = 2,        // nothing had executed since the previous run
-    RUN_PENDED_WHILE_HALTED = 4, // that exception became pending in the halt, before the debugger could look
+    RUN_PENDED_WHILE_HALTED = 4, // that exception became pending in the halt, before the debugger could read
     RUN_PENDED_AT_EXIT = 8,      // or on the way out of it
 };
 

@@ -10,7 +10,7 @@
 
 enum { ACTIVITY_PERIOD = 32 };
 
-/* How often this happens in that cycle; 0 for a code that is no event. */
+/* How often this happens in that cycle; 0 for a code that is not an event. */
 unsigned activity_events(unsigned cpu, unsigned code, uint64_t cycle);
 /* The thread runs a program then, and not the kernel. */
 bool activity_is_user(unsigned cpu, uint64_t cycle);

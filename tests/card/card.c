@@ -47,7 +47,7 @@ void card_init(struct card *card, unsigned cpus, uint64_t hz, bool runs)
     }
 }
 
-/* A line for each look at a running counter, and at the TSC: CPU, MSR, select, value, truth. */
+/* A line for each read of a running counter, and at the TSC: CPU, MSR, select, value, truth. */
 static void note(struct card *card, const struct thread *thread, uint32_t msr, uint64_t value)
 {
     unsigned counter = msr - PERF_CNTR0;

@@ -1,6 +1,6 @@
 /*
- * The card: a Xeon Phi's threads, their common time, and a log of what was really so at each look at a
- * counter. It runs in real time, or stands still until it is told to go on.
+ * The card: a Xeon Phi's threads, their common time, and a log of what was really so at each read of a
+ * counter. It runs in real time, or not at all until it is advanced.
  */
 #pragma once
 
@@ -32,6 +32,6 @@ bool card_read(struct card *card, unsigned cpu, uint32_t msr, uint64_t *value);
 bool card_write(struct card *card, unsigned cpu, uint32_t msr, uint64_t value);
 /*
  * "advance CYCLES", "spflt CPU 0|1", "reset", "init", "write CPU MSR VALUE" (the last two in hexadecimal):
- * what a program on the card does, or somebody to it. False: not understood.
+ * what a program on the card does, or another program to it. False: not understood.
  */
 bool card_command(struct card *card, const char *line);

@@ -168,7 +168,7 @@ static const struct fuse_operations operations = {.getattr = get_attributes,
                                                   .write = write_file,
                                                   .truncate = cut_file};
 
-/* DIR [CPUS [HZ [TRUTH]]]; HZ 0: it stands still until it is told to advance. */
+/* DIR [CPUS [HZ [TRUTH]]]; HZ 0: its time does not pass until it is advanced. */
 int main(int argc, char **argv)
 {
     static struct card card;

@@ -1,5 +1,5 @@
-// The board's own command processor beside a probe's firmware: the same random packets to both, each with a
-// debug port of its own, and the same trouble. Every cycle on the wires and every reply must be the same.
+// The board's own command processor against a probe's firmware: the same random packets to both, each with a
+// separate debug port, and the same trouble. Every cycle on the wires and every reply must be the same.
 //
 //     differences FILE.so swd|jtag PACKETS SEED
 //
@@ -97,7 +97,7 @@ static void put(struct packet *q, uint32_t value, unsigned bytes)
         q->bytes[q->length++] = (uint8_t)(value >> 8 * i);
 }
 
-// What registers take so that something can come of it
+// What registers take so that it can have an effect
 static uint32_t some_value(unsigned request)
 {
     static const uint32_t selects[] = {0, 0, 0, 0x10, 0xF0, 1}, sizes[] = {0x52, 0x42, 0x41, 0x40, 0x12};

@@ -5,7 +5,7 @@
  *     random-lists DAP-PORT CONTROL-PORT swd|jtag ADDRESS LISTS SEED
  *
  * All of ADDRESS to ADDRESS + 2 KB is compared with what the lists should have made of it, by way of the
- * board's control socket. Prints one line of JSON: how the lists ended. Exit code 1: one was said to be what
+ * board's control socket. Prints one line of JSON: how the lists ended. Exit code 1: one was reported as what
  * it was not.
  */
 #include "links/dap/dap.h"
@@ -153,7 +153,7 @@ static bool complain(const struct run *r, unsigned long list, const char *troubl
     return false;
 }
 
-/* The memory after so many steps. */
+/* The memory after that many steps. */
 static void memory_after(const struct run *r, size_t done, uint32_t *words)
 {
     memcpy(words, r->shadow, sizeof r->shadow);
@@ -174,7 +174,7 @@ static bool results_are_right(const struct run *r, const uint64_t *results, size
     return true;
 }
 
-/* The probe reads once more than a match needs. If that fails, the next access is told so. */
+/* The probe reads once more than a match needs. If that fails, the next access reports it. */
 static void clear_the_air(struct run *r)
 {
     struct address at = {.space = SPACE_MEMORY, .size = 4, .offset = r->place};

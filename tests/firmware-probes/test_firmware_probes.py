@@ -1,4 +1,4 @@
-"""The tool behind the firmware of real probes, on the board's pins, and behind the board's own: measurements against the
+"""The tool with the firmware of real probes, on the board's pins, and with the board's own: measurements against the
 board's truth, and random lists of steps with trouble in them.
 
 A firmware is a shared object for this machine that has the functions of tests/board/dap/firmware.h; each of these
@@ -104,7 +104,7 @@ def check_lists(place):
 @pytest.mark.soak
 @pytest.mark.parametrize("way, firmware", rows("m4/swd", "m4/jtag"))
 def test_random_lists(way, firmware):
-    """No list is said to be done that is not, and no result is a wrong one, whatever went wrong on the way."""
+    """No list is reported as done that is not, and no result is a wrong one, whatever went wrong on the way."""
     with place_of(way, firmware, 0) as place:
         check_lists(place)
 

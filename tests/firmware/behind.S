@@ -1,3 +1,3 @@
-// The stub's image that is started before an application, as it comes out of its own build
+// The stub's image that is started before an application, as its own build makes it
     .section .image, "a"
     .incbin "behind.bin"

@@ -15,7 +15,7 @@ enum { STACK_WORDS = 256, IRQ3 = 3 };
 
 static uint32_t core1_stack[STACK_WORDS] __attribute__((aligned(8), section(".noinit")));
 ITS_OWN volatile uint32_t core1_rounds, core1_ticks, core1_irq3_count, core1_result;
-// Set, it sleeps, and the first core runs as fast as the host can; an interrupt lets it look again
+// Set, it sleeps, and the first core runs as fast as the host can; an interrupt lets it check again
 volatile uint32_t core1_rest;
 // Set, it runs what the first core runs in RAM as well
 volatile uint32_t core1_in_ram;

@@ -1,5 +1,5 @@
 // Regions that begin and end where SysTick is about to reload, to the cycle. A phase of 16 is where the counter reads
-// 0, smaller ones come before it, greater ones after it; 0 to 31.
+// 0, smaller ones are before it, greater ones after it; 0 to 31.
 #include "asm.h"
 
     .text

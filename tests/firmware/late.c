@@ -1,4 +1,4 @@
-// A program that starts a counter late, when a test says so, and waits with it from then on. It stands still
+// A program that starts a counter late, when a test says so, and waits with it from then on. It waits
 // for ever if anything else stops that counter.
 #include <stdint.h>
 

@@ -49,7 +49,7 @@ ALONE __attribute__((noreturn)) void never(uint32_t n)
     __builtin_longjmp(env, 1);
 }
 
-// The same, but nobody has told the compiler so of the function that is measured
+// The same, but the compiler does not know it of the function that is measured
 ALONE __attribute__((noreturn)) void ends_in(void (*how)(uint32_t))
 {
     how(20);
@@ -88,7 +88,7 @@ static void enter_self(void)
 }
 #endif
 
-// Calls in calls, each with something left to do: a stack to be told
+// Calls in calls, each with something left to do: a stack to be shown
 ALONE uint32_t nest_inner(uint32_t n)
 {
     spin(n);

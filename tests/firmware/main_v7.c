@@ -9,7 +9,7 @@
 #define ITS_OWN __attribute__((section(".noinit")))
 
 #define CORE1_STACK 0x2000
-// By context, so that the stack pointer tells the ground truth which it was
+// By context, so that the stack pointer shows the ground truth which it was
 enum { CONTEXTS = 2, USER_STACK = 256 };
 
 const uint32_t SystemCoreClock __attribute__((used)) = 12000000;

@@ -65,7 +65,7 @@
     bx lr
     ends long_region
 
-// An interrupt comes up just before the start, and before the end: what r0 and r1 are written to NVIC_ISPR. r2 rounds
+// An interrupt becomes pending just before the start, and before the end: what r0 and r1 are written to NVIC_ISPR. r2 rounds
     function pended
     ldr r3, =0xE000E200
     str r0, [r3]

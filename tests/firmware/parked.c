@@ -1,4 +1,4 @@
-// What the parked firmware and the start-up code ask for. Core 1 is left asleep, so that RAM stands still.
+// What the parked firmware and the start-up code ask for. Core 1 is left asleep, so that RAM does not change.
 #include <stdint.h>
 
 volatile uint32_t undefined_count, svc_count, abort_count, irq3_count, round_count;

@@ -13,7 +13,7 @@
     .equ MODE_ABT, 0x17
     .equ MODE_UND, 0x1B
 
-// A value of its own in each
+// A separate value in each
     .macro fill register number
     movw \register, #0x5A00 + \number
     movt \register, #0xA500 + \number

@@ -1,4 +1,4 @@
-// Regions that the DWT's profiling counters count, each from NAME_start to NAME_end. How much is in them is told in the
+// Regions that the DWT's profiling counters count, each from NAME_start to NAME_end. How much is in them is in the
 // virtual board's model of the M4 (cpu/cost_m4.c there).
 #ifdef CHIP_M4
 #include "asm.h"

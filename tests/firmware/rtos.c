@@ -226,7 +226,7 @@ static void create(uint32_t which, const char *name, void (*begin)(void))
     strcpy(tasks[which].pcTaskName, name);
 }
 
-// The idle task takes the place of main on a stack of its own
+// The idle task takes the place of main on its own stack
 static __attribute__((noreturn)) void start_tasks(void)
 {
     create(0, "sampling", sampling_task);

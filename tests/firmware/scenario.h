@@ -112,7 +112,7 @@ void counted_thumb(uint32_t rounds, uint32_t *words);
 void counted_a64(uint32_t rounds, uint32_t *words);
 // of each: counted_arm or counted_a64, with another frame pointer each time
 void counted_apart(uint32_t rounds, uint32_t *words);
-// of each: user_work() in User mode or at EL0, on a stack of its own, while CONTEXTIDR is `context`
+// of each: user_work() in User mode or at EL0, on its own stack, while CONTEXTIDR is `context`
 void run_as_user(uint32_t context, uint32_t rounds, char *stack_top);
 void user_work(uint32_t rounds);
 

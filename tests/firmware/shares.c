@@ -7,7 +7,7 @@ enum { BY_CYCLES = 1, BY_MISSES = 2, WITH_OVERRUNS = 4 };
 enum { LINE = 32, LINES = 128 }; // more than a direct-mapped cache of 32 lines has
 
 volatile uint32_t shares;
-// Of how many calls of deadline() one takes too long, and what came of it
+// Of how many calls of deadline() one takes too long, and the result
 volatile uint32_t overrun_each = 50, overrun_length = 4000, deadline_count, overrun_count;
 static uint32_t calls_left, next_line;
 // Not cleared at start-up

@@ -119,7 +119,7 @@ ALONE static void write_it(uint32_t what)
 #define PMU_CTRL         (*(volatile uint32_t *)0xE0003E04)
 #define PMU_CCNTR        (*(volatile uint32_t *)0xE000307C)
 
-// Behind each, so that the compiler makes no two of them one: then each line has an instruction of its own
+// After each, so that the compiler makes no two of them one: then each line has its own instruction
 #define ALONE_HERE(what) __asm volatile("@ behind " what)
 
 ALONE static void write_it(uint32_t what)

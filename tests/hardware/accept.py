@@ -1,5 +1,5 @@
 """What accept.sh runs: each step by itself, with a time limit for every run of the tool, so that nothing hangs and no failure
-hides what comes after it. The file is written anew after each step."""
+hides what is after it. The file is written anew after each step."""
 import argparse
 import datetime
 import json
@@ -96,7 +96,7 @@ def end(process, ends=None):
             return process.communicate(timeout=patience)
         except subprocess.TimeoutExpired:
             pass
-    return "", ""  # somebody else holds its pipes
+    return "", ""  # another process holds its pipes
 
 
 class Acceptance:
@@ -256,7 +256,7 @@ class Acceptance:
 
     @staticmethod
     def is_one_of(ranges, figures):
-        """As far as the cost of halts lets us tell."""
+        """As far as the cost of halts allows."""
         allowed = figures["plus_minus"] or 0
         return any(low - allowed <= figures["median"] <= high + allowed for low, high in ranges)
 
@@ -310,7 +310,7 @@ class Acceptance:
             (f"{told / 1e6:g} MHz" if told else "nothing")
 
     def restore(self):
-        """After a kill in the midst of a measurement everything is taken away, and the core can be measured again."""
+        """After a kill in the midst of a measurement everything is removed, and the core can be measured again."""
         self.kill_a_run()
         out = self.run("restore", "--force", elf=self.chip.memory).out
         removed = [line.strip() for line in out.splitlines() if line.startswith("  ")]
@@ -445,7 +445,7 @@ def hits_in(file):
 
 
 def round_trips(log):
-    """Microseconds from what was sent to its answer; answers come in order."""
+    """Microseconds from what was sent to its answer; answers arrive in order."""
     waiting, trips = [], []
     for at, _, way in log:
         if way == ">":

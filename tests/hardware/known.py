@@ -1,8 +1,8 @@
 """What is known before: the chips that there is firmware for, and what Arm publishes about the cycles of its sequences."""
 import collections
 
-# exact: its memory has no wait states there, so that published costs must come out. same_inside: no instruction overlaps the
-# next one, so that the program's own readings must say the same. memory: a probe sees it beside the core.
+# exact: its memory has no wait states there, so that published costs must appear. same_inside: no instruction overlaps the
+# next one, so that the program's own readings must be the same. memory: a probe sees it without the core.
 # in_registers: the program's own readings are in registers of so many bits; 0: in memory
 Chip = collections.namedtuple("Chip", "core exact same_inside memory in_registers why", defaults=(False, False, True, 0, ""))
 WAITS = "its flash has wait states, which a cache hides; Arm's figures are for memory without"
@@ -31,7 +31,7 @@ SOURCES = {"Cortex-M0+": "Arm DDI 0484C, table 3-1", "Cortex-M4": "Arm 100166, t
 ARTICLE = ("plain", "nop")
 
 # By core, each a list of ranges; a core that is not here has no published costs. P, a pipeline's refill, is 1 to 3 on the M4;
-# its loads and stores take 2, or 1 behind another. From RAM it fetches by another bus, and SysTick's costs nobody tells.
+# its loads and stores take 2, or 1 after another. From RAM it fetches by another bus, and SysTick's costs are not documented.
 COSTS = {
     "Cortex-M0+": {
         "plain": [(2, 2)],

@@ -1,5 +1,5 @@
 """`make check-labgrid`: contrib/labgrid with Debian's labgrid, virtual boards, and an own sshd on loopback as the exporter's. That
-sshd has a mount namespace of its own, in which the programs under test are not there."""
+sshd has its own mount namespace, in which the programs under test are not there."""
 import filecmp
 import getpass
 import os
@@ -32,7 +32,7 @@ SIX = ["rp2040/swd", "m4/swd", "m55/swd", "a9/swd", "a53/swd", "r5/swd"]
 
 
 class Exporter:
-    """An sshd on a free port of loopback, behind a relay, and what makes `ssh exporter` reach it."""
+    """An sshd on a free port of loopback, through a relay, and what makes `ssh exporter` reach it."""
 
     def __init__(self, folder, monkeypatch):
         self.folder, self.hidden, self.state = folder, folder / "here", folder / "state"
@@ -258,7 +258,7 @@ def test_an_exporter_that_is_not_there(exporter):
 # --- what happens in the middle
 
 def meanwhile(place, what, stops=20):
-    """Does it once the tool has stopped the core so often. With a connection to the board of its own: the test uses the other one."""
+    """Does it once the tool has stopped the core that often. With its own connection to the board: the test uses the other one."""
     place.board.watch(NOWHERE)
     board = place.board.core(0)
 
@@ -329,7 +329,7 @@ def test_the_exporters_probe_is_unplugged(again, exporter):
     if usb_available() is not None:
         pytest.skip(usb_available())
     with Place("m4/v2", "free", WORK_BY_DATA) as place:
-        tool = exporter.folder / "tool"  # the board's USB is in a namespace of its own
+        tool = exporter.folder / "tool"  # the board's USB is in its own namespace
         tool.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, place.board.in_namespace([TOOL])))} "$@"\n')
         tool.chmod(0o755)
         pmu, before = pmu_of(exporter.hidden, place, remote(place, tool=str(tool))), snapshot(place)

@@ -133,7 +133,7 @@ static void measure_sets(void)
     pmu_stop();
     pmu_increment(UINT32_MAX >> 1);
     report("set.stopped", pmu_counter_read(0));
-    pmu_counter_enable(2); // left behind by somebody
+    pmu_counter_enable(2); // left by another program
     report("set.of_2", pmu_start(events, 2));
     pmu_increment(UINT32_MAX >> 1);
     report("set.second", pmu_counter_read(1));

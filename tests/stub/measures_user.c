@@ -65,7 +65,7 @@ static void measure_user_access(void)
     report("close.is", pmu_state());
     report_user("closed.cycles", "closed.trapped");
     pmu_user_enable();
-    report_user("enabled.cycles", "enabled.trapped"); // user mode may look, but nothing counts
+    report_user("enabled.cycles", "enabled.trapped"); // user mode may read, but nothing counts
     pmu_user_disable();
     report_user("disabled.cycles", "disabled.trapped");
     (void)run_user(user_switches_itself_on);
@@ -84,7 +84,7 @@ static void measure_user_access(void)
 #endif
 }
 
-// Somebody else's monitor: enabled, every 64th cycle
+// Another program's monitor: enabled, every 64th cycle
 static void measure_guest(void)
 {
     pmu_cycles_by_64(true);
@@ -143,7 +143,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-// Cycles by PMCCNTR and by an event counter against the machine's clock, looked at all the time while they
+// Cycles by PMCCNTR and by an event counter against the machine's clock, read all the time while they
 // wrap
 static void measure_wraps_of_cycles(void)
 {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-// Runs `what` in user mode. Where that hits an exception, user_trapped is 1 and 0 comes back.
+// Runs `what` in user mode. Where that hits an exception, user_trapped is 1 and 0 is returned.
 uint64_t run_user(uint64_t (*what)(void));
 extern volatile uint32_t user_trapped;
 

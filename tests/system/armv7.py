@@ -46,7 +46,7 @@ def between(events, kind, **wanted):
 
 
 class Core:
-    """A core behind OpenOCD's view of the debug bus, OpenOCD itself looking away."""
+    """A core through OpenOCD's view of the debug bus; OpenOCD itself does not poll it."""
 
     # CP15 c9 of what the page has at an offset: CRm, opc2
     CP15 = {PMCR: (12, 0), ENSET: (12, 1), ENCLR: (12, 2), OVSR: (12, 3), SWINC: (12, 4), CCNTR: (13, 0),
@@ -161,7 +161,7 @@ class Core:
 
 @pytest.fixture
 def attach():
-    """attach(chip, **options) gives a board, an OpenOCD on it, and core 0 with OpenOCD looking away."""
+    """attach(chip, **options) gives a board, an OpenOCD on it, and core 0 with OpenOCD that does not poll."""
     opened = []
 
     def start(chip, **options):
@@ -178,7 +178,7 @@ def attach():
 
 @pytest.fixture
 def core(attach):
-    """core(chip, **options) gives core 0, running, with OpenOCD looking away."""
+    """core(chip, **options) gives core 0, running, not polled by OpenOCD."""
     def start(chip, **options):
         board, ocd = attach(chip, **options)
         ocd("poll off")

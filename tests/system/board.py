@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / os.environ.get("PMU_BUILD", "build")  # an absolute path stays one
 # Seconds until a test gives up, on whatever it waits for: a bound against hanging, never a measure
 WAIT = 30 * int(os.environ.get("PMU_PROBE_PATIENCE", 20))
-# A program that runs while nobody looks takes a third of a CPU at the chips' own 12 MHz. Make check has it run slower then
+# A program that runs while nothing is asked of it takes a third of a CPU at the chips' own 12 MHz. Make check has it run slower then
 THRIFT = {} if os.environ.get("PMU_SOAK") else {"idle_clock": 3_000_000, "dap_naps": True}
 
 
@@ -47,7 +47,7 @@ def symbols_of(nm, elf):
 
 
 class BoardError(Exception):
-    """What the board answered instead of doing as told."""
+    """What the board answered instead of doing it."""
 
 
 class Board:
@@ -152,7 +152,7 @@ class Board:
             time.sleep(0.001)
 
     def run_for(self, cycles):
-        """Waits until the program has run for so many more cycles."""
+        """Waits until the program has run for that many more cycles."""
         end = self.state()["cycles"] + cycles
         return self.wait_for(lambda s: s["cycles"] > end, f"{cycles} cycles to pass")
 
@@ -233,7 +233,7 @@ class OpenOcd:
         self.output, self.port, self._listening = "", None, threading.Event()
         self.process = subprocess.Popen(arguments + ["-c", "init"], stdin=subprocess.DEVNULL, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=openocd_environment())
-        # Somebody must read on to the end: it prints the result of each Tcl call, and a full pipe stops it
+        # Its output must be read to the end: it prints the result of each Tcl call, and a full pipe stops it
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._listening.wait(WAIT)
@@ -246,7 +246,7 @@ class OpenOcd:
         self("foreach each [target names] {catch {$each arp_poll}}")
 
     def _read(self):
-        # The port's line comes after "init" has examined the target
+        # The port's line is printed after "init" has examined the target
         for line in self.process.stdout:
             if not self.port or not line.startswith("0 "):
                 self.output += line
@@ -304,7 +304,7 @@ class OpenOcd:
         return int(self(f"{self.target} get_reg {name}").split()[-1], 0)
 
     def polls(self):
-        """Whether it looks at its targets by itself. Not by `capture`, which has only what is logged, if anything is."""
+        """Whether it polls its targets. Not by `capture`, which has only what is logged, if anything is."""
         self("catch {poll} words")
         return re.search("background polling: (on|off)", self("set words"))[1] == "on"
 

@@ -1,5 +1,5 @@
 """A modelled Knights Corner card as files, and the agent in front of it: what a test of either needs. Also an oracle
-of its own for what happens on the card, which counts cycle by cycle."""
+for what happens on the card, which counts cycle by cycle."""
 import os
 import signal
 import socket
@@ -27,7 +27,7 @@ def card_available():
 
 
 class Card:
-    """`hz` 0: its time stands still until `advance`."""
+    """`hz` 0: its time does not pass until `advance`."""
 
     def __init__(self, cpus=244, hz=HZ):
         self._place = tempfile.TemporaryDirectory(prefix="pmu-card-")
@@ -69,8 +69,8 @@ class Card:
             return [tuple(int(word, 0) for word in line.split()) for line in lines]
 
     def counted(self):
-        """{(cpu, msr, select): (count, first value, last value)}: what happened from the first look to the last.
-        Of the TSC, between the looks right before those."""
+        """{(cpu, msr, select): (count, first value, last value)}: what happened from the first read to the last.
+        Of the TSC, between the reads right before those."""
         found, tsc, last_tsc = {}, {}, {}
         for cpu, msr, select, value, truth in self.looks():
             if msr == TSC:
@@ -101,7 +101,7 @@ class Card:
         for file in self._files.values():
             os.close(file)
         subprocess.run(["umount", "-l", self.root], check=True)
-        self._process.terminate()  # somebody else's copy of all mounts may keep this one
+        self._process.terminate()  # another program's copy of all mounts may keep this one
         self._process.wait(WAIT)
         self._place.cleanup()
 

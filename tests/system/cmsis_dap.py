@@ -163,7 +163,7 @@ class Dap:
         return reply[2:]
 
     def jtag_sequence(self, *pieces):
-        """Each (tms, clocks, tdi, capture): returns what came, as bytes."""
+        """Each (tms, clocks, tdi, capture): returns what was captured, as bytes."""
         packet = bytes([0x14, len(pieces)])
         for tms, clocks, tdi, capture in pieces:
             packet += bytes([(clocks & 0x3F) | tms << 6 | capture << 7]) + tdi.to_bytes((clocks + 7) // 8, "little")

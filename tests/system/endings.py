@@ -1,5 +1,5 @@
 """Other sides that stop answering: a relay between the tool and a board, OpenOCD, a GDB server or the agent, whose answers
-come, come late, or never come. `python3 tests/system/endings.py` prints how long the tool takes from Ctrl-C to its end with each
+arrive, arrive late, or never arrive. `python3 tests/system/endings.py` prints how long the tool takes from Ctrl-C to its end with each
 kind of them (docs/when-it-fails.md), on a quiet machine; `--tool FILE` measures another build, `--only WORD` some rows."""
 import argparse
 import contextlib
@@ -20,12 +20,12 @@ PASS, SILENT, LATE, CUT = "passes", "silent", "late", "cut"
 
 
 class Relay:
-    """Sits in front of a TCP port of this machine. `become` says what is done to the connections that stand, and to those
+    """Sits in front of a TCP port of this machine. `become` says what is done to open connections, and to those
     that are made from then on:
 
     passes    bytes go both ways
     silent    it takes bytes and answers nothing
-    late      answers come `late` seconds late, one after the other
+    late      answers arrive `late` seconds late, one after the other
     cut       connections end, and new ones end at once
     """
 
@@ -123,7 +123,7 @@ class Behind:
 
     @contextlib.contextmanager
     def stopped(self):
-        """The process that answers stands still, as after SIGSTOP."""
+        """The process that answers is stopped, as after SIGSTOP."""
         process = self.board.process if self.place.wires else self.place.server.process
         process.send_signal(signal.SIGSTOP)
         try:

@@ -37,7 +37,7 @@ def run_gdb(elf, port, *commands):
 
 
 class DoorPlace(GdbPlace):
-    """Behind a real OpenOCD. The board's log holds what happens from here on."""
+    """Through a real OpenOCD. The board's log holds what happens from here on."""
 
     def gdb(self, *commands):
         self.board.watch(NOWHERE)

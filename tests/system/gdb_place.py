@@ -1,4 +1,4 @@
-"""The virtual board behind a real GDB server, and the tool as its client."""
+"""The virtual board on a real GDB server, and the tool as its client."""
 import os
 import re
 import select

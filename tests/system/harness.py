@@ -34,7 +34,7 @@ INTERRUPTED = 130  # the exit code after Ctrl-C with some of the hits
 SOAK = bool(os.environ.get("PMU_SOAK"))
 HELD = socket.socket()
 HELD.bind(("127.0.0.1", 0))
-CLOSED_PORT = HELD.getsockname()[1]  # nothing listens there, and as long as it is held, nothing of a test that runs beside will
+CLOSED_PORT = HELD.getsockname()[1]  # nothing listens there, and as long as it is held, nothing of a test that runs meanwhile will
 
 
 # Chips with a program that stays at EL2: Hyp mode, if it is in AArch32 state
@@ -106,8 +106,8 @@ class Run:
 
 
 def hits_of(place, wires=1000, openocd=200):
-    """How many hits a test of each hit's number takes, in check a part of them. Behind OpenOCD, which reads each bit that
-    comes back by itself, one takes 5 ms and not a tenth of one."""
+    """How many hits a test of each hit's number takes, in check a part of them. Through OpenOCD, which reads each bit that
+    returns by itself, one takes 5 ms and not a tenth of one."""
     if place.wires:
         return wires if SOAK else min(wires, 150)
     return openocd if SOAK else openocd // 7
@@ -115,7 +115,7 @@ def hits_of(place, wires=1000, openocd=200):
 
 def places(total, sweep, most=15, in_soak=None):
     """The places of a sweep at which trouble strikes: `most` random ones of each way, in soak all of them, or where a run
-    has thousands, `in_soak` random ones; all of those, too, with EVERY=1. PMU_SEED repeats them; `sweep` tells one from
+    has thousands, `in_soak` random ones; all of those, too, with EVERY=1. PMU_SEED repeats them; `sweep` distinguishes one from
     another."""
     if SOAK:
         most = total if os.environ.get("EVERY") else in_soak or total
@@ -213,7 +213,7 @@ class Place:
         return result
 
     def check_debug_port(self, before, result):
-        """Whatever the test is about: debug power is as it was, and nobody looked for what the chip does not have."""
+        """Whatever the test is about: debug power is as it was, and nothing was read that the chip does not have."""
         after = self.board.state()
         assert after["strays"] == before["strays"], "somebody looked for a Cortex-M"
         if self.wires and result.code == 0 and after["run"] != "halted":
@@ -250,7 +250,7 @@ class Place:
 
 
 def tool_environment(**others):
-    # To look for leaks takes half as long as to start; in check the runs of each sixteenth test do, others with another PMU_SEED
+    # A search for leaks takes half as long as to start; in check the runs of each sixteenth test do, others with another PMU_SEED
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
     leaks = int(SOAK or random.Random(f"{os.environ.get('PMU_SEED')} leaks {test}").randrange(16) == 0)
     found = dict(os.environ, ASAN_OPTIONS=f"detect_leaks={leaks}:exitcode=99:malloc_context_size=1", UBSAN_OPTIONS="halt_on_error=1", LC_ALL="C.UTF-8")
@@ -264,7 +264,7 @@ def start_tool(words, environment=(), **kwargs):
 
 
 def forget_journal():
-    """As if what came before had run on another machine."""
+    """As if the runs before had run on another machine."""
     shutil.rmtree(os.path.join(os.environ["XDG_STATE_HOME"], "pmu-probe"), ignore_errors=True)
 
 

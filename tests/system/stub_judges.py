@@ -4,7 +4,7 @@ CYCLES = 1 << 31  # the cycle counter's bit
 
 
 def by_name(pairs):
-    """Name to value, or to its values in order where it came more than once."""
+    """Name to value, or to its values in order where it is there more than once."""
     found = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value)

@@ -55,7 +55,7 @@ class Tap:
 
 
 class TapChain:
-    """The board's JTAG with `tap` in front of its own TAP (towards TDI), or behind it. `opened_by`: the board's is not
+    """The board's JTAG with `tap` before its own TAP (towards TDI), or after it. `opened_by`: the board's is not
     in the chain until this instruction was in the other, and then only until the next reset."""
 
     def __init__(self, board, tap, behind=False, opened_by=None):

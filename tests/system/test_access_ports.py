@@ -1,4 +1,4 @@
-"""Access ports behind a debug port: which ones the tool examines, which it must not touch, and how long they may take."""
+"""Access ports of a debug port: which ones the tool examines, which it must not touch, and how long they may take."""
 import itertools
 
 import pytest
@@ -20,7 +20,7 @@ def test_nobody_looks_for_a_cortex_m_where_there_is_none(way, table):
         if table:
             assert result.code == 0 and any(line["type"] == "core" for line in result.lines)
         elif place.wires:
-            # No Cortex-M is behind the a53's AXI port
+            # The a53's AXI port leads to no Cortex-M
             assert result.code == 3 and ("--debug-base 0:0xE000E000" in result.err) == (place.chip not in ("a53", "r52"))
 
 

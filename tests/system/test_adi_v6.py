@@ -1,4 +1,4 @@
-"""Debug ports of ADIv6, whose access ports have addresses, and what is said of an RP2350 whose Arm cores are off."""
+"""Debug ports of ADIv6, whose access ports have addresses, and the message about an RP2350 whose Arm cores are off."""
 import os
 
 import pytest

@@ -131,7 +131,7 @@ def test_a_terminal_cuts(tmp_path):
 
 
 def test_sources_that_are_not_there(tmp_path):
-    """Lines by their numbers and instructions, and told so; found again by the end of their path."""
+    """Lines by their numbers and instructions, and the result says so; found again by the end of their path."""
     folder = tmp_path / "built"
     folder.mkdir()
     built(folder, "-g")
@@ -164,7 +164,7 @@ def test_another_build_is_refused(tmp_path):
     given = annotate("work", "--elf", "loop.elf", folder=tmp_path)
     assert given.code == 2 and "not the program that was recorded" in given.err
     assert "work" in annotate("work", "--elf", "kept/loop.elf", folder=tmp_path).out
-    # A copy beside the profile is found by its build ID
+    # A copy next to the profile is found by its build ID
     beside = annotate("work", kept / "profile.jsonl")
     assert beside.code == 0 and f"{kept}/loop.elf" in unfolded(beside.out)
     os.remove(tmp_path / "loop.elf")

@@ -208,7 +208,7 @@ def test_two_halt_costs(way, halt_cost):
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["r5/swd", "r5/jtag", "r5"])
 def test_a_reset_at_any_time_is_told(way):
-    """Also one that comes while the core is halted for its counters: then it may have got what the program before it had,
+    """Also one that arrives while the core is halted for its counters: then it may have got what the program before it had,
     and is not let go."""
     with Place(way, "free", WORK_BY_DATA) as place:
         stays = 0
@@ -225,7 +225,7 @@ def test_a_reset_at_any_time_is_told(way):
             assert result.code == 0 or "reset" in result.err, (skip, result.err)
             stays += left
             if left:
-                place.board.command("reset")  # as it is told to
+                place.board.command("reset")
             wait_for(lambda: place.board.state()["run"] == "running", "the core to run again")
         assert stays > 0
 

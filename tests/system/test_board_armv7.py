@@ -1,5 +1,5 @@
-"""The virtual board's Armv7-A/R chips behind a real OpenOCD, which examines, halts, steps and reads them as it would the
-real ones, and GDB behind that."""
+"""The virtual board's Armv7-A/R chips through a real OpenOCD, which examines, halts, steps and reads them as it would the
+real ones, and GDB through that."""
 
 import random
 import re

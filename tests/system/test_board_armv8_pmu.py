@@ -62,7 +62,7 @@ def test_events_of_a_known_function(core):
         rounds = other.x(0)
         board.watch("main")
         count(other, INST, LD, ST, BR_IMMED, PC_WRITE, MEM)
-        other.run_to(board.symbol("counted_a64_end") + 4)  # behind the LDP, before RET
+        other.run_to(board.symbol("counted_a64_end") + 4)  # after the LDP, before RET
         assert [other.count(8 * n) for n in range(6)] == [
             9 * rounds + 2, 3 * rounds + 1, rounds + 1, 2 * rounds, 2 * rounds - 1, 5 * rounds + 4]
         assert cycles_of(other) == 9 * rounds + 2
@@ -168,7 +168,7 @@ def test_filters_by_level(bench):
     assert b.go("begin") == HLT
     assert [c.count(8 * n) for n in range(6)] == [9, 3, 6, 0, 9, 6]  # one of EL1's is the vector's
     assert c.pc() == b.symbols["handler"] and c.system(0xD5385200) == 0x15 << 26 | 1 << 25 | 1
-    assert c.system(0xD5384020) == b.symbols["handler"]  # ELR_EL1: behind the SVC
+    assert c.system(0xD5384020) == b.symbols["handler"]  # ELR_EL1: after the SVC
 
 
 def test_the_programs_own_access_and_pmuserenr(bench):
@@ -208,7 +208,7 @@ def test_the_programs_own_access_and_pmuserenr(bench):
         c.system(0xD53B9E00, allowed)  # PMUSERENR_EL0
         c.set_count(PMEVCNTR0, 0)
         assert b.go("user") == HLT
-        assert c[EDSCR] >> 8 & 3 == (0 if stops == 3 else 1), allowed  # it came through, or into a handler
+        assert c[EDSCR] >> 8 & 3 == (0 if stops == 3 else 1), allowed  # it passed, or into a handler
         assert c.x(9) == allowed or stops == 0
         if stops == 3:
             c.stuff(0xD4A00001)  # DCPS1: back to where a debugger may do anything

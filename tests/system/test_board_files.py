@@ -1,5 +1,5 @@
 """OpenOCD's files for real boards: each is loaded by a real OpenOCD up to the missing adapter. Those whose debug side one of the
-virtual board's chips has are used to measure that one, with the other TAPs of the chip's chain before or behind it."""
+virtual board's chips has are used to measure that one, with the other TAPs of the chip's chain before or after it."""
 import os
 import re
 import subprocess
@@ -197,7 +197,7 @@ def test_zynqmp_on_the_virtual_a53(tmp_path):
 
 
 def test_beaglebone_on_the_virtual_r5(tmp_path):
-    """The board's core has the same address behind the same two access ports, but it is no Cortex-A8."""
+    """The board's core has the same address through the same two access ports, but it is not a Cortex-A8."""
     with Board.start("r5") as board, TapChain(board, Tap(6, 0x0B94402F), opened_by=2) as chain, \
             server_on(chain, "beaglebone-black", tmp_path) as server:
         assert "am335x.tap enabled" in server.output and "UNEXPECTED" not in server.output, server.output

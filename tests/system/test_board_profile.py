@@ -30,7 +30,7 @@ def cycles_in(profile, kinds=("executed", "asleep")):
 
 
 def frozen(chip, **options):
-    """A board without power, which stands still, and its profile on. `power on` starts the program."""
+    """A board without power, whose time does not pass, and its profile on. `power on` starts the program."""
     board = Board.start(chip, **options)
     board.command("power off")
     board.command("profile on")
@@ -202,7 +202,7 @@ def sampler():
 @pytest.mark.parametrize("chip, core, clock, count", [
     *((chip, core, 12_000_000, 4000) for chip, core in [
         ("rp2040", 0), ("rp2040", 1), ("m4", 0), ("m55", 0), ("a9", 0), ("a9", 1), ("a7", 0), ("a53", 0)]),
-    # So fast that the cores lag behind the wire: each sample comes at the end of a slice of full length
+    # So fast that the cores lag: each sample is taken at the end of a slice of full length
     ("m4", 0, 300_000_000, 400)])
 def test_an_instruction_is_sampled_as_often_as_it_is_long(sampler, chip, core, clock, count):
     board, probe = sampler(chip, core)

@@ -186,7 +186,7 @@ done:   bkpt
 
 
 def test_a_breakpoint_behind_a_skipped_end(attach):
-    """The instruction after an IT block whose last instructions were not executed is no part of it."""
+    """The instruction after an IT block whose last instructions were not executed is not a part of it."""
     board, ocd = attach("m4")
     board.wait_for(lambda s: board.read_word("round_count") > 0)
     board.scenario(DWT_FOLD)

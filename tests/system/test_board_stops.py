@@ -35,7 +35,7 @@ NAP = """
 
 
 def match_at(b, cycles):
-    """The core stops so many cycles after it is let go."""
+    """The core stops that many cycles after it is let go."""
     b.ocd.set_word(DEMCR, TRCENA)
     b.ocd.set_word(DWT_CTRL, 1)
     b.ocd.set_word(DWT_CYCCNT, 0)
@@ -461,7 +461,7 @@ def test_the_shares_of_the_firmware(chip, kind, shares, code):
         names = [f"{kind}_{share}" for share in (10, 30, 60)]
         found = passages(board, names, (lambda e: e.counts[code]) if code else (lambda e: e.cycles))
         assert found == pytest.approx([0.1, 0.3, 0.6], abs=0.015)
-        if code:  # the cycles tell another story
+        if code:  # the cycles do not show it
             assert passages(board, names, lambda e: e.cycles)[0] > 0.4
 
 

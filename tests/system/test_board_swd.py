@@ -120,7 +120,7 @@ def test_single_drop_chip_knows_no_targetsel(wired):
 def test_swj_switch_to_swd_and_back(wired):
     _, swd = wired("m4", connect=False)
     swd.line_reset()
-    silent(swd)  # it stands on JTAG
+    silent(swd)  # it is on JTAG
     swd.drive(0, 1)  # the pull-up's ones count, too
     swd.switch(JTAG_TO_SWD, ones=49)
     swd.line_reset()
@@ -130,7 +130,7 @@ def test_swj_switch_to_swd_and_back(wired):
     swd.line_reset()
     silent(swd)
     assert swd.connect() == 0x2BA01477
-    assert swd.connect() == 0x2BA01477  # also when it stands there already
+    assert swd.connect() == 0x2BA01477  # also when it is there already
 
 
 @BOTH_CHIPS
@@ -155,7 +155,7 @@ def test_dormant_and_back(wired, chip):
     swd.wake(0x55)  # nobody's activation code
     assert asleep()
     swd.wake(ACTIVATE_JTAG)
-    assert asleep()  # one has no JTAG, the other stands there
+    assert asleep()  # one has no JTAG, the other is there
     if chip == "m4":
         swd.connect()
         swd.switch(SWD_TO_DORMANT)
@@ -387,7 +387,7 @@ def test_power_off_and_on(wired, chip):
     silent(swd)
     if chip == "m4":
         swd.line_reset()
-        silent(swd)  # it stands on JTAG again
+        silent(swd)  # it is on JTAG again
         swd.switch(JTAG_TO_SWD)
         swd.line_reset()
     else:

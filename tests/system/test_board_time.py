@@ -29,7 +29,7 @@ def begun(board, *bits):
 
 
 def passages(board, start, end, count):
-    """So many pairs of reach events, in the order of time."""
+    """That many pairs of reach events, in the order of time."""
     board.watch(start, end)
     pairs, begin = [], None
     while len(pairs) < count:

@@ -85,7 +85,7 @@ def test_low_word_latches_the_high_one(halted):
     board.run_for(CYCLES * 100)
     stop(ocd)
     assert ocd.word(RAWH) == 0x13 and ocd.word(RAWL) < 0x10000000
-    assert ocd.word(TIMEHR) == 0x12  # as of the last look at the low word
+    assert ocd.word(TIMEHR) == 0x12  # as of the last read of the low word
     ocd.word(TIMELR)
     assert ocd.word(TIMEHR) == 0x13
 

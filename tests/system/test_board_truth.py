@@ -78,7 +78,7 @@ def test_halt_cost_moves_the_counters_and_not_the_program(attach):
 
 
 def reached_since_reset(board, count):
-    """(address, cycles since the reset, stack) of the first so many passages after the last reset."""
+    """(address, cycles since the reset, stack) of the first passages, as many as given, after the last reset."""
     events = board.log()
     first = max(i for i, e in enumerate(events) if e.kind == "reset")
     origin = events[first].cycles
@@ -103,7 +103,7 @@ def test_debugging_does_not_change_what_the_program_does(attach, chip):
     board.command("reset")
     start = board.state()["cycles"]
     while board.state()["cycles"] < start + 250000:
-        place = board.symbol(chance.choice(PLACES[1:]))  # main comes only once
+        place = board.symbol(chance.choice(PLACES[1:]))  # main is passed only once
         ocd.set_word(BP_COMP0, comparator(place) if place < 0x20000000 else 0)
         ocd.set_word(DHCSR, KEY | DEBUGEN)
         if chance.random() < 0.3 or place >= 0x20000000:

@@ -7,7 +7,7 @@ TRCENA, DWTTRAP, MATCHED = 1 << 24, 1 << 2, 1 << 24
 COMP, MASK, FUNCTION, STRIDE = 0xE0001020, 0xE0001024, 0xE0001028, 16
 CHIPS = ["rp2040", "m4", "m55"]
 LAST = {"rp2040": 1, "m4": 3, "m55": 3}
-BEHIND = {"rp2040": (0, 0), "m4": (1, 2), "m55": (1, 2)}  # instructions that execute behind the store, in turn
+BEHIND = {"rp2040": (0, 0), "m4": (1, 2), "m55": (1, 2)}  # instructions that execute after the store, in turn
 WORD = 0x20008000
 EVERY_CHIP = pytest.mark.parametrize("chip", CHIPS)
 
@@ -33,7 +33,7 @@ STORES = f"""
 
 
 def watch(b, address, n=None, size=2, kind="write"):
-    """Comparator `n`, the last one unless said, at accesses to 2^size bytes."""
+    """Comparator `n`, the last one unless given, at accesses to 2^size bytes."""
     n = LAST[b.board.chip] if n is None else n
     b.ocd.set_word(DEMCR, TRCENA)
     b.ocd.set_word(COMP + STRIDE * n, address)

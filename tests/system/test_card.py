@@ -88,7 +88,7 @@ def test_any_thread(card):
 
 
 def test_spflt_gates_what_was_asked_to_be(card):
-    card.write(4, SPFLT, 3)  # of a program that uses it, and has said: not now
+    card.write(4, SPFLT, 3)  # of a program that uses it, and has switched it off
     result = card.run("-C", 4, "stat", "--for", "0.1s", "-j", "-e", "DATA_READ:spflt,DATA_WRITE")
     counts = columns(result)
     assert counts["DATA_READ:spflt"] == 0 and counts["DATA_WRITE"] > 0
@@ -169,7 +169,7 @@ def test_stat_of_244_cpus_is_what_happened(big, way):
 @pytest.mark.parametrize("way", ["files", "agent"])
 @pytest.mark.parametrize("words", [["-a", "stat"], ["-a", "watch", "-I", 100]])
 def test_all_counters_of_244_cpus_wrap(still, way, words, tmp_path):
-    """The card's time advances only on request: after each look at all CPUs, and close to the top of each counter."""
+    """The card's time advances only on request: after each read of all CPUs, and close to the top of each counter."""
     still.control("reset")
     for cpu in range(244):
         still.write(cpu, CNTR0, (1 << 40) - 1000 - cpu)
@@ -183,7 +183,7 @@ def test_all_counters_of_244_cpus_wrap(still, way, words, tmp_path):
         wait_for(lambda: sum(msr == CNTR1 for _, msr, *_ in still.looks()) >= 244, "the first look at each")
         for _ in range(3):
             still.control("advance 100000007")
-        seen = len(still.looks())  # one round of looks may be half done
+        seen = len(still.looks())  # one round of reads may be half done
         wait_for(lambda: len(still.looks()) >= seen + 2 * 244 * 3, "another look at each")
         process.send_signal(signal.SIGINT)
         result = finish_tool(process)
@@ -258,7 +258,7 @@ def test_the_live_screen_of_all(big):
 
 
 def test_keys_are_heard_when_each_interval_is_too_short(big):
-    terminal = Terminal(big, "-a", "-I", 1, "-e", "CPU_CLK_UNHALTED")
+    terminal = Terminal(big, "-a", "-I", "1ms", "-e", "CPU_CLK_UNHALTED")
     try:
         wait_for(lambda: "samples/s" in terminal.text(), "the first picture")
         terminal.press("q")

@@ -54,7 +54,7 @@ def test_watch_follows_the_counter(chip):
         assert all(sample["samples"] >= 1 for sample in samples), "each interval has a sample"
         total = next(iter(result.summary["columns"].values()))["count"]
         assert 0 < total == sum(counts) <= end - begin
-        text = place.run("watch", "-I", 50, "--for", "200ms")
+        text = place.run("watch", "-I", "50ms", "--for", "200ms")
         assert text.code == 0 and 1 <= len(re.findall(r"total", text.out)) <= 4
 
 
@@ -244,7 +244,7 @@ def test_nothing_plugged_in_is_no_failure():
 
 @needs_usb
 def test_one_probe_is_one_line():
-    """The probe speaks v1 and v2. A J-Link beside it changes nothing."""
+    """The probe speaks v1 and v2. A J-Link next to it changes nothing."""
     with UsbBoard.start("m4", dap_packet=64, dap_serial="SER-8") as board:
         plug_in(board.namespace, "1366:0101:J-Link:000123")
         result = finish_tool(start_tool(board.in_namespace([TOOL, "probes"])))

@@ -1,4 +1,4 @@
-"""compare: files that delta wrote, against each other. What it says of two is what delta --baseline said of them."""
+"""compare: files that delta wrote, against each other. What it says of two is what delta --baseline says."""
 import json
 import re
 import xml.etree.ElementTree

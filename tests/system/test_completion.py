@@ -76,7 +76,7 @@ def complete(shell, folder, rows):
         quote = "'" if shell == "zsh" and row.count("'") % 2 else ""  # bash closes it
         child.send(f"pmu-probe {row}\t{quote}\001printf '|%s' \005; echo\r")
         child.expect(r"\|pmu-probe\|([^\r\n]*)\r?\n")
-        found.append(child.match.group(1).replace("|", " ").rstrip("/"))  # zsh takes it off behind a folder
+        found.append(child.match.group(1).replace("|", " ").rstrip("/"))  # zsh removes it after a folder
     child.sendline("exit")  # close() kills, and gives up soon on a busy machine
     child.expect(pexpect.EOF)
     child.wait()

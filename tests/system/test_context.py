@@ -1,6 +1,6 @@
 """Programs of an operating system: code in user mode is refused, unless the user says of which process it is. The firmware
-runs one function in User mode or at EL0 for two values of CONTEXTIDR, each on a stack of its own, by which the board's truth
-tells them apart."""
+runs one function in User mode or at EL0 for two values of CONTEXTIDR, each on its own stack, by which the board's truth
+distinguishes them."""
 import json
 import signal
 

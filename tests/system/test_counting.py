@@ -319,7 +319,7 @@ def test_the_live_screen():
 
 def test_each_line_has_a_sample_when_intervals_are_too_short():
     with Place("r5", "free", WORK_BY_DATA) as place:
-        result = place.run("watch", "-j", "-I", 1, "--for", "200ms")
+        result = place.run("watch", "-j", "-I", "1ms", "--for", "200ms")
         assert result.code == 0, result.err
         lines = [line for line in result.lines if line["type"] == "sample"]
         assert lines and all(line["samples"] >= 1 and line["columns"]["CPU_CYCLES"]["count"] > 0 for line in lines)

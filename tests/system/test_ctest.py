@@ -1,4 +1,4 @@
-"""contrib/cmake: a real CTest over several probes. What a test's exit code becomes, and what runs beside what."""
+"""contrib/cmake: a real CTest over several probes. What a test's exit code becomes, and what runs at the same time."""
 import os
 import re
 import shutil
@@ -48,7 +48,7 @@ class Project:
                               timeout=WAIT)
 
     def test(self):
-        """What CTest printed; of each test how it ended, and what it said."""
+        """What CTest printed; of each test how it ended, and what it printed."""
         done = self.run("ctest", "--test-dir", "build", "-j", "4", "--output-junit", "junit.xml")
         found = {}
         for case in xml.etree.ElementTree.parse(self.folder / "build" / "junit.xml").iter("testcase"):
@@ -64,7 +64,7 @@ class Project:
 
 
 def most_at_once(printed, group):
-    """How many tests CTest had running at the same time, as its lines "Start" and "Test #" tell."""
+    """How many tests CTest had running at the same time, by its lines "Start" and "Test #"."""
     running, most = set(), 0
     for begun, ended, name in re.findall(r"(?:(Start) +\d+|\d+/\d+ (Test) +#\d+): ([\w.]+)", printed):
         if re.match(group, name):

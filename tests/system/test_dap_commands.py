@@ -1,4 +1,4 @@
-"""Each command of the emulated probe, and requests that are no command."""
+"""Each command of the emulated probe, and requests that are not commands."""
 import random
 import struct
 import time
@@ -115,7 +115,7 @@ def test_cut_short_at_every_byte(board, dap, packet):
         assert (after["clocks"], after["transfers"]) == (before["clocks"], before["transfers"])
         assert after["malformed"] == before["malformed"] + 1
     assert dap.ask(packet)[0] == packet[0]
-    assert dap.ask(packet + b"\0" * (64 - len(packet)))[0] == packet[0]  # a report's padding is no part of it
+    assert dap.ask(packet + b"\0" * (64 - len(packet)))[0] == packet[0]  # a report's padding is not a part of it
 
 
 def test_reply_that_would_not_fit():

@@ -112,7 +112,7 @@ def test_mismatch_ends_the_list(board, dap, retries):
         mask(ALL), read(AP, TAR), until(AP, DRW, 0x55AA55AA), write(AP, TAR, 0), read(AP, DRW)))
     assert (reply.count, reply.ack) == (2, OK | MISMATCH)
     assert reply.words == [SCRATCH]
-    assert spent == 2 + 1 + 1 + retries  # the read and RDBUFF, the match posted, looked at, and again
+    assert spent == 2 + 1 + 1 + retries  # the read and RDBUFF, the match posted, compared, and again
     assert dap.transfer(read(AP, TAR)).words == [SCRATCH]
 
 
@@ -145,7 +145,7 @@ def test_wait_is_retried(board, dap):
 
 
 def test_fault_ends_the_list(board, dap):
-    """A posted read counts as done, though its value never comes."""
+    """A posted read counts as done, though its value never arrives."""
     fill(board, [1, 2, 3])
     board.command("fault fault 1 1")
     reply = dap.transfer(read(AP, DRW), read(AP, DRW), read(AP, DRW), read(AP, DRW))
@@ -310,7 +310,7 @@ def test_latency(count):
             assert 0.1 / count <= together
             return count == 1 or together < alone
 
-        wait_for(is_shared, "a delay that is shared")  # each time other work may come between
+        wait_for(is_shared, "a delay that is shared")  # each time other work may run in between
         assert b.command("dap")["most_in_flight"] > count
 
 
@@ -345,7 +345,7 @@ def test_quirks(quirk, ask, reply):
 
 
 def test_a_firmware_that_loses_its_place():
-    """Behind the match come its own bytes, as three reads of DPIDR."""
+    """After the match its own bytes follow, as three reads of DPIDR."""
     with Board.start("m4", dap_quirks="loses-place") as board, Dap(board.dap_port) as dap:
         dap.swd()
         dap.power_up()

@@ -84,7 +84,7 @@ def test_a_counter_that_is_written_is_a_finding(tmp_path):
         assert place.run("doctor", "-o", tmp_path / "found").code == 5 and "WRITTEN" in (tmp_path / "found").read_text()
 
 
-# A Cortex-A53 in each of the states that hide its PMU, and what is said first
+# A Cortex-A53 in each of the states that hide its PMU, and the first message
 STATES = {"os-locked": "the OS lock is set", "double-locked": "the OS double lock is set", "powered-off": "the core has no power",
           "epmad": "MDCR_EL3.EPMAD", "soft-locked": "the PMU's software lock is closed",
           "unauthenticated": "the chip does not allow non-invasive debug"}

@@ -14,7 +14,7 @@ def exact(place, result):
 
 @pytest.mark.parametrize("way", ["m33/swd", "m7/swd", "m7", "m4/swd", "m55/swd"])
 def test_without_cyccnt_systick_is_taken(way):
-    """DWT_CTRL reads as zero while TRCENA is 0 (not on all): NOCYCCNT was not seen when the core was looked at."""
+    """DWT_CTRL reads as zero while TRCENA is 0 (not on all): NOCYCCNT was not seen when the core was examined."""
     with Place(way, "free", WORK_BY_DATA, core_state="no-cyccnt") as place:
         before = place.board.state()
         result = place.delta("work_by_data", "-r", hits_of(place, 100, 20), *(["--counter", "systick"] if way[:3] == "m55" else []))

@@ -26,7 +26,7 @@ needs_card = pytest.mark.skipif(card_available() is not None, reason=str(card_av
 
 @pytest.fixture(autouse=True)
 def own_patience(monkeypatch):
-    """Nobody answers here, and a second Ctrl-C is told from the first one in any case."""
+    """Nobody answers here, and a second Ctrl-C differs from the first one in any case."""
     monkeypatch.setenv("PMU_PROBE_PATIENCE", "1")
 
 
@@ -37,7 +37,7 @@ def left(result):
 
 
 def is_told(process, text, kept):
-    """Whether the tool has said so, without waiting for its end."""
+    """Whether the tool has printed it, without waiting for its end."""
     while select.select([process.stderr], [], [], 0)[0]:
         more = os.read(process.stderr.fileno(), 4096).decode()
         if not more:

@@ -1,5 +1,5 @@
 """One result, every format: each fact of a result's JSON lines is in each format that people read, or in none. What is missing today is
-in KNOWN: an entry goes when its format has the fact, and no entry comes."""
+in KNOWN: an entry goes when its format has the fact, and none is added."""
 import csv
 import html
 import io
@@ -26,7 +26,7 @@ OF_PROGRAMS = (
     r"guard_end\.elapsed_s|summary\.(compared|not_comparable)|"
     # The later run as its file has it
     r"verdict\.run")
-# What is said in words, and of numbers the words that say what they are. A false value needs none
+# What is written in words, and of numbers the words that say what they are. A false value needs none
 WORDS = {
     "noise": "~", "at_border": "~", "calls": r"c\b|calls", "inlined": r"i\b", "mixed": r"m\b", "calibrated": "", "tainted": "tainted",
     "p90": "p90", "p99": "p99", "sd": r"\bsd\b|deviation", "median": "median|cycles", "mean": "mean", "overhead": "overhead|adds", "wanted": "",
@@ -76,7 +76,7 @@ def numbers(value):
 
 
 def is_in(text, path, value, exact):
-    """Numbers of runs that differ are not looked for: only what they are called."""
+    """Numbers of runs that differ are not compared: only what they are called."""
     kind, key = path.split(".")[0], path.rsplit(".", 1)[-1]
     if value is False or value == 0 and key not in ("overhead", "plus_minus"):
         return key != "calibrated" or re.search(UNCALIBRATED, text) is not None

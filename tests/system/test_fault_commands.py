@@ -107,7 +107,7 @@ class Sweep:
         return met, survived
 
 
-# In check the same places each time: that tells a regression. In soak others: that finds faults
+# In check the same places each time: that shows a regression. In soak others: that finds faults
 SEED = os.environ.get("PMU_SEED", "31") if SOAK else "31"
 
 

@@ -1,5 +1,5 @@
 """The probe is unplugged at many places of a short run, in soak at every place. There is never a wrong number or a hang. If the
-link comes back, the target is as before. For trouble on the wire see test_transfer_faults.py."""
+link returns, the target is as before. For trouble on the wire see test_transfer_faults.py."""
 import socket
 import threading
 
@@ -16,7 +16,7 @@ HEAD = 8
 
 
 class Cable:
-    """A TCP wire to the emulated probe that can be pulled: after so many packets, once."""
+    """A TCP wire to the emulated probe that can be pulled: after that many packets, once."""
 
     def __init__(self, port):
         self.port, self.packets, self.pull_at = port, 0, None

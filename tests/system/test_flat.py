@@ -1,4 +1,4 @@
-"""Long runs: memory and descriptors of the tool stay what they are, through each link, and so do those of its server when runs come
+"""Long runs: memory and descriptors of the tool stay what they are, through each link, and so do those of its server when runs begin
 and go. PMU_HOURS says how long each takes (`PMU_HOURS=1`); without it 20 seconds."""
 import os
 import subprocess
@@ -14,7 +14,7 @@ from harness import RELEASE, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, start
 pytestmark = pytest.mark.soak
 SECONDS = float(os.environ.get("PMU_HOURS", 20 / 3600)) * 3600
 WAYS = ["m4/swd", "m4/v2", "m4", "rp2040/swd", "rp2350/swd", "a9/swd", "a53", "r5/swd", "gdb m4"]
-PATIENT = ("--timeout", "10m")  # all of them run at once, beside other work, so that an hour is one hour
+PATIENT = ("--timeout", "10m")  # all of them run at once, next to other work, so that an hour is one hour
 WARM = 0.25  # the part of a run in which what is needed is taken
 # A page for each hit or sample would be a hundred times as much within 20 s
 GROWTH = 1 << 20

@@ -169,7 +169,7 @@ def test_everything_is_put_back(chip, how):
 
 
 def test_somebodys_handler_of_a_resume():
-    """It runs at each, and is there afterwards: for one resume the tool's own stands before it."""
+    """It runs at each, and is there afterwards: for one resume the tool's own is in its place."""
     with GdbPlace("m4", "free", WORK_BY_DATA) as place:
         place.server("set ::resumed 0; virtual.cpu configure -event gdb-start {incr ::resumed; set ::last {a b}}")
         exact(place, ("work_by_data",), returned)
@@ -245,7 +245,7 @@ def test_what_needs_a_running_core_is_refused():
         result = place.run("watch")
         assert result.code == 2 and "only while it is halted" in result.err
         place.board.watch(NOWHERE)
-        counted = place.run("stat", "-x", ",", "--for", "0.2s")  # halted for each look
+        counted = place.run("stat", "-x", ",", "--for", "0.2s")  # halted for each reading
         assert counted.code == 0 and "CPU_CYCLES" in counted.out
         assert "CYCCNT" in place.run("info").out and "Cortex-M4" in place.run("info").out
         assert place.run("list", elf=False).code == 0

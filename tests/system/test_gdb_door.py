@@ -1,4 +1,4 @@
-"""`pmu` in a real GDB behind a real OpenOCD: each subcommand against the board's truth, hit by hit."""
+"""`pmu` in a real GDB on a real OpenOCD: each subcommand against the board's truth, hit by hit."""
 import json
 import os
 import pathlib
@@ -123,7 +123,7 @@ def test_auto_in_conditions_and_displays():
 
 @pytest.mark.costs("GDB before OpenOCD, three times")
 def test_what_is_read_is_the_targets(tmp_path):
-    """Not the file's, where that has read-only sections: GDB is told to trust it for the code of frames, and only meanwhile."""
+    """Not the file's, where that has read-only sections: GDB trusts it for the code of frames, and only meanwhile."""
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         here, code = place.symbol("sleeper"), pathlib.Path(place.elf).read_bytes()
         held = place.board.read(here, 16)
@@ -234,7 +234,7 @@ def test_ctrl_c_keeps_what_there_is():
             assert not any(value & 1 for value in place.board.state()["fp_comp"])
             assert "1 hit" in terminal("pmu delta work_by_data -r 1")
             for tenth in range(8 if SOAK else 3):  # whatever GDB is doing for it
-                terminal.child.sendline("echo in\\ step\\n")  # a prompt that came late is not the next one
+                terminal.child.sendline("echo in\\ step\\n")  # a prompt that is late is not the next one
                 terminal.child.expect_exact("in step\r\n")
                 terminal.child.expect_exact("(gdb) ")
                 terminal.child.sendline("pmu delta work_by_data -r 100000")
@@ -325,7 +325,7 @@ def test_what_cannot_be_done_is_one_line():
             for program in ("/bin/false", "/bin/true"):
                 terminal(f"set pmu binary {program}")
                 for command in ("pmu delta work_by_data", "pmu info", "pmu auto on"):
-                    assert f"{program}" in (said := terminal(command)) and "said nothing: is it pmu-probe?" in said, said
+                    assert f"{program}" in (said := terminal(command)) and "printed nothing: is it pmu-probe?" in said, said
             terminal(f"set pmu binary {TOOL}")
             terminal("pmu auto on")
             terminal.child.sendline("pmu delta work_by_data -r 100000")
@@ -407,7 +407,7 @@ def test_the_source_with_shares(tmp_path):
                 screen.wait_for(found, "the profile")
                 if int(re.search(found, screen.text()).group(1).replace(",", "")) >= SAMPLES:
                     break
-            screen.type("hbreak work_by_data")  # it stood wherever the last sample was
+            screen.type("hbreak work_by_data")  # it was wherever the last sample was
             screen.type("continue")
             screen.wait_for("Breakpoint 2, work_by_data", "the core at its function")
             screen.type("layout pmu")

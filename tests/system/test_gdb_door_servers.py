@@ -1,4 +1,4 @@
-"""`pmu` in GDB before other servers: real QEMUs, whose counters are no measure and are refused, and Debian's pyOCD."""
+"""`pmu` in GDB before other servers: real QEMUs, whose counters measure nothing and are refused, and Debian's pyOCD."""
 import csv
 import io
 import os

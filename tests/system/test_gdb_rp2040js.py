@@ -1,5 +1,5 @@
-"""The emulator rp2040js as GDB server, with the virtual RP2040's own firmware: found, looked at, and refused with the reason.
-It counts by a table of its own how long each instruction is to take, and single steps take none: no cycles of a core."""
+"""The emulator rp2040js as GDB server, with the virtual RP2040's own firmware: found, examined, and refused with the reason.
+It counts by its own table how long each instruction is to take, and single steps take none: no cycles of a core."""
 import subprocess
 
 import pytest

@@ -1,4 +1,4 @@
-"""Other GDB servers: real QEMUs, whose counters are no measure and are refused; Debian's pyOCD; and servers that are broken,
+"""Other GDB servers: real QEMUs, whose counters measure nothing and are refused; Debian's pyOCD; and servers that are broken,
 slow, silent or gone."""
 import os
 import signal
@@ -155,7 +155,7 @@ def slow(request):
 
 
 class list_of(list):
-    """A list whose items come one after the other."""
+    """A list whose items arrive one after the other."""
 
     def __init__(self, items):
         super().__init__()

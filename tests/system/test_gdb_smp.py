@@ -1,5 +1,5 @@
-"""Several cores as threads behind one GDB port (OpenOCD's `target smp` and hwthread): what is measured is the chosen core, and
-a stop of another one is told."""
+"""Several cores as threads of one GDB port (OpenOCD's `target smp` and hwthread): what is measured is the chosen core, and
+a stop of another one is reported."""
 import os
 
 import pytest

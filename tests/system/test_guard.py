@@ -275,7 +275,7 @@ def test_recursion_is_part_of_the_outer_call(way):
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "m4"])
 def test_what_interrupts_a_call_is_part_of_it(way):
-    """A tick comes in each 24th call, which then takes longer than all others; the handler is stopped in as well."""
+    """A tick interrupts each 24th call, which then takes longer than all others; the handler is stopped in as well."""
     with at(way, "tick", PREEMPTED, clock=12_000_000) as place:
         cycles = sorted(place.delta("preempted", "-r", 10).cycles)[0]
         result, stops = guarded(place, "--budget", cycles + 4, "-r", 3, function="preempted")

@@ -1,5 +1,5 @@
 """What waits for real chips: the acceptance script, run against the virtual board (its rp2040; its m4 for STM32F4 and nRF52840, its
-a9 for Zynq-7000, its a53 and a53in32 for Raspberry Pi 3 in either state), and the firmware of each chip, as far as it can be looked at without the chip."""
+a9 for Zynq-7000, its a53 and a53in32 for Raspberry Pi 3 in either state), and the firmware of each chip, as far as it can be examined without the chip."""
 import argparse
 import json
 import os
@@ -163,7 +163,7 @@ def test_ctrl_c_leaves_a_whole_file(tmp_path):
 
 LIMIT = 0.1
 NEVER = "trap '' INT; while :; do sleep 1; done"
-HELD = "setsid sleep 3 & exec sleep 3"  # by a child of its own that keeps its output open
+HELD = "setsid sleep 3 & exec sleep 3"  # by its own child, which keeps its output open
 
 
 def with_tool(tmp_path, body):

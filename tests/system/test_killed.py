@@ -1,6 +1,6 @@
 """kill -9 at each message of a `delta -r 3`: nobody is left to put anything back. Never does the program go on with a register that
 was borrowed, the next command names what was left, and `restore` puts all of it back, bit for bit. In check at some places
-of each way, in soak at more, with EVERY=1 at all of them; a table tells how targets are found."""
+of each way, in soak at more, with EVERY=1 at all of them; a table says how targets are found."""
 import collections
 import os
 import random
@@ -94,7 +94,7 @@ class Killed:
     def look(self):
         """What the kill left, into the table; the names of what is not as it was."""
         state, left = self.place.board.state(), differences(self.before, self.place.snapshot())
-        # A server may have registers of its own in use while it holds the core
+        # A server may have its own registers in use while it holds the core
         served = self.place.gdb and state["borrowed"]
         self.found.update({"kills": 1, "changed": bool(left), "halted": state["run"] == "halted",
                            "borrowed": bool(state["borrowed"]) and not served})
@@ -103,7 +103,7 @@ class Killed:
     def named(self):
         result = self.place.run("info")
         if self.place.gdb and not any(text in result.out + result.err for text in NAMED):
-            self.place.calm()  # by coming and going it has let the core go, and nothing else was left
+            self.place.calm()  # by connecting and leaving it has let the core go, and nothing else was left
             assert not differences(self.before, self.place.snapshot()), f"not named: {result.out}{result.err}"
             return
         assert any(text in result.out + result.err for text in NAMED), f"not named: {result.out}{result.err}"
@@ -133,7 +133,7 @@ class Killed:
             self.named()
         if left and what == "reset":
             self.found["does not boot"] += not self.place.boots()
-        # A server that halts the core when a client comes lets it go with the registers that it had read before
+        # A server that halts the core when a client connects lets it go with the registers that it had read before
         foreign = self.place.gdb and what == "reset"
         self.restored(but="altered" if foreign else None)
         if foreign:

@@ -73,7 +73,7 @@ def test_a_run_ends_where_each_start_is_an_inner_one(way):
 @pytest.mark.parametrize("start", ["shared_begin", "shared"])
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "gdb m4"])
 def test_a_start_is_not_paired_with_another_tasks_end(way, start):
-    """From the entry, where nothing is on the stack yet, and from behind the PUSH."""
+    """From the entry, where nothing is on the stack yet, and from after the PUSH."""
     def is_end(event, entry):
         return event.pc == end and 0 <= entry.sp - event.sp < 64  # each task has 512 bytes
     with leaves(way, tasks=True) as place:

@@ -1,4 +1,4 @@
-"""An end looks before it writes: what something else has written since is left alone, and a counter with which the program
+"""An end reads before it writes: what something else has written since is left alone, and a counter with which the program
 counts by now is left on. A line says so."""
 import os
 import re

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.any_fifth
 needs_usb = pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 SINGLE = "one packet at a time"
 HITS = 20
-MANY = 100  # so many that two packets could be in flight
+MANY = 100  # enough that two packets could be in flight
 
 
 def measured(place, *words, hits=HITS):
@@ -84,7 +84,7 @@ def test_packets_at_a_time_can_be_said():
 @needs_usb
 @pytest.mark.parametrize("packet, endpoint", [(512, 64), (1024, 512)])
 def test_packets_longer_than_the_endpoints_are_not_sent(packet, endpoint):
-    """Nor those that fill one, behind which the probe would wait for more."""
+    """Nor those that fill one, after which the probe would wait for more."""
     with Place("m4/v2", "free", WORK_BY_DATA, dap_packet=packet, usb_endpoint=endpoint, dap_quirks="no-zlp") as place:
         measured(place)
         said = place.run("-vv", "delta", "work_by_data", "-r", 3)
@@ -191,7 +191,7 @@ def test_a_probe_that_was_left_connected(way):
 
 
 def test_a_probe_that_lets_go_of_the_line():
-    """Behind an acknowledge that never came, as free-dap does."""
+    """After an acknowledge that never arrived, as free-dap does."""
     with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks="floats") as place:
         measured(place)
         for skip in (100, 300, 500):
@@ -206,7 +206,7 @@ def test_ntrst_is_raised():
 
 
 def test_no_clock_is_believed_that_damages_data():
-    """Two bits of a word: no parity tells. An identity that is read again and again comes through."""
+    """Two bits of a word: the parity does not show it. An identity that is read again and again arrives."""
     with Place("m4/swd", "free", WORK_BY_DATA, dap_quirks="crosstalk") as place:
         assert "SWD 2.5 MHz" in measured(place).header["link"]
     with Place("m4/swd", "free", WORK_BY_DATA) as place:

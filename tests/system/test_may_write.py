@@ -1,4 +1,4 @@
-"""What is measured may change the counter itself, but mostly does not: breakpoints there tell each hit in which it does."""
+"""What is measured may change the counter itself, but mostly does not: breakpoints there show each hit in which it does."""
 import json
 import re
 import signal

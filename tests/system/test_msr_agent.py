@@ -20,7 +20,7 @@ BOTH = USR | OS
 
 @pytest.fixture(scope="module", name="card")
 def still_card():
-    """Its time stands still: nothing changes but by what is done to it."""
+    """Its time does not pass: nothing changes but by what is done to it."""
     with Card(8, hz=0) as card:
         yield card
 
@@ -106,7 +106,7 @@ def test_a_list_ends_at_what_fails(card, client):
 def dirty(card, client):
     """Changes all registers of two CPUs, and returns their state before."""
     for cpu in (2, 5):
-        card.write(cpu, SEL0, EN | BOTH | 0x16)  # somebody's, who counts
+        card.write(cpu, SEL0, EN | BOTH | 0x16)  # another program's, which counts
         card.write(cpu, SEL1, 77)
         card.write(cpu, CNTR1, 99 + cpu)
         card.write(cpu, SPFLT, 1 << 63)
@@ -294,7 +294,7 @@ def test_where_it_cannot_serve(tmp_path):
 
 def test_it_refuses_to_serve_another_processor():
     done = subprocess.run([AGENT, "--port", "0"], capture_output=True, text=True, timeout=WAIT)
-    assert done.returncode == 1 and "no Knights Corner" in done.stderr
+    assert done.returncode == 1 and "not a Knights Corner" in done.stderr
 
 
 def test_it_is_static_and_needs_nothing():
@@ -363,7 +363,7 @@ def test_a_tool_that_is_stopped_is_left(card):
 
 
 def started_again(card, state, *args):
-    """What an agent says on standard error that is started and told to end, and its exit code."""
+    """What an agent prints on standard error that is started and ended, and its exit code."""
     process = subprocess.Popen([AGENT, "--root", card.root, "--port", "0", "--state", state, *args], text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
     if process.stdout.readline():
@@ -384,7 +384,7 @@ def killed_in_the_middle(card, state):
 
 
 def but_for_time(registers):
-    """The counter that somebody uses went on."""
+    """The counter that another program uses went on."""
     return {key: value for key, value in registers.items() if key[1] != CNTR0}
 
 
@@ -408,7 +408,7 @@ def test_the_state_file_is_empty_while_nothing_is_changed(card, tmp_path):
         assert client.write(0, SEL0, 1) == (DONE, [0]) and os.path.getsize(state) > 0
         client.close()
         wait_for(lambda: os.path.getsize(state) == 0, "the agent to put all back")
-        code, err = started_again(card, state)  # beside it
+        code, err = started_again(card, state)  # next to it
         assert code == 1 and f"another agent runs here, with the state file {state}" in err
     code, err = started_again(card, "none")
     assert (code, err) == (0, "")

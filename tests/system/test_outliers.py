@@ -28,7 +28,7 @@ def slowest(result, n):
 
 
 def check(place, result, n, function):
-    """They are the slowest, in that order, and each was looked at in the stop at its end."""
+    """They are the slowest, in that order, and each was examined in the stop at its end."""
     truth, outliers = passages(place.board.log(), place.symbol(function), returned), outliers_of(result)
     assert [line["hit"] for line in outliers] == [hit["hit"] for hit in slowest(result, n)]
     assert [line["outlier"] for line in outliers] == list(range(1, len(outliers) + 1))

@@ -42,7 +42,7 @@ def summary_of(file):
 
 
 def start_when(place, file, hits, *args, **kwargs):
-    """The tool with `-j -o file`, once so many hits are in the file beside."""
+    """The tool with `-j -o file`, once that many hits are in the file next to it."""
     process = start_tool(place.words(*DELTA, "-j", "-r", 10000000, "-o", file, *args), **kwargs)
 
     def written():
@@ -163,7 +163,7 @@ def test_what_cannot_be_written_is_told_first(m4, name):
     assert m4.board.state()["halts"] == before
 
 
-# --- what is no plain file
+# --- what is not a plain file
 
 def test_a_pipe_with_a_name(m4, tmp_path):
     pipe = tmp_path / "pipe"

@@ -1,4 +1,4 @@
-"""Code of several sections at one address: the target holds one of them at a time, and nothing tells which."""
+"""Code of several sections at one address: the target holds one of them at a time, and nothing shows which."""
 import os
 
 import pytest

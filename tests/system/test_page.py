@@ -184,7 +184,7 @@ def test_two_cores(tmp_path):
 
 
 def test_without_a_program(profile):
-    """By address, and told so; no source."""
+    """By address, and the page says so; no source."""
     page = page_of(profile, "--elf", elf_of("m4", "ms"))
     (table,) = shares_of(page)
     assert len(table) == len(COUNTS) + 1 and all(name.startswith(("0x", "[")) for name in table)

@@ -41,7 +41,7 @@ def rounds(count):
 
 
 class Debugged:
-    """The program behind gdbserver, kept on one CPU, with a card whose agent shows that CPU's counters."""
+    """The program under gdbserver, kept on one CPU, with a card whose agent shows that CPU's counters."""
 
     def __init__(self, mode="", hz=0, program=PROGRAM, attach=False):
         self.card = Card(CPUS, hz=hz)
@@ -159,7 +159,7 @@ def test_a_function_that_calls_itself():
 
 @pytest.mark.parametrize("mode", ["", "threads", "signals"])
 def test_from_one_place_to_another(mode):
-    """Also while another thread goes through the end, and while signals come every other millisecond."""
+    """Also while another thread passes the end, and while signals arrive every other millisecond."""
     with Debugged(mode) as place:
         result = place.delta("from_here", "to_there", "-r", 40, "-e", "TSC,INSTRUCTIONS_EXECUTED")
         assert values(result, "TSC") == [number % 8 + 1 for number in range(40)]
@@ -216,7 +216,7 @@ def test_a_cpu_that_is_not_there():
 
 @pytest.mark.parametrize("event", ["TSC", "INSTRUCTIONS_EXECUTED"])
 def test_what_goes_on_while_the_program_stands(event):
-    """On a card whose time goes by itself nothing that it counts is the program's. Said before it
+    """On a card whose time goes by itself nothing that it counts is the program's. Reported before it
     is let run."""
     with Debugged(hz=HZ) as place:
         held = place.card.registers([CPU])
@@ -278,7 +278,7 @@ def test_what_makes_no_pair():
 
 
 def check_against_looks(result, card, name, cpu, select):
-    """Each hit is what happened between two looks, one behind the other."""
+    """Each hit is what happened between two reads, one after the other."""
     happened = [truth for at, _, chosen, _, truth in card.looks() if at == cpu and chosen == select | EN]
     between = [later - earlier for earlier, later in zip(happened, happened[1:])]
     at = 0
@@ -289,7 +289,7 @@ def check_against_looks(result, card, name, cpu, select):
 
 @pytest.mark.parametrize("way", ["m4", "m4/swd", "a9"])
 def test_any_pair(way):
-    """A core behind OpenOCD or a CMSIS-DAP probe, its counters on a card whose time goes by itself."""
+    """A core through OpenOCD or a CMSIS-DAP probe, its counters on a card whose time goes by itself."""
     with Card(8) as card, Agent(card) as agent, Place(way, "free", WORK_BY_DATA) as place:
         held = card.registers([5])
         result = place.delta("work_by_data", "-r", 10, "--no-calibrate", "--counters", agent.probe, "-C", 5, "-e",

@@ -3,7 +3,7 @@ import pytest
 
 from harness import WORK_BY_DATA, Place, passages, returned
 
-# Where the cores of the virtual chips are, behind access port 1: debug registers, PMU, cross trigger interface
+# Where the cores of the virtual chips are, on access port 1: debug registers, PMU, cross trigger interface
 A9, A7, A53 = (0x80090000, 0x80091000, None), (0x80030000, 0x80031000, None), (0x80410000, 0x80430000, 0x80420000)
 PLACES = {"a9": A9, "a7": A7, "a53": A53}
 ETB = 0x80001000

@@ -72,7 +72,7 @@ def test_at_two_halt_costs(way, halt_cost):
             within += abs(hit["values"]["CPU_CYCLES"] - passage.cycles) <= off
             for name in ("LD_RETIRED", "ST_RETIRED"):
                 assert hit["values"][name] == passage.end.counts[events[name]] - passage.begin.counts[events[name]]
-        # the ± comes of some forty samples of what is random here
+        # the ± is of some forty samples of what is random here
         assert within >= 0.95 * len(result.hits) and (halt_cost != "13" or off == 0)
 
 

@@ -6,7 +6,7 @@ from test_guard import BUDGET, at, program_of
 
 WAYS = ["a53/swd", "a9/swd", "a7/swd", "r5/swd", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd", "a53"]
 RECORD = ["record", "-e", "cycles", "--every", 5000, "--for", "1s", "-o"]
-EARLY = 2  # instructions: it stands before a short handler is over
+EARLY = 2  # instructions: it stops before a short handler is over
 
 
 @pytest.mark.parametrize("way", WAYS)

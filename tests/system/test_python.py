@@ -68,7 +68,7 @@ def test_a_run_that_was_cut_off_is_no_result(tmp_path):
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\necho '{\"type\": \"header\"}'\nkill -9 $$\n")
     tool.chmod(0o755)
-    with pytest.raises(PmuError, match="exit code -9 and said nothing"):
+    with pytest.raises(PmuError, match="exit code -9 and printed nothing"):
         Pmu(tool=str(tool)).delta("f")
     tool.write_text("#!/bin/sh\necho '{\"type\": \"header\"}'\n")
     with pytest.raises(PmuError, match="exit code 0"):

@@ -93,7 +93,7 @@ def lines_of(path):
 
 
 def some_more(tool, path):
-    """Intervals get longer, so these come in any case."""
+    """Intervals get longer, so these are there in any case."""
     enough = lines_of(path) + 5
     wait_for(lambda: tool.poll() is not None or lines_of(path) > enough, "more intervals")
 
@@ -212,7 +212,7 @@ def test_a_core_that_has_none(way, tmp_path):
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53"])
 def test_through_a_gdb_server(chip, tmp_path):
-    """It must be stopped for each sample, and that is told."""
+    """It must be stopped for each sample, and the result says so."""
     with GdbPlace(chip, "free", WORK_BY_DATA) as place:
         path = tmp_path / "p.jsonl"
         result = place.record(path, samples=3)

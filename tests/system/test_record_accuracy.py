@@ -85,7 +85,7 @@ def test_shares_are_as_right_as_chance_lets_them_be(chip, skid, tmp_path):
     *((chip, mode, None, {}) for chip in ("m4", "rp2040") for mode in ("rtos", "printf"))])
 def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
     """Also library code: memcpy, tail calls, hand-written assembly. A call or a sleep lasts for many samples, so the shares are held
-    against the error that the tool itself reports. A look at sleep comes some transfers after its sample, on this wire a tenth of the
+    against the error that the tool itself reports. A look at sleep is some transfers after its sample, on this wire a tenth of the
     program's tick."""
     path = tmp_path / "p.jsonl"
     with Place(f"{chip}/swd", mode, bits, dap_wire=WIRE, dap_exact=True, clock=CLOCK) as place:
@@ -129,7 +129,7 @@ void run(void)
 @pytest.mark.parametrize("wire", [1_000_000, 5_000_000])
 @pytest.mark.parametrize("chip", ["m4", "rp2040", "m33", "rp2350"])
 def test_what_falls_asleep_soon_is_awake(chip, wire, tmp_path):
-    """The looks at sleep come later than their samples by a tenth of a sleep and more."""
+    """The looks at sleep are later than their samples by a tenth of a sleep and more."""
     path = tmp_path / "p.jsonl"
     with own_place(tmp_path, f"{chip}/swd", SLEEPY, dap_wire=wire, dap_exact=True, clock=CLOCK) as place:
         _, spent = record(place, path, 2 * SAMPLES)
@@ -212,7 +212,7 @@ def test_the_error_that_is_told(chip, tmp_path):
             share = count / sum(cycles.values())
             for rows in told if share > 0.02 else ():
                 row = rows.get(name, {"share": 0})
-                if "plus_minus" in row:  # else the run was too short to tell
+                if "plus_minus" in row:  # else the run was too short to know
                     covered[name].append(abs(row["share"] - share) <= row["plus_minus"])
     for name, inside in covered.items():
         print(f"{chip} {name}: within the error in {sum(inside)} of {len(inside)} runs")

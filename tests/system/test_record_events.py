@@ -1,5 +1,5 @@
 """`record --every N`: a counter stops the core after every N events. The truth is the board's: the halts in its log, what it counted of the
-event between two of them, how long it stood, and functions whose shares are known. Afterwards the target is as it was."""
+event between two of them, how long it was halted, and functions whose shares are known. Afterwards the target is as it was."""
 import json
 import os
 import re
@@ -29,7 +29,7 @@ RUNS = {
     "r52hyp/swd": ("misses", 300, TRIGGER, 0x13), "a53el2/swd": ("misses", 300, TRIGGER, 0x13),
 }
 SKID = {"m4": 2, "m7": 2, "m33": 2, "rp2350": 2, "m55": 2}  # instructions; 16 on the others
-LATE = 40  # of either event, in so many instructions
+LATE = 40  # of either event, in that many instructions
 
 
 def words_of(way):
@@ -83,13 +83,13 @@ def test_samples_are_where_the_events_are(way, tmp_path):
         assert f"{samples:,} samples" in result.err and "the core stood" in result.err, result.err
         # Nine of ten are in functions that have nothing but such events, in any run
         assert sum(shares_of(place, profile, kind).values()) > 0.8
-        # From stop to stop there are as many events as it was armed for: the counter does not see how long the core stood
+        # From stop to stop there are as many events as it was armed for: the counter does not see how long the core was halted
         stops = [halt for halt in halts if halt.extra == cause][-samples:]
         count = (lambda event: event.cycles) if kind == "cycles" else (lambda event: event.counts[REFILLS])
         apart = [count(after) - count(one) for one, after in zip(stops, stops[1:])]
         assert all(every - every // 8 - LATE <= events <= every + every // 8 + LATE for events in apart), sorted(apart)
         counted = sum(line.get("events", 0) for line in profile.intervals)
-        # One that came just as the time was over is no sample
+        # One just as the time was over is not a sample
         before_it = [halt for halt in halts if halt.extra == cause][-samples - 1:-1]
         assert any(abs(counted - count(some[-1]) + count(some[0]) - every) <= every // 8 + LATE * (samples + 1) for some in (stops, before_it))
 
@@ -134,7 +134,7 @@ def test_what_report_says(tmp_path):
 @pytest.mark.soak
 @pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd"])
 def test_how_long_the_core_stood(way, tmp_path):
-    """Answers that take their time make the core stand much longer than this machine's other work does. Between two stops there is
+    """Answers that take their time halt the core much longer than this machine's other work does. Between two stops there is
     more time than in one."""
     path = tmp_path / "p.jsonl"
     with at(way, dap_latency=5000, dap_wire=10_000_000) as place:
@@ -288,7 +288,7 @@ def test_the_programs_own_cycle_counter_runs_on(tmp_path):
 
 
 def test_a_trigger_that_leads_nowhere(tmp_path):
-    """It is that of core 1. The event comes, and the core runs on: that is no profile."""
+    """It is that of core 1. The event occurs, and the core runs on: that is not a profile."""
     with at("a9/swd") as place:
         program_of(place, "misses")
         before = snapshot(place)
@@ -326,7 +326,7 @@ def test_through_a_gdb_server(tmp_path):
 
 # Call stacks
 
-# Who calls whom in tests/firmware/leaves.c. An exception may come upon any of them
+# Who calls whom in tests/firmware/leaves.c. An exception may interrupt any of them
 CALLS = {
     "Reset_Handler": {"start", "one_round", "run_tasks", "share"}, "start": {"one_round"}, "run_tasks": {"create", "share"},
     "one_round": {"nest_outer", "spin", "random_number", "behind"}, "behind": {"spin"}, "nest_outer": {"nest_middle", "nest_inner"},
@@ -375,7 +375,7 @@ def test_each_stack_is_one_that_there_can_be(way, tasks, tmp_path):
         rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
         children = {row["function"]: row["children"] for row in rows if row["type"] == "share" and "function" in row}
         of_nest = sum(samples for names, samples in stacks if "nest_outer" in names)
-        # behind OpenOCD a busy machine takes some ten stacks, perhaps none of these
+        # through OpenOCD a busy machine takes some ten stacks, perhaps none of these
         assert of_nest > 0 or not place.wires, stacks
         assert tree.out.count("nest_outer") > 1 or of_nest == 0, tree.out
         assert abs(children.get("nest_outer", 0) - of_nest / profile.end["samples"]) < 1e-6

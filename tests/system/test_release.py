@@ -1,4 +1,4 @@
-"""The way back after pmu-probe was killed, and its journal is gone: `restore --force` takes away what it left on the target, and of
+"""The way back after pmu-probe was killed, and its journal is gone: `restore --force` removes what it left on the target, and of
 others too; then the target can be measured as before."""
 import os
 import random
@@ -22,7 +22,7 @@ BESIDE_CODE = "above_rounds"  # a variable that has the section of in_ram, and a
 
 
 def is_caught(way):
-    """Whether resets are caught: nothing else tells of one."""
+    """Whether resets are caught: nothing else shows one."""
     return way.split("/")[0] in ("rp2040", "r5")
 
 
@@ -55,7 +55,7 @@ def measures(place, function="work_by_data"):
 
 
 def killed(place, *args, after=None):
-    """Kills it at the given moment, or after so many hits."""
+    """Kills it at the given moment, or after that many hits."""
     process = place.start("delta", "-j", *args, "-r", 10000000)
     if after is None:
         time.sleep(random.uniform(0, LATEST))
@@ -97,7 +97,7 @@ def test_after_a_kill(way):
 
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
 def test_what_was_left_is_told_by_name(way):
-    """delta names the command, also after a reset: the program boots, and comes to the breakpoint that was left."""
+    """delta names the command, also after a reset: the program boots, and reaches the breakpoint that was left."""
     with Place(way, "free", WORK_BY_DATA) as place:
         killed(place, "work_by_data", after=30)
         place.board.command("reset")
@@ -135,7 +135,7 @@ def test_breakpoint_instruction_in_ram(way):
                 released(place)
         place.board.wait_for(lambda state: state["run"] == "halted")
         kept = released(place, elf=False, code=3)
-        # The core was halted there, or elsewhere in that hit: then it comes there when it is let go
+        # The core was halted there, or elsewhere in that hit: then it gets there when it is let go
         at = f"{place.symbol('in_ram'):#010x}"
         assert (f"a breakpoint instruction stands at {at}" in kept.err or
                 f"the core stops again at a breakpoint instruction at {at}" in kept.err)
@@ -200,7 +200,7 @@ def test_the_core_stops_again_at_a_breakpoint_instruction(way):
 
 
 def look_like_bkpt(place, name):
-    """Each half of a variable beside code that the program leaves alone, as word of memory."""
+    """Each half of a variable next to code that the program leaves alone, as word of memory."""
     word = place.board.read_word(name)
     return [word & 0xFFFF0000 | 0xBE00, word & 0xFFFF | 0xBEAB0000]
 
@@ -256,7 +256,7 @@ def test_a_locked_up_core_is_told():
 
 @pytest.mark.parametrize("command", [("restore", "--force"), ("reset",)])
 def test_through_a_gdb_server(command):
-    """It has breakpoints and a reset of its own, which are its debugger's."""
+    """It has breakpoints and a reset, which are its debugger's."""
     with Place("m4", "free", WORK_BY_DATA, commands=["gdb_port 0"]) as place:
         found = re.search(r"Listening on port (\d+) for gdb connections", place.server.output)
         result = run_tool("-p", f"gdb:127.0.0.1:{found.group(1)}", *command)

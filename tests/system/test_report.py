@@ -174,7 +174,7 @@ def test_cores_have_a_table_each(tmp_path):
 
 
 def test_a_name_for_another_program(profile, tmp_path):
-    """As perf: told, and by address."""
+    """As perf: by address, and it says so."""
     other = report(profile, "--elf", elf_of("m4", "ms"))
     assert other.code == 0 and "not the program that was recorded" in unfolded(other.out)
     assert "caller_one" not in other.out and f"{SYMBOLS['caller_one'] + 2:#010x}" in other.out
@@ -316,7 +316,7 @@ def test_diff_on_a_terminal_is_grey_where_nothing_changed(profile):
 
 
 def test_diff_of_two_builds(profile, tmp_path):
-    """By names; that needs both programs, of which the older one may be beside its profile."""
+    """By names; that needs both programs, of which the older one may be next to its profile."""
     other, folder = elf_of("m4", "ms"), tmp_path / "kept"
     folder.mkdir()
     address = int(subprocess.run(f"arm-none-eabi-nm {other} | grep ' caller_one$'", shell=True, text=True, capture_output=True,

@@ -45,7 +45,7 @@ def test_reset_and_halt(way):
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("way", ["a9", "a9/swd"])
 def test_a_core_that_takes_no_request(way):
-    """This core knows no such request, and the board has no reset line."""
+    """This core does not know the request, and the board has no reset line."""
     with Place(way, "free", WORK_BY_DATA) as place:
         result = place.run("reset")
         assert result.code == 3 and ("there was none" in result.err or "how to reset?" in result.err)

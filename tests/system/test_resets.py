@@ -34,7 +34,7 @@ def begin(place, *words):
 @pytest.mark.parametrize("way", WAYS)
 def test_stat_ends_with_what_was_counted(way, round_):
     with Place(way, "free", WORK_BY_DATA) as place:
-        tool = begin(place, "stat", "-j", "--for", "60s", "-I", 50)
+        tool = begin(place, "stat", "-j", "--for", "60s", "-I", "50ms")
         reset_some_time(place, f"stat {way} {round_}")
         result = finish_tool(tool)
         in_look = way.startswith("r5") and "the core was reset while it was halted for its counters" in result.err
@@ -45,7 +45,7 @@ def test_stat_ends_with_what_was_counted(way, round_):
             place.board.command("reset")
             place.board.wait_for(lambda state: state["run"] != "halted")
         if result.summary is None:
-            assert way.startswith("r5"), result.out  # where the look itself was lost in the reset
+            assert way.startswith("r5"), result.out  # where the reading itself was lost in the reset
             return
         samples = [line["columns"]["CPU_CYCLES"]["count"] for line in result.lines if line["type"] == "sample"]
         count = result.summary["columns"]["CPU_CYCLES"]["count"]
@@ -83,7 +83,7 @@ def test_delta_prints_the_hits_before_it(way, round_):
         reset_some_time(place, f"delta {way} {round_}")
         result = finish_tool(tool)
         assert result.code == 3, result.err
-        # An R5 is halted for its counters, and is told of by that where the reset came just then
+        # An R5 is halted for its counters, and that reports it where the reset was just then
         assert "the target was reset" in result.err or "reset while it was halted for its counters" in result.err, result.err
         truth = [p.cycles for p in passages(place.board.log(), place.symbol("work_by_data"), returned)]
         if not truth[5:]:
@@ -100,7 +100,7 @@ BOOTS = 60  # seconds at most, on a busy machine
 
 
 class Ending:
-    """Runs into whose end a reset comes. Another debugger was there before and has left debug on: so the core does not go on
+    """Runs in whose end a reset occurs. Another debugger was there before and has left debug on: so the core does not go on
     by itself once we have left it."""
 
     def __init__(self, way):
@@ -138,7 +138,7 @@ class Ending:
             time.sleep(0.01)
 
     def reset_at(self, skip):
-        """Whether it came, what it left, and what was said."""
+        """Whether it occurred, what it left, and what was printed."""
         self.armed = False
         result = self.run(Strike("pass", TOOL, when=self.is_disarmed, act=lambda: self.board.command(f"fault reset 1 {skip}")))
         came = not self.board.command("fault reset 0")["left"]

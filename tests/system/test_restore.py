@@ -18,16 +18,16 @@ KILLS = 12 if SOAK else 2
 LATEST = 0.6  # seconds, for a kill
 WAYS = [chip + wires for chip in ("m4", "rp2040", "rp2350", "m55", "a9", "a53", "r5", "r52", "a53in32", "r52hyp", "a53el2") for wires in ("", "/swd", "/jtag", "/v2")
         if chip not in ("rp2040", "rp2350") or wires != "/jtag"]
-# What runs on by itself, what a look at it changes, and what only transfers data: DCRDR, TAR, CSW's last size
+# What runs on by itself, what a read of it changes, and what only transfers data: DCRDR, TAR, CSW's last size
 MOVES = {"pc", "sp", "lr", "xpsr", "cpsr", "cyccnt", "profile", "syst_cvr", "cycles", "counted", "instructions", "halts", "tar", "tar1",
          "accesses", "ram_hash", "strays", "dcrdr", "moe", "aborts", "events", "pmccntr", "pmevcntr", "counters", "icsr", "sticky"}
 
 
 def snapshot(place):
     state = {name: value for name, value in place.board.state().items() if name not in MOVES}
-    if "syst_csr" in state:  # COUNTFLAG comes by itself, when SysTick wraps
+    if "syst_csr" in state:  # COUNTFLAG is set by itself, when SysTick wraps
         state["syst_csr"] &= ~(1 << 16)
-    if place.server:  # OpenOCD uses the access ports beside us
+    if place.server:  # OpenOCD uses the access ports next to us
         state = {name: value for name, value in state.items() if not name.startswith(("csw", "control", "tar"))}
     return state
 

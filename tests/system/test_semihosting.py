@@ -39,7 +39,7 @@ def at(chip, comment, folder):
 
 
 def halt(place):
-    """A debugger that was here has left debug switched on: the program comes to its breakpoint instruction."""
+    """An earlier debugger has left debug switched on: the program reaches its breakpoint instruction."""
     place.start_server().kill()
     place.board.wait_for(lambda state: state["run"] == "halted", "the breakpoint instruction")
 

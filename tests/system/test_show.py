@@ -49,11 +49,11 @@ def written(run, path):
     return path.read_text()
 
 
-# Of functions whose hits are all alike. A survey's shares and guard's counts depend on when its turns come
+# Of functions whose hits are all alike. A survey's shares and guard's counts depend on when its turns begin
 @pytest.mark.any_row(3)
 @pytest.mark.parametrize("way, words", [(way, words) for way in ("a9/swd", "m4/swd", "rp2040/swd", "a53/swd")
                                         for words in ((), ("--no-calibrate",), ("-M", "CPI"), ("--warmup", 3))
-                                        if (way, words[:1]) != ("rp2040/swd", ("-M",))],  # it has no such counter
+                                        if (way, words[:1]) != ("rp2040/swd", ("-M",))],  # it lacks that counter
                          ids=lambda value: value if isinstance(value, str) else " ".join(map(str, value)) or "plain")
 def test_delta(way, words, tmp_path):
     with Place(way, "free", CALLED_TWICE) as place:
@@ -76,7 +76,7 @@ def test_delta_with_a_baseline(tmp_path):
         check(lambda *more: written(place.run("delta", "caller_one", "-r", 20, "--baseline", old, *more, "-o", out), out), tmp_path)
 
 
-# What depends on when its turns come, or on the moment, is the same in each replay of one run
+# What depends on when its turns begin, or on the moment, is the same in each replay of one run
 @pytest.mark.parametrize("words, formats", [
     (("survey", "caller_*", "-r", 5, "--for", "10min"), FORMATS),
     (("survey", "caller_*", "-r", 5, "--for", "10min", "-e", "LSUCNT", "-M", "CPI"), FORMATS),

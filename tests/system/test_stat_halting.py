@@ -1,5 +1,5 @@
-"""`stat` and `watch` where only the halted core reads its counters (the PMU of an R5 is in CP15): each look halts it, all that
-is counted lies between two halts and is exact, and that is said."""
+"""`stat` and `watch` where only the halted core reads its counters (the PMU of an R5 is in CP15): each reading halts it, all that
+is counted lies between two halts and is exact, and the result says so."""
 import json
 import signal
 
@@ -15,7 +15,7 @@ WAYS = ["r5/swd", "r5/jtag", "r5/v2", "r5"]
 
 
 def looks(place, count, after=2):
-    """The halts at which the counters were read; the ones before set them up, those after them look at what counts depend on
+    """The halts at which the counters were read; the ones before set them up, those after them read what counts depend on
     and put things back."""
     halts = [event for event in place.board.log() if event.kind == "halt"]
     assert len(halts) >= count + after
@@ -151,7 +151,7 @@ def test_a_stop_of_somebody_else_s_ends_it(command):
 @pytest.mark.parametrize("way", ["r5/swd", "r5"])
 @pytest.mark.parametrize("command", ["stat", "watch"])
 def test_a_reset_is_no_number(way, command):
-    """If the core ran when the reset came, `watch` goes on."""
+    """If the core ran when the reset occurred, `watch` goes on."""
     with Place(way, "free", WORK_BY_DATA) as place:
         tool = place.start(command, "-I", 100, "--for", "3s" if command == "watch" else "60s")
         place.wait_for_stops(8)

@@ -73,7 +73,7 @@ def test_foreign_halt_request():
         process = place.start("delta", "long_begin", "never_called", "--timeout", WAIT)
         place.wait_for_stops(1)
         end = time.monotonic() + WAIT
-        while process.poll() is None and time.monotonic() < end:  # one that comes while the core is halted by us stops nothing
+        while process.poll() is None and time.monotonic() < end:  # one while the core is halted by us stops nothing
             with contextlib.suppress(RuntimeError):  # as it is when the tool lets the core go meanwhile
                 place.server("poll; halt")  # once it has seen a halt of ours, it would take the core for halted
             time.sleep(0.1)

@@ -1,5 +1,5 @@
 """`pmu-probe stub`: by registers where a debugger reaches them, through the halted core where not. The firmware shows all its
-registers in RAM over and over, so that RAM stands still for as long as both are as they were."""
+registers in RAM over and over, so that RAM does not change as long as both are as they were."""
 import pytest
 
 import harness
@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes seco
 
 CYCLES, EN, E, LC, NSH = 1 << 31, 1, 1, 0x40, 1 << 27
 MONITOR = ["pmuserenr", "pmcntenset", "pmcr"]
-# What the program and the counters do, and what looking does
+# What the program and the counters do, and what reading does
 MOVING = {"pc", "sp", "lr", "cpsr", "cycles", "counted", "instructions", "halts", "moe", "pmccntr", "sticky", "accesses",
           "csw", "tar", "csw0", "tar0", "csw1", "tar1", "run",
           "altered", "borrowed"}
@@ -206,7 +206,7 @@ def test_trouble_on_the_way(chip, kind):
         chosen = harness.places(total, f"stub {chip} {kind}", most=8, in_soak=80)
         for skip in chosen:
             for word, ends, was in (("enable", on, off), ("disable", off, on)):
-                if place.monitor() != was:  # it did not come to its end before
+                if place.monitor() != was:  # it did not end before
                     continue
                 place.board.command(f"fault {kind} 1 {skip}")
                 result = stub(word)

@@ -120,7 +120,7 @@ def test_somebody_else_s_monitor_keeps_running_as_it_did(pushed):
     user, control = pushed.run(STATUS)
     mine = (CYCLES | USER_EN, control | E | D)
     pushed.run(ENABLE)
-    pushed.run(DISABLE, *mine)  # puts back what it is told
+    pushed.run(DISABLE, *mine)  # puts back what it is given
     before = pushed.monitor()
     assert before["pmcr"] & (E | D) == E | D and before["pmuserenr"] == USER_EN and before["pmcntenset"] == CYCLES
     assert pushed.run(ENABLE) == mine

@@ -132,7 +132,7 @@ def test_systick_with_its_reload(chip):
     assert seen["systick.period"] == seen["systick.kept_period"] == 1000 and seen["systick.taken_over"] == 0
     assert seen["systick.least"] == seen["systick.most"] == seen["systick.moved"], "the same work in any phase"
     assert 20 < seen["systick.most"] < 500 and seen["systick.reloads"] > 20
-    slack = 100 + seen["systick.step"] * 10  # what lies between two looks at two clocks, the handler included
+    slack = 100 + seen["systick.step"] * 10  # what lies between two reads of two clocks, the handler included
     assert seen["systick.worst"] < slack < 1000 and seen["systick.backwards"] == 0
     assert seen["systick.handled"] == 50 * 1000
     assert seen["systick.pending"] < slack and seen["systick.not_counted"] == 0, "a period that nobody counted yet"
@@ -153,7 +153,7 @@ def test_dwt():
 
 @pytest.mark.parametrize("mode", ["self", "behind"])
 def test_started_before_the_application(mode):
-    """The image lies at the chip's reset vector, the application behind it; with the latter alone nothing counts at its start."""
+    """The image lies at the chip's reset vector, the application after it; with the latter alone nothing counts at its start."""
     with Board.start("m4", mode) as board:
         seen, top = reports(board), board.symbol("stack_top")
     assert seen["first.trcena"] == seen["first.moving"] == (mode == "behind")

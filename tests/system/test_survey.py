@@ -92,7 +92,7 @@ def shares_of(profile, place, names):
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
 def test_shares_are_those_of_the_board(way):
     """Of functions that call nothing: what the board spent in their code. Their calls are far apart for a host that is busy,
-    so many of them are wanted."""
+    that many of them are wanted."""
     names = ["cycles_10", "cycles_30", "cycles_60"]
     with Place(way, "free", 0) as place:
         place.board.write_word("shares", 1)
@@ -242,7 +242,7 @@ def test_a_few_functions_are_not_sampled():
 
 
 def test_through_a_gdb_server():
-    """It is given no several breakpoints to wait at: each function has a slice of its own."""
+    """It does not get several breakpoints to wait at: each function has its own slice."""
     with GdbPlace("m4", "free", CALLED_TWICE) as place:
         result = survey(place, "caller_*", "-r", 3, *ENOUGH)
         for name in ALWAYS_THE_SAME:
@@ -278,7 +278,7 @@ def test_a_reset_ends_it_with_what_there_is():
 
 
 def test_a_handler_is_a_function_too():
-    """Its ticks come by the board's clock, which does not stand still in halts."""
+    """Its ticks follow the board's clock, which runs on in halts."""
     with Place("m4/swd", "tick", WORK_BY_DATA) as place:
         result = survey(place, "SysTick_*", "work_by_data", "-r", 5, *ENOUGH)
         truth = {p.cycles for p in passages(place.board.log(), place.symbol("SysTick_Handler"), left_handler)}

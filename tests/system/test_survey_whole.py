@@ -1,5 +1,5 @@
 """`survey` of whole programs: all functions of the test firmware, and forty regions with budgets and a baseline. The truth of a function is
-what the board counts from each entry to its return, and how often that comes, while nobody stops the core."""
+what the board counts from each entry to its return, and how often that is, while nobody stops the core."""
 import collections
 import itertools
 import json
@@ -17,9 +17,9 @@ CLOCK = 12_000_000
 HITS = 200 if SOAK else 12
 SHARES = 5  # by cycles, with overruns
 WATCHED = 60  # addresses at once
-PROGRAMS = {"free": (21, 11), "printf": (30, 100), "rtos": (12, 6)}  # at least so many functions are called, and so many are not
+PROGRAMS = {"free": (21, 11), "printf": (30, 100), "rtos": (12, 6)}  # at least that many functions are called, and are not
 ALWAYS = {"free": ["hidden_step", "deadline"], "printf": ["_dtoa_r"], "rtos": ["PendSV_Handler", "crc_of"]}
-# So many hits are of several bursts, and of many switches of tasks, however slow the machine is
+# That many hits span several bursts, and many switches of tasks, however slow the machine is
 IN_BURSTS = {**dict.fromkeys(["hidden_step", "by_value"], f" -r {2000 if SOAK else 200}"),
              **dict.fromkeys(["crc_of", "pack_block"], f" -r {5000 if SOAK else 200}")}
 

@@ -1,5 +1,5 @@
 """A tool that asks OpenOCD for nothing for longer than 10 s while the core is halted at its breakpoint: suspended by Ctrl-Z or by the lid
-of a laptop, or behind a network that stalls. OpenOCD must not look at the core meanwhile: it reads the registers of an A or R core by
+of a laptop, or on a network that stalls. OpenOCD must not poll the core meanwhile: it reads the registers of an A or R core by
 R0 or X0, and gives them back only when it resumes the core itself."""
 import contextlib
 import signal
@@ -13,7 +13,7 @@ from troubled_place import TroubledPlace, differences
 
 pytestmark = pytest.mark.any_fifth
 CHIPS = ["a9", "a7", "r5", "a53"]
-LONG = 13  # seconds: OpenOCD looks whether its holder is silent for 10 s, every 2 s
+LONG = 13  # seconds: OpenOCD checks whether its holder is silent for 10 s, every 2 s
 HITS = 20
 EDSCR_MA = 1 << 20
 
@@ -84,7 +84,7 @@ def test_suspended_while_the_core_is_halted(chip, command):
         process = place.start(*COMMANDS[command])
         suspend(place, process)
         time.sleep(LONG)
-        assert place.server(f"{place.server.target} curstate") == "running"  # it has not looked
+        assert place.server(f"{place.server.target} curstate") == "running"  # it has not polled
         process.send_signal(signal.SIGCONT)
         result = finish_tool(process)
         assert result.code == 0, result.err
@@ -98,7 +98,7 @@ def test_suspended_while_the_core_is_halted(chip, command):
 @pytest.mark.costs("a board runs while the network stalls")
 @pytest.mark.parametrize("chip", CHIPS)
 def test_a_network_that_stalls(chip):
-    """The answer comes late, and is taken; what gave up waiting for it leaves the target to `restore`."""
+    """The answer arrives late, and is taken; what gave up waiting for it leaves the target to `restore`."""
     with prepared(chip) as place:
         place.proxy.plan(Strike("stall", TOOL, seconds=LONG, when=lambda: place.proxy.counted[TOOL] > 60 and
                                 place.board.state()["run"] == "halted"))

@@ -56,8 +56,8 @@ def counted(way):
 
 
 def hits_of(folder, way, function, *args):
-    """Each hit's count, what is true, and whether it is said to be a lower bound."""
-    # At 12 MHz the reload changes some times in any look before the run; at the 2 MHz of other tests it may not
+    """Each hit's count, what is true, and whether it is printed as a lower bound."""
+    # At 12 MHz the reload changes some times in any check before the run; at the 2 MHz of other tests it may not
     with own_place(folder, way, SOURCE, clock=12000000) as place:
         place.board.watch(place.symbol(function))
         result = place.run(*counted(way), "delta", function, "-j", "-r", 40, *args)

@@ -1,5 +1,5 @@
 """`top`: lists of shares while the core runs, and the live screen on a terminal. What the shares are worth is `record`'s to prove; here
-each list is one of its own time, and keys do what they say."""
+each list is of its own time, and keys do what they say."""
 import json
 import os
 import re
@@ -201,7 +201,7 @@ def test_keys_measure_the_marked_function(way, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("end", ["C-c", "TERM", "KILL"])
 def test_a_signal_in_a_measurement_ends_it_all(end):
-    """Of what a kill leaves, the journal tells `restore`."""
+    """Of what a kill leaves, `restore` learns from the journal."""
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         place.board.watch(NOWHERE)
         place.run("info")

@@ -20,14 +20,14 @@ from test_written import WRITES
 from trouble import PEER, TOOL, Proxy, Strike, agent_message
 from troubled_place import TroubledPlace, differences, restores
 
-# About how many messages the tool sends in a `delta -r 3`, and parts of that by command. A case that comes to its end earlier is
+# About how many messages the tool sends in a `delta -r 3`, and parts of that by command. A case that ends earlier is
 # one without trouble.
 WAYS = {"m4/swd": 175, "m4/jtag": 175, "rp2040/swd": 240, "rp2350/swd": 175, "m55/swd": 230, "a9/swd": 310, "a53/swd": 410, "r5/swd": 460, "m4/v2": 175,
         "a9/v1": 310, "m4": 85, "rp2040": 80, "rp2350": 85, "m55": 140, "a9": 210, "a53": 240, "r5": 340, "gdb m4": 240, "gdb rp2040": 320, "gdb rp2350": 240,
         "gdb a9": 320, "gdb a53": 320, "gdb r5": 390, "r52/swd": 330, "r52": 240, "a53in32/swd": 330, "msr": 40}
 PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7}
 CASES = int(os.environ.get("TORTURE", 2000 if SOAK else 42))
-# In check the same cases each time: that tells a regression. In soak, and in `make torture`, others each time: that finds faults
+# In check the same cases each time: that shows a regression. In soak, and in `make torture`, others each time: that finds faults
 SEED = os.environ["PMU_SEED"] if SOAK or "TORTURE" in os.environ or "TORTURE_CASE" in os.environ else "11"
 CASE = os.environ.get("TORTURE_CASE", "")  # "WAY NUMBER": this one alone
 A_ROW = 100  # cases at most
@@ -60,7 +60,7 @@ OF_SERVER = {"fp_ctrl", "cti_gate", "altered", "bvr"}
 GATE_OF_ITS_RESUME = 1 << 1  # which OpenOCD opens when `restore` asks it to let the core go
 OF_EXAMINATION = {"dhcsr", "demcr", "edscr", "os_locked", "cti_control", "cti_outen", "dscr"}
 CODES = {"doctor": (0, 3, 5), "doctor of a location": (0, 3, 5)}  # 5: it found something
-# What was left must be told as a fact; advice that is always there tells nobody
+# What was left must be stated as a fact; advice that is always there helps nobody
 TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |be left |stays |was left|left by")
 TELLS_OF_HALT = re.compile(r"\bhalted\b")
 OTHERS_WRITES = {**WRITES, "m55": WRITES["m4"], "rp2350": WRITES["m4"], "rp2040": {"SYST_CSR": "mww 0xE000E010 0", "SYST_RVR": "mww 0xE000E014 999"}}
@@ -86,7 +86,7 @@ def chip_of(way):
 
 
 def events_of(way):
-    """What can befall this way beside its messages."""
+    """What can befall this way apart from its messages."""
     served = "/" not in way and way != "msr"
     out = set() if served else {"server", "write"}
     if way == "msr":
@@ -97,7 +97,7 @@ def events_of(way):
 
 
 def case_of(way, number):
-    """Everything about a case comes from the seed, its way and its number."""
+    """Everything about a case follows from the seed, its way and its number."""
     chosen = random.Random(f"{SEED} torture {way} {number}")
     command = chosen.choice(list(OF_CARD) if way == "msr" else OFTEN)
     while way.startswith("gdb ") and command == "watch":  # refused there
@@ -119,7 +119,7 @@ def case_of(way, number):
 
 
 def nobody_sees(strike, place):
-    """What is damaged has no sum, or one that is not looked at: OpenOCD does not check that of GDB's packets without
+    """What is damaged has no sum, or one that is not checked: OpenOCD does not check that of GDB's packets without
     acknowledgements. What such a request did nobody can know."""
     return strike.kind == "damage" and (strike.side == TOOL or not place.gdb)
 
@@ -188,7 +188,7 @@ class Troubled:
         if self.place.usb:
             return self.place.unplugged(words, case.strike.at, case.strike.seconds)
         self.place.proxy.plan(dataclasses.replace(case.strike, act=self.act(case)))
-        # What does not come is given up after the tool's own time, not a busy machine's
+        # What does not arrive is given up after the tool's own time, not a busy machine's
         self.process = self.place.start_words(words, PMU_PROBE_PATIENCE="1")
         self.started.set()
         result = finish_tool(self.process)
@@ -244,7 +244,7 @@ class Troubled:
             elif event == "server":
                 other.kill_server()
                 other.start_server()
-            time.sleep(0.5 if other.server else 0.05)  # OpenOCD looks ten times a second, and has its own way to take it
+            time.sleep(0.5 if other.server else 0.05)  # OpenOCD checks ten times a second, and has its own way to take it
             return other.snapshot()
 
     def check_target(self, case, result):
@@ -261,14 +261,14 @@ class Troubled:
         if case.event == "reset" and "reset" in result.err:
             foreign = foreign | {"altered"}  # R0 is unknown after a reset
         if case.event == "power" and self.place.server:
-            foreign = foreign | OF_EXAMINATION  # if an access of ours fails before it looks, it does not examine the core anew
+            foreign = foreign | OF_EXAMINATION  # if an access of ours fails before it polls, it does not examine the core anew
 
         def not_as_before():
             now = self.place.snapshot()
             return [name for name in differences(self.before, now) if name not in foreign and (name not in also or now[name] != also[name])]
 
         left, end = not_as_before(), time.monotonic() + 5
-        # OpenOCD looks less and less often at a lost target, and a busy machine takes its time for what it was told last
+        # OpenOCD polls less and less often a lost target, and a busy machine takes its time for its last command
         while left and self.place.server and time.monotonic() < end:
             time.sleep(0.1)
             left = not_as_before()
@@ -317,7 +317,7 @@ class Troubled:
 
 
 class TroubledCard(Troubled):
-    """The modelled card behind its agent."""
+    """The modelled card with its agent."""
 
     def start(self):
         self.place = self.card = Card(4)
@@ -371,7 +371,7 @@ def columns(result):
 
 
 def share_of(way):
-    """How many cases a way has beside others. Behind OpenOCD one takes two to ten times as long as behind a probe, and behind a GDB
+    """How many cases a way has next to others. Through OpenOCD one takes two to ten times as long as through a probe, and through a GDB
     server as much again."""
     if "/" in way or way == "msr":
         return 24

@@ -42,7 +42,7 @@ def counter_of(place):
 def test_systick_at_full_reload(way, name):
     """The tool reads the counter between the slices of the wait, so that it sees each wrap."""
     bits, cycles = SPANS[name]
-    # rp2040's timer goes by the program's 12 MHz, whatever the board is told
+    # rp2040's timer goes by the program's 12 MHz, whatever the board's clock is
     fast, freq = (TRUE, ()) if way.startswith("rp2040") else (FAST, ("--freq", "50M"))
     with Place(way, "free", bits, **fast) as place:
         result, truth = span(place, name, *freq, *counter_of(place), hits=1 if cycles >= 10 ** 8 else 20)

@@ -100,7 +100,7 @@ def fill(pipe):
 
 
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("command", [("delta", "work_by_data", "-r", 10000000), ("watch", "-I", 1)])
+@pytest.mark.parametrize("command", [("delta", "work_by_data", "-r", 10000000), ("watch", "-I", "1ms")])
 def test_output_that_nobody_reads(command, times):
     """The tool goes on. After a signal it puts the target back, then waits for the reader, and loses nothing. After a second one it
     does not wait."""
@@ -118,7 +118,7 @@ def test_output_that_nobody_reads(command, times):
         process.send_signal(signal.SIGTERM)
         wait_for(lambda: run_state(place) == "running" and snapshot(place) == before, "the target to be as it was")
         if times > 1:
-            time.sleep(0.3)  # one that comes at once again is the same
+            time.sleep(0.3)  # one that follows at once is the same
             assert process.poll() is None
             process.send_signal(signal.SIGTERM)
             process.wait(WAIT)
@@ -130,7 +130,7 @@ def test_output_that_nobody_reads(command, times):
 
 
 def test_a_log_that_nobody_reads():
-    """`-vv 2>&1 | less`: the log of an access is not waited for while the core stands."""
+    """`-vv 2>&1 | less`: the log of an access is not waited for while the core is halted."""
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         before = snapshot(place)
         process = start_tool(place.words("delta", "work_by_data", "-r", 10000000, "-vv"), stderr=subprocess.STDOUT)

@@ -15,7 +15,7 @@ OF_ACCESSES, OF_WIRE = ["wait", "fault"], ["none", "parity", "ack3"]
 # Of the acknowledges that there are not, three bits that are held low are the likeliest
 WAYS = [("m4/swd", "ack0", 0)] + [(way, kind, 0) for way in ("m4/swd", "rp2040/swd", "rp2350/swd") for kind in OF_ACCESSES + OF_WIRE] + \
        [("m4/jtag", kind, 0) for kind in OF_ACCESSES] + \
-       [("rp2040/swd", kind, 1) for kind in OF_ACCESSES]  # the other core is only looked at
+       [("rp2040/swd", kind, 1) for kind in OF_ACCESSES]  # the other core is only examined
 # Some ten thousand runs in soak. Under the sanitizers they would take twice as long, so these have the release build and
 # no calibration, which does again what a hit does; the sanitizers meet trouble in whole runs.
 A_KIND = 8  # places in check: 40 a way
@@ -63,7 +63,7 @@ class Sweep:
         assert self.board.state()["run"] == "running", f"{what}: {result.err}"
 
     def trouble_at(self, skip):
-        """Whether the run got as far as that, and whether it came to its end all the same."""
+        """Whether the run got as far as that, and whether it ended all the same."""
         self.troubled.command(f"fault {self.kind} 1 {skip}")
         result = self.run()
         struck = not self.troubled.command(f"fault {self.kind} 0")["left"]
@@ -72,7 +72,7 @@ class Sweep:
 
     def over(self, name, **bounds):
         """At places of a run from its first transfer to its last. No two runs wait equally often, so that some places lie
-        behind the end of theirs; but none that is within the shortest run."""
+        after the end of theirs; but none that is within the shortest run."""
         def counted(run):
             before = self.count()
             return run(), self.count() - before

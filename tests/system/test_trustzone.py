@@ -1,4 +1,4 @@
-"""Armv8-M with the Security Extension: access ports that come up Non-secure, registers of which there are two, Secure debug
+"""Armv8-M with the Security Extension: access ports that begin Non-secure, registers of which there are two, Secure debug
 that is not allowed."""
 import pytest
 
@@ -91,7 +91,7 @@ def place_that_hides(state, enabled=0):
 
 @pytest.mark.parametrize("state", STATES)
 def test_cycles_of_the_secure_state_are_counted(state):
-    """The bit is cleared where that is allowed, and comes back."""
+    """The bit is cleared where that is allowed, and is set again."""
     with place_that_hides(state) as place:
         before = place.board.state()["dwt_ctrl"]
         result = place.delta("work_by_data", "-r", hits_of(place))

@@ -18,7 +18,7 @@ PORTS = {4441: "DAP_PORT", 4442: "LATE_PORT", 6666: "TCL_PORT", 3333: "GDB_PORT"
 M4 = "pmu-probe -p cmsis-dap-tcp:localhost:4441 --elf build/firmware/m4-free.elf "
 # What a page has done before it shows a command
 BEFORE = {"pmu-probe report": M4 + "record --for 500ms", "pmu-probe annotate work_by_data": M4 + "record --for 500ms"}
-# Without an end of its own
+# Without its own end
 MORE = {"top": " --for 1s -I 1000"}
 # A figure of these is a part of what the host had time for
 SHARES = ("survey", "report", "annotate", "top")
@@ -27,7 +27,7 @@ NOT_HERE = {"app.elf": OWN_PROGRAM, "history results/": "results of six weeks", 
             "report --sort": "a program with tasks", "virtual-a53.cfg": "a board that `make play` does not start",
             "mic0": "a Xeon Phi", "pmu-probe.log": "it prints nothing"}
 FAR = 5  # times
-NEAR = 60  # or so many cycles
+NEAR = 60  # or that many cycles
 POINTS = 20  # of a share
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?![\w.])")
 
@@ -59,7 +59,7 @@ def listens(port):
 
 
 class Play:
-    """`make play` on ports of its own, and a shell beside it."""
+    """`make play` on its own ports, and a shell."""
 
     def __init__(self, folder):
         while not self.start():  # another test has taken one of the ports meanwhile
@@ -187,7 +187,7 @@ def test_as_the_page_shows(play, typed):
     code, shown = typed_at(play, page, command)
     refused = any(line.startswith("pmu-probe:") for line in lines)
     assert code == (3 if refused else 1 if " guard " in command else 0), shown
-    if command.split()[-1] in MORE:  # a page shows the screen, and this is no terminal
+    if command.split()[-1] in MORE:  # a page shows the screen, and this is not a terminal
         assert all(word in shown for word in re.findall(r"\b\w+\.c:\d+", "\n".join(lines))), shown
         return
     wrong = first_difference(command, lines, shown.rstrip().splitlines())

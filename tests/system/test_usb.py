@@ -105,7 +105,7 @@ def test_latency_of_requests_in_flight_overlaps():
             assert 0.1 <= took
             return took < 0.4
 
-        wait_for(overlap, "four that are not delayed one after the other")  # each time other work may come between
+        wait_for(overlap, "four that are not delayed one after the other")  # each time other work may run in between
         assert client.rounds(3, PACKET_SIZE) >= 0.3
 
 
@@ -142,7 +142,7 @@ def test_unplugged_while_a_packet_is_executed():
         client.put(pause(1500))
         try:
             client.get()
-        except ClientError as error:  # it came, and was gone before it was looked at
+        except ClientError as error:  # it was plugged in, and gone before it was examined
             assert "NO_DEVICE" in str(error)
         with gone("usb-client"):
             client.get()

@@ -14,7 +14,7 @@ FUNCTION = ("nop_more",)
 
 
 class Program:
-    """A build of the firmware under a name of its own choosing: builds of one program have one name."""
+    """A build of the firmware under a chosen name: builds of one program have one name."""
 
     def __init__(self, mode, folder, bits=NOP_MORE):
         self.place = Place("m4/swd", mode, bits)
@@ -161,7 +161,7 @@ def test_junit_is_read_back(tmp_path):
 
 
 def test_junit_tells_what_is_not_comparable_from_what_is_not_decided(tmp_path):
-    """An event that the baseline lacks is an error beside a failure; the exit code is that of the regression."""
+    """An event that the baseline lacks is an error next to a failure; the exit code is that of the regression."""
     file = baseline(tmp_path)
     words = ("delta", *FUNCTION, "-r", 20, "--format", "junit", "-e", "LSUCNT", "--baseline", file)
     for mode, code, children in (("slower", 1, ["failure", "error"]), ("free", 5, [None, "error"])):

@@ -1,4 +1,4 @@
-"""What is awaited and does not come: the tool says where the core is instead."""
+"""What is awaited and not reached: the tool says where the core is instead."""
 import re
 
 import pytest
@@ -33,7 +33,7 @@ COMMANDS = [("delta", "nest_inner", "--timeout", 1), ("guard", "nest_inner", "--
 
 
 def crashed(place):
-    """An undefined instruction where the program comes by in each round."""
+    """An undefined instruction where the program passes in each round."""
     place.board.write(place.symbol(STEP), UDF)
     handler = place.symbol("Default_Handler")
     place.board.wait_for(lambda state: handler <= state["pc"] < handler + 4, "the handler")

@@ -173,7 +173,7 @@ def test_a_file_that_is_cut(delta, tmp_path):
 
 
 def test_a_file_that_is_damaged(delta, tmp_path):
-    """Whatever a byte becomes, the run ends: as it was where nothing looks at that byte, or with what differs."""
+    """Whatever a byte becomes, the run ends: as it was where nothing reads that byte, or with what differs."""
     words, run, file = delta
     text, other = file.read_bytes(), tmp_path / "damaged.wire"
     seeded = random.Random(os.environ["PMU_SEED"])

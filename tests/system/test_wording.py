@@ -15,7 +15,7 @@ GONE = [
 
 
 def texts(path):
-    """Literals, those that stand side by side as one; comments do not count."""
+    """Literals, adjacent ones as one; comments do not count."""
     text = path.read_text()
     if path.suffix == ".py":
         return re.sub(r"#.*", "", text)

@@ -94,12 +94,12 @@ def test_the_elf_has_the_lines_that_can_do_it(way, name):
         found = writers(result, "code")
         truth = line_of(ASM.get(place.chip, ASM["v7"])[register])
         assert truth in {line["source"] for line in found if line["register"] == register}, result.out
-        if name in ("PMCR.E", "PMCNTENCLR") and place.chip != "r5":  # then a register speaks for it, and comes first
+        if name in ("PMCR.E", "PMCNTENCLR") and place.chip != "r5":  # then a register speaks for it, and is first
             assert found[0]["register"] == register, result.out
         assert place.board.state()["run"] == "running"
 
 
-# --- where nothing can be seen, and where something comes in between -------------------------------------------
+# --- where nothing can be seen, and where something is in between -------------------------------------------
 
 def test_without_an_elf_there_are_addresses():
     with Place("m4/swd", "writes", 0) as place:
@@ -121,7 +121,7 @@ def test_comparators_of_others_are_left_to_them():
         before = held(place)
         result = place.run("doctor")
         assert result.code == 5 and "comparators are in use" in result.out, result.out
-        assert place.board.state()["halts"] == halts + 1  # to look at them
+        assert place.board.state()["halts"] == halts + 1  # to read them
         assert "may write it" in result.out and "(write_it" in result.out and line_of("DWT_CYCCNT = 0") in result.out  # as a candidate
         assert held(place) == before
 
@@ -164,5 +164,5 @@ def test_a_seldom_write_is_waited_for(way):
         begin(place, CHIPS[place.chip]["CYCCNT" if place.chip == "m4" else "SYST_CVR"], WHERE["inside"], 20)
         place.board.watch(NOWHERE)
         result = place.run("doctor", "-j")
-        if result.code == 5:  # else it was not written while it was looked at
+        if result.code == 5:  # else it was not written while it was read
             assert writers(result, "watchpoint"), result.out

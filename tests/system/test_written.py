@@ -70,7 +70,7 @@ def test_now_and_then(way, what, where, each):
 # --- stat, watch, doctor -------------------------------------------------------------------------------
 
 def check_counts(result, went_by):
-    """All of what the lines say was counted, and not some of it that was left when somebody else had cleared the rest."""
+    """All of what the lines say was counted, and not some of it that was left when another program had cleared the rest."""
     counts = [(line.get("columns") or line["values"])["CPU_CYCLES"]["count"] for line in result.lines
               if line["type"] == "sample"]
     assert not counts or went_by / 20 < sum(counts) <= went_by, counts
@@ -102,11 +102,11 @@ def test_counting_while_it_is_written(way, what, where, each, command):
 @pytest.mark.parametrize("way, name", [("m4/swd", "CYCCNT"), ("m4", "CYCCNT"), ("m33/swd", "CYCCNT"), ("rp2350/swd", "CYCCNT"), ("a9/swd", "PMCCNTR"),
                                        ("a53/swd", "PMCR.C"), ("a53", "PMCCNTR"), ("r5/swd", "PMCR.C")])
 def test_each_command_has_the_same_judge(way, name, command, each):
-    """A count that went back is no call of four thousand million cycles, and no profile of one sample."""
+    """A count that went back is not a call of four thousand million cycles, nor a profile of one sample."""
     with Place(way, "writes", 0) as place:
         begin(place, CHIPS.get(place.chip, M_PROFILE)[name], INSIDE, 1 if command[0] == "guard" else each)
         result = place.run(*command)
-        if result.code == 0 and command[0] == "record":  # some stops come before the write
+        if result.code == 0 and command[0] == "record":  # some stops are before the write
             assert not re.search(r"^\d samples", result.err, re.M) and OWN.search(result.err), result.err
         elif result.code == 0:  # by another counter
             assert TOLD.search(unfolded(result.out)), result.out + result.err

@@ -63,7 +63,7 @@ STRIKES = {
 
 @dataclasses.dataclass(frozen=True)
 class Strike:
-    """One piece of trouble. Beside those of STRIKES there are `swap` (with the next message), `delay` (of this message by
+    """One piece of trouble. Besides those of STRIKES there are `swap` (with the next message), `delay` (of this message by
     `seconds`), `stall` (nothing passes for so long) and `silence` (nothing passes any more). `act` is called before the
     message is passed on, with both directions held. With `when` it strikes at that side's first message for which this
     holds, in place of `at`."""
@@ -81,7 +81,7 @@ class Strike:
 
 class Proxy:
     """Listens on `port` and forwards to `peer`, a port that may change: the next connection goes there. `struck` says whether
-    the trouble came."""
+    the trouble began."""
 
     def __init__(self, peer, message):
         self.peer, self._message = peer, message

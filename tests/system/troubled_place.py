@@ -11,7 +11,7 @@ from gdb_place import GdbPlace
 from harness import NOWHERE, RELEASE, WORK_BY_DATA, Place, finish_tool, passages, returned, start_tool, wait_for
 from trouble import Proxy, dap_message, gdb_message, openocd_message
 
-# What goes on by itself, and what looking changes
+# What goes on by itself, and what reading changes
 MOVING = {"pc", "sp", "lr", "xpsr", "cpsr", "cycles", "counted", "instructions", "halts", "moe", "csw", "tar", "csw0", "tar0",
           "csw1", "tar1", "tar_high", "accesses", "ram_hash", "sticky", "icsr", "dcrdr", "syst_cvr", "cyccnt", "profile", "pmu_ccntr",
           "pmu_evcntr", "pmu_ovsset", "control", "aborts", "pending", "level"}
@@ -70,7 +70,7 @@ class TroubledPlace:
         return finish_tool(self.start(*command, **environment))
 
     def unplugged(self, words, after, seconds, kill=False):
-        """A run in which the probe's plug is pulled after so many transfers, and put in again some time later; or in which the
+        """A run in which the probe's plug is pulled after that many transfers, and put in again some time later; or in which the
         tool is killed at that moment."""
         self.board.unplug(after)
         process = self.start_words(words)
@@ -96,7 +96,7 @@ class TroubledPlace:
         if self.proxy:
             self.proxy.quiet()
         if self.server and self.server.process.poll() is None:
-            for _ in range(2):  # it looks at new connections first, then at those that are closed
+            for _ in range(2):  # it handles new connections first, then at those that are closed
                 self.server("version")
         elif self.usb:
             self.board.usb_closed()
@@ -119,11 +119,11 @@ class TroubledPlace:
         return kept
 
     def polls(self):
-        """Whether OpenOCD looks at the target by itself, as it does from its start."""
+        """Whether OpenOCD polls the target by itself, as it does from its start."""
         return not self.server or self.server.polls()
 
     def boots(self):
-        """Whether the program comes up after a system reset."""
+        """Whether the program starts after a system reset."""
         self.board.command("reset")
         cycles = self.board.state()["cycles"]
         state = self.board.wait_for(lambda state: state["run"] in ("halted", "lockup") or state["cycles"] > cycles + 1000, "the program")

@@ -1,4 +1,4 @@
-"""The board's probe on USB: a mount namespace of its own, in which /sys and /dev show nothing but that probe to any
+"""The board's probe on USB: its own mount namespace, in which /sys and /dev show nothing but that probe to any
 unmodified program. Nothing outside sees it, and it is gone with its last process."""
 
 import os
@@ -63,7 +63,7 @@ class UsbNamespace:
                 *map(str, command)]
 
     def in_namespace(self, command, directory=None):
-        """The same for a program that looks for the probe."""
+        """The same for a program that searches for the probe."""
         # Without it libudev believes no sysfs but the kernel's
         return self.enter(["env", "SYSTEMD_DEVICE_VERIFY_SYSFS=0", *command], directory)
 
@@ -72,7 +72,7 @@ class UsbNamespace:
         subprocess.run(self.enter(["sh", "-c", BIND, self.directory]), check=True, timeout=WAIT)
 
     def run(self, command, timeout=WAIT, **kwargs):
-        """Runs a client to its end; what it said, errors included."""
+        """Runs a client to its end; what it printed, errors included."""
         return subprocess.run(self.in_namespace(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout, **kwargs)
 
@@ -84,7 +84,7 @@ class UsbNamespace:
 
 
 class Client:
-    """One of tests/system/clients: unmodified libusb or hidapi looking for a CMSIS-DAP probe."""
+    """One of tests/system/clients: unmodified libusb or hidapi searching for a CMSIS-DAP probe."""
 
     def __init__(self, board, name):
         self.process = subprocess.Popen(board.in_namespace([BUILD / "clients" / name]), text=True, bufsize=1,
@@ -126,7 +126,7 @@ class Client:
         return self.get()
 
     def rounds(self, count, request):
-        """Seconds that so many exchanges took."""
+        """Seconds that this many exchanges took."""
         return float(self.ask(f"rounds {count} {request.hex()}"))
 
     def close(self):
@@ -146,7 +146,7 @@ class Client:
 
 
 class ClientError(Exception):
-    """What the client's library said."""
+    """What the client's library printed."""
 
 
 class UsbBoard(Board):
@@ -193,7 +193,7 @@ class UsbBoard(Board):
         return self.command("usb")
 
     def usb_closed(self):
-        """The same once no file is open: the kernel tells of a close() some time after it."""
+        """The same once no file is open: the kernel reports a close() some time after it."""
         deadline = time.monotonic() + WAIT
         while self.usb()["open"]:
             if time.monotonic() > deadline:

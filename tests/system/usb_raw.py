@@ -24,7 +24,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
 node = os.open("/dev/bus/usb/001/002", os.O_RDWR)
 results = {}
-keep = []  # what the board may still look at
+keep = []  # what the board may still read
 
 
 def attempt(name, request, argument):

@@ -1,4 +1,4 @@
-"""USB devices of which there is nothing but what the kernel tells of them: plug_in() puts them into the tree of a namespace
+"""USB devices that consist only of what the kernel shows of them: plug_in() puts them into the tree of a namespace
 of usb.py, by running this file there."""
 
 import os

@@ -1,4 +1,4 @@
-// A chip as a table: its cores, its memories, its debug port, and what stands on its debug bus.
+// A chip as a table: its cores, its memories, its debug port, and what is on its debug bus.
 #ifndef BOARD_CHIP_CHIP_H
 #define BOARD_CHIP_CHIP_H
 
@@ -22,7 +22,7 @@ struct chip_ap {
     bool no_memory;  // leads nowhere: it says its IDR
 };
 
-// The debug bus of chips whose debug components do not stand on the core's own bus. The cores put theirs
+// The debug bus of chips whose debug components are not on the core's own bus. The cores put theirs
 // there themselves.
 struct chip_debug {
     const struct rom_table *roms;

@@ -1,12 +1,12 @@
 // A Cortex-M55 without Security Extension, vector extension and floating point, with the memory map of the
 // m4. The emulator has no M55: its M33 executes, and so lacks what Armv8.1-M added to the instruction set.
-// Its timing is that of the m4, nothing of the part's own. The cores of its system are behind one AHB5 access
+// Its timing is that of the m4, nothing of the part's own. The cores of its system are on one AHB5 access
 // port.
 #include "chip/chip.h"
 #include "cpu/cortex_m.h"
 
 // Every component of the core has the core's own number (the Cortex-M55 TRM, 101051, tables of identification
-// values); what it is, DEVARCH and DEVTYPE tell
+// values); DEVARCH and DEVTYPE say what it is
 #define PART          0xD22
 #define SYSTEM_MEMORY (1u << 4) // DEVID of a ROM table of class 9, IHI 0029 D7
 // Offsets from 0xE00FF000: SCS, DWT, breakpoint unit, monitor, and a trace unit that is not there

@@ -1,5 +1,5 @@
 // A Cortex-M7 with the memory map of the m4. Its timing is that of the m4 but for a data cache, whose misses
-// take time; the caches hold no data of their own. It has what tells the part from an M4 to a debugger:
+// take time; the caches hold no data themselves. It has what shows a debugger that it is not an M4:
 // erratum 3092511, breakpoint comparators for all of memory, and a lock before its DWT.
 #include "chip/chip.h"
 #include "cpu/cortex_m.h"

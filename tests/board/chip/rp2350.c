@@ -1,4 +1,4 @@
-// The Arm side of an RP2350: two Cortex-M33 behind one ADIv6 debug port (no boot ROM: the cores start from
+// The Arm side of an RP2350: two Cortex-M33 on one ADIv6 debug port (no boot ROM: the cores start from
 // vector tables in flash). The debug port has two more ports: the debug module of the RISC-V cores, which are
 // off, and the RP-AP. With `--core-state riscv` it is the other way round: nothing of the Arm cores answers.
 #include "chip/chip.h"

@@ -9,7 +9,7 @@
 
 #define CPSR_AT_RESET (CPSR_I | CPSR_F | CPSR_A)
 enum { SCRATCH_SIZE = 4096, PRCR_NO_POWERDOWN = 1 };
-enum { STOP_SKID = 16 };      // ours: no manual tells how long an overflow takes through the cross trigger
+enum { STOP_SKID = 16 };      // ours: no manual says how long an overflow takes through the cross trigger
 enum { CTI_OUT_RESTART = 7 }; // DDI 0458C table 10.16
 
 // An access that a device refuses reads as zero for the program, without an abort
@@ -119,7 +119,7 @@ static void lose_debug(struct armv7 *v7)
     v7->debug.idles_off = was.idles_off;
 }
 
-// The program's registers come back with the power, by firmware, and the OS lock open, by the system; what a
+// The program's registers return with the power, by firmware, and the OS lock open, by the system; what a
 // debugger and the monitor had does not (DDI 0406C C7.2)
 void v7_idle(struct armv7 *v7)
 {

@@ -139,7 +139,7 @@ struct armv7 {
     enum v7_state state;
     bool held_in_reset, off;
     bool pmu_interrupts;        // an overflow is IRQ 3 as well
-    bool pmu_is_handled;        // and its handler clears the overflow before the core stands
+    bool pmu_is_handled;        // and its handler clears the overflow before the core is halted
     uint32_t pending;           // interrupts
     uint32_t in_mode[32];       // which exception each mode was last entered for
     uint32_t pending_before;    // what was pending when the halt began
@@ -157,16 +157,16 @@ struct armv7 {
     // Execution
     uint64_t slice_end;     // in cycles
     bool attention;         // something may have to happen before the next instruction
-    bool cleared;           // it was looked at for the instruction that starts now
+    bool cleared;           // it was checked for the instruction that starts now
     bool paused;            // the hook stopped the emulator
     bool stuffing;          // a debugger's instruction is being executed
     unsigned it_left;       // instructions left in an IT block, in which the emulator cannot stop
     int raised;             // emulator interrupt, -1 none
     struct classified last; // the instruction that is being executed
     bool executing;         // there is one
-    bool listens;          // an overflow of the monitor goes somewhere, so that each instruction is looked at
-    uint64_t stops_from;   // how many instructions have to be done before a request from there is taken
-    uint32_t returns_from; // the mode that it leaves, if it is an exception return
+    bool listens;           // an overflow of the monitor goes somewhere, so that each instruction is checked
+    uint64_t stops_from;    // how many instructions have to be done before a request from there is taken
+    uint32_t returns_from;  // the mode that it leaves, if it is an exception return
     bool loaded, stored, unaligned;
     uint32_t touched;         // the address of its last load or store
     uint32_t sampled_context; // CONTEXTIDR when the PC sample was taken
@@ -228,7 +228,7 @@ bool v7_halting(const struct armv7 *); // halting debug is on
 bool v7_matches(const struct armv7 *, uint32_t pc);
 void v7_comparators_changed(struct armv7 *);
 uint32_t v7_value_bits(const struct armv7 *, unsigned n); // of DBGBVRn, those that hold what is written
-unsigned v7_first_context(const struct armv7 *); // comparator that can look at CONTEXTIDR; all above it can
+unsigned v7_first_context(const struct armv7 *); // comparator that can compare CONTEXTIDR; all above it can
 void v7_halt(struct armv7 *, unsigned moe);
 void v7_resume(struct armv7 *);
 bool v7_listens(const struct armv7 *);

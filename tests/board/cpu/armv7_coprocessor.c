@@ -5,7 +5,7 @@
 #include "cpu/armv8.h"
 
 // CP14 names debug register n by CRn = n[9:7], opc2 = n[6:4], CRm = n[3:0] (DDI 0406C C6.4.1); the internal
-// views of DBGDSCR and of the data transfer registers have numbers of their own
+// views of DBGDSCR and of the data transfer registers have their own numbers
 enum {
     DBGDIDR = 0,
     DBGDSCR_INT = 1,

@@ -292,7 +292,7 @@ static void perform(struct armv7 *v7, const struct classified *c)
         sleep_now(v7);
 }
 
-// Everything that comes before the instruction at the PC. true: nothing did, it may execute.
+// Everything before the instruction at the PC. true: nothing did, it may execute.
 static bool clear_to_execute(struct armv7 *v7)
 {
     v7->attention = false;

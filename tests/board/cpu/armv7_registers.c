@@ -61,7 +61,7 @@ void v7_set_cpsr(struct armv7 *v7, uint32_t value)
         value |= MODE_SYS;
     v7->thumb = value & CPSR_T;
     v7_set(v7, UC_ARM_REG_CPSR,
-           value & ~CPSR_T); // the emulator's own T comes with the address that it starts at
+           value & ~CPSR_T); // the emulator's own T follows from the address that it starts at
     v7->attention = true;
     v7_mode_changed(v7);
 }

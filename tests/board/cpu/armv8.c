@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { SCRATCH_SIZE = 4096, LEVEL_AT_RESET = 3, PRCR_CORENPDRQ = 1 };
-enum { STOP_SKID = 16 }; // ours: no manual tells how long an overflow takes through the cross trigger
+enum { STOP_SKID = 16 }; // ours: no manual says how long an overflow takes through the cross trigger
 
 // An access that a device refuses reads as zero for the program, without an abort
 static uint64_t device_read(uc_engine *uc, uint64_t offset, unsigned size, void *user)
@@ -112,7 +112,7 @@ void v8_reset(struct armv8 *v8, bool cold)
         reset_program(v8);
 }
 
-// The program's registers come back with the power, by firmware, and the OS lock open, by the system; what a
+// The program's registers return with the power, by firmware, and the OS lock open, by the system; what a
 // debugger and the monitor had does not (DDI 0487H H6.3)
 void v8_idle(struct armv8 *v8)
 {

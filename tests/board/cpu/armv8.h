@@ -73,7 +73,7 @@ enum v8_state { V8_RUNNING, V8_ASLEEP, V8_HALTED };
 #define PSTATE_NRW   (1u << 4)
 #define PSTATE_LEVEL 0xCu
 #define PSTATE_SPSEL 1u
-// The System registers that only hold what is written to them, and those that others look into
+// The System registers that only hold what is written to them, and those that others read
 enum v8_register {
     R_SCTLR,
     R_SPSR = R_SCTLR + V8_LEVELS,
@@ -158,7 +158,7 @@ struct armv8 {
     enum v8_state state;
     bool held_in_reset, off;
     bool pmu_interrupts;         // an overflow is IRQ 3 as well
-    bool pmu_is_handled;         // and its handler clears the overflow before the core stands
+    bool pmu_is_handled;         // and its handler clears the overflow before the core is halted
     uint32_t pending;            // interrupts
     uint32_t entered[V8_LEVELS]; // what each level was last entered for
     uint32_t pending_before;     // what was pending when the halt began
@@ -177,14 +177,14 @@ struct armv8 {
     // Execution
     uint64_t slice_end;  // in cycles
     bool attention;      // something may have to happen before the next instruction
-    bool cleared;        // it was looked at for the instruction that starts now
+    bool cleared;        // it was checked for the instruction that starts now
     bool paused;         // the hook stopped the emulator
     bool stuffing;       // a debugger's instruction is being executed
     int raised;          // emulator interrupt, -1 none
     struct a64 last;     // the instruction that is being executed
     bool executing;      // there is one
     bool stepping;       // Debug state is entered again before the second instruction
-    bool listens;        // an overflow of the monitor goes somewhere, so that each instruction is looked at
+    bool listens;        // an overflow of the monitor goes somewhere, so that each instruction is checked
     uint64_t stops_from; // how many instructions have to be done before a request from there is taken
     bool loaded, stored, unaligned;
     uint64_t touched; // the address of its last load or store

@@ -235,7 +235,7 @@ static void perform(struct armv8 *v8, const struct a64 *c)
     }
 }
 
-// Everything that comes before the instruction at the PC. true: nothing did, it may execute.
+// Everything before the instruction at the PC. true: nothing did, it may execute.
 static bool clear_to_execute(struct armv8 *v8)
 {
     enum v8_status why;

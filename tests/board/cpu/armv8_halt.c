@@ -62,7 +62,7 @@ static bool at_level(const struct armv8 *v8, uint32_t bcr)
     return bcr & BCR_HMC ? pmc == PMC_BOTH : (pmc & PMC_EL0) != 0;
 }
 
-// The last comparators can look at CONTEXTIDR_EL1
+// The last comparators can compare CONTEXTIDR_EL1
 static unsigned first_context(const struct armv8 *v8)
 {
     return V8_BREAKPOINTS - ((unsigned)(v8->profile->dfr >> 28 & 15) + 1);

@@ -1,5 +1,5 @@
 // Instruction classes: see the header. Encodings: DDI 0487H C4.1.65, branches, exception generating and
-// system instructions; everything else the emulator does, and its loads and stores it tells itself.
+// system instructions; everything else the emulator does, and its loads and stores it reports itself.
 #include "cpu/classify_v8.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-// How long a core stands, where its cycles go, and the PC sample. A sample is any cycle since the one before
-// was read, each as likely as any other, so that an instruction is as likely as it is long. It is not the
-// instruction at the end of a run: how often a read comes there depends on how fast the host executes, not on
-// the core's cycles.
+// How long a core is halted, where its cycles go, and the PC sample. A sample is any cycle since the one
+// before was read, each as likely as any other, so that an instruction is as likely as it is long. It is not
+// the instruction at the end of a run: how often a read is there depends on how fast the host executes, not
+// on the core's cycles.
 //
 // The first cycle is taken, and each later one replaces what was taken with a probability of one in as many
 // as there have been. How many are passed over until that happens is drawn at once.

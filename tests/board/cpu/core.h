@@ -1,5 +1,5 @@
 // A core as the rest of the board sees it: something that runs for some cycles, can be reset and described.
-// What kind it is stands behind the operations, so that a board may have several of different kinds.
+// What kind it is is known to the operations only, so that a board may have several of different kinds.
 #ifndef BOARD_CPU_CORE_H
 #define BOARD_CPU_CORE_H
 
@@ -36,7 +36,7 @@ struct core_plan {
     unsigned number;       // among the chip's cores
     uint32_t start;        // its vector table, or its first instruction
     struct bus *bus;       // the memories are on it
-    struct bus *debug_bus; // the chip's, for debug components that stand there and not on the core's own bus
+    struct bus *debug_bus; // the chip's, for debug components that are there and not on the core's own bus
     struct truth *truth;
     struct halt_cost *halt_cost;
 };
@@ -53,7 +53,7 @@ struct core {
     bool in_debug; // in Debug state
     uint64_t stood_ns,
         stands_since; // by the host's clock: in earlier stays there, and since when in this one
-    // Instructions that still execute behind the event of a counter that stops the core
+    // Instructions that still execute after the event of a counter that stops the core
     unsigned skid;
 
     // The PC sample, see core.c
@@ -61,7 +61,7 @@ struct core {
     uint64_t sample_from, sample_due; // the first cycle of those it may be, and the next one to be taken
     uint32_t sample;
     struct rng chance;
-    unsigned sample_skid;              // a sample has the address of so many instructions before
+    unsigned sample_skid;              // a sample has the address of the instruction this many before
     uint32_t behind[SAMPLE_SKID_MOST]; // the last ones, the newest first
 };
 

@@ -50,7 +50,7 @@ static bool map_memories(struct cortex_m *cm)
         if (uc_mem_map_ptr(cm->uc, m->base, m->size, allowed, m->bytes) != UC_ERR_OK)
             return false;
     }
-    for (size_t i = 0; i < bus->device_count; i++) // the chip's; the core's own ones come later
+    for (size_t i = 0; i < bus->device_count; i++) // the chip's; the core's own ones follow later
         if (!map_window(cm, bus->devices[i].base, bus->devices[i].size))
             return false;
     return map_window(cm, PPB_BASE, PPB_SIZE);

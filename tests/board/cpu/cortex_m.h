@@ -36,7 +36,7 @@ struct cm_profile {
     bool hides_dwt;       // its registers read as zero without DEMCR.TRCENA
     uint32_t ccr_always;  // the caches, on from reset
     unsigned miss_cycles; // that a miss of the data cache takes; 0: there is none
-    unsigned watch_delay; // instructions behind a store that is watched, up to so many, that still execute
+    unsigned watch_delay; // how many instructions after a store that is watched still execute at most
     uint32_t mvfr0, mvfr1;
     struct component rom, scs, dwt, fpb, pmu;
     const uint32_t *rom_entries;
@@ -79,7 +79,7 @@ struct cm_debug {
     bool retired, was_reset, restarted; // S_RETIRE_ST, S_RESET_ST, S_RESTART_ST
 };
 
-// States in which some parts come up, for --core-state
+// States in which some parts start, for --core-state
 struct cm_flavour {
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
@@ -140,7 +140,7 @@ struct cortex_m {
     uint64_t slice_end;             // in cycles
     uint64_t pause_at;              // the same, or where the cycle counter matches before
     bool attention;                 // something may have to happen before the next instruction
-    bool cleared;                   // it was looked at for the instruction that starts now
+    bool cleared;                   // it was checked for the instruction that starts now
     bool paused;                    // the hook stopped the emulator
     bool one_only;                  // stop after one instruction
     uint32_t it_end;                // of the IT block, in which the emulator cannot stop; 0: in none

@@ -1,4 +1,4 @@
-// What an instruction costs. A table for each core; the parts beyond one cycle are told apart because the
+// What an instruction costs. A table for each core; the parts beyond one cycle are separate because the
 // DWT's profiling counters count them apart.
 #ifndef BOARD_CPU_COST_H
 #define BOARD_CPU_COST_H

@@ -1,5 +1,5 @@
 // Cortex-M0+ instruction cycles, DDI 0484C section 3.3, table 3-1, memory without wait states. The published
-// RP2040 figures (2 cycles between two adjacent reads of SysTick, 3 with a NOP between) come out of it.
+// RP2040 figures (2 cycles between two adjacent reads of SysTick, 3 with a NOP between) follow from it.
 #include "cpu/cost.h"
 
 static unsigned ones(unsigned bits)

@@ -1,4 +1,4 @@
-// Looking at an instruction for the first time.
+// The first reading of an instruction.
 #include "cpu/decode.h"
 
 #include "cpu/classify_v7.h"

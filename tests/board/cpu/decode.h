@@ -20,8 +20,8 @@ struct decoded {
     bool ours;           // the emulator lacks it or does it differently
     bool unmasks;        // CPS or MSR: it may unmask something
     uint8_t it;          // instructions in the IT block that it begins
-    bool counts_down;    // SUBS Rn, #1, with a BNE back to it behind
-    uint16_t is;         // as classify_v7.h tells
+    bool counts_down;    // SUBS Rn, #1, followed by a BNE back to it
+    uint16_t is;         // as classify_v7.h says
     struct cost cost[2]; // going on to the next one, jumping elsewhere
 };
 
@@ -35,10 +35,10 @@ struct decoder {
 bool op_is_bkpt(uint16_t op);
 bool op_is_svc(uint16_t op);
 
-// The address behind so many instructions
+// The address after that many instructions
 uint32_t decode_past(const struct decoder *, uint32_t pc, unsigned instructions);
 
-// Decodes without looking at remembered instructions; use decode()
+// Decodes without remembered instructions; use decode()
 const struct decoded *decode_anew(struct decoder *, struct decoded *, uint32_t pc);
 
 // Valid until the next call for another address

@@ -208,7 +208,7 @@ void cm_enter(struct cortex_m *cm, unsigned exception, uint32_t return_address)
             lock_up(cm, return_address);
             return;
         }
-        // The exception stays pending behind the HardFault that its stacking caused
+        // The exception stays pending after the HardFault that its stacking caused
         cm->system.cfsr |= CFSR_STKERR;
         cm->system.hfsr |= HFSR_FORCED;
         exception = EXC_HARDFAULT;

@@ -136,7 +136,7 @@ static void perform(struct cortex_m *cm, const struct decoded *instruction)
         sleep_now(cm, pc, op == OP_WFE);
 }
 
-// Everything that comes before the instruction at the PC. true: nothing did, it may execute.
+// Everything before the instruction at the PC. true: nothing did, it may execute.
 static bool clear_to_execute(struct cortex_m *cm, bool stepping)
 {
     uint32_t pc = cm_pc(cm);

@@ -1,13 +1,13 @@
 // What halts a Cortex-M with instructions still to execute, since such a stop is asynchronous (DDI 0403E
 // C1.5):
 //
-// * Stores that a comparator of the DWT waits for. On Armv7-M and later cores one and two instructions behind
-//   the store execute in turn, on an Armv6-M none. Stacking by exceptions is no store here.
+// * Stores that a comparator of the DWT waits for. On Armv7-M and later cores one and two instructions after
+//   the store execute in turn, on an Armv6-M none. Stacking by exceptions is not a store here.
 // * The cycle counter, when it matches a comparator, and an overflow of the performance monitor: core.skid
-//   instructions behind the one in which it happened.
+//   instructions after the one in which it happened.
 #include "cpu/cortex_m.h"
 
-// One that comes while another is on its way comes with that
+// One that occurs while another is on its way joins that
 static void stop_soon(struct cortex_m *cm, uint32_t cause, unsigned instructions)
 {
     if (!cm->stop_cause)

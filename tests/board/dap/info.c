@@ -67,7 +67,7 @@ void info_answer(struct processor *p, struct bytes *in, struct answer *out)
     case PACKET_SIZE:
         number(out, p->quirks & QUIRK_SIZE_ZERO ? 0 : (uint32_t)p->packet_size, 2);
         break;
-    default: // nothing to tell
+    default: // nothing to report
         number(out, 0, 0);
         break;
     }

@@ -115,7 +115,7 @@ static void pass(struct line *l, unsigned devices, bool last, bool tdi)
         shift(l, tdi, last && i + 1 == devices);
 }
 
-// A data scan of up to 32 bits of the selected device, behind what it was before
+// A data scan of up to 32 bits of the selected device, after what it was before
 static uint32_t scan_data(struct line *l, uint32_t value, bool writes, bool tdi)
 {
     unsigned after = l->devices - l->index - 1;

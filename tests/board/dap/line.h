@@ -16,7 +16,7 @@ struct line {
     bool jtag;
     unsigned turnaround; // cycles
     bool data_phase;     // also after WAIT and FAULT
-    unsigned idle;       // cycles behind a transfer
+    unsigned idle;       // cycles after a transfer
     bool crosstalk;      // words whose bits alternate arrive with two of them wrong
     unsigned devices, ir_length[LINE_DEVICES];
     unsigned index;       // the device that transfers speak to

@@ -1,7 +1,7 @@
-// A CMSIS-DAP probe's command processor: packets in, packets out, the pins behind it. It does as the
+// A CMSIS-DAP probe's command processor: packets in, packets out, its pins. It does as the
 // reference firmware does (posted reads, one read beyond a match), but checks every length in both
 // directions: a command that is cut short, or whose reply would not fit, is not begun and answered by the
-// single byte 0xFF, as an unknown one is. It can be told to be a lesser probe. Not there: SWO, UART.
+// single byte 0xFF, as an unknown one is. It can be made a lesser probe. Not there: SWO, UART.
 #ifndef BOARD_DAP_PROCESSOR_H
 #define BOARD_DAP_PROCESSOR_H
 
@@ -67,7 +67,7 @@ enum { DAP_DONE = 0, DAP_FAILED = 0xFF };
 void processor_pace(struct processor *);
 void processor_pass(struct processor *, uint64_t ns);
 bool processor_stopped(const struct processor *);
-// A command, from behind its number on. One that sets `bad` or `full` has done nothing.
+// A command, without its number. One that sets `bad` or `full` has done nothing.
 void info_answer(struct processor *, struct bytes *, struct answer *);
 void transfer_run(struct processor *, struct bytes *, struct answer *);
 void transfer_block(struct processor *, struct bytes *, struct answer *);

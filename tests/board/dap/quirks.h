@@ -16,14 +16,13 @@ enum {
     QUIRK_WRONG_ID = 1 << 8,     // wrong-id: replies to transfers begin with another command's number
     QUIRK_NO_BLOCK = 1 << 9,     // no-block: does not know DAP_TransferBlock
     QUIRK_FEWER_READS = 1 << 10, // fewer-reads: a match reads as often as its retries say, not once more
-    QUIRK_LOSES_PLACE =
-        1 << 11, // loses-place: a match behind a posted read is a read, its value are requests
+    QUIRK_LOSES_PLACE = 1 << 11, // loses-place: a match after a posted read is a read, its value are requests
     QUIRK_INVALID_MATCH = 1 << 12, // invalid-match: lists with a value match are answered by 0xFF
     QUIRK_LONG = 1 << 13,          // long: replies to transfers have a word too many
     QUIRK_PADDED = 1 << 14,        // padded: replies are filled up to the size of a packet
 
     // On USB: what is announced of packets at once is a lie
-    QUIRK_MERGE = 1 << 16,       // merge: a packet that comes before the one ahead is answered is swallowed
+    QUIRK_MERGE = 1 << 16,       // merge: a packet that arrives before the one ahead is answered is swallowed
     QUIRK_LATE_LENGTH = 1 << 17, // late-length: a reply that waits is sent with the newer one's length
     QUIRK_LOST_REPLY = 1 << 18,  // lost-reply: while a reply waits, that to the next packet is dropped
     QUIRK_NO_ZLP = 1 << 19, // no-zlp: full packets do not end a transfer, unless it is as long as one can be

@@ -20,7 +20,7 @@ struct dap_tcp {
     uint64_t most_in_flight; // requests that were not answered yet
 
     struct client *client;
-    const uint8_t *behind; // what came after the packet that is being executed
+    const uint8_t *behind; // what follows the packet that is being executed
     size_t behind_length;
     bool aborted, lost;
     uint64_t looked_ns;
@@ -35,7 +35,7 @@ enum { DAP_TCP_POLLS = SERVER_POLLS + 1 };
 
 bool dap_tcp_open(struct dap_tcp *, uint16_t port, struct processor *);
 void dap_tcp_close(struct dap_tcp *);
-// Fills in what to wait for (returns how many), then deals with what came
+// Fills in what to wait for (returns how many), then deals with what arrived
 size_t dap_tcp_polls(const struct dap_tcp *, struct pollfd *polls);
 void dap_tcp_serve(struct dap_tcp *, const struct pollfd *polls, size_t count);
 

@@ -122,7 +122,7 @@ static void finish(struct transfer *t)
         return;
     if (t->posted)
         fetch(t, LINE_RDBUFF);
-    else if (t->unchecked || t->p->line.jtag) // over JTAG whatever came last
+    else if (t->unchecked || t->p->line.jtag) // over JTAG whatever was last
         t->response = attempt(t->p, LINE_RDBUFF, &data);
 }
 
@@ -172,7 +172,7 @@ static bool any_match(const struct bytes *in, unsigned count)
     return any;
 }
 
-// As this firmware reads the request: with the quirk it goes on to the next one behind the request's byte
+// As this firmware reads the request: with the quirk it goes on to the next one after the request's byte
 static unsigned understood(const struct transfer *t, unsigned request)
 {
     bool loses = (t->p->quirks & QUIRK_LOSES_PLACE) && t->posted && (request & LINE_READ) &&
@@ -191,7 +191,7 @@ void transfer_run(struct processor *p, struct bytes *in, struct answer *out)
     }
     answer_put(out, 0, 2);
     for (bool going = reach(p, index); count; count--) {
-        struct bytes one = *in; // whatever is done with it, the next request is behind it
+        struct bytes one = *in; // whatever is done with it, the next request follows it
         unsigned request = understood(&t, bytes_take(&one, 1));
         bytes_skip(in, 1 + data_of(request));
         if (!going || in->bad)

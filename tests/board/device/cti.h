@@ -41,8 +41,8 @@ bool cti_requests_halt(const struct cti *);
 void cti_input(struct cti *, unsigned input);
 // A trigger input that is a level
 void cti_set_input(struct cti *, unsigned input, bool high);
-// Whether anything would come of it
+// Whether it would have an effect
 bool cti_listens(const struct cti *, unsigned input);
-void cti_print(const struct cti *, FILE *json); // members of an object, each behind a comma
+void cti_print(const struct cti *, FILE *json); // members of an object, each after a comma
 
 #endif

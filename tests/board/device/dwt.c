@@ -48,7 +48,7 @@ static bool halts_at_cycles(const struct dwt *d)
                   : (function & FUNCTION_KIND) == WATCH_CYCLES && !d->mask[0];
 }
 
-// A counter that stands at the value already matches when it comes there again
+// A counter that has the value already matches when it has it again
 static uint64_t cycles_to_match(const struct dwt *d, uint64_t now)
 {
     uint32_t left = d->comp[0] - dwt_cyccnt(d, now);

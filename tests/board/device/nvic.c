@@ -10,7 +10,7 @@ void nvic_reset(struct nvic *n)
 {
     n->pending = 0;
     n->active = 0;
-    n->enabled = exc_bit(EXC_IRQ0) - 1; // what is no interrupt is always enabled
+    n->enabled = exc_bit(EXC_IRQ0) - 1; // what is not an interrupt is always enabled
     memset(n->priority, 0, sizeof n->priority);
 }
 

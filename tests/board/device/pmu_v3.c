@@ -208,7 +208,7 @@ static void increment(struct pmu_v3 *p, uint32_t which)
     }
 }
 
-// The counter whose register this is, with so many bytes from one to the next
+// The counter whose register this is, with this many bytes from one to the next
 static struct pmu_v3_counter *counter_at(struct pmu_v3 *p, uint32_t offset, uint32_t first, uint32_t stride)
 {
     uint32_t n = (offset - first) / stride;

@@ -1,5 +1,5 @@
 // The performance monitor of Armv8-A, PMUv3 (DDI 0487H D8 and I5): event counters of 32 bits and a cycle
-// counter of 64 over running totals that the core keeps, looked at only when somebody reads or changes
+// counter of 64 over running totals that the core keeps, read only when something reads or changes
 // something. It has two faces, the memory-mapped registers and the System registers.
 #ifndef BOARD_DEVICE_PMU_V3_H
 #define BOARD_DEVICE_PMU_V3_H
@@ -22,7 +22,7 @@ struct pmu_v3_profile {
 
 struct pmu_v3_counter {
     uint32_t type, value;
-    uint64_t at; // what it counts, when the value was looked at
+    uint64_t at; // what it counts, when the value was read
 };
 
 struct pmu_v3 {
@@ -70,6 +70,6 @@ enum pmu_v3_answer { PMU_V3_DONE, PMU_V3_NONE, PMU_V3_TRAPPED }; // NONE: it is 
 
 enum pmu_v3_answer pmu_v3_system(struct pmu_v3 *, const struct pmu_v3_access *);
 
-void pmu_v3_print(struct pmu_v3 *, FILE *json); // members of an object, each behind a comma
+void pmu_v3_print(struct pmu_v3 *, FILE *json); // members of an object, each after a comma
 
 #endif

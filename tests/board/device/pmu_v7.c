@@ -168,7 +168,7 @@ static void increment(struct pmu_v7 *p, uint32_t which)
     }
 }
 
-// The counter whose register this is, at so many bytes from the first one's
+// The counter whose register this is, at this many bytes from the first one's
 static struct pmu_v7_counter *counter_at(struct pmu_v7 *p, uint32_t offset, uint32_t first)
 {
     uint32_t n = (offset - first) / 4;

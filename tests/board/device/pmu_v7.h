@@ -1,5 +1,5 @@
 // The performance monitor of Armv7-A/R, versions 1 and 2 (DDI 0406C C12): counters of 32 bits over running
-// totals that the core keeps, looked at only when somebody reads or changes something. It has two faces, the
+// totals that the core keeps, read only when something reads or changes them. It has two faces, the
 // registers of its memory-mapped page (DDI 0406C D2) and CP15 c9.
 #ifndef BOARD_DEVICE_PMU_V7_H
 #define BOARD_DEVICE_PMU_V7_H
@@ -44,7 +44,7 @@ struct pmu_v7_profile {
 
 struct pmu_v7_counter {
     uint32_t type, value;
-    uint64_t at; // what it counts, when the value was looked at
+    uint64_t at; // what it counts, when the value was read
 };
 
 struct pmu_v7 {

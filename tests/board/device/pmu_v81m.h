@@ -1,6 +1,6 @@
 // The performance monitor of Armv8.1-M (DDI 0553B, chapter on the Performance Monitoring Unit): event
-// counters of 16 bits and a cycle counter of 32 over running totals that the core keeps, looked at only when
-// somebody reads or changes something, or, while an overflow matters at once, after each instruction.
+// counters of 16 bits and a cycle counter of 32 over running totals that the core keeps, read only when
+// something reads or changes them, or, while an overflow matters at once, after each instruction.
 #ifndef BOARD_DEVICE_PMU_V81M_H
 #define BOARD_DEVICE_PMU_V81M_H
 
@@ -28,11 +28,11 @@ enum v81m_event {
 
 struct pmu_v81m_counter {
     uint16_t value, type;
-    uint64_t at; // what it counts, when the value was looked at
+    uint64_t at; // what it counts, when the value was read
 };
 
 struct pmu_v81m {
-    unsigned counters; // 0: the core has no such monitor
+    unsigned counters; // 0: the core has no monitor
     bool traced;       // DEMCR.TRCENA: without it nothing counts and writes are ignored
     const uint64_t *counted;
     uint64_t total[V81M_EVENTS];

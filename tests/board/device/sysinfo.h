@@ -1,4 +1,4 @@
-// The one register of RP2040's SYSINFO that tells what chip it is: CHIP_ID (data sheet 2.20).
+// The one register of RP2040's SYSINFO that says what chip it is: CHIP_ID (data sheet 2.20).
 #ifndef BOARD_DEVICE_SYSINFO_H
 #define BOARD_DEVICE_SYSINFO_H
 

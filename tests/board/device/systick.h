@@ -1,5 +1,5 @@
 // The SysTick timer (DDI 0419 B3.3, DDI 0403E B3.3): a 24-bit down counter. It is worked out from the count
-// of cycles when somebody looks or when it must pend its exception, never ticked.
+// of cycles when it is read or when it must pend its exception, never ticked.
 #ifndef BOARD_DEVICE_SYSTICK_H
 #define BOARD_DEVICE_SYSTICK_H
 

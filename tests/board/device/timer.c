@@ -35,7 +35,7 @@ static bool stands(const struct timer *t)
     return any;
 }
 
-// The end of the slice, or where the first core that stops the timer stands
+// The end of the slice, or where the first core that stops the timer is
 static uint64_t end_of(const struct timer *t, uint64_t latest)
 {
     for (size_t i = 0; i < t->count; i++)

@@ -39,7 +39,7 @@ void timer_power_on(struct timer *);
 uint64_t timer_lead(const struct timer *, size_t core);
 // It goes on though all cores may be in Debug state
 bool timer_goes_on(const struct timer *);
-// A slice is over in which the cores could run for so many cycles
+// A slice is over in which the cores could run for that many cycles
 void timer_pass(struct timer *, uint64_t cycles);
 
 #endif

@@ -1,4 +1,4 @@
-// A JTAG test access port with a JTAG-DP behind it (IEEE 1149.1; IHI 0031 B3). It takes clock edges and gives
+// A JTAG test access port with a JTAG-DP (IEEE 1149.1; IHI 0031 B3). It takes clock edges and gives
 // TDO.
 #ifndef BOARD_FRONT_JTAG_H
 #define BOARD_FRONT_JTAG_H
@@ -17,7 +17,7 @@ enum { SOC_600 = 0x4BA06477 }; // the IDCODE of a JTAG-DP of protocol 1
 struct jtag {
     struct adi *adi;
     uint32_t idcode;
-    bool protocol_1; // OK is an acknowledge of its own
+    bool protocol_1; // OK is a separate acknowledge
     unsigned state;
     unsigned instruction;
     uint64_t shift;

@@ -156,7 +156,7 @@ static int give_hid(const struct usb_descriptors *d, const uint8_t *setup, uint8
     if (descriptors_pipe_of_interface(d, setup[4]) != PIPE_V1)
         return -1;
     switch (setup[3]) {
-    case HID: // the HID interface is the first, its descriptor stands behind those of configuration and
+    case HID: // the HID interface is the first, its descriptor follows those of configuration and
               // interface
         return answer(data, room, d->config + 9 + 9, HID_LENGTH);
     case REPORT:

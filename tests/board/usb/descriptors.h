@@ -13,7 +13,7 @@ enum { USB_STRINGS = 6, SETUP_BYTES = 8 };
 struct usb_descriptors {
     bool high_speed;
     uint8_t bulk_class;
-    int interface[PIPES];     // its number, -1 if there is no such interface
+    int interface[PIPES];     // its number, -1 if there is none
     size_t max_packet[PIPES]; // of its endpoints
     uint8_t device[18];
     uint8_t config[96];
@@ -28,7 +28,7 @@ void descriptors_make(struct usb_descriptors *, const struct usb_function *);
 // it answered, or -1 for a stall
 int descriptors_control(const struct usb_descriptors *, const uint8_t setup[SETUP_BYTES], uint8_t *data,
                         size_t room);
-// PIPES if the device has no such endpoint, or no such interface
+// PIPES if the device lacks that endpoint or interface
 unsigned descriptors_pipe_of_endpoint(const struct usb_descriptors *, uint8_t endpoint);
 unsigned descriptors_pipe_of_interface(const struct usb_descriptors *, unsigned interface);
 

@@ -114,7 +114,7 @@ static bool is_open(const struct usb_device *d, unsigned pipe, size_t length, si
            length % d->descriptors.max_packet[pipe] == 0;
 }
 
-// True: a packet is ready to be executed. Part of it may have come before.
+// True: a packet is ready to be executed. Part of it may have been there before.
 static bool take_bytes(struct usb_device *d, unsigned pipe, const struct usb_transfer *t,
                        struct usb_report *request)
 {
@@ -200,7 +200,7 @@ static bool can_take(const struct usb_device *d)
     return can && d->plugged;
 }
 
-// So that the poll loop comes back when the next reply is due, or at once for the next request
+// So that the poll loop returns when the next reply is due, or at once for the next request
 static void set_timer(const struct usb_device *d)
 {
     uint64_t next = can_take(d) ? 1 : 0;

@@ -13,7 +13,7 @@ struct usb_transfer {
     size_t length, actual;
     uint64_t arrived_ns;                 // 0: not before the probe has a buffer for it
     int status;                          // 0, or an error number
-    bool crowded;                        // another was unanswered when it came
+    bool crowded;                        // another was unanswered when it arrived
     void (*done)(struct usb_transfer *); // may free it or submit it again
 };
 
@@ -27,7 +27,7 @@ struct usb_reply {
     uint8_t bytes[USB_PACKET_MAX];
 };
 
-// A report that came as a control transfer, still to be executed
+// A report by a control transfer, still to be executed
 struct usb_report {
     uint64_t arrived_ns;
     size_t length;
@@ -38,7 +38,7 @@ struct usb_pipe {
     struct usb_queue out, in;
     struct usb_reply replies[USB_PACKETS_MAX]; // a ring
     unsigned first, held;
-    // What has come of a request that full packets have not ended
+    // What has arrived of a request that full packets have not ended
     uint8_t begun[USB_PACKET_MAX];
     size_t begun_length;
 };
@@ -60,7 +60,7 @@ struct usb_device {
     unsigned executing;          // a packet of this pipe; PIPES: none
     uint64_t done_ns;            // when the last one was
     uint64_t resets;             // replies to requests from before a reset are dropped
-    void (*changed)(void *self); // plugged in or out, or the kernel's driver came or went
+    void (*changed)(void *self); // plugged in or out, or the kernel's driver bound or unbound
     bool (*look)(void *self);    // as in struct usb_meanwhile
     void *self;
 };
@@ -71,7 +71,7 @@ void device_close(struct usb_device *);
 void device_submit(struct usb_device *, struct usb_transfer *);
 // It is done with `status`, unless it already was
 void device_cancel(struct usb_device *, struct usb_transfer *, int status);
-// As descriptors_control(), and reports to the HID interface that come this way
+// As descriptors_control(), and reports to the HID interface by this way
 int device_control(struct usb_device *, const uint8_t setup[SETUP_BYTES], uint8_t *data, size_t room);
 // Executes a packet of what the host has sent, if there is one (true), and delivers what is due. To be called
 // again when the timer goes off.

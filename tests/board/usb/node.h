@@ -1,4 +1,4 @@
-// The common part of the two nodes, usbfs and hidraw, and the FUSE session behind them.
+// The common part of the two nodes, usbfs and hidraw, and their FUSE session.
 #ifndef BOARD_USB_NODE_H
 #define BOARD_USB_NODE_H
 
@@ -7,7 +7,7 @@
 
 #include "usb/device.h"
 
-// Who polls a file and wants to be told
+// Who polls a file and wants a notice
 struct waiter {
     struct fuse_pollhandle *handle;
 };
@@ -21,7 +21,8 @@ struct piece {
     size_t size;
 };
 // FUSE passes what the number of an ioctl says, and usbfs numbers say it wrong: pointers in them, directions
-// swapped. So arguments are fetched and stored where the caller has them. false: it has no such memory.
+// swapped. So arguments are fetched and stored where the caller has them. false: it does not have that
+// memory.
 bool caller_read(fuse_req_t, void *ours, const void *theirs, size_t size);
 bool caller_write(fuse_req_t, const struct piece *pieces, size_t count);
 

@@ -166,7 +166,7 @@ static bool serve_request(struct usb *u)
     return there;
 }
 
-// In the midst of a packet, and never in the midst of a request: those only leave behind what device_move()
+// In the midst of a packet, and never in the midst of a request: those only leave what device_move()
 // is to do. So the host gets earlier replies and sends further requests while the wire is busy.
 static bool look(void *self)
 {

@@ -1,4 +1,4 @@
-// The sysfs tree of one device, as far as libudev, libusb and hidapi look at it: files below a directory.
+// The sysfs tree of one device, as far as libudev, libusb and hidapi read it: files below a directory.
 #ifndef BOARD_USB_TREE_H
 #define BOARD_USB_TREE_H
 

@@ -1,4 +1,4 @@
-// Request blocks: see the header. What came in stays with us until it is reaped, as in the kernel: only then
+// Request blocks: see the header. What arrived stays with us until it is reaped, as in the kernel: only then
 // is it sure that the caller's memory is still there.
 #include "usb/urb.h"
 

@@ -1,6 +1,6 @@
 // A CMSIS-DAP probe on USB without USB in the kernel: under a directory it shows a sysfs tree and, through
-// FUSE, the two nodes that libusb and hidapi open. Whoever binds them over /sys, /dev/bus/usb/001/002 and
-// /dev/hidraw0 in a mount namespace of their own has the probe. Served from the board's own poll loop.
+// FUSE, the two nodes that libusb and hidapi open. A process that binds them over /sys, /dev/bus/usb/001/002
+// and /dev/hidraw0 in its own mount namespace has the probe. Served from the board's own poll loop.
 #ifndef BOARD_USB_USB_H
 #define BOARD_USB_USB_H
 
@@ -54,14 +54,14 @@ struct usb;
 // `directory` exists and is empty; `sys` and `node` are made in it. NULL: the reason was printed to stderr.
 struct usb *usb_open(const char *directory, const struct usb_function *);
 void usb_close(struct usb *);
-// Fills in what to wait for (returns how many), then deals with what came
+// Fills in what to wait for (returns how many), then deals with what arrived
 size_t usb_polls(const struct usb *, struct pollfd *polls);
 void usb_serve(struct usb *, const struct pollfd *polls, size_t count);
 
 void usb_unplug(struct usb *);
 // As a new device: files opened before stay dead
 void usb_plug(struct usb *);
-// After so many more transfers on the endpoints, in both directions together
+// After that many more transfers on the endpoints, in both directions together
 void usb_unplug_after(struct usb *, uint64_t transfers);
 struct usb_state usb_state(const struct usb *);
 

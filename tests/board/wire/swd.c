@@ -1,4 +1,4 @@
-// The target's end of the line: see the header. What the target drives in a cycle stands at its beginning;
+// The target's end of the line: see the header. What the target drives in a cycle is there at its beginning;
 // what the line was in it moves the target on.
 #include "wire/swd.h"
 
@@ -165,7 +165,7 @@ static uint8_t decide(struct swd *s)
 static uint32_t read_value(struct swd *s)
 {
     uint32_t value = s->selected->rdbuff;
-    if (is_ap(s)) { // the answer to the access before; this one's comes with the next
+    if (is_ap(s)) { // the answer to the access before; this one's is in the next
         uint32_t posted;
         adi_ap_read(s->selected, address_of(s), &posted);
     } else if (address_of(s) == DP_RESEND) {

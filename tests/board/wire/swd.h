@@ -1,6 +1,6 @@
 // Serial Wire Debug as a chip's pins see it, a cycle of SWCLK at a time (IHI 0031, B4): requests, turnaround,
 // acknowledge, data, line reset and lock-out after a protocol error; several debug ports on one line, of
-// which TARGETSEL selects one; and the switch between JTAG, SWD and dormant. The JTAG behind the switch is
+// which TARGETSEL selects one; and the switch between JTAG, SWD and dormant. The JTAG after the switch is
 // jtag.h's.
 #ifndef BOARD_WIRE_SWD_H
 #define BOARD_WIRE_SWD_H
@@ -54,7 +54,7 @@ struct swd {
     bool selecting; // the request is a write of TARGETSEL
     bool nonsense;  // `ack` is none that there is
     bool damaged;   // the data has, or gets, the wrong parity
-    uint64_t shift; // what goes out or has come in, the first bit lowest
+    uint64_t shift; // what goes out or has arrived, the first bit lowest
     uint32_t sent;  // the last data read, for RESEND
     struct swd_trouble trouble;
     bool held_low;      // by a target without power; else the line is pulled up
@@ -70,7 +70,7 @@ void swd_power_on(struct swd *);
 bool swd_clock(struct swd *, bool driven, bool bit);
 // That level before the cycle is over: what a host reads while SWCLK is still low
 bool swd_level(const struct swd *, bool driven, bool bit);
-// Whether the switch stands on JTAG
+// Whether the switch is on JTAG
 bool swd_is_jtag(const struct swd *);
 
 #endif

@@ -1,4 +1,4 @@
-// The switch of a debug port between JTAG, SWD and dormant (IHI 0031, B5.2 and B5.3): it looks at SWDIO/TMS
+// The switch of a debug port between JTAG, SWD and dormant (IHI 0031, B5.2 and B5.3): it reads SWDIO/TMS
 // only, and takes the sequences that are sent there.
 #ifndef BOARD_WIRE_SWITCH_H
 #define BOARD_WIRE_SWITCH_H

@@ -1,5 +1,5 @@
-// RP2040: what its boot ROM copies to the end of RAM and runs (RP2040 data sheet 2.8.1.3.1), if the CRC behind it is right.
-// It has flash answer to the plain read command 03h that all of them know, and starts the program behind it. Slower than
+// RP2040: what its boot ROM copies to the end of RAM and runs (RP2040 data sheet 2.8.1.3.1), if the CRC after it is right.
+// It has flash answer to the plain read command 03h that all of them know, and starts the program after it. Slower than
 // quad reads, but all that is measured is in the cache from its second round on. Registers: 4.10.13 there.
 
     .syntax unified
@@ -41,4 +41,4 @@ boot2:
     bx r2
     .pool
     .org 252
-    .word 0x3FA70320 // CRC-32 (polynomial 0x04C11DB7, from all ones, not reflected) of what stands before
+    .word 0x3FA70320 // CRC-32 (polynomial 0x04C11DB7, from all ones, not reflected) of what is before

@@ -27,7 +27,7 @@ enum {
     CLK_REF_SRC_XOSC = 2,
     CLK_SYS_SRC_REF = 0,
     CLK_SYS_SRC_AUX = 1,
-    ROUNDS = 1000000 // of waiting for what does not come
+    ROUNDS = 1000000 // of waiting for what does not happen
 };
 #define XOSC_STABLE (1u << 31)
 
@@ -48,7 +48,7 @@ static uint32_t runs_on_crystal(void)
     XOSC_CTRL = XOSC_ENABLE | XOSC_1_15MHZ;
     if (!waits_for(&XOSC_STATUS, XOSC_STABLE))
         return 0;
-    CLK_SYS_CTRL &= ~(uint32_t)CLK_SYS_SRC_AUX; // it is off after a reset, unless somebody changed that
+    CLK_SYS_CTRL &= ~(uint32_t)CLK_SYS_SRC_AUX; // it is off after a reset, unless another program changed that
     if (!waits_for(&CLK_SYS_SELECTED, 1u << CLK_SYS_SRC_REF))
         return 0;
     CLK_REF_CTRL = CLK_REF_SRC_XOSC;

@@ -7,7 +7,7 @@
     .equ ITEM_LAST, 0xFF
     .equ EXECUTABLE_SECURE_ARM_RP2350, 0x1021
 
-    .section .vectors, "a", %progbits // behind the table, by the order of linking
+    .section .vectors, "a", %progbits // after the table, by the order of linking
     .balign 4
     .word BLOCK_BEGIN
     .byte ITEM_IMAGE_TYPE, 1 // words

@@ -1,5 +1,5 @@
 // Sequences of instructions, each from NAME_start to NAME_end: seq_NAME() runs one, and returns what the
-// core's own counter said around it. `empty` is what reading the counter costs.
+// core's own counter showed around it. `empty` is what reading the counter costs.
 #ifndef HARDWARE_SEQUENCES_H
 #define HARDWARE_SEQUENCES_H
 

@@ -1,5 +1,5 @@
 // Armv8-A: from whatever level the boot code leaves to Non-secure EL1, MMU and caches off, interrupts masked, our vectors.
-// Core 0 alone; others wait for ever, should they come here.
+// Core 0 alone; others wait for ever, should they get here.
 
     .equ SCR_EL1_IS_A64_NON_SECURE, 0x431
     .equ HCR_EL1_IS_A64, 0x80000000

@@ -1,10 +1,11 @@
-// A USB client that tests drive by lines: what to do comes from standard input, each line is answered by one.
+// A USB client that tests drive by lines: what to do is read from standard input, each line is answered by
+// one.
 //   open              finds the probe: "ok SERIAL PACKET-SIZE" or an error
 //   close
 //   out HEX [MILLISECONDS]   "ok"
 //   in MILLISECONDS   the reply in hexadecimal
-//   rounds N HEX      so many requests, each with its reply: the seconds they took
-// Errors are "error NAME". The same loop stands before libusb and before hidapi.
+//   rounds N HEX      N requests, each with its reply: the seconds they took
+// Errors are "error NAME". The same loop is used with libusb and with hidapi.
 #ifndef CLIENT_H
 #define CLIENT_H
 

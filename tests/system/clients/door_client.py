@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""In the engine's place behind pmu.py: asks for each thing once and prints the answers. DOOR_PLACE: ADDRESS SIZE."""
+"""In the engine's place under pmu.py: asks for each thing once and prints the answers. DOOR_PLACE: ADDRESS SIZE."""
 import os
 import re
 import socket

@@ -1,4 +1,4 @@
-// A debugger that tests drive by lines: what to do comes from standard input, each line is answered by one.
+// A debugger that tests drive by lines: what to do is read from standard input, each line is answered by one.
 //   open HOST PORT          "ok SERVER ARCHITECTURE", each "-" when it does not say
 //   read ADDRESS N          the bytes in hexadecimal
 //   write ADDRESS HEX       "ok"; break|clear ADDRESS SIZE, run, step, interrupt likewise

@@ -1,5 +1,5 @@
 // The client on hidapi, over either of its back ends: finds the probe by its product name. hidapi does not
-// tell how long reports are, so the packet size it says is 0. See client.h.
+// report how long reports are, so the packet size is 0. See client.h.
 #include <hidapi/hidapi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * A program on the card that measures itself with pmu_knc.h. This processor refuses RDPMC and SPFLT in ring 3
  * as it does not know them, and the modelled card carries them out instead: ROOT CPU CYCLES...; prints both
- * counts of each region of so many cycles.
+ * counts of each region of N cycles.
  */
 #include "pmu_knc.h"
 

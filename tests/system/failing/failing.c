@@ -1,6 +1,6 @@
 /*
- * Linked into a pmu-probe for tests, whose calls come here first (--wrap; memory's are renamed in the
- * archive): PMU_FAIL=memory:N or target:N makes the first call fail that comes from the Nth place of the
+ * Linked into a pmu-probe for tests, whose calls arrive here first (--wrap; memory's are renamed in the
+ * archive): PMU_FAIL=memory:N or target:N makes the first call fail from the Nth place of the
  * source, where a place is a call and its callers' calls, PMU_FAIL_DEPTH of them. PMU_FAIL_SEEN names a file
  * for how many such places there were.
  */
@@ -137,7 +137,7 @@ static bool refused(struct error *error)
     return error_set(error, ERROR_FAULT, "cannot reach it: the target refuses it (FAULT)");
 }
 
-/* Each has the parameters of the function that it stands before. */
+/* Each has the parameters of the function that it replaces. */
 #define WRAP(name, parameters, arguments)                                                                    \
     bool __real_##name parameters;                                                                           \
     bool __wrap_##name parameters;                                                                           \

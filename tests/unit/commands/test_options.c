@@ -208,7 +208,7 @@ TEST(help_and_version_are_words_too)
     reads("help", "help");
     reads("help delta", "command=delta help");
     reads("delta --help", "command=delta help");
-    reads("--help -I 5 delta", "command=delta interval=5 help"); /* somebody who asks is not refused */
+    reads("--help -I 500 delta", "command=delta interval=500 help"); /* somebody who asks is not refused */
     reads("version", "version");
     reads("-V", "version");
     refuses_with("help dleta", "unknown command \"dleta\"");
@@ -245,8 +245,12 @@ TEST(formats_and_separators)
     refuses_with("info -x ,", "-x: info prints text or JSON, not CSV");
     refuses_with("stub -j status", "-j: stub prints text, not JSON");
     refuses_with("stub -j --format text status", "-j belongs to");
-    refuses_with("--format xml stat", "unknown format \"xml\": text, json, csv, junit, markdown, folded, "
-                                      "pprof, callgrind, perf, html or gcc");
+    refuses_with("--format xml", "unknown format \"xml\": text, json, csv, junit, markdown, folded, "
+                                 "pprof, callgrind, perf, html or gcc");
+    refuses_with("--format xml stat", "unknown format \"xml\": stat takes text, json or csv");
+    refuses_with("delta f --format md",
+                 "unknown format \"md\": delta takes text, json, csv, junit, markdown, html or gcc");
+    refuses_with("stub status --format yaml -j", "unknown format \"yaml\": stub takes text");
 }
 
 TEST(numbers_have_units)
@@ -263,6 +267,9 @@ TEST(numbers_have_units)
     reads("--for 1h --timeout 500ms", "timeout=0.5 for=3600");
     reads("-I 200ms", "interval=200");
     reads("-I 200", "interval=200");
+    reads("-I 100", "interval=100");
+    reads("-I 5ms", "interval=5");
+    reads("-I 5s", "interval=5000");
     reads("-I 1.5s", "interval=1500");
     reads("-r 1k", "hits=1000");
     reads("-r 1e3", "hits=1000");
@@ -302,6 +309,10 @@ TEST(a_refusal_says_what_is_taken)
     refuses_with("--elf", "--elf needs a value after it: --elf FILE");
     refuses_with("--freq 12m", "(write 12M for megahertz)");
     refuses_with("--freq 12", "which is 12 Hz (write 12M for 12 MHz)");
+    refuses_with("-I 5", "-I 5: write 5ms or 5s");
+    refuses_with("watch --interval=1.5", "--interval 1.5: write 1.5ms or 1.5s");
+    refuses_with("-I 0.5", "-I takes a time from 1ms up");
+    refuses_with("-I 0", "-I takes a time from 1ms up");
     refuses_with("--speed 1", "which is 1 Hz (write 1M for 1 MHz)");
     refuses_with("--no-calibate", "unknown option --no-calibate; did you mean --no-calibrate?");
     refuses_with("-Z", "unknown option -Z");
@@ -317,8 +328,8 @@ TEST(some_do_not_go_together)
     refuses_with("list --cpu cortex-a9 -C 1", "-C and --cpu: both say which core");
     refuses_with("list --cpu cortex-a9 --speed 1M", "--speed and --cpu");
     refuses_with("stat -a --resume", "-a and --resume");
-    refuses_with("stat -a -I 5", "-a and -I: stat -a prints once");
-    reads("watch -a -I 5", "command=watch interval=5");
+    refuses_with("stat -a -I 500", "-a and -I: stat -a prints once");
+    reads("watch -a -I 500", "command=watch interval=500");
     refuses_with("doctor --prove --mend", "--mend and --prove: --mend leaves what it repairs");
     reads("-p door:3 list --cpu cortex-a9", "command=list probe=door:3 cpu=cortex-a9"); /* GDB's scripts */
 }
@@ -355,6 +366,12 @@ CONFIG_TEST(config_comes_after_the_command_line)
     write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12M \n");
     reads("delta f --trust-conf",
           "command=delta tick=uwTick operands=f events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12000000");
+    write_config("interval = 5\nformat = md\n");
+    refuses_with("watch", "pmu-probe.conf:1: interval 5: write 5ms or 5s");
+    refuses_with("delta f", "pmu-probe.conf:1: interval 5: write 5ms or 5s");
+    write_config("format = md\n");
+    refuses_with("watch", "pmu-probe.conf:1: unknown format \"md\": watch takes text, json or csv");
+    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12M \n");
     /* another OpenOCD altogether */
     reads("delta f -e X -c init --tick y",
           "command=delta tick=y operands=f events=X metrics=ipc openocd=-c|init freq=12000000");
@@ -543,7 +560,8 @@ CONFIG_TEST(a_config_is_text_of_some_length)
 /* It is for all commands: each takes its own from it. */
 CONFIG_TEST(config_serves_every_command)
 {
-    write_config("repeat = 7\ncpu = cortex-a9\nmend\ninterval = 5\nall-cpus\njson\nbaseline = x\ncore = 1\n");
+    write_config(
+        "repeat = 7\ncpu = cortex-a9\nmend\ninterval = 500\nall-cpus\njson\nbaseline = x\ncore = 1\n");
     reads("probes", "command=probes format=json");
     reads("stub status", "command=stub operands=status core=1");
     reads("delta f", "command=delta baseline=x operands=f format=json core=1 hits=7");
@@ -573,9 +591,9 @@ CONFIG_TEST(config_says_nothing_that_is_of_no_use)
     reads("delta f --baseline a", "command=delta baseline=a threshold=2% operands=f");
     reads("delta f -x ,", "command=delta operands=f format=csv");
     reads("survey f", "command=survey operands=f");
-    write_config("core = 1\nall-cpus\ninterval = 5\n");
+    write_config("core = 1\nall-cpus\ninterval = 500\n");
     reads("stat", "command=stat");
-    reads("stat -C 2", "command=stat core=2 interval=5");
+    reads("stat -C 2", "command=stat core=2 interval=500");
 }
 
 /* Each line of it says what it is about; what the command line says counts more, however it is said. */
