@@ -44,7 +44,7 @@ const char *profile_sort_name(enum shares_sort sort)
 
 const char *profile_row_kind(enum shares_sort sort)
 {
-    return sort == SHARES_FILE || sort >= SHARES_CONTEXTS ? sorts[sort] : "function";
+    return sort == SHARES_LINE || sort == SHARES_ADDRESS ? sorts[SHARES_FUNCTION] : sorts[sort];
 }
 
 enum shares_sort profile_sort_by_name(const char *name)
@@ -267,12 +267,12 @@ static bool put_calls(const struct rendering *to, const json_t *calls)
     json_array_foreach(calls, i, call) {
         struct json_part row = {.json = json_copy(call), .ok = true};
         text[0] = '\0';
-        for (uint64_t depth = field_count(call, "depth"); depth > 0 && strlen(text) < 4 * CALLS_DEEPEST;
-             depth--)
+        for (uint64_t n = field_count(call, "depth"); n > 0 && strlen(text) + CELL + 4 < sizeof text; n--)
             strcat(text, blank);
         snprintf(text + strlen(text), CELL, "%s", field_text(call, "function"));
         row_text(&row, "text", text);
-        ok = row.ok && json_array_append_new(rows, row.json) == 0 && ok;
+        ok = row.ok && json_array_append(rows, row.json) == 0 && ok;
+        json_decref(row.json);
     }
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     return render_table(to, &call_view, rows) && ok;

@@ -325,7 +325,7 @@ static void put_times(struct writer *writer)
 static bool write_compressed(FILE *out, const struct message *all)
 {
     enum { MEMORY = 8 };
-    uint8_t piece[PIECE];
+    uint8_t piece[PIECE] = {0};
     z_stream gzip = {.next_in = all->bytes};
     size_t left = all->n;
     int result = Z_OK;

@@ -134,7 +134,11 @@ PROFILE_TEST(of_events)
     text_has("\ncore 0 Cortex-M4, by PMU overflow each 10,000 L1D_CACHE_REFILL: 60,000 samples\n");
     text_has("\nstood 25.0 %");
     text_has("\nThe core stood 25 % of the time");
-    json_is("profile/events.json");
+    assert_true(profile_write(TO(FORMAT_JSON), &report));
+    char *text = output_text(NULL);
+    assert_non_null(strstr(text, "\"event\":\"L1D_CACHE_REFILL\",\"every\":10000,"));
+    assert_non_null(strstr(text, "\"events\":600123456,\"stood\":0.25,"));
+    free(text);
 }
 
 /* Of call stacks: a function with all that it calls, and the tree of calls. */
@@ -160,8 +164,8 @@ PROFILE_TEST(of_call_stacks)
     rows[1].part = 0;
     report.calls = &stacks;
     text_is("profile/calls.txt");
-    report.calls = NULL;
     json_is("profile/calls.json");
+    report.calls = NULL;
     assert_true(stacks_folded(output(), &tree));
     output_is("core 0;0x10000200;0x10000124 40000\n"
               "core 0;0x10000200 [guessed];0x10000124 15000\n"
