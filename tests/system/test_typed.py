@@ -114,6 +114,7 @@ def play(tmp_path_factory):
 def words_of(line):
     """The line without its numbers, blanks and bars."""
     line = re.sub(r"0x[0-9A-Fa-f]+", "0x", line)
+    line = re.sub(r"^(\S+: )(?:median )?([\d.,]+)(?: ±[\d.,]+)?(?= cycles)", r"\1\2", line)  # the mean of many hits, the median of few
     line = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a time", line)
     line = re.sub(r"[▁-█▏▎▍▌▋▊▉]+", "", NUMBER.sub("0", line))
     line = re.sub(r"0 (ns|µs|ms|s)\b", "0 s", re.sub(r"(?:\S*/)+(?=\w+\.(?:c|elf))", "", line))
