@@ -276,7 +276,7 @@ static bool greet(struct msr_agent *agent, const struct deadline *deadline, stru
     if (failure == SOCKET_LATE && deadline_cancelled(deadline))
         return lose(agent, ERROR_CANCELLED, "cancelled", error);
     if (failure != 0)
-        return lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: not a byte came"),
+        return lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: not a byte arrived"),
                     error);
     if (!frame_greeting(header, &agent->msr.n_cpus, &busy))
         return lose(agent, ERROR_NO_AGENT, "it is no msr-agent, or one of another version", error);
