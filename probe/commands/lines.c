@@ -11,7 +11,7 @@
 #include "report/line_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
-#include "symbols/blocks.h"
+#include "symbols/listing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
