@@ -143,15 +143,15 @@ ssize_t socket_try_receive(int fd, void *bytes, size_t room)
     return got > 0 ? got : would_block(errno) ? 0 : -errno;
 }
 
-/* Sends from `out`, or receives to `in`. */
-static int move(int fd, const char *out, char *in, size_t n, const struct deadline *deadline)
+/* Sending does not write to the bytes. */
+static int move(int fd, char *bytes, size_t n, bool sends, const struct deadline *deadline)
 {
     for (size_t done = 0; done < n;) {
-        ssize_t more = out != NULL ? socket_try_send(fd, out + done, n - done)
-                                   : socket_try_receive(fd, in + done, n - done);
+        ssize_t more = sends ? socket_try_send(fd, bytes + done, n - done)
+                             : socket_try_receive(fd, bytes + done, n - done);
         if (more < 0)
             return (int)-more;
-        if (more == 0 && !socket_wait(fd, out != NULL ? POLLOUT : POLLIN, deadline))
+        if (more == 0 && !socket_wait(fd, sends ? POLLOUT : POLLIN, deadline))
             return SOCKET_LATE;
         done += (size_t)more;
     }
@@ -160,12 +160,12 @@ static int move(int fd, const char *out, char *in, size_t n, const struct deadli
 
 int socket_send(int fd, const void *bytes, size_t n, const struct deadline *deadline)
 {
-    return move(fd, bytes, NULL, n, deadline);
+    return move(fd, (char *)bytes, n, true, deadline);
 }
 
 int socket_receive(int fd, void *bytes, size_t n, const struct deadline *deadline)
 {
-    return move(fd, NULL, bytes, n, deadline);
+    return move(fd, bytes, n, false, deadline);
 }
 
 /* A peer that dies resets the connection if it left something unread, and ends it otherwise. */

@@ -17,7 +17,7 @@ bool socket_address_read(const char *text, char *host, size_t size, uint16_t *po
 
 /* A non-blocking socket that sends at once; -1 with ERROR_NO_PROBE if nothing listens there. */
 int socket_connect(const char *host, uint16_t port, const struct deadline *deadline, struct error *error);
-uint16_t socket_own_port(int fd); /* 0: none */
+uint16_t socket_own_port(int fd); /* 0: not connected */
 /* Returns once the socket is ready for poll's `events` or broken; false if the deadline passes first. */
 bool socket_wait(int fd, short events, const struct deadline *deadline);
 

@@ -14,7 +14,7 @@
 #include "run/region.h"
 #include "run/session.h"
 #include "run/trial.h"
-#include "symbols/blocks.h"
+#include "symbols/listing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

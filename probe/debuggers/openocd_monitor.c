@@ -28,10 +28,14 @@ static enum openocd_end monitor_end_of(const struct error *why)
 /* Quotes a character for a Tcl string in quotes; returns the number of characters, 1 or 2. */
 static size_t put_quoted(char c, char *out)
 {
-    bool quoted = c == '\n' || (strchr("\\\"$[]{};", c) != NULL && c != '\0');
-    out[0] = quoted ? '\\' : c;
-    out[1] = c == '\n' ? 'n' : c;
-    return quoted ? 2 : 1;
+    size_t n = 0;
+    if (c == '\n' || (strchr("\\\"$[]{};", c) != NULL && c != '\0'))
+        out[n++] = '\\';
+    if (c == '\n')
+        out[n++] = 'n';
+    else
+        out[n++] = c;
+    return n;
 }
 
 static bool tell(struct openocd_monitor *monitor, const struct deadline *deadline, struct error *error)

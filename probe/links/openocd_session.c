@@ -1,5 +1,6 @@
 #include "links/openocd_session.h"
 
+#include "base/socket.h"
 #include "links/openocd_process.h"
 
 #include <inttypes.h>
@@ -250,7 +251,7 @@ bool openocd_session_do(struct openocd_session *session, const char *command, co
 static void hold_command(struct openocd_session *session, char *out, size_t size)
 {
     uint64_t any = session->sequence > 0 ? session->sequence : openocd_session_next(session);
-    snprintf(out, size, "pmu_hold 1 %u %" PRIu64 " {%s}", openocd_rpc_port(&session->rpc), any >> NUMBERS,
+    snprintf(out, size, "pmu_hold 1 %u %" PRIu64 " {%s}", socket_own_port(session->rpc.fd), any >> NUMBERS,
              session->halted);
 }
 
@@ -432,7 +433,7 @@ static bool hold_anew(struct openocd_session *session, const struct deadline *de
     if (session->restarted)
         hold_command(session, hold, sizeof hold - 1);
     else /* it may have ended the hold already, and its answer be lost */
-        snprintf(hold, sizeof hold - 1, "pmu_hold_from %u", openocd_rpc_port(&session->rpc));
+        snprintf(hold, sizeof hold - 1, "pmu_hold_from %u", socket_own_port(session->rpc.fd));
     length = strlen(hold);
     hold[length] = '\x1a';
     return exchange(session, hold, length + 1, SMALL_ANSWER, deadline, "pmu_hold", &answer, &length, error);
@@ -443,7 +444,8 @@ static bool shake_hands(struct openocd_session *session, const struct deadline *
     session->rpc.process = session->process;
     if (session->rpc.transport == NULL) {
         struct error refused = {0};
-        if (!openocd_rpc_open(&session->rpc, session->host, session->port, deadline, &refused))
+        session->rpc.fd = socket_connect(session->host, session->port, deadline, &refused);
+        if (session->rpc.fd < 0)
             return session->process == NULL || refused.kind == ERROR_CANCELLED
                        ? error_copy(error, &refused)
                        : openocd_process_tell(session->process, "OpenOCD could not start", error);

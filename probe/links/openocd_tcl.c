@@ -37,18 +37,6 @@ static enum openocd_end rpc_wait_for(struct openocd_rpc *rpc, short events, cons
     }
 }
 
-bool openocd_rpc_open(struct openocd_rpc *rpc, const char *host, uint16_t port,
-                      const struct deadline *deadline, struct error *error)
-{
-    rpc->fd = socket_connect(host, port, deadline, error);
-    return rpc->fd >= 0;
-}
-
-uint16_t openocd_rpc_port(const struct openocd_rpc *rpc)
-{
-    return rpc->fd >= 0 ? socket_own_port(rpc->fd) : 0;
-}
-
 void openocd_rpc_close(struct openocd_rpc *rpc)
 {
     if (rpc->fd >= 0)

@@ -44,10 +44,6 @@ struct openocd_rpc {
     size_t consumed; /* length of the answer handed out last */
 };
 
-/* False and ERROR_NO_PROBE if nothing listens there. */
-bool openocd_rpc_open(struct openocd_rpc *rpc, const char *host, uint16_t port,
-                      const struct deadline *deadline, struct error *error);
-uint16_t openocd_rpc_port(const struct openocd_rpc *rpc); /* ours, of the connection; 0: none */
 void openocd_rpc_close(struct openocd_rpc *rpc);
 
 enum openocd_end openocd_rpc_send(struct openocd_rpc *rpc, const char *request, size_t length,

@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 #include "measure/evaluation.h"
-#include "symbols/blocks.h"
+#include "symbols/listing.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "wire/words.h"
+#include "wire/inside.h"
 
 #include "base/values.h"
 
@@ -193,7 +193,8 @@ struct saying *dictionary_add(struct dictionary *dictionary, const char *text)
 {
     struct saying *new = make_key(text), **sayings = NULL;
     if (new != NULL)
-        sayings = array_grow(dictionary->sayings, dictionary->n + 1, &dictionary->room, sizeof *sayings);
+        sayings =
+            array_grow(dictionary->sayings, dictionary->n + 1, &dictionary->room, sizeof(struct saying *));
     dictionary->sayings = sayings != NULL ? sayings : dictionary->sayings;
     void *found = sayings == NULL ? NULL : tsearch(new, &dictionary->tree, compare_texts);
     if (found == NULL || *(struct saying **)found != new) {

@@ -3,7 +3,7 @@
  * step below the one where it ended may lack its result, and none above it may have one.
  */
 #include "links/dap/compiler.h"
-#include "links/dap/wires.h"
+#include "links/dap/probe.h"
 
 #include <stddef.h>
 #include <stdint.h>

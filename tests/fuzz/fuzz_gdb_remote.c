@@ -3,8 +3,8 @@
  * then hangs up. Mutated packets mostly get their right checksum again: else nothing after the framing would
  * ever be reached.
  */
-#include "debuggers/gdb_packet.h"
 #include "debuggers/debugger.h"
+#include "debuggers/gdb_packet.h"
 
 #include <fcntl.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "links/dap/adi.h"
 
-#include "links/dap/wires.h"
+#include "links/dap/probe.h"
 
 /* IHI 0031 B2.2.1 (ABORT) and B2.2.2 (CTRL/STAT). */
 enum {

@@ -63,18 +63,14 @@ static enum predict_advice predict_ask(struct predictor *predictor, const struct
     return PREDICT_LEARN;
 }
 
-void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word)
+/* What a question's word was, after the match on the step's own mask. */
+static void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word)
 {
     struct prediction *one = &predictor->entries[entry % PREDICTIONS];
     if ((word & one->mask) != one->value)
         return;
     one->word = word;
     one->known = true;
-}
-
-void predict_came_true(struct predictor *predictor, uint8_t entry)
-{
-    predictor->entries[entry % PREDICTIONS].strikes = 0;
 }
 
 void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw)
@@ -455,7 +451,7 @@ static void take_match(struct decoding *d, const struct note *note)
         if (d->steps[at].op != OP_TIME)
             d->results[at] = word;
     if (note->predicted)
-        predict_came_true(&d->compiler->predictor, note->entry);
+        d->compiler->predictor.entries[note->entry % PREDICTIONS].strikes = 0;
 }
 
 /* Takes one transfer that was carried out. False: the packet ends here. */

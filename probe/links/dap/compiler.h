@@ -37,10 +37,6 @@ struct predictor {
     unsigned next_write;
 };
 
-/* What a question's word was, after the match on the step's own mask. `entry`: NOTE_LEARN's. */
-void predict_learn(struct predictor *predictor, uint8_t entry, uint32_t word);
-/* The match on the predicted word succeeded. */
-void predict_came_true(struct predictor *predictor, uint8_t entry);
 /* A match on the predicted word failed, and the step was then satisfied by `saw`. */
 void predict_failed(struct predictor *predictor, uint8_t entry, uint32_t saw);
 

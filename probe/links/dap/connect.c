@@ -2,7 +2,7 @@
 
 #include "base/coresight_id.h"
 
-#include "links/dap/wires.h"
+#include "links/dap/probe.h"
 
 #include <inttypes.h>
 

@@ -56,7 +56,6 @@ enum {
     ACK_OK = 1,
     ACK_WAIT = 2,
     ACK_FAULT = 4,
-    ACK_NONE = 7,
     ACK_BITS = 7,
     ACK_PROTOCOL_ERROR = 1 << 3,
     ACK_MISMATCH = 1 << 4,

@@ -7,8 +7,8 @@
 //   monitor COMMAND         what it printed, in hexadecimal
 //   close run|halted
 // Numbers are hexadecimal but for N, SIZE, PORT and times. Errors are "error TEXT".
-#include "debuggers/gdb_packet.h"
 #include "debuggers/debugger.h"
+#include "debuggers/gdb_packet.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/socket.h"
 #include "links/openocd.h"
 #include "links/openocd_process.h"
 #include "links/openocd_tcl.h"
@@ -130,7 +131,8 @@ static inline void fake_start(struct fake *fake, const char *tcl)
     if (fake->process == NULL)
         fail_msg("%s", fake->error.text);
     uint16_t port = openocd_process_port(fake->process);
-    assert_true(openocd_rpc_open(&fake->rpc, "localhost", port, &deadline, &fake->error));
+    fake->rpc.fd = socket_connect("localhost", port, &deadline, &fake->error);
+    assert_true(fake->rpc.fd >= 0);
     fake->link = openocd_connect("localhost", port, NULL, &deadline, &fake->error);
     if (fake->link == NULL)
         fail_msg("%s", fake->error.text);

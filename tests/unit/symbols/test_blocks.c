@@ -1,7 +1,7 @@
 /* Functions as blocks: where each begins and where it goes on. */
 #include "fixture.h"
 
-#include "symbols/blocks.h"
+#include "symbols/listing.h"
 
 struct expected_block {
     uint64_t low, last;

@@ -1,6 +1,6 @@
 /* Words of a recording: they are read as they were written, and nothing else is one. */
 #include "test.h"
-#include "wire/words.h"
+#include "wire/inside.h"
 
 #include <string.h>
 

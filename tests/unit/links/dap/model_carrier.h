@@ -4,7 +4,7 @@
 #include "dap_model.h"
 #include "links/dap/adi.h"
 #include "links/dap/executor.h"
-#include "links/dap/wires.h"
+#include "links/dap/probe.h"
 #include "test.h"
 
 #include <unistd.h>

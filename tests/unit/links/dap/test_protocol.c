@@ -1,6 +1,6 @@
 /* Requests by their bytes, replies of every wrong length. */
+#include "links/dap/probe.h"
 #include "links/dap/protocol.h"
-#include "links/dap/wires.h"
 #include "test.h"
 
 #include <string.h>
