@@ -16,18 +16,13 @@ struct passage {
     uint64_t set[PASSAGE_STOPS]; /* where breakpoints are: the one that moves, and the extra ones */
 };
 
-static void passage_init(struct passage *passage, struct direct_engine *engine)
+/* What a region needs that is not measured by hits. */
+static bool passage_begin(struct passage *passage, struct direct_engine *engine, const struct region *region,
+                          unsigned stops, struct error *error)
 {
     passage->engine = engine;
     for (unsigned i = 0; i < PASSAGE_STOPS; i++)
         passage->set[i] = BREAKPOINT_NONE;
-}
-
-/* What a region needs that is not measured by hits. */
-static bool passage_begin(struct passage *passage, const struct region *region, unsigned stops,
-                          struct error *error)
-{
-    struct direct_engine *engine = passage->engine;
     engine->region = *region;
     engine->region.to_return = false;
     engine->region.start = engine->region.end =
@@ -178,9 +173,8 @@ bool direct_scout(struct engine *engine, const struct engine_scout *scout, struc
     for (unsigned i = 0; i < n; i++)
         starts[i] = core_code(self->core, scout->regions[i]->start, scout->regions[i]->start_is_thumb);
     *found = (struct engine_found){0};
-    passage_init(&passage, self);
     direct_begin_own(self, deadline_left_us(deadline) / 1000, deadline);
-    if (!passage_begin(&passage, scout->regions[0], n, error) ||
+    if (!passage_begin(&passage, self, scout->regions[0], n, error) ||
         !watch_starts(&passage, starts, n, &watched, error))
         return false;
     found->watched = watched;
@@ -362,9 +356,7 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
     bool is_open = block->is_open || *n == 0;
     if (!is_open && !passage_prepare(&self->passage, stops, *n, &fit, error))
         return false;
-    *steps = false;
-    for (unsigned i = 0; i < *n; i++)
-        *steps = *steps || stops[i] == self->here;
+    *steps = passage_is_among(stops, *n, self->here);
     if (!inside && !*steps && (is_open || fit == *n))
         return *n > 0 || error_set(error, ERROR_STATE, "the code went to 0x%08" PRIX64, self->here);
     if (is_open || fit < *n) {
@@ -513,8 +505,7 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
     const struct engine_request wait = {.hits = UINT64_MAX, .timeout_ms = walk->timeout_ms};
     struct error why = {0};
     direct->deadline = deadline;
-    passage_init(&self.passage, direct);
-    if (!passage_begin(&self.passage, walk->region, 3, error))
+    if (!passage_begin(&self.passage, direct, walk->region, 3, error))
         return false;
     direct_begin(direct, &wait, walk->sink);
     if (!walk_calls(&self, &why))
