@@ -3,7 +3,7 @@ import collections
 
 # exact: its memory has no wait states there, so that published costs must appear. same_inside: no instruction overlaps the
 # next one, so that the program's own readings must be the same. memory: a probe sees it without the core.
-# in_registers: the program's own readings are in registers of so many bits; 0: in memory
+# in_registers: the program's own readings are in registers of this width; 0: in memory
 Chip = collections.namedtuple("Chip", "core exact same_inside memory in_registers why", defaults=(False, False, True, 0, ""))
 WAITS = "its flash has wait states, which a cache hides; Arm's figures are for memory without"
 CHIPS = {
