@@ -9,6 +9,8 @@ UNICORN_A   = $(wildcard $(shell pkg-config --variable=libdir unicorn)/libunicor
 BOARD_LIBS  = $(if $(UNICORN_A),$(UNICORN_A) -lm $(shell pkg-config --libs $(filter-out unicorn,$(BOARD_PKGS))),\
                 $(shell pkg-config --libs $(BOARD_PKGS)))
 
+# It executes firmware: a build that is not optimized otherwise, the demo's, optimizes it all the same
+$(BOARD_OBJ): override CFLAGS += $(BOARD_FLAGS)
 $(BUILD)/obj-board/%.o: tests/board/%.c Makefile make/board.mk
 	@mkdir -p $(@D)
 	$(HOST_CC) -Itests/board $(BOARD_INC) -MMD -MP -c $< -o $@

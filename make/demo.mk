@@ -7,7 +7,7 @@ DEMO := $(TOOL) $(BUILD)/board $(BUILD)/clients/quick-reads.so $(BUILD)/firmware
 
 demo:
 	@begun=$$(date +%s); $(MAKE) --no-print-directory deps-demo && installed=$$(date +%s) && \
-	$(MAKE) -s $(JOBS) BUILD=$(BUILD)/demo CFLAGS='$(DEMO_FLAGS)' demo-shown && \
+	$(MAKE) -s $(JOBS) BUILD=$(BUILD)/demo CFLAGS='$(DEMO_FLAGS)' BOARD_FLAGS=-O1 demo-shown && \
 	echo && echo "demo: $$((installed - begun)) s to install what was missing, $$(($$(date +%s) - installed)) s to build and run"
 
 demo-shown: $(DEMO)

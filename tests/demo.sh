@@ -83,7 +83,6 @@ must_show CPU_CYCLES 2 3
 
 # A Cortex-A9 with its PMU on the debug bus: as many events as are asked for
 start a9 virtual-a9.cfg
-show info
 show delta work_by_data -r 100 -e LD_RETIRED,L1D_CACHE,L1D_CACHE_REFILL
 must_show LD_RETIRED 6
 echo
