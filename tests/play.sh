@@ -78,10 +78,10 @@ start_openocd virtual-a9.cfg "$a9_tcl" "$a9_gdb" 2
 
 cat <<END
 Four virtual boards:
-  a Cortex-M4 behind a CMSIS-DAP probe     -p cmsis-dap-tcp:localhost:$dap
+  a Cortex-M4 with a CMSIS-DAP probe       -p cmsis-dap-tcp:localhost:$dap
   another one, whose calls are late        -p cmsis-dap-tcp:localhost:$late
-  an RP2040 behind OpenOCD                 -p openocd:localhost:$tcl, GDB port $gdb
-  two Cortex-A9 behind OpenOCD             -p openocd:localhost:$a9_tcl, GDB port $a9_gdb
+  an RP2040 on OpenOCD                     -p openocd:localhost:$tcl, GDB port $gdb
+  two Cortex-A9 on OpenOCD                 -p openocd:localhost:$a9_tcl, GDB port $a9_gdb
 In another terminal:
 
   cd $PWD

@@ -1,8 +1,8 @@
-# Completion of pmu-probe for bash, with the package bash-completion. The tool itself says what can stand where.
+# Completion of pmu-probe for bash, with the package bash-completion. The tool itself says what can be where.
 _pmu_probe()
 {
     local cur words cword name kept quoted=
-    # Makes words whole again: bash cuts them at : and =, and replaces what is behind the last cut, or the quote
+    # Makes words whole again: bash cuts them at : and =, and replaces what is after the last cut, or the quote
     _get_comp_words_by_ref -n := cur words cword
     [[ $cur == [\'\"]* ]] && quoted=yes
     [[ $quoted ]] || kept=${cur%"${cur##*[:=]}"}

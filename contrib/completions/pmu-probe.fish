@@ -1,4 +1,4 @@
-# Completion of pmu-probe for fish. The tool itself says what can stand where.
+# Completion of pmu-probe for fish. The tool itself says what can be where.
 function __pmu_probe_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct | string replace -ra '[\'"\\\\]' '')

@@ -32,6 +32,7 @@ ROWS = [
     ("--elf=board_", "--elf=board_app.elf"),
     ("-s some_", "-s some_folder"),
     (f"--elf {FIRMWARE} delta work_by", f"--elf {FIRMWARE} delta work_by_data"),
+    (f"--elf {FIRMWARE} lines work_by", f"--elf {FIRMWARE} lines work_by_data"),
     (f"delta --elf {SHAPES} geometry::Shape::ar", f"delta --elf {SHAPES} geometry::Shape::area"),
     ("stat -e CPU_CYCLES,LSUC", "stat -e CPU_CYCLES,LSUCNT"),
     ("stat -e '{CPU_CYCLES,LSUC", "stat -e {CPU_CYCLES,LSUCNT"),
