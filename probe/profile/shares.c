@@ -1,7 +1,7 @@
 #include "profile/shares.h"
 
-#include "cores/exception.h"
 #include "base/values.h"
+#include "cores/exception.h"
 #include "measure/verdict.h"
 
 #include <inttypes.h>

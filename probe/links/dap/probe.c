@@ -99,8 +99,7 @@ static bool no_answer(const struct dap_probe *probe, const struct deadline *limi
     if (why->kind != ERROR_LINK_LOST)
         return error_copy(error, why);
     if (deadline_passed(limit))
-        return error_advise(error, ERROR_NOT_A_PROBE, taken, "%s is open, but silent: it sent nothing",
-                            name);
+        return error_advise(error, ERROR_NOT_A_PROBE, taken, "%s is open, but silent: it sent nothing", name);
     return error_advise(error, why->kind, taken, "%s, before it answered anything: is it in use?", why->text);
 }
 
