@@ -10,7 +10,7 @@ from harness import (CALLED_TWICE, IN_RAM, LOOP_ROUND, PREEMPTED, RECURSE, WORK_
 pytestmark = pytest.mark.each_value  # a row takes long
 
 WAYS = ["a9/swd", "a9/jtag", "a7/swd", "a9/v2", "a9", "a7", "a53/swd", "a53/jtag", "a53/v2", "a53",
-        "r5/swd", "r5/jtag", "r5/v2", "r5", "r52/swd", "r52/jtag", "r52", "a53in32/swd", "a53in32", "r52hyp/swd", "r52hyp", "a53el2/swd", "a53el2"]
+        "r5/swd", "r5/jtag", "r5/v2", "r5", "r52/swd", "r52/jtag", "r52/v2", "r52", "a53in32/swd", "a53in32/v2", "a53in32", "r52hyp/swd", "r52hyp", "a53el2/swd", "a53el2"]
 # Writes that halt: DBGDSCR for halting debug and DBGDRCR; on Armv8 what OpenOCD has set up, CTIAPPPULSE and CTIINTACK
 HALT = {"a9": ((0x80090088, 0x4000), (0x80090090, 1)), "a7": ((0x80030088, 0x4000), (0x80030090, 1)),
         "r5": ((0x80001088, 0x4000), (0x80001090, 1)), "a53": ((0x8042001C, 1), (0x80420010, 1)),
