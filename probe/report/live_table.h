@@ -19,7 +19,7 @@ struct live_column {
 struct live_way {
     unsigned columns; /* bits */
     size_t name;      /* the name is cut to no less; 0: it stays whole */
-    bool tight;       /* columns are no wider than their texts */
+    bool tight;       /* each column is as wide as its texts */
 };
 
 struct live_table {

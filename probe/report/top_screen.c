@@ -54,7 +54,7 @@ enum {
 
 static const struct live_column columns[COLUMNS] = {
     [COLUMN_MARK] = {LIVE_TEXT, .least = MARK},
-    [COLUMN_SHARE] = {LIVE_NUMBER},
+    [COLUMN_SHARE] = {.as = LIVE_NUMBER},
     [COLUMN_ERROR] = {LIVE_NUMBER, .gap = GAP},
     [COLUMN_ADDRESS] = {LIVE_TEXT, .gap = GAP},
     [COLUMN_NAME] = {LIVE_TEXT, .gap = GAP},

@@ -222,7 +222,7 @@ def test_watch_of_244_cpus_is_what_happened(big):
             for name, value in row["columns"].items():
                 assert not value["at_least"]
                 total[row["cpu"], name] = total.get((row["cpu"], name), 0) + value["count"]
-    for row in result.lines:  # the time of its own interval
+    for row in result.lines:  # its interval alone
         of = [one["seconds"] for one in result.lines if one["type"] == "cpu" and one["since_begin"] == row.get("since_begin")
               and row.get("core", one["core"]) == one["core"]]
         assert row["type"] not in ("core", "all") or row["seconds"] == max(of)

@@ -93,7 +93,7 @@ def test_a_rise_without_a_step(tmp_path):
     text = run_tool("history", str(tmp_path)).out
     assert "over 40 runs: a rise without a step" in " ".join(text.split()) and "2 of 2 rows changed" in text
     page = page_of(tmp_path)
-    assert page.count("over 40 runs, without a step") == 2 and "40 files, 2 of 2 rows changed" in page
+    assert page.count("over 40 runs: a rise without a step") == 2 and "40 files, 2 of 2 rows changed" in page
 
 
 @pytest.mark.parametrize("what", ["counter", "link", "clock"])
