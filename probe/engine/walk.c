@@ -324,7 +324,7 @@ static bool step(struct walking *self, bool begins, bool *ours, struct error *er
     direct_new_list(engine);
     if (begins)
         steps.from = reading_add(&engine->device->reading, false, NULL, &engine->list);
-    passage_add_stops(&self->passage, &self->here, 0); /* none of them */
+    passage_add_stops(&self->passage, &self->here, 0); /* none */
     steps.before = steps_add(&engine->list, step_time(TIME_BEFORE));
     core_add_single_step(engine->core, &engine->list, engine->breakpoints.comparator, self->here);
     steps.after = steps_add(&engine->list, step_time(TIME_AFTER));
