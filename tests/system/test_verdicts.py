@@ -172,7 +172,7 @@ def test_junit_tells_what_is_not_comparable_from_what_is_not_decided(tmp_path):
         assert result.code == code and [case.get("name") for case in cases] == ["CPU_CYCLES", "LSUCNT"], result.out
         assert [next((child for child in ("failure", "error", "skipped") if case.find(child) is not None), None) for case in cases] == children
         assert [suite.get(kind) for kind in ("tests", "failures", "errors", "skipped")] == ["2", str(children.count("failure")), "1", "0"]
-        assert cases[1].find("error").get("message") == "not counted in the baseline"
+        assert cases[1].find("error").get("message") == "- -> 0: not comparable: not counted in the baseline"
     noisy = baseline(tmp_path, WORK_BY_DATA, ("work_by_data",), 60)
     with Program("free", tmp_path, WORK_BY_DATA) as program:
         result = program.run("delta", "work_by_data", "-r", 60, "--format", "junit", "--baseline", noisy)
