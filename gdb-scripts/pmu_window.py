@@ -73,9 +73,9 @@ class Window:
         shown = []
         for number in range(self.top, min(self.top + height, len(source) + 1)):
             share = SHARES.of.get((base, number), 0)
-            told = f"{share * 100:6.2f} %" if share >= LEAST else " " * 8
+            column = f"{share * 100:6.2f} %" if share >= LEAST else " " * 8
             text = source[number - 1].expandtabs(4)
-            shown.append(f"{told} {'>' if number == here else ' '}{number:5} {text}"[:width])
+            shown.append(f"{column} {'>' if number == here else ' '}{number:5} {text}"[:width])
         self.window.write("\n".join(shown), True)
 
 

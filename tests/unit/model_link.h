@@ -189,7 +189,7 @@ static inline struct outcome model_step(struct model_core *m, const struct step 
     }
 }
 
-/* Whatever the list came to, nothing is heard of it from step `heard` on. */
+/* From step `heard` on the answer to the list is lost. */
 static inline struct outcome model_ended(struct model_core *m, struct outcome outcome, size_t heard,
                                          struct error *error)
 {

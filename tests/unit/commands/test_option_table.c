@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each of those that a command needs beside its options. */
+/* Each of those that a command needs next to its options. */
 static const char *operand_of(size_t command)
 {
     return command == COMMAND_STUB ? "status" : "main";

@@ -194,7 +194,7 @@ TEST(options_stand_on_either_side)
     reads("-r 100 --elf=a.elf delta main -C1 *0x10 --freq 12.5MHz --for 500ms -j",
           "command=delta elf=a.elf operands=main|*0x10 format=json core=1 freq=12500000 hits=100 for=0.5");
     reads("-c one -f two info -s three", "command=info openocd=-c|one|-f|two|-s|three");
-    /* behind "--" nothing is an option */
+    /* after "--" nothing is an option */
     reads("delta f --tick uwTick --show r0,*0x20000000 --baseline a.jsonl --threshold 2% -q "
           "--transport jtag --counter dwt -o out.txt --no-calibrate --speed 8MHz -- -r",
           "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick show=r0,*0x20000000 "
@@ -208,7 +208,7 @@ TEST(help_and_version_are_words_too)
     reads("help", "help");
     reads("help delta", "command=delta help");
     reads("delta --help", "command=delta help");
-    reads("--help -I 500 delta", "command=delta interval=500 help"); /* somebody who asks is not refused */
+    reads("--help -I 500 delta", "command=delta interval=500 help"); /* a question is not refused */
     reads("version", "version");
     reads("-V", "version");
     refuses_with("help dleta", "unknown command \"dleta\"");
@@ -412,7 +412,7 @@ CONFIG_TEST(groups_of_options_are_said_once)
     reads("delta f", "command=delta probe=gdb:f:1 counters=msr operands=f hits=5");
 }
 
-/* What came with a folder is data; what the user wrote, or trusts, is more. */
+/* A file in a folder is data; one that the user wrote, or trusts, is more. */
 CONFIG_TEST(only_the_users_own_config_acts)
 {
     static const char *const acts[] = {
@@ -596,7 +596,7 @@ CONFIG_TEST(config_says_nothing_that_is_of_no_use)
     reads("stat -C 2", "command=stat core=2 interval=500");
 }
 
-/* Each line of it says what it is about; what the command line says counts more, however it is said. */
+/* Each line of it says what it is about; what the command line says counts more, in whatever form. */
 CONFIG_TEST(config_does_not_turn_the_command_line_over)
 {
     write_config("format = csv\n");

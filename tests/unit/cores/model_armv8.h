@@ -71,8 +71,8 @@ static inline bool model_ready(const struct model *m) /* ITE */
     return m->halted && m->going == 0 && m->doing == 0;
 }
 
-/* Channel events that come up here go to all that is mapped to them. The program must not notice, and other
- * cores must not, unless somebody had set it up so. */
+/* Channel events that arise here go to all that is mapped to them. The program must not notice, and other
+ * cores must not, unless a debugger had set it up so. */
 static inline void model_enter(struct model *m, uint32_t status)
 {
     m->counter += 7;
@@ -103,7 +103,7 @@ static inline bool model_hits(struct model *m, unsigned i)
     return m->bvr[i] == m->pc && (kind == 0 || model_in_context(m, bcr >> 16 & 0xF));
 }
 
-/* About to execute what stands at the PC. */
+/* About to execute the instruction at the PC. */
 static inline void model_arrive(struct model *m)
 {
     if (m->asked) {
@@ -151,7 +151,7 @@ static inline void model_reset(struct model *m)
         model_enter(m, 0x27);
 }
 
-/* One instruction; the step comes before what the next one would do. */
+/* One instruction; the step precedes the next instruction. */
 static inline void model_step(struct model *m)
 {
     m->counter++;
@@ -224,7 +224,7 @@ static inline void model_channel_event(struct model *m, uint32_t channels, bool 
         model_restart(m);
 }
 
-/* From outside: through channel 0 where somebody has set that up, else by a signal of the chip's. */
+/* From outside: through channel 0 where that is set up, else by a signal of the chip's. */
 static inline void model_request(struct model *m)
 {
     const struct model_cti *cti = &m->cti;

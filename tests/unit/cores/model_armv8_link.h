@@ -265,7 +265,7 @@ static inline void model_serve(struct model *m)
 
 #define MODEL_THEIRS UINT64_C(0xFFFF80000000C000)
 
-/* Somebody else's breakpoint, at a place that is hardly ever reached: then ours is not the only one. */
+/* Another debugger's breakpoint, at a place that is hardly ever reached: then ours is not the only one. */
 static inline void model_add_theirs(struct model *m)
 {
     m->os_locked = false; /* or it could not be theirs */

@@ -18,7 +18,7 @@ struct v8_system {
     bool is_new;                              /* written, and no ISB since */
 };
 
-/* NULL: there is no such register. */
+/* NULL: the core lacks it. */
 static inline uint64_t *v8_system_register(struct v8_system *s, uint32_t which)
 {
     switch (which) {

@@ -128,7 +128,7 @@ static size_t assert_shown(size_t at, unsigned number, uint64_t value)
     return at + 5;
 }
 
-/* X0 has arrived before it is changed, and is given back behind the look at it: two round trips. */
+/* X0 has arrived before it is changed, and is given back after it was checked: two round trips. */
 TEST(proofs_through_x0)
 {
     struct core core = a53();
@@ -263,7 +263,7 @@ TEST(a_part_without_aarch64_takes_no_such_program)
     assert_false(core_take_state(&core, true));
 }
 
-/* Of a halted core, as they read there, with nothing left behind. */
+/* Of a halted core, as they read there, with nothing left over. */
 TEST(registers_are_read_through_the_channel)
 {
     for (unsigned way = 0; way < 16; way++) {

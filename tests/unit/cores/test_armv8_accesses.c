@@ -112,7 +112,7 @@ static bool give_back(const struct steps *list)
     return why == DONE;
 }
 
-/* Lets the program go on. A copy that was not fetched yet is no register of the program's. */
+/* Lets the program go on. A copy that was not fetched yet is not the program's register. */
 static void check_whole(const char *what, size_t where)
 {
     if (!model_is_whole(&b.model) || (b.model.rx_full && !b.before.rx_full) ||

@@ -148,7 +148,7 @@ TEST(the_last_free_channels_are_taken)
             values[ARMV8_TRIGGER_CHANNELS] = known[i].channels << 16 | 0x800;
             values[ARMV8_INPUTS + trigger] = known[i].input;
             values[ARMV8_OUTPUTS + 7 - trigger] = known[i].output;
-            values[ARMV8_OUTPUTS + 8] = 0xFFFFFFFF; /* there is no such trigger */
+            values[ARMV8_OUTPUTS + 8] = 0xFFFFFFFF; /* the trigger does not exist */
             struct core core = identify(values);
             assert_int_equal(core.triggers_off, !known[i].on);
             assert_int_equal(core.unstoppable == NULL, known[i].halt != 0);

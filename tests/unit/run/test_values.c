@@ -1,4 +1,4 @@
-/* What users write behind options, read as a whole or not at all. */
+/* What users write after options, read as a whole or not at all. */
 #include "../test.h"
 
 #include "run/values.h"
