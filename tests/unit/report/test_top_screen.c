@@ -80,11 +80,9 @@ static void expect(const char *name)
 
 SCREEN_TEST(shares_of_a_core)
 {
-    open_it(80, 24);
-    expect("top/80_columns.txt");
-    assert_ptr_equal(pick.row, &rows[0][0]);
-    resize(40, 24);
+    open_it(40, 24);
     expect("top/40_columns.txt");
+    assert_ptr_equal(pick.row, &rows[0][0]);
     resize(200, 24);
     expect("top/200_columns.txt");
     screen_close(&f.screen);
@@ -101,29 +99,6 @@ SCREEN_TEST(several_cores_and_a_pause)
     expect("top/two_cores.txt");
     assert_int_equal(pick.core, 1);
     assert_ptr_equal(pick.row, &rows[1][0]);
-}
-
-SCREEN_TEST(by_address_and_by_file)
-{
-    shares[0].sort = SHARES_ADDRESS;
-    rows[0][0].function = (char[]){"fir_filter+0x10"};
-    open_it(80, 24);
-    expect("top/by_address.txt");
-    shares[0].sort = SHARES_FILE;
-    rows[0][0].source = (char[]){"fir.c"};
-    rows[0][1].source = (char[]){"vector.h"};
-    expect("top/by_file.txt");
-}
-
-SCREEN_TEST(lines_of_a_function)
-{
-    view.within = true;
-    shares[0].sort = SHARES_LINE;
-    view.note = "lines of fir_filter";
-    open_it(80, 24);
-    draw();
-    assert_string_equal(f.lines[1], view.note);
-    assert_non_null(strstr(f.lines[f.n - 1], "esc back"));
 }
 
 SCREEN_TEST(all_keys_have_room_at_80_columns)
