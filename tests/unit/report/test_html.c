@@ -29,37 +29,6 @@ TEST(texts_are_escaped)
     free(got);
 }
 
-TEST(a_table)
-{
-    static const char *const columns[] = {"share", "<name>"};
-    struct html_table table = {.out = output(), .columns = columns, .n = 2, .numbers = 1};
-    html_table_begin(&table, "shares", "a & b");
-    html_row(&table, NULL);
-    html_cell(&table, "h1", "1 %");
-    html_cell(&table, NULL, "</td><b>");
-    html_row(&table, "i");
-    html_cell(&table, NULL, "");
-    html_cell(&table, NULL, "x");
-    html_table_end(&table);
-    output_is_golden("page/table.html");
-}
-
-TEST(a_table_whose_rows_have_names)
-{
-    static const char *const columns[] = {"name", "n", "verdict"};
-    struct html_table table = {
-        .out = output(), .columns = columns, .n = 3, .texts = 1, .numbers = 1, .named = true};
-    html_table_begin(&table, "t", "");
-    html_row(&table, NULL);
-    html_cell(&table, NULL, "<a>");
-    html_cell(&table, NULL, "1");
-    html_cell_begin(&table, "pass");
-    fputs("<br>", table.out);
-    html_cell_end(&table);
-    html_table_end(&table);
-    output_is_golden("page/named_table.html");
-}
-
 /* Nothing may run in it, and only what has the hash of a style of ours may style it. */
 TEST(a_page_without_a_script)
 {
