@@ -1,8 +1,8 @@
 /*
  * Whole outputs are in tests/golden, as files. `make golden` writes them anew, and a person reads the diff.
  *
- *     assert_true(csv_summary(output(), summary, NULL, ','));
- *     output_is_golden("csv/the_documented_example.csv");
+ *     assert_true(summary_write(TO(FORMAT_CSV), summary, NULL));
+ *     output_is_golden("formats/no_number.csv");
  *
  * In these files \e, \r, \t, \b and \x07 are control characters, and \\ is a backslash.
  */
@@ -24,13 +24,19 @@ static struct golden_output {
     size_t size;
 } golden_output;
 
+static inline void golden_close(void)
+{
+    if (golden_output.file != NULL)
+        fclose(golden_output.file);
+    golden_output.file = NULL;
+}
+
 /* The stream that a test is to print to, empty. The functions below close it. */
 static inline FILE *output(void)
 {
-    if (golden_output.file != NULL) { /* a test before failed */
-        fclose(golden_output.file);
-        free(golden_output.text);
-    }
+    golden_close();
+    free(golden_output.text);
+    golden_output.text = NULL;
     golden_output.file = open_memstream(&golden_output.text, &golden_output.size);
     assert_non_null(golden_output.file);
     return golden_output.file;
@@ -50,12 +56,37 @@ static inline FILE *output_full(void)
 /* What was printed. To be freed. */
 static inline char *output_text(size_t *size)
 {
-    fclose(golden_output.file);
-    golden_output.file = NULL;
+    char *text;
+    golden_close();
+    text = golden_output.text;
+    golden_output.text = NULL;
     if (size != NULL)
         *size = golden_output.size;
-    return golden_output.text;
+    return text;
 }
+
+/* What was printed has each of these, in this order; it stays, for what else is asked of it. */
+static inline void output_has_each(const char *const *parts)
+{
+    golden_close();
+    for (const char *at = golden_output.text; *parts != NULL; parts++) {
+        const char *found = strstr(at, *parts);
+        if (found == NULL)
+            fail_msg("\"%s\" is not where it belongs in:\n%s", *parts, golden_output.text);
+        at = found + strlen(*parts);
+    }
+}
+
+static inline void output_lacks_each(const char *const *parts)
+{
+    golden_close();
+    for (; *parts != NULL; parts++)
+        if (strstr(golden_output.text, *parts) != NULL)
+            fail_msg("\"%s\" is in:\n%s", *parts, golden_output.text);
+}
+
+#define OUTPUT_HAS(...)   output_has_each((const char *const[]){__VA_ARGS__, NULL})
+#define OUTPUT_LACKS(...) output_lacks_each((const char *const[]){__VA_ARGS__, NULL})
 
 /* For lines that are read better next to the code that makes them. */
 static inline void output_is(const char *expected)

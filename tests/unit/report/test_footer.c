@@ -1,38 +1,34 @@
 /* What stands below the table: how many hits, how they lie, and what was there at the highest. */
 #include "report/fresh.h"
 
-#include "report/documents.h"
+#include "report/histogram.h"
+#include "report/results.h"
 
 #include <math.h>
 
+/* What is below the table. */
+static void footer_print(FILE *out)
+{
+    const struct rendering to = {.out = out, .format = FORMAT_TEXT, .columns = 80};
+    struct document document = document_of(summary, NULL);
+    const struct run_lines lines =
+        run_lines(document_line(&document, "header"), (json_t *)document_line(&document, "summary"), NULL);
+    const char *name = "";
+    const json_t *first = run_first(lines.summary, &name), *fact;
+    json_t *facts = run_facts(&lines);
+    size_t i;
+    json_array_foreach(facts, i, fact)
+        render_text(&to, json_string_value(fact));
+    if (run_is_counted(first))
+        histogram_print(out, to.columns, name, first);
+    json_decref(facts);
+    document_free(&document);
+}
+
 static void expect(const char *expected)
 {
-    footer_print(output(), summary);
+    footer_print(output());
     output_is(expected);
-}
-
-static void expect_golden(const char *name)
-{
-    footer_print(output(), summary);
-    output_is_golden(name);
-}
-
-/* From ten hits on; of constant counts there is nothing to tell. */
-FRESH_TEST(quantiles_of_ten_hits_and_more)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {1000, 8}, {9000, 1});
-    summary->hits = 9;
-    expect_golden("closing/nine_hits.txt");
-    statistics_add(summary->columns[0].statistics, 1000);
-    summary->hits = 10;
-    expect_golden("closing/ten_hits.txt");
-}
-
-FRESH_TEST(constant_counts_have_none)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {1000, 50});
-    summary->hits = 50;
-    expect("50 hits, all equal\n");
 }
 
 /* Of the first column; the others may lie as they like. */
@@ -110,7 +106,7 @@ FRESH_TEST(many_words_at_the_maximum)
         summary->at_max.names[i][0] = (char)('a' + i);
         summary->at_max.values[i] = UINT64_MAX;
     }
-    footer_print(output(), summary);
+    footer_print(output());
     char *text = output_text(NULL);
     const char *line = strstr(text, "max in hit 1:");
     assert_non_null(line);
@@ -119,50 +115,28 @@ FRESH_TEST(many_words_at_the_maximum)
     free(text);
 }
 
-/* Under ten hits there is no histogram. */
-FRESH_TEST(few_hits_are_listed)
+/* From ten hits on. Their scale is as wide as the bins say, with empty ones among them; what lies far off is
+ * told apart, but a second mode is none. */
+FRESH_TEST(histograms)
 {
-    SUMMARY_COLUMN(summary, "CYCLES", {1, 3}, {3, 1});
-    summary->hits = 4;
-    summary->max_number = 2;
-    summary->at_max = (struct result_words){
-        .names = {"a_variable_with_a_long_name", "another_such"}, .values = {0xFFFFFFFF, 1}, .n = 2};
-    expect_golden("closing/four_hits.txt");
-}
-
-/* As wide as the bins say: with empty ones among them, and what lies far off told apart. */
-FRESH_TEST(the_histogram_keeps_its_scale)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {25000, 14}, {25001, 4}, {25004, 10}, {25054, 1}, {25063, 1});
-    summary->hits = 30;
-    expect_golden("closing/gap_and_outliers.txt");
-}
-
-/* A second mode is none. */
-FRESH_TEST(many_far_ones_are_no_outliers)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {100, 40}, {900, 5});
-    summary->hits = 45;
-    expect_golden("closing/two_modes.txt");
-}
-
-FRESH_TEST(outliers_on_both_sides)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {0, 1}, {2, 1}, {1000, 50}, {1003, 49}, {UINT64_MAX, 1});
-    summary->hits = 102;
-    expect_golden("closing/both_sides.txt");
-}
-
-FRESH_TEST(hits_without_an_exception_inside)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
-    summary->hits = 3;
-    summary->undisturbed = statistics_new();
-    expect("3 hits, all equal\n0 without an exception inside\n");
-    statistics_add(summary->undisturbed, 1005);
-    statistics_add(summary->undisturbed, 1007);
-    statistics_add(summary->undisturbed, 1009);
-    expect("3 hits, all equal\n3 without an exception inside, median 1,007\n");
+    static const struct {
+        uint64_t values[5][2];
+    } cases[] = {{{{1000, 8}, {9000, 1}}},
+                 {{{1000, 9}, {9000, 1}}},
+                 {{{1000, 50}}},
+                 {{{100, 400}, {101, 1}}},
+                 {{{25000, 14}, {25001, 4}, {25004, 10}, {25054, 1}, {25063, 1}}},
+                 {{{100, 40}, {900, 5}}},
+                 {{{0, 1}, {2, 1}, {1000, 50}, {1003, 49}, {UINT64_MAX, 1}}}};
+    FILE *out = output();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        statistics_free(summary->columns[0].statistics);
+        summary->n = 0;
+        summary_column(summary, "CYCLES", cases[i].values, 5);
+        summary->hits = statistics_count(summary->columns[0].statistics);
+        footer_print(out);
+    }
+    output_is_golden("closing/histograms.txt");
 }
 
 /* A counter of 8 bits that may have overflowed tells neither that there was one nor that there was none. */
@@ -191,5 +165,6 @@ FRESH_TEST(all_lines_at_once)
     summary->max_number = 4;
     summary->at_max = (struct result_words){.names = {"r0"}, .values = {1}, .n = 1};
     summary->undisturbed = statistics_new();
-    expect_golden("closing/all_lines.txt");
+    footer_print(output());
+    output_is_golden("closing/all_lines.txt");
 }

@@ -1,11 +1,11 @@
-/* Pages of delta, survey and compare: what they have of a known run, and names that want to be markup. */
+/* Pages of delta, survey and compare: names that want to be markup, runs of many hits and of none. */
 // clang-format off
 #include "golden.h"
 // clang-format on
 
 #include "report/baselines.h"
 #include "report/compare_report.h"
-#include "report/documents.h"
+#include "report/results.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
 
@@ -13,9 +13,10 @@
 
 #define EVIL "</title></td></svg><b onclick=x>\"'&amp;"
 
+/* As a shell must have it. */
 static char *const words[] = {"/usr/bin/pmu-probe", "delta", "fir filter", "it's", "",
-                              "--threshold=2%",     "$(rm)"};
-static const struct page_command command = {.n = 7, .words = words, .probe = "openocd:a b", .has_conf = true};
+                              "--threshold=2%",     "$(rm)", EVIL};
+static const struct page_command command = {.n = 8, .words = words, .probe = "openocd:a b", .has_conf = true};
 
 /* With memmem: under the sanitizer strstr measures the whole rest each time. */
 static size_t times(const char *text, const char *part)
@@ -57,8 +58,8 @@ static struct json_part words_of(const char *name)
 }
 
 /* `n` hits of 100 to 109, every tenth tainted and every tenth a bound; `left_out` more are in no line. */
-static char *page_of(const struct summary *summary, const struct comparison *comparison,
-                     const struct page_command *from, uint64_t n, uint64_t left_out)
+static char *page_of(const struct summary *summary, const struct comparison *comparison, uint64_t n,
+                     uint64_t left_out)
 {
     struct document document = document_new();
     struct json_part line = json_part_new("summary"), outlier = json_part_new("outlier");
@@ -85,75 +86,42 @@ static char *page_of(const struct summary *summary, const struct comparison *com
     document = document_again(document);
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
     assert_true(delta_write(
-        &to, &(struct delta_report){.document = &document, .left_out = left_out, .command = from}));
+        &to, &(struct delta_report){.document = &document, .left_out = left_out, .command = &command}));
     document_free(&document);
     return output_text(NULL);
 }
 
-static char *survey_page_of(const struct survey *survey, const struct page_command *from)
+static char *survey_page_of(const struct survey *survey)
 {
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
     struct document document = document_new();
     document_add(&document, survey_header(&survey->conditions, NULL, 0));
     survey_lines(&document, survey);
     document = document_again(document);
-    assert_true(survey_write(&to, &(struct survey_report){.document = &document, .command = from}));
+    assert_true(survey_write(&to, &(struct survey_report){.document = &document, .command = &command}));
     document_free(&document);
     return output_text(NULL);
 }
 
-static char *compare_page_of(const struct comparison *const *pairs, size_t n, const struct page_command *from)
+static char *compare_page_of(const struct comparison *comparison)
 {
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
     struct document document = document_new();
     struct json_part line = json_part_new("summary");
     document_add(&document, json_command_part("compare", ""));
-    for (size_t i = 0; i < n; i++)
-        document_add(&document, comparison_line(pairs[i]));
+    document_add(&document, comparison_line(comparison));
     json_part_text(&line, "verdict", "regressed");
     document_add(&document, line);
     document = document_again(document);
-    assert_true(compare_write(&to, &document, from));
+    assert_true(compare_write(&to, &document, &command));
     document_free(&document);
     return output_text(NULL);
-}
-
-TEST(the_page_of_delta)
-{
-    struct summary *now = summary_slower(0), *old = summary_fir();
-    struct baseline *baseline = baseline_of(old);
-    struct comparison *comparison = comparison_with_fir(now, 0.2);
-    char *text = page_of(now, comparison, &command, 40, 0);
-    is_still(text);
-    has(text, "<h1>fir_filter to its return</h1>", 1);
-    has(text, "mark plain\" x", 31);
-    has(text, "mark odd\" x", 4);
-    has(text, "mark bound\" x", 4);
-    has(text, "mark faint-mark\" x", 1);
-    has(text, ">baseline&#39;s median 18,204</text>", 1);
-    has(text, "±1 means that the count of one hit", 1);
-    has(text, "stopping the core adds 12 on average", 1);
-    has(text, "Not drawn, far above: 1 hit, 18,544.", 1);
-    has(text, "class=\"interval good\"", 3);
-    has(text, "<td class=\"t pass\">pass</td>", 3);
-    has(text,
-        "PMU_PROBE=&#39;openocd:a b&#39; pmu-probe delta &#39;fir filter&#39; "
-        "&#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39; --threshold=2% &#39;$(rm)&#39;</pre>",
-        1);
-    has(text, "pmu-probe.conf", 1);
-    has(text, "&quot;type&quot;:&quot;hit&quot;", 40);
-    has(text, "&quot;type&quot;:&quot;verdict&quot;", 1);
-    free(text);
-    summary_free(now);
-    summary_free(old);
-    baseline_drop(baseline);
-    free(comparison);
 }
 
 TEST(many_hits_share_marks_and_those_without_a_line_are_counted)
 {
     struct summary *now = summary_fir();
-    char *text = page_of(now, NULL, &command, PAGE_HITS, 5);
+    char *text = page_of(now, NULL, PAGE_HITS, 5);
     is_still(text);
     has(text, "&quot;type&quot;:&quot;hit&quot;", PAGE_HITS);
     has(text, "5 later hits are left out here.", 1);
@@ -172,7 +140,7 @@ TEST(a_run_without_numbers)
     now->conditions = conditions_fir();
     now->columns[now->n++] = (struct column){.name = "CPU_CYCLES", .statistics = statistics_new()};
     now->columns[now->n++] = (struct column){.name = "X", .unsupported = "not here"};
-    char *text = page_of(now, NULL, &command, 0, 0);
+    char *text = page_of(now, NULL, 0, 0);
     is_still(text);
     has(text, "<svg", 0);
     has(text, "&lt;not counted&gt;", 1);
@@ -199,8 +167,6 @@ static void make_evil(struct summary *summary)
 
 TEST(names_that_want_to_be_markup)
 {
-    static char *const evil[] = {"x", EVIL};
-    const struct page_command from = {.n = 2, .words = evil, .probe = EVIL};
     struct summary *now = summary_fir(), *old = summary_fir();
     make_evil(now);
     make_evil(old);
@@ -208,83 +174,28 @@ TEST(names_that_want_to_be_markup)
     struct comparison *comparison = calloc(1, sizeof *comparison);
     live_compare(baseline, now, 0, false, 1, comparison);
     snprintf(comparison->file, sizeof comparison->file, "%s", EVIL);
-    char *text = page_of(now, comparison, &from, 10, 0);
+    char *text = page_of(now, comparison, 10, 0);
     is_still(text);
     assert_non_null(strstr(text, "onclick=x&gt;"));
+    has(text,
+        "PMU_PROBE=&#39;openocd:a b&#39; pmu-probe delta &#39;fir filter&#39; "
+        "&#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39; --threshold=2% &#39;$(rm)&#39; &#39;&lt;/title&gt;",
+        1);
+    has(text, "pmu-probe.conf", 1);
     free(text);
 
     struct survey_row row = {.name = EVIL, .summary = now, .why = EVIL, .comparison = comparison};
     struct survey survey = {
         .conditions = now->conditions, .judged = true, .rows = &row, .n = 1, .ended = EVIL};
-    text = survey_page_of(&survey, &from);
+    text = survey_page_of(&survey);
     is_still(text);
     free(text);
 
-    text = compare_page_of((const struct comparison *const[]){comparison}, 1, &from);
+    text = compare_page_of(comparison);
     is_still(text);
     free(text);
     summary_free(now);
     summary_free(old);
     baseline_drop(baseline);
     free(comparison);
-}
-
-TEST(the_page_of_survey)
-{
-    struct summary *one = summary_fir();
-    struct verdict_line budget = {
-        .name = "max <= 18500", .verdict = VERDICT_REGRESSED, .now = {.n = 98, .max = 18544}};
-    struct survey_row rows[] = {{.name = "fir", .summary = one, .why = "", .budget = &budget},
-                                {.name = "never", .why = ""},
-                                {.name = "panic", .why = "it never returns"}};
-    struct survey survey = {
-        .conditions = conditions_fir(), .judged = true, .rows = rows, .n = 3, .seconds = 2};
-    char *text = survey_page_of(&survey, &command);
-    is_still(text);
-    has(text, "class=\"spark\"", one->n); /* a region with hits, for each column */
-    has(text, ">not called<", 1);
-    has(text, "&lt;not measured&gt;", 1);
-    has(text, "<td class=\"t regressed\">over the budget</td>", 1);
-    has(text, "&lt;not measured&gt;: it never returns", 1);
-    has(text, "1 of 3 regions reached, 1 not measured", 1);
-    free(text);
-    summary_free(one);
-}
-
-static struct comparison *compared(uint64_t more, const char *file)
-{
-    struct summary *now = summary_slower(more), *old = summary_fir();
-    struct baseline *before = baseline_of(old), *after = baseline_of(now);
-    struct comparison *out = calloc(1, sizeof *out);
-    snprintf(after->file, sizeof after->file, "%s", file);
-    runs_compare(before, after, 0.01, false, 1, out);
-    summary_free(now);
-    summary_free(old);
-    baseline_drop(before);
-    baseline_drop(after);
-    return out;
-}
-
-TEST(the_page_of_compare)
-{
-    struct comparison *pairs[] = {compared(0, "a.jsonl"), compared(2000, "b.jsonl")};
-    char *text = compare_page_of((const struct comparison *const *)pairs, 2, &command);
-    is_still(text);
-    has(text, "class=\"interval good\"", 3);
-    has(text, "class=\"interval plain\"", 2); /* of the third column, which is too noisy for 1 % */
-    has(text, "class=\"interval bad\"", 1);
-    has(text, "<strong class=\"verdict regressed\">regressed</strong> over all 2", 1);
-    has(text, "fir_filter to its return, b.jsonl</th>", 3);
-    has(text, "where a change lies with 95 %, from -12 % at the left to +12 % at the right", 2);
-    has(text, "&quot;type&quot;:&quot;verdict&quot;", 2);
-    free(text);
-    free(pairs[0]);
-    free(pairs[1]);
-}
-
-TEST(a_full_disk_is_told)
-{
-    struct summary *now = summary_fir();
-    assert_false(summary_write((struct rendering){.out = output_full(), .format = FORMAT_HTML}, now, NULL));
-    summary_free(now);
 }

@@ -1,8 +1,9 @@
 /* A profile in each format, whole. */
 #include "golden.h"
 #include "profiles.h"
-#include "renderings.h"
+#include "report/results.h"
 
+#include "report/profile_diff.h"
 #include "report/profile_table.h"
 #include "report/stack_formats.h"
 
@@ -74,23 +75,6 @@ static void text_is(const char *name)
     output_is_golden(name);
 }
 
-/* Behind the header, which has the time of day. */
-static void json_is(const char *name)
-{
-    assert_true(profile_write(TO(FORMAT_JSON), &report));
-    size_t size;
-    char *text = output_text(&size);
-    char *second = strchr(text, '\n') + 1;
-    assert_non_null(strstr(text, "\"command\":\"report\",\"link\":\"cmsis-dap:E6614103E7\""));
-    golden_check(name, second, size - (size_t)(second - text));
-    free(text);
-}
-
-PROFILE_TEST(by_function)
-{
-    text_is("profile/function.txt");
-}
-
 static void text_has(const char *what)
 {
     assert_true(profile_write(TO_TEXT(80), &report));
@@ -114,10 +98,8 @@ PROFILE_TEST(everything_went_wrong)
     shares[0].states[PROFILE_IN_RESET] = 60;
     text_is("profile/notes.txt");
     assert_true(profile_write(TO(FORMAT_JSON), &report));
-    char *text = output_text(NULL);
-    assert_non_null(strstr(text, "the probe does not answer"));
-    assert_non_null(strstr(text, "\"resets\":1"));
-    free(text);
+    OUTPUT_HAS("the probe does not answer");
+    OUTPUT_HAS("\"resets\":1");
 }
 
 /* Of a counter's stops, which took so long that it matters. */
@@ -135,10 +117,8 @@ PROFILE_TEST(of_events)
     text_has("\nstood 25.0 %");
     text_has("\nThe core stood 25 % of the time");
     assert_true(profile_write(TO(FORMAT_JSON), &report));
-    char *text = output_text(NULL);
-    assert_non_null(strstr(text, "\"event\":\"L1D_CACHE_REFILL\",\"every\":10000,"));
-    assert_non_null(strstr(text, "\"events\":600123456,\"stood\":0.25,"));
-    free(text);
+    OUTPUT_HAS("\"event\":\"L1D_CACHE_REFILL\",\"every\":10000,");
+    OUTPUT_HAS("\"events\":600123456,\"stood\":0.25,");
 }
 
 /* Of call stacks: a function with all that it calls, and the tree of calls. */
@@ -164,7 +144,6 @@ PROFILE_TEST(of_call_stacks)
     rows[1].part = 0;
     report.calls = &stacks;
     text_is("profile/calls.txt");
-    json_is("profile/calls.json");
     report.calls = NULL;
     assert_true(stacks_folded(output(), &tree));
     output_is("core 0;0x10000200;0x10000124 40000\n"
@@ -174,38 +153,17 @@ PROFILE_TEST(of_call_stacks)
     interval->stacks = (struct call_stacks){0};
 }
 
-/* Without the line that has the version and the time. */
-PROFILE_TEST(as_json)
-{
-    report.n = 2;
-    json_is("profile/lines.json");
-}
-
 /* A list of many says when, and has no advice. */
 PROFILE_TEST(a_list_of_top)
 {
     shares[0].is_few = true;
     profile_text_core(TO_TEXT(80), &report, &shares[0], 2);
-    char *text = output_text(NULL);
-    assert_non_null(strstr(text, "::push_back"));
-    assert_non_null(strstr(text, "\nand 3 more with 12.35 %\n"));
-    assert_null(strstr(text, "rough"));
-    free(text);
+    OUTPUT_HAS("::push_back");
+    OUTPUT_HAS("\nand 3 more with 12.35 %\n");
+    OUTPUT_LACKS("rough");
     assert_true(profile_json_core(output(), &report, &shares[0], 12.5));
-    text = output_text(NULL);
-    assert_non_null(strstr(text, "\"since_begin\":12.5"));
-    assert_null(strstr(text, "notes"));
-    free(text);
-}
-
-PROFILE_TEST(as_markdown)
-{
-    profile->end.known = false;
-    assert_true(profile_write(TO(FORMAT_MARKDOWN), &report));
-    char *text = output_text(NULL);
-    assert_non_null(strstr(text, "|share|±|samples|function|source|\n"));
-    assert_non_null(strstr(text, "has no end: the run was cut off"));
-    free(text);
+    OUTPUT_HAS("\"since_begin\":12.5");
+    OUTPUT_LACKS("notes");
 }
 
 PROFILE_TEST(as_folded_stacks)
@@ -241,11 +199,36 @@ PROFILE_TEST(names_from_outside)
         strstr(text, ",a;b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD,\"x,\"\"y\"\"\xEF\xBF\xBD:1\""));
     free(text);
     assert_true(profile_write(TO_TEXT(80), &report));
-    text = output_text(NULL);
-    assert_null(strchr(text, '\033'));
-    assert_null(strchr(text, '\r'));
-    assert_null(strstr(text, "odd\n"));
-    free(text);
+    OUTPUT_LACKS("\033");
+    OUTPUT_LACKS("\r");
+    OUTPUT_LACKS("odd\n");
+}
+
+/* Of another core and by other means, at another time. */
+PROFILE_TEST(against_an_older_one_of_another_kind)
+{
+    struct profile *old = profile_new(1);
+    struct shares before = {.samples = 6001, .is_few = true, .sort = SHARES_ADDRESS};
+    struct share_change change = {.row = &rows[0], .change = -0.001, .plus_minus = NAN, .is_noise = true};
+    const struct shares_diff diff = {.rows = &change, .n = 1, .noise = 1};
+    const struct profile_report older = {
+        .profile = old, .file = "old.jsonl", .elf = "app.elf", .no_names = "", .shares = &before, .n = 1};
+    const struct profile_diff_report both = {.now = &report, .old = &older, .diffs = &diff, .n = 1};
+    shares[0].sort = SHARES_ADDRESS;
+    old->about.source = strdup("halts");
+    old->end = (struct profile_end){.known = true, .why = strdup("time")};
+    free(old->about.cores[0]);
+    old->about.cores[0] = strdup("Cortex-M0");
+    assert_true(profile_diff_write(TO_TEXT(200), &both));
+    OUTPUT_HAS("~-0.10  ?", "  0x10000124  fir_filter ");
+    OUTPUT_HAS("\nbefore: Few samples");
+    OUTPUT_HAS("\nCore 0 was another one before: Cortex-M0.\n");
+    OUTPUT_HAS("another kind than before: DWT_PCSR, not halts");
+    OUTPUT_HAS("\nbefore: The core was stopped for each sample");
+    assert_false(profile_diff_write(TO_FULL(FORMAT_TEXT), &both));
+    assert_false(profile_diff_write(TO_FULL(FORMAT_JSON), &both));
+    assert_false(profile_diff_write(TO_FULL(FORMAT_CSV), &both));
+    profile_file_free(old);
 }
 
 PROFILE_TEST(no_room)

@@ -1,7 +1,7 @@
 /* The renderer of tables by itself: each way to write a value, in each format and width. */
 #include "golden.h"
 
-#include "report/renderings.h"
+#include "report/results.h"
 
 #include <math.h>
 
@@ -87,4 +87,35 @@ TEST(csv_in_parts)
         render_table(&to, &small, rows_of("[{\"a\":7.5,\"c\":1},{\"a\":\"x.y\",\"b\":0.125,\"c\":2}]")));
     output_is("a.b\n\"7.5\".1\n\"x.y\".\"0.125\"\n");
     assert_false(render_table(&to, &small, NULL));
+}
+
+/* A heading where the group changes; code is cut to the line, a reason is in the place of numbers, and notes
+ * fold below it all. */
+TEST(groups_and_notes)
+{
+    static const struct view_column parts[] = {
+        {.key = "at", .heading = "at", .as = AS_PLACE},
+        {.key = "share", .heading = "share", .as = AS_HEAT, .none = "?"},
+        {.key = "step", .heading = "step", .as = AS_STEP},
+        {.key = "code", .heading = "code", .as = AS_CODE}};
+    static const struct view grouped = {.columns = parts,
+                                        .n = 4,
+                                        .group = "file",
+                                        .reason = "reason",
+                                        .class = "lines",
+                                        .caption = "by file"};
+    static const char rows[] =
+        "[{\"file\":\"a.c\",\"at\":7,\"share\":0.5,\"step\":0.015,\"code\":\"\\tx = y; /* more than there is "
+        "room for */\"},{\"file\":\"a.c\",\"at\":10,\"share\":1e-9,\"code\":\"}\"},"
+        "{\"file\":\"b\\u001b.h\",\"at\":1234,\"reason\":\"<not reached>\"}]";
+    static const enum format formats[] = {FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_HTML};
+    FILE *out = output();
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct rendering *to = rendering_to(out, formats[i], 40);
+        json_t *notes = rows_of("[\"a note of more words than there is room for in a line\",\"<b>\"]");
+        assert_true(render_table(to, &grouped, rows_of(rows)));
+        render_notes(to, notes);
+        json_decref(notes);
+    }
+    output_is_golden("render/groups.txt");
 }

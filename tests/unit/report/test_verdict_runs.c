@@ -5,8 +5,8 @@
  * build/unit/report test_verdict_runs prints them.
  */
 #include "measure/verdict.h"
-#include "report/documents.h"
 #include "report/fresh.h"
+#include "report/results.h"
 
 #include <math.h>
 
@@ -299,65 +299,6 @@ TEST_WITH(as_many_hits_as_are_named_decide, start_seed, NULL)
     if (test_soaks())
         print_message("%u of %u were decided by as many hits as were named\n", decided, asked);
     assert_true(asked > 10 && decided * 10 > asked * 4);
-}
-
-/* In each format. To be freed. */
-static char *all_formats(const struct baseline *now, const struct comparison *comparison)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    for (enum format format = FORMAT_TEXT; format <= FORMAT_MARKDOWN; format++) {
-        const struct rendering to = {.out = out, .format = format, .columns = 80, .separator = ','};
-        struct document document = document_new();
-        document_add(&document, (struct json_part){.json = json_incref(now->header), .ok = true});
-        document_add(&document, (struct json_part){.json = json_incref(now->summary), .ok = true});
-        document_add(&document, comparison_line(comparison));
-        assert_true(delta_write(&to, &(struct delta_report){.document = &document, .begun = true}));
-        document_free(&document);
-    }
-    fclose(out);
-    return text;
-}
-
-/* What delta prints as it ends, and what compare makes of the two files. */
-TEST_WITH(files_compare_as_the_run_itself_did, start_seed, NULL)
-{
-    static struct summary before, now;
-    static struct comparison live, read;
-    static const double factors[] = {1, 1.01, 1.1}, thresholds[] = {0, 0.02};
-    unsigned seen[4] = {0};
-    for (size_t s = 0; s < SHAPES; s++)
-        for (size_t i = 0; i < 12; i++) {
-            before.conditions = now.conditions = conditions_fir();
-            now.tainted = i;
-            now.seconds = 0.1 * (double)i;
-            snprintf(now.conditions.core, sizeof now.conditions.core, "%s",
-                     i == 11 ? "Cortex-M4" : before.conditions.core);
-            runs_begin(&before, &now, shapes[s].of, whole(40), whole(20 + 30 * i), factors[i % 3]);
-            now.columns[0].calibrated = before.columns[0].calibrated = i % 2 == 0;
-            now.columns[0].at_least = i == 10;
-            struct baseline *old = baseline_of(&before), *new = baseline_of(&now), ended;
-            assert_true(baseline_live(&ended, &now));
-            json_object_set(ended.header, "started", json_object_get(new->header, "started"));
-            runs_compare(old, &ended, thresholds[i % 2], false, 1, &live);
-            runs_compare(old, new, thresholds[i % 2], false, 1, &read);
-            assert_string_equal(read.file_now, "main.jsonl");
-            assert_string_equal(read.start, "fir_filter");
-            read.file_now[0] = read.start[0] = read.end[0] = '\0'; /* nothing else is new */
-            char *as_it_ended = all_formats(&ended, &live), *from_files = all_formats(new, &read);
-            assert_string_equal(as_it_ended, from_files);
-            seen[live.verdict]++;
-            free(as_it_ended);
-            free(from_files);
-            baseline_free(&ended);
-            baseline_drop(old);
-            baseline_drop(new);
-            runs_end(&before, &now);
-        }
-    for (size_t i = 0; i < 4; i++)
-        assert_true(seen[i] > 0);
 }
 
 /* ---- runs that end when they are precise enough */
