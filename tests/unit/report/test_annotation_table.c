@@ -99,3 +99,31 @@ TEST(of_what_is_missing)
     OUTPUT_LACKS("nan");
     profile_file_free(profile);
 }
+
+/* Where each sample was a stop, an instruction is what it is. A file has its own lines alone. */
+TEST(without_skid)
+{
+    static char source[] = "a.c", header[] = "b.h", *files[] = {source, header};
+    struct source_text texts[2] = {{0}};
+    struct annotated_line of[] = {{.file = 0, .line = 26, .samples = 1, .plus_minus = NAN},
+                                  {.file = 1, .line = 28, .samples = 9, .plus_minus = NAN, .at_border = true},
+                                  {.file = LISTING_NO_FILE, .plus_minus = NAN}};
+    struct annotation cores[] = {
+        {.core_samples = 10, .samples = 10, .plus_minus = NAN, .lines = of, .line_count = 3},
+        {.core = 1, .plus_minus = NAN}};
+    struct annotated_function function = {.at = {.name = "f"},
+                                          .listing = {.files = files, .file_count = 2},
+                                          .texts = texts,
+                                          .cores = cores,
+                                          .core_count = 2};
+    struct profile *profile = profile_new(2);
+    struct annotation_report report = {
+        .profile = profile, .file = "p", .elf = "app.elf", .no_names = "", .function = &function};
+    profile->about.source = strdup("halts");
+    for (report.hot = 0; report.hot < 2; report.hot++) {
+        assert_true(annotation_write(TO_TEXT(80), &report));
+        OUTPUT_HAS("b.h was not found");
+        OUTPUT_LACKS("~", "skid", "...");
+    }
+    profile_file_free(profile);
+}

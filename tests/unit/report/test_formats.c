@@ -36,6 +36,7 @@ FRESH_TEST(what_has_no_number)
     summary->metrics[0] = (struct metric_result){.name = "CPI", .unit = "cycles", .value = 1.25};
     summary->metrics[1] = (struct metric_result){.name = "MPKI", .value = (double)NAN, .why = "no | such"};
     summary->seconds = (double)NAN;
+    summary->conditions.clock_hz = 1;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
     expect("no_number");
 }

@@ -35,7 +35,7 @@ TEST(an_overrun)
 TEST(its_line)
 {
     struct guard_report report = {.out = output(), .format = FORMAT_JSON, .event = "CPU_CYCLES"};
-    const struct guard_overrun overrun = {
+    struct guard_overrun overrun = {
         .number = 2,
         .calls = 3,
         .has_pc = true,
@@ -49,6 +49,14 @@ TEST(its_line)
               "\"address\":\"0x00001000\",\"function\":\"0x00001000\",\"callers\":["
               "{\"address\":\"0x00002fff\",\"function\":\"0x00002ffe\",\"guess\":true}],"
               "\"cut\":\"code without call frame information\",\"registers\":{\"r0\":\"0x000000ff\"}}\n");
+    overrun.has_pc = false;
+    overrun.place.n_registers = 0;
+    report.out = output();
+    assert_true(guard_report_overrun(&report, &overrun));
+    output_is("{\"type\":\"overrun\",\"overrun\":2,\"calls\":3,\"counted\":0,\"skid\":0}\n");
+    report.out = output();
+    assert_true(guard_report_end(&report, &(struct guard_result){.halt_least = 1, .end = GUARD_TIME}));
+    OUTPUT_LACKS("halt_cost"); /* no halt was counted */
 }
 
 TEST(the_end)

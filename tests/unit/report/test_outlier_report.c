@@ -43,20 +43,28 @@ TEST(exceptions_as_far_as_they_are_known)
     }
 }
 
-TEST(a_bound_has_its_line)
+/* Of a bound, and of a pass that did not count exceptions. */
+TEST(lines_of_hits)
 {
-    static struct summary summary;
+    static struct summary summary = {.n = 2,
+                                     .columns = {{.name = "CPU_CYCLES"}, {.name = "EXCCNT"}},
+                                     .at_max = {.names = {"gain", "sp"}, .n = 2}};
     static struct slow_hits hits;
-    const struct hit_result hit = {.number = 3, .n = 1, .values = {{.count = 1300, .at_least = true}}};
-    const uint64_t words[RESULT_WORDS] = {0};
-    struct document document = document_new();
+    struct hit_result hit = {
+        .number = 3, .n = 2, .values = {{.count = 1300, .at_least = true}, {.count = 36, .at_least = true}}};
+    const uint64_t words[RESULT_WORDS] = {7, 0x2000FF00};
+    struct document document = document_from(SUMMARY "'exceptions_counted':true}}\n");
     slow_hits_begin(&hits, 2);
     slow_hits_take(&hits, &hit, 0, words, SLOW_HIT_NONE);
+    hit = (struct hit_result){.number = 4, .n = 2, .values = {{.count = 1200}, {.absent = true}}};
+    slow_hits_take(&hits, &hit, 0, words, SLOW_HIT_NONE);
     outlier_lines(&document, &(struct outlier_report){.summary = &summary, .hits = &hits});
-    assert_true(document_write(output(), &document));
+    outlier_write(TO_TEXT(80), &document);
     document_free(&document);
-    output_is("{\"type\":\"outlier\",\"outlier\":1,\"hit\":3,\"seconds\":0.0,\"counted\":1300,"
-              "\"at_least\":true}\n");
+    OUTPUT_HAS("\nhit 3: at least 1,300 cycles, ",
+               "; exceptions inside, at least 36 cycles of their entry and exit\n",
+               "  gain=0x7  sp=0x2000FF00\n", "\nhit 4: 1,200 cycles, ",
+               "; exceptions were not counted in this hit's pass\n");
 }
 
 TEST(a_hit_whose_registers_were_not_read)
@@ -65,4 +73,11 @@ TEST(a_hit_whose_registers_were_not_read)
            "  the run ended before its registers were read\n"
            "these counters do not tell which exceptions ran inside\n"
            "the core was held up to 12 ms longer at the end of a hit for this\n");
+    expect(OUTLIER "}\n" SUMMARY "'exceptions_by':'EXCCNT'}}\n", "",
+           "  the run ended before its registers were read\n"
+           "which exceptions ran inside is not known: -e EXCCNT counts the cycles of their\n"
+           "  entry and exit\n");
+    expect(OUTLIER "}\n" SUMMARY "'exceptions_by':'EXC_TAKEN'}}\n", "",
+           "  the run ended before its registers were read\n"
+           "which exceptions ran inside is not known: -e EXC_TAKEN counts them\n");
 }

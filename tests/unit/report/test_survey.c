@@ -150,7 +150,8 @@ FRESH_TEST(the_worst_budget_is_the_verdict)
     struct verdict_line kept = {.name = "mean <= 50 us",
                                 .verdict = VERDICT_PASS,
                                 .now = {.n = 40, .mean = 18010}},
-                        over = {.verdict = VERDICT_REGRESSED}, open = {.verdict = VERDICT_INCONCLUSIVE};
+                        over = {.verdict = VERDICT_REGRESSED},
+                        open = {.name = "max <= 1 ms", .verdict = VERDICT_INCONCLUSIVE, .why = "not reached"};
     survey.judged = true;
     rows[3].budget = &kept;
     survey_print(TO_TEXT(80));
@@ -160,6 +161,10 @@ FRESH_TEST(the_worst_budget_is_the_verdict)
     assert_int_equal(survey_verdict(&survey), VERDICT_INCONCLUSIVE);
     rows[1].budget = &over;
     assert_int_equal(survey_verdict(&survey), VERDICT_REGRESSED);
+    survey_print(TO(FORMAT_JUNIT));
+    OUTPUT_HAS("failures=\"1\" errors=\"0\" skipped=\"2\"", "<skipped message=\"-", "not reached\"/>");
+    survey_print(TO(FORMAT_MARKDOWN));
+    OUTPUT_HAS("| never_called | not called |", "not reached |");
 }
 
 FRESH_TEST(one_period_tells_no_share)

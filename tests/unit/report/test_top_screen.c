@@ -85,6 +85,10 @@ SCREEN_TEST(shares_of_a_core)
     assert_ptr_equal(pick.row, &rows[0][0]);
     resize(200, 24);
     expect("top/200_columns.txt");
+    shares[0].sort = SHARES_ADDRESS;
+    draw();
+    assert_non_null(strstr(f.lines[4], "  0x10000140  fir_filter "));
+    assert_non_null(strstr(f.lines[6], "  0x100001c0"));
     screen_close(&f.screen);
 }
 
