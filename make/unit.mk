@@ -25,7 +25,7 @@ $(UNIT_BIN): $(BUILD)/asan/libpmu.a
 -include $(UNIT_OBJ:.o=.d)
 
 # Writes tests/golden from what the programs print now; `git diff` shows the changes
-GOLDEN := $(BUILD)/unit/report $(BUILD)/unit/commands
+GOLDEN := $(BUILD)/unit/report
 golden: $(GOLDEN)
 	rm -rf tests/golden
 	for program in $(GOLDEN); do PMU_GOLDEN=write $$program >/dev/null || exit 1; done

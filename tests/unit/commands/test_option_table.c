@@ -1,5 +1,4 @@
-/* Every option with every command: taken, or refused by name. The table itself is a golden file, so that a
- * new option or command shows there. */
+/* Every option with every command: taken, or refused by name. */
 #include "commands/command.h"
 #include "commands/options.h"
 #include "golden.h"
@@ -127,24 +126,6 @@ TEST(every_option_with_every_command)
                 }
                 options_free(&options);
             }
-}
-
-TEST(the_table)
-{
-    FILE *out = output();
-    fprintf(out, "+ used, . refused by name\n\n%-16s", "");
-    for (size_t c = 0; c < COMMANDS; c++)
-        fprintf(out, " %9s", commands[c].name);
-    fputc('\n', out);
-    for (size_t i = 0; i < option_count; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "--%s", option_table[i].name);
-        fprintf(out, "%-16s", name);
-        for (size_t c = 0; c < COMMANDS; c++)
-            fprintf(out, " %9s", (option_table[i].commands >> c & 1) != 0 ? "+" : ".");
-        fputc('\n', out);
-    }
-    output_is_golden("options/table.txt");
 }
 
 static bool has_option(const char *text, const struct option *option)

@@ -253,29 +253,19 @@ TEST(formats_and_separators)
     refuses_with("stub status --format yaml -j", "unknown format \"yaml\": stub takes text");
 }
 
+/* The forms of numbers are in run/test_values.c: here is what each option takes them for. */
 TEST(numbers_have_units)
 {
     reads("--freq 12M", "freq=12000000");
     reads("--freq 125mhz", "freq=125000000");
-    reads("--freq 32768", "freq=32768");
-    reads("--freq 1.2GHz", "freq=1200000000");
-    reads("--freq 48k", "freq=48000");
-    reads("--for 5s", "for=5");
     reads("--for 2m --freq 1Hz", "freq=1 for=120");
-    reads("--for 250ms", "for=0.25");
     reads("--for 1.5", "for=1.5");
     reads("--for 1h --timeout 500ms", "timeout=0.5 for=3600");
-    reads("-I 200ms", "interval=200");
     reads("-I 200", "interval=200");
-    reads("-I 100", "interval=100");
     reads("-I 5ms", "interval=5");
-    reads("-I 5s", "interval=5000");
     reads("-I 1.5s", "interval=1500");
     reads("-r 1k", "hits=1000");
-    reads("-r 1e3", "hits=1000");
-    reads("-r 2M", "hits=2000000");
     reads("--speed 4M", "speed=4000000");
-    reads("--speed 1e6", "speed=1000000");
 }
 
 #define REFUSES_EACH(...) refuses_each((const char *const[]){__VA_ARGS__, NULL})
@@ -288,12 +278,10 @@ static void refuses_each(const char *const *words)
 
 TEST(nonsense_is_refused)
 {
-    REFUSES_EACH("-r 0", "-r -1", "-r 1x", "-r 99999999999999999999", "-I 0", "--core -2", "--freq fast",
-                 "--freq 0", "--freq inf", "--speed 0", "--speed 1x", "--for -1", "--timeout nan",
+    REFUSES_EACH("-r 0", "-r -1", "-r 1.0001k", "-r 99999999999999999999", "-I 0", "--core -2", "--freq fast",
+                 "--freq 0", "--speed 0", "--speed 1x", "--for -1", "--for s", "--timeout nan",
                  "--timeout 1e9");
-    REFUSES_EACH("-r 1m", "-r 1.5", "-r 1.0001k", "-r 010", "-r 1e", "-r 0x", "-r 1e30", "-r 1K2", "-r +5");
-    REFUSES_EACH("-I 0.5ms", "-I 1us", "-I 25h", "--for 0x1p4", "--for +1", "--for 1e", "--for .", "--for s",
-                 "--freq 0x10", "--freq 1.2.3", "--speed 0.4", "--speed 999", "--speed 5e9", "--speed 1m");
+    REFUSES_EACH("-I 0.5ms", "-I 1us", "-I 25h", "--speed 0.4", "--speed 999", "--speed 5e9", "--speed 1m");
     REFUSES_EACH("stat -e {A", "stat -e A,,B", "stat -e 17", "stat -e A;B");
     REFUSES_EACH("-x ab", "-x \"", "-x a", "-x 1", "-x .", "--format xml", "--format JSON");
     REFUSES_EACH("-Z", "--nope", "--json=1", "--mend=1", "-j1");
@@ -576,11 +564,6 @@ CONFIG_TEST(config_serves_every_command)
     setenv("PMU_PROBE", "openocd:here", 1);
     reads("info", "command=info probe=openocd:here");
     unsetenv("PMU_PROBE");
-    write_config("\nnope = 1\n"); /* not even this is in the way of help */
-    reads("--help", "help");
-    reads("help info", "command=info help");
-    reads("--version", "version");
-    reads("", "");
 }
 
 /* What the command line makes useless is left out; of two lines that exclude each other one counts. */

@@ -63,6 +63,10 @@ TEST(counts_and_scaled_numbers)
     assert_true(value_frequency("2.5e-3GHz", &value) && value == 2.5e6);
     assert_true(value_seconds("1.5min", 1, &value) && value == 90);
     assert_true(value_seconds("250", 1e-3, &value) && value == 0.25);
+    static const char *const no_time[] = {"0x1p4", "+1", "1e", ".", "s", "-1", "nan"};
+    for (size_t i = 0; i < sizeof no_time / sizeof *no_time; i++)
+        assert_false(value_seconds(no_time[i], 1, &value));
+    assert_false(value_frequency("1.2.3", &value));
     for (size_t i = 0; i < sizeof no_count / sizeof *no_count; i++)
         if (value_count(no_count[i], 16, &count) || value_frequency(no_number[i], &value))
             fail_msg("\"%s\" or \"%s\" is read", no_count[i], no_number[i]);
@@ -104,7 +108,9 @@ TEST(many)
         const char *text;
         uint64_t value;
     } good[] = {{"0x20", 32}, {"1.5k", 1500}, {"3M", 3000000}, {"1e3", 1000}, {"2.5E2", 250}, {"0.5k", 500}};
-    static const char *const wrong[] = {"1.5", "1e-3", "1m", "010k", "1kk", "k", "", "1e99", "9e18", "1e3x"};
+    static const char *const wrong[] = {"1.5", "1e-3", "1m",   "010k", "1kk", "k",
+                                        "",    "1e99", "9e18", "1e3x", "1x",  "010",
+                                        "1e",  "0x",   "1e30", "1K2",  "+5",  "1.0001k"};
     uint64_t value = 0;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!value_many(good[i].text, UINT64_MAX, &value) || value != good[i].value)
