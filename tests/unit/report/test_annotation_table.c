@@ -79,11 +79,11 @@ TEST(of_what_is_missing)
                                           .cores = cores,
                                           .core_count = 2};
     struct profile *profile = profile_new(2);
-    const struct annotation_report report = {.profile = profile,
-                                             .file = "profile.jsonl",
-                                             .elf = "app.elf",
-                                             .no_names = "The recorded program had no build id",
-                                             .function = &function};
+    struct annotation_report report = {.profile = profile,
+                                       .file = "profile.jsonl",
+                                       .elf = "app.elf",
+                                       .no_names = "The recorded program had no build id",
+                                       .function = &function};
     assert_true(annotation_write(TO_TEXT(80), &report));
     OUTPUT_HAS("\n   share      ±  samples     address\n"
                "                          0x00000244     push    {r4, lr}\n");
@@ -94,6 +94,7 @@ TEST(of_what_is_missing)
     OUTPUT_HAS("was cut off");
     OUTPUT_LACKS("skid", "core 1"); /* which has no sample of it */
     cores[0].samples = cores[0].core_samples = all.samples = 0;
+    report.hot = 100;
     assert_true(annotation_write(TO_TEXT(80), &report));
     OUTPUT_HAS("0 of 0 samples\n");
     OUTPUT_LACKS("nan");

@@ -60,11 +60,17 @@ TEST(lines_of_hits)
     slow_hits_take(&hits, &hit, 0, words, SLOW_HIT_NONE);
     outlier_lines(&document, &(struct outlier_report){.summary = &summary, .hits = &hits});
     outlier_write(TO_TEXT(80), &document);
-    document_free(&document);
     OUTPUT_HAS("\nhit 3: at least 1,300 cycles, ",
                "; exceptions inside, at least 36 cycles of their entry and exit\n",
                "  gain=0x7  sp=0x2000FF00\n", "\nhit 4: 1,200 cycles, ",
                "; exceptions were not counted in this hit's pass\n");
+    snprintf(summary.columns[1].name, sizeof summary.columns[1].name, "EXC_TAKEN");
+    hit = (struct hit_result){.number = 5, .n = 2, .values = {{.count = 1400}, {.count = 2}}};
+    slow_hits_take(&hits, &hit, 0, words, SLOW_HIT_NONE);
+    outlier_lines(&document, &(struct outlier_report){.summary = &summary, .hits = &hits});
+    outlier_write(TO_TEXT(80), &document);
+    document_free(&document);
+    OUTPUT_HAS("\nhit 5: 1,400 cycles, ", "; 2 exceptions inside\n");
 }
 
 TEST(a_hit_whose_registers_were_not_read)
