@@ -508,10 +508,3 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
     json_metric_words(line, summary->metrics, summary->n_metrics);
     json_part_object(line, "time", time_object(summary));
 }
-
-bool json_summary(FILE *out, const struct summary *summary)
-{
-    struct json_part line = json_part_new("summary");
-    json_summary_fill(&line, summary);
-    return json_part_write(out, line);
-}

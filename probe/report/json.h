@@ -24,7 +24,6 @@
 bool json_header(FILE *out, const struct conditions *conditions, const struct column *columns, size_t n,
                  time_t started);
 bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *summary);
-bool json_summary(FILE *out, const struct summary *summary);
 
 /*
  * Parts of JSON lines: objects under construction, and the line made of them. Texts are cleaned, so they may

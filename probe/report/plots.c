@@ -223,17 +223,6 @@ void plot_rule_at_x(const struct plot *plot, double x, const char *text)
     put_text(plot, at, ABOVE - 5, anchor_at(at), "beside", text);
 }
 
-void plot_rule_at_y(const struct plot *plot, double y, const char *text)
-{
-    double at = place_y(plot, y);
-    fprintf(
-        plot->out,
-        "<line class=\"rule\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"2\" "
-        "stroke-dasharray=\"5 3\"/>\n",
-        at, at, RULE);
-    put_text(plot, 100 - INSET, at - 4, "end", "beside", text);
-}
-
 void plot_key(FILE *out, enum plot_look look, const char *text)
 {
     fprintf(out,

@@ -48,9 +48,8 @@ void plot_mark(const struct plot *plot, double x, double y, enum plot_look look,
 /* A line from one point to another, with a label. */
 void plot_line(const struct plot *plot, const double from[2], const double to[2], enum plot_look look,
                const char *label);
-/* A dashed line over all of the height or width, with its text beside it. */
+/* A dashed line over all of the height, with its text next to it. */
 void plot_rule_at_x(const struct plot *plot, double x, const char *text);
-void plot_rule_at_y(const struct plot *plot, double y, const char *text);
 void plot_end(const struct plot *plot);
 
 /* A histogram of hits, whole; `rules` may be empty. Axes are made of the bins: n > 0. */

@@ -61,7 +61,7 @@ TEST(a_clock_that_came_late)
     FILE *out = open_memstream(&whole, &size);
     assert_non_null(out);
     fputs(text, out);
-    assert_true(json_summary(out, summary));
+    assert_true(summary_line_write(out, summary));
     fputs("{\"type\":\"verdict\",\"verdict\":\"pass\"}\n\n  \r\n",
           out); /* others' lines and blank ones do not matter */
     fclose(out);

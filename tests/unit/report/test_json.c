@@ -41,7 +41,7 @@ static json_t *hit_of(const struct hit_result *hit)
 
 static json_t *summary_written(void)
 {
-    assert_true(json_summary(output(), summary));
+    assert_true(summary_line_write(output(), summary));
     return line_written();
 }
 
@@ -73,15 +73,15 @@ FRESH_TEST(unknowns_are_left_out)
 {
     struct hit_result hit = {.number = 1};
     FILE *out = output();
-    assert_true(json_summary(out, summary));
+    assert_true(summary_line_write(out, summary));
     summary->seconds = (double)NAN;
-    assert_true(json_summary(out, summary));
+    assert_true(summary_line_write(out, summary));
     assert_true(json_hit(out, &hit, summary));
     summary_column(summary, "CYCLES", NULL, 0)->calibrated = false;
     summary->conditions.clock_hz = 48e6;
     summary->seconds = 2.5;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
-    assert_true(json_summary(out, summary));
+    assert_true(summary_line_write(out, summary));
     hit = (struct hit_result){
         .number = 7, .tainted = true, .seconds = 0.125, .n = 1, .values = {{.count = 18204}}};
     assert_true(json_hit(out, &hit, summary));
@@ -166,7 +166,7 @@ FIR_TEST(any_bytes_in_every_string)
 
 FIR_TEST(a_full_disk_is_told)
 {
-    assert_false(json_summary(output_full(), summary));
+    assert_false(summary_line_write(output_full(), summary));
     assert_int_equal(errno, ENOSPC);
 }
 

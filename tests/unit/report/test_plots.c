@@ -73,7 +73,6 @@ TEST(marks_differ_by_shape)
     for (size_t i = 0; i < PLOT_LOOKS; i++)
         plot_mark(&plot, 10 + 2 * (double)i, 1 - (double)i / 2, (enum plot_look)i, "<i>");
     plot_line(&plot, (double[]){10, -1}, (double[]){20, 1}, PLOT_ODD, "low to high");
-    plot_rule_at_y(&plot, 0, "</text>");
     plot_end(&plot);
     plot_key(plot.out, PLOT_BOUND, "at least <so much>");
     output_is_golden("page/marks.svg");
