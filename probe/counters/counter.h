@@ -61,7 +61,7 @@ void pmu_take_common(struct pmu *pmu, const uint64_t *values);
 /* The events that PMCEID0 and PMCEID1 name; if both are 0 they do not exist, and any event may be there. */
 uint64_t pmu_event_bits(uint64_t low, uint64_t high);
 
-/* After the settings that `out` already has. */
+/* Adds the counters, their state and the settings after those that `out` already has. */
 void pmu_describe(const struct core *core, const struct pmu *found, struct counter_block *out);
 
 /* A register that does not belong to an event counter, as the core itself reaches it, by its offset in a
@@ -121,7 +121,7 @@ struct counter_block {
     struct pmu pmu;      /* of the kinds that are PMUs */
 };
 
-/* By which a program can change what a block counts. */
+/* A register by which a program can change what a block counts. */
 struct counter_register {
     const char *name; /* "DWT_CYCCNT"; of an A or R core's PMU the name in its instructions: "PMCCNTR" */
     const char *also; /* a witness may call it so; or NULL */

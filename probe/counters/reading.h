@@ -30,7 +30,7 @@ bool reading_append(struct reading *reading, const struct counter *counter);
  * for reading_take. */
 size_t reading_add(const struct reading *reading, bool running, const struct core_proof *spare,
                    struct steps *list);
-/* At most, with the core halted. */
+/* How many steps that is at most, with the core halted. */
 size_t reading_steps(const struct reading *reading);
 /* `out` has room for reading->n. */
 void reading_take(const struct reading *reading, bool running, const uint64_t *results, size_t at,

@@ -558,7 +558,7 @@ static void keep_stop(struct device *device)
         ledger_keep_at_end(device->ledger, core_cause_register(core));
 }
 
-/* Only because of us. */
+/* Whether a reset would halt the core only because of us. */
 static bool catches_resets(const struct device *device)
 {
     return device->chosen != NULL && device->debugger == NULL && device->leave == LEAVE_AS_IT_IS &&

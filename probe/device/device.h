@@ -74,7 +74,7 @@ struct device {
     uint64_t stopped_at; /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 
-/* Changes nothing. */
+/* Inspects every view of a running core, too; changes nothing. */
 bool device_open(struct device *device, struct link *link, const struct device_request *request,
                  const struct deadline *deadline, struct error *error);
 /* Chooses the core of that number; -1: the one of the request. If counters are read by another link, it is
@@ -138,9 +138,9 @@ bool device_run_for(struct device *device, int ms, const struct deadline *deadli
 struct own_breakpoint device_own_breakpoint(const struct device *device, uint64_t pc,
                                             const struct deadline *deadline);
 bool device_debug_is_ours(const struct device *device);
-/* What outweighs it stays. */
+/* How the core is to be left. What outweighs it stays. */
 void device_leave_as(struct device *device, enum leave leave);
-/* At any time. After a failure it can be called again. */
+/* Undoes everything, at any time. After a failure it can be called again. */
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error);
 /* After device_undo. ERROR_RESET: the core was reset while it was halted for its counters, and stays halted.
  */

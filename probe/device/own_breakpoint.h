@@ -29,7 +29,7 @@ struct own_breakpoint own_breakpoint_at(struct ledger *ledger, const struct core
                                         const struct deadline *deadline);
 /* This run switched debug on. If no server debugs the core, the program stopped only because of that. */
 bool own_breakpoint_is_by_us(const struct ledger *ledger, const struct core *core);
-/* Halted at a semihosting call at `pc`. */
+/* Halted at a semihosting call at `pc`: the core will go on after it. */
 bool own_breakpoint_skip(struct ledger *ledger, const struct core *core, uint64_t pc,
                          const struct deadline *deadline, struct error *error);
 /* "the program's own BKPT 0xAB, a semihosting call," */

@@ -31,7 +31,7 @@ struct snapshot {
     bool cut; /* there are more */
 };
 
-/* Of the chosen core and of `block`, which may be NULL. */
+/* Lists the registers of the chosen core and of `block`, which may be NULL. */
 void snapshot_list(struct snapshot *snapshot, const struct device *device, const struct counter_block *block);
 /* Reads those that are in memory and unknown; a register that refuses stays unknown. */
 bool snapshot_read(struct snapshot *snapshot, struct ledger *ledger, const struct deadline *deadline,

@@ -154,8 +154,10 @@ bool debuggee_run_to_stop(struct debugger_engine *self, enum engine_wait wait, s
         case DEBUGGER_STOPPED:
             if (!is_outdated(self, previous.thread, &outdated, error))
                 return false;
-            if (!outdated)
+            if (!outdated) {
+                self->stepped = BREAKPOINT_NONE;
                 return true;
+            }
             limit = request_time(self);
             if (!ops->go(self->debugger, DEBUGGER_RUN, &limit, error))
                 return false;
@@ -178,11 +180,16 @@ bool debuggee_step(struct debugger_engine *self, struct error *error)
 {
     const struct debugger_ops *ops = self->debugger->ops;
     struct deadline limit = request_time(self);
-    if (!debuggee_move_breakpoint(self, BREAKPOINT_NONE, error) ||
-        !ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
+    uint64_t here = self->breakpoint;
+    if (!debuggee_move_breakpoint(self, BREAKPOINT_NONE, error))
+        return false;
+    self->steps = true;
+    self->stepped = here;
+    if (!ops->go(self->debugger, DEBUGGER_STEP, &limit, error))
         return false;
     switch (ops->wait(self->debugger, &self->stop, &limit, error)) {
     case DEBUGGER_STOPPED:
+        self->steps = false;
         return true;
     case DEBUGGER_RUNS:
         return deadline_cancelled(self->deadline)

@@ -21,10 +21,12 @@ struct debugger_engine {
     struct region region;
     const struct deadline *deadline; /* of the request under way */
 
-    uint64_t breakpoint;       /* where the breakpoint is; BREAKPOINT_NONE: nowhere */
-    uint64_t left;             /* where it was before */
-    uint64_t guard;            /* a second one, set while a re-hit is tried */
-    unsigned n_set;            /* of `others` */
+    uint64_t breakpoint; /* where the breakpoint is; BREAKPOINT_NONE: nowhere */
+    uint64_t left;       /* where it was before */
+    bool steps;          /* a single step was asked for, whose end has not been seen */
+    uint64_t stepped; /* where the last one began, if there was no stop since its end; else BREAKPOINT_NONE */
+    uint64_t guard;   /* a second one, set while a re-hit is tried */
+    unsigned n_set;   /* of `others` */
     struct debugger_stop stop; /* the last one */
     char thread[32];           /* that passed the start */
     bool foreign_stop;

@@ -453,6 +453,15 @@ static bool clear_guard(struct debugger_engine *self, struct error *error)
     return true;
 }
 
+/* A single step ended there, or the request to go on after one was lost. Where a branch was stepped that is
+ * not known. */
+static bool is_after_step(const struct debugger_engine *self, uint64_t pc)
+{
+    uint64_t beyond = pc - core_place(self->core, self->stepped);
+    bool is_next = self->stepped != BREAKPOINT_NONE && (beyond == 2 || beyond == 4);
+    return self->stop.why == DEBUGGER_TRAP && (self->steps || is_next);
+}
+
 static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
@@ -467,7 +476,7 @@ static bool disarm(struct engine *engine, const struct deadline *deadline, struc
             return false;
         self->engine.stopped_at = core_place(self->core, pc);
         pc = self->engine.stopped_at;
-        self->foreign_stop = pc != core_place(self->core, self->breakpoint) &&
+        self->foreign_stop = !is_after_step(self, pc) && pc != core_place(self->core, self->breakpoint) &&
                              pc != core_place(self->core, self->left) && /* the request to go on was lost */
                              (self->n_set == 0 || others_find(&self->call.others, self->core, pc) == NULL);
     }
@@ -504,7 +513,7 @@ struct engine *debugger_engine_new(struct device *device)
     self->device = device;
     self->debugger = device->debugger;
     self->core = &device->chosen->core;
-    self->breakpoint = self->left = self->guard = BREAKPOINT_NONE;
+    self->breakpoint = self->left = self->guard = self->stepped = BREAKPOINT_NONE;
     return &self->engine;
 }
 

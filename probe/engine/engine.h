@@ -72,7 +72,7 @@ struct region {
 
 enum { AT_END_WORDS = 16 };
 
-/* What else is read at the end of a hit. */
+/* What else is read at the end of a hit: registers of the core and words of memory. */
 struct at_end {
     struct at_end_word {
         bool is_register;
@@ -101,7 +101,8 @@ struct raw_poll {
     bool first; /* of the hit under way */
 };
 
-/* The counter stops the core where a hit has used up its budget. For the direct engine. */
+/* A budget that no hit is to use up: its counter, armed at the start of each hit, stops the core where it is.
+ * For the direct engine. */
 struct hit_budget {
     struct counter_stop *stop; /* taken, and disarmed; NULL: there is no budget */
     uint64_t events;           /* at most stop->most; may change between two calls of run */
@@ -215,7 +216,7 @@ struct engine_ops {
                            struct error *);
     /* In place of arm and run. NULL: the engine cannot. */
     bool (*walk)(struct engine *, const struct engine_walk *, const struct deadline *, struct error *);
-    /* The core runs on, unless another debugger stopped it. */
+    /* Removes every breakpoint; the core runs on, unless another debugger stopped it. */
     bool (*disarm)(struct engine *, const struct deadline *, struct error *);
     void (*free)(struct engine *);
 };
@@ -228,10 +229,12 @@ struct engine {
     char limit[160]; /* what the engine may mistake for a hit, known once it is armed; "" if nothing */
 };
 
-/* By the core's own debug registers. The device must outlive the engine. NULL: out of memory. */
+/* The direct engine: by the core's own debug registers, many hits in a list, each stop proved before the core
+ * is resumed from it. The device must outlive the engine. NULL: out of memory. */
 struct engine *direct_new(struct device *device);
 
-/* Through the device's debugger: slower, and the counters are read at stops only. NULL: out of memory. */
+/* The debugger engine: through the device's debugger, one request at a time; the counters are read at stops
+ * only. NULL: out of memory. */
 struct engine *debugger_engine_new(struct device *device);
 /* Makes re-hits where the core is halted; none if the debugger leaves open what a resume executes. If the
  * core is at a branch, it is first stepped past up to `steps` instructions. */
@@ -242,8 +245,8 @@ bool debugger_engine_calibrate_here(struct engine *engine, unsigned rehits, unsi
 bool debugger_engine_read(struct engine *engine, uint64_t *values, bool *reset,
                           const struct deadline *deadline, struct error *error);
 
-/* Each hit is the first passage after a reset, run by `inner`, which it owns. NULL: out of memory, and
- * `inner` is freed. */
+/* The reset engine: each hit is the first passage after a reset, run by `inner`, which it owns. NULL: out of
+ * memory, and `inner` is freed. */
 struct engine *reset_engine_new(struct device *device, struct engine *inner);
 /* ERROR_USAGE, ERROR_NO_COUNTER or ERROR_ADDRESS if this region cannot be measured from a reset. The device
  * and its block are taken. */

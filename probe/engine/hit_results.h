@@ -49,11 +49,11 @@ void hit_results_init(struct hit_results *hits, const struct core *core, const s
 void hit_results_begin(struct hit_results *hits, const struct engine_request *request,
                        const struct engine_sink *sink);
 void hit_results_expect_none(struct hit_results *hits);
-/* NULL: there is no room for one more. */
+/* Room for the next hit of the list; NULL: there is none. */
 struct hit_steps *hit_results_expect(struct hit_results *hits, unsigned pairs, uint64_t end);
 /* results[0..done) of the list are valid. */
 void hit_results_take(struct hit_results *hits, const uint64_t *results, size_t done);
-/* NULL: all are complete. */
+/* The first hit that is not complete; NULL: all are. */
 const struct hit_steps *hit_results_current(const struct hit_results *hits);
 
 void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us,

@@ -42,7 +42,7 @@ bool coresight_walk(struct ledger *ledger, uint16_t unit, uint64_t rom, struct c
 /* Walks only up to the component at `base`, which is unreadable if no table leads there. */
 bool coresight_find(struct ledger *ledger, uint16_t unit, uint64_t rom, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
-/* Whether a table names it or not. */
+/* The component at `base`, whether a table names it or not. */
 bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct component *out,
                     const struct deadline *deadline, struct error *error);
 /* Runs a list of reads once more after a fault, which may be a passing one: no port, component or core must

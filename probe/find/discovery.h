@@ -20,7 +20,7 @@ enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 25
 /* The System Control Space, by which the user names a Cortex-M: DDI 0403E B3.2. */
 enum { DISCOVERY_M_SCS = 0xE000E000 };
 
-/* At an access port that has a ROM table. */
+/* A debug bus: the one at an access port that has a ROM table. */
 struct device_bus {
     uint16_t unit; /* of the link's view that reaches it */
     uint16_t port;

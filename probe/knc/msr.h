@@ -52,7 +52,7 @@ struct msr_carrier_ops {
     void (*close)(struct msr_link *);
 };
 
-/* The caller fills in the rest first. */
+/* Sets the operations; the caller fills in the rest first. */
 void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier);
 
 struct link *msr_files_open(const char *root, int cpu, struct error *error); /* cpu -1: all */

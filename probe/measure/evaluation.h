@@ -35,7 +35,7 @@ struct overhead {
 };
 
 void calibration_add(struct calibration *calibration, uint64_t sample); /* ignored when full */
-/* Nothing, if the counter's reload changed meanwhile. */
+/* Adds what the counter went by in a re-hit; nothing, if its reload changed meanwhile. */
 void calibration_take(struct calibration *calibration, const struct counter *counter, uint64_t from,
                       uint64_t to);
 struct overhead calibration_result(const struct calibration *calibration);
@@ -70,7 +70,7 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
 void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, const struct raw_poll *poll);
 /* The whole hit, after its polls, if any. `out` has room for reading->counted. */
 void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out);
-/* Without the cost of its halts. */
+/* A total without the cost of its halts. */
 struct value evaluation_value(const struct evaluation *evaluation, size_t which, const struct widen *total,
                               unsigned pairs);
 

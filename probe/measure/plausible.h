@@ -32,7 +32,7 @@ bool plausible_count(const struct plausible *plausible, size_t which, uint64_t c
 /* Two readings at most `us` apart. */
 bool plausible_span(const struct plausible *plausible, const uint64_t *from, const uint64_t *to, uint64_t us,
                     unsigned halts, struct error *error);
-/* A hit, by the target's other counters. */
+/* What became of a hit, by the target's other counters. */
 bool plausible_totals(const struct plausible *plausible, const struct widen *totals, struct error *error);
 /* A hit, and the time between the previous hit and this one. */
 bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error);

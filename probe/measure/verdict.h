@@ -50,7 +50,7 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
                                          double threshold, size_t family);
 /* The first of these that one of the two is: regressed, not comparable, inconclusive, pass. */
 enum verdict verdict_both(enum verdict one, enum verdict other);
-/* All zeros if it is not supported. */
+/* Of a counted column; all zeros if it is not supported. */
 struct verdict_side verdict_side_of(const struct column *column);
 /* Where the change of the true means lies with 95 %, as a part of the baseline's mean. False: it is not
  * known. */

@@ -16,7 +16,7 @@
 
 enum wrap_evidence_kind { EVIDENCE_NONE, EVIDENCE_TICK, EVIDENCE_TIMER };
 
-/* An absent variable has size 0. */
+/* Where the program keeps its ticks; an absent variable has size 0. */
 struct wrap_evidence_tick {
     struct address variable;
     struct address pended; /* ticks to be added later (FreeRTOS, while its scheduler is suspended) */
@@ -43,7 +43,7 @@ bool wrap_evidence_take_tick(struct wrap_evidence *evidence, struct device *devi
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline,
                               struct error *error);
-/* Values of a halted core. */
+/* The next values that were read, of a halted core. */
 void wrap_evidence_see(struct wrap_evidence *evidence, const uint64_t *values);
 /* Checks, while the core runs for some 50 ms, that the variable goes up once a period of the counter. */
 bool wrap_evidence_check(const struct wrap_evidence *evidence, struct device *device,

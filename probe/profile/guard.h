@@ -78,7 +78,7 @@ struct guard {
     bool is_elsewhere;    /* the call under way had used up its budget, and the core was not in it */
 };
 
-/* That the counter is armed for, for counter_stop_choose. */
+/* The most events that the counter is armed for with this budget, for counter_stop_choose. */
 uint64_t guard_most(uint64_t budget);
 /* The given number of overruns, the time or Ctrl-C ends it, and none of these is a failure. guard->result is
  * right even after one. ERROR_START: no call was made in time. */

@@ -86,7 +86,7 @@ struct profile_about {
     double asked_s; /* --for; 0: until Ctrl-C */
 };
 
-/* A file that was cut off has none. */
+/* What is known at the end only; a file that was cut off has none. */
 struct profile_end {
     bool known;
     double elapsed_s;

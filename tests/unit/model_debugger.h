@@ -27,6 +27,8 @@ struct model_debugger {
     unsigned late_resume;
     uint32_t late_pc;
     bool is_late;
+    unsigned lost_resume; /* that one does not arrive, and the connection ends; 0: never */
+    bool is_lost;
     unsigned halts;             /* that it makes on the way to each stop */
     int64_t answer_us, told_us; /* how long a stop is on its way; when it is there */
     unsigned waits, waits_at_point;
@@ -110,7 +112,8 @@ static inline bool model_debugger_go(struct debugger *debugger, enum debugger_go
     uint32_t was_on = d->m->fp_ctrl;
     d->told_us = deadline_now_us() + d->answer_us;
     d->is_late = ++d->resumes == d->late_resume;
-    if (d->is_late) {
+    d->is_lost = d->resumes == d->lost_resume;
+    if (d->is_late || d->is_lost) {
         d->running = true;
         return true;
     }
@@ -141,6 +144,11 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
         *stop = (struct debugger_stop){.why = DEBUGGER_TRAP, .thread = "2"};
         d->running = false;
         return DEBUGGER_STOPPED;
+    }
+    if (d->is_lost) { /* the next one is made over another connection */
+        d->is_lost = false;
+        error_set(error, ERROR_LINK_LOST, "gone");
+        return DEBUGGER_GONE;
     }
     for (int i = 0; i < MODEL_POLLS; i++) {
         bool after;

@@ -487,3 +487,21 @@ TIDY_TEST(a_handler_ends_at_its_own_return_for_a_debugger_too)
         assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), 7);
     end(rig, false);
 }
+
+/* But the first, which is made where the debugger itself has halted the core, and a server says so. */
+TIDY_TEST(each_request_to_go_may_be_lost)
+{
+    for (size_t i = 0; i < COUNT(scenes); i++) {
+        bool lost = true;
+        if (scenes[i].region.start >= MODEL_RAM)
+            continue;
+        for (unsigned n = 2; lost; n++) {
+            struct rig *rig = begin_scene(i);
+            assert_true(begin(rig));
+            attached.lost_resume = attached.resumes + n;
+            lost = !rig_arm(rig, &scenes[i].region) || !rig_run(rig, HITS, 2);
+            assert_int_equal(rig->error.kind, lost ? ERROR_LINK_LOST : ERROR_NONE);
+            end(rig, false);
+        }
+    }
+}
