@@ -205,7 +205,7 @@ ANNOTATION_TEST(of_what_is_missing)
     assert_non_null(strstr(text, "\n   share      ±  samples     address\n"));
     assert_non_null(strstr(text, "\n                          0x10000244     push    {r4, lr}\n"));
     assert_non_null(strstr(text, "No lines are known"));
-    assert_non_null(strstr(text, "stand apart"));
+    assert_non_null(strstr(text, "lie apart"));
     assert_non_null(strstr(text, "no build id"));
     assert_non_null(strstr(text, "was cut off"));
     assert_null(strstr(text, "skid"));

@@ -60,7 +60,7 @@ FRESH_TEST(a_call_that_had_been_left)
     struct guard_report report = as(FORMAT_TEXT);
     const struct guard_result result = {.calls = 7, .left = 1, .elapsed_s = 12, .end = GUARD_TIME};
     assert_true(guard_report_left(&report, 2));
-    output_is("  the call had been left without returning: this is no overrun\n");
+    output_is("  the call had been left without returning: this is not an overrun\n");
     report.out = output();
     assert_true(guard_report_end(&report, &result));
     output_is("no overruns; 7 calls returned in 12 s, the longest took 0 cycles\n1 call was left without "

@@ -108,7 +108,7 @@ FRESH_TEST(exceptions_that_are_not_counted)
     } cases[] = {{"EXC_TAKEN", "which exceptions ran inside is not known: -e EXC_TAKEN counts them\n"},
                  {"EXCCNT", "which exceptions ran inside is not known: -e EXCCNT counts the cycles of their\n"
                             "  entry and exit\n"},
-                 {NULL, "these counters do not tell which exceptions ran inside\n"}};
+                 {NULL, "these counters do not show which exceptions ran inside\n"}};
     struct outlier_report report = a_report("INST_RETIRED");
     keep(1, (struct value){.count = 1}, (struct value){.count = 1}, none);
     outliers.is_read[outliers.at[0].slot] = false;
