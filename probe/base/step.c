@@ -1,5 +1,7 @@
 #include "base/step.h"
 
+#include "base/values.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -138,7 +140,7 @@ void step_name(const struct step *step, const char *view, char *out, size_t size
     switch ((enum space)at->space) {
     case SPACE_MEMORY:
         snprintf(out, size, "%s 0x%08" PRIx64 " (%u byte%s)%s%s", verb, at->offset, at->size,
-                 at->size == 1 ? "" : "s", view != NULL ? " on " : "", view != NULL ? view : "");
+                 PLURAL(at->size), view != NULL ? " on " : "", view != NULL ? view : "");
         return;
     case SPACE_AP:
         snprintf(out, size, "%s register 0x%02" PRIx64 " of AP %u", verb, at->offset, at->unit & 0xFFU);

@@ -1,5 +1,6 @@
 /*
- * Numbers in text; arrays that grow, rows in an order, and those sorted by address.
+ * Numbers in text, and what is counted by them; arrays that grow, rows in an order, and those sorted by
+ * address.
  */
 #pragma once
 
@@ -11,6 +12,9 @@
  * too large. */
 enum { EITHER_BASE = 0 };
 const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);
+
+/* "1 hit", "2 hits" */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
 
 /* Room for `n` items of `size` bytes: the array, which may have moved. NULL: out of memory, and `items`
  * stays. */

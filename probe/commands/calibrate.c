@@ -1,5 +1,6 @@
 #include "commands/calibrate.h"
 
+#include "base/values.h"
 #include "commands/command.h"
 #include "report/formats.h"
 #include "report/number.h"
@@ -56,10 +57,10 @@ void calibrate_text(FILE *out, const struct calibrating *self)
         uint64_t each = overhead_plus_minus(overhead, 1);
         bool is_whole = overhead->low == overhead->high;
         if (overhead->known)
-            snprintf(line, sizeof line, "halt overhead at %s: %s %s (%zu trials, min %s, max %s%s%s%s%s)",
+            snprintf(line, sizeof line, "halt overhead at %s: %s %s (%zu trial%s, min %s, max %s%s%s%s%s)",
                      name, number_decimal(mean, sizeof mean, overhead->mean, is_whole ? 0 : 1),
                      strcmp(counted, "CPU_CYCLES") == 0 ? "cycles" : counted, overhead->kept,
-                     number_unsigned(low, sizeof low, overhead->low),
+                     PLURAL(overhead->kept), number_unsigned(low, sizeof low, overhead->low),
                      number_unsigned(high, sizeof high, overhead->high), each > 0 ? "; " : "",
                      each > 0 ? terminal_or("±", "+-") : "",
                      each > 0 ? number_unsigned(error, sizeof error, each) : "", each > 0 ? " per hit" : "");

@@ -74,7 +74,7 @@ const struct command commands[COMMANDS] = {
                        .operands = "FUNCTION",
                        .does = "the exact cost of each line of a function",
                        .about =
-                           "The core is stopped wherever another line begins, in each call. Hits tell which "
+                           "The core is stopped wherever another line begins, in each call. Hits show which "
                            "branches were taken. Without -r and --for: up to 100 calls, or those of 2 s.",
                        .examples = "pmu-probe --elf app.elf lines fir_filter\n"
                                    "pmu-probe --elf app.elf lines fir_filter -r 20 -j\n",
@@ -127,7 +127,7 @@ const struct command commands[COMMANDS] = {
                          "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: "
                          "q quits, space freezes it, s sorts by function, line, file or address, enter "
                          "shows the lines of the marked function, the arrows mark another; d measures it as "
-                         "delta, l as lines, a annotates it, g writes the page top.html, esc comes back.",
+                         "delta, l as lines, a annotates it, g writes the page top.html, esc returns.",
                      .examples = "pmu-probe --elf app.elf top\n"
                                  "pmu-probe --elf app.elf top -I 200ms -j --for 10s\n",
                      .needs = "",
@@ -217,9 +217,8 @@ const struct command commands[COMMANDS] = {
                       .group = COMMANDS_TARGET,
                       .operands = "[PATTERN]",
                       .does = "events and metrics: code, name and meaning",
-                      .about =
-                          "Of the core that is there, or of any with --cpu. PATTERN stands anywhere in a "
-                          "name or meaning, in any case.",
+                      .about = "Of the core that is there, or of any with --cpu. PATTERN is anywhere in a "
+                               "name or meaning, in any case.",
                       .examples = "pmu-probe list\n"
                                   "pmu-probe list --cpu cortex-a53 refill\n"
                                   "pmu-probe list --cpu cortex-m4\n",

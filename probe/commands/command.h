@@ -170,6 +170,6 @@ void output_open_log(struct output *output, volatile sig_atomic_t *signals);
 /* From now on the run ends if nobody takes the output: see base/spool.h. */
 void output_ends_the_run(const struct output *output);
 bool output_is_unread(const struct output *output); /* the run was ended by that */
-/* Waits for the reader of a pipe. False: not all of it could be written. A reader that has had enough is no
- * error: *left. */
+/* Waits for the reader of a pipe. False: not all of it could be written. A reader that has had enough is not
+ * an error: *left. */
 bool output_close(struct output *output, enum output_keep keep, bool *left, struct error *error);

@@ -39,9 +39,9 @@ static bool is_of_user(uid_t owner)
 static bool judge(const struct conf *conf, const struct stat *status, bool trusted, struct error *error)
 {
     if (!S_ISREG(status->st_mode))
-        return error_set(error, ERROR_USAGE, "%s is no plain file", conf->name);
+        return error_set(error, ERROR_USAGE, "%s is not a plain file", conf->name);
     if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return error_advise(error, ERROR_USAGE, "Look at what it says, then: chmod go-w FILE",
+        return error_advise(error, ERROR_USAGE, "Read what it says, then: chmod go-w FILE",
                             "%s is not read, because %s may write it", conf->name,
                             (status->st_mode & S_IWOTH) != 0 ? "everybody" : "its group");
     return trusted || is_of_user(status->st_uid) ||
@@ -74,7 +74,7 @@ static bool read_text(struct conf *conf, int fd, struct error *error)
     if (length > LARGEST)
         return error_set(error, ERROR_USAGE, "%s is larger than 64 KiB", conf->name);
     return memchr(conf->text, '\0', length) == NULL ||
-           error_set(error, ERROR_USAGE, "%s is no text: it has a zero byte", conf->name);
+           error_set(error, ERROR_USAGE, "%s is not text: it has a zero byte", conf->name);
 }
 
 /* As git searches for its folder: here, then in each folder above, up to the user's home or to the root of

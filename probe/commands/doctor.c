@@ -1,5 +1,6 @@
 /* doctor: why a counter cannot be read, and what mends it. --mend is the one thing that leaves a trace. */
 #include "device/doctor.h"
+#include "base/values.h"
 #include "commands/calibrate.h"
 #include "commands/command.h"
 #include "device/writers.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The pause between two looks doubles until the counter has moved: a core may get little time, in a model. */
+/* The pause between two reads doubles until the counter has moved: a core may get little time, in a model. */
 enum { PAUSE_MS = 20, PAUSES = 6, LEFT = 64, INDENT = 2 };
 
 struct doctor_command {
@@ -182,7 +183,7 @@ static void put_seen(const struct doctor_command *self, const struct seen *seen)
     json_part_unsigned(&line, "times", seen->times);
     place_of(self, seen->at, place, sizeof place);
     snprintf(text, sizeof text, "%s%s: %u time%s", seen->exact ? "" : "at or a few instructions before ",
-             place, seen->times, seen->times == 1 ? "" : "s");
+             place, seen->times, PLURAL(seen->times));
     put(self, line, "written by", seen->name, text);
 }
 
@@ -205,7 +206,7 @@ static void put_end(const struct doctor_command *self, const struct writers *wri
     }
     if (self->session.device.leave == LEAVE_HALTED_FOREIGN) {
         place_of(self, self->session.device.stopped_at, place, sizeof place);
-        snprintf(text, sizeof text, "The core stands at %.200s.", place);
+        snprintf(text, sizeof text, "The core is at %.200s.", place);
         tell(self, text);
     }
     if (writers->more)
@@ -218,7 +219,7 @@ static void put_end(const struct doctor_command *self, const struct writers *wri
     snprintf(
         text, sizeof text,
         "A watchpoint saw no write of the program to %s. Another debugger may do it, or this core does not "
-        "watch registers of its own.",
+        "watch its own registers.",
         watched);
     tell(self, text);
 }
@@ -276,7 +277,7 @@ static void name_writers(struct doctor_command *self, const struct error *why)
         search(self, why->subject);
 }
 
-/* The counter is enabled and stands still. */
+/* The counter is enabled and does not count. */
 static void name_stoppers(const struct doctor_command *self)
 {
     if (is_searched(self) && self->session.device.remote == NULL)
@@ -342,7 +343,7 @@ static void put_counter(const struct doctor_command *self, uint64_t first, uint6
     json_part_unsigned(&line, "ms", (uint64_t)ms);
     json_part_bool(&line, "moves", first != second);
     snprintf(text, sizeof text, "%s: %" PRIu64 ", and %d ms later %" PRIu64, name, first, ms, second);
-    put(self, line, "counter", first != second ? "ok" : "STANDS", text);
+    put(self, line, "counter", first != second ? "ok" : "STOPPED", text);
     if (!is_json(self))
         fprintf(self->context->out, "  %-15s %-10s %s\n", "found", state, device->block->text);
 }
@@ -382,7 +383,7 @@ static bool put_summary(const struct doctor_command *self, const struct diagnosi
     return command_wrote(json_part_write(self->context->out, line), error);
 }
 
-/* *second equals *first if the counter stood still for *ms. */
+/* *second equals *first if the counter did not count for *ms. */
 static bool read_twice(struct device *device, uint64_t *first, uint64_t *second, int *ms,
                        const struct deadline *deadline, struct error *error)
 {
@@ -408,11 +409,11 @@ static bool check_movement(const struct doctor_command *self, bool moves, uint64
     if (moves || core_state_of(counted, status) == CORE_ASLEEP)
         return true;
     name_stoppers(self);
-    return error_set(error, ERROR_NO_COUNTER, "%s stands still while the core runs",
+    return error_set(error, ERROR_NO_COUNTER, "%s does not count while the core runs",
                      self->session.device.reading.counters[0].name);
 }
 
-/* It was right while it was looked at; where these run, it is not. */
+/* It was right while it was read; where these run, it is not. */
 static void name_own_writes(const struct doctor_command *self)
 {
     const struct device *device = &self->session.device;
@@ -635,7 +636,7 @@ int command_doctor(const struct context *context, struct error *error)
     if (self.calibration != NULL)
         calibration_close(self.calibration);
     free(self.calibration);
-    /* A counter that stands still, or that something else writes, is a finding */
+    /* A counter that does not count, or that something else writes, is a finding */
     bool found = error->kind == ERROR_NO_COUNTER || error->kind == ERROR_WRITTEN;
     if (found)
         command_has_result(context);

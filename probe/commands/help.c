@@ -13,7 +13,7 @@ static const char about_location[] =
     "*0x10000200.";
 
 static const char about_options[] =
-    "Options stand on either side of the command, or in a pmu-probe.conf in the current folder or "
+    "Options are on either side of the command, or in a pmu-probe.conf in the current folder or "
     "in your ~/.config/pmu-probe (elf = build/app.elf, one per line). Each command refuses options that it "
     "does not use, except from "
     "pmu-probe.conf. PMU_PROBE in the environment stands for --probe.";

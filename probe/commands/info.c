@@ -1,4 +1,5 @@
 /* info: cores, counters and breakpoints, and who uses them already. Changes nothing. */
+#include "base/values.h"
 #include "commands/command.h"
 #include "counters/events.h"
 #include "debuggers/debugger.h"
@@ -356,7 +357,7 @@ static void print_threads(const struct info_command *self)
     }
     if (n == 0)
         return;
-    fprintf(out, "\n%s, %zu CPUs\n", cores[0].core.name, n);
+    fprintf(out, "\n%s, %zu CPU%s\n", cores[0].core.name, n, PLURAL(n));
     for (size_t i = 0, end; i < n; i = end) {
         const struct counter_block *block = &cores[i].blocks[0];
         const char *state = block->unusable[0] != '\0' ? block->unusable : block->state;
@@ -413,7 +414,7 @@ static void put_access(struct info_command *self, const struct debugger *debugge
     for (enum access_way way = 0; way < ACCESS_WAYS; way++)
         put(self, access_line(debugger, way), print_access);
     if (!is_json(self) && debugger->access.only_looks)
-        fprintf(out, "nothing can be measured in this way; it is only looked at\n");
+        fprintf(out, "nothing can be measured in this way; it is only read\n");
 }
 
 /* Of a processor with many threads text has a line for several. */
@@ -435,9 +436,9 @@ static void end_text(struct info_command *self)
     const struct device *device = &self->session.device;
     uint32_t hz;
     if (device->buses_cut)
-        fprintf(out, "\nthere are more debug buses: %d are looked at\n", TARGET_BUSES);
+        fprintf(out, "\nthere are more debug buses: %d are shown\n", TARGET_BUSES);
     if (device->cores_cut)
-        fprintf(out, "\nthere are more cores: %zu are looked at\n", device->room);
+        fprintf(out, "\nthere are more cores: %zu are shown\n", device->room);
     print_threads(self);
     if (read_clock(self, &hz))
         fprintf(out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);

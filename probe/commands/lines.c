@@ -1,4 +1,5 @@
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
+#include "base/values.h"
 #include "commands/cockpit.h"
 #include "commands/command.h"
 #include "measure/delta.h"
@@ -119,8 +120,9 @@ static bool on_hop(void *context, const struct walk_hop *hop)
         !plausible_span(&self->plausible, hop->readings[0], hop->readings[1], us, hop->pairs, &self->written))
         return false;
     line_costs_hop(&self->costs, hop);
-    progress_show(&self->progress, "%" PRIu64 " calls, %" PRIu64 " steps", self->costs.calls,
-                  self->costs.hops + self->costs.hops_now);
+    uint64_t hops = self->costs.hops + self->costs.hops_now;
+    progress_show(&self->progress, "%" PRIu64 " call%s, %" PRIu64 " step%s", self->costs.calls,
+                  PLURAL(self->costs.calls), hops, PLURAL(hops));
     return !is_enough(self, self->costs.calls, self->begun_us);
 }
 

@@ -227,7 +227,7 @@ static bool add_target(struct listing *self, struct session *session, struct err
 static const char *meaning_of(const struct group *group)
 {
     return strcmp(group->only, "CPU_CYCLES") == 0 ? "cycles of the core; this counter has no other event"
-                                                  : "ticks of its own clock; this counter has no other event";
+                                                  : "ticks of its clock; this counter has no other event";
 }
 
 /* Of generic events, those that the core says it has. */

@@ -201,7 +201,7 @@ int command_locate(const struct context *context, struct error *error)
     bool ok = true;
     if (options->request.elf == NULL)
         ok = error_advise(error, ERROR_USAGE, "Name the program: pmu-probe --elf app.elf locate main.",
-                          "locate looks locations up in an ELF file");
+                          "locate finds locations in an ELF file");
     else if (options->n_operands == 0 && options->regions == NULL)
         ok = error_set(error, ERROR_USAGE, "locate needs a location, or the --regions of a file");
     if (ok)

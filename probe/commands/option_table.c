@@ -34,7 +34,7 @@ enum {
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
     LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE | SHOW), /* they reach for a target */
-    TARGET = LINKED & ~PROBES,                                     /* they look at a core */
+    TARGET = LINKED & ~PROBES,                                     /* they read a core */
     PROGRAM = (TARGET | READING | LOCATE) & ~LIST,                 /* and at what it runs */
     COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE,  /* they count events there */
     TAKING = COUNTING | LINES | DOCTOR                             /* they take its counters */
@@ -70,7 +70,7 @@ const struct option option_table[] = {
      .help = "cmsis-dap: packets in flight at most; default: as many as its firmware can take",
      .of_dap = true, .group = OPTIONS_LINK, .is_rare = true},
     {0, "wire", "FILE", OPTION_TEXT, TYPED(wire), LINKED,
-     .help = "write to this file what is asked of the link and what comes back: -p replay:FILE runs the same "
+     .help = "write to this file what is asked of the link and what it answers: -p replay:FILE runs the same "
              "command from it, without a probe",
      .acts = "names a file to write", .brief = "record the link for -p replay:FILE", .group = OPTIONS_LINK},
     {'f', "file", "FILE", OPTION_OPENOCD, 0, LINKED, .help = "start OpenOCD with this file", .acts = starts,
@@ -139,8 +139,8 @@ const struct option option_table[] = {
      .help = "what to compute from the counts: A,B as list shows them, or a file of metrics",
      .brief = "what to compute from the counts, such as CPI", .is_common = true},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | LINES | GUARD,
-     .help = "number of hits (200, 10k); delta and lines: default 100 or 2 s, whichever comes first; survey: "
-             "of each function, default as many as come; guard: of overruns, default 1",
+     .help = "number of hits (200, 10k); delta and lines: default 100 or 2 s, whichever is first; survey: "
+             "of each function, default as many as there are; guard: of overruns, default 1",
      .instead = {{NULL, "ends after --for TIME", STAT | WATCH | RECORD | TOP}}, .brief = "number of hits",
      .is_common = true},
     {0, "budget", "BUDGET", OPTION_TEXT, TYPED(budget), GUARD,
@@ -164,7 +164,7 @@ const struct option option_table[] = {
      .instead = {{NULL, "ends after --for TIME", STAT | WATCH | RECORD | TOP}}},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH | TOP,
      .help = "time between lines (200ms, 1s; a plain number from 100 up is in ms); watch and top: default 1s",
-     .instead = {{NULL, "writes each hit as it comes with -j", DELTA},
+     .instead = {{NULL, "writes each hit at once with -j", DELTA},
                  {NULL, "chooses the length of its intervals", RECORD}}},
     {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | LINES | TOP | GUARD | CALIBRATE | DOCTOR,
      .help = "give up when the start or the end is not reached within this time (default 10s)",
@@ -174,7 +174,7 @@ const struct option option_table[] = {
      .help = "count only while CONTEXTIDR is ID; any: user mode, in any process", .values = "any"},
     {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA | SURVEY,
      .help = "the program's tick variable, which shows how often a fast SysTick wrapped",
-     .instead = {{NULL, "looks at SysTick often enough where that can be done", STAT | WATCH}}},
+     .instead = {{NULL, "reads SysTick often enough where that can be done", STAT | WATCH}}},
     {0, "outliers", "N", OPTION_COUNT, AT(outliers), DELTA,
      .help = "show registers and call stack at the end of the N slowest hits, at most 64", .least = 1,
      .most = SLOW_HITS_MOST, .formats = 1 << FORMAT_TEXT | 1 << FORMAT_JSON | 1 << FORMAT_HTML},
@@ -231,7 +231,7 @@ const struct option option_table[] = {
              "context, too",
      .values = "function line file address task exception context"},
     {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
-     .help = "the RTOS' variable, or its *ADDRESS, that tells which task runs; FreeRTOS, ThreadX and Zephyr "
+     .help = "the RTOS' variable, or its *ADDRESS, that shows which task runs; FreeRTOS, ThreadX and Zephyr "
              "need none"},
     {0, "diff", "OLD", OPTION_TEXT, TYPED(diff), REPORT,
      .help = "compare with OLD, which record wrote before: what grew and what shrank"},

@@ -13,12 +13,12 @@
 
 enum { TIMEOUT_MS = 10000 };
 
-/* Who said an option, strongest first. */
+/* Who gave an option, strongest first. */
 enum source { SOURCE_NONE, SOURCE_USER, SOURCE_FOLDER, SOURCE_OWN };
 
-/* The state of reading; `typed` has each option as it stands on the command line, "" if it does not. */
+/* The state of reading; `typed` has each option as it is on the command line, "" if it does not. */
 struct reader {
-    struct options *options, usual; /* as if nothing was said */
+    struct options *options, usual; /* as if nothing was given */
     char typed[OPTION_MOST][24];
     enum source sources[OPTION_MOST];
     bool skips_refused; /* lines that a pmu-probe.conf must not have */
@@ -287,7 +287,7 @@ static bool refuse_act(const struct option *option, const char *does, struct err
     return error_advise(error, ERROR_USAGE,
                         "If you trust it, add --trust-conf; or write the line into your own "
                         "~/.config/pmu-probe/pmu-probe.conf.",
-                        "%s %s, which a file that came with a folder must not", option->name, does);
+                        "%s %s, which a file of a folder from elsewhere must not", option->name, does);
 }
 
 static bool names_file(const struct option *option)
@@ -302,7 +302,7 @@ static bool read_line(struct reader *r, enum source source, struct conf *conf, c
     bool trusted = conf->is_own || r->options->trust_conf;
     if (!check_line(option, key, value, r->error))
         return false;
-    /* OpenOCD has files of its own */
+    /* OpenOCD has its own files */
     if (names_file(option) && !conf_beside(conf, option->kind == OPTION_OPENOCD, &value, r->error))
         return false;
     const char *text = value != NULL ? value : "", *does = option_acts(option, text);
@@ -355,7 +355,7 @@ static bool note_said(struct reader *r)
     return format;
 }
 
-/* ---- what goes together, once all is said: what the command line says too much is refused, what a
+/* ---- what goes together, once all is given: what the command line says too much is refused, what a
  * pmu-probe.conf says is forgotten */
 
 static bool forget(struct reader *r, const struct option *option)

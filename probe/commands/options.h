@@ -122,9 +122,9 @@ struct option {
     bool is_rare;       /* help shows it with --all alone */
     bool is_common;     /* --help shows it */
     const char *values; /* that complete it, with blanks between; one with a colon at its end goes on */
-    const char *acts;   /* what it does, so that a pmu-probe.conf which came with a folder must not say it */
-    bool of_dap;        /* it configures a CMSIS-DAP probe */
-    bool is_idle;       /* other commands than these ignore it, so that an alias may say it for all */
+    const char *acts; /* what it does, so that a pmu-probe.conf of a folder from elsewhere must not say it */
+    bool of_dap;      /* it configures a CMSIS-DAP probe */
+    bool is_idle;     /* other commands than these ignore it, so that an alias may say it for all */
     uint64_t least, most;                     /* of OPTION_COUNT; most 0: no bounds */
     unsigned formats;                         /* that can show it: bits of enum format; 0: all */
     struct option_rule needs;                 /* of no use without one of these, if the command takes one */
@@ -140,7 +140,7 @@ extern const size_t option_count;
 /* Adds a name to "stat, watch"; `before_last` (" and ") is put before it if it is the last one, else NULL. */
 void list_add(char *list, size_t size, const char *name, const char *before_last);
 
-/* NULL: no such option. */
+/* NULL: that option does not exist. */
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
 /* What to say for an option that has gone, or one of perf and hyperfine: "--runs", "-n"; NULL: there is none
@@ -172,7 +172,7 @@ const char *option_acts(const struct option *option, const char *value);
 /* Gives it the value that it has in `usual`; not for what is gathered (-e, -M, -f). */
 void option_forget(struct options *options, const struct option *option, const struct options *usual);
 /* For completion: what can be read of an unfinished command line, and pmu-probe.conf. Returns the option
- * whose value comes next; NULL: none. */
+ * whose value is next; NULL: none. */
 const struct option *options_read_partly(struct options *options, int argc, char **argv);
 
 /* Prints an option with this help, in 80 columns. */
@@ -198,5 +198,5 @@ bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct er
  * an error. *value is NULL if the line has no "=". Both stay as long as the text. */
 bool conf_next(struct conf *conf, char **key, char **value, struct error *error);
 /* A file's name is meant as seen from the folder of the pmu-probe.conf. `if_there`: it may be meant otherwise
- * if there is no such file. */
+ * if that file does not exist. */
 bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error);

@@ -62,7 +62,7 @@ static void look_for_samples(struct profile_input *input)
                  input->elf, machine.name, low, high);
 }
 
-/* Samples tell the address, and not which overlay was there. */
+/* Samples show the address, and not which overlay was there. */
 static void look_for_overlays(struct profile_input *input)
 {
     char sections[160], found[sizeof sections] = "";

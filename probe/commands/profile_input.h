@@ -1,6 +1,7 @@
 /*
  * What commands that only read start from: a profile that `record` wrote, and the program that it is of. The
- * program is the file of --elf; else the one that was named to record, or one of its name beside the profile.
+ * program is the file of --elf; else the one that was named to record, or one of its name next to the
+ * profile.
  */
 #pragma once
 

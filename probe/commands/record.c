@@ -1,5 +1,6 @@
 /* record: samples of where the core is, written as a profile: of time, while it runs on, or of events, by a
  * counter that stops it. */
+#include "base/values.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
 #include "report/number.h"
@@ -109,25 +110,24 @@ static void tell_end(const struct recording *self)
                                                       [PROFILE_HALTED] = "halted",
                                                       [PROFILE_IN_RESET] = "in reset"};
     const char *file = options_of(self)->output;
-    char samples[NUMBER_ROOM], time[NUMBER_ROOM], rate[NUMBER_ROOM];
+    char time[NUMBER_ROOM], rate[NUMBER_ROOM];
     if (options_of(self)->request.quiet)
         return;
-    number_unsigned(samples, sizeof samples, self->samples);
     number_elapsed(time, sizeof time, self->pc_samples.elapsed_s);
     number_decimal(rate, sizeof rate,
                    self->pc_samples.elapsed_s > 0 ? (double)self->samples / self->pc_samples.elapsed_s : 0,
                    0);
-    fprintf(stderr, "%s samples in %s, %s per second", samples, time, rate);
+    fprintf(stderr, "%s sample%s in %s, %s per second", NUMBER(self->samples), PLURAL(self->samples), time,
+            rate);
     for (size_t i = 0; i < PROFILE_STATES; i++)
         tell_part(self, self->states[i], words[i]);
     double stood = 100 * pc_samples_stood(&self->pc_samples);
     if (self->pc_samples.by_stops != NULL)
-        fprintf(stderr, ", the core stood %.*f %% of the time", stood < 10 ? 1 : 0, stood);
+        fprintf(stderr, ", the core was halted %.*f %% of the time", stood < 10 ? 1 : 0, stood);
     if (self->pc_samples.by_halts)
-        fprintf(stderr, "; the core stood for at most %.0f %% of it",
-                ceil(100 * pc_samples_stood(&self->pc_samples)));
+        fprintf(stderr, "; the core was halted at most %.0f %% of it", ceil(stood));
     if (self->resets > 0)
-        fprintf(stderr, ", %u reset%s", self->resets, self->resets == 1 ? "" : "s");
+        fprintf(stderr, ", %u reset%s", self->resets, PLURAL(self->resets));
     fprintf(stderr, ": %s\n", file);
 }
 
@@ -140,8 +140,7 @@ static void tell_every(const struct recording *self)
         return;
     number_decimal(rate, sizeof rate, pc_samples->event_rate, 0);
     number_unsigned(every, sizeof every, pc_samples->by_stops->every);
-    fprintf(stderr, "%s came %s times a second: a stop after every %s (--every)\n", pc_samples->event, rate,
-            every);
+    fprintf(stderr, "%s: %s a second, and a stop after every %s (--every)\n", pc_samples->event, rate, every);
 }
 
 /* --- the run -------------------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ static const struct {
     bool unforced;  /* not with --force */
     const char *why;
 } unrepeatable[] = {
-    {COMMAND_PROBES, false, false, "it looks for what is plugged in here"},
+    {COMMAND_PROBES, false, false, "it searches for what is plugged in here"},
     {COMMAND_RESTORE, false, true, "it puts back what a journal of this machine says"},
     {COMMAND_SERVE, false, false, "it answers another program"},
     {COMMAND_CALIBRATE, false, false, "it answers GDB"},

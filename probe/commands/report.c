@@ -79,7 +79,7 @@ static void note_names(const struct report_command *self, struct side *side)
              by_address && !given ? ": name the program with --elf" : "");
 }
 
-/* Among which it is told why there are no names. */
+/* Among which is why there are no names. */
 static bool has_notes(enum format format)
 {
     return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_MARKDOWN ||
@@ -219,7 +219,7 @@ static bool check_output(const struct report_command *self, struct error *error)
     if (options->diff != NULL && !table)
         return error_set(error, ERROR_USAGE, "report --diff prints text, JSON, CSV, Markdown or HTML");
     return options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
-           error_set(error, ERROR_USAGE, "pprof is no text: name a file for it, with -o profile.pb.gz");
+           error_set(error, ERROR_USAGE, "pprof is not text: name a file for it, with -o profile.pb.gz");
 }
 
 static bool print(struct report_command *self, struct error *error)
@@ -246,7 +246,7 @@ static bool check_contexts(const struct report_command *self, const struct profi
         [PROFILE_EXCEPTIONS] = "record has them of a Cortex-M.",
         [PROFILE_TASKS] = "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE",
         [PROFILE_PROCESSES] =
-            ("record without --every has them of a Cortex-A or R whose samples come with CONTEXTIDR; "
+            ("record without --every has them of a Cortex-A or R whose samples have CONTEXTIDR; "
              "those of a Cortex-A9 do not.")};
     enum profile_context kind = shares_context(self->sort);
     return input->profile->contexts[kind].interval_count > 0 ||

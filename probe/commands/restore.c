@@ -1,6 +1,7 @@
 /* restore: puts back what a run that did not end has left, by its journal. */
 #include "device/restore.h"
 #include "base/state.h"
+#include "base/values.h"
 #include "commands/command.h"
 #include "device/release.h"
 #include "links/journal.h"
@@ -56,7 +57,7 @@ static void print_result(struct restore_command *self, struct session *session,
     FILE *out = self->context->out;
     char place[512];
     size_t n = restored->registers + restored->code;
-    fprintf(out, "  put back    %zu register%s", n, n == 1 ? "" : "s");
+    fprintf(out, "  put back    %zu register%s", n, PLURAL(n));
     if (restored->code > 0)
         fprintf(out, ", %zu of them breakpoint instructions in RAM", restored->code);
     fputc('\n', out);
@@ -103,10 +104,10 @@ static bool look_at_core(struct session *session, struct device_core *core, stru
         return error_copy(error, &unread);
     if (n > 0)
         snprintf(set, sizeof set, "%s%u breakpoint%s or catch%s set", halted ? ", and has " : "has ", n,
-                 n == 1 ? "" : "s", n == 1 ? "" : "es");
+                 PLURAL(n), n == 1 ? "" : "es");
     return (!halted && n == 0) ||
            error_advise(error, ERROR_LEFT, session_without_journal,
-                        "core %td (%s) %s%s, and no journal tells by whom", core - device->cores,
+                        "core %td (%s) %s%s, and no journal shows by whom", core - device->cores,
                         core->core.name, halted ? "is halted" : "", set);
 }
 
@@ -143,7 +144,7 @@ static bool check_end(const struct restore_command *self, struct session *sessio
     if (self->file.cut)
         return error_advise(error, ERROR_LEFT, session_without_journal,
                             "the core stopped at %s, and the journal, which could not be written to the end, "
-                            "does not tell why",
+                            "does not say why",
                             place);
     return error_set(error, ERROR_FOREIGN_STOP,
                      "the core stopped at %s, at a breakpoint that is not of that run", place);
@@ -183,7 +184,7 @@ static bool restore_target(struct restore_command *self, struct session *session
     fprintf(self->context->out, "%s, core %u (%s): %s at %s, process %ld, did not end\n", head->link,
             head->number, head->core, head->command, when, head->process);
     if (!left_any(&left)) {
-        fprintf(self->context->out, "  nothing is left of it%s\n", self->file.cut ? " that it tells of" : "");
+        fprintf(self->context->out, "  nothing is left of it%s\n", self->file.cut ? " that it has" : "");
         return look_for_more(self, session, error);
     }
     keep_journal(session, &self->file);
@@ -225,7 +226,7 @@ static bool restore_here(struct restore_command *self, struct session *session, 
     return true;
 }
 
-/* A server's own settings come last, as it may look at the target from then on. */
+/* A server's own settings are last, as it may read the target from then on. */
 static bool end_session(struct session *session, bool ok, struct error *error)
 {
     struct error after = {0};

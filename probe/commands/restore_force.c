@@ -36,7 +36,7 @@ static void on_left(void *context, uint64_t at)
     fprintf(
         self->context->out,
         "  left alone  what may be a breakpoint instruction at %s: the ELF has no mapping symbol ($t, $d) "
-        "that tells code from data there\n",
+        "that distinguishes code from data there\n",
         place);
 }
 
@@ -76,7 +76,7 @@ static bool print_end(struct release_command *self, const struct release *end, s
     if (end->breakpoint_instruction)
         return error_set(
             error, ERROR_STATE,
-            "the core is left halted: a breakpoint instruction stands at %s. %s; pmu-probe reset starts the "
+            "the core is left halted: a breakpoint instruction is at %s. %s; pmu-probe reset starts the "
             "program anew",
             place, instruction_help(self, end));
     if (end->halted_again && end->own.code.name != NULL)
@@ -167,7 +167,7 @@ static bool release_all(struct release_command *self, struct error *error)
     return ok;
 }
 
-/* A server still executes what a killed run had sent, even after our first look. */
+/* A server still executes what a killed run had sent, even after our first read. */
 static void let_server_settle(const struct session *session)
 {
     enum { SETTLE_MS = 300 };

@@ -1,13 +1,13 @@
 /*
  * serve: for GDB's Python. The counters count while it runs, and it reads them at each stop. Standard input
- * tells it about the stops, one per line:
+ * has the stops, one per line:
  *
  *   resumed         the core runs from now on
  *   stopped N       the core has halted after N halts, 0: an unknown number
  *   look            the core is halted, and the interval goes on up to the next `stopped`
  *
  * The answer to each of the last two is a line "value NAME COUNT TOTAL" for each event, with > or < before a
- * number that is a bound, then "text ..." for people. `ready` comes once, before the first. At the end of the
+ * number that is a bound, then "text ..." for people. `ready` is once, before the first. At the end of the
  * input everything is restored.
  */
 #include "commands/command.h"

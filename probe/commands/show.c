@@ -19,7 +19,8 @@ static bool show(const struct context *context, const struct document *document,
     if (result == NULL)
         return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: not a result that can be shown", file);
     if (!show_has(result, to.format))
-        return error_set(error, ERROR_USAGE, "--format: a result of %s has no such format", result->command);
+        return error_set(error, ERROR_USAGE, "--format: a result of %s does not have this format",
+                         result->command);
     command_has_result(context);
     return result->write(&to, document) ||
            error_set(error, ERROR_UNWRITTEN, "the output could not be written");

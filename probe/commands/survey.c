@@ -483,7 +483,7 @@ static bool measure(struct survey_command *self, struct error *error)
     progress_clear(&self->progress);
     if (!ok || any_hits(self))
         return ok;
-    error_advise(&self->none, ERROR_START, "Does the program call them? A longer --for looks longer.",
+    error_advise(&self->none, ERROR_START, "Does the program call them? A longer --for waits longer.",
                  "none of %zu functions was reached", self->regions.n);
     return where_tell(session, &self->none) || error_copy(error, &self->none);
 }

@@ -220,7 +220,7 @@ static bool marked_function(struct topping *self, const char *key, struct locati
     *out = at;
     if (at.high > at.low)
         return true;
-    say(self, key, "the marked row is no function");
+    say(self, key, "the marked row is not a function");
     return false;
 }
 
@@ -511,7 +511,7 @@ static bool begin(struct topping *self, struct error *error)
     return true;
 }
 
-/* What came since the last list, also if the link was lost. */
+/* What was read since the last list, also if the link was lost. */
 static bool end(struct topping *self, bool was_shown, struct error *error)
 {
     if (!close_intervals(self, error))

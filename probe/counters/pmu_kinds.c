@@ -3,6 +3,7 @@
  */
 #include "base/arm_debug.h"
 #include "base/coresight_id.h"
+#include "base/values.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
 #include "counters/counter.h"
@@ -71,7 +72,8 @@ static bool v7_identify(const struct core *core, const uint64_t *values, struct 
     pmu.common &= ~(uint64_t)V7_CHAIN;
     *out = (struct counter_block){.kind = &pmu_v7_kind, .events = part->events};
     pmu_describe(core, &pmu, out);
-    snprintf(out->text, sizeof out->text, "PMUv%d, %u counters", part->kind == PMU_V2 ? 2 : 1, out->pmu.n);
+    snprintf(out->text, sizeof out->text, "PMUv%d, %u counter%s", part->kind == PMU_V2 ? 2 : 1, out->pmu.n,
+             PLURAL(out->pmu.n));
     return true;
 }
 
@@ -144,7 +146,7 @@ static bool v3_identify(const struct core *core, const uint64_t *values, struct 
     pmu_take_common(&pmu, values);
     *out = (struct counter_block){.kind = &pmu_v3_kind, .events = part->events};
     pmu_describe(core, &pmu, out);
-    snprintf(out->text, sizeof out->text, "PMUv3, %u counters", out->pmu.n);
+    snprintf(out->text, sizeof out->text, "PMUv3, %u counter%s", out->pmu.n, PLURAL(out->pmu.n));
     return true;
 }
 
@@ -217,7 +219,8 @@ static bool v81m_identify(const struct core *core, const uint64_t *values, struc
     *out = (struct counter_block){.kind = &pmu_v81m_kind, .events = part->events};
     out->settings[out->n_settings++] = cortex_m_trace(core);
     pmu_describe(core, &pmu, out);
-    snprintf(out->text, sizeof out->text, "Armv8.1-M PMU, %u counters of 16 bits", out->pmu.n);
+    snprintf(out->text, sizeof out->text, "Armv8.1-M PMU, %u counter%s of 16 bits", out->pmu.n,
+             PLURAL(out->pmu.n));
     return true;
 }
 
@@ -304,7 +307,8 @@ static bool cp15_identify(const struct core *core, const uint64_t *values, struc
     } else {
         snprintf(out->state, sizeof out->state, "seen only while the core is halted");
     }
-    snprintf(out->text, sizeof out->text, "PMUv1 in CP15, %u counters", values != NULL ? out->pmu.n : pmu.n);
+    unsigned n = values != NULL ? out->pmu.n : pmu.n;
+    snprintf(out->text, sizeof out->text, "PMUv1 in CP15, %u counter%s", n, PLURAL(n));
     return true;
 }
 

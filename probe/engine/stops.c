@@ -1,5 +1,6 @@
 #include "engine/stops.h"
 
+#include "base/values.h"
 #include "code/instruction.h"
 #include "cores/architectures.h"
 
@@ -36,10 +37,11 @@ bool progress_tell(const struct progress *progress, const struct engine_request 
     double seconds = (double)request->timeout_ms / 1000;
     char past[96] = "", lost[96] = "";
     if (hit != NULL && hit->past > 0)
-        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " times there in another frame", hit->past);
+        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " time%s there in another frame", hit->past,
+                 PLURAL(hit->past));
     if (progress->lost > 0)
-        snprintf(lost, sizeof lost, "; %" PRIu64 " calls in a row were left without returning",
-                 progress->lost);
+        snprintf(lost, sizeof lost, "; %" PRIu64 " call%s left without returning", progress->lost,
+                 progress->lost == 1 ? " was" : "s in a row were");
     if (hit != NULL || progress->lost > 0)
         return error_set(error, ERROR_END, "the end was not reached within %.3g s of the start%s%s%s",
                          seconds, past, lost, core_may_be_unseen(core));

@@ -1,5 +1,6 @@
 #include "links/openocd.h"
 
+#include "base/values.h"
 #include "links/openocd_process.h"
 #include "links/openocd_session.h"
 #include "links/openocd_tcl.h"
@@ -78,7 +79,7 @@ static struct outcome execute_some(struct openocd *openocd, const struct step *s
                           "pmu_execute %" PRIu64 " %" PRId64 " %" PRId64 " {%s}\x1a",
                           openocd_session_next(&openocd->session), slice_ms, budget_ms, openocd->program);
     char what[64];
-    snprintf(what, sizeof what, "%zu step%s", covered, covered == 1 ? "" : "s");
+    snprintf(what, sizeof what, "%zu step%s", covered, PLURAL(covered));
     struct openocd_reply reply;
     if (!openocd_session_ask(&openocd->session, openocd->request, (size_t)length,
                              ANSWER_BASE + RESULT_ROOM * covered, deadline, what, &reply, error))

@@ -1,5 +1,6 @@
 #include "measure/plan.h"
 
+#include "base/values.h"
 #include "counters/span.h"
 #include "symbols/names.h"
 
@@ -110,11 +111,11 @@ static bool explain_group(const struct placing *p, size_t first, struct error *e
             hopeless = hopeless || (p->requests[i].counters & p->free) == 0;
         }
     if (hopeless)
-        return error_set(error, ERROR_USAGE, "none of the %u counters can count %s", counters,
-                         members == 1 ? "this event" : "one event of this group");
+        return error_set(error, ERROR_USAGE, "none of the %u counter%s can count %s", counters,
+                         PLURAL(counters), members == 1 ? "this event" : "one event of this group");
     if (members > counters)
-        return error_set(error, ERROR_USAGE, "a group of %u events needs %u counters, and there are %u",
-                         members, members, counters);
+        return error_set(error, ERROR_USAGE, "a group of %u event%s needs %u counter%s, and there are %u",
+                         members, PLURAL(members), members, PLURAL(members), counters);
     return error_set(
         error, ERROR_USAGE,
         "a group of %u events needs %u counters; there are %u, but some of these events can only be "

@@ -1,5 +1,6 @@
 #include "report/annotation_table.h"
 
+#include "base/values.h"
 #include "report/number.h"
 #include "report/page.h"
 #include "report/terminal.h"
@@ -48,11 +49,10 @@ static void note_core(struct profile_notes *notes, const struct annotated_functi
         profile_notes_add(
             notes, "Few samples of this function: the shares are rough. Record longer (record --for 10s).");
     if (core->is_sparse)
-        profile_notes_add(notes,
-                          "The sampled addresses stand apart: this core may only be sampled at "
-                          "branches, or samples come in step with a loop. Trust functions, not lines.");
+        profile_notes_add(notes, "The sampled addresses lie apart: this core may only be sampled at "
+                                 "branches, or samples are in step with a loop. Trust functions, not lines.");
     if (core->samples > 0 && !exact && lines)
-        profile_notes_add(notes, "A sample may be at the instruction before or behind the one that took the "
+        profile_notes_add(notes, "A sample may be at the instruction before or after the one that took the "
                                  "time (skid): trust the share of a line, not that of an instruction.");
     if (borders && !exact && lines)
         profile_notes_add(notes, "~: most samples of this line are where it borders on another one, and skid "
@@ -355,12 +355,11 @@ bool annotation_put_code(const struct rendering *to, const struct document *docu
 static void put_core(const struct rendering *to, const json_t *function)
 {
     const char *name = field_text(function, "name");
-    char text[NAME * 2], samples[NUMBER_ROOM], of[NUMBER_ROOM], share[NUMBER_ROOM], error[NUMBER_ROOM];
-    uint64_t n = field_count(function, "samples");
-    number_unsigned(samples, sizeof samples, n);
-    number_unsigned(of, sizeof of, field_count(function, "core_samples"));
-    int used = snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s of %s samples",
-                        field_count(function, "core"), name[0] != '\0' ? " " : "", name, samples, of);
+    char text[NAME * 2], share[NUMBER_ROOM], error[NUMBER_ROOM];
+    uint64_t n = field_count(function, "samples"), all = field_count(function, "core_samples");
+    int used = snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s of %s sample%s",
+                        field_count(function, "core"), name[0] != '\0' ? " " : "", name, NUMBER(n),
+                        NUMBER(all), PLURAL(all));
     if (n > 0)
         snprintf(text + used, sizeof text - (size_t)used, ", %s ±%s",
                  number_share(share, field_real(function, "share")),

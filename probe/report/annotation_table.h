@@ -19,7 +19,8 @@ struct annotation_report {
     const char *no_names; /* why it may be the wrong one; "": it is the right one */
     const struct annotated_function *function;
     const struct page_command *command; /* NULL: it is not known */
-    uint64_t hot; /* so many lines, those with the most samples, the hottest first; 0: all, in their order */
+    uint64_t
+        hot; /* the number of lines, those with the most samples, the hottest first; 0: all, in their order */
 };
 
 /* False if the output could not be written whole. */

@@ -120,7 +120,7 @@ static bool has_region(const struct runs *runs, const struct conditions *wanted)
     return false;
 }
 
-/* A region of a survey is a run of its own. */
+/* Each region of a survey is a run. */
 static bool take_region(struct reading *reading, json_t *object)
 {
     const struct conditions named = run_lines(reading->surveyed, object, NULL).conditions;

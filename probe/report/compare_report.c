@@ -58,7 +58,7 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
         ok = put_pair(to, verdict, i) && ok;
     if (to->format == FORMAT_JUNIT)
         return junit_end(to->out) && ok;
-    if (json_array_size(verdicts) > 1) /* one alone has said it all */
+    if (json_array_size(verdicts) > 1) /* one alone has all of it */
         fprintf(to->out, "\n%s%s%s over all %zu\n", mark,
                 verdict_name(verdict_by_name(field_text(summary, "verdict"))), mark,
                 json_array_size(verdicts));

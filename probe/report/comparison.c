@@ -63,7 +63,7 @@ static bool is_measured(const struct conditions *conditions)
     return strcmp(conditions->clock_source, "measured") == 0;
 }
 
-/* A measured clock comes from a few milliseconds and is too low if the core slept. It is only a note: cycles
+/* A measured clock is of a few milliseconds and is too low if the core slept. It is only a note: cycles
  * are compared, and they were counted. */
 static void compare_clocks(struct comparison *out, const struct conditions *base,
                            const struct conditions *now)
@@ -151,7 +151,7 @@ static void name_reasons(const struct comparison *comparison, char *out, size_t 
         used += (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? "" : "; ", comparison->reasons[i]);
 }
 
-/* `why`: what stands against comparing this column, or NULL. */
+/* `why`: what prevents comparing this column, or NULL. */
 static void add_line(struct comparison *out, const char *name, const struct verdict_side *base,
                      const struct verdict_side *now, const char *why)
 {

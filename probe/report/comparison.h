@@ -28,15 +28,15 @@ void baseline_free(struct baseline *run);
 /* One that has just ended. False: out of memory; it is to be freed all the same. */
 bool baseline_live(struct baseline *out, const struct summary *run);
 
-/* ERROR_USAGE: no such file, not JSON, no summary (a run that was cut off), another schema. `path` may be a
-   pipe; `cancel`, which may be NULL, ends the wait for its other end. */
+/* ERROR_USAGE: the file is not there, not JSON, no summary (a run that was cut off), another schema. `path`
+   may be a pipe; `cancel`, which may be NULL, ends the wait for its other end. */
 bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
                    struct error *error);
 /* The same for the bytes of a file; `path` is for messages. */
 bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,
                     struct error *error);
 
-/* A file of several runs, one behind the other, each of a region of its own. */
+/* A file of several runs, one after the other, each of another region. */
 enum { RUNS_MOST = 1024 };
 struct runs {
     char file[256];

@@ -151,17 +151,25 @@ static void pad(FILE *out, size_t width, size_t used)
 
 static void put_head(const struct rendering *to, const json_t *verdict)
 {
-    char file[CLEAN], started[CLEAN], build[CLEAN];
-    terminal_text(file, sizeof file, field_text(verdict, "baseline.file"));
-    terminal_text(started, sizeof started, field_text(verdict, "baseline.started"));
-    terminal_text(build, sizeof build, field_text(verdict, "baseline.build_id"));
-    fprintf(to->out, "baseline %s", file);
-    if (started[0] != '\0' || build[0] != '\0') {
-        pad(to->out, HEAD, strlen("baseline ") + utf8_width(file));
-        fprintf(to->out, "   %.10s%s%s%.6s", started, started[0] != '\0' ? ", " : "",
-                build[0] != '\0' ? "build " : "no build id", build);
+    enum { GAP = 3 };
+    char clean[CLEAN], text[CLEAN + 16];
+    struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
+    const char *started = field_text(verdict, "baseline.started"),
+               *build = field_text(verdict, "baseline.build_id");
+    snprintf(text, sizeof text, "baseline %s",
+             terminal_text(clean, sizeof clean, field_text(verdict, "baseline.file")));
+    size_t width = utf8_width(text), gap = width < HEAD ? HEAD - width + GAP : GAP;
+    fold_put(&fold, text, 0);
+    if (started[0] != '\0') {
+        snprintf(text, sizeof text, "%s,", terminal_text(clean, sizeof clean, started));
+        fold_put(&fold, text, gap);
     }
-    fputc('\n', to->out);
+    if (started[0] != '\0' || build[0] != '\0') {
+        snprintf(text, sizeof text, "%s%s", build[0] != '\0' ? "build " : "no build id",
+                 terminal_text(clean, sizeof clean, build));
+        fold_put(&fold, text, started[0] != '\0' ? 1 : gap);
+    }
+    fold_end(&fold);
 }
 
 static void widen(size_t *width, const char *text)
@@ -233,6 +241,15 @@ static void write_text(const struct rendering *to, const json_t *verdict)
 
 /* ---- Markdown */
 
+void comparison_against_text(const json_t *verdict, char *out, size_t size)
+{
+    const char *started = field_text(verdict, "baseline.started"),
+               *build = field_text(verdict, "baseline.build_id");
+    snprintf(out, size, "against %.256s%s%.64s%s%.80s, threshold %s", field_text(verdict, "baseline.file"),
+             started[0] != '\0' ? " of " : "", started, build[0] != '\0' ? ", build " : "", build,
+             PART(field_real(verdict, "threshold")));
+}
+
 static void put_item(FILE *out, const char *before, const char *text)
 {
     fprintf(out, "* %s", before);
@@ -242,20 +259,17 @@ static void put_item(FILE *out, const char *before, const char *text)
 
 static void write_markdown(FILE *out, const json_t *verdict)
 {
-    char text[CELL], started[CELL];
-    const char *file = field_text(verdict, "file"), *build = field_text(verdict, "baseline.build_id"),
-               *of = field_text(verdict, "baseline.started");
+    char text[CELL];
+    const char *file = field_text(verdict, "file");
     const json_t *one;
     size_t i;
-    snprintf(started, sizeof started, "%s%s%s%s%s%s", of[0] != '\0' || build[0] != '\0' ? " (" : "", of,
-             of[0] != '\0' && build[0] != '\0' ? ", " : "", build[0] != '\0' ? "build " : "", build,
-             of[0] != '\0' || build[0] != '\0' ? ")" : "");
     fprintf(out, "* **%s**%s", verdict_name(verdict_by_name(field_text(verdict, "verdict"))),
             file[0] != '\0' ? ": " : "");
     markdown_text(out, file);
-    snprintf(text, sizeof text, " against %.256s%.128s", field_text(verdict, "baseline.file"), started);
+    comparison_against_text(verdict, text, sizeof text);
+    fputc(' ', out);
     markdown_text(out, text);
-    fprintf(out, ", threshold %s\n", PART(field_real(verdict, "threshold")));
+    fputc('\n', out);
     json_array_foreach(field_of(verdict, "not_comparable"), i, one)
         put_item(out, "not comparable: ", text_or_empty(one));
     json_array_foreach(field_of(verdict, "notes"), i, one)
@@ -271,15 +285,6 @@ void comparison_write(const struct rendering *to, const json_t *verdict)
 }
 
 /* ---- parts of a page */
-
-void comparison_against_text(const json_t *verdict, char *out, size_t size)
-{
-    const char *started = field_text(verdict, "baseline.started"),
-               *build = field_text(verdict, "baseline.build_id");
-    snprintf(out, size, "against %.256s%s%.64s%s%.80s, threshold %s", field_text(verdict, "baseline.file"),
-             started[0] != '\0' ? " of " : "", started, build[0] != '\0' ? ", build " : "", build,
-             PART(field_real(verdict, "threshold")));
-}
 
 /* Beyond this change a mark is at the border, and its number says how much it is. */
 static const double SCALE_MOST = 1;
@@ -343,7 +348,7 @@ bool comparison_put_table(FILE *out, json_t *rows, const char *caption, double s
     if (scale > 0)
         snprintf(text, sizeof text,
                  "%.200s. Means. The bars show where a change lies with 95 %%, from -%s at the left to +%s "
-                 "at the right; the thin line is no change, the dashed one the threshold.",
+                 "at the right; the thin line is where nothing changed, the dashed one the threshold.",
                  caption, PART_UP(scale), PART_UP(scale));
     else
         snprintf(text, sizeof text, "%.200s. Means.", caption);

@@ -1,5 +1,6 @@
 #include "report/counts.h"
 
+#include "base/values.h"
 #include "report/conditions.h"
 #include "report/terminal.h"
 #include "report/views.h"
@@ -91,24 +92,28 @@ static void put_text_row(const struct rendering *to, const char *key, const json
 static void put_footer(const struct counts_report *report, const json_t *line, const json_t *summary)
 {
     const struct rendering *to = &report->to;
-    char time[NUMBER_ROOM];
+    char clock[256];
+    struct conditions conditions = {0};
     uint64_t halts = field_count(summary, "halts"), lost = field_count(summary, "lost");
     const char *key;
     json_t *why;
     fprintf(to->out, "\n%*.6f s%s\n", COUNT, fmax(0, field_real(line, "seconds")),
             field_count(summary, "passes") > 1 ? " per window" : "");
-    number_duration(time, sizeof time, (double)field_count(summary, "skew_us") / 1e6);
     if (halts == 0 && (report->of_cores || json_array_size(field_of(report->header, "columns")) > 1))
-        put_note(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "", time);
+        put_note(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "",
+                 DURATION((double)field_count(summary, "skew_us") / 1e6));
     if (halts > 0)
         put_note(to,
-                 "the core was halted %s times (%s in all) to read its counters; that cost is included in "
+                 "the core was halted %s time%s (%s in all) to read its counters; that cost is included in "
                  "the counts",
-                 NUMBER(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
+                 NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
     if (lost > 0)
-        put_note(
-            to, "%s reads came too late: the counter may have wrapped in between, so totals are lower bounds",
-            NUMBER(lost));
+        put_note(to,
+                 "%s read%s too late: the counter may have wrapped in between, so totals are lower bounds",
+                 NUMBER(lost), lost == 1 ? " was" : "s were");
+    conditions_read_clock(&conditions, field_of(report->header, "clock"));
+    if (field_of(summary, "clock_change") == NULL && conditions_clock_text(&conditions, clock, sizeof clock))
+        put_note(to, "%s", clock);
     put_note(to, "%s", field_is(summary, "slept") ? RESULT_SLEPT : "");
     put_note(to, "%s", field_text(summary, "clock_change"));
     json_object_foreach(report->of_cores ? json_object_get(line, "columns") : NULL, key, why)
@@ -233,7 +238,7 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
     report->totals[i].at_least = report->totals[i].at_least || at_least;
     if (report->totals[i].at_least && !report->bounds_told) {
         report->bounds_told = true;
-        put_note(&report->to, ">=: at least; reads came too late, and a counter may have wrapped");
+        put_note(&report->to, ">=: at least; reads were too late, and a counter may have wrapped");
     }
     snprintf(count, sizeof count, "%s%s", at_least ? ">=" : "", NUMBER(field_count(column, "count")));
     snprintf(rate, sizeof rate, "%s%s/s", at_least ? ">=" : "", counts_rate_text(number, column));

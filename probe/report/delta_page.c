@@ -1,3 +1,4 @@
+#include "base/values.h"
 #include "report/delta_report.h"
 
 #include "report/comparison_report.h"
@@ -88,14 +89,12 @@ static void put_plus_minus(FILE *out, const json_t *first)
 
 static void put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, const char *side)
 {
-    char text[CELL], count[NUMBER_ROOM], from[NUMBER_ROOM], to[NUMBER_ROOM];
+    char text[CELL], to[NUMBER_ROOM];
     if (n == 0)
         return;
-    number_unsigned(count, sizeof count, n);
-    number_unsigned(from, sizeof from, least);
     number_unsigned(to, sizeof to, most);
-    snprintf(text, sizeof text, "Not drawn, far %s: %s hit%s, %s%s%s.", side, count, n == 1 ? "" : "s", from,
-             least != most ? " to " : "", least != most ? to : "");
+    snprintf(text, sizeof text, "Not drawn, far %s: %s hit%s, %s%s%s.", side, NUMBER(n), PLURAL(n),
+             NUMBER(least), least != most ? " to " : "", least != most ? to : "");
     html_element(out, "p", "outliers", text);
 }
 
@@ -118,12 +117,13 @@ static void put_histogram(FILE *out, const struct delta_page *page)
         return;
     const struct outliers outliers = histogram_outliers(page->column);
     uint64_t count = field_count(page->column, "count"), far = outliers.below + outliers.above;
+    uint64_t near = count > far ? count - far : 0;
     bool has_rule = find_rule(page, &rule.at);
     snprintf(rule_text, sizeof rule_text, "baseline's median %s", has_rule ? MEAN(rule.at) : "");
     snprintf(title, sizeof title, "Hits by %s", page->name);
-    snprintf(says, sizeof says, "A histogram of %s hits from %s to %s%s%s",
-             NUMBER(count > far ? count - far : 0), NUMBER(outliers.low), NUMBER(outliers.high),
-             has_rule ? "; a dashed line is the " : "", has_rule ? rule_text : "");
+    snprintf(says, sizeof says, "A histogram of %s hit%s from %s to %s%s%s", NUMBER(near), PLURAL(near),
+             NUMBER(outliers.low), NUMBER(outliers.high), has_rule ? "; a dashed line is the " : "",
+             has_rule ? rule_text : "");
     const struct plot plot = {.out = out, .id = "histogram", .title = title, .says = says};
     page_heading(out, "distribution", "How the hits are distributed");
     fputs("<figure>\n", out);
@@ -199,8 +199,8 @@ static void put_timeline(FILE *out, const struct delta_page *page)
         return;
     double room = (double)(greatest - least) / 20;
     snprintf(title, sizeof title, "%s of each hit over time", page->name);
-    snprintf(says, sizeof says, "%s hits from %s to %s in %.3f s", NUMBER(times->hits), NUMBER(least),
-             NUMBER(greatest), times->spans[times->n - 1].to);
+    snprintf(says, sizeof says, "%s hit%s from %s to %s in %.3f s", NUMBER(times->hits), PLURAL(times->hits),
+             NUMBER(least), NUMBER(greatest), times->spans[times->n - 1].to);
     const struct plot plot = {.out = out,
                               .id = "timeline",
                               .title = title,

@@ -8,7 +8,7 @@
 #include "report/page_command.h"
 #include "report/render.h"
 
-enum { PAGE_HITS = 10000 }; /* so many hits are in the lines of a page; later ones only in what is drawn */
+enum { PAGE_HITS = 10000 }; /* this many hits are in the lines of a page; later ones only in what is drawn */
 
 struct delta_report {
     const struct document *document;

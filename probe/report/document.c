@@ -212,7 +212,7 @@ static bool check_header(const json_t *header, const char *path, unsigned line, 
         return true;
     return fails(error, path, line,
                  schema[0] == '\0' ? "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j%s"
-                                   : "its schema is %.64s, which is no result of a command",
+                                   : "its schema is %.64s, which is not a result of a command",
                  schema);
 }
 

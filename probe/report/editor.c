@@ -1,5 +1,6 @@
 #include "report/editor.h"
 
+#include "base/values.h"
 #include "report/comparison_report.h"
 #include "report/number.h"
 #include "report/survey_report.h"
@@ -28,13 +29,14 @@ static void describe(const struct run_lines *run, char *out, size_t size)
 {
     const char *name = "", *why = field_text(run->summary, "why");
     const json_t *column = run_first(run->summary, &name), *reason = field_of(run->verdict, "not_comparable");
+    uint64_t n = field_count(column, "count");
     char mean[128];
     if (json_array_size(reason) > 0) {
         snprintf(out, size, "%s: %.1000s", verdict_name(VERDICT_NOT_COMPARABLE),
                  text_or_empty(json_array_get(reason, 0)));
     } else if (run_is_counted(column)) {
         run_mean_text(mean, sizeof mean, column);
-        snprintf(out, size, "%s: mean %s of %s hits", name, mean, NUMBER(field_count(column, "count")));
+        snprintf(out, size, "%s: mean %s of %s hit%s", name, mean, NUMBER(n), PLURAL(n));
     } else {
         snprintf(out, size, "%.1000s", why[0] != '\0' ? why : "not reached");
     }

@@ -1,5 +1,5 @@
 /*
- * What editors are told of a region: its verdicts, at the line where it begins, or what it costs. Rows for
+ * What editors show of a region: its verdicts, at the line where it begins, or what it costs. Rows for
  * text_gcc.
  */
 #pragma once

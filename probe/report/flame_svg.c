@@ -1,5 +1,6 @@
 #include "report/flame_svg.h"
 
+#include "base/values.h"
 #include "report/html.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -49,7 +50,7 @@ static void put_class(FILE *out, const struct flame_svg *svg, const struct flame
 
 static void put_frame(FILE *out, const struct flame_svg *svg, const struct flame_frame *frame)
 {
-    char name[NAME], number[NUMBER_ROOM];
+    char name[NAME];
     name_frame(svg, frame, name, sizeof name);
     fputs("<svg class=\"", out);
     put_class(out, svg, frame);
@@ -59,8 +60,8 @@ static void put_frame(FILE *out, const struct flame_svg *svg, const struct flame
         fputs(" tabindex=\"0\" role=\"button\"", out);
     fputs("><title>", out);
     html_text(out, name);
-    fprintf(out, ", %.2f %%, %s samples</title><rect width=\"100%%\" height=\"100%%\"/>", frame->width * 100,
-            number_unsigned(number, sizeof number, frame->samples));
+    fprintf(out, ", %.2f %%, %s sample%s</title><rect width=\"100%%\" height=\"100%%\"/>", frame->width * 100,
+            NUMBER(frame->samples), PLURAL(frame->samples));
     fputs("<text x=\"4\" y=\"13\">", out);
     html_text(out, name);
     fputs("</text></svg>\n", out);

@@ -1,6 +1,6 @@
 /*
  * A flame graph as SVG inside a page of html.h. Places and widths are in percent, so it is as wide as the
- * page; each frame is an <svg> of its own, which cuts its text.
+ * page; each frame is a separate <svg>, which cuts its text.
  */
 #pragma once
 

@@ -1,6 +1,8 @@
 #include "report/guard_report.h"
 
 #include "base/deadline.h"
+#include "base/values.h"
+#include "report/conditions.h"
 #include "report/editor.h"
 #include "report/formats.h"
 #include "report/json.h"
@@ -12,12 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { INDENT = 2 };
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
+enum { INDENT = 2, DEEP = 4 };
 
 /* "69.58 µs (835 cycles)" with the time in which a budget was given; 0: it was given in events. */
 static void amount_text(char *out, size_t size, uint64_t count, const char *event, double seconds)
@@ -32,11 +29,15 @@ static void amount_text(char *out, size_t size, uint64_t count, const char *even
 
 static void print_begin(const struct guard_view *view, const json_t *line)
 {
-    char budget[256], way[UTF8_CLEAN_ROOM(96)];
+    char budget[256], way[UTF8_CLEAN_ROOM(96)], clock[UTF8_CLEAN_ROOM(256)], text[2048];
     amount_text(budget, sizeof budget, field_count(line, "budget"), view->event,
                 field_real(line, "budget_s"));
-    fprintf(view->out, "  budget %s, by %s\n\n", budget,
-            terminal_text(way, sizeof way, field_text(line, "stops_by")));
+    snprintf(text, sizeof text, "budget %s%s%s, by %s", budget, view->clock[0] != '\0' ? " " : "",
+             terminal_text(clock, sizeof clock, view->clock),
+             terminal_text(way, sizeof way, field_text(line, "stops_by")));
+    fprintf(view->out, "%*s", INDENT, "");
+    fold_text_at(view->out, view->columns, INDENT, DEEP, text);
+    fputc('\n', view->out);
 }
 
 static void print_overrun(const struct guard_view *view, const json_t *line)
@@ -49,7 +50,7 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
         place_text(line, place);
     amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
     fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s\n",
-            field_count(line, "overrun"), NUMBER(n), plural(n), terminal_text(clean, sizeof clean, place),
+            field_count(line, "overrun"), NUMBER(n), PLURAL(n), terminal_text(clean, sizeof clean, place),
             counted, NUMBER(field_count(line, "skid")));
     if (!has_pc)
         return;
@@ -62,13 +63,13 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
 static void print_end(const struct guard_view *view, const json_t *line)
 {
     FILE *out = view->out;
-    char number[NUMBER_ROOM], amount[256];
+    const char *ended = field_text(line, "ended");
+    char amount[256];
     uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
              most = field_count(line, "most"), skid = field_count(line, "skid"),
              unstopped = field_count(line, "unstopped"), left = field_count(line, "left");
-    number_unsigned(number, sizeof number, overruns);
-    fprintf(out, "%s overrun%s; ", overruns > 0 ? number : "no", plural(overruns));
-    fprintf(out, "%s call%s returned in %s", NUMBER(calls), plural(calls),
+    fprintf(out, "%s overrun%s; ", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
+    fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
             ELAPSED(field_real(line, "elapsed_s")));
     amount_text(amount, sizeof amount, most, view->event, (double)most * view->each_s);
     if (calls > 0)
@@ -79,13 +80,21 @@ static void print_end(const struct guard_view *view, const json_t *line)
     fputc('\n', out);
     if (unstopped > 0)
         fprintf(out, "%s call%s over the budget returned before the core could be stopped\n",
-                NUMBER(unstopped), plural(unstopped));
+                NUMBER(unstopped), PLURAL(unstopped));
     if (left > 0)
         fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
-    if (strcmp(field_text(line, "ended"), "no return") == 0)
+    if (strcmp(ended, "no return") == 0)
         fputs("the last call did not return\n", out);
+    if (strcmp(ended, "Ctrl-C") == 0 || strcmp(ended, "error") == 0)
+        fprintf(out, "ended by %s\n", ended[0] == 'e' ? "an error" : ended);
     if (field_is(line, "kept"))
         fputs("the core is left halted there, for a debugger\n", out);
+}
+
+void guard_view_set(struct guard_view *view, const struct conditions *conditions)
+{
+    snprintf(view->guarded, sizeof view->guarded, "%s", conditions->start);
+    conditions_clock_text(conditions, view->clock, sizeof view->clock);
 }
 
 /* Overruns alone. */
@@ -120,7 +129,7 @@ static void print_line(struct guard_view *view, const json_t *line)
     } else if (strcmp(type, "overrun") == 0) {
         print_overrun(view, line);
     } else if (strcmp(type, "left") == 0) {
-        fputs("  the call had been left without returning: this is no overrun\n", view->out);
+        fputs("  the call had been left without returning: this is not an overrun\n", view->out);
     } else if (strcmp(type, "returned") == 0) {
         amount_text(amount, sizeof amount, counted, view->event, (double)counted * view->each_s);
         fprintf(view->out, "  returned after %s\n", amount);
@@ -139,7 +148,7 @@ bool guard_put_line(struct guard_view *view, const json_t *line)
     return view->format != FORMAT_GCC || strcmp(type, "overrun") != 0 || put_gcc(view, line);
 }
 
-/* Each line is written as it comes. */
+/* Each line is written at once. */
 static bool put(struct guard_report *report, struct json_part line)
 {
     if (report->format == FORMAT_JSON)
@@ -216,7 +225,7 @@ bool guard_report_begin(struct guard_report *report, const struct conditions *co
         return false;
     if (report->format == FORMAT_TEXT)
         text_header(report->out, conditions);
-    snprintf(report->view.guarded, sizeof report->view.guarded, "%s", conditions->start);
+    guard_view_set(&report->view, conditions);
     return write_begin(report);
 }
 

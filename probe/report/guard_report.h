@@ -19,12 +19,14 @@ struct guard_view {
     FILE *out;
     enum format format;
     size_t columns;
-    char guarded[REGION_NAME];
+    char guarded[REGION_NAME], clock[256];
     /* Of its first line */
     char event[96];
     uint64_t budget;
     double each_s; /* of an event, if the budget was given in time; else 0 */
 };
+/* What its function and clock are. */
+void guard_view_set(struct guard_view *view, const struct conditions *conditions);
 /* False: out of memory. */
 bool guard_put_line(struct guard_view *view, const json_t *line);
 

@@ -1,5 +1,6 @@
 #include "report/histogram.h"
 
+#include "base/values.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -105,17 +106,16 @@ struct bars {
 static void put_outliers(const struct bars *bars, uint64_t n, uint64_t least, uint64_t most,
                          uint64_t farthest)
 {
-    char count[NUMBER_ROOM], from[NUMBER_ROOM], to[NUMBER_ROOM], change[NUMBER_ROOM] = "", line[LINE];
+    char from[NUMBER_ROOM], to[NUMBER_ROOM], change[NUMBER_ROOM] = "", line[LINE];
     if (n == 0)
         return;
     if (bars->median > 0)
         number_change(change, ((double)farthest - bars->median) / bars->median);
-    number_unsigned(count, sizeof count, n);
     number_unsigned(from, sizeof from, least);
     number_unsigned(to, sizeof to, most);
     fprintf(bars->out, "%*s  %s", (int)(INDENT + bars->low_width), "...",
             terminal_colour(bars->out, COLOUR_ODD));
-    snprintf(line, sizeof line, "%s outlier%s: %s%s%s%s%s%s", count, n == 1 ? "" : "s", from,
+    snprintf(line, sizeof line, "%s outlier%s: %s%s%s%s%s%s", NUMBER(n), PLURAL(n), from,
              least != most ? " to " : "", least != most ? to : "", change[0] != '\0' ? ", " : "", change,
              change[0] != '\0' ? " from the median" : "");
     size_t left = INDENT + bars->low_width + 2;

@@ -1,5 +1,6 @@
 #include "report/history.h"
 
+#include "base/values.h"
 #include "measure/changes.h"
 #include "report/canvas.h"
 #include "report/formats.h"
@@ -222,8 +223,8 @@ const char *history_value_text(char *out, size_t size, double value)
 
 void history_change_text(const json_t *change, const char *to, char *out, size_t size)
 {
-    char part[NUMBER_ROOM], before[NUMBER_ROOM], after[NUMBER_ROOM];
-    number_change(part, field_real(change, "change"));
+    char before[NUMBER_ROOM], after[NUMBER_ROOM];
+    const char *part = CHANGE(field_real(change, "change"));
     snprintf(out, size, "%s%s%s %s %s", part, part[0] != '\0' ? ", " : "",
              history_value_text(before, sizeof before, field_real(change, "before")), to,
              history_value_text(after, sizeof after, field_real(change, "after")));
@@ -268,10 +269,10 @@ void history_summary_texts(const json_t *summary, char *changed, char *skipped, 
     uint64_t files = field_count(summary, "files"), rows = field_count(summary, "regions"),
              left = field_count(summary, "skipped");
     snprintf(changed, size, "%" PRIu64 " file%s, %" PRIu64 " of %" PRIu64 " row%s changed", files,
-             files == 1 ? "" : "s", field_count(summary, "changed"), rows, rows == 1 ? "" : "s");
+             PLURAL(files), field_count(summary, "changed"), rows, PLURAL(rows));
     skipped[0] = '\0';
     if (left > 0)
-        snprintf(skipped, size, "Skipped %" PRIu64 " file%s: %.400s", left, left == 1 ? "" : "s",
+        snprintf(skipped, size, "Skipped %" PRIu64 " file%s: %.400s", left, PLURAL(left),
                  field_text(summary, "skipped_because"));
 }
 
@@ -303,7 +304,7 @@ static void print_head(const struct rendering *to, const json_t *row, const json
     fold_put(&fold, terminal_text(clean, sizeof clean, text), 0);
     fold_put(&fold, terminal_text(clean, sizeof clean, field_text(row, "column")), 2);
     if (n > 0) {
-        snprintf(text, sizeof text, "%zu run%s", n, n == 1 ? "" : "s");
+        snprintf(text, sizeof text, "%zu run%s", n, PLURAL(n));
         fold_put(&fold, text, 2);
         snprintf(text, sizeof text, "%s %s %s",
                  history_value_text(first, sizeof first, field_real(json_array_get(runs, 0), "median")),

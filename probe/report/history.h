@@ -11,13 +11,13 @@
 struct history {
     json_t *rows;     /* an object; NULL: there are none */
     size_t files;     /* that were read */
-    size_t skipped;   /* that are no results of delta */
+    size_t skipped;   /* that are not results of delta */
     char reason[512]; /* why the first of these was skipped */
 };
 
 /* False if memory is out. */
 bool history_add(struct history *history, const struct baseline *run);
-/* Sorts the runs and looks for changes. All rows together get a false one with at most this chance. */
+/* Sorts the runs and searches for changes. All rows together get a false one with at most this chance. */
 struct document history_document(const struct history *history, double chance);
 void history_free(struct history *history);
 

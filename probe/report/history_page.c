@@ -44,7 +44,7 @@ static void put_run(const struct plot *plot, const json_t *row, const json_t *ru
 static void put_plot(FILE *out, const json_t *row, const char *id, const char *name)
 {
     const json_t *runs = field_of(row, "runs"), *changes = field_of(row, "changes"), *change;
-    char plot_id[64], says[TEXT], text[NUMBER_ROOM];
+    char plot_id[64], says[TEXT];
     double least = INFINITY, most = -INFINITY;
     size_t n = json_array_size(runs), i;
     for (i = 0; i < n; i++) {
@@ -70,8 +70,7 @@ static void put_plot(FILE *out, const json_t *row, const char *id, const char *n
     for (i = 0; i < n; i++)
         put_run(&plot, row, runs, i);
     json_array_foreach(changes, i, change) {
-        number_change(text, field_real(change, "change"));
-        plot_rule_at_x(&plot, (double)field_count(change, "run") - 0.5, text);
+        plot_rule_at_x(&plot, (double)field_count(change, "run") - 0.5, CHANGE(field_real(change, "change")));
     }
     plot_tick(&plot, 1, field_text(json_array_get(runs, 0), "started"));
     if (n > 1)

@@ -1,5 +1,5 @@
 /*
- * Hits over time, in bounded memory: each by itself while there are few, later so many successive ones
+ * Hits over time, in bounded memory: each by itself while there are few, later a number of successive ones
  * together, with their lowest and highest count.
  */
 #pragma once
@@ -34,7 +34,7 @@ struct hit_times {
     struct hit_span spans[HIT_SPANS];
 };
 
-/* Hits come in the order of their numbers and times. */
+/* Hits are in the order of their numbers and times. */
 void hit_times_add(struct hit_times *times, uint64_t number, double seconds, enum hit_kind kind,
                    uint64_t count);
 /* The outermost counts of all; false: there is none. */

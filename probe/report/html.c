@@ -177,6 +177,17 @@ void html_cell(struct html_table *table, const char *mark, const char *text)
     html_cell_end(table);
 }
 
+void html_cell_over(struct html_table *table, size_t columns, const char *text)
+{
+    fputs("<td class=\"over\"", table->out);
+    if (columns > 1)
+        fprintf(table->out, " colspan=\"%zu\"", columns);
+    fputc('>', table->out);
+    html_text(table->out, text);
+    fputs("</td>", table->out);
+    table->at += columns;
+}
+
 void html_table_end(struct html_table *table)
 {
     end_row(table);

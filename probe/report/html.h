@@ -32,8 +32,8 @@ struct html_table {
     FILE *out;
     const char *const *columns;
     size_t n;
-    size_t texts;   /* so many columns at the left are texts; */
-    size_t numbers; /* so many behind them, numbers; texts again come last */
+    size_t texts;   /* the number of columns at the left that are texts; */
+    size_t numbers; /* of those after them that are numbers; the last ones are texts again */
     bool named;     /* the first column names its row */
     size_t at;      /* of the next cell */
     bool in_row;
@@ -44,6 +44,8 @@ void html_table_begin(struct html_table *table, const char *class, const char *c
 void html_row(struct html_table *table, const char *class); /* begins a row; NULL: no class */
 /* The next cell of the row; `mark` is a further class, NULL: none. */
 void html_cell(struct html_table *table, const char *mark, const char *text);
+/* In place of the numbers of the next `columns`, a text that wraps. */
+void html_cell_over(struct html_table *table, size_t columns, const char *text);
 /* A cell that holds more than a text: what is between the two is written to `out`. */
 void html_cell_begin(struct html_table *table, const char *mark);
 void html_cell_end(struct html_table *table);

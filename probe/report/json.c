@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -89,6 +90,29 @@ void json_part_append(struct json_part *part, json_t *array, json_t *value)
 {
     if (json_array_append_new(array, value) != 0)
         part->ok = false;
+}
+
+struct json_part json_list_new(void)
+{
+    return (struct json_part){.json = json_array(), .ok = true};
+}
+
+void json_list_say(struct json_part *list, const char *format, ...)
+{
+    char text[3 * FIELD];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_part_append(list, list->json, json_part_string(text));
+}
+
+json_t *json_list_end(struct json_part list)
+{
+    if (list.ok && list.json != NULL)
+        return list.json;
+    json_decref(list.json);
+    return NULL;
 }
 
 /* Writes the reals of a line in the fewest digits that read back the same. The line only becomes shorter. */
@@ -344,7 +368,7 @@ static void put_far(struct json_part *part, const char *key, uint64_t count, uin
     json_part_object(part, key, far);
 }
 
-/* Each value with how often it came, as long as they are few; else bins of one width, without empty ones. */
+/* Each value with how often it was, as long as they are few; else bins of one width, without empty ones. */
 static struct json_part distribution_object(const struct statistics *statistics)
 {
     struct json_part part = json_part_new(NULL);

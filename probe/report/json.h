@@ -27,7 +27,7 @@ bool json_hit(FILE *out, const struct hit_result *hit, const struct summary *sum
 
 /*
  * Parts of JSON lines: objects under construction, and the line made of them. Texts are cleaned, so they may
- * come from outside.
+ * be from outside.
  */
 
 /* `ok` stays false after the first failure. */
@@ -48,6 +48,10 @@ void json_part_object(struct json_part *part, const char *key, struct json_part 
 void json_part_array(struct json_part *part, const char *key, json_t *array);
 void json_part_append(struct json_part *part, json_t *array, json_t *value);
 json_t *json_part_string(const char *text);
+/* A list of texts. */
+struct json_part json_list_new(void);
+void json_list_say(struct json_part *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+json_t *json_list_end(struct json_part list); /* NULL: out of memory */
 /* By name; null for a metric without a value. */
 struct json_part json_metrics(const struct metric_result *metrics, size_t n);
 /* Units of metrics, and why some have no value. */

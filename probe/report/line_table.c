@@ -1,5 +1,6 @@
 #include "report/line_table.h"
 
+#include "base/values.h"
 #include "report/conditions.h"
 #include "report/number.h"
 #include "report/page.h"
@@ -106,7 +107,7 @@ static void note_it_lines(const struct listing *listing, struct profile_notes *n
             notes,
             "conditions of an IT: code of line%s %s counts in the line of the IT; no core is sure "
             "to stop between them",
-            n == 1 ? "" : "s", list);
+            PLURAL(n), list);
 }
 
 static void make_notes(const struct line_report *report, const struct check *check,
@@ -122,7 +123,7 @@ static void make_notes(const struct line_report *report, const struct check *che
                           DECIMAL(check->tolerance, 2));
     if ((n = count_lines(costs, is_caller)) > 0)
         profile_notes_add(notes, "c: %zu line%s function%s; the time of what is called is in the line", n,
-                          n == 1 ? " calls a" : "s call", n == 1 ? "" : "s");
+                          n == 1 ? " calls a" : "s call", PLURAL(n));
     if ((n = count_lines(costs, is_inlined)) > 0)
         profile_notes_add(notes,
                           "i: %zu line%s of an inlined function; its code counts here, by its own lines", n,
@@ -132,27 +133,29 @@ static void make_notes(const struct line_report *report, const struct check *che
             notes,
             "m: the compiler has mixed the instructions of %zu line%s with those of others; what "
             "one instruction waits for another is in the line where it waits",
-            n, n == 1 ? "" : "s");
+            n, PLURAL(n));
     if ((n = count_lines(costs, is_short)) > 0)
         profile_notes_add(notes,
-                          "1: %zu line%s one instruction only; a stop before and behind it empties the "
+                          "1: %zu line%s one instruction only; a stop before and after it empties the "
                           "pipeline, so what it overlaps with others does not show",
                           n, n == 1 ? " has" : "s have");
     note_it_lines(report->listing, notes);
     if (costs->tainted > 0)
-        profile_notes_add(notes,
-                          "in %" PRIu64 " of %" PRIu64
-                          " steps an interrupt ran that came while the core was halted; they count as hits, "
-                          "not as cycles",
-                          costs->tainted, costs->hops);
+        profile_notes_add(
+            notes,
+            "in %" PRIu64 " of %" PRIu64
+            " steps an interrupt ran that pended while the core was halted; they count as hits, "
+            "not as cycles",
+            costs->tainted, costs->hops);
     if ((n = count_lines(costs, is_disturbed)) > 0)
         profile_notes_add(notes, "%zu line%s never measured without such an interrupt", n,
                           n == 1 ? " was" : "s were");
     if (costs->bounded > 0)
-        profile_notes_add(notes, "the counter may have wrapped unseen in %" PRIu64 " steps", costs->bounded);
+        profile_notes_add(notes, "the counter may have wrapped unseen in %" PRIu64 " step%s", costs->bounded,
+                          PLURAL(costs->bounded));
     if (report->unframed)
         profile_notes_add(notes,
-                          "calls of the function inside another are not told apart everywhere: there is "
+                          "calls of the function inside another cannot be distinguished everywhere: there is "
                           "no call frame information");
     if (report->ended[0] != '\0')
         profile_notes_add(notes, "it ended early: %s", report->ended);
@@ -304,13 +307,13 @@ static void put_sum(const struct rendering *to, const json_t *summary)
     bool vary = field_real(summary, "calls_plus_minus") > 0;
     uint64_t calls = field_count(summary, "calls"), hits = field_count(summary, "hits");
     snprintf(text, sizeof text, "sum of the lines: %s cycles per call, mean of %s call%s",
-             decimal(of, summary, "sum"), NUMBER(calls), calls == 1 ? "" : "s");
+             decimal(of, summary, "sum"), NUMBER(calls), PLURAL(calls));
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     render_text(to, text);
     if (field_of(summary, "function") == NULL)
         return;
     snprintf(text, sizeof text, "the function by itself, as delta: %s cycles, mean of %s hit%s",
-             decimal(of, summary, "function"), NUMBER(hits), hits == 1 ? "" : "s");
+             decimal(of, summary, "function"), NUMBER(hits), PLURAL(hits));
     render_text(to, text);
     snprintf(text, sizeof text, "in no line: %s cycles; the halts leave ±%s open%s%s",
              decimal(rest, summary, "not_attributed"), decimal(halts, summary, "halts_plus_minus"),

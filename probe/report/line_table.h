@@ -22,7 +22,7 @@ struct line_report {
     const struct source_text *texts; /* of each file of the listing */
     const struct line_costs *costs;
     const struct summary *whole; /* the function's own measurement */
-    bool unframed;               /* calls of one function inside another are not told apart */
+    bool unframed;               /* calls of one function inside another cannot be distinguished */
     char ended[256];             /* why it ended early; "" */
 };
 

@@ -1,5 +1,6 @@
 #include "report/live_table.h"
 
+#include "report/number.h"
 #include "report/terminal.h"
 
 #include <stdio.h>
@@ -92,4 +93,14 @@ void live_row(struct canvas *canvas, const struct live_table *table, const char 
     for (used = strlen(line); used > 0 && line[used - 1] == ' ';)
         line[--used] = '\0';
     canvas_line(canvas, line);
+}
+
+void live_more(struct canvas *canvas, size_t rows)
+{
+    char text[NUMBER_ROOM + 32];
+    if (rows == 0)
+        return;
+    snprintf(text, sizeof text, "%s more: a larger terminal", NUMBER(rows));
+    canvas_cut(text, canvas->columns);
+    canvas_line(canvas, text);
 }

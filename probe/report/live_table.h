@@ -37,3 +37,5 @@ void live_fit(struct live_table *table, size_t columns);
 /* Cells are clean. `instead`: in place of the cells after the name where that has room; NULL: none. */
 void live_row(struct canvas *canvas, const struct live_table *table, const char *const *cells,
               const char *instead);
+/* For rows that have no line: how many, if any. */
+void live_more(struct canvas *canvas, size_t rows);

@@ -44,5 +44,3 @@ const char *number_part_up(char out[NUMBER_ROOM], double part);
 #define CHANGE(value)            number_change(NUMBER_TEXT, value)
 #define PART(value)              number_part(NUMBER_TEXT, value)
 #define PART_UP(value)           number_part_up(NUMBER_TEXT, value)
-/* "1 hit", "2 hits" */
-#define PLURAL(n) ((n) == 1 ? "" : "s")

@@ -1,5 +1,6 @@
 #include "report/outlier_report.h"
 
+#include "base/values.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/place_report.h"
@@ -11,7 +12,7 @@
 enum { INDENT = 2, TEXT_ROOM = 160 };
 static const double LARGE_S = 1e-3;
 
-/* The column that tells of exceptions, if this hit was counted in its pass; else the number of columns. */
+/* The column that counts exceptions, if this hit was counted in its pass; else the number of columns. */
 static size_t exceptions_column(const struct outlier_report *report, const struct slow_hit *outlier)
 {
     const struct summary *summary = report->summary;
@@ -96,13 +97,13 @@ void outlier_summary(struct json_part *summary, const struct outlier_report *rep
 
 /* --- text ----------------------------------------------------------------------------------------------- */
 
-/* "; 2 exceptions inside". If no hit tells, the last line says so once. */
+/* "; 2 exceptions inside". If no hit shows them, the last line says so once. */
 static void describe_exceptions(const json_t *line, bool counted, char *out, size_t size)
 {
     const json_t *taken = field_of(line, "exceptions"), *cycles = field_of(line, "exception_cycles");
     bool at_least = field_is(line, "exceptions_at_least");
     uint64_t count = count_of(taken != NULL ? taken : cycles);
-    const char *bound = at_least ? "at least " : "", *s = count == 1 ? "" : "s";
+    const char *bound = at_least ? "at least " : "", *s = PLURAL(count);
     char number[NUMBER_ROOM];
     out[0] = '\0';
     number_unsigned(number, sizeof number, count);
@@ -160,7 +161,7 @@ static void print_how_to_count(const struct rendering *to, const char *event)
 {
     char line[TEXT_ROOM];
     if (event[0] == '\0')
-        snprintf(line, sizeof line, "these counters do not tell which exceptions ran inside");
+        snprintf(line, sizeof line, "these counters do not show which exceptions ran inside");
     else
         snprintf(line, sizeof line, "which exceptions ran inside is not known: -e %.32s counts %s", event,
                  result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN ? "them"

@@ -21,7 +21,7 @@ struct outlier_report {
     const char *counts_exceptions;   /* the event of this core that would; NULL: it has none */
 };
 
-/* A line `outlier` for each; they come before the summary: a run without one was cut off. */
+/* A line `outlier` for each; they precede the summary: a run without one was cut off. */
 void outlier_lines(struct document *document, const struct outlier_report *report);
 /* Of the summary: how to count exceptions, and for how long the core was kept. */
 void outlier_summary(struct json_part *summary, const struct outlier_report *report);

@@ -138,15 +138,15 @@ static void put_conditions(const struct page *page)
 
 static bool put_lines(const struct page *page)
 {
-    char number[NUMBER_ROOM], text[CELL], *lines = NULL;
+    char text[CELL], *lines = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&lines, &size);
     bool ok = to != NULL && document_write(to, page->document);
     ok = (to == NULL || fclose(to) == 0) && ok;
     fputs("<details>\n<summary>The same as JSON lines</summary>\n", page->to->out);
     if (page->left_out > 0) {
-        snprintf(text, sizeof text, "%s later hits are left out here.",
-                 number_unsigned(number, sizeof number, page->left_out));
+        snprintf(text, sizeof text, "%s later hit%s left out here.", NUMBER(page->left_out),
+                 page->left_out == 1 ? " is" : "s are");
         html_element(page->to->out, "p", "faint", text);
     }
     fputs("<pre tabindex=\"0\">", page->to->out);

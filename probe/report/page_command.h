@@ -1,5 +1,5 @@
 /*
- * The command that a page came from, as a shell reads it back.
+ * The command that made a page, as a shell reads it back.
  */
 #pragma once
 
@@ -14,5 +14,5 @@ struct page_command {
     bool has_conf;      /* a pmu-probe.conf was read */
 };
 
-/* A section of its own. */
+/* Its section. */
 void page_repeat(FILE *out, const struct page_command *command);

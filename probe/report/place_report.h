@@ -1,5 +1,5 @@
 /*
- * Where a core stood: its place in the program, the callers, its registers; as text and as parts of JSON
+ * Where a core is halted: its place in the program, the callers, its registers; as text and as parts of JSON
  * lines. `symbols` names the places.
  */
 #pragma once

@@ -1,5 +1,6 @@
 #include "report/plots.h"
 
+#include "base/values.h"
 #include "report/html.h"
 #include "report/number.h"
 
@@ -191,7 +192,7 @@ static void put_shape(FILE *out, enum plot_look look)
                 looks[look].colour);
 }
 
-/* An element of its own is placed by percent, and a path in it by pixels. */
+/* A separate element is placed by percent, and a path in it by pixels. */
 void plot_mark(const struct plot *plot, double x, double y, enum plot_look look, const char *label)
 {
     fprintf(plot->out, "<svg class=\"mark %s\" x=\"%.3f%%\" y=\"%.1f\" overflow=\"visible\">",
@@ -253,7 +254,7 @@ static const char *label_of(const struct histogram_bin *bin, char out[LABEL])
         number_unsigned(high, sizeof high, bin->high);
     number_unsigned(count, sizeof count, bin->count);
     snprintf(out, LABEL, "%s%s%s: %s hit%s", low, high[0] != '\0' ? " to " : "", high, count,
-             bin->count == 1 ? "" : "s");
+             PLURAL(bin->count));
     return out;
 }
 

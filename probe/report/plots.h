@@ -1,6 +1,6 @@
 /*
  * Plots in a page, as SVG: a frame with scales, and bars, marks and lines in it. A plot is as wide as its
- * place and its texts keep their size, so it is legible on a phone and on paper. Colours stand in the
+ * place and its texts keep their size, so it is legible on a phone and on paper. Colours are in the
  * elements and, for light and dark, in plots.css: a server that forbids styles in pages leaves the first.
  * Marks differ by shape too. Each text may hold any bytes.
  */
@@ -16,7 +16,7 @@ enum { PLOT_HEIGHT = 220 };
 
 struct plot_axis {
     double from, to;  /* finite; `to` may equal `from`. What lies outside is drawn at the border. */
-    const char *unit; /* behind each number, such as "s"; NULL: none */
+    const char *unit; /* after each number, such as "s"; NULL: none */
     bool bare;        /* no numbers: the caller puts them with plot_tick */
 };
 
@@ -60,7 +60,7 @@ struct plot_rule {
 void plot_histogram(const struct plot *plot, const struct histogram_bin *bins, size_t n,
                     const struct plot_rule *rules, size_t n_rules);
 
-/* What the looks mean, for the text below a plot: its shape, then `text`. */
+/* What the styles mean, for the text below a plot: its shape, then `text`. */
 void plot_key(FILE *out, enum plot_look look, const char *text);
 
 /* Bars as small as a line of text, in a cell of a table; `title` says in words what they show. */

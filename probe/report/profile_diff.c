@@ -1,5 +1,6 @@
 #include "report/profile_diff.h"
 
+#include "base/values.h"
 #include "report/profile_file.h"
 #include "report/profile_notes.h"
 
@@ -19,7 +20,7 @@ static void note_core(struct profile_notes *notes, const struct profile_diff_rep
     const char *its = or_empty(report->old->profile->about.cores[i]);
     if (diff->noise > 0)
         profile_notes_add(notes, "~: within noise: the two shares differ by no more than the ± of their "
-                                 "difference, or a run was too short to tell.");
+                                 "difference, or a run was too short to show one.");
     if (strcmp(name, its) != 0)
         profile_notes_add(notes, "Core %u was another one before: %s.",
                           profile_core_number(&report->now->profile->about, (unsigned)i), its);
@@ -32,8 +33,8 @@ static void note_pair(struct profile_notes *notes, const struct profile_diff_rep
         profile_notes_add(notes, "The samples are of another kind than before: %s, not %s.",
                           or_empty(now->source), or_empty(old->source));
     if (now->core_count != old->core_count)
-        profile_notes_add(notes, "One profile has %zu cores, the other %zu: those that both have are shown.",
-                          now->core_count, old->core_count);
+        profile_notes_add(notes, "One profile has %zu core%s, the other %zu: those that both have are shown.",
+                          now->core_count, PLURAL(now->core_count), old->core_count);
 }
 
 static struct json_part core_line(const struct profile_diff_report *report, size_t i)

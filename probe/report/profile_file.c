@@ -235,7 +235,7 @@ static uint64_t take_count(struct reading *reading, const json_t *object, const 
     uint64_t count = json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
     if (value == NULL || (json_is_integer(value) && json_integer_value(value) >= 0 && count <= most))
         return count;
-    fail(reading, "%s is no count from 0 to %" PRIu64, key, most);
+    fail(reading, "%s is not a count from 0 to %" PRIu64, key, most);
     return 0;
 }
 
@@ -246,7 +246,7 @@ static double take_seconds(struct reading *reading, const json_t *object, const 
     if (value == NULL && !needed)
         return 0;
     if (!json_is_number(value) || !(seconds >= 0 && seconds <= longest_s))
-        fail(reading, "%s is no time in seconds", key);
+        fail(reading, "%s is not a time in seconds", key);
     return seconds;
 }
 
@@ -269,7 +269,7 @@ static void take_numbers(struct reading *reading, const json_t *numbers)
         const json_t *number = json_array_get(numbers, i);
         if (!json_is_integer(number) || json_integer_value(number) < 0 ||
             json_integer_value(number) > most_number || json_array_size(numbers) != about->core_count)
-            fail(reading, "numbers is no list of a number for each core");
+            fail(reading, "numbers is not a list of a number for each core");
         else
             about->numbers[i] = (unsigned)json_integer_value(number);
     }
@@ -280,7 +280,7 @@ static void take_cores(struct reading *reading, const json_t *cores)
     struct profile_about *about = &reading->out->about;
     size_t n = json_array_size(cores), tracks = n * (1 + PROFILE_CONTEXTS);
     if (n == 0 || n > PROFILE_CORES_MAX)
-        fail(reading, "cores is no list of 1 to %d names", PROFILE_CORES_MAX);
+        fail(reading, "cores is not a list of 1 to %d names", PROFILE_CORES_MAX);
     if (reading->failed)
         return;
     about->cores = granted(reading, calloc(n, sizeof *about->cores));
@@ -290,7 +290,7 @@ static void take_cores(struct reading *reading, const json_t *cores)
     for (; about->core_count < n && !reading->failed; about->core_count++) {
         about->cores[about->core_count] = copy_text(reading, json_array_get(cores, about->core_count));
         if (about->cores[about->core_count] == NULL)
-            fail(reading, "cores is no list of names");
+            fail(reading, "cores is not a list of names");
     }
 }
 
@@ -326,15 +326,15 @@ static void take_counts(struct reading *reading, json_t *object, const char *nam
     if (addresses == NULL)
         return;
     if (!json_is_object(addresses))
-        fail(reading, "%s is no object of addresses", name);
+        fail(reading, "%s is not an object of addresses", name);
     interval->counts = granted(reading, calloc(json_object_size(addresses) + 1, sizeof *interval->counts));
     json_object_foreach(addresses, key, value) {
         uint64_t left = most_samples - reading->samples;
         struct profile_count count = {.samples = count_of(value)};
         if (!read_address(key, &count.address))
-            fail(reading, "%s has \"%.40s\", which is no address such as 0x10000124", name, key);
+            fail(reading, "%s has \"%.40s\", which is not an address such as 0x10000124", name, key);
         if (!json_is_integer(value) || count.samples == 0 || count.samples > left)
-            fail(reading, "the samples of %.40s are no count from 1 to %" PRIu64, key, left);
+            fail(reading, "the samples of %.40s are not a count from 1 to %" PRIu64, key, left);
         if (reading->failed)
             return;
         reading->samples += count.samples;
@@ -343,17 +343,17 @@ static void take_counts(struct reading *reading, json_t *object, const char *nam
     interval->count_count = profile_counts_join(interval->counts, interval->count_count);
 }
 
-/* `left`: so many samples may be the stack's. */
+/* `left`: this many samples may be the stack's. */
 static void take_stack(struct reading *reading, const json_t *object, uint64_t left, struct call_stack *out)
 {
     const json_t *addresses = json_object_get(object, "at"), *cut = json_object_get(object, "cut");
     out->depth = json_array_size(addresses);
     if (out->depth == 0 || out->depth > UNWIND_FRAMES)
-        fail(reading, "a stack is no list of 1 to %d addresses", UNWIND_FRAMES);
+        fail(reading, "a stack is not a list of 1 to %d addresses", UNWIND_FRAMES);
     for (size_t i = 0; i < out->depth && !reading->failed; i++) {
         const char *text = text_or_empty(json_array_get(addresses, i));
         if (!read_address(text, &out->at[i]))
-            fail(reading, "a stack has \"%.40s\", which is no address", text);
+            fail(reading, "a stack has \"%.40s\", which is not an address", text);
     }
     out->samples = take_count(reading, object, "samples", left);
     out->sure = json_object_get(object, "sure") != NULL
@@ -483,7 +483,7 @@ static void take_task(struct reading *reading, const json_t *object)
     struct profile *out = reading->out;
     struct profile_task task = {.name = NULL};
     if (!read_address(field_text(object, "value"), &task.value))
-        fail(reading, "a task whose value is no address such as 0x20000124");
+        fail(reading, "a task whose value is not an address such as 0x20000124");
     if (out->task_count == PROFILE_TASKS_MAX)
         fail(reading, "more than %d names of tasks", PROFILE_TASKS_MAX);
     if (!json_is_string(json_object_get(object, "name")))

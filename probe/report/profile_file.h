@@ -34,8 +34,8 @@ enum {
 /*
  * Reads a file of any length into memory that does not grow with it: neighbouring intervals of a core become
  * one. A file that ends early, also inside a line, is read up to there: end.known is false. Each line is
- * checked, also those of a type that is not known. Texts come out clean. `cancel` may be NULL. On failure
- * *out is NULL, and the error names the file and the line.
+ * checked, also those of a type that is not known. Texts are clean afterwards. `cancel` may be NULL. On
+ * failure *out is NULL, and the error names the file and the line.
  */
 bool profile_file_read(const char *path, const volatile sig_atomic_t *cancel, struct profile **out,
                        struct error *error);

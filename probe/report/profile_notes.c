@@ -38,12 +38,11 @@ void profile_notes_of_core(struct profile_notes *notes, const struct shares *sha
     if (shares->is_uneven)
         profile_notes_add(notes,
                           "A large share differs much between the parts of the run: the program has phases, "
-                          "or samples come in step with one of its loops. Record longer, and compare two "
+                          "or samples are in step with one of its loops. Record longer, and compare two "
                           "runs.");
     if (shares->is_sparse)
-        profile_notes_add(notes,
-                          "The sampled addresses stand apart: this core may only be sampled at "
-                          "branches, or samples come in step with a loop. Trust functions, not lines.");
+        profile_notes_add(notes, "The sampled addresses lie apart: this core may only be sampled at "
+                                 "branches, or samples are in step with a loop. Trust functions, not lines.");
     if (shares->states[PROFILE_NOT_PERMITTED] > 0)
         profile_notes_add(notes, "Not permitted: the core ran where it must not be sampled, such as Secure "
                                  "state. What ran then is not known.");
@@ -97,11 +96,12 @@ void profile_notes_of_stops(struct profile_notes *notes, const struct profile *p
 {
     static const double much = 0.2;
     if (profile->about.event != NULL && profile_stood_part(shares) > much)
-        profile_notes_add(notes,
-                          "The core stood %.0f %% of the time for its samples: what else goes on at its own "
-                          "pace, such as timers and interrupts, came more often than in its own rhythm. Take "
-                          "a larger --every.",
-                          100 * profile_stood_part(shares));
+        profile_notes_add(
+            notes,
+            "The core was halted %.0f %% of the time for its samples: what else goes on at its own "
+            "pace, such as timers and interrupts, was more frequent than in its own rhythm. Take "
+            "a larger --every.",
+            100 * profile_stood_part(shares));
     note_stacks(notes, profile, shares->core);
 }
 

@@ -1,5 +1,6 @@
 #include "report/profile_page.h"
 
+#include "base/values.h"
 #include "report/annotation_table.h"
 #include "report/flame_svg.h"
 #include "report/number.h"
@@ -42,13 +43,13 @@ static bool put_function(const struct rendering *to, const struct profile_page *
     json_t *cores = document_rows(&document, "function", NULL), *line;
     bool ok = document.ok && cores != NULL;
     json_array_foreach(cores, i, line) {
-        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[2 * CELL], number[NUMBER_ROOM];
-        if (field_count(line, "samples") == 0)
+        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[2 * CELL];
+        uint64_t samples = field_count(line, "samples");
+        if (samples == 0)
             continue;
-        snprintf(text, sizeof text, "%.512s  %s ±%s, %s samples", field_text(line, "function"),
+        snprintf(text, sizeof text, "%.512s  %s ±%s, %s sample%s", field_text(line, "function"),
                  number_share(share, field_real(line, "share")),
-                 number_points(error, field_real(line, "plus_minus")),
-                 number_unsigned(number, sizeof number, field_count(line, "samples")));
+                 number_points(error, field_real(line, "plus_minus")), NUMBER(samples), PLURAL(samples));
         if (of->core_count > 1)
             snprintf(text + strlen(text), sizeof text - strlen(text), ", core %" PRIu64,
                      field_count(line, "core"));

@@ -1,5 +1,6 @@
 #include "report/profile_table.h"
 
+#include "base/values.h"
 #include "profile/call_tree.h"
 #include "report/number.h"
 #include "report/page.h"
@@ -188,13 +189,13 @@ bool profile_json_core(FILE *out, const struct profile_report *report, const str
 /* Also the states that never were, where that is worth knowing. */
 static void put_states(const struct rendering *to, const json_t *profile, const json_t *core)
 {
-    bool by_halts = strcmp(field_text(profile, "source"), "halts") == 0; /* none tells whether it slept */
+    bool by_halts = strcmp(field_text(profile, "source"), "halts") == 0; /* none shows whether it slept */
     bool of_events = field_of(profile, "event") != NULL;
     uint64_t samples = field_count(core, "samples");
     char texts[1 + PROFILE_STATES][64] = {""};
     const char *facts[1 + PROFILE_STATES];
     if (of_events && samples > 0)
-        snprintf(texts[0], sizeof texts[0], "stood %.1f %%", 100 * field_real(core, "stood"));
+        snprintf(texts[0], sizeof texts[0], "halted for samples %.1f %%", 100 * field_real(core, "stood"));
     facts[0] = texts[0];
     for (int state = 0; state < PROFILE_STATES; state++) {
         uint64_t n = field_count(core, profile_file_state((enum profile_state)state));
@@ -207,7 +208,7 @@ static void put_states(const struct rendering *to, const json_t *profile, const 
     render_facts(to, facts, 1 + PROFILE_STATES, 2);
 }
 
-/* The rows of a core, at most so many, and what the others have. */
+/* The rows of a core, at most `most`, and what the others have. */
 static bool put_rows(const struct rendering *to, const struct document *document, const json_t *core,
                      enum shares_sort sort, size_t most)
 {
@@ -306,11 +307,12 @@ static void put_old_notes(const struct rendering *to, const json_t *old, const j
 static bool put_changes(const struct rendering *to, const struct document *document, const json_t *core,
                         enum shares_sort sort)
 {
-    char text[512], now[NUMBER_ROOM], old[NUMBER_ROOM];
+    char text[512];
     const char *name = field_text(core, "name");
-    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s samples, %s before", field_count(core, "core"),
-             name[0] != '\0' ? " " : "", name, number_unsigned(now, sizeof now, field_count(core, "samples")),
-             number_unsigned(old, sizeof old, field_count(core, "old.samples")));
+    uint64_t now = field_count(core, "samples");
+    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s sample%s, %s before", field_count(core, "core"),
+             name[0] != '\0' ? " " : "", name, NUMBER(now), PLURAL(now),
+             NUMBER(field_count(core, "old.samples")));
     render_heading(to, text);
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     bool ok = render_table(to, change_view(sort), document_rows(document, "change", core));

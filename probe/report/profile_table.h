@@ -1,5 +1,5 @@
 /*
- * The shares of a profile: tables for people, JSON lines, CSV, folded stacks. Names come from files and may
+ * The shares of a profile: tables for people, JSON lines, CSV, folded stacks. Names are of files and may
  * hold any bytes: nothing in them is taken as part of the format.
  */
 #pragma once

@@ -21,7 +21,7 @@ void progress_begin(struct progress *progress, FILE *to);
 void progress_show(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same without a delay, before a long step. */
 void progress_now(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "120 of 1,000 hits, 3 s left"; `of` 0: unknown. `state` is shown while the count stands still. */
+/* "120 of 1,000 hits, 3 s left"; `of` 0: unknown. `state` is shown while the count does not grow. */
 void progress_count(struct progress *progress, uint64_t done, uint64_t of, const char *what,
                     const char *state);
 /* Erases the line before other output. */

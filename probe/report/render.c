@@ -1,5 +1,6 @@
 #include "report/render.h"
 
+#include "base/values.h"
 #include "report/formats.h"
 #include "report/histogram.h"
 #include "report/html.h"
@@ -228,7 +229,7 @@ static bool leave_one_out(struct view *view, struct view_column columns[COLUMNS]
     return true;
 }
 
-/* What goes below a row does, then names take lines of their own, then columns are left out, then each row
+/* What goes below a row does, then names take separate lines, then columns are left out, then each row
  * becomes a block. */
 static void fit(struct view *view, struct view_column columns[COLUMNS], struct layout *layout)
 {
@@ -535,18 +536,17 @@ static const char *heat_of(const struct view_column *column, const json_t *row)
 static void put_spark(struct html_table *table, const json_t *row)
 {
     struct histogram_bin bins[BINS];
-    char title[CELL], hits[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM];
+    char title[CELL];
     const struct outliers shape = histogram_outliers(row);
     size_t n = histogram_bins(row, bins, BINS);
     uint64_t count = field_count(row, "count"), far = shape.below + shape.above;
+    uint64_t near = count > far ? count - far : 0;
     if (n == 0)
         return;
-    snprintf(title, sizeof title, "%s hits from %s to %s",
-             number_unsigned(hits, sizeof hits, count > far ? count - far : 0),
-             number_unsigned(low, sizeof low, shape.low), number_unsigned(high, sizeof high, shape.high));
+    snprintf(title, sizeof title, "%s hit%s from %s to %s", NUMBER(near), PLURAL(near), NUMBER(shape.low),
+             NUMBER(shape.high));
     if (far > 0)
-        snprintf(title + strlen(title), sizeof title - strlen(title), ", and %s far off",
-                 number_unsigned(hits, sizeof hits, far));
+        snprintf(title + strlen(title), sizeof title - strlen(title), ", and %s far off", NUMBER(far));
     plot_sparkline(table->out, title, bins, n);
 }
 
@@ -601,6 +601,36 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
     return true;
 }
 
+/* How many columns from here on have no number, so that a reason takes their places. */
+static size_t empty_from(const struct view *view, size_t first, const json_t *row)
+{
+    char text[CODE] = "";
+    size_t end = first;
+    for (; end < view->n && is_right(&view->columns[end]); end++) {
+        put_cell(&view->columns[end], row, text);
+        if (text[0] != '\0')
+            break;
+    }
+    return end - first;
+}
+
+/* Returns how many columns it fills. */
+static size_t put_html(struct html_table *table, const struct view *view, size_t i, const json_t *row,
+                       bool *told, char text[CODE])
+{
+    bool before = *told;
+    if (put_drawn(table, &view->columns[i], row))
+        return 1;
+    put_cell_or_reason(view, i, row, told, text);
+    if (*told && !before && text[0] != '\0') {
+        size_t n = empty_from(view, i, row);
+        html_cell_over(table, n, text);
+        return n;
+    }
+    html_cell(table, heat_of(&view->columns[i], row), text);
+    return 1;
+}
+
 static void write_html(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
 {
     const char *headings[COLUMNS];
@@ -622,12 +652,8 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
         }
         html_row(&table, is_true(row, view->faint) ? "faint" : NULL);
         bool told = false;
-        for (k = 0; k < view->n; k++) {
-            if (put_drawn(&table, &view->columns[k], row))
-                continue;
-            put_cell_or_reason(view, k, row, &told, text);
-            html_cell(&table, heat_of(&view->columns[k], row), text);
-        }
+        for (k = 0; k < view->n;)
+            k += put_html(&table, view, k, row, &told, text);
     }
     html_table_end(&table);
 }

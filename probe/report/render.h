@@ -39,7 +39,7 @@ struct view_column {
     unsigned spare;    /* of text: where lines have no room, that with 1 is left out first; 0: never */
     bool below;        /* of text: where the lines have no room it follows on a line below its row */
     bool wide, narrow; /* not of text, for whose lines it is too much; of text alone */
-    bool optional;     /* of CSV: without any value there is no such field; for people that always holds */
+    bool optional;     /* of CSV: without any value that field is left out; for people that always holds */
 };
 
 struct view {

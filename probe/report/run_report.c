@@ -1,5 +1,6 @@
 #include "report/run_report.h"
 
+#include "base/values.h"
 #include "measure/verdict.h"
 #include "report/comparison_report.h"
 #include "report/conditions.h"
@@ -11,7 +12,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { TEXT = 2048, FEW = 10 };
@@ -80,13 +80,12 @@ double run_mean_error(const json_t *column)
 
 void run_mean_text(char *out, size_t size, const json_t *column)
 {
-    char mean[NUMBER_ROOM], number[NUMBER_ROOM];
+    char number[NUMBER_ROOM];
     double error = run_mean_error(column);
     int decimals = error >= 3  ? 0
                    : error > 0 ? decimals_of_error(error)
                                : decimals_for(field_real(column, "sd"));
-    number_decimal(mean, sizeof mean, field_real(column, "mean"), decimals);
-    snprintf(out, size, "%s%s%s", mean, error > 0 ? " ±" : "",
+    snprintf(out, size, "%s%s%s", DECIMAL(field_real(column, "mean"), decimals), error > 0 ? " ±" : "",
              error > 0 ? error_text(number, error, decimals) : "");
 }
 
@@ -300,29 +299,6 @@ bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows)
 
 /* ---- texts */
 
-__attribute__((format(printf, 2, 3))) static void add(struct json_part *list, const char *format, ...)
-{
-    char text[TEXT];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    json_part_append(list, list->json, json_part_string(text));
-}
-
-static struct json_part new_list(void)
-{
-    return (struct json_part){.json = json_array(), .ok = true};
-}
-
-static json_t *end_list(struct json_part list)
-{
-    if (list.ok)
-        return list.json;
-    json_decref(list.json);
-    return NULL;
-}
-
 static bool is_constant(const json_t *column)
 {
     return field_real(column, "min") == field_real(column, "max") || !run_is_counted(column);
@@ -341,7 +317,7 @@ static bool all_equal(const json_t *summary)
 
 static void add_hits(struct json_part *list, const json_t *summary)
 {
-    char hits[NUMBER_ROOM], wanted[NUMBER_ROOM], time[NUMBER_ROOM], passes[NUMBER_ROOM + 16] = "";
+    char hits[NUMBER_ROOM], passes[NUMBER_ROOM + 16] = "";
     uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
     uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
     double seconds = field_real(summary, "seconds");
@@ -349,15 +325,14 @@ static void add_hits(struct json_part *list, const json_t *summary)
     bool is_short = n < all;
     uint64_t of = is_short ? all : n;
     number_unsigned(hits, sizeof hits, n);
-    number_unsigned(wanted, sizeof wanted, all);
-    number_elapsed(time, sizeof time, seconds);
     if (n_passes > 1)
         snprintf(passes, sizeof passes, " in %" PRIu64 " passes", n_passes);
-    add(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits, is_short ? " of " : "",
-        is_short ? wanted : "", of == 1 ? "" : "s", passes, seconds > 0 ? " in " : "",
-        seconds > 0 ? time : "", all_equal(summary) ? ", all equal" : "");
+    json_list_say(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
+                  is_short ? " of " : "", is_short ? NUMBER(all) : "", PLURAL(of), passes,
+                  seconds > 0 ? " in " : "", seconds > 0 ? ELAPSED(seconds) : "",
+                  all_equal(summary) ? ", all equal" : "");
     if (n_passes > 1)
-        add(list, "Each pass has hits of its own: rows of different passes are of different hits.");
+        json_list_say(list, "Each pass has its own hits: rows of different passes are of different hits.");
 }
 
 /* How the run began and why it ended, if that was asked for. */
@@ -368,15 +343,15 @@ static void add_rules(struct json_part *list, const json_t *summary)
     uint64_t warmup = field_count(summary, "warmup");
     double mean = field_real(precision, "mean");
     if (warmup > 0)
-        add(list, "%s hit%s before for warm-up, not counted", NUMBER(warmup), warmup == 1 ? "" : "s");
+        json_list_say(list, "%s hit%s before for warm-up, not counted", NUMBER(warmup), PLURAL(warmup));
     if (precision == NULL)
         return;
     number_part(wanted, field_real(precision, "wanted"));
     if (isfinite(mean))
-        add(list, "mean ±%s (95 %%): --precision %s was %sreached", PART_UP(mean), wanted,
-            field_is(precision, "reached") ? "" : "not ");
+        json_list_say(list, "mean ±%s (95 %%): --precision %s was %sreached", PART_UP(mean), wanted,
+                      field_is(precision, "reached") ? "" : "not ");
     else
-        add(list, "no hit counts: --precision %s was not reached", wanted);
+        json_list_say(list, "no hit counts: --precision %s was not reached", wanted);
 }
 
 static void add_left_out(struct json_part *list, const json_t *summary)
@@ -385,30 +360,35 @@ static void add_left_out(struct json_part *list, const json_t *summary)
     uint64_t all = field_count(summary, "hits"), tainted = field_count(summary, "tainted"),
              left = field_count(summary, "left"), past = field_count(summary, "steps_past");
     if (tainted > 0)
-        add(list,
+        json_list_say(
+            list,
             "%s of %s hit%s tainted: an interrupt that our halt had delayed ran inside; not in the table",
-            NUMBER(tainted), NUMBER(all), all == 1 ? "" : "s");
+            NUMBER(tainted), NUMBER(all), PLURAL(all));
     if (left > 0)
-        add(list, "%s call%s left without returning, not counted", NUMBER(left), left == 1 ? "" : "s");
+        json_list_say(list, "%s call%s left without returning, not counted", NUMBER(left), PLURAL(left));
     if (past > 0)
-        add(list, "%s time%s the end was reached in another frame: passed over, not a hit", NUMBER(past),
-            past == 1 ? "" : "s");
+        json_list_say(list, "%s time%s the end was reached in another frame: passed over, not a hit",
+                      NUMBER(past), PLURAL(past));
     if (field_of(summary, "clock_change") != NULL)
-        add(list, "no times: %s", field_text(summary, "clock_change"));
+        json_list_say(list, "no times: %s", field_text(summary, "clock_change"));
     if (field_is(summary, "slept"))
-        add(list, "%s", RESULT_SLEPT);
+        json_list_say(list, "%s", RESULT_SLEPT);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (field_of(summary, texts[i]) != NULL)
-            add(list, "%s%s", i == 0 ? "overhead not measured: " : "", field_text(summary, texts[i]));
+            json_list_say(list, "%s%s", i == 0 ? "overhead not measured: " : "",
+                          field_text(summary, texts[i]));
 }
 
+/* Of one that is constant the table has them. */
 static void add_quantiles(struct json_part *list, const json_t *summary)
 {
+    json_t *columns = json_object_get(summary, "columns"), *column;
+    bool named = json_object_size(columns) > 1;
     const char *name;
-    const json_t *first = run_first(summary, &name);
-    if (first != NULL && !is_constant(first) && field_count(first, "count") >= FEW &&
-        field_of(first, "p99") != NULL)
-        add(list, "p90 %s, p99 %s", NUMBER(field_count(first, "p90")), NUMBER(field_count(first, "p99")));
+    json_object_foreach(columns, name, column)
+        if (!is_constant(column) && field_count(column, "count") >= FEW && field_of(column, "p99") != NULL)
+            json_list_say(list, "%s%sp90 %s, p99 %s", named ? name : "", named ? " " : "",
+                          NUMBER(field_count(column, "p90")), NUMBER(field_count(column, "p99")));
 }
 
 /* Hits with an unknown number of exceptions: that counter is narrow and may have overflowed. */
@@ -430,12 +410,13 @@ static void add_undisturbed(struct json_part *list, const json_t *summary)
     if (of == NULL)
         return;
     if (n > 0)
-        add(list, "%s without an exception inside, median %s", NUMBER(n), NUMBER(field_count(of, "median")));
+        json_list_say(list, "%s without an exception inside, median %s", NUMBER(n),
+                      NUMBER(field_count(of, "median")));
     else if (open == 0)
-        add(list, "0 without an exception inside");
+        json_list_say(list, "0 without an exception inside");
     if (open > 0)
-        add(list, "exceptions inside %s hit%s: not known, the counter may have overflowed", NUMBER(open),
-            open == 1 ? "" : "s");
+        json_list_say(list, "exceptions inside %s hit%s: not known, the counter may have overflowed",
+                      NUMBER(open), PLURAL(open));
 }
 
 /* The values that --show requested. */
@@ -455,12 +436,12 @@ static void add_words(struct json_part *list, const json_t *summary)
         snprintf(old, sizeof old, "0x%" PRIx64, count_of(value));
         used += (size_t)snprintf(line + used, sizeof line - used, " %s=%s", name, text != NULL ? text : old);
     }
-    add(list, "%s", line);
+    json_list_say(list, "%s", line);
 }
 
 json_t *run_facts(const struct run_lines *run)
 {
-    struct json_part list = new_list();
+    struct json_part list = json_list_new();
     const json_t *summary = run->summary;
     add_hits(&list, summary);
     add_rules(&list, summary);
@@ -469,8 +450,19 @@ json_t *run_facts(const struct run_lines *run)
     add_undisturbed(&list, summary);
     add_words(&list, summary);
     if (field_of(summary, "disagreement") != NULL)
-        add(&list, "%s", field_text(summary, "disagreement"));
-    return end_list(list);
+        json_list_say(&list, "%s", field_text(summary, "disagreement"));
+    return json_list_end(list);
+}
+
+void run_add_legend(struct json_part *list, const struct run_legend *legend, size_t n)
+{
+    char text[TEXT] = "";
+    for (size_t i = 0; i < n; i++)
+        if (legend[i].needed)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", text[0] != '\0' ? "; " : "",
+                     legend[i].words);
+    if (text[0] != '\0')
+        json_list_say(list, "%s", text);
 }
 
 /* What is to be explained. */
@@ -502,31 +494,20 @@ static struct seen look(const json_t *summary)
 
 static void add_legend(struct json_part *list, const struct seen *seen)
 {
-    const struct {
-        bool needed;
-        const char *words;
-    } legend[] = {
-        {seen->sd, "sd: standard deviation of the hits;"},
-        {seen->mean, "mean ±: its 95 % interval;"},
-        {seen->each, "per hit: how far one hit may be off, as halts differ in what they cost;"},
+    const struct run_legend legend[] = {
+        {seen->sd, "sd: standard deviation of the hits"},
+        {seen->mean, "mean ±: its 95 % interval"},
+        {seen->each, "per hit: how far one hit may be off, as halts differ in what they cost"},
         {seen->calibrated && !seen->each && !seen->overhead,
-         "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it;"},
-        {seen->calibrated && !seen->each && seen->overhead, "per hit ±0: each count is exact;"},
-        {seen->overhead, "overhead: what a halt adds to a hit, already removed;"},
-        {seen->calibrated && seen->each && !seen->overhead, "overhead: 0, what a halt adds to a hit;"},
-        {seen->unmeasured, "?: the overhead was not measured, and what a halt adds is in the counts;"},
-        {seen->unresolved, "not resolved: the count is not above its own uncertainty;"},
-        {seen->middles, "median: the lower of the two middle hits;"},
-        {seen->near, "median, p90 and p99: to 0.1 %;"}};
-    char text[TEXT] = "";
-    for (size_t i = 0, used = 0; i < sizeof legend / sizeof *legend; i++)
-        if (legend[i].needed)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? " " : "",
-                                     legend[i].words);
-    if (text[0] == '\0')
-        return;
-    text[strlen(text) - 1] = '\0';
-    add(list, "%s", text);
+         "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it"},
+        {seen->calibrated && !seen->each && seen->overhead, "per hit ±0: each count is exact"},
+        {seen->overhead, "overhead: what a halt adds to a hit, already removed"},
+        {seen->calibrated && seen->each && !seen->overhead, "overhead: 0, what a halt adds to a hit"},
+        {seen->unmeasured, "?: the overhead was not measured, and what a halt adds is in the counts"},
+        {seen->unresolved, "not resolved: the count is not above its own uncertainty"},
+        {seen->middles, "median: the lower of the two middle hits"},
+        {seen->near, "median, p90 and p99: to 0.1 %"}};
+    run_add_legend(list, legend, sizeof legend / sizeof *legend);
 }
 
 static void add_bound(char text[TEXT], const char *name, const json_t *column, bool alone)
@@ -536,7 +517,7 @@ static void add_bound(char text[TEXT], const char *name, const json_t *column, b
              most = field_count(column, "at_least_max");
     used +=
         (size_t)snprintf(text + used, TEXT - used, alone ? "%.96s: %s of %s hit%s" : "%.96s %s of %s hit%s",
-                         name, NUMBER(bounds), NUMBER(n), n == 1 ? "" : "s");
+                         name, NUMBER(bounds), NUMBER(n), PLURAL(n));
     if (most > 0 && used < TEXT)
         snprintf(text + used, TEXT - used, " (highest: at least %s)", NUMBER(most));
 }
@@ -562,10 +543,10 @@ static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits
         add_bound(text, name, column, n == 1);
     }
     if (n == 1)
-        add(list, "%s may have overflowed the %scounter and %s not included", text, width,
-            first == 1 ? "is" : "are");
+        json_list_say(list, "%s may have overflowed the %scounter and %s not included", text, width,
+                      first == 1 ? "is" : "are");
     else
-        add(list, "May have overflowed the %scounter and are not included: %s", width, text);
+        json_list_say(list, "May have overflowed the %scounter and are not included: %s", width, text);
 }
 
 /* Hits with only a lower bound. */
@@ -588,15 +569,15 @@ static void add_bounds(struct json_part *list, const json_t *summary)
 
 json_t *run_explanations(const struct run_lines *run)
 {
-    struct json_part list = new_list();
+    struct json_part list = json_list_new();
     char clock[256];
     const struct seen seen = look(run->summary);
     add_legend(&list, &seen);
     if (field_of(run->summary, "time") != NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
-        add(&list, "time: %s", clock);
+        json_list_say(&list, "time: %s", clock);
     add_bounds(&list, run->summary);
-    return end_list(list);
+    return json_list_end(list);
 }
 
 bool run_put_notes(const struct rendering *to, json_t *list)
@@ -636,7 +617,7 @@ static bool is_near_mean(const json_t *column)
 static void range_text(const json_t *column, char *out, size_t size)
 {
     uint64_t n = field_count(column, "count");
-    int used = snprintf(out, size, "%s hit%s", NUMBER(n), n == 1 ? "" : "s");
+    int used = snprintf(out, size, "%s hit%s", NUMBER(n), PLURAL(n));
     if (!is_constant(column))
         snprintf(out + used, size - (size_t)used, ", %s to %s", NUMBER(field_count(column, "min")),
                  NUMBER(field_count(column, "max")));
@@ -693,14 +674,14 @@ bool run_write_table(const struct rendering *to, const struct run_lines *run)
 
 static json_t *run_conditions_notes(const struct run_lines *run)
 {
-    struct json_part list = new_list();
+    struct json_part list = json_list_new();
     char clock[256];
     if (field_of(run->summary, "time") == NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
-        add(&list, "%s", clock);
+        json_list_say(&list, "%s", clock);
     if (run->conditions.note[0] != '\0')
-        add(&list, "%s", run->conditions.note);
-    return end_list(list);
+        json_list_say(&list, "%s", run->conditions.note);
+    return json_list_end(list);
 }
 
 bool run_write_markdown(const struct rendering *to, const struct run_lines *run)

@@ -31,6 +31,12 @@ void run_mean_text(char *out, size_t size, const json_t *column);
  */
 json_t *run_facts(const struct run_lines *run);
 json_t *run_explanations(const struct run_lines *run);
+/* What the marks of a table mean, as one text. */
+struct run_legend {
+    bool needed;
+    const char *words;
+};
+void run_add_legend(struct json_part *list, const struct run_legend *legend, size_t n);
 /* Frees the list. False: it was NULL. */
 bool run_put_notes(const struct rendering *to, json_t *list);
 

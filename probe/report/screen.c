@@ -54,7 +54,7 @@ void screen_close(struct screen *screen)
     screen->open = false;
 }
 
-/* ---- rows: the sums of all cores, event by event, then the cores; a screen shows as many as it has lines */
+/* ---- rows: the sums of all cores, event by event, then the cores */
 
 struct row {
     char name[128];
@@ -110,6 +110,17 @@ static size_t take_rows(const struct screen_view *view, struct row rows[SCREEN_R
     return n;
 }
 
+/* Of any number of cores. */
+static size_t count_rows(const struct screen_view *view)
+{
+    size_t n = 0, i;
+    const json_t *line;
+    json_array_foreach(view->interval->lines, i, line)
+        if (line == first_line(view) || strcmp(field_text(line, "type"), "core") == 0)
+            n += json_object_size(field_of(line, "columns"));
+    return n;
+}
+
 void screen_remember(struct screen *screen, const struct screen_view *view, double seconds)
 {
     struct row rows[SCREEN_ROWS];
@@ -132,7 +143,7 @@ void screen_remember(struct screen *screen, const struct screen_view *view, doub
     }
 }
 
-/* Of so many columns, the last of which is now. */
+/* Of this many columns, the last of which is now. */
 static void make_spark(const struct screen_past *past, size_t columns, char *out, size_t size)
 {
     double values[MOST_SPARK], highest = 0;
@@ -241,6 +252,7 @@ static void draw_foot(struct canvas *canvas, const struct screen_view *view)
 {
     char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], number[NUMBER_ROOM], lost[LINE_ROOM],
         clock[NUMBER_ROOM + 8] = "";
+    uint64_t n = lost_of(view);
     number_decimal(number, sizeof number, field_real(totals_of(view->totals, first_line(view)), "seconds"),
                    1);
     snprintf(seconds, sizeof seconds, "%.40s s", number);
@@ -251,9 +263,9 @@ static void draw_foot(struct canvas *canvas, const struct screen_view *view)
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples, clock};
     canvas_line(canvas, "");
     canvas_pieces(canvas, now, sizeof now / sizeof *now);
-    if (lost_of(view) > 0) {
-        snprintf(lost, sizeof lost, "> and >=: at least; %s reads came too late, a counter may have wrapped",
-                 NUMBER(lost_of(view)));
+    if (n > 0) {
+        snprintf(lost, sizeof lost, "> and >=: at least; %s read%s too late, a counter may have wrapped",
+                 NUMBER(n), n == 1 ? " was" : "s were");
         canvas_text(canvas, lost);
     }
     static const char *const keys[] = {"q quit", "space pause", "z zero"};
@@ -275,33 +287,44 @@ static void draw_metric(struct canvas *canvas, const char *key, const json_t *me
     canvas_line(canvas, line);
 }
 
-void screen_draw(struct screen *screen, const struct screen_view *view)
+/* Rows, then metrics; what has no line is counted. */
+static void draw_rows(struct screen *screen, struct canvas *canvas, const struct screen_view *view,
+                      size_t room)
 {
     struct row rows[SCREEN_ROWS];
-    struct canvas canvas;
     struct live_table table;
-    size_t n = take_rows(view, rows);
     const char *key;
-    json_t *metric;
+    json_t *metrics = json_object_get(first_line(view), "metrics"), *metric;
+    size_t n = take_rows(view, rows), here = n + json_object_size(metrics),
+           all = count_rows(view) + json_object_size(metrics), shown = here < room ? here : room, at = 0;
+    if (shown < all && shown == room && room > 0)
+        shown--; /* the line that says so */
+    lay_out(view, rows, n, canvas->columns, &table);
+    for (; at < n && at < shown; at++)
+        draw_row(canvas, &table, view, &rows[at], &screen->past[at]);
+    json_object_foreach(metrics, key, metric)
+        if (at++ < shown)
+            draw_metric(canvas, key, metric,
+                        text_or_empty(json_object_get(field_of(first_line(view), "metric_units"), key)));
+    live_more(canvas, all - shown);
+}
+
+void screen_draw(struct screen *screen, const struct screen_view *view)
+{
+    struct canvas canvas;
     canvas_begin(&canvas, screen->out);
     canvas_text(&canvas, view->title);
     canvas_text(&canvas, view->note);
     canvas_line(&canvas, "");
-    lay_out(view, rows, n, canvas.columns, &table);
-    /* Rows that do not fit are left out; the foot stays */
+    /* The foot stays */
     size_t foot = lost_of(view) > 0 ? FOOT + 1 + LOST / (canvas.columns > 0 ? canvas.columns : 1) : FOOT;
     size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
-    for (size_t i = 0; i < n && canvas.used + 1 < room; i++)
-        draw_row(&canvas, &table, view, &rows[i], &screen->past[i]);
-    json_object_foreach(json_object_get(first_line(view), "metrics"), key, metric)
-        if (canvas.used + 1 < room)
-            draw_metric(&canvas, key, metric,
-                        text_or_empty(json_object_get(field_of(first_line(view), "metric_units"), key)));
+    draw_rows(screen, &canvas, view, room > canvas.used + 1 ? room - canvas.used - 1 : 0);
     draw_foot(&canvas, view);
     canvas_end(&canvas, screen->out);
 }
 
-/* The byte that comes within this time; 0: none. */
+/* The byte within this time; 0: none. */
 static int next_byte(struct screen *screen, int ms)
 {
     struct pollfd poll_in = {.fd = screen->in, .events = POLLIN};

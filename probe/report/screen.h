@@ -51,8 +51,8 @@ struct screen {
     } past[SCREEN_ROWS];
 };
 
-/* Opening, closing and keys are those of `top` as well. Does nothing and returns false if `in` or `out` is no
- * terminal or a dumb one. */
+/* Opening, closing and keys are those of `top` as well. Does nothing and returns false if `in` or `out` is
+ * not a terminal or a dumb one. */
 bool screen_open(struct screen *screen, int in, int out);
 void screen_close(struct screen *screen);
 /* The rates of its interval, which ended so long after the begin. */

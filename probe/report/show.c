@@ -46,7 +46,7 @@ static bool show_guard(const struct rendering *to, const struct document *docume
     if (to->format == FORMAT_JSON)
         return document_write(to->out, document);
     conditions_read(&conditions, document_line(document, "header"));
-    snprintf(view.guarded, sizeof view.guarded, "%s", conditions.start);
+    guard_view_set(&view, &conditions);
     if (to->format == FORMAT_TEXT)
         conditions_write(to, &conditions);
     json_array_foreach(document->lines, i, line)

@@ -25,5 +25,5 @@ bool stacks_callgrind(FILE *out, const struct stack_report *report);
 /* As `perf script` prints it: `stacks` must be in time. Samples of an interval are spread evenly over it.
  * Where there are more than a million, an event stands for several of one place: that is its period. */
 bool stacks_perf(FILE *out, const struct stack_report *report);
-/* The same with about so many events at most, and one for each row. */
+/* The same with about `most` events at most, and one for each row. */
 bool stacks_perf_within(FILE *out, const struct stack_report *report, uint64_t events);

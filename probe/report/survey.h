@@ -1,6 +1,6 @@
 /*
  * Surveys: many regions that were measured in one run, as JSON lines. The regions with the
- * largest share of all cycles come first.
+ * largest share of all cycles are first.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct survey {
     size_t n;
     double seconds;        /* how long the run took */
     uint64_t samples;      /* of the PC, before; 0: none were taken */
-    char not_sampled[256]; /* why the hottest did not come first; "" */
+    char not_sampled[256]; /* why the hottest are not first; "" */
     double rest_s;         /* what those take, about, for which there was no time; 0: there was for all */
     char ended[256];       /* why it ended early; "" */
 };

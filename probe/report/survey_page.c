@@ -1,3 +1,4 @@
+#include "base/values.h"
 #include "report/survey_report.h"
 
 #include "report/comparison_report.h"
@@ -52,7 +53,7 @@ bool survey_page(const struct rendering *to, const struct survey_report *report,
 {
     char title[64];
     size_t n = json_array_size(lines->regions);
-    snprintf(title, sizeof title, "Survey of %zu region%s", n, n == 1 ? "" : "s");
+    snprintf(title, sizeof title, "Survey of %zu region%s", n, PLURAL(n));
     const struct page page = {.to = to,
                               .title = title,
                               .conditions = &lines->conditions,

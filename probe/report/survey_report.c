@@ -1,5 +1,6 @@
 #include "report/survey_report.h"
 
+#include "base/values.h"
 #include "report/comparison_report.h"
 #include "report/conditions.h"
 #include "report/html.h"
@@ -10,11 +11,10 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { INDENT = 2, DEEP = 4, NAME = UTF8_CLEAN_ROOM(160), TEXT = 1024, TELLING = 8 };
-enum { LISTED = 4, NAMED = 10 }; /* more functions without a hit share lines, and so many are named */
+enum { LISTED = 4, NAMED = 10 }; /* more functions without a hit share lines, and this many are named */
 /* Of the samples: with as many a function without a hit has a row in any case. */
 static const double SAMPLED_SHARE = 0.01;
 /* From here on a digit less is printed, or a mark. */
@@ -201,7 +201,7 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     return row;
 }
 
-/* Without a hit, for want of a call or of time, and nothing else to be said of it. */
+/* Without a hit, for want of a call or of time, and nothing else to report of it. */
 static bool is_small(const struct rendering *to, const struct survey_lines *lines, size_t i)
 {
     const json_t *region = json_array_get(lines->regions, i);
@@ -211,7 +211,7 @@ static bool is_small(const struct rendering *to, const struct survey_lines *line
            !(sampled_share(lines, region) >= SAMPLED_SHARE) && (to->format == FORMAT_TEXT || !judged);
 }
 
-/* NULL: no region is left out. Why one has no hit is said once. */
+/* NULL: no region is left out. Why one has no hit is reported once. */
 static json_t *column_rows(const struct rendering *folds, const struct survey_lines *lines,
                            const char *column, bool first)
 {
@@ -365,16 +365,6 @@ static bool put_csv(const struct rendering *to, const struct survey_lines *lines
 
 /* ---- texts */
 
-__attribute__((format(printf, 2, 3))) static void add(struct json_part *list, const char *format, ...)
-{
-    char text[3 * TEXT];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    json_part_append(list, list->json, json_part_string(text));
-}
-
 static void add_metrics(struct json_part *list, const json_t *region)
 {
     json_t *metrics = json_object_get(region, "metrics"), *value;
@@ -395,7 +385,7 @@ static void add_metrics(struct json_part *list, const json_t *region)
                                  json_is_number(value) ? unit : why);
     }
     if (used > 0)
-        add(list, "%s: %s", field_text(region, "name"), text);
+        json_list_say(list, "%s: %s", field_text(region, "name"), text);
 }
 
 static void add_legend(struct json_part *list, const struct survey_lines *lines)
@@ -419,25 +409,17 @@ static void add_legend(struct json_part *list, const struct survey_lines *lines)
         vague = vague || share_is_vague(region) || rate_is_vague(region);
         bounds = bounds || share_bound(region)[0] != '\0';
     }
-    const struct {
-        bool needed;
-        const char *words;
-    } legend[] = {
-        {each, "±: how far one hit may be off, as halts differ in what they cost; "},
-        {!each && !unmeasured, "±0: each count is exact; "},
-        {unmeasured, "?: what a halt adds was not measured, and is in the counts; "},
-        {means, "mean ±: its 95 % interval; "},
-        {shares, "share: of all cycles, from call to call, with what it calls and what interrupts it; "},
-        {rates, "calls/s: at the core's clock; "},
-        {vague, "~: from so few or so different calls that it is vague; "},
-        {bounds, "< and >: the counter may have wrapped unseen; "},
+    const struct run_legend legend[] = {
+        {each, "±: how far one hit may be off, as halts differ in what they cost"},
+        {!each && !unmeasured, "±0: each count is exact"},
+        {unmeasured, "?: what a halt adds was not measured, and is in the counts"},
+        {means, "mean ±: its 95 % interval"},
+        {shares, "share: of all cycles, from call to call, with what it calls and what interrupts it"},
+        {rates, "calls/s: at the core's clock"},
+        {vague, "~: from so few or so different calls that it is vague"},
+        {bounds, "< and >: the counter may have wrapped unseen"},
     };
-    char text[2 * TEXT] = "";
-    for (i = 0; i < sizeof legend / sizeof *legend; i++)
-        if (legend[i].needed)
-            strcat(text, legend[i].words);
-    text[strlen(text) - 2] = '\0';
-    add(list, "%s", text);
+    run_add_legend(list, legend, sizeof legend / sizeof *legend);
 }
 
 /* What a reader of its numbers must know; false: nothing. */
@@ -446,15 +428,17 @@ static bool remark_of(const json_t *region, char *out, size_t size)
     char tainted[64] = "", bounded[96] = "";
     const char *name;
     const json_t *cycles = run_first(region, &name);
+    uint64_t tainted_hits = field_count(region, "tainted"), bounds = field_count(cycles, "at_least");
     size_t used = 0;
     out[0] = '\0';
     if (!has_hits(region))
         return false;
-    if (field_count(region, "tainted") > 0)
-        snprintf(tainted, sizeof tainted, "%s tainted hits left out", NUMBER(field_count(region, "tainted")));
-    if (field_count(cycles, "at_least") > 0 && run_is_counted(cycles))
-        snprintf(bounded, sizeof bounded, "%s hits may have overflowed the counter, not included",
-                 NUMBER(field_count(cycles, "at_least")));
+    if (tainted_hits > 0)
+        snprintf(tainted, sizeof tainted, "%s tainted hit%s left out", NUMBER(tainted_hits),
+                 PLURAL(tainted_hits));
+    if (bounds > 0 && run_is_counted(cycles))
+        snprintf(bounded, sizeof bounded, "%s hit%s may have overflowed the counter, not included",
+                 NUMBER(bounds), PLURAL(bounds));
     const char *const parts[] = {
         field_text(region, "note"),
         tainted,
@@ -486,10 +470,11 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
     if (n > 0)
         snprintf(refused, sizeof refused, ", %zu not measured", n);
     conditions_clock_text(&lines->conditions, clock, sizeof clock);
-    add(list, "%" PRIu64 " of %" PRIu64 " regions reached%s, in %s%s%s%s%s%s%s",
-        field_count(lines->summary, "reached"), field_count(lines->summary, "regions"), refused,
-        ELAPSED(field_real(lines->summary, "seconds")), clock[0] != '\0' ? ", " : "", clock,
-        change[0] != '\0' ? "; no times: " : "", change, ended[0] != '\0' ? "; it ended early: " : "", ended);
+    json_list_say(list, "%" PRIu64 " of %" PRIu64 " regions reached%s, in %s%s%s%s%s%s%s",
+                  field_count(lines->summary, "reached"), field_count(lines->summary, "regions"), refused,
+                  ELAPSED(field_real(lines->summary, "seconds")), clock[0] != '\0' ? ", " : "", clock,
+                  change[0] != '\0' ? "; no times: " : "", change,
+                  ended[0] != '\0' ? "; it ended early: " : "", ended);
 }
 
 /* By what it went where there was no time for all. */
@@ -499,20 +484,21 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
     double rest = field_real(lines->summary, "rest_s");
     const char *none = field_text(lines->summary, "not_sampled");
     if (none[0] != '\0')
-        add(list, "in the order of the ELF, and not the hottest first: %s", none);
+        json_list_say(list, "in the order of the ELF, and not the hottest first: %s", none);
     if (!(rest > 0))
         return;
     number_elapsed(time, sizeof time, rest);
     if (rest >= 119.5 && rest < 7200) /* it is vague */
         snprintf(time, sizeof time, "%.0f min", rest / 60);
-    add(list, "%s of %s measured%s; the others would take about %s (--for)",
-        NUMBER(field_count(lines->summary, "reached")), NUMBER(field_count(lines->summary, "regions")),
-        field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
+    json_list_say(list, "%s of %s measured%s; the others would take about %s (--for)",
+                  NUMBER(field_count(lines->summary, "reached")),
+                  NUMBER(field_count(lines->summary, "regions")),
+                  field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
 }
 
 json_t *survey_notes(const struct survey_lines *lines)
 {
-    struct json_part list = {.json = json_array(), .ok = true};
+    struct json_part list = json_list_new();
     size_t i, told = 0;
     const json_t *region;
     char remark[2 * TEXT];
@@ -523,16 +509,13 @@ json_t *survey_notes(const struct survey_lines *lines)
         add_legend(&list, lines);
     json_array_foreach(lines->regions, i, region) {
         if (told < TELLING && remark_of(region, remark, sizeof remark)) {
-            add(&list, "%s: %s", field_text(region, "name"), remark);
+            json_list_say(&list, "%s: %s", field_text(region, "name"), remark);
             told++;
         }
     }
     add_end(&list, lines);
     add_order(&list, lines);
-    if (list.ok)
-        return list.json;
-    json_decref(list.json);
-    return NULL;
+    return json_list_end(list);
 }
 
 /* ---- JUnit */

@@ -1,6 +1,6 @@
 /*
  * Output for a reader: the width, characters and colours of a stream, text made safe to print.
- * A stream that is no terminal has 80 columns and no colour. main() calls setlocale once; tests choose
+ * A stream that is not a terminal has 80 columns and no colour. main() calls setlocale once; tests choose
  * their own.
  */
 #pragma once
@@ -20,7 +20,7 @@ enum colour { COLOUR_BAD, COLOUR_GOOD, COLOUR_ODD, COLOUR_FAINT, COLOUR_END };
 size_t terminal_columns(FILE *to);
 bool terminal_is_dumb(void); /* TERM is "dumb" or missing: it knows no escape sequences */
 bool terminal_has_utf8(void);
-/* An escape sequence; "" if `to` is no terminal or a dumb one, or NO_COLOR is set. */
+/* An escape sequence; "" if `to` is not a terminal or a dumb one, or NO_COLOR is set. */
 const char *terminal_colour(FILE *to, enum colour colour);
 /* `utf8` if the locale has UTF-8, else `ascii`. */
 const char *terminal_or(const char *utf8, const char *ascii);

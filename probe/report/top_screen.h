@@ -13,7 +13,7 @@
 struct top_core {
     const char *name; /* "core 0 Cortex-M4 r0p1, by DWT_PCSR" */
     const struct shares *shares;
-    bool by_halts; /* then nothing tells of sleep */
+    bool by_halts; /* then nothing shows sleep */
 };
 
 struct top_view {

@@ -44,7 +44,7 @@ static bool calibrate_there(void *context, struct engine *engine, const struct d
            engine->ops->run(engine, &wanted, &sink, deadline, error) &&
            (!self->stands_still || !device->block->counts_cycles ||
             error_set(error, ERROR_WRITTEN,
-                      "%s stands still while the program runs: something else stopped it",
+                      "%s does not count while the program runs: something else stopped it",
                       device->block->kind->name));
 }
 

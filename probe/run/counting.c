@@ -320,7 +320,7 @@ static bool find_pended(struct session *session, struct address *out, struct err
     }
     return error_set(
         error, ERROR_SYMBOL,
-        "--tick xTickCount: the ELF has %s xPendedTicks, where FreeRTOS keeps the ticks that come "
+        "--tick xTickCount: the ELF has %s xPendedTicks, where FreeRTOS keeps the ticks that occur "
         "while its scheduler is suspended; without them such times would be missing from the count. "
         "Name a variable that an interrupt counts up at each tick, or leave --tick out",
         found == OBJECT_NONE ? "no" : "several variables");
@@ -417,14 +417,15 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
     }
     if (name[0] != '*')
         return find_word(session, name, &out->at) ||
-               error_set(error, ERROR_SYMBOL,
-                         "--show: \"%.48s\" is no register (r0 to r12, sp, lr, pc, psp, xpsr), no *ADDRESS "
-                         "and no "
-                         "variable of the ELF",
-                         name);
+               error_set(
+                   error, ERROR_SYMBOL,
+                   "--show: \"%.48s\" is not a register (r0 to r12, sp, lr, pc, psp, xpsr), nor an *ADDRESS "
+                   "and no "
+                   "variable of the ELF",
+                   name);
     uint64_t address;
     if (!value_count(name + 1, UINT32_MAX, &address) || address % 4 != 0)
-        return error_set(error, ERROR_USAGE, "--show: \"%.48s\" is no address of a word", name);
+        return error_set(error, ERROR_USAGE, "--show: \"%.48s\" is not the address of a word", name);
     out->at = core_word(&session->device.chosen->core, address);
     return true;
 }

@@ -158,7 +158,7 @@ static bool stops_there(enum error_kind kind)
 static const char *cached(struct session *session)
 {
     return !session->may_stop && may_see_more(session)
-               ? ". Caches may be ahead of memory: delta looks through the core"
+               ? ". Caches may be ahead of memory: delta reads through the core"
                : "";
 }
 

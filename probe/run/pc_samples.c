@@ -342,7 +342,7 @@ static void tell_handler(struct pc_samples *self)
         return;
     self->noted_handler = true;
     request_note(request_of(self),
-                 "stops come at the beginning of an interrupt's handler: unless %s counts interrupts, its "
+                 "stops are at the beginning of an interrupt's handler: unless %s counts interrupts, its "
                  "overflow raises the PMU's interrupt, which is enabled at the interrupt controller, and the "
                  "shares are wrong",
                  self->event);

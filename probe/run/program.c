@@ -38,10 +38,9 @@ static bool refuse_without_elf(const struct session *session, const struct elf_f
                                struct error *error)
 {
     if (session->needs_elf)
-        error_set(error, ERROR_ELF,
-                  "functions are found by name, and there is no ELF file to look them up in");
+        error_set(error, ERROR_ELF, "functions are found by name, and there is no ELF file to find them in");
     else
-        error_set(error, ERROR_ELF, "`%.200s` is a name, and there is no ELF file to look it up in",
+        error_set(error, ERROR_ELF, "`%.200s` is a name, and there is no ELF file to find it in",
                   session->needs_name);
     struct error looked = {0};
     if (files->n == 0)

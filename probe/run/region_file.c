@@ -56,7 +56,7 @@ static bool take_budget(const struct word_file *file, const struct words *words,
     line->budget.of = words_have(words, *i, "mean") ? BUDGET_MEAN : BUDGET_MAX;
     *i += words_have(words, *i, "<=") ? 1 : 2;
     if (*i + 1 >= words->n)
-        return word_file_fails(file, "after <= come a number and its unit, such as 1200 cycles or 40 us");
+        return word_file_fails(file, "after <= follow a number and its unit, such as 1200 cycles or 40 us");
     *i += 2;
     return read_budget(file, words->at[*i - 2], words->at[*i - 1], &line->budget);
 }
@@ -90,8 +90,8 @@ static bool take_words(const struct word_file *file, const struct words *words, 
     while (i < words->n) {
         bool is_budget = words_have(words, i, "<=") || words_have(words, i + 1, "<=");
         if (!begins_rest(words, i))
-            return word_file_fails(
-                file, "\"%.64s\" is too much: behind the region stand a budget and options", words->at[i]);
+            return word_file_fails(file, "\"%.64s\" is too much: a budget and options follow the region",
+                                   words->at[i]);
         if (is_budget && line->budget.of != BUDGET_NONE)
             return word_file_fails(file, "a second budget");
         if (is_budget ? !take_budget(file, words, &i, line) : !take_option(file, words, &i, line))

@@ -185,7 +185,7 @@ bool session_sees_running(const struct session *session, const char *command, st
 {
     return device_sees_running(&session->device) ||
            error_advise(error, ERROR_USAGE, "",
-                        "through a GDB server a core can be looked at only while it is halted: %s has "
+                        "through a GDB server a core can be read only while it is halted: %s has "
                         "nothing to read. "
                         "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
                         command);

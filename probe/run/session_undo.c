@@ -239,8 +239,8 @@ static void tell_stop(struct session *session, struct error *error)
         error->kind == ERROR_FOREIGN_STOP)
         return;
     session_place(session, session->device.stopped_at, place, sizeof place);
-    error_set(&stop, error->kind,
-              "The core stands at %s, where pmu-probe did not stop it: it is left halted.", place);
+    error_set(&stop, error->kind, "The core is at %s, where pmu-probe did not stop it: it is left halted.",
+              place);
     error_add(error, &stop);
 }
 

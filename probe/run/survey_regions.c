@@ -79,8 +79,8 @@ bool survey_regions_choose(struct survey_regions *regions, struct symbols *symbo
     struct location location;
     if (symbols == NULL)
         return error_set(error, ERROR_ELF,
-                         "functions are found by name, and there is no ELF file to look "
-                         "them up in");
+                         "functions are found by name, and there is no ELF file to find "
+                         "them in");
     if (pattern[0] != '*' || strncmp(pattern, "*0x", 3) != 0)
         if (strpbrk(pattern, "*?[") != NULL)
             return choose_matching(regions, symbols, pattern, process, error);

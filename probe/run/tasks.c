@@ -46,7 +46,7 @@ bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted
         return true;
     return (symbols != NULL && symbols_object(symbols, wanted, address, &size) && *address % 4 == 0) ||
            error_set(error, ERROR_SYMBOL,
-                     "--task: \"%.64s\" is no variable of the ELF, and no *ADDRESS of a word", wanted);
+                     "--task: \"%.64s\" is neither a variable of the ELF nor an *ADDRESS of a word", wanted);
 }
 
 bool tasks_change_cores(struct symbols *symbols)

@@ -1,6 +1,6 @@
 /*
  * The turns of a survey: its regions take turns, a slice of time each. Those that were not reached yet are
- * looked for several at a time, as many as there are comparators; once one is reached, it gets its turn at
+ * awaited several at a time, as many as there are comparators; once one is reached, it gets its turn at
  * once. Whatever is not reached within a slice is left alone until the next round.
  */
 #pragma once

@@ -1,5 +1,6 @@
 #include "run/windows.h"
 
+#include "base/values.h"
 #include "run/program.h"
 #include "run/trial.h"
 
@@ -295,8 +296,9 @@ static bool open_all(struct windows *self, struct error *error)
         !make_rows(self, &self->interval, error) || !make_rows(self, &self->whole, error))
         return false;
     session_conditions(session, &self->clock, conditions);
-    snprintf(conditions->core, sizeof conditions->core, "%.31s, %zu CPUs on %zu cores",
-             session->device.chosen->core.name, self->cpus.n, self->whole.n - self->cpus.n - 1);
+    size_t cores = self->whole.n - self->cpus.n - 1;
+    snprintf(conditions->core, sizeof conditions->core, "%.31s, %zu CPU%s on %zu core%s",
+             session->device.chosen->core.name, self->cpus.n, PLURAL(self->cpus.n), cores, PLURAL(cores));
     return true;
 }
 

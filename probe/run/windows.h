@@ -31,7 +31,7 @@ struct tally {
     size_t n;
     double since_begin;        /* when it ended */
     uint64_t skew_us;          /* all counters of a sample were read within this time */
-    uint64_t samples, lost;    /* samples after the first one; those that came too late for a counter */
+    uint64_t samples, lost;    /* samples after the first one; those that were too late for a counter */
     uint64_t halts, halted_us; /* to take samples; 0: none were needed */
 };
 

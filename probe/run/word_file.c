@@ -42,7 +42,7 @@ static bool split(const struct word_file *file, const char *line, size_t length,
         bool quoted = line[i] == '"';
         for (i += quoted; i < length && (quoted ? line[i] != '"' : !is_blank(line[i])); i++) {
             if (line[i] == '\0')
-                return word_file_fails(file, "a zero byte: this is no text");
+                return word_file_fails(file, "a zero byte: this is not text");
             if (used + 1 == WORD_FILE_WORD)
                 return word_file_fails(file, "a word longer than %d bytes", WORD_FILE_WORD - 1);
             word[used++] = line[i];

@@ -755,7 +755,7 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
     if (symbols == NULL) {
         char name[SHOWN];
         name_copy(name, sizeof name, text, strlen(text));
-        return error_set(error, ERROR_ELF, "`%s` is a name, and there is no ELF file to look it up in", name);
+        return error_set(error, ERROR_ELF, "`%s` is a name, and there is no ELF file to find it in", name);
     }
     /* C++ names may contain '+' and ':', so a symbol is tried first */
     struct qualified_name wanted = {.name = text};

@@ -106,7 +106,7 @@ def test_code_in_a_cache_is_compared_through_the_core(way):
         before = lasting(place)
         put(place, "dirty-lines")
         looked = place.run("info")  # changes nothing, and so does not stop the core
-        assert looked.code == 3 and "delta looks through the core" in unfolded(looked.err), looked.err
+        assert looked.code == 3 and "delta reads through the core" in unfolded(looked.err), looked.err
         exact(place, ("work_by_data",), returned, 20)
         place.elf = elf_of(place.chip, "parked")
         other = place.run("delta", "start", "-r", 1)

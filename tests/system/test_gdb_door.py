@@ -344,7 +344,7 @@ def test_record_top_and_report(chip, tmp_path):
     with DoorPlace(chip, "free", WORK_BY_DATA) as place:
         done = place.gdb(f"pmu record --for 3s -o {file}", "x/i $pc", f"pmu report {file}", f"pmu report {file} --sort line",
                          "pmu top --for 0.6s -I 300ms", f"pmu report {file} --sort nothing")
-        assert "samples in" in done.out and "the core stood for at most" in done.out, done.out + done.err
+        assert "samples in" in done.out and "the core was halted at most" in done.out, done.out + done.err
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         assert lines[0]["source"] == "halts" and lines[-1]["why"] == "time" and lines[-1]["samples"] > 2
         assert done.out.count("by halts: ") >= 3 and re.search(r"^after ", done.out, re.M)

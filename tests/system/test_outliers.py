@@ -98,7 +98,7 @@ def test_exceptions_inside_as_far_as_the_core_counts_them(way, event, key):
 def test_what_tells_of_exceptions_is_named(way, event):
     with place_at(way, scenario=WORK_BY_DATA) as place:
         text = unfolded(place.run("delta", "work_by_data", "-r", 4, "--outliers", 1).out)
-        assert (f"which exceptions ran inside is not known: -e {event} counts" if event else "these counters do not tell") in text, text
+        assert (f"which exceptions ran inside is not known: -e {event} counts" if event else "these counters do not show") in text, text
         if event == "EXC_TAKEN":
             assert "no exception inside" in unfolded(place.run("delta", "work_by_data", "-r", 4, "--outliers", 1, "-e", event).out)
 

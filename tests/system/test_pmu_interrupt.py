@@ -13,7 +13,7 @@ EARLY = 2  # instructions: it stops before a short handler is over
 def test_an_interrupt_comes_first(way, tmp_path):
     with Place(way, "free", WORK_BY_DATA, core_state="pmu-interrupt", stop_skid=EARLY) as place:
         result = place.run(*RECORD, tmp_path / "profile.jsonl")
-        assert result.code == 0 and "stops come at the beginning of an interrupt's handler" in unfolded(result.err), result.err
+        assert result.code == 0 and "stops are at the beginning of an interrupt's handler" in unfolded(result.err), result.err
 
 
 @pytest.mark.parametrize("way", WAYS)

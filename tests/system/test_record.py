@@ -216,7 +216,7 @@ def test_through_a_gdb_server(chip, tmp_path):
     with GdbPlace(chip, "free", WORK_BY_DATA) as place:
         path = tmp_path / "p.jsonl"
         result = place.record(path, samples=3)
-        assert re.search(r"the core stood for at most \d+ %", result.err), result.err
+        assert re.search(r"the core was halted at most \d+ %", result.err), result.err
         profile = Profile(path)
         assert profile.head["source"] == "halts" and profile.end["samples"] >= 3 and not profile.states
         assert {int(address, 16) for address in profile.counts} <= instructions_of(place.elf)

@@ -80,7 +80,7 @@ def test_samples_are_where_the_events_are(way, tmp_path):
         assert head["source"] == source and head["every"] == every and profile.end["why"] == "time"
         assert head["event"] == ("CPU_CYCLES" if kind == "cycles" else "L1D_CACHE_REFILL")
         assert samples > 5 and not profile.states and profile.resets == 0
-        assert f"{samples:,} samples" in result.err and "the core stood" in result.err, result.err
+        assert f"{samples:,} samples" in result.err and "the core was halted" in result.err, result.err
         # Nine of ten are in functions that have nothing but such events, in any run
         assert sum(shares_of(place, profile, kind).values()) > 0.8
         # From stop to stop there are as many events as it was armed for: the counter does not see how long the core was halted
@@ -108,7 +108,7 @@ def test_without_a_number_the_rate_makes_one(way, tmp_path):
         assert_runs(place)
         assert snapshot(place) == before
         profile = Profile(tmp_path / "p.jsonl")
-        told = re.search(event + r" came ([\d,]+) times a second: a stop after every ([\d,]+) ", result.err)
+        told = re.search(event + r": ([\d,]+) a second, and a stop after every ([\d,]+) ", result.err)
         rate, every = (int(number.replace(",", "")) for number in told.groups())
         assert every == profile.head["every"] and profile.head["source"] == source
         digits = 10 ** max(0, len(str(rate // 100)) - 2)
@@ -122,7 +122,7 @@ def test_what_report_says(tmp_path):
         program_of(place, "cycles")
         _, profile, _ = sampled(place, path, "--for", "1s")
         text = run_tool("--elf", place.elf, "report", path)
-        assert "by DWT cycle match each 5,000 CPU_CYCLES:" in text.out and "\nstood " in text.out and "asleep" not in text.out, text.out
+        assert "by DWT cycle match each 5,000 CPU_CYCLES:" in text.out and "\nhalted for samples " in text.out and "asleep" not in text.out, text.out
         rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
         core = next(row for row in rows if row["type"] == "core")
         stood, events = (sum(line[key] for line in profile.intervals if key in line) for key in ("stood_s", "events"))

@@ -243,7 +243,7 @@ BAD = {
     "a negative sample": (text_of(HEAD, samples(0, pc={"0x10": -1})), ":2: the samples of 0x10"),
     "too many samples": (text_of(HEAD, samples(0, asleep=0, pc={"0x10": 2**53, "0x12": 1})), ":2: the samples of 0x12"),
     "a number beyond 64 bits": (text_of(HEAD, samples(0, asleep=2**70)), ":2: not JSON"),
-    "a time without end": (text_of(HEAD, samples(0, to=1e300)), ":2: to is no time"),
+    "a time without end": (text_of(HEAD, samples(0, to=1e300)), ":2: to is not a time"),
     "an address beyond 64 bits": (text_of(HEAD, samples(0, pc={"0x1ffffffffffffffff": 1})), ":2: pc has"),
     "times backwards": (text_of(HEAD, samples(1), samples(0)), ":3: times that go backwards"),
     "a line of 10 MB": (text_of(HEAD, '{"type":"' + "x" * 10_000_000 + "\n", END), ":2: not JSON"),

@@ -228,7 +228,7 @@ def test_a_link_that_does_not_open(tmp_path):
 
 def test_what_cannot_be_replayed_says_why(delta):
     words, _, file = delta
-    for command, why in (("probes", "looks for what is plugged in here"), ("restore", "a journal of this machine")):
+    for command, why in (("probes", "searches for what is plugged in here"), ("restore", "a journal of this machine")):
         result = run_tool("-p", f"replay:{file}", command)
         assert result.code == 2 and f"{command} cannot be replayed: " in result.err and why in result.err
     with place_at("m4/swd") as place:

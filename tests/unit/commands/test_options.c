@@ -413,7 +413,7 @@ CONFIG_TEST(only_the_users_own_config_acts)
         snprintf(text, sizeof text, "# not\n%s\n", acts[i]);
         write_config(text);
         refuses(command);
-        refuses_with(command, "which a file that came with a folder must not");
+        refuses_with(command, "which a file of a folder from elsewhere must not");
         struct options options;
         struct error error;
         snprintf(trusted, sizeof trusted, "%s --trust-conf", command);
@@ -504,10 +504,10 @@ CONFIG_TEST(a_config_that_others_may_write_is_refused)
     reads("info", "command=info"); /* it leads nowhere */
     unlink("pmu-probe.conf");
     assert_int_equal(mkdir("pmu-probe.conf", 0755), 0);
-    refuses_with("info", "pmu-probe.conf is no plain file");
+    refuses_with("info", "pmu-probe.conf is not a plain file");
     rmdir("pmu-probe.conf");
     assert_int_equal(mkfifo("pmu-probe.conf", 0644), 0);
-    refuses_with("info", "pmu-probe.conf is no plain file");
+    refuses_with("info", "pmu-probe.conf is not a plain file");
     unlink("pmu-probe.conf");
     if (geteuid() != 0)
         return;

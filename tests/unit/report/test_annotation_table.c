@@ -88,7 +88,7 @@ TEST(of_what_is_missing)
     OUTPUT_HAS("\n   share      ±  samples     address\n"
                "                          0x00000244     push    {r4, lr}\n");
     OUTPUT_HAS("No lines are known");
-    OUTPUT_HAS("stand apart");
+    OUTPUT_HAS("lie apart");
     OUTPUT_HAS("Few samples");
     OUTPUT_HAS("no build id");
     OUTPUT_HAS("was cut off");

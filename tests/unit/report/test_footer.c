@@ -32,14 +32,14 @@ static void expect(const char *expected)
 }
 
 /* Of the first column; the others may lie as they like. */
-FRESH_TEST(quantiles_are_of_the_first_column)
+FRESH_TEST(quantiles_are_of_each_column_that_varies)
 {
     SUMMARY_COLUMN(summary, "CYCLES", {5, 100});
     SUMMARY_COLUMN(summary, "OTHER", {1, 50}, {2, 50});
     summary->hits = 100;
-    expect("100 hits\n");
+    expect("100 hits\nOTHER p90 2, p99 2\n");
     SUMMARY_COLUMN(summary, "ABSENT", {1, 0});
-    expect("100 hits\n");
+    expect("100 hits\nOTHER p90 2, p99 2\n");
 }
 
 FRESH_TEST(of_several_passes_all_hits_are_told)
@@ -49,12 +49,12 @@ FRESH_TEST(of_several_passes_all_hits_are_told)
     summary->hits = 30;
     summary->wanted = 10;
     expect("30 hits in 3 passes, all equal\n"
-           "Each pass has hits of its own: rows of different passes are of different hits.\n");
+           "Each pass has its own hits: rows of different passes are of different hits.\n");
     summary->hits = 17;
     summary->seconds = 1;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
     expect("Ctrl-C: 17 of 30 hits in 3 passes in 1.0 s, all equal\n"
-           "Each pass has hits of its own: rows of different passes are of different hits.\n");
+           "Each pass has its own hits: rows of different passes are of different hits.\n");
     summary->passes = 1;
     summary->wanted = 18;
     expect("Ctrl-C: 17 of 18 hits in 1.0 s, all equal\n");

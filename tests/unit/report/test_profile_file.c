@@ -141,9 +141,9 @@ TEST(samples_of_events)
     assert_float_equal(stood_s, 150, 1e-9);
     profile_file_free(profile);
     refused(HEAD "{\"type\":\"samples\",\"from\":0,\"to\":1,\"events\":-1}\n",
-            "p.jsonl:2: events is no count from 0 to 9007199254740992");
+            "p.jsonl:2: events is not a count from 0 to 9007199254740992");
     refused(HEAD "{\"type\":\"samples\",\"from\":0,\"to\":1,\"stood_s\":\"x\"}\n",
-            "p.jsonl:2: stood_s is no time in seconds");
+            "p.jsonl:2: stood_s is not a time in seconds");
 }
 
 /* Beside the samples, and unknown to them. */
@@ -183,9 +183,9 @@ TEST(exceptions_tasks_and_processes)
     assert_int_equal(profile->contexts[PROFILE_PROCESSES].intervals[0].counts[0].samples, 7);
     profile_file_free(profile);
     refused(HEAD "{\"type\":\"tasks\",\"core\":1,\"from\":0,\"to\":1}\n",
-            "p.jsonl:2: core is no count from 0 to 0");
+            "p.jsonl:2: core is not a count from 0 to 0");
     refused(HEAD "{\"type\":\"tasks\",\"core\":0,\"from\":0,\"to\":1,\"value\":{\"7\":1}}\n",
-            "p.jsonl:2: value has \"7\", which is no address such as 0x10000124");
+            "p.jsonl:2: value has \"7\", which is not an address such as 0x10000124");
 }
 
 TEST(names_of_tasks)
@@ -207,7 +207,7 @@ TEST(names_of_tasks)
     assert_null(strchr(profile->tasks[1].name, '\x1b'));
     profile_file_free(profile);
     refused(HEAD "{\"type\":\"task\",\"value\":\"7\",\"name\":\"a\"}\n",
-            "p.jsonl:2: a task whose value is no address such as 0x20000124");
+            "p.jsonl:2: a task whose value is not an address such as 0x20000124");
     refused(HEAD "{\"type\":\"task\",\"value\":\"0x7\",\"name\":7}\n", "p.jsonl:2: a task without a name");
 }
 
@@ -252,17 +252,17 @@ TEST(stacks_that_cannot_be)
 {
     refused(STACKS("{\"samples\":1,\"at\":[\"0x10\"]}"),
             "p.jsonl:2: stacks that are not those of the samples in pc");
-    refused(STACKS("{\"samples\":3,\"at\":[\"0x10\"]}"), "p.jsonl:2: samples is no count from 0 to 2");
+    refused(STACKS("{\"samples\":3,\"at\":[\"0x10\"]}"), "p.jsonl:2: samples is not a count from 0 to 2");
     refused(STACKS("{\"samples\":2,\"at\":[\"0x10\"]}") "{\"type\":\"samples\",\"from\":1,\"to\":2,\"pc\":{"
                                                         "\"0x10\":2}}\n",
             "p.jsonl:3: stacks that are not those of the samples in pc");
-    refused(STACKS("{\"samples\":2,\"at\":[]}"), "p.jsonl:2: a stack is no list of 1 to 96 addresses");
+    refused(STACKS("{\"samples\":2,\"at\":[]}"), "p.jsonl:2: a stack is not a list of 1 to 96 addresses");
     refused(STACKS("{\"samples\":2,\"at\":[\"main\"]}"),
-            "p.jsonl:2: a stack has \"main\", which is no address");
+            "p.jsonl:2: a stack has \"main\", which is not an address");
     refused(STACKS("{\"samples\":0,\"at\":[\"0x10\"]}"),
             "p.jsonl:2: a stack without samples, or whose leaf is guessed");
     refused(STACKS("{\"samples\":2,\"at\":[\"0x10\"],\"sure\":2}"),
-            "p.jsonl:2: sure is no count from 0 to 1");
+            "p.jsonl:2: sure is not a count from 0 to 1");
     refused(STACKS("{\"samples\":2,\"at\":[\"0x10\"],\"cut\":\"bored\"}"),
             "p.jsonl:2: a stack is cut for no known reason");
 }
@@ -325,16 +325,16 @@ TEST(what_is_no_profile)
             "p.jsonl:1: its schema is pmu-probe/3, and a profile's is pmu-probe/2");
     refused("{\"schema\":\"pmu-probe/2\",\"type\":\"samples\"}\n", "p.jsonl:1: a line of no known type");
     refused("{\"schema\":\"pmu-probe/2\",\"type\":\"profile\"}\n",
-            "p.jsonl:1: cores is no list of 1 to 256 names");
+            "p.jsonl:1: cores is not a list of 1 to 256 names");
     refused("{\"schema\":\"pmu-probe/2\",\"type\":\"profile\",\"cores\":[1]}\n",
-            "p.jsonl:1: cores is no list of names");
+            "p.jsonl:1: cores is not a list of names");
     static const char *const numbers[] = {"[]", "[0,1]", "[-1]", "[\"0\"]", "7", "[1000001]"};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char text[256];
         snprintf(text, sizeof text,
                  "{\"schema\":\"pmu-probe/2\",\"type\":\"profile\",\"cores\":[\"M4\"],\"numbers\":%s}\n",
                  numbers[i]);
-        refused(text, "p.jsonl:1: numbers is no list of a number for each core");
+        refused(text, "p.jsonl:1: numbers is not a list of a number for each core");
     }
     refused(HEAD HEAD, "p.jsonl:2: a second head: a profile is one run");
     refused(HEAD "{\"type\":\"end\",\"elapsed_s\":1}\n{\"type\":\"samples\"}\n",
@@ -357,36 +357,37 @@ static void line_refused(const char *keys, const char *fact)
 
 TEST(numbers_out_of_range)
 {
-    line_refused("\"to\":1", "from is no time in seconds");
-    line_refused("\"from\":1,\"to\":\"2\"", "to is no time in seconds");
-    line_refused("\"from\":-1,\"to\":2", "from is no time in seconds");
-    line_refused("\"from\":1,\"to\":1e10", "to is no time in seconds");
+    line_refused("\"to\":1", "from is not a time in seconds");
+    line_refused("\"from\":1,\"to\":\"2\"", "to is not a time in seconds");
+    line_refused("\"from\":-1,\"to\":2", "from is not a time in seconds");
+    line_refused("\"from\":1,\"to\":1e10", "to is not a time in seconds");
     line_refused("\"from\":2,\"to\":1", "times that go backwards");
-    line_refused(AT "\"core\":1", "core is no count from 0 to 0");
-    line_refused(AT "\"core\":-1", "core is no count from 0 to 0");
-    line_refused(AT "\"core\":1.5", "core is no count from 0 to 0");
-    line_refused(AT "\"asleep\":-3", "asleep is no count from 0 to 9007199254740992");
-    line_refused(AT "\"asleep\":9007199254740993", "asleep is no count from 0 to 9007199254740992");
-    line_refused(AT "\"asleep\":9007199254740992,\"halted\":1", "halted is no count from 0 to 0");
-    line_refused(AT "\"resets\":1000001", "resets is no count from 0 to 1000000");
-    line_refused(AT "\"pc\":[]", "pc is no object of addresses");
-    line_refused(AT "\"pc\":{\"10\":1}", "pc has \"10\", which is no address such as 0x10000124");
-    line_refused(AT "\"pc\":{\"0x\":1}", "pc has \"0x\", which is no address such as 0x10000124");
-    line_refused(AT "\"pc\":{\"0x1g\":1}", "pc has \"0x1g\", which is no address such as 0x10000124");
+    line_refused(AT "\"core\":1", "core is not a count from 0 to 0");
+    line_refused(AT "\"core\":-1", "core is not a count from 0 to 0");
+    line_refused(AT "\"core\":1.5", "core is not a count from 0 to 0");
+    line_refused(AT "\"asleep\":-3", "asleep is not a count from 0 to 9007199254740992");
+    line_refused(AT "\"asleep\":9007199254740993", "asleep is not a count from 0 to 9007199254740992");
+    line_refused(AT "\"asleep\":9007199254740992,\"halted\":1", "halted is not a count from 0 to 0");
+    line_refused(AT "\"resets\":1000001", "resets is not a count from 0 to 1000000");
+    line_refused(AT "\"pc\":[]", "pc is not an object of addresses");
+    line_refused(AT "\"pc\":{\"10\":1}", "pc has \"10\", which is not an address such as 0x10000124");
+    line_refused(AT "\"pc\":{\"0x\":1}", "pc has \"0x\", which is not an address such as 0x10000124");
+    line_refused(AT "\"pc\":{\"0x1g\":1}", "pc has \"0x1g\", which is not an address such as 0x10000124");
     line_refused(AT "\"pc\":{\"0x11112222333344445\":1}",
-                 "pc has \"0x11112222333344445\", which is no address such as 0x10000124");
-    line_refused(AT "\"pc\":{\"0x10\":0}", "the samples of 0x10 are no count from 1 to 9007199254740992");
-    line_refused(AT "\"pc\":{\"0x10\":-5}", "the samples of 0x10 are no count from 1 to 9007199254740992");
-    line_refused(AT "\"pc\":{\"0x10\":1.5}", "the samples of 0x10 are no count from 1 to 9007199254740992");
+                 "pc has \"0x11112222333344445\", which is not an address such as 0x10000124");
+    line_refused(AT "\"pc\":{\"0x10\":0}", "the samples of 0x10 are not a count from 1 to 9007199254740992");
+    line_refused(AT "\"pc\":{\"0x10\":-5}", "the samples of 0x10 are not a count from 1 to 9007199254740992");
+    line_refused(AT "\"pc\":{\"0x10\":1.5}",
+                 "the samples of 0x10 are not a count from 1 to 9007199254740992");
     line_refused(AT "\"asleep\":9007199254740990,\"pc\":{\"0x10\":2,\"0x20\":1}",
-                 "the samples of 0x20 are no count from 1 to 0");
+                 "the samples of 0x20 are not a count from 1 to 0");
     line_refused(AT "\"asleep\":99999999999999999999",
                  "not JSON: too big integer near '99999999999999999999'");
     refused(HEAD "{\"type\":\"samples\"," AT "\"asleep\":1}\n{\"type\":\"samples\",\"from\":1.5,\"to\":3}\n",
             "p.jsonl:3: times that go backwards");
-    refused(HEAD "{\"type\":\"end\",\"elapsed_s\":-1}\n", "p.jsonl:2: elapsed_s is no time in seconds");
+    refused(HEAD "{\"type\":\"end\",\"elapsed_s\":-1}\n", "p.jsonl:2: elapsed_s is not a time in seconds");
     refused(HEAD "{\"type\":\"end\",\"elapsed_s\":1,\"samples\":-1}\n",
-            "p.jsonl:2: samples is no count from 0 to 9007199254740992");
+            "p.jsonl:2: samples is not a count from 0 to 9007199254740992");
 }
 
 /* Neighbours become one, in equal shares of the time; all samples stay. */

@@ -114,8 +114,8 @@ PROFILE_TEST(of_events)
     shares[0].states[PROFILE_ASLEEP] = 0;
     shares[0].n = 3;
     text_has("\ncore 0 Cortex-M4, by PMU overflow each 10,000 L1D_CACHE_REFILL: 60,000 samples\n");
-    text_has("\nstood 25.0 %");
-    text_has("\nThe core stood 25 % of the time");
+    text_has("\nhalted for samples 25.0 %");
+    text_has("\nThe core was halted 25 % of the time");
     assert_true(profile_write(TO(FORMAT_JSON), &report));
     OUTPUT_HAS("\"event\":\"L1D_CACHE_REFILL\",\"every\":10000,");
     OUTPUT_HAS("\"events\":600123456,\"stood\":0.25,");

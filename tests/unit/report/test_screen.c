@@ -276,6 +276,33 @@ FRESH_TEST(no_more_lines_than_the_terminal_has)
     }
 }
 
+/* Counts and metrics alike: nothing is left out without a word. */
+FRESH_TEST(rows_that_have_no_line_are_counted)
+{
+    static const struct {
+        unsigned short lines;
+        const char *metrics, *more;
+    } cases[] = {{15, NULL, "3 more: a larger terminal"},
+                 {15, "{\"CPI\":1.25,\"MPI\":2}", "5 more: a larger terminal"},
+                 {17, NULL, ""},
+                 {17, "{\"CPI\":1.25}", "2 more: a larger terminal"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tear_down(NULL);
+        assert_int_equal(set_up(NULL), 0);
+        metrics = cases[i].metrics;
+        for (; n_rows < 11; n_rows++)
+            rows[n_rows] = (struct row){.rate = 1, .total = 1};
+        open_it(60, cases[i].lines);
+        draw();
+        assert_int_equal(f.n, cases[i].lines - 1);
+        assert_string_equal(f.lines[f.n - 3], "");
+        if (cases[i].more[0] != '\0')
+            assert_string_equal(f.lines[f.n - 4], cases[i].more);
+        else
+            assert_int_equal(strncmp(f.lines[f.n - 4], "MORE10", 6), 0);
+    }
+}
+
 FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
 {
     for (; n_rows < SCREEN_ROWS; n_rows++)

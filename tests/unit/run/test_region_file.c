@@ -72,7 +72,7 @@ FRESH_TEST(errors_name_the_file_and_the_line)
         {"fir f <= 0 cycles", "a budget is a number above 0, such as 1200, not \"0\""},
         {"fir f <= 1e3 cycles", "not \"1e3\""},
         {"fir f <= 3 hours", "the unit of a budget is cycles, ns, us, ms or s, not \"hours\""},
-        {"fir f <= 3", "after <= come a number and its unit"},
+        {"fir f <= 3", "after <= follow a number and its unit"},
         {"fir f <= 3 us <= 4 us", "a second budget"},
         {"fir f g h", "\"h\" is too much"},
         {"fir f -r 0", "-r takes a whole number from 1 up, not \"0\""},
