@@ -77,7 +77,7 @@ TEST(a_hit_whose_registers_were_not_read)
 {
     expect(OUTLIER "}\n" SUMMARY "'kept_s':0.012345}}\n", "",
            "  the run ended before its registers were read\n"
-           "these counters do not tell which exceptions ran inside\n"
+           "these counters do not show which exceptions ran inside\n"
            "the core was held up to 12 ms longer at the end of a hit for this\n");
     expect(OUTLIER "}\n" SUMMARY "'exceptions_by':'EXCCNT'}}\n", "",
            "  the run ended before its registers were read\n"

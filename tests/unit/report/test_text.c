@@ -144,7 +144,7 @@ FRESH_TEST(several_passes_of_counts_that_differ)
     summary_write(TO_TEXT(80), summary, NULL);
     OUTPUT_HAS("\nmedian 100 cycles (9 hits, 100 to 120)\n", "±2.1  not resolved\n",
                "not resolved: the count is not above its own uncertainty\n", "3 of 9 hits in 3 passes",
-               "\nEach pass has hits of its own", "\nthe passes disagree\xEF\xBF\xBD",
+               "\nEach pass has its own hits", "\nthe passes disagree\xEF\xBF\xBD",
                "\nCYCLES, sorted: 100 (5 times); 120 (4 times)\n");
 }
 
