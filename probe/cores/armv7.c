@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 enum { LEAVE_DEBUG_STATE = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY };
+enum { CHANNEL_USED = DBGDSCR_STICKY | DBGDSCR_TXFULL_L | DBGDSCR_RXFULL_L };
 
 /* DBGBCR, C11.11: in all modes, of both security states. */
 enum {
@@ -361,6 +362,9 @@ const struct core_ops armv7_ops = {
                                                    .register_value = armv7_register_value,
                                                    .add_registers_done = add_registers_done,
                                                    .gives_first = armv7_gives_first,
+                                                   .channel_used = CHANNEL_USED,
+                                                   .channel_given = DBGDSCR_RXFULL_L,
+                                                   .add_empty = armv7_empty_channel,
                                                    .add_recover_instruction = armv7_add_recover_instruction,
                                                    .add_expect_stop = armv7_add_expect_stop,
                                                    .add_proofs = add_proofs,

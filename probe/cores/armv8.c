@@ -10,6 +10,9 @@ enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x2007, BCR_BYTES = 5 /* BAS */ };
 /* BT and LBN; and the value that the architecture requires in the comparator that is linked to, D2.9. */
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 
+/* Set while a register is transferred, or since a transfer that did not end. */
+enum { CHANNEL_USED = EDSCR_ERR | EDSCR_TXFULL | EDSCR_RXFULL };
+
 /* --- settings ------------------------------------------------------------------------------------------- */
 
 static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
@@ -372,7 +375,7 @@ static const struct core_halt_ops halts = {.add_first = add_first_stops,
                                            .add_last = add_last_stops,
                                            /* the next stop clears MA */
                                            .not_left = EDSCR_HALTED | EDSCR_MA,
-                                           .borrowing = EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR,
+                                           .borrowing = CHANNEL_USED,
                                            .add_unlock = add_unlock};
 static const struct core_process_ops processes = {.add_mode = add_mode,
                                                   .in_user_mode = in_user_mode,
@@ -393,6 +396,9 @@ const struct core_ops armv8_ops = {
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,
                                                    .gives_first = armv8_gives_first,
+                                                   .channel_used = CHANNEL_USED,
+                                                   .channel_given = EDSCR_RXFULL,
+                                                   .add_empty = armv8_empty_channel,
                                                    .add_recover_instruction = armv8_add_recover_instruction,
                                                    .add_expect_stop = armv8_add_expect_stop,
                                                    .add_proofs = armv8_add_proofs,
@@ -426,6 +432,9 @@ const struct core_ops armv8_ops_in_aarch32 = {
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,
                                                    .gives_first = armv8_gives_first,
+                                                   .channel_used = CHANNEL_USED,
+                                                   .channel_given = EDSCR_RXFULL,
+                                                   .add_empty = armv8_empty_channel,
                                                    .add_recover_instruction = armv8_add_recover_instruction,
                                                    .add_expect_stop = armv8_add_expect_stop,
                                                    .add_proofs = armv8_add_proofs,

@@ -331,6 +331,21 @@ static inline void core_add_ready(const struct core *core, struct steps *list)
         core->ops->registers->add_ready(core, list);
 }
 
+/* Whether the channel through which registers are read, if there is one, has something left in it; `given`: a
+ * word that only the core takes, as it does while its PC is read. */
+static inline bool core_channel_used(const struct core *core, uint64_t status, bool *given)
+{
+    *given = (status & core->ops->registers->channel_given) != 0;
+    return (status & core->ops->registers->channel_used) != 0;
+}
+
+/* Empties it on the debugger's side and clears its errors, while the core runs or is halted. */
+static inline void core_add_empty_channel(const struct core *core, struct steps *list)
+{
+    if (core->ops->registers->add_empty != NULL)
+        core->ops->registers->add_empty(core, list);
+}
+
 /* Returns the index by which core_register_value finds the value. OP_COPY steps give back what was borrowed
  * of the program's: a list that ended between must be continued to the last of them. */
 static inline size_t core_add_register(const struct core *core, struct steps *list, enum core_register which)

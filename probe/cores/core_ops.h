@@ -153,6 +153,10 @@ struct core_register_ops {
     void (*add_recover_instruction)(const struct core *, struct steps *,
                                     const struct step *first);       /* or NULL */
     void (*add_registers_done)(const struct core *, struct steps *); /* or NULL */
+    /* Bits of the status: an error of the channel or a word that it holds, and of these a word that only the
+     * core takes; add_empty clears the others of any core. 0: it has no channel. */
+    uint64_t channel_used, channel_given;
+    void (*add_empty)(const struct core *, struct steps *);
     void (*add_expect_stop)(const struct core *, const struct breakpoint_setup *, struct steps *,
                             uint64_t place, bool wait);
     void (*add_proofs)(const struct core *, struct steps *, const struct core_proof *, size_t n,
