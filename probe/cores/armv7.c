@@ -331,12 +331,21 @@ static void add_last_stops(const struct core *core, struct core_stops *out)
 static const char *const register_names[] = {
     [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
 
+static const struct core_debug_name debug_names[] = {{.offset = DBGOSLAR, .name = "DBGOSLAR"},
+                                                     {.offset = DBGPRCR, .name = "DBGPRCR"},
+                                                     {.offset = DBGVCR, .name = "DBGVCR"},
+                                                     {.offset = DBGDSCR, .name = "DBGDSCR"},
+                                                     {DBGBVR0, 4, 16, .name = "DBGBVR"},
+                                                     {DBGBCR0, 4, 16, .name = "DBGBCR"},
+                                                     {.name = NULL}};
+
 const struct core_ops armv7_ops = {
     .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | BORROWS_REGISTERS,
     .fastest_hz = 5e9,
     .mapped_pmu = PMU_V1,
     .borrowed_mark = DBGDSCR_UDCCDIS,
     .register_names = register_names,
+    .debug_names = debug_names,
     .state = &(const struct core_state_ops){.status_register = control_address,
                                             .halted = DBGDSCR_HALTED,
                                             .state_of = state_of},

@@ -95,6 +95,9 @@ struct address core_debug(const struct core *core, uint64_t offset);
 struct address core_pmu(const struct core *core, uint64_t offset);
 struct address core_cti(const struct core *core, uint64_t offset);
 
+/* "EDECR", "DBGBVR2_EL1": a register of these by its name in the manual; false: not known. */
+bool core_debug_name(const struct core *core, struct address at, char *out, size_t size);
+
 /* --- debug registers ------------------------------------------------------------------------------------ */
 
 /* Whether its debug registers stop and start it. If not, only a debugger does: core_settings and
@@ -453,6 +456,14 @@ static inline bool core_can_compare(const struct core *core, uint64_t address)
 {
     const struct core_breakpoint_ops *ops = core->ops->breakpoints;
     return ops->can_compare == NULL || ops->can_compare(core, address);
+}
+
+/* What a single step that a debugger did not end leaves set, apart from core_settings; size 0 of `at`:
+ * nothing. */
+static inline struct setting core_debugger_step(const struct core *core)
+{
+    const struct core_run_ops *ops = core->ops->run;
+    return ops != NULL && ops->debugger_step != NULL ? ops->debugger_step(core) : (struct setting){0};
 }
 
 /* Switches the comparators on as a whole. */
