@@ -167,6 +167,18 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
     return true;
 }
 
+/* For a list that has borrowed nothing: settling it did not ask. */
+static bool look_for_reset(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+{
+    struct error ignored = {0};
+    bool there, marked, was_reset = false;
+    if (!core_has(core, BORROWS_REGISTERS) || core->resets != RESETS_NOTICED ||
+        !is_there(ledger, core, &there, &marked, &was_reset, deadline, &ignored) || !was_reset)
+        return false;
+    clear_after_reset(ledger, core, deadline);
+    return true;
+}
+
 bool run_list(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
               const struct deadline *deadline, struct error *error)
 {
@@ -179,6 +191,7 @@ bool run_list(struct ledger *ledger, const struct core *core, const struct steps
     last = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     if (!run_settle(ledger, core, list, &outcome.done, results, &was_reset, &last, &why))
         return error_copy(error, &why);
+    was_reset = was_reset || look_for_reset(ledger, core, &last);
     if (was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     empty_channel(ledger, core, &last);
