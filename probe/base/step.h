@@ -163,6 +163,8 @@ struct restore {
                         has  written them */
     uint64_t starts; /* bits that start a counter; a program may have begun to count with it */
     bool moves;      /* it changes by itself: it is not compared, and stays if what starts it stays on */
+    bool ends_rest;  /* bits outside of the mask are nobody's setting, such as a single step that a debugger
+                        did not end: they are cleared */
 };
 
 struct setting {

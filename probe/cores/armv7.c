@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 enum { LEAVE_DEBUG_STATE = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY };
+enum { CHANNEL_USED = DBGDSCR_STICKY | DBGDSCR_TXFULL_L | DBGDSCR_RXFULL_L };
 
 /* DBGBCR, C11.11: in all modes, of both security states. */
 enum {
@@ -330,12 +331,21 @@ static void add_last_stops(const struct core *core, struct core_stops *out)
 static const char *const register_names[] = {
     [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
 
+static const struct core_debug_name debug_names[] = {{.offset = DBGOSLAR, .name = "DBGOSLAR"},
+                                                     {.offset = DBGPRCR, .name = "DBGPRCR"},
+                                                     {.offset = DBGVCR, .name = "DBGVCR"},
+                                                     {.offset = DBGDSCR, .name = "DBGDSCR"},
+                                                     {DBGBVR0, 4, 16, .name = "DBGBVR"},
+                                                     {DBGBCR0, 4, 16, .name = "DBGBCR"},
+                                                     {.name = NULL}};
+
 const struct core_ops armv7_ops = {
     .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | BORROWS_REGISTERS,
     .fastest_hz = 5e9,
     .mapped_pmu = PMU_V1,
     .borrowed_mark = DBGDSCR_UDCCDIS,
     .register_names = register_names,
+    .debug_names = debug_names,
     .state = &(const struct core_state_ops){.status_register = control_address,
                                             .halted = DBGDSCR_HALTED,
                                             .state_of = state_of},
@@ -361,6 +371,9 @@ const struct core_ops armv7_ops = {
                                                    .register_value = armv7_register_value,
                                                    .add_registers_done = add_registers_done,
                                                    .gives_first = armv7_gives_first,
+                                                   .channel_used = CHANNEL_USED,
+                                                   .channel_given = DBGDSCR_RXFULL_L,
+                                                   .add_empty = armv7_empty_channel,
                                                    .add_recover_instruction = armv7_add_recover_instruction,
                                                    .add_expect_stop = armv7_add_expect_stop,
                                                    .add_proofs = add_proofs,

@@ -96,6 +96,12 @@ static void add_empty(const struct core *core, struct steps *list)
     steps_add(list, step_read(armv7_word(core, DBGDTRTX)));
 }
 
+void armv7_empty_channel(const struct core *core, struct steps *list)
+{
+    add_empty(core, list);
+    armv7_add_write(core, list, DBGDRCR, DBGDRCR_CLEAR_STICKY);
+}
+
 /* The number of a general register, LR or SP in instructions. */
 static uint32_t register_number(enum core_register which)
 {

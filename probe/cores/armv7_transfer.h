@@ -31,6 +31,7 @@ uint64_t armv7_register_value(const struct core *core, enum core_register which,
                               size_t at);
 void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
                                uint64_t value);
+void armv7_empty_channel(const struct core *core, struct steps *list);
 bool armv7_gives_first(const struct step *step);
 void armv7_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);
 void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,

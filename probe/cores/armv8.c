@@ -10,6 +10,9 @@ enum { BCR_ENABLE = 1 << 0, BCR_EVERYWHERE = 0x2007, BCR_BYTES = 5 /* BAS */ };
 /* BT and LBN; and the value that the architecture requires in the comparator that is linked to, D2.9. */
 enum { BCR_LINKED = 1 << 20, BCR_LINKED_TO = 16, BCR_LINKED_CONTEXT = 0x3001E6 };
 
+/* Set while a register is transferred, or since a transfer that did not end. */
+enum { CHANNEL_USED = EDSCR_ERR | EDSCR_TXFULL | EDSCR_RXFULL };
+
 /* --- settings ------------------------------------------------------------------------------------------- */
 
 static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
@@ -63,7 +66,8 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
                                          .always = true,
                                          .only_to_stop = true,
                                          .catches_resets = core->resets == RESETS_CAUGHT,
-                                         .set = halting_events(core)});
+                                         .set = halting_events(core),
+                                         .restore = {.mask = UINT32_MAX & ~EDECR_SS, .ends_rest = true}});
     if (core->unstoppable == NULL) {
         settings_add(&list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
         add_triggers(core, &list);
@@ -102,6 +106,14 @@ static struct setting comparators_on(const struct core *core)
                             .always = true,
                             .set = EDSCR_HDE,
                             .restore = {.mask = EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS, .moves = true}};
+}
+
+/* OpenOCD masks interrupts for a step. */
+static struct setting debugger_step(const struct core *core)
+{
+    return (struct setting){.at = armv8_word(core, EDSCR),
+                            .only_held = true,
+                            .restore = {.how = RESTORE_BITS, .mask = EDSCR_INTDIS}};
 }
 
 /* --- run control ---------------------------------------------------------------------------------------- */
@@ -336,6 +348,20 @@ static void add_unlock(const struct core *core, struct steps *list)
 static const char *const register_names[] = {
     [CORE_PC] = "pc", [CORE_SP] = "sp", [CORE_LR] = "lr", [CORE_PSP] = "psp", [CORE_STATUS] = "cpsr"};
 
+static const struct core_debug_name debug_names[] = {
+    {.offset = OSLAR_EL1, .name = "OSLAR_EL1"},
+    {.offset = EDPRCR, .name = "EDPRCR"},
+    {.offset = EDECR, .name = "EDECR"},
+    {.offset = EDSCR, .name = "EDSCR"},
+    {DBGBVR0_EL1, ARMV8_COMPARATOR_STRIDE, 16, .name = "DBGBVR", .after = "_EL1"},
+    {DBGBVR0_EL1 + 4, ARMV8_COMPARATOR_STRIDE, 16, .name = "DBGBVR", .after = "_EL1"},
+    {DBGBCR0_EL1, ARMV8_COMPARATOR_STRIDE, 16, .name = "DBGBCR", .after = "_EL1"},
+    {CTICONTROL, .in_cti = true, .name = "CTICONTROL"},
+    {CTIGATE, .in_cti = true, .name = "CTIGATE"},
+    {CTIINEN0, 4, ARMV8_TRIGGERS, .in_cti = true, .name = "CTIINEN"},
+    {CTIOUTEN0, 4, ARMV8_TRIGGERS, .in_cti = true, .name = "CTIOUTEN"},
+    {.name = NULL}};
+
 static const struct core_state_ops state = {.status_register = control_address,
                                             .halted = EDSCR_HALTED,
                                             .state_of = state_of,
@@ -357,6 +383,7 @@ static const struct core_run_ops run = {.settings = settings,
                                         .add_run_undebugged = add_run_undebugged,
                                         .add_halt = add_halt,
                                         .add_single_step = add_single_step,
+                                        .debugger_step = debugger_step,
                                         .add_reset = add_reset};
 static const struct core_stop_ops stop = {.reset_register = reset_register,
                                           .reset_seen = reset_seen_in,
@@ -372,7 +399,7 @@ static const struct core_halt_ops halts = {.add_first = add_first_stops,
                                            .add_last = add_last_stops,
                                            /* the next stop clears MA */
                                            .not_left = EDSCR_HALTED | EDSCR_MA,
-                                           .borrowing = EDSCR_RXFULL | EDSCR_TXFULL | EDSCR_ERR,
+                                           .borrowing = CHANNEL_USED,
                                            .add_unlock = add_unlock};
 static const struct core_process_ops processes = {.add_mode = add_mode,
                                                   .in_user_mode = in_user_mode,
@@ -386,6 +413,7 @@ const struct core_ops armv8_ops = {
     .mapped_pmu = PMU_V3,
     .borrowed_mark = EDSCR_TDA,
     .register_names = register_names,
+    .debug_names = debug_names,
     .other_state = &armv8_ops_in_aarch32,
     .state = &state,
     .run = &run,
@@ -393,6 +421,9 @@ const struct core_ops armv8_ops = {
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,
                                                    .gives_first = armv8_gives_first,
+                                                   .channel_used = CHANNEL_USED,
+                                                   .channel_given = EDSCR_RXFULL,
+                                                   .add_empty = armv8_empty_channel,
                                                    .add_recover_instruction = armv8_add_recover_instruction,
                                                    .add_expect_stop = armv8_add_expect_stop,
                                                    .add_proofs = armv8_add_proofs,
@@ -419,6 +450,7 @@ const struct core_ops armv8_ops_in_aarch32 = {
     .mapped_pmu = PMU_V3,
     .borrowed_mark = EDSCR_TDA,
     .register_names = register_names,
+    .debug_names = debug_names,
     .other_state = &armv8_ops,
     .state = &state_in_aarch32,
     .run = &run,
@@ -426,6 +458,9 @@ const struct core_ops armv8_ops_in_aarch32 = {
     .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
                                                    .register_value = armv8_register_value,
                                                    .gives_first = armv8_gives_first,
+                                                   .channel_used = CHANNEL_USED,
+                                                   .channel_given = EDSCR_RXFULL,
+                                                   .add_empty = armv8_empty_channel,
                                                    .add_recover_instruction = armv8_add_recover_instruction,
                                                    .add_expect_stop = armv8_add_expect_stop,
                                                    .add_proofs = armv8_add_proofs,

@@ -128,7 +128,7 @@ static size_t take_shown(const struct core *core, struct steps *list)
 
 /* Reads what the program may have left in DBGDTRTX_EL0, which would be taken for a register. If it was empty,
  * the error that this causes is cleared. */
-static void empty_channel(const struct core *core, struct steps *list)
+void armv8_empty_channel(const struct core *core, struct steps *list)
 {
     add_read(core, list, DBGDTRTX_EL0);
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
@@ -252,7 +252,7 @@ static size_t add_all_through_x0(const struct core *core, struct steps *list, co
 {
     size_t at = 0, control = add_expect_state(core, list);
     armv8_set_control(core, list, EDSCR_HDE);
-    empty_channel(core, list);
+    armv8_empty_channel(core, list);
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
     armv8_add_instruction(core, list, transfer_of(core)->drop); /* a message that the program has not read */
@@ -279,7 +279,7 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
         return armv8_add_through_x0(core, list, moving_to_x0(core, which));
     add_expect_state(core, list);
     armv8_set_control(core, list, EDSCR_HDE);
-    empty_channel(core, list);
+    armv8_empty_channel(core, list);
     add_show(core, list, number_of(core, which));
     size_t shown = take_shown(core, list);
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
@@ -489,7 +489,7 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
     size_t kept[KEPT], n_kept = transfer->wide || is_hyp(core, status) ? KEPT : KEPT_32;
     size_t control = steps_add(list, step_expect(armv8_word(core, EDSCR), level, status & level));
     armv8_set_control(core, list, EDSCR_HDE);
-    empty_channel(core, list);
+    armv8_empty_channel(core, list);
     struct borrowed borrowed = add_borrow(core, list);
     borrowed.control = control;
     armv8_add_instruction(core, list, transfer->drop); /* a message that the program has not read */

@@ -18,6 +18,26 @@ void core_register_name(const struct core *core, enum core_register which, char 
         snprintf(out, size, "%s", core->ops->register_names[which]);
 }
 
+bool core_debug_name(const struct core *core, struct address at, char *out, size_t size)
+{
+    for (const struct core_debug_name *one = core->ops->debug_names; one != NULL && one->name != NULL;
+         one++) {
+        for (uint32_t i = 0; i == 0 || i < one->count; i++) {
+            uint32_t offset = one->offset + one->apart * i;
+            if (one->in_cti && core->cti_base == 0)
+                break;
+            if (!address_same(at, one->in_cti ? core_cti(core, offset) : core_debug(core, offset)))
+                continue;
+            if (one->count == 0)
+                snprintf(out, size, "%s", one->name);
+            else
+                snprintf(out, size, "%s%u%s", one->name, (unsigned)i, one->after != NULL ? one->after : "");
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct core_part *core_part(const struct core *core)
 {
     return part_find(core->id);

@@ -95,6 +95,9 @@ struct address core_debug(const struct core *core, uint64_t offset);
 struct address core_pmu(const struct core *core, uint64_t offset);
 struct address core_cti(const struct core *core, uint64_t offset);
 
+/* "EDECR", "DBGBVR2_EL1": a register of these by its name in the manual; false: not known. */
+bool core_debug_name(const struct core *core, struct address at, char *out, size_t size);
+
 /* --- debug registers ------------------------------------------------------------------------------------ */
 
 /* Whether its debug registers stop and start it. If not, only a debugger does: core_settings and
@@ -331,6 +334,21 @@ static inline void core_add_ready(const struct core *core, struct steps *list)
         core->ops->registers->add_ready(core, list);
 }
 
+/* Whether the channel through which registers are read, if there is one, has something left in it; `given`: a
+ * word that only the core takes, as it does while its PC is read. */
+static inline bool core_channel_used(const struct core *core, uint64_t status, bool *given)
+{
+    *given = (status & core->ops->registers->channel_given) != 0;
+    return (status & core->ops->registers->channel_used) != 0;
+}
+
+/* Empties it on the debugger's side and clears its errors, while the core runs or is halted. */
+static inline void core_add_empty_channel(const struct core *core, struct steps *list)
+{
+    if (core->ops->registers->add_empty != NULL)
+        core->ops->registers->add_empty(core, list);
+}
+
 /* Returns the index by which core_register_value finds the value. OP_COPY steps give back what was borrowed
  * of the program's: a list that ended between must be continued to the last of them. */
 static inline size_t core_add_register(const struct core *core, struct steps *list, enum core_register which)
@@ -438,6 +456,14 @@ static inline bool core_can_compare(const struct core *core, uint64_t address)
 {
     const struct core_breakpoint_ops *ops = core->ops->breakpoints;
     return ops->can_compare == NULL || ops->can_compare(core, address);
+}
+
+/* What a single step that a debugger did not end leaves set, apart from core_settings; size 0 of `at`:
+ * nothing. */
+static inline struct setting core_debugger_step(const struct core *core)
+{
+    const struct core_run_ops *ops = core->ops->run;
+    return ops != NULL && ops->debugger_step != NULL ? ops->debugger_step(core) : (struct setting){0};
 }
 
 /* Switches the comparators on as a whole. */

@@ -60,6 +60,14 @@ struct breakpoint_setup {
     bool sole; /* no other breakpoint is set: a stop at a breakpoint is at ours */
 };
 
+/* A register of the debug component, or of the cross trigger interface, or `count` of them with a number
+ * between two parts of the name. A list ends with name NULL. */
+struct core_debug_name {
+    uint32_t offset, apart, count;
+    bool in_cti;
+    const char *name, *after;
+};
+
 enum { CORE_SETTINGS = 40, FRAME_WORDS = 8, COMPARATOR_WORDS = 3 };
 
 struct core_stop {
@@ -114,6 +122,7 @@ struct core_run_ops {
                                struct steps *); /* NULL: it runs as debug is switched off */
     void (*add_halt)(const struct core *, struct steps *);
     void (*add_single_step)(const struct core *, struct steps *, unsigned n, uint64_t here);
+    struct setting (*debugger_step)(const struct core *); /* NULL: nothing */
     /* Resets the chip if the core can do that, else the core itself, which may ignore it. */
     void (*add_reset)(const struct core *, struct steps *);
 };
@@ -153,6 +162,10 @@ struct core_register_ops {
     void (*add_recover_instruction)(const struct core *, struct steps *,
                                     const struct step *first);       /* or NULL */
     void (*add_registers_done)(const struct core *, struct steps *); /* or NULL */
+    /* Bits of the status: an error of the channel or a word that it holds, and of these a word that only the
+     * core takes; add_empty clears the others of any core. 0: it has no channel. */
+    uint64_t channel_used, channel_given;
+    void (*add_empty)(const struct core *, struct steps *);
     void (*add_expect_stop)(const struct core *, const struct breakpoint_setup *, struct steps *,
                             uint64_t place, bool wait);
     void (*add_proofs)(const struct core *, struct steps *, const struct core_proof *, size_t n,
@@ -229,7 +242,8 @@ struct core_ops {
     double fastest_hz;
     enum pmu_kind mapped_pmu;
     uint64_t borrowed_mark;
-    const char *const *register_names;  /* to CORE_STATUS */
+    const char *const *register_names;         /* to CORE_STATUS */
+    const struct core_debug_name *debug_names; /* NULL: the ledger names them */
     const struct core_ops *other_state; /* for programs of the other Execution state; NULL: there is none */
     const struct core_state_ops *state;
     const struct core_run_ops *run; /* with stop, registers and breakpoints, or none of them */

@@ -186,9 +186,13 @@ static bool outlast_request(struct debugger *debugger)
 }
 
 /* After a reset the core may run, or OpenOCD fails once by what it remembers of the core; after a loss of
- * power it must set up the core's debug again. */
-static const char openocd_resume[] = "if {[catch {resume}] && [[target current] curstate] eq {halted}} "
-                                     "{catch {[target current] arp_examine}; if {[catch {resume}]} {resume}}";
+ * power it must set up the core's debug again. The state is read at once afterwards. */
+static const char openocd_resume[] =
+    "if {[catch {resume}] && [[target current] curstate] eq {halted}} "
+    "{catch {[target current] arp_examine}; if {[catch {resume}]} {resume}}; "
+    "catch {[target current] arp_poll}; "
+    "format {pmu is %s} [[target current] curstate]";
+static const char openocd_halted[] = "pmu is halted";
 
 bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
@@ -209,7 +213,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     struct deadline soon = deadline_in_ms(patience_ms(LET_GO_MS), NULL);
     struct debugger_stop stop;
     struct error why = {0}, refused = {0};
-    char text[64];
+    char text[1024] = "";
     if (!gdb_mend(session, &debugger->facts, &soon, error))
         return false;
     if (!session->server_told && !session->running &&
@@ -233,6 +237,8 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     bool gone = gdb_ask(session, "D", &soon, &why) || session->wire.hung_up || by_monitor;
     if (refused.kind != ERROR_NONE)
         return error_copy(error, &refused);
+    if (strstr(text, openocd_halted) != NULL)
+        return error_set(error, ERROR_STATE, "it was let go, and something stopped it at once");
     return gone || error_copy(error, &why);
 }
 

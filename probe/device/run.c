@@ -80,8 +80,9 @@ static bool tell_unsettled(const struct error *refused, struct error *error)
                      "could not restore the registers that were borrowed: %s", refused->text);
 }
 
-bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
-                uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error)
+static bool settle_loans(struct ledger *ledger, const struct core *core, const struct steps *list,
+                         size_t *done, uint64_t *results, bool *was_reset, const struct deadline *deadline,
+                         struct error *error)
 {
     struct error refused = {0};
     struct steps part = *list;
@@ -127,6 +128,57 @@ static void empty_channel(struct ledger *ledger, const struct core *core, const 
     (void)run_steps(ledger, &list, 0, results, deadline, &ignored);
 }
 
+/* A list that a reset cut short went on while the new program ran: its reads found nothing, which sets an
+ * error, and a word for a register waits for the program. The core takes that while its PC is read, for which
+ * it is halted. */
+static void clear_after_reset(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+{
+    struct step items[SHORT_ROOM];
+    uint64_t results[SHORT_ROOM], status;
+    struct steps list = {.items = items, .room = SHORT_ROOM};
+    struct error ignored = {0};
+    bool given;
+    if (!core_has(core, BORROWS_REGISTERS) ||
+        !ledger_read(ledger, core_status_register(core), &status, deadline, &ignored) ||
+        core_state_of(core, status) == CORE_HIDDEN || !core_channel_used(core, status, &given))
+        return;
+    bool runs = core_state_of(core, status) != CORE_HALTED;
+    core_add_empty_channel(core, &list);
+    if (given && runs)
+        core_add_halt(core, &list);
+    if (given) {
+        core_add_ready(core, &list);
+        core_add_register(core, &list, CORE_PC);
+    }
+    size_t done = run_steps(ledger, &list, 0, results, deadline, &ignored).done;
+    (void)settle_loans(ledger, core, &list, &done, results, NULL, deadline, &ignored);
+    if (given && runs)
+        (void)run_add(ledger, core, core_add_run, deadline, &ignored);
+}
+
+bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
+                uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error)
+{
+    bool cut = *done < list->n;
+    if (!settle_loans(ledger, core, list, done, results, was_reset, deadline, error))
+        return false;
+    if (cut && was_reset != NULL && *was_reset)
+        clear_after_reset(ledger, core, deadline);
+    return true;
+}
+
+/* For a list that has borrowed nothing: settling it did not ask. */
+static bool look_for_reset(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+{
+    struct error ignored = {0};
+    bool there, marked, was_reset = false;
+    if (!core_has(core, BORROWS_REGISTERS) || core->resets != RESETS_NOTICED ||
+        !is_there(ledger, core, &there, &marked, &was_reset, deadline, &ignored) || !was_reset)
+        return false;
+    clear_after_reset(ledger, core, deadline);
+    return true;
+}
+
 bool run_list(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
               const struct deadline *deadline, struct error *error)
 {
@@ -139,6 +191,7 @@ bool run_list(struct ledger *ledger, const struct core *core, const struct steps
     last = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     if (!run_settle(ledger, core, list, &outcome.done, results, &was_reset, &last, &why))
         return error_copy(error, &why);
+    was_reset = was_reset || look_for_reset(ledger, core, &last);
     if (was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     empty_channel(ledger, core, &last);

@@ -23,7 +23,7 @@ struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t
  * Gives back what a list owes that ended after *done steps, if the core still has the program that it belongs
  * to. True: it owes nothing any more. After a failure it can be called again; *done is how far it got.
  * *was_reset becomes true if the target was reset since that was asked last; NULL: the core is in a
- * debugger's hands, which asks.
+ * debugger's hands, which asks. After a reset nothing of the list is left in what registers pass through.
  */
 bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
                 uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error);

@@ -409,7 +409,9 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
         return false;
-    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error))
+    const struct setting step = core_debugger_step(self->core);
+    if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error) ||
+        (step.at.size != 0 && !ledger_apply(self->device->ledger, &step, deadline, error)))
         return false;
     /* Both ends, so that a refused one shows now */
     return stands_still(self, error) &&

@@ -434,8 +434,11 @@ bool direct_run_list(struct direct_engine *self, struct error *error)
 
 bool direct_restore_borrowed(struct direct_engine *self, struct error *error)
 {
-    return run_settle(self->device->ledger, self->core, &self->list, &self->done, self->results,
-                      &self->hits.was_reset, self->deadline, error);
+    bool was_reset = self->was_reset || self->hits.was_reset;
+    bool settled = run_settle(self->device->ledger, self->core, &self->list, &self->done, self->results,
+                              &was_reset, self->deadline, error);
+    self->hits.was_reset = self->hits.was_reset || (was_reset && !self->was_reset);
+    return settled;
 }
 
 bool direct_run_plain(struct direct_engine *self, struct error *error)

@@ -41,7 +41,7 @@ enum line_kind {
 enum { AT = 4 };
 enum { HELD_OLD = 2 + AT, HELD_CLEAR = HELD_OLD + 4, HELD_STATUS = HELD_CLEAR + AT };
 enum { HELD_TEST = HELD_STATUS + AT, HELD_NUMBERS = HELD_TEST + 5 };
-enum { HELD_ONLY_OURS = 1, HELD_MOVES = 2, HELD_USED = 4 };
+enum { HELD_ONLY_OURS = 1, HELD_MOVES = 2, HELD_USED = 4, HELD_ENDS_REST = 8 };
 
 /* --- writing it ----------------------------------------------------------------------------------------- */
 
@@ -194,7 +194,7 @@ void journal_hold(struct journal *journal, size_t index, const struct journal_en
     journal->numbered = true;
     const struct restore *restore = &entry->restore;
     uint64_t flags = (restore->only_ours ? HELD_ONLY_OURS : 0) | (restore->moves ? HELD_MOVES : 0) |
-                     (entry->used ? HELD_USED : 0);
+                     (entry->used ? HELD_USED : 0) | (restore->ends_rest ? HELD_ENDS_REST : 0);
     uint64_t held[HELD_NUMBERS] = {[0] = entry->id,
                                    [1] = index,
                                    [HELD_OLD] = entry->old,
@@ -487,7 +487,8 @@ static bool take_held(const uint64_t *of, struct journal_entry *out)
                                               .exact = rest[2],
                                               .starts = rest[3],
                                               .only_ours = rest[4] & HELD_ONLY_OURS,
-                                              .moves = rest[4] & HELD_MOVES},
+                                              .moves = rest[4] & HELD_MOVES,
+                                              .ends_rest = rest[4] & HELD_ENDS_REST},
                                   .test = rest[0],
                                   .set = rest[1],
                                   .used = rest[4] & HELD_USED};

@@ -39,7 +39,7 @@ enum holds left_alone_holds(const struct journal_entry *entry, uint64_t now)
     if (restore->how == RESTORE_PAIR && restore->starts != 0)
         return (up & ~ones_of(entry)) != 0 ? HOLDS_OTHER : up != 0 ? HOLDS_OURS : HOLDS_OLD;
     if (up == 0 && down == 0)
-        return HOLDS_OLD;
+        return restore->ends_rest && (now & ~mask) != 0 ? HOLDS_OURS : HOLDS_OLD;
     for (size_t i = 0; i < entry->n_wrote; i++) {
         if (restore->only_ours && ((entry->wrote[i] ^ now) & mask) == 0)
             return HOLDS_OURS;

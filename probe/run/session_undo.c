@@ -77,6 +77,8 @@ void session_tell_left(const struct session *session)
     if (session->device.ledger == NULL)
         return;
     ledger_take_left(session->device.ledger, &left);
+    for (size_t i = 0; session->device.chosen != NULL && i < left.n; i++)
+        (void)core_debug_name(&session->device.chosen->core, left.items[i].at, left.items[i].name, LEFT_NAME);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         left_alone_tell(&left, reasons[i], line, sizeof line);
         if (line[0] != '\0')

@@ -95,7 +95,7 @@ def test_delta_prints_the_hits_before_it(way, round_):
 
 
 # Accesses from the removal of the breakpoint to the end of a run
-ENDINGS = {"r5/swd": 1300, "a53/swd": 70, "r52/swd": 70, "a53el2/swd": 70, "m4/swd": 25, "rp2040/swd": 19}
+ENDINGS = {"r5/swd": 1300, "a53/swd": 70, "r52/swd": 70, "r52hyp/swd": 70, "a53el2/swd": 70, "m4/swd": 25, "rp2040/swd": 19}
 BOOTS = 60  # seconds at most, on a busy machine
 
 

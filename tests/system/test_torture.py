@@ -24,7 +24,8 @@ from troubled_place import TroubledPlace, differences, restores
 # one without trouble.
 WAYS = {"m4/swd": 175, "m4/jtag": 175, "rp2040/swd": 240, "rp2350/swd": 175, "m55/swd": 230, "a9/swd": 310, "a53/swd": 410, "r5/swd": 460, "m4/v2": 175,
         "a9/v1": 310, "m4": 85, "rp2040": 80, "rp2350": 85, "m55": 140, "a9": 210, "a53": 240, "r5": 340, "gdb m4": 240, "gdb rp2040": 320, "gdb rp2350": 240,
-        "gdb a9": 320, "gdb a53": 320, "gdb r5": 390, "r52/swd": 330, "r52": 240, "a53in32/swd": 330, "msr": 40}
+        "gdb a9": 320, "gdb a53": 320, "gdb r5": 390, "r52/swd": 330, "r52": 240, "a53in32/swd": 330, "r52hyp/swd": 330, "a53el2/swd": 410,
+        "msr": 40}
 PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7}
 CASES = int(os.environ.get("TORTURE", 2000 if SOAK else 42))
 # In check the same cases each time: that shows a regression. In soak, and in `make torture`, others each time: that finds faults

@@ -300,3 +300,27 @@ TEST(registers_are_read_through_the_channel)
         assert_int_equal(m->careless, 0);
     }
 }
+
+TEST(debug_registers_have_their_names)
+{
+    static const struct {
+        struct address at;
+        const char *name;
+    } named[] = {{{.size = 4, .offset = 0x80410024}, "EDECR"},
+                 {{.size = 4, .offset = 0x80410310}, "EDPRCR"},
+                 {{.size = 4, .offset = 0x80410424}, "DBGBVR2_EL1"},
+                 {{.size = 4, .offset = 0x80410438}, "DBGBCR3_EL1"},
+                 {{.size = 4, .offset = 0x804200A4}, "CTIOUTEN1"}};
+    const struct core core = a53();
+    char name[32] = "";
+    for (size_t i = 0; i < COUNT(named); i++) {
+        struct address at = named[i].at;
+        at.space = core_debug(&core, 0).space;
+        at.unit = core_debug(&core, 0).unit;
+        at.offset += named[i].at.offset >= 0x80420000 ? core_cti(&core, 0).offset - 0x80420000
+                                                      : core_debug(&core, 0).offset - 0x80410000;
+        assert_true(core_debug_name(&core, at, name, sizeof name));
+        assert_string_equal(name, named[i].name);
+    }
+    assert_false(core_debug_name(&core, core_debug(&core, 0xFFC), name, sizeof name));
+}

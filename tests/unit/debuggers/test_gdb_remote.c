@@ -53,7 +53,7 @@ TEST(test_facts)
     assert_false(debugger->facts.is_emulator);
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "7b726573756d657d7d\nD\n")); /* "{resume}}": its own D does not */
+    assert_non_null(strstr(server.asked, "63757273746174655d\nD\n")); /* "{resume}}": its own D does not */
     debugger = open_server(&server, qemu);                            /* acknowledged, and no description */
     assert_true(debugger->facts.is_emulator);
     assert_int_equal(debugger->facts.profile, PROFILE_UNKNOWN);
@@ -349,7 +349,23 @@ TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
     assert_true(debugger->ops->let_go(debugger, &error));
     debugger->ops->close(debugger, true);
     gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "7b726573756d657d7d\nD\n")); /* "{resume}}" */
+    assert_non_null(strstr(server.asked, "63757273746174655d\nD\n")); /* "{resume}}" */
+}
+
+TEST(a_core_that_halts_at_once_after_it_was_let_go_is_reported)
+{
+    const struct gdb_answer answers[] = {openocd_version,
+                                         {"qRcmd,6966207b5b6361746368207b726573756d657d5d",
+                                          "706d752069732068616c7465640a", false}, /* "pmu is halted" */
+                                         {"D", "OK", false},
+                                         {NULL, NULL, false}};
+    struct gdb_server server;
+    struct error error = {0};
+    struct debugger *debugger = open_server(&server, answers);
+    assert_false(debugger->ops->let_go(debugger, &error));
+    assert_non_null(strstr(error.text, "the core is left halted: it was let go, and something stopped it"));
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
 }
 
 TEST(a_core_that_stays_halted_is_told)

@@ -148,6 +148,34 @@ FRESH_TEST(bits_that_we_never_changed_stay)
     assert_int_equal(*fake_at(&f->fake, 0x30), 0x104);
 }
 
+/* A single step that a debugger did not end is nobody's setting; what else changed is another's. */
+FRESH_TEST(bits_that_are_nobodys_setting_are_cleared)
+{
+    struct fixture *f = *state;
+    const struct restore restore = {.mask = UINT32_MAX & ~0x4U, .ends_rest = true};
+    struct left_alone left;
+    for (uint64_t found = 0; found < 8; found += 4) {
+        *fake_at(&f->fake, 0x30) = found;
+        assert_true(ledger_write(f->ledger, at(0x30), 0x2, restore, &f->deadline, &f->error));
+        *fake_at(&f->fake, 0x30) = 0x6;
+        assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+        assert_int_equal(*fake_at(&f->fake, 0x30), 0);
+    }
+    assert_true(ledger_write(f->ledger, at(0x30), 0x2, restore, &f->deadline, &f->error));
+    *fake_at(&f->fake, 0x30) = 0xE;
+    ledger_take_left(f->ledger, &left);
+    assert_int_equal(left.n, 0);
+    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    ledger_take_left(f->ledger, &left);
+    assert_int_equal(left.n, 1);
+    assert_int_equal(*fake_at(&f->fake, 0x30), 0xE);
+    const struct journal_entry entry = {.at = at(0x30), .restore = restore, .wrote = {0x2}, .n_wrote = 1};
+    assert_int_equal(left_alone_holds(&entry, 0), HOLDS_OLD);
+    assert_int_equal(left_alone_holds(&entry, 0x4), HOLDS_OURS);
+    assert_int_equal(left_alone_holds(&entry, 0x6), HOLDS_OURS);
+    assert_int_equal(left_alone_holds(&entry, 0xC), HOLDS_OTHER);
+}
+
 FRESH_TEST(what_another_run_wrote_tells_its_bits)
 {
     struct fixture *f = *state;
