@@ -106,7 +106,7 @@ static int without_reader(int code, struct error *error)
 }
 
 /* The wire, if there is one, stays for the error's texts. */
-static int run(const struct options *options, struct wire **wire, struct error *error)
+static int main_run(const struct options *options, struct wire **wire, struct error *error)
 {
     struct output output, told = {0};
     bool plain = options->version || options->help, left = false;
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     struct options options;
     struct error error = {0};
     struct wire *wire = NULL;
-    int code = options_read(&options, argc, argv, &error) ? run(&options, &wire, &error)
+    int code = options_read(&options, argc, argv, &error) ? main_run(&options, &wire, &error)
                                                           : error_exit_code(error.kind);
     if (error.kind != ERROR_NONE)
         print_error(&error, options.request.command);

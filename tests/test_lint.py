@@ -149,6 +149,19 @@ def test_a_file_and_its_private_header_are_no_ring(tmp_path):
 def test_a_room_that_is_not_drawn_is_found(tmp_path):
     assert house(tmp_path, {"attic/old.h": ["base/a.h"], "base/a.h": []}) == ["attic: not in the drawing of docs/architecture.md"]
 
+STATIC = re.compile(r"^static (?!inline)[^;={}()]*?\b(\w+)\(", re.M)
+
+
+def test_a_static_function_is_found_once():
+    """grep for the name of a static function finds one function."""
+    files = {}
+    for name in glob.glob(os.path.join(ROOT, "probe", "**", "*.c"), recursive=True):
+        with open(name, encoding="utf-8") as file:
+            for function in set(STATIC.findall(file.read())):
+                files.setdefault(function, []).append(os.path.relpath(name, ROOT))
+    assert len(files) > 1000
+    assert {function: where for function, where in files.items() if len(where) > 1} == {}
+
 
 def test_plain_words():
     assert plain_words.too_many(plain_words.counts(), plain_words.MOST) == []

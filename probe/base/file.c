@@ -8,7 +8,7 @@
 
 enum { LOOK_MS = 50 };
 
-static bool is_cancelled(const volatile sig_atomic_t *cancel)
+static bool file_is_cancelled(const volatile sig_atomic_t *cancel)
 {
     return cancel != NULL && *cancel != 0;
 }
@@ -44,7 +44,7 @@ int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel)
         return -1;
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     while (is_fifo(fd) && poll(&ready, 1, LOOK_MS) <= 0)
-        if (is_cancelled(cancel))
+        if (file_is_cancelled(cancel))
             return given_up(fd);
     return made_to_wait(fd);
 }
@@ -62,7 +62,7 @@ int file_open_to_write(const char *path, const volatile sig_atomic_t *cancel)
             errno = reason;
             return -1;
         }
-        if (is_cancelled(cancel))
+        if (file_is_cancelled(cancel))
             return given_up(-1);
         poll(NULL, 0, LOOK_MS);
     }
@@ -72,7 +72,7 @@ ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *canc
 {
     for (size_t done = 0;;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        if (is_cancelled(cancel)) {
+        if (file_is_cancelled(cancel)) {
             errno = EINTR;
             return -1;
         }

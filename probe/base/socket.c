@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* A decimal number from 1 to 65535, and nothing else. */
-static bool read_port(const char *text, uint16_t *port)
+static bool socket_read_port(const char *text, uint16_t *port)
 {
     char *end;
     errno = 0;
@@ -35,7 +35,7 @@ bool socket_address_read(const char *text, char *host, size_t size, uint16_t *po
         return error_set(error, ERROR_USAGE, "--probe: put the IPv6 address in \"%.64s\" in brackets", text);
     if (length >= size)
         return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
-    if (*rest != '\0' && (*rest != ':' || !read_port(rest + 1, port)))
+    if (*rest != '\0' && (*rest != ':' || !socket_read_port(rest + 1, port)))
         return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is not a port: 1 to 65535",
                          rest + (*rest == ':'));
     if (length > 0)

@@ -67,7 +67,7 @@ static void spool_take_all(struct spool *spool)
         spool->whole = true;
 }
 
-static void give(struct spool *spool)
+static void spool_give(struct spool *spool)
 {
     size_t most = waiting(spool) < WRITE_AT_ONCE ? waiting(spool) : WRITE_AT_ONCE;
     ssize_t n = write(spool->to, spool->bytes + spool->begin, most);
@@ -104,7 +104,7 @@ static void *carry(void *argument)
         if (!gives)
             spool->taken_us = deadline_host_us();
         else if (found > 0 && ends[1].revents != 0)
-            give(spool);
+            spool_give(spool);
         else if (found >= 0)
             spool_wait(spool, !takes);
     }

@@ -112,7 +112,7 @@ static bool state_refuse(int fd, const char *name, struct error *error)
 }
 
 /* The file may have been removed by the process that held it, while we waited for it. */
-static bool is_there(int fd, const char *path)
+static bool state_is_there(int fd, const char *path)
 {
     struct stat held, named;
     return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
@@ -177,7 +177,7 @@ bool lock_take(const char *name, struct lock **out, struct error *error)
             free(lock);
             return !taken; /* a file system without locks */
         }
-        if (is_there(lock->fd, lock->path)) {
+        if (state_is_there(lock->fd, lock->path)) {
             read_left(lock);
             lock_note(lock, lock->left);
             *out = lock;

@@ -84,7 +84,7 @@ void steps_give_back(struct steps *list, size_t since, size_t from)
     list->items[from].gives = (uint16_t)(list->n - from);
 }
 
-static bool is_open(const struct step *steps, size_t at, size_t done)
+static bool step_is_open(const struct step *steps, size_t at, size_t done)
 {
     return steps[at].since != 0 && at - steps[at].since < done && at + steps[at].gives > done;
 }
@@ -92,18 +92,18 @@ static bool is_open(const struct step *steps, size_t at, size_t done)
 bool steps_loan(const struct step *steps, size_t n, size_t done, struct loan *out)
 {
     size_t first = 0, last = n;
-    while (first < n && !is_open(steps, first, done))
+    while (first < n && !step_is_open(steps, first, done))
         first++;
     if (first == n)
         return false;
-    while (!is_open(steps, last - 1, done))
+    while (!step_is_open(steps, last - 1, done))
         last--;
     *out = (struct loan){
         .from = first, .end = last - 1 + steps[last - 1].gives, .known = true, .since = SIZE_MAX};
     for (size_t i = out->from; i < out->end; i++) {
         size_t since = i - steps[i].since;
         out->known = out->known && steps[i].op != OP_COPY;
-        if (is_open(steps, i, done) && steps[since].mark == MARK_BORROWS)
+        if (step_is_open(steps, i, done) && steps[since].mark == MARK_BORROWS)
             out->since = since < out->since ? since : out->since;
     }
     return true;

@@ -9,7 +9,7 @@ static uint32_t field(uint32_t code, unsigned low, unsigned n)
     return code >> low & ((1U << n) - 1);
 }
 
-static bool bit(uint32_t code, unsigned which)
+static bool instruction_bit(uint32_t code, unsigned which)
 {
     return (code >> which & 1) != 0;
 }
@@ -30,7 +30,8 @@ static uint32_t rotated(uint32_t number, unsigned turn)
     return turn == 0 ? number : number >> turn | number << (32 - turn);
 }
 
-static void jump(struct instruction *out, enum instruction_kind kind, uint64_t target, bool conditional)
+static void instruction_jump(struct instruction *out, enum instruction_kind kind, uint64_t target,
+                             bool conditional)
 {
     out->kind = kind;
     out->target = target;
@@ -43,8 +44,8 @@ static void jump_by(struct instruction *out, enum instruction_kind kind, unsigne
     out->by = by;
 }
 
-static void give(struct instruction *out, enum instruction_result gives, unsigned to, unsigned from,
-                 uint32_t number)
+static void instruction_give(struct instruction *out, enum instruction_result gives, unsigned to,
+                             unsigned from, uint32_t number)
 {
     out->gives = gives;
     out->to = to;
@@ -54,7 +55,7 @@ static void give(struct instruction *out, enum instruction_result gives, unsigne
 }
 
 /* Of instructions that are not read further: neither field can be the SP or the PC. */
-static void may_write(struct instruction *out, unsigned one, unsigned other)
+static void instruction_may_write(struct instruction *out, unsigned one, unsigned other)
 {
     out->writes |= (1U << one | 1U << other) & ~STACK_AND_PC;
 }
@@ -82,7 +83,7 @@ static void access_list(struct instruction *out, bool loads, unsigned base, uint
 {
     uint32_t all = 4 * (uint32_t)__builtin_popcount(list);
     access_memory(out, loads, base, all, list);
-    index_by(out, up, all, true, back && !(loads && bit(list, base)));
+    index_by(out, up, all, true, back && !(loads && instruction_bit(list, base)));
     out->offset = (up ? 0 : out->offset) + (before == up ? 4 : 0);
 }
 
@@ -95,15 +96,15 @@ static void thumb_number(struct instruction *out, uint32_t code)
              group = code >> 11;
     uint32_t shift = field(code, 6, 5), number = code & 0xFF;
     if (group == 0) /* LSL; without a shift it is MOV */
-        give(out, shift == 0 ? GIVES_SUM : GIVES_SHIFT, low, middle, shift);
-    else if (group == 3 && bit(code, 10)) /* ADD, SUB of 3 bits */
-        give(out, GIVES_SUM, low, middle, negative_if(bit(code, 9), shift & 7));
+        instruction_give(out, shift == 0 ? GIVES_SUM : GIVES_SHIFT, low, middle, shift);
+    else if (group == 3 && instruction_bit(code, 10)) /* ADD, SUB of 3 bits */
+        instruction_give(out, GIVES_SUM, low, middle, negative_if(instruction_bit(code, 9), shift & 7));
     else if (group <= 3)
-        give(out, GIVES_OTHER, low, middle, 0);
+        instruction_give(out, GIVES_OTHER, low, middle, 0);
     else if (group == 4) /* MOV */
-        give(out, GIVES_NUMBER, high, NO_REGISTER, number);
+        instruction_give(out, GIVES_NUMBER, high, NO_REGISTER, number);
     else if (group >= 6) /* ADD, SUB; CMP between */
-        give(out, GIVES_SUM, high, high, negative_if(bit(code, 11), number));
+        instruction_give(out, GIVES_SUM, high, high, negative_if(instruction_bit(code, 11), number));
 }
 
 /* DDI 0403 A5.2.2. */
@@ -113,7 +114,7 @@ static void thumb_data(struct instruction *out, uint32_t code)
     unsigned operation = field(code, 6, 4);
     if (operation == TST || operation == CMP || operation == CMN)
         return;
-    give(out, GIVES_OTHER, field(code, 0, 3), field(code, 0, 3), 0);
+    instruction_give(out, GIVES_OTHER, field(code, 0, 3), field(code, 0, 3), 0);
     out->with = field(code, 3, 3);
     if (operation == AND || operation == ORR || operation == BIC)
         out->gives = operation == AND ? GIVES_AND : operation == ORR ? GIVES_OR : GIVES_CLEARED;
@@ -127,13 +128,13 @@ static void thumb_special(struct instruction *out, uint32_t code)
     unsigned to = field(code, 0, 3) | field(code, 7, 1) << 3, from = field(code, 3, 4);
     unsigned operation = field(code, 8, 2);
     if (operation == ADD)
-        give(out, GIVES_OTHER, to, to, 0);
+        instruction_give(out, GIVES_OTHER, to, to, 0);
     else if (operation == MOV)
-        give(out, GIVES_SUM, to, from, 0);
-    else if (operation > MOV && bit(code, 7))
+        instruction_give(out, GIVES_SUM, to, from, 0);
+    else if (operation > MOV && instruction_bit(code, 7))
         jump_by(out, GOES_CALL_BY, from);
     else if (operation > MOV)
-        jump_by(out, from == ARM_LR && !bit(code, 2) ? GOES_BACK : GOES_AWAY, from);
+        jump_by(out, from == ARM_LR && !instruction_bit(code, 2) ? GOES_BACK : GOES_AWAY, from);
 }
 
 /* DDI 0403 A5.2.4. */
@@ -146,10 +147,10 @@ static void thumb_memory(struct instruction *out, uint32_t code)
         access_memory(out, which >= 3, base, bytes[which], 1U << low);
         out->index = field(code, 6, 3);
     } else if (group == 9) {
-        access_memory(out, bit(code, 11), ARM_SP, 4, 1U << field(code, 8, 3));
+        access_memory(out, instruction_bit(code, 11), ARM_SP, 4, 1U << field(code, 8, 3));
         out->offset = (int32_t)(4 * (code & 0xFF));
     } else {
-        access_memory(out, bit(code, 11), base, size, 1U << low);
+        access_memory(out, instruction_bit(code, 11), base, size, 1U << low);
         out->offset = (int32_t)(size * field(code, 6, 5));
     }
 }
@@ -159,11 +160,13 @@ static void thumb_misc(struct instruction *out, uint32_t code, uint64_t address)
 {
     uint32_t list = code & 0xFF, group = field(code, 8, 4), last = code & 0xF;
     if (group == 0) /* ADD, SUB of the SP */
-        give(out, GIVES_SUM, ARM_SP, ARM_SP, negative_if(bit(code, 7), 4 * (code & 0x7F)));
+        instruction_give(out, GIVES_SUM, ARM_SP, ARM_SP,
+                         negative_if(instruction_bit(code, 7), 4 * (code & 0x7F)));
     else if ((group & 5) == 1) /* CBZ, CBNZ: A7.7.21 */
-        jump(out, GOES_JUMP, address + 4 + (field(code, 9, 1) << 6 | field(code, 3, 5) << 1), true);
+        instruction_jump(out, GOES_JUMP, address + 4 + (field(code, 9, 1) << 6 | field(code, 3, 5) << 1),
+                         true);
     else if (group == 2 || group == 0xA) /* extends, REV */
-        give(out, GIVES_OTHER, field(code, 0, 3), field(code, 3, 3), 0);
+        instruction_give(out, GIVES_OTHER, field(code, 0, 3), field(code, 3, 3), 0);
     else if (group >> 1 == 2) /* PUSH */
         access_list(out, false, ARM_SP, list | field(code, 8, 1) << ARM_LR, false, true, true);
     else if (group >> 1 == 6) /* POP */
@@ -185,25 +188,26 @@ static void thumb_narrow(struct instruction *out, uint32_t code, uint64_t addres
     uint32_t number = 4 * (code & 0xFF);
     if (group <= 3) {
         thumb_number(out, code);
-    } else if (group == 4 && bit(code, 11)) { /* LDR of a literal */
+    } else if (group == 4 && instruction_bit(code, 11)) { /* LDR of a literal */
         access_memory(out, true, ARM_PC, 4, 1U << high);
         out->offset = (int32_t)number;
-    } else if (group == 4 && bit(code, 10)) {
+    } else if (group == 4 && instruction_bit(code, 10)) {
         thumb_special(out, code);
     } else if (group == 4) {
         thumb_data(out, code);
     } else if (group <= 9) {
         thumb_memory(out, code);
     } else if (group == 0xA) { /* ADD of the SP, ADR */
-        give(out, bit(code, 11) ? GIVES_SUM : GIVES_OTHER, high, bit(code, 11) ? ARM_SP : ARM_PC, number);
+        instruction_give(out, instruction_bit(code, 11) ? GIVES_SUM : GIVES_OTHER, high,
+                         instruction_bit(code, 11) ? ARM_SP : ARM_PC, number);
     } else if (group == 0xB) {
         thumb_misc(out, code, address);
     } else if (group == 0xC) {
-        access_list(out, bit(code, 11), high, code & 0xFF, true, false, true);
+        access_list(out, instruction_bit(code, 11), high, code & 0xFF, true, false, true);
     } else if (group == 0xE) {
-        jump(out, GOES_JUMP, away(address + 4, (code & 0x7FF) << 1, 12), false);
+        instruction_jump(out, GOES_JUMP, away(address + 4, (code & 0x7FF) << 1, 12), false);
     } else if (condition < ALWAYS) { /* A7.7.12 */
-        jump(out, GOES_JUMP, away(address + 4, (code & 0xFF) << 1, 9), true);
+        instruction_jump(out, GOES_JUMP, away(address + 4, (code & 0xFF) << 1, 9), true);
     } else { /* A7.7.178, UDF */
         out->kind = condition == SVC ? GOES_SUPERVISOR : GOES_UNSURE;
     }
@@ -233,24 +237,25 @@ static void thumb_immediates(struct instruction *out, uint32_t code)
 {
     enum { ADDW = 0, MOVW = 4, SUBW = 10, MOVT = 12, BFI = 22 };
     unsigned to = field(code, 8, 4), from = field(code, 16, 4), operation = field(code, 21, 4);
-    unsigned plain = bit(code, 25) ? field(code, 20, 5) : 1; /* 1: unallocated */
+    unsigned plain = instruction_bit(code, 25) ? field(code, 20, 5) : 1; /* 1: unallocated */
     uint32_t number = field(code, 26, 1) << 11 | field(code, 12, 3) << 8 | (code & 0xFF);
     uint32_t modified = thumb_immediate(number);
     unsigned begin = field(code, 12, 3) << 2 | field(code, 6, 2), end = field(code, 0, 5);
     if (plain == MOVW || plain == MOVT)
-        give(out, plain == MOVW ? GIVES_NUMBER : GIVES_TOP, to, NO_REGISTER, from << 12 | number);
+        instruction_give(out, plain == MOVW ? GIVES_NUMBER : GIVES_TOP, to, NO_REGISTER, from << 12 | number);
     else if ((plain == ADDW || plain == SUBW) && from != ARM_PC) /* else ADR */
-        give(out, GIVES_SUM, to, from, negative_if(plain == SUBW, number));
+        instruction_give(out, GIVES_SUM, to, from, negative_if(plain == SUBW, number));
     else if (plain == BFI && from == ARM_PC) /* BFC */
-        give(out, GIVES_CLEARED, to, to, end >= begin ? UINT32_MAX >> (31 - end) & UINT32_MAX << begin : 0);
-    else if (bit(code, 25))
-        give(out, GIVES_OTHER, to, from, 0);
+        instruction_give(out, GIVES_CLEARED, to, to,
+                         end >= begin ? UINT32_MAX >> (31 - end) & UINT32_MAX << begin : 0);
+    else if (instruction_bit(code, 25))
+        instruction_give(out, GIVES_OTHER, to, from, 0);
     else if (from == ARM_PC && (operation == THUMB_ORR || operation == THUMB_ORN))
-        give(out, GIVES_NUMBER, to, NO_REGISTER, operation == THUMB_ORR ? modified : ~modified);
+        instruction_give(out, GIVES_NUMBER, to, NO_REGISTER, operation == THUMB_ORR ? modified : ~modified);
     else if (operation == THUMB_ADD || operation == THUMB_SUB)
-        give(out, GIVES_SUM, to, from, negative_if(operation == THUMB_SUB, modified));
+        instruction_give(out, GIVES_SUM, to, from, negative_if(operation == THUMB_SUB, modified));
     else
-        give(out, thumb_operation(operation), to, from, modified);
+        instruction_give(out, thumb_operation(operation), to, from, modified);
 }
 
 /* DDI 0403 A5.3.11; with bit 15 the conditional selects of DDI 0553 C2.4. */
@@ -259,9 +264,9 @@ static void thumb_shifted(struct instruction *out, uint32_t code)
     unsigned to = field(code, 8, 4), from = field(code, 16, 4), with = field(code, 0, 4);
     unsigned operation = field(code, 21, 4), shift = field(code, 12, 3) << 2 | field(code, 6, 2);
     bool is_left = (code & 0x8030) == 0;
-    give(out, GIVES_OTHER, to, from == ARM_PC ? NO_REGISTER : from, 0);
+    instruction_give(out, GIVES_OTHER, to, from == ARM_PC ? NO_REGISTER : from, 0);
     if (operation == THUMB_ORR && from == ARM_PC && is_left) {
-        give(out, shift == 0 ? GIVES_SUM : GIVES_SHIFT, to, with, shift);
+        instruction_give(out, shift == 0 ? GIVES_SUM : GIVES_SHIFT, to, with, shift);
     } else if (is_left && shift == 0 && from != ARM_PC) {
         out->gives = thumb_operation(operation);
         out->with = with;
@@ -275,7 +280,8 @@ static void thumb_loop(struct instruction *out, uint32_t code, uint64_t address)
     out->kind = GOES_UNSURE;
     out->writes |= 1U << ARM_LR;
     if ((code & 0xFF80F001) == 0xF000C001)
-        jump(out, GOES_JUMP, address + 4 + negative_if(field(code, 16, 4) == ARM_PC, number), true);
+        instruction_jump(out, GOES_JUMP, address + 4 + negative_if(field(code, 16, 4) == ARM_PC, number),
+                         true);
 }
 
 /* DDI 0403 A5.3.4 and A5.3.5, DDI 0406 A6.3.4: MRS, MSR, hints, CPS. */
@@ -288,7 +294,7 @@ static void thumb_control(struct instruction *out, uint32_t code)
     else if ((code & 0xFFF0FF00) == 0xF3808800 && ((special & 0x7E) == 0x08 || special == 0x98))
         out->system = SYSTEM_STACK; /* also Non-secure */
     else if ((code & 0xFFE0D000) == 0xF3E08000)
-        may_write(out, field(code, 8, 4), ARM_PC);
+        instruction_may_write(out, field(code, 8, 4), ARM_PC);
     else if ((code & 0xFFFFFF00) == 0xF3DE8F00 || (code & 0xFFF0FFFF) == 0xF3C08F00) /* SUBS PC, LR; BXJ */
         out->kind = GOES_AWAY;
 }
@@ -300,34 +306,35 @@ static void thumb_branch(struct instruction *out, uint32_t code, uint64_t addres
     uint32_t near = sign << 20 | j2 << 19 | j1 << 18 | field(code, 16, 6) << 12 | field(code, 0, 11) << 1;
     uint32_t far = sign << 24 | (uint32_t)(j1 == sign) << 23 | (uint32_t)(j2 == sign) << 22 |
                    field(code, 16, 10) << 12 | field(code, 0, 11) << 1;
-    bool links = bit(code, 14), exchanges = links && !bit(code, 12);
-    if (exchanges && bit(code, 0))
+    bool links = instruction_bit(code, 14), exchanges = links && !instruction_bit(code, 12);
+    if (exchanges && instruction_bit(code, 0))
         thumb_loop(out, code, address);
-    else if (links || bit(code, 12))
-        jump(out, links ? GOES_CALL : GOES_JUMP,
-             away(exchanges ? (address + 4) & ~UINT64_C(3) : address + 4, far, 25), false);
+    else if (links || instruction_bit(code, 12))
+        instruction_jump(out, links ? GOES_CALL : GOES_JUMP,
+                         away(exchanges ? (address + 4) & ~UINT64_C(3) : address + 4, far, 25), false);
     else if (field(code, 23, 3) == 7)
         thumb_control(out, code);
     else
-        jump(out, GOES_JUMP, away(address + 4, near, 21), true);
+        instruction_jump(out, GOES_JUMP, away(address + 4, near, 21), true);
 }
 
 /* DDI 0403 A5.3.6 (STRD, STREX and their kin, TBB); DDI 0553 C2.4 (STL, TT, SG). */
 static void thumb_dual(struct instruction *out, uint32_t code)
 {
-    bool before = bit(code, 24), back = bit(code, 21), loads = bit(code, 20);
+    bool before = instruction_bit(code, 24), back = instruction_bit(code, 21),
+         loads = instruction_bit(code, 20);
     unsigned base = field(code, 16, 4), first = field(code, 12, 4), second = field(code, 8, 4);
     if ((before || back) && !(base == ARM_PC && back)) {
         access_memory(out, loads, base, 8, 1U << first | 1U << second);
-        index_by(out, bit(code, 23), 4 * (code & 0xFF), before, back);
+        index_by(out, instruction_bit(code, 23), 4 * (code & 0xFF), before, back);
         out->writes &= ~STACK_AND_PC;
     } else if ((code & 0xFFF0FFE0) == 0xE8D0F000) {
         out->kind = GOES_TABLE;
     } else if ((code & 0xFFF00FFF) == 0xE8C00FAF) {
         access_memory(out, false, base, 4, 1U << first);
     } else if (!before && !back) {
-        may_write(out, first, second);
-        may_write(out, loads ? ARM_PC : field(code, 0, 4), ARM_PC);
+        instruction_may_write(out, first, second);
+        instruction_may_write(out, loads ? ARM_PC : field(code, 0, 4), ARM_PC);
     }
 }
 
@@ -336,12 +343,12 @@ static void thumb_dual(struct instruction *out, uint32_t code)
 static void thumb_several(struct instruction *out, uint32_t code)
 {
     unsigned base = field(code, 16, 4), way = field(code, 23, 2);
-    bool loads = bit(code, 20);
+    bool loads = instruction_bit(code, 20);
     uint32_t list = code & 0xFFFF & ~(1U << ARM_SP);
     if (base == ARM_PC && way == 1 && loads)
         out->writes |= list & ~STACK_AND_PC;
     else if (way == 1 || way == 2)
-        access_list(out, loads, base, list, way == 1, way == 2, bit(code, 21));
+        access_list(out, loads, base, list, way == 1, way == 2, instruction_bit(code, 21));
     else if (loads)
         out->kind = GOES_AWAY;
 }
@@ -349,22 +356,24 @@ static void thumb_several(struct instruction *out, uint32_t code)
 /* DDI 0403 A5.3.7 to A5.3.10: LDR, STR and those of parts of a word. */
 static void thumb_single(struct instruction *out, uint32_t code)
 {
-    bool loads = bit(code, 20), before = bit(code, 10), back = bit(code, 8), is_signed = bit(code, 24);
+    bool loads = instruction_bit(code, 20), before = instruction_bit(code, 10),
+         back = instruction_bit(code, 8), is_signed = instruction_bit(code, 24);
     unsigned base = field(code, 16, 4), which = field(code, 12, 4), bytes = 1U << field(code, 21, 2);
-    bool by_number = bit(code, 23) || base == ARM_PC, by_register = !by_number && (code & 0xFC0) == 0;
+    bool by_number = instruction_bit(code, 23) || base == ARM_PC,
+         by_register = !by_number && (code & 0xFC0) == 0;
     bool is_undefined = bytes == 8 || (is_signed && (!loads || bytes == 4)) || (!loads && base == ARM_PC) ||
-                        (!by_number && !by_register && !(bit(code, 11) && (before || back)));
+                        (!by_number && !by_register && !(instruction_bit(code, 11) && (before || back)));
     if (is_undefined || (loads && which == ARM_PC && bytes != 4)) /* PLD */
         return;
     access_memory(out, loads, base, bytes, 1U << which);
     out->writes &= bytes == 4 ? UINT32_MAX : ~STACK_AND_PC;
     if (by_number) {
-        index_by(out, bit(code, 23), code & 0xFFF, true, false);
+        index_by(out, instruction_bit(code, 23), code & 0xFFF, true, false);
     } else if (by_register) {
         out->index = field(code, 0, 4);
         out->shift = field(code, 4, 2);
     } else {
-        index_by(out, bit(code, 9), code & 0xFF, before, back);
+        index_by(out, instruction_bit(code, 9), code & 0xFF, before, back);
     }
 }
 
@@ -376,14 +385,15 @@ static void coprocessor(struct instruction *out, uint32_t code)
     bool moves = (code & 0x0F000F10) == 0x0E000F10, moves_both = (code & 0x0FF00F00) == 0x0C400F00;
     unsigned which = field(code, 12, 4), other = field(code, 16, 4);
     if (pushes || pops)
-        give(out, GIVES_SUM, ARM_SP, ARM_SP, negative_if(pushes, 4 * (code & 0xFF)));
+        instruction_give(out, GIVES_SUM, ARM_SP, ARM_SP, negative_if(pushes, 4 * (code & 0xFF)));
     else if ((code & 0x0E200000) == 0x0C200000) /* LDC, STC, VLDM, VSTM that move the base */
         out->writes |= 1U << other & ~(1U << ARM_PC);
     else if ((code & 0x0F100010) == 0x0E100010 || (code & 0x0FF00000) == 0x0C500000)
-        may_write(out, which, bit(code, 25) ? ARM_PC : other); /* also of other coprocessors */
+        instruction_may_write(out, which,
+                              instruction_bit(code, 25) ? ARM_PC : other); /* also of other coprocessors */
     if (!moves && !moves_both)
         return;
-    out->system = moves_both ? SYSTEM_WRITE_BOTH : bit(code, 20) ? SYSTEM_READ : SYSTEM_WRITE;
+    out->system = moves_both ? SYSTEM_WRITE_BOTH : instruction_bit(code, 20) ? SYSTEM_READ : SYSTEM_WRITE;
     out->from = out->system == SYSTEM_READ ? NO_REGISTER : which;
     out->op1 = moves ? field(code, 21, 3) : field(code, 4, 4);
     out->crn = other;
@@ -395,7 +405,7 @@ static void thumb_wide(struct instruction *out, uint32_t code, uint64_t address)
 {
     bool writes = field(code, 8, 4) != ARM_PC; /* else TST, TEQ, CMN, CMP */
     unsigned group = field(code, 25, 4);
-    if (group == 4 && bit(code, 22))
+    if (group == 4 && instruction_bit(code, 22))
         thumb_dual(out, code);
     else if (group == 4)
         thumb_several(out, code);
@@ -403,15 +413,15 @@ static void thumb_wide(struct instruction *out, uint32_t code, uint64_t address)
         thumb_shifted(out, code);
     else if (group == 6 || group == 7)
         coprocessor(out, code);
-    else if (group >> 2 == 2 && bit(code, 15))
+    else if (group >> 2 == 2 && instruction_bit(code, 15))
         thumb_branch(out, code, address);
     else if (group >> 2 == 2 && writes)
         thumb_immediates(out, code);
     else if (group == 0xC)
         thumb_single(out, code);
     /* Multiplications, whose results of 64 bits have two registers, and sums of vectors */
-    if (group > 0xC || (group == 7 && !bit(code, 4)))
-        may_write(out, field(code, 8, 4), field(code, 12, 4));
+    if (group > 0xC || (group == 7 && !instruction_bit(code, 4)))
+        instruction_may_write(out, field(code, 8, 4), field(code, 12, 4));
 }
 
 /* --- A32 ------------------------------------------------------------------------------------------------ */
@@ -434,7 +444,8 @@ static void arm_misc(struct instruction *out, uint32_t code)
         out->kind = rest >> 1 == 0x0320F002 >> 1 ? GOES_ASLEEP : rest == 0x0320F000 ? GOES_ON : GOES_UNSURE;
         out->system = SYSTEM_MODE;
     } else {
-        may_write(out, field(code, 12, 4), bit(code, 7) ? field(code, 16, 4) : ARM_PC);
+        instruction_may_write(out, field(code, 12, 4),
+                              instruction_bit(code, 7) ? field(code, 16, 4) : ARM_PC);
     }
 }
 
@@ -442,21 +453,21 @@ static void arm_misc(struct instruction *out, uint32_t code)
  * sizes. Where an address has a register more, it is not known. */
 static void arm_memory(struct instruction *out, uint32_t code)
 {
-    bool before = bit(code, 24), back = !before || bit(code, 21), loads = bit(code, 20),
-         plain = bit(code, 26);
+    bool before = instruction_bit(code, 24), back = !before || instruction_bit(code, 21),
+         loads = instruction_bit(code, 20), plain = instruction_bit(code, 26);
     unsigned which = field(code, 12, 4), base = field(code, 16, 4), kind = field(code, 5, 2);
     bool doubles = !plain && !loads && kind != 1;
-    uint32_t bytes = plain ? (bit(code, 22) ? 1 : 4) : doubles ? 8 : kind == 2 ? 1 : 2;
+    uint32_t bytes = plain ? (instruction_bit(code, 22) ? 1 : 4) : doubles ? 8 : kind == 2 ? 1 : 2;
     uint32_t number = plain ? code & 0xFFF : field(code, 8, 4) << 4 | field(code, 0, 4);
     if (!plain && kind == 0) {
-        may_write(out, which, before && loads ? ARM_PC : base);
+        instruction_may_write(out, which, before && loads ? ARM_PC : base);
         return;
     }
     access_memory(out, loads || (!plain && kind == 2), base, bytes, (doubles ? 3U : 1U) << which & 0xFFFF);
     out->writes &= plain ? UINT32_MAX : ~STACK_AND_PC;
     out->writes |= back && base != ARM_PC ? 1U << base : 0;
-    if (plain ? !bit(code, 25) : bit(code, 22))
-        index_by(out, bit(code, 23), number, before, back);
+    if (plain ? !instruction_bit(code, 25) : instruction_bit(code, 22))
+        index_by(out, instruction_bit(code, 23), number, before, back);
     else
         out->base = NO_REGISTER;
 }
@@ -467,26 +478,26 @@ static void arm_data(struct instruction *out, uint32_t code)
     enum { AND, SUB = 2, ADD = 4, TST = 8, MOVT = 10, ORR = 12, MOV, BIC, MVN };
     unsigned to = field(code, 12, 4), from = field(code, 16, 4), operation = field(code, 21, 4);
     uint32_t number = rotated(code & 0xFF, 2 * field(code, 8, 4)), half = from << 12 | (code & 0xFFF);
-    bool by_number = bit(code, 25);
-    if (operation >= TST && operation < ORR && bit(code, 20)) /* TST, TEQ, CMP, CMN */
+    bool by_number = instruction_bit(code, 25);
+    if (operation >= TST && operation < ORR && instruction_bit(code, 20)) /* TST, TEQ, CMP, CMN */
         return;
     if (operation >= TST && operation < ORR)
-        give(out, operation == MOVT ? GIVES_TOP : GIVES_NUMBER, to, NO_REGISTER, half);
+        instruction_give(out, operation == MOVT ? GIVES_TOP : GIVES_NUMBER, to, NO_REGISTER, half);
     else if (operation == MOV && !by_number && (code & 0xFF0) == 0)
-        give(out, GIVES_SUM, to, field(code, 0, 4), 0);
+        instruction_give(out, GIVES_SUM, to, field(code, 0, 4), 0);
     else if (operation == MOV || operation == MVN)
-        give(out, by_number ? GIVES_NUMBER : GIVES_OTHER, to, NO_REGISTER,
-             operation == MVN ? ~number : number);
+        instruction_give(out, by_number ? GIVES_NUMBER : GIVES_OTHER, to, NO_REGISTER,
+                         operation == MVN ? ~number : number);
     else if (by_number && (operation == ADD || operation == SUB))
-        give(out, GIVES_SUM, to, from, negative_if(operation == SUB, number));
+        instruction_give(out, GIVES_SUM, to, from, negative_if(operation == SUB, number));
     else if (by_number && (operation == AND || operation == ORR || operation == BIC))
-        give(out,
-             operation == AND   ? GIVES_AND
-             : operation == ORR ? GIVES_OR
-                                : GIVES_CLEARED,
-             to, from, number);
+        instruction_give(out,
+                         operation == AND   ? GIVES_AND
+                         : operation == ORR ? GIVES_OR
+                                            : GIVES_CLEARED,
+                         to, from, number);
     else
-        give(out, GIVES_OTHER, to, from, 0);
+        instruction_give(out, GIVES_OTHER, to, from, 0);
 }
 
 /* DDI 0406 A5.4: most have one result in bits 15 to 12; multiplications and divisions have it in 19 to 16. */
@@ -494,7 +505,8 @@ static void arm_media(struct instruction *out, uint32_t code)
 {
     unsigned group = field(code, 20, 8);
     out->kind = GOES_UNSURE;
-    may_write(out, field(code, 12, 4), group >= 0x70 && group <= 0x78 ? field(code, 16, 4) : ARM_PC);
+    instruction_may_write(out, field(code, 12, 4),
+                          group >= 0x70 && group <= 0x78 ? field(code, 16, 4) : ARM_PC);
 }
 
 /* DDI 0406 A8.8.18 (B), A8.8.25 (BL, BLX of a number, which has a bit more, the halfword's). */
@@ -502,8 +514,8 @@ static void arm_branch(struct instruction *out, uint32_t code, uint64_t address)
 {
     bool exchanges = code >> 28 == 0xF;
     uint64_t half = exchanges ? field(code, 24, 1) << 1 : 0;
-    jump(out, exchanges || bit(code, 24) ? GOES_CALL : GOES_JUMP,
-         away(address + 8 + half, (code & 0xFFFFFF) << 2, 26), false);
+    instruction_jump(out, exchanges || instruction_bit(code, 24) ? GOES_CALL : GOES_JUMP,
+                     away(address + 8 + half, (code & 0xFFFFFF) << 2, 26), false);
 }
 
 /* DDI 0406 A5.1. */
@@ -518,7 +530,7 @@ static void arm_word(struct instruction *out, uint32_t code, uint64_t address)
     } else if (code >> 28 == UNCONDITIONAL) {
         out->kind = GOES_UNSURE;
         out->system = (code & 0xFFF1FE20) == 0xF1000000 ? SYSTEM_MODE : SYSTEM_NONE; /* CPS */
-    } else if ((code & 0x0E000090) == 0x00000090 || group == 2 || (group == 3 && !bit(code, 4))) {
+    } else if ((code & 0x0E000090) == 0x00000090 || group == 2 || (group == 3 && !instruction_bit(code, 4))) {
         arm_memory(out, code);
     } else if (group <= 1 && (code & 0x01900000) == 0x01000000 && !is_half) {
         arm_misc(out, code);
@@ -527,9 +539,9 @@ static void arm_word(struct instruction *out, uint32_t code, uint64_t address)
     } else if (group == 3) {
         arm_media(out, code);
     } else if (group == 4) { /* bit 22: another mode's registers, or a return from an exception */
-        access_list(out, bit(code, 20), field(code, 16, 4), code & 0xFFFF, bit(code, 23), bit(code, 24),
-                    bit(code, 21));
-        out->kind = bit(code, 22) ? GOES_UNSURE : GOES_ON;
+        access_list(out, instruction_bit(code, 20), field(code, 16, 4), code & 0xFFFF,
+                    instruction_bit(code, 23), instruction_bit(code, 24), instruction_bit(code, 21));
+        out->kind = instruction_bit(code, 22) ? GOES_UNSURE : GOES_ON;
     } else if (field(code, 24, 4) == 0xF) {
         out->kind = GOES_SUPERVISOR;
     } else {
@@ -542,9 +554,10 @@ static void arm_word(struct instruction *out, uint32_t code, uint64_t address)
 static void note_pc(struct instruction *out)
 {
     bool loads = out->access == ACCESS_LOAD, moves = out->gives == GIVES_SUM && out->number == 0;
-    if (!bit(out->writes, ARM_PC))
+    if (!instruction_bit(out->writes, ARM_PC))
         return;
-    bool returns = loads ? out->base == ARM_SP || bit(out->list, ARM_SP) : moves && out->from == ARM_LR;
+    bool returns =
+        loads ? out->base == ARM_SP || instruction_bit(out->list, ARM_SP) : moves && out->from == ARM_LR;
     jump_by(out, returns ? GOES_BACK : GOES_AWAY, returns && moves ? ARM_LR : NO_REGISTER);
 }
 
@@ -561,7 +574,7 @@ static void a64_give(struct instruction *out, enum instruction_result gives, boo
                      unsigned from, uint32_t number)
 {
     if (field(code, 0, 5) != A64_ZERO || has_sp)
-        give(out, gives, field(code, 0, 5), from, number);
+        instruction_give(out, gives, field(code, 0, 5), from, number);
 }
 
 /* DDI 0487 C4.1: a pattern of 64 bits or 32; of these the lower 32. False: smaller ones, which are not
@@ -570,17 +583,17 @@ static bool a64_pattern(uint32_t code, uint32_t *out)
 {
     unsigned turn = field(code, 16, 6), last = field(code, 10, 6);
     uint64_t run = last < 63 ? (UINT64_C(1) << (last + 1)) - 1 : UINT64_MAX;
-    if (!bit(code, 22) && last < 32)
+    if (!instruction_bit(code, 22) && last < 32)
         run |= run << 32;
     *out = (uint32_t)(turn == 0 ? run : run >> turn | run << (64 - turn));
-    return bit(code, 22) || last < 32;
+    return instruction_bit(code, 22) || last < 32;
 }
 
 static void a64_by_number(struct instruction *out, uint32_t code)
 {
     enum { ADD_SUB = 2, LOGICAL = 4, WIDE = 5, FLAGS = 3 };
     unsigned operation = field(code, 29, 2), from = field(code, 5, 5), half = field(code, 21, 2);
-    uint32_t number = field(code, 10, 12) << (bit(code, 22) ? 12 : 0), pattern = 0;
+    uint32_t number = field(code, 10, 12) << (instruction_bit(code, 22) ? 12 : 0), pattern = 0;
     unsigned group = field(code, 23, 3);
     enum instruction_result gives = operation == 1 ? GIVES_OR : GIVES_AND;
     if (!a64_pattern(code, &pattern) || operation > 1 || (from == A64_ZERO && operation == 0))
@@ -588,7 +601,8 @@ static void a64_by_number(struct instruction *out, uint32_t code)
     else if (from == A64_ZERO)
         gives = GIVES_NUMBER;
     if (group == ADD_SUB)
-        a64_give(out, GIVES_SUM, !bit(code, 29), code, from, negative_if(bit(code, 30), number));
+        a64_give(out, GIVES_SUM, !instruction_bit(code, 29), code, from,
+                 negative_if(instruction_bit(code, 30), number));
     else if (group == LOGICAL)
         a64_give(out, gives, operation != FLAGS, code, from, pattern);
     else if (group == WIDE && operation == 2) /* MOVZ */
@@ -611,11 +625,13 @@ static void a64_by_register(struct instruction *out, uint32_t code)
 static void a64_memory(struct instruction *out, uint32_t code)
 {
     unsigned base = field(code, 5, 5), first = field(code, 0, 5), second = field(code, 10, 5);
-    bool of_vectors = bit(code, 26), pairs = (code & 0x3A000000) == 0x28000000;
+    bool of_vectors = instruction_bit(code, 26), pairs = (code & 0x3A000000) == 0x28000000;
     bool is_literal = (code & 0x3B000000) == 0x18000000, is_single = (code & 0x38000000) == 0x38000000;
-    bool loads = is_literal || bit(code, 22) || (is_single && !of_vectors && bit(code, 23));
+    bool loads =
+        is_literal || instruction_bit(code, 22) || (is_single && !of_vectors && instruction_bit(code, 23));
     bool of_structures = (code & 0xBE000000) == 0x0C000000;
-    bool back = pairs || of_structures ? bit(code, 23) : is_single && (code & 0x01200400) == 0x00000400;
+    bool back =
+        pairs || of_structures ? instruction_bit(code, 23) : is_single && (code & 0x01200400) == 0x00000400;
     bool is_atomic = (code & 0x3B200C00) == 0x38200000; /* LDADD and its kin */
     out->access = loads ? ACCESS_LOAD : ACCESS_STORE;
     out->base = is_literal ? NO_REGISTER : base;
@@ -630,9 +646,9 @@ static void a64_memory(struct instruction *out, uint32_t code)
 /* DDI 0487 C5.2, op0 2 and 3. */
 static void a64_system(struct instruction *out, uint32_t code)
 {
-    bool reads = bit(code, 21);
+    bool reads = instruction_bit(code, 21);
     out->kind = reads ? GOES_ON : GOES_UNSURE;
-    out->system = reads ? SYSTEM_READ : bit(code, 19) ? SYSTEM_WRITE : SYSTEM_NONE;
+    out->system = reads ? SYSTEM_READ : instruction_bit(code, 19) ? SYSTEM_WRITE : SYSTEM_NONE;
     out->op1 = field(code, 16, 3);
     out->crn = field(code, 12, 4);
     out->crm = field(code, 8, 4);
@@ -649,11 +665,12 @@ static void a64_branch(struct instruction *out, uint32_t code, uint64_t address)
     uint32_t by_register = code & 0xFEFFF000, exception = code & 0xFFE0001F;
     out->kind = GOES_UNSURE;
     if ((code & 0x7C000000) == 0x14000000) /* B, BL */
-        jump(out, bit(code, 31) ? GOES_CALL : GOES_JUMP, away(address, (code & 0x3FFFFFF) << 2, 28), false);
+        instruction_jump(out, instruction_bit(code, 31) ? GOES_CALL : GOES_JUMP,
+                         away(address, (code & 0x3FFFFFF) << 2, 28), false);
     else if ((code & 0xFF000010) == 0x54000000 || (code & 0x7E000000) == 0x34000000) /* B.cond, CBZ */
-        jump(out, GOES_JUMP, away(address, field(code, 5, 19) << 2, 21), true);
+        instruction_jump(out, GOES_JUMP, away(address, field(code, 5, 19) << 2, 21), true);
     else if ((code & 0x7E000000) == 0x36000000) /* TBZ */
-        jump(out, GOES_JUMP, away(address, field(code, 5, 14) << 2, 16), true);
+        instruction_jump(out, GOES_JUMP, away(address, field(code, 5, 14) << 2, 16), true);
     else if (by_register == 0xD61F0000) /* BR */
         jump_by(out, GOES_AWAY, by);
     else if (by_register == 0xD63F0000) /* BLR */
@@ -729,8 +746,8 @@ struct instruction instruction_of(enum instruction_set isa, uint32_t code, uint6
 
 /* --- breakpoint instructions ---------------------------------------------------------------------------- */
 
-static bool find_breakpoint(enum instruction_set isa, uint32_t code, uint32_t semihosting,
-                            struct breakpoint_code *out)
+static bool instruction_find_breakpoint(enum instruction_set isa, uint32_t code, uint32_t semihosting,
+                                        struct breakpoint_code *out)
 {
     struct instruction one = instruction_of(isa, code, 0);
     *out = (struct breakpoint_code){.name = isa == ISA_A64 ? "HLT" : "BKPT",
@@ -744,14 +761,14 @@ static bool find_breakpoint(enum instruction_set isa, uint32_t code, uint32_t se
 bool thumb_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
 {
     enum { SEMIHOSTING = 0xAB };
-    return find_breakpoint(ISA_THUMB, pc & 2 ? word >> 16 : word & 0xFFFF, SEMIHOSTING, out);
+    return instruction_find_breakpoint(ISA_THUMB, pc & 2 ? word >> 16 : word & 0xFFFF, SEMIHOSTING, out);
 }
 
 bool arm_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
 {
     enum { NONE = UINT16_MAX + 1 }; /* a semihosting call is an SVC on these cores, which halts nothing */
-    return (pc % 4 == 0 && find_breakpoint(ISA_ARM, word, NONE, out)) ||
-           find_breakpoint(ISA_THUMB, pc & 2 ? word >> 16 : word & 0xFFFF, NONE, out);
+    return (pc % 4 == 0 && instruction_find_breakpoint(ISA_ARM, word, NONE, out)) ||
+           instruction_find_breakpoint(ISA_THUMB, pc & 2 ? word >> 16 : word & 0xFFFF, NONE, out);
 }
 
 /* HLT, DDI 0487 F5.1.58: BKPT never halts such a core. */
@@ -775,5 +792,5 @@ bool aarch32_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
 bool a64_breakpoint(uint64_t pc, uint32_t word, struct breakpoint_code *out)
 {
     enum { SEMIHOSTING = 0xF000 };
-    return pc % 4 == 0 && find_breakpoint(ISA_A64, word, SEMIHOSTING, out);
+    return pc % 4 == 0 && instruction_find_breakpoint(ISA_A64, word, SEMIHOSTING, out);
 }

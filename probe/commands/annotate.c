@@ -5,8 +5,8 @@
 
 #include <unistd.h>
 
-static bool find_function(const struct context *context, const struct profile_input *input, uint64_t *address,
-                          struct error *error)
+static bool annotate_find_function(const struct context *context, const struct profile_input *input,
+                                   uint64_t *address, struct error *error)
 {
     struct location at;
     if (input->symbols == NULL)
@@ -22,7 +22,7 @@ static bool find_function(const struct context *context, const struct profile_in
     return true;
 }
 
-static bool print(const struct context *context, const struct annotation_report *report)
+static bool annotate_print(const struct context *context, const struct annotation_report *report)
 {
     struct rendering to = command_rendering(context);
     to.uncut = !isatty(fileno(to.out));
@@ -38,7 +38,7 @@ int command_annotate(const struct context *context, struct error *error)
     uint64_t address = 0;
     bool ok = profile_input_open(&input, file, options->request.elf, options->request.load_offset,
                                  context->around.cancel, error) &&
-              find_function(context, &input, &address, error) &&
+              annotate_find_function(context, &input, &address, error) &&
               annotated_function_make(input.profile, input.symbols, input.elf, address, &function, error);
     if (ok) {
         const struct annotation_report report = {.profile = input.profile,
@@ -48,7 +48,7 @@ int command_annotate(const struct context *context, struct error *error)
                                                  .function = &function,
                                                  .command = &options->typed,
                                                  .hot = options->request.hot};
-        ok = print(context, &report) || ferror(context->out) ||
+        ok = annotate_print(context, &report) || ferror(context->out) ||
              error_set(error, ERROR_SYSTEM, "out of memory");
     }
     annotated_function_free(&function);

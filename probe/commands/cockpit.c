@@ -28,7 +28,7 @@ const char *cockpit_refuses(const struct pc_samples *pc_samples)
 /* ---- measurements */
 
 /* What the options of the command are in place of top's. */
-static struct options options_for(const struct options *options, const char *operand)
+static struct options cockpit_options_for(const struct options *options, const char *operand)
 {
     struct options out = *options;
     out.operands[0] = operand;
@@ -40,15 +40,15 @@ static struct options options_for(const struct options *options, const char *ope
 }
 
 /* What it has kept in the session is of this measurement alone. */
-static void forget(struct session *session)
+static void cockpit_forget(struct session *session)
 {
     memset(&session->measured, 0, sizeof session->measured);
     session->stop_named = false;
     session->clock.change[0] = '\0';
 }
 
-static bool measure(struct pc_samples *pc_samples, const struct context *inner, cockpit_way *way,
-                    struct error *why, struct error *error)
+static bool cockpit_measure_in_between(struct pc_samples *pc_samples, const struct context *inner,
+                                       cockpit_way *way, struct error *why, struct error *error)
 {
     struct session *session = &pc_samples->session;
     int number = (int)pc_samples->cores[0].number;
@@ -59,7 +59,7 @@ static bool measure(struct pc_samples *pc_samples, const struct context *inner, 
     session->request = &inner->options->request;
     (void)way(session, inner, why);
     session->request = request;
-    forget(session);
+    cockpit_forget(session);
     if (why->kind == ERROR_LINK_LOST || why->kind == ERROR_FOREIGN_STOP || why->kind == ERROR_CANCELLED)
         return error_copy(error, why);
     if (*session->around->cancel != 0)
@@ -87,12 +87,12 @@ bool cockpit_measure(struct pc_samples *pc_samples, const struct context *contex
     if (out == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     snprintf(operand, sizeof operand, "*0x%" PRIx64, function->low);
-    const struct options options = options_for(context->options, operand);
+    const struct options options = cockpit_options_for(context->options, operand);
     struct context inner = *context;
     inner.options = &options;
     inner.out = out;
     inner.columns = columns;
-    bool ok = measure(pc_samples, &inner, way, &why, error);
+    bool ok = cockpit_measure_in_between(pc_samples, &inner, way, &why, error);
     const struct rendering to = command_rendering(&inner);
     put_failure(&to, &why);
     return fclose(out) == 0 ? ok : error_set(error, ERROR_SYSTEM, "out of memory");
@@ -123,8 +123,8 @@ bool cockpit_annotate(const struct pc_samples *pc_samples, const struct profile 
     return fclose(out) == 0 && ok;
 }
 
-static bool write_page(FILE *out, const struct pc_samples *pc_samples, const struct profile *profile,
-                       struct shares *shares, struct error *error)
+static bool cockpit_write_page(FILE *out, const struct pc_samples *pc_samples, const struct profile *profile,
+                               struct shares *shares, struct error *error)
 {
     struct symbols *symbols = pc_samples->session.symbols;
     const struct profile_report report = {.profile = profile,
@@ -153,7 +153,7 @@ bool cockpit_page(const struct pc_samples *pc_samples, const struct profile *pro
     bool ok = output_open(&output, file, pc_samples->session.around->cancel, error);
     if (ok) {
         output.keeps_old = true;
-        ok = write_page(output.file, pc_samples, profile, shares, error);
+        ok = cockpit_write_page(output.file, pc_samples, profile, shares, error);
         ok = output_close(&output, ok ? KEEP_ALL : KEEP_NOTHING, &left, error) && ok;
     }
     free(shares);

@@ -43,7 +43,7 @@ static const struct baseline *missing_run(struct compare_command *self, const st
     return &self->missing;
 }
 
-static const struct baseline *find_region(const struct runs *runs, const struct baseline *like)
+static const struct baseline *compare_find_region(const struct runs *runs, const struct baseline *like)
 {
     for (size_t i = 0; i < runs->n; i++)
         if (runs_are_of_one_region(&runs->of[i]->conditions, &like->conditions))
@@ -52,11 +52,11 @@ static const struct baseline *find_region(const struct runs *runs, const struct 
 }
 
 /* As survey --baseline counts them. */
-static size_t family_of(const struct runs *old, const struct runs *new)
+static size_t compare_family_of(const struct runs *old, const struct runs *new)
 {
     size_t family = 0;
     for (size_t i = 0; i < new->n; i++)
-        if (find_region(old, new->of[i]) != NULL)
+        if (compare_find_region(old, new->of[i]) != NULL)
             family += json_object_size(json_object_get(new->of[i]->summary, "columns"));
     return family;
 }
@@ -70,13 +70,13 @@ static void compare_file(struct compare_command *self, const struct runs *old, c
         compare_pair(self, old->of[0], new->of[0]);
         return;
     }
-    self->family = family_of(old, new);
+    self->family = compare_family_of(old, new);
     for (size_t i = 0; i < old->n; i++) {
-        const struct baseline *now = find_region(new, old->of[i]);
+        const struct baseline *now = compare_find_region(new, old->of[i]);
         compare_pair(self, old->of[i], now != NULL ? now : missing_run(self, old->of[i], new));
     }
     for (size_t i = 0; i < new->n; i++)
-        if (find_region(old, new->of[i]) == NULL)
+        if (compare_find_region(old, new->of[i]) == NULL)
             compare_pair(self, missing_run(self, new->of[i], old), new->of[i]);
 }
 

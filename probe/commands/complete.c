@@ -18,7 +18,7 @@ struct completion {
 };
 
 /* Ignores case, as the commands do with names of events. */
-static void offer(const struct completion *self, const char *name, const char *help)
+static void complete_offer(const struct completion *self, const char *name, const char *help)
 {
     const char *begun = self->word + self->kept;
     if (strncasecmp(name, begun, strlen(begun)) == 0)
@@ -26,7 +26,7 @@ static void offer(const struct completion *self, const char *name, const char *h
 }
 
 /* Not a format that the command does not print. */
-static bool is_taken(const struct completion *self, const struct option *option, const char *value)
+static bool complete_is_taken(const struct completion *self, const struct option *option, const char *value)
 {
     size_t command = command_typed(self->options);
     enum format format;
@@ -41,8 +41,8 @@ static void offer_words(const struct completion *self, const char *words, const 
     for (size_t length; *words != '\0'; words += length + (words[length] == ' ')) {
         length = strcspn(words, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, words);
-        if (option == NULL || is_taken(self, option, name))
-            offer(self, name, "");
+        if (option == NULL || complete_is_taken(self, option, name))
+            complete_offer(self, name, "");
     }
 }
 
@@ -50,11 +50,11 @@ static void offer_commands(const struct completion *self, bool for_help)
 {
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].does != NULL)
-            offer(self, commands[i].name, commands[i].does);
+            complete_offer(self, commands[i].name, commands[i].does);
     if (for_help)
         return;
-    offer(self, "help", "the options of a command");
-    offer(self, "version", "the version");
+    complete_offer(self, "help", "the options of a command");
+    complete_offer(self, "version", "the version");
 }
 
 static void offer_options(const struct completion *self)
@@ -67,7 +67,7 @@ static void offer_options(const struct completion *self)
         if (option->offset == offsetof(struct options, help_all) && !self->options->help)
             continue;
         if (command == COMMANDS || (option->commands >> command & 1) != 0)
-            offer(self, name, option->help);
+            complete_offer(self, name, option->help);
     }
 }
 
@@ -80,7 +80,7 @@ static void offer_functions(const struct completion *self)
             ? symbols_open_moved(self->options->request.elf, self->options->request.load_offset, &ignored)
             : NULL;
     for (size_t i = 0; symbols != NULL && symbols_function_name(symbols, i, name, sizeof name); i++)
-        offer(self, name, "");
+        complete_offer(self, name, "");
     symbols_close(symbols);
 }
 
@@ -88,7 +88,7 @@ static void offer_cpus(const struct completion *self)
 {
     char name[LIST_NAME];
     for (size_t i = 0; list_cpu(i, name); i++)
-        offer(self, name, "");
+        complete_offer(self, name, "");
 }
 
 static void offer_events_of(const struct completion *self, const char *cpu)
@@ -99,7 +99,7 @@ static void offer_events_of(const struct completion *self, const char *cpu)
         struct error ignored = {0};
         struct event_set *set = event_set_open(sets[k], &ignored);
         for (size_t i = 0; set != NULL && i < event_set_count(set); i++)
-            offer(self, event_set_at(set, i)->name, event_set_at(set, i)->words);
+            complete_offer(self, event_set_at(set, i)->name, event_set_at(set, i)->words);
         event_set_free(set);
     }
 }
@@ -119,7 +119,7 @@ static void offer_metrics(const struct completion *self)
     struct error ignored = {0};
     struct metric_set *set = metric_set_open(NULL, &ignored);
     for (size_t i = 0; set != NULL && i < metric_set_count(set); i++)
-        offer(self, metric_set_at(set, i)->name, metric_set_at(set, i)->text);
+        complete_offer(self, metric_set_at(set, i)->name, metric_set_at(set, i)->text);
     metric_set_free(set);
 }
 
@@ -133,7 +133,7 @@ static void keep_begun_list(struct completion *self)
 
 static void offer_board(void *self, const char *name)
 {
-    offer(self, name, "");
+    complete_offer(self, name, "");
 }
 
 static void offer_boards(struct completion *self)

@@ -36,7 +36,7 @@ static bool is_of_user(uid_t owner)
 }
 
 /* Judges what was opened: nobody can change it in between, and a symbolic link is as good as its file. */
-static bool judge(const struct conf *conf, const struct stat *status, bool trusted, struct error *error)
+static bool conf_judge(const struct conf *conf, const struct stat *status, bool trusted, struct error *error)
 {
     if (!S_ISREG(status->st_mode))
         return error_set(error, ERROR_USAGE, "%s is not a plain file", conf->name);
@@ -50,7 +50,7 @@ static bool judge(const struct conf *conf, const struct stat *status, bool trust
                "%s is not read, because it belongs to user %lu", conf->name, (unsigned long)status->st_uid);
 }
 
-static bool is_same(const struct stat *one, const struct stat *other)
+static bool conf_is_same(const struct stat *one, const struct stat *other)
 {
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
@@ -60,7 +60,7 @@ static bool is_same(const struct stat *one, const struct stat *other)
 enum { LARGEST = 65536, MADE = 65536 };
 
 /* After the text there is room for values that are longer than what it says. */
-static bool read_text(struct conf *conf, int fd, struct error *error)
+static bool conf_read_text(struct conf *conf, int fd, struct error *error)
 {
     conf->text = conf->rest = calloc(1, LARGEST + 2 + MADE);
     size_t length = 0;
@@ -91,9 +91,10 @@ static int open_upwards(struct conf *conf)
         if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR && (up == 0 || errno != EACCES)))
             return fd;
         bool ends = up == HIGHEST || stat(up == 0 ? "." : conf->folder, &here) != 0 ||
-                    (has_home && is_same(&here, &home));
+                    (has_home && conf_is_same(&here, &home));
         strcat(conf->folder, "../");
-        if (ends || stat(conf->folder, &above) != 0 || above.st_dev != here.st_dev || is_same(&above, &here))
+        if (ends || stat(conf->folder, &above) != 0 || above.st_dev != here.st_dev ||
+            conf_is_same(&above, &here))
             break;
     }
     errno = ENOENT;
@@ -113,16 +114,17 @@ bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct er
     if (fd < 0)
         return error_set(error, ERROR_USAGE, "%s: %s", conf->name, strerror(errno));
     struct stat status, own;
-    bool ok = fstat(fd, &status) == 0 && judge(conf, &status, trusted, error) && read_text(conf, fd, error);
+    bool ok = fstat(fd, &status) == 0 && conf_judge(conf, &status, trusted, error) &&
+              conf_read_text(conf, fd, error);
     close(fd);
     char path[sizeof conf->name];
     if (ok && !conf->is_own && name_own(path, sizeof path) && stat(path, &own) == 0)
-        conf->is_own = is_same(&own, &status);
+        conf->is_own = conf_is_same(&own, &status);
     return ok || error_set(error, ERROR_USAGE, "%s cannot be read", conf->name);
 }
 
 /* Keeps a value that the text does not have as it is. */
-static bool make(struct conf *conf, const char *head, const char *tail, char **out, struct error *error)
+static bool conf_make(struct conf *conf, const char *head, const char *tail, char **out, struct error *error)
 {
     size_t before = strlen(head), after = strlen(tail) + 1;
     if (before + after > MADE - conf->made)
@@ -140,7 +142,7 @@ bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *er
     char *joined;
     if (conf->folder[0] == '\0' || **name == '/' || **name == '\0')
         return true;
-    if (!make(conf, conf->folder, *name, &joined, error))
+    if (!conf_make(conf, conf->folder, *name, &joined, error))
         return false;
     if (if_there && access(joined, F_OK) != 0)
         conf->made = made;
@@ -170,7 +172,7 @@ static void cut_comment(char *text)
 }
 
 /* Quotes keep all that is between them; ~ is the home of the user otherwise. */
-static bool read_value(struct conf *conf, char *text, char **out, struct error *error)
+static bool conf_read_value(struct conf *conf, char *text, char **out, struct error *error)
 {
     const char *home = getenv("HOME");
     text = trim(text);
@@ -187,7 +189,7 @@ static bool read_value(struct conf *conf, char *text, char **out, struct error *
     cut_comment(text);
     *out = trim(text);
     bool of_home = text[0] == '~' && (text[1] == '/' || text[1] == '\0') && home != NULL;
-    return !of_home || make(conf, home, text + 1, out, error);
+    return !of_home || conf_make(conf, home, text + 1, out, error);
 }
 
 bool conf_next(struct conf *conf, char **key, char **value, struct error *error)
@@ -209,7 +211,7 @@ bool conf_next(struct conf *conf, char **key, char **value, struct error *error)
         if (**key == '\0' && !has_value)
             continue;
         *value = NULL;
-        return !has_value || read_value(conf, equals + 1, value, error);
+        return !has_value || conf_read_value(conf, equals + 1, value, error);
     }
     return false;
 }

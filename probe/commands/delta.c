@@ -61,7 +61,7 @@ static void keep_hit(struct delta_command *self, const struct hit_result *hit)
     json_decref(line.json);
 }
 
-static void on_hit(void *context, const struct hit_result *hit)
+static void delta_on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
     const struct context *command = self->context;
@@ -72,7 +72,7 @@ static void on_hit(void *context, const struct hit_result *hit)
     progress_count(&self->progress, hit->number, wanted_hits(self), "hits", "");
 }
 
-static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
+static void delta_on_tick(void *context, uint64_t hits, enum engine_wait wait)
 {
     struct delta_command *self = context;
     char state[sizeof self->named.start.name + 16];
@@ -112,7 +112,7 @@ static bool begin_document(struct delta_command *self, struct error *error)
     return true;
 }
 
-static void describe_region(struct delta_command *self)
+static void delta_describe_region(struct delta_command *self)
 {
     struct conditions *conditions = &self->conditions;
     region_describe(&self->named, conditions);
@@ -161,7 +161,7 @@ struct trial {
     double seen_hz;
 };
 
-static struct delta_options options_for(const struct trial *trial)
+static struct delta_options delta_options_for(const struct trial *trial)
 {
     const struct delta_command *self = trial->self;
     const struct request *request = self->session->request;
@@ -194,19 +194,21 @@ static void describe_limits(struct delta_command *self, const struct engine *eng
                             "without call frame information it is not proved that both ends are of one call");
 }
 
-static bool run(void *context, struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool delta_run_engine(void *context, struct engine *engine, const struct deadline *deadline,
+                             struct error *error)
 {
     const struct trial *trial = context;
     struct delta_command *self = trial->self;
     struct session *session = self->session;
-    const struct delta_options wanted = options_for(trial);
-    const struct delta_sink sink = {.context = self, .hit = on_hit, .tick = on_tick, .slow_hit = on_slow_hit};
+    const struct delta_options wanted = delta_options_for(trial);
+    const struct delta_sink sink = {
+        .context = self, .hit = delta_on_hit, .tick = delta_on_tick, .slow_hit = on_slow_hit};
     session->device.slow_clock = clock_is_slow(trial->clock);
     if (!slowest_begin(self->slowest, session, &self->named.region, engine, error) ||
         !engine->ops->arm(engine, &self->named.region, deadline, error))
         return false;
     session_conditions(session, trial->clock, &self->conditions);
-    describe_region(self);
+    delta_describe_region(self);
     describe_limits(self, engine); /* which are known only now */
     bool ok = begin_document(self, error) &&
               delta_measure(engine, &session->device, &wanted, &sink, &self->summary, deadline, error);
@@ -232,14 +234,14 @@ static bool measure_once(struct delta_command *self, const struct clock *clock, 
         engine = reset_engine_new(&session->device, engine);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    bool ok = engine_use_this(session, engine, run, &trial, error);
+    bool ok = engine_use_this(session, engine, delta_run_engine, &trial, error);
     self->summary.slept = session->device.slept;
     return ok;
 }
 
 /* If something else writes the counter, measures once more with another one, unless hits were printed
  * already. */
-static bool measure(struct delta_command *self, struct error *error)
+static bool delta_measure_checked(struct delta_command *self, struct error *error)
 {
     struct session *session = self->session;
     struct clock clock;
@@ -326,13 +328,13 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
 /* ---- the command */
 
 /* A region with a reset in it, or readings that mean nothing, must not end in a table. */
-static bool is_printable(const struct delta_command *self, const struct error *error)
+static bool delta_is_printable(const struct delta_command *self, const struct error *error)
 {
     return error->kind == ERROR_NONE ||
            (self->summary.hits > 0 && error->kind != ERROR_NO_COUNTER && error->kind != ERROR_WRITTEN);
 }
 
-static bool find_region(struct delta_command *self, struct error *error)
+static bool delta_find_region(struct delta_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     struct session *session = self->session;
@@ -346,18 +348,18 @@ static bool find_region(struct delta_command *self, struct error *error)
 static bool measure_region(struct delta_command *self, struct error *error)
 {
     return session_check_run_control(self->session, error) && session_take(self->session, error) &&
-           measure(self, error);
+           delta_measure_checked(self, error);
 }
 
 /* The target was put back; `after` says if that failed. Returns the exit code. */
-static int end_run(struct delta_command *self, struct verdict_output *check, bool ok,
-                   const struct error *after, struct error *error)
+static int delta_end_run(struct delta_command *self, struct verdict_output *check, bool ok,
+                         const struct error *after, struct error *error)
 {
     const struct context *context = self->context;
     struct summary *summary = &self->summary;
     int code = EXIT_DONE;
     trial_end_conditions(self->session, &self->conditions);
-    if (summary->n > 0 && is_printable(self, error)) {
+    if (summary->n > 0 && delta_is_printable(self, error)) {
         counting_summary(&self->counting, self->conditions.clock_hz, summary);
         summary->conditions = self->conditions;
         if (self->counting.evidence.wants_clock && summary->columns[0].at_least > 0)
@@ -393,13 +395,13 @@ static int run_delta(struct delta_command *self, bool within, struct error *erro
     if (!context->options->request.quiet)
         progress_begin(&self->progress, stderr);
     bool ok = (within || (verdict_output_begin(self, &check, error) && program_open(session, error))) &&
-              find_region(self, error) && (within || program_open_target(session, error)) &&
+              delta_find_region(self, error) && (within || program_open_target(session, error)) &&
               measure_region(self, error);
     if (within)
         (void)session_undo(session, &after);
     else if (session_close(session, &after))
         session_forgive(session, error);
-    int code = end_run(self, check, ok, &after, error);
+    int code = delta_end_run(self, check, ok, &after, error);
     free(check);
     return code;
 }

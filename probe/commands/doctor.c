@@ -29,7 +29,7 @@ struct doctor_command {
     struct calibrating *calibration; /* owned; NULL: no location is named */
 };
 
-static bool is_json(const struct doctor_command *self)
+static bool doctor_is_json(const struct doctor_command *self)
 {
     return self->context->options->format == FORMAT_JSON;
 }
@@ -40,12 +40,12 @@ static bool is_json(const struct doctor_command *self)
 enum { CANDIDATES = 6, PLACE = 512, STATE = 256 };
 
 /* A fact: its line of JSON, or a row of text. */
-static void put(const struct doctor_command *self, struct json_part line, const char *what, const char *name,
-                const char *text)
+static void doctor_put(const struct doctor_command *self, struct json_part line, const char *what,
+                       const char *name, const char *text)
 {
     FILE *out = self->context->out;
     char left[LEFT];
-    if (is_json(self)) {
+    if (doctor_is_json(self)) {
         json_part_write(out, line);
         return;
     }
@@ -54,12 +54,12 @@ static void put(const struct doctor_command *self, struct json_part line, const 
     fold_beside(out, terminal_columns(out), left, text);
 }
 
-static void tell(const struct doctor_command *self, const char *text)
+static void doctor_tell(const struct doctor_command *self, const char *text)
 {
     FILE *out = self->context->out;
     struct json_part line = json_part_new("note");
     json_part_text(&line, "text", text);
-    if (is_json(self)) {
+    if (doctor_is_json(self)) {
         json_part_write(out, line);
         return;
     }
@@ -68,7 +68,7 @@ static void tell(const struct doctor_command *self, const char *text)
 }
 
 /* "writes.c:76 (write_it+0x12), 0x0800041E", or the address alone. */
-static void place_of(const struct doctor_command *self, uint64_t address, char *out, size_t size)
+static void doctor_place_of(const struct doctor_command *self, uint64_t address, char *out, size_t size)
 {
     char place[PLACE - 32], digits[24];
     session_place(&self->session, address, place, sizeof place);
@@ -97,8 +97,8 @@ static struct json_part writer_line(const struct doctor_command *self, const cha
 static void put_candidate(const struct doctor_command *self, const char *name, uint64_t address)
 {
     char place[PLACE];
-    place_of(self, address, place, sizeof place);
-    put(self, writer_line(self, name, address, "code"), "may write it", name, place);
+    doctor_place_of(self, address, place, sizeof place);
+    doctor_put(self, writer_line(self, name, address, "code"), "may write it", name, place);
 }
 
 static void tell_candidates(const struct doctor_command *self, size_t n)
@@ -107,7 +107,7 @@ static void tell_candidates(const struct doctor_command *self, size_t n)
     if (n > CANDIDATES)
         snprintf(of, sizeof of, ", %d of %zu", CANDIDATES, n);
     snprintf(text, sizeof text, "Candidates%s: which of these instructions run is not known.", of);
-    tell(self, text);
+    doctor_tell(self, text);
 }
 
 /* Lists a Cortex-M's stores to one register, or to all (NULL), whose address is a constant in the code. */
@@ -133,7 +133,7 @@ static void search(const struct doctor_command *self, const char *first)
 {
     struct counter_write writes[CANDIDATES];
     if (self->session.symbols == NULL) {
-        tell(self, "With --elf FILE the instructions that can write it are listed.");
+        doctor_tell(self, "With --elf FILE the instructions that can write it are listed.");
         return;
     }
     size_t n = symbols_counter_writes(self->session.symbols, first, writes, CANDIDATES);
@@ -142,8 +142,9 @@ static void search(const struct doctor_command *self, const char *first)
     if (n > 0)
         tell_candidates(self, n);
     else
-        tell(self, "No instruction of the ELF writes the performance monitor: an operating system, another "
-                   "program or another debugger does.");
+        doctor_tell(self,
+                    "No instruction of the ELF writes the performance monitor: an operating system, another "
+                    "program or another debugger does.");
 }
 
 /* ---- by a watchpoint */
@@ -156,7 +157,8 @@ struct seen {
     unsigned times;
 };
 
-static size_t gather(const struct doctor_command *self, const struct writers *writers, struct seen *out)
+static size_t doctor_gather(const struct doctor_command *self, const struct writers *writers,
+                            struct seen *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < writers->n; i++) {
@@ -181,10 +183,10 @@ static void put_seen(const struct doctor_command *self, const struct seen *seen)
     struct json_part line = writer_line(self, seen->name, seen->at, "watchpoint");
     json_part_bool(&line, "exact", seen->exact);
     json_part_unsigned(&line, "times", seen->times);
-    place_of(self, seen->at, place, sizeof place);
+    doctor_place_of(self, seen->at, place, sizeof place);
     snprintf(text, sizeof text, "%s%s: %u time%s", seen->exact ? "" : "at or a few instructions before ",
              place, seen->times, PLURAL(seen->times));
-    put(self, line, "written by", seen->name, text);
+    doctor_put(self, line, "written by", seen->name, text);
 }
 
 static void list_watched(const struct writers *writers, char *out, size_t size)
@@ -196,23 +198,23 @@ static void list_watched(const struct writers *writers, char *out, size_t size)
     }
 }
 
-static void put_end(const struct doctor_command *self, const struct writers *writers)
+static void doctor_put_end(const struct doctor_command *self, const struct writers *writers)
 {
     char watched[96], text[512], place[PLACE];
     if (writers->hindrance[0] != '\0') {
         snprintf(text, sizeof text, "Who writes it was not watched%s: %s.",
                  writers->n_watched > 0 ? " to the end" : "", writers->hindrance);
-        tell(self, text);
+        doctor_tell(self, text);
     }
     if (self->session.device.leave == LEAVE_HALTED_FOREIGN) {
-        place_of(self, self->session.device.stopped_at, place, sizeof place);
+        doctor_place_of(self, self->session.device.stopped_at, place, sizeof place);
         snprintf(text, sizeof text, "The core is at %.200s.", place);
-        tell(self, text);
+        doctor_tell(self, text);
     }
     if (writers->more)
-        tell(self, "There are more places than these.");
+        doctor_tell(self, "There are more places than these.");
     if (writers->n > 0 && self->session.symbols == NULL)
-        tell(self, "With --elf FILE these are functions and lines.");
+        doctor_tell(self, "With --elf FILE these are functions and lines.");
     if (writers->n > 0 || writers->hindrance[0] != '\0')
         return;
     list_watched(writers, watched, sizeof watched);
@@ -221,7 +223,7 @@ static void put_end(const struct doctor_command *self, const struct writers *wri
         "A watchpoint saw no write of the program to %s. Another debugger may do it, or this core does not "
         "watch its own registers.",
         watched);
-    tell(self, text);
+    doctor_tell(self, text);
 }
 
 /* The counter that was found WRITTEN, perhaps before it could be taken; NULL: none is known. */
@@ -238,7 +240,7 @@ static const struct counter_block *written_block(const struct doctor_command *se
     return NULL;
 }
 
-static void watch(struct doctor_command *self, const char *first)
+static void doctor_watch(struct doctor_command *self, const char *first)
 {
     struct writers writers;
     struct seen seen[WRITERS_ROOM];
@@ -251,13 +253,13 @@ static void watch(struct doctor_command *self, const char *first)
     bool ok = writers_watch(&self->session.device, block, first, &writers, &deadline, &failed);
     if (!ok)
         snprintf(writers.hindrance, sizeof writers.hindrance, "%.150s", failed.text);
-    size_t n = gather(self, &writers, seen);
+    size_t n = doctor_gather(self, &writers, seen);
     for (size_t i = 0; i < n; i++) {
         put_seen(self, &seen[i]);
         if (!seen[i].exact)
             unclear = seen[i].name;
     }
-    put_end(self, &writers);
+    doctor_put_end(self, &writers);
     if (self->session.symbols != NULL && (n == 0 || unclear != NULL))
         list_stores(self, block, unclear);
 }
@@ -272,7 +274,7 @@ static bool is_searched(const struct doctor_command *self)
 static void name_writers(struct doctor_command *self, const struct error *why)
 {
     if (writers_can_watch(&self->session.device))
-        watch(self, why->subject);
+        doctor_watch(self, why->subject);
     else if (is_searched(self))
         search(self, why->subject);
 }
@@ -286,14 +288,14 @@ static void name_stoppers(const struct doctor_command *self)
 
 /* ---- the tests and the counter itself */
 
-static void put_core(struct doctor_command *self)
+static void doctor_put_core(struct doctor_command *self)
 {
     FILE *out = self->context->out;
     const struct device *device = &self->session.device;
     const struct core *core = &device->chosen->core;
     unsigned number = (unsigned)(device->chosen - device->cores);
     char link[128];
-    if (!is_json(self)) {
+    if (!doctor_is_json(self)) {
         fprintf(out, "core %u   %s", number, core->name);
         if (core->debug_base != 0)
             fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
@@ -325,7 +327,7 @@ static void put_tests(const struct doctor_command *self, const struct diagnosis 
         json_part_text(&line, "finding", findings[test->finding]);
         json_part_text(&line, "state", test->state);
         json_part_text(&line, "detail", test->detail);
-        put(self, line, test->name, test->state, test->detail);
+        doctor_put(self, line, test->name, test->state, test->detail);
     }
 }
 
@@ -343,8 +345,8 @@ static void put_counter(const struct doctor_command *self, uint64_t first, uint6
     json_part_unsigned(&line, "ms", (uint64_t)ms);
     json_part_bool(&line, "moves", first != second);
     snprintf(text, sizeof text, "%s: %" PRIu64 ", and %d ms later %" PRIu64, name, first, ms, second);
-    put(self, line, "counter", first != second ? "ok" : "STOPPED", text);
-    if (!is_json(self))
+    doctor_put(self, line, "counter", first != second ? "ok" : "STOPPED", text);
+    if (!doctor_is_json(self))
         fprintf(self->context->out, "  %-15s %-10s %s\n", "found", state, device->block->text);
 }
 
@@ -355,12 +357,12 @@ static void put_written(struct doctor_command *self, const struct error *why)
     json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
     json_part_text(&line, "text", block != NULL ? block->text : "");
     json_part_bool(&line, "written", true);
-    put(self, line, "counter", "WRITTEN", block != NULL ? block->text : "");
+    doctor_put(self, line, "counter", "WRITTEN", block != NULL ? block->text : "");
     name_writers(self, why);
 }
 
-static bool put_summary(const struct doctor_command *self, const struct diagnosis *diagnosis, bool mended,
-                        struct error *error)
+static bool doctor_put_summary(const struct doctor_command *self, const struct diagnosis *diagnosis,
+                               bool mended, struct error *error)
 {
     const struct proof *proof = &self->proof;
     struct json_part line = json_part_new("summary");
@@ -422,7 +424,7 @@ static void name_own_writes(const struct doctor_command *self)
         if (device->changes[i].kind == device->block->kind && n++ < CANDIDATES)
             put_candidate(self, device->changes[i].name, device->changes[i].at);
     if (n > 0)
-        tell(self, "These instructions of the program change it: counts in which one runs are wrong.");
+        doctor_tell(self, "These instructions of the program change it: counts in which one runs are wrong.");
 }
 
 /* What is written may count from stop to stop all the same. */
@@ -430,9 +432,10 @@ static bool counts_at_stops(struct doctor_command *self, struct error *error)
 {
     if (error->kind != ERROR_WRITTEN || !device_follow_reload(&self->session.device, error->subject))
         return false;
-    tell(self,
-         "delta, survey and lines count with it, from stop to stop: what is longer than one period of it is "
-         "\"at least\". stat and watch cannot.");
+    doctor_tell(
+        self,
+        "delta, survey and lines count with it, from stop to stop: what is longer than one period of it is "
+        "\"at least\". stat and watch cannot.");
     error_clear(error);
     return true;
 }
@@ -463,7 +466,7 @@ static bool try_counter(struct doctor_command *self, struct error *error)
     return check_movement(self, first != second, status, error);
 }
 
-static bool mend(struct doctor_command *self, const struct diagnosis *diagnosis, struct error *error)
+static bool doctor_mend(struct doctor_command *self, const struct diagnosis *diagnosis, struct error *error)
 {
     struct ledger *ledger = self->session.device.ledger;
     struct deadline deadline = session_deadline(&self->session);
@@ -471,7 +474,7 @@ static bool mend(struct doctor_command *self, const struct diagnosis *diagnosis,
     if (!ledger_apply(ledger, setting, &deadline, error))
         return false;
     ledger_forget(ledger, setting->at); /* so that it is not undone */
-    if (!is_json(self))
+    if (!doctor_is_json(self))
         fprintf(self->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
                 setting->at.offset);
     return true;
@@ -485,7 +488,7 @@ static void tell_fault(struct doctor_command *self)
                              sizeof exception);
     snprintf(text, sizeof text, "the core is%s", exception[0] != '\0' ? exception + 1 : "");
     if (exception[0] != '\0')
-        tell(self, text);
+        doctor_tell(self, text);
 }
 
 static bool is_of_location(const struct options *options)
@@ -500,11 +503,11 @@ static bool look_at_location(struct doctor_command *self, struct error *error)
             put_written(self, error);
         return false;
     }
-    if (!is_json(self)) {
+    if (!doctor_is_json(self)) {
         fputc('\n', self->context->out);
         calibrate_text(self->context->out, self->calibration);
     } else if (self->calibration->conditions.note[0] != '\0') {
-        tell(self, self->calibration->conditions.note);
+        doctor_tell(self, self->calibration->conditions.note);
     }
     return true;
 }
@@ -526,7 +529,7 @@ static void put_register(void *context, const struct proof_register *it)
     json_part_text(&line, "reason", why);
     snprintf(text, sizeof text, "0x%08" PRIX64 "%s%s: 0x%" PRIX64 " became 0x%" PRIX64 "%s%s", it->offset,
              it->name[0] != '\0' ? ", " : "", it->name, it->before, it->after, left ? "" : ": ", why);
-    put(self, line, "", left ? "LEFT" : "moved", text);
+    doctor_put(self, line, "", left ? "LEFT" : "moved", text);
 }
 
 static void print_verdict(const struct doctor_command *self)
@@ -542,10 +545,10 @@ static void print_verdict(const struct doctor_command *self)
                  unseen);
     else
         snprintf(text, sizeof text, "all %zu registers are as before%s%s", proof->compared, moved, unseen);
-    put(self, (struct json_part){0}, "restored", proof->left > 0 ? "NOT ALL" : "ok", text);
+    doctor_put(self, (struct json_part){0}, "restored", proof->left > 0 ? "NOT ALL" : "ok", text);
 }
 
-static bool prove(struct doctor_command *self, struct error *error)
+static bool doctor_prove(struct doctor_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     self->proof = (struct proof){.block = written_block(self),
@@ -555,7 +558,7 @@ static bool prove(struct doctor_command *self, struct error *error)
                                  .differs = put_register};
     if (!proof_make(&self->session, &self->proof, error))
         return false;
-    if (!is_json(self))
+    if (!doctor_is_json(self))
         print_verdict(self);
     return true;
 }
@@ -566,7 +569,7 @@ static bool look_closer(struct doctor_command *self, struct error *error)
     tell_fault(self);
     if (self->calibration != NULL)
         return look_at_location(self, error);
-    return self->context->options->prove ? prove(self, error) : try_counter(self, error);
+    return self->context->options->prove ? doctor_prove(self, error) : try_counter(self, error);
 }
 
 /* Why the counters cannot be read, and what can be done. */
@@ -574,7 +577,7 @@ static void tell_reason(const struct doctor_command *self, const struct diagnosi
 {
     FILE *out = self->context->out;
     char reason[sizeof diagnosis->reason + 64];
-    if (is_json(self)) /* the summary says it */
+    if (doctor_is_json(self)) /* the summary says it */
         return;
     snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis->reason);
     fputc('\n', out);
@@ -588,7 +591,7 @@ static bool examine(struct doctor_command *self, bool *healthy, struct error *er
     struct device *device = &self->session.device;
     struct diagnosis diagnosis;
     struct deadline deadline = session_deadline(&self->session);
-    put_core(self);
+    doctor_put_core(self);
     if (!doctor_examine(device, device->chosen, &diagnosis, &deadline, error))
         return false;
     put_tests(self, &diagnosis);
@@ -597,10 +600,10 @@ static bool examine(struct doctor_command *self, bool *healthy, struct error *er
     bool mendable = !diagnosis.healthy && diagnosis.mendable, mending = mendable && options->mend;
     if (!diagnosis.healthy)
         tell_reason(self, &diagnosis);
-    if ((closer && !look_closer(self, error)) || (mending && !mend(self, &diagnosis, error)))
+    if ((closer && !look_closer(self, error)) || (mending && !doctor_mend(self, &diagnosis, error)))
         return false;
-    if (is_json(self))
-        return put_summary(self, &diagnosis, mending, error);
+    if (doctor_is_json(self))
+        return doctor_put_summary(self, &diagnosis, mending, error);
     if (mendable && !mending && !closer)
         fprintf(self->context->out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
                 (int)(device->chosen - device->cores));

@@ -51,7 +51,7 @@ struct guarding {
     bool has_begun; /* the header is written */
 };
 
-static const struct options *options_of(const struct guarding *self)
+static const struct options *guard_options_of(const struct guarding *self)
 {
     return self->context->options;
 }
@@ -60,7 +60,7 @@ static const struct options *options_of(const struct guarding *self)
 
 static bool has_profile(const struct guarding *self)
 {
-    return options_of(self)->output != NULL;
+    return guard_options_of(self)->output != NULL;
 }
 
 static bool begin_profile(struct guarding *self, struct error *error)
@@ -134,7 +134,7 @@ static bool end_profile(struct guarding *self, const struct error *why, struct e
 
 /* --- what the user sees --------------------------------------------------------------------------------- */
 
-static bool on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
+static bool guard_on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
 {
     struct guarding *self = context;
     progress_clear(&self->progress);
@@ -150,20 +150,20 @@ static void on_returned(void *context, uint64_t number, uint64_t counted)
     guard_report_returned(&self->report, number, counted);
 }
 
-static void on_left(void *context, uint64_t number)
+static void guard_on_left(void *context, uint64_t number)
 {
     struct guarding *self = context;
     self->is_held = false;
     guard_report_left(&self->report, number);
 }
 
-static void on_tick(void *context, uint64_t calls, enum engine_wait wait)
+static void guard_on_tick(void *context, uint64_t calls, enum engine_wait wait)
 {
     struct guarding *self = context;
     progress_count(&self->progress, calls, 0, "calls", wait == WAIT_END ? "in a call" : "waiting for a call");
 }
 
-static bool print_begin(struct guarding *self, struct error *error)
+static bool guard_print_begin(struct guarding *self, struct error *error)
 {
     struct conditions *conditions = &self->conditions;
     const struct context *command = self->context;
@@ -182,9 +182,9 @@ static bool print_begin(struct guarding *self, struct error *error)
 
 /* --- the budget ----------------------------------------------------------------------------------------- */
 
-static bool read_budget(struct guarding *self, struct error *error)
+static bool guard_read_budget(struct guarding *self, struct error *error)
 {
-    const char *text = options_of(self)->budget;
+    const char *text = guard_options_of(self)->budget;
     size_t n = 0;
     if (text == NULL)
         return error_advise(error, ERROR_USAGE,
@@ -221,7 +221,7 @@ static bool find_budget(struct guarding *self, struct error *error)
 
 /* --- taking the core ------------------------------------------------------------------------------------ */
 
-static bool try_block(void *context, const char *name, unsigned number, struct error *error)
+static bool guard_try_block(void *context, const char *name, unsigned number, struct error *error)
 {
     struct guarding *self = context;
     struct guard_way *way = &self->ways[number];
@@ -246,9 +246,9 @@ static bool try_block(void *context, const char *name, unsigned number, struct e
                               &proved, &deadline, error);
 }
 
-static bool take_stop(struct guarding *self, struct error *error)
+static bool guard_take_stop(struct guarding *self, struct error *error)
 {
-    if (event_stop_take(&self->session.device.chosen->core, &self->event, try_block, self, error))
+    if (event_stop_take(&self->session.device.chosen->core, &self->event, guard_try_block, self, error))
         return true;
     if (error->kind == ERROR_NO_COUNTER) {
         error_prefix(error, "nothing can stop this core at the budget: ");
@@ -260,11 +260,11 @@ static bool take_stop(struct guarding *self, struct error *error)
 static bool take_watched_stop(struct guarding *self, struct error *error)
 {
     struct error why = {0}, watched = {0};
-    if (take_stop(self, &why))
+    if (guard_take_stop(self, &why))
         return true;
     if (!own_code_watch(&self->session, &why))
         return error_copy(error, &why);
-    if (take_stop(self, &watched))
+    if (guard_take_stop(self, &watched))
         return true;
     /* What the program writes may be why the stop cannot be proved */
     bool no_better = error_is_written(&watched) || watched.kind == ERROR_NO_COUNTER;
@@ -279,7 +279,7 @@ static bool check_run_control(const struct guarding *self, struct error *error)
                         "works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well");
 }
 
-static bool take(struct guarding *self, struct error *error)
+static bool guard_take(struct guarding *self, struct error *error)
 {
     struct session *session = &self->session;
     own_code_measured(session, &self->named, true);
@@ -290,7 +290,8 @@ static bool take(struct guarding *self, struct error *error)
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
-static bool run(void *context, struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool guard_run_engine(void *context, struct engine *engine, const struct deadline *deadline,
+                             struct error *error)
 {
     struct guarding *self = context;
     const struct request *request = self->session.request;
@@ -311,12 +312,13 @@ static bool run(void *context, struct engine *engine, const struct deadline *dea
                                              .for_us = (int64_t)(request->for_s * 1e6),
                                              .timeout_ms = (int64_t)(request->timeout_s * 1000)},
                                  .sink = {.context = self,
-                                          .overrun = on_overrun,
+                                          .overrun = guard_on_overrun,
                                           .returned = on_returned,
-                                          .left = on_left,
-                                          .tick = on_tick}};
-    bool ok = engine->ops->arm(engine, &self->named.region, deadline, error) && print_begin(self, error) &&
-              begin_profile(self, error) && guard_run(&self->guard, deadline, error);
+                                          .left = guard_on_left,
+                                          .tick = guard_on_tick}};
+    bool ok = engine->ops->arm(engine, &self->named.region, deadline, error) &&
+              guard_print_begin(self, error) && begin_profile(self, error) &&
+              guard_run(&self->guard, deadline, error);
     progress_clear(&self->progress);
     return ok;
 }
@@ -340,7 +342,7 @@ static bool tell_change(struct guarding *self, struct error *error)
     return command_wrote(json_part_write(out, line), error);
 }
 
-static bool print_end(struct guarding *self, const struct error *why, struct error *error)
+static bool guard_print_end(struct guarding *self, const struct error *why, struct error *error)
 {
     if (!self->has_begun)
         return true;
@@ -377,13 +379,13 @@ int command_guard(const struct context *context, struct error *error)
     struct error unwritten = {0}, untold = {0};
     if (!context->options->request.quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = open_text(&self, error) && read_budget(&self, error) && program_open(session, error) &&
+    bool ok = open_text(&self, error) && guard_read_budget(&self, error) && program_open(session, error) &&
               region_locate(&self.named, session->symbols, context->options->operands[0], NULL,
                             &session->request->process, error) &&
               region_look_into(&self.named, session->symbols, error) && program_open_target(session, error) &&
-              check_run_control(&self, error) && take(&self, error) &&
-              engine_use_once(session, run, &self, error);
-    if (!print_end(&self, error, &unwritten) && ok)
+              check_run_control(&self, error) && guard_take(&self, error) &&
+              engine_use_once(session, guard_run_engine, &self, error);
+    if (!guard_print_end(&self, error, &unwritten) && ok)
         ok = error_copy(error, &unwritten);
     stack_reader_close(&self.stacks); /* before its symbols */
     int code = command_code(session_finish(session, ok, error), error);

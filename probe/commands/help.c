@@ -34,7 +34,7 @@ static const struct {
 
 enum { N_EXIT_CODES = sizeof exit_codes / sizeof *exit_codes };
 
-static bool takes(size_t command, const struct option *option)
+static bool help_takes(size_t command, const struct option *option)
 {
     return (option->commands >> command & 1) != 0;
 }
@@ -193,7 +193,8 @@ void help_command(FILE *out, const char *name, bool all)
         bool begun = false;
         for (size_t i = 0; i < option_count; i++) {
             const struct option *option = &option_table[i];
-            if (!takes(id, option) || (int)option->group != group || (!all && is_left_out(option, command)))
+            if (!help_takes(id, option) || (int)option->group != group ||
+                (!all && is_left_out(option, command)))
                 continue;
             if (!begun)
                 fprintf(out, "\n%s\n", titles[group]);
@@ -262,7 +263,7 @@ static void roff_command(FILE *out, size_t id)
     roff_line(out, "", command->about);
     fputs(".PP\nOptions: ", out);
     for (size_t i = 0; i < option_count; i++) {
-        if (!takes(id, &option_table[i]))
+        if (!help_takes(id, &option_table[i]))
             continue;
         fputs(first ? "\\-\\-" : ", \\-\\-", out);
         roff(out, option_table[i].name);

@@ -20,7 +20,8 @@ struct history_command {
 };
 
 /* Files that the user names must be results; others in a folder need not. */
-static bool add_file(struct history_command *self, const char *path, bool is_named, struct error *error)
+static bool history_add_file(struct history_command *self, const char *path, bool is_named,
+                             struct error *error)
 {
     struct error why = {0};
     struct history *history = &self->history;
@@ -61,7 +62,7 @@ static bool add_entry(struct history_command *self, const char *folder, const st
         return true;
     if (S_ISDIR(is.st_mode))
         return depth == DEEPEST || add_folder(self, path, depth + 1, error);
-    return !S_ISREG(is.st_mode) || !is_result(entry) || add_file(self, path, false, error);
+    return !S_ISREG(is.st_mode) || !is_result(entry) || history_add_file(self, path, false, error);
 }
 
 static bool add_folder(struct history_command *self, const char *path, unsigned depth, struct error *error)
@@ -88,10 +89,10 @@ static bool add_operand(struct history_command *self, const char *path, struct e
     struct stat is;
     if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
         return add_folder(self, path, 0, error);
-    return add_file(self, path, true, error);
+    return history_add_file(self, path, true, error);
 }
 
-static bool gather(struct history_command *self, struct error *error)
+static bool history_gather(struct history_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     struct history *history = &self->history;
@@ -106,7 +107,7 @@ static bool gather(struct history_command *self, struct error *error)
     return true;
 }
 
-static bool print(const struct history_command *self)
+static bool history_print(const struct history_command *self)
 {
     const struct rendering to = command_rendering(self->context);
     struct document document = history_document(&self->history, CHANCE);
@@ -121,10 +122,10 @@ int command_history(const struct context *context, struct error *error)
     if (self == NULL)
         return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
     self->context = context;
-    bool ok = gather(self, error);
+    bool ok = history_gather(self, error);
     if (ok) {
         command_has_result(context);
-        ok = print(self) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+        ok = history_print(self) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     }
     history_free(&self->history);
     free(self);

@@ -33,7 +33,7 @@ static bool is_held(const struct info_command *self, const struct device_core *c
            core->state == CORE_RUNNING;
 }
 
-static const char *state_of(const struct info_command *self, const struct device_core *core)
+static const char *info_state_of(const struct info_command *self, const struct device_core *core)
 {
     static const char *const words[] = {[CORE_RUNNING] = "running",
                                         [CORE_ASLEEP] = "asleep",
@@ -64,7 +64,7 @@ static bool has_own_comparators(const struct info_command *self, const struct de
 }
 
 /* False: -C asks for another core. */
-static bool is_shown(const struct info_command *self, const struct device_core *core)
+static bool info_is_shown(const struct info_command *self, const struct device_core *core)
 {
     return self->context->options->request.core < 0 || core == self->session.device.chosen ||
            core == self->session.device.remote;
@@ -89,14 +89,14 @@ static void describe_block(const struct counter_block *block, char out[BLOCK_TEX
     snprintf(out, BLOCK_TEXT, "%s%s", block->text, is_generic ? ", generic events" : "");
 }
 
-static bool is_json(const struct info_command *self)
+static bool info_is_json(const struct info_command *self)
 {
     return self->context->options->format == FORMAT_JSON;
 }
 
 /* ---- the lines. What people alone see has keys that JSON does not have. */
 
-static json_t *take(struct json_part *into, struct json_part part)
+static json_t *info_take(struct json_part *into, struct json_part part)
 {
     into->ok = into->ok && part.ok;
     return part.json;
@@ -112,24 +112,24 @@ static struct json_part place_part(struct info_command *self, uint64_t address)
     return part;
 }
 
-static void add_state(struct info_command *self, const struct device_core *core, struct json_part *line)
+static void info_add_state(struct info_command *self, const struct device_core *core, struct json_part *line)
 {
     struct session *session = &self->session;
     char text[STATE];
     struct deadline deadline = session_deadline(session);
-    json_part_text(line, "state", state_of(self, core));
+    json_part_text(line, "state", info_state_of(self, core));
     if (core->state == CORE_HALTED)
         json_part_object(line, "halted_at", place_part(self, core->halted_at));
     if (core->state == CORE_HIDDEN) {
         hidden_describe(&session->device, core, text, sizeof text, &deadline);
         json_part_text(line, "why", text);
-    } else if (!is_json(self)) {
+    } else if (!info_is_json(self)) {
         where_describe_exception(session, &core->core, core->state != CORE_HALTED, text, sizeof text);
         row_text(line, "exception", text);
     }
 }
 
-static void add_blocks(struct info_command *self, const struct device_core *core, struct json_part *line)
+static void info_add_blocks(struct info_command *self, const struct device_core *core, struct json_part *line)
 {
     json_t *blocks = json_array();
     for (size_t i = 0; i < core->n_blocks; i++) {
@@ -142,7 +142,7 @@ static void add_blocks(struct info_command *self, const struct device_core *core
         json_part_text(&one, "text", text);
         json_part_bool(&one, "usable", block->unusable[0] == '\0');
         json_part_text(&one, "state", block_state(self, core, block, &diagnosis));
-        json_part_append(line, blocks, take(line, one));
+        json_part_append(line, blocks, info_take(line, one));
     }
     json_part_array(line, "counters", blocks);
 }
@@ -163,7 +163,7 @@ static bool add_used(struct info_command *self, const struct core *core, struct 
             if (!ledger_read(ledger, core_comparator(core, i, w), &words[w], &deadline, error))
                 return false;
         if (enabled && core_comparator_used(core, words, &address))
-            json_part_append(part, used, take(part, place_part(self, address)));
+            json_part_append(part, used, info_take(part, place_part(self, address)));
     }
     return true;
 }
@@ -181,7 +181,7 @@ static bool add_breakpoints(struct info_command *self, const struct device_core 
         ok = core->state == CORE_HIDDEN || add_used(self, &core->core, &part, used, error);
     }
     json_part_array(&part, "used", used);
-    if (ok || is_json(self))
+    if (ok || info_is_json(self))
         json_part_object(line, "breakpoints", part);
     else
         json_decref(part.json);
@@ -189,15 +189,16 @@ static bool add_breakpoints(struct info_command *self, const struct device_core 
 }
 
 /* Of a core that is not read whole the line has what was read. */
-static struct json_part core_line(struct info_command *self, size_t number, bool *ok, struct error *error)
+static struct json_part info_core_line(struct info_command *self, size_t number, bool *ok,
+                                       struct error *error)
 {
     const struct device_core *core = &self->session.device.cores[number];
     struct json_part line = json_part_new("core");
     json_part_unsigned(&line, "number", number);
     json_part_text(&line, "name", core->core.name);
     json_part_text(&line, "view", core->view.name);
-    add_state(self, core, &line);
-    add_blocks(self, core, &line);
+    info_add_state(self, core, &line);
+    info_add_blocks(self, core, &line);
     *ok = core->core.numbered_by_unit || add_breakpoints(self, core, &line, error);
     return line;
 }
@@ -222,7 +223,7 @@ static struct json_part bus_line(const struct info_command *self, const struct d
             json_part_hex(&one, "part", component->part);
         if (owner >= 0)
             json_part_unsigned(&one, "core", (uint64_t)owner);
-        json_part_append(&line, components, take(&line, one));
+        json_part_append(&line, components, info_take(&line, one));
     }
     json_part_array(&line, "components", components);
     if (bus->coresight.cut)
@@ -245,7 +246,7 @@ static struct json_part access_line(const struct debugger *debugger, enum access
 
 /* ---- as text */
 
-static uint64_t number_at(const json_t *line, const char *key)
+static uint64_t info_number_at(const json_t *line, const char *key)
 {
     return strtoull(field_text(line, key), NULL, 0);
 }
@@ -304,18 +305,18 @@ static void print_bus(FILE *out, const struct json_part *bus)
     const json_t *line = bus->json, *components = field_of(line, "components");
     fprintf(out, "\nAP %" PRIu64 "   APB-AP   ", field_count(line, "ap"));
     if (field_of(line, "rom") != NULL)
-        fprintf(out, "ROM table 0x%08" PRIX64 "\n", number_at(line, "rom"));
+        fprintf(out, "ROM table 0x%08" PRIX64 "\n", info_number_at(line, "rom"));
     else
         fprintf(out, "no ROM table\n");
     for (size_t i = 0; i < json_array_size(components); i++) {
         const json_t *one = json_array_get(components, i);
         const char *name = field_text(one, "name");
         if (field_of(one, "part") == NULL) {
-            fprintf(out, "  0x%08" PRIX64 "   %s\n", number_at(one, "base"), name);
+            fprintf(out, "  0x%08" PRIX64 "   %s\n", info_number_at(one, "base"), name);
             continue;
         }
-        fprintf(out, "  0x%08" PRIX64 "   %-14s part 0x%03" PRIX64, number_at(one, "base"), name,
-                number_at(one, "part"));
+        fprintf(out, "  0x%08" PRIX64 "   %-14s part 0x%03" PRIX64, info_number_at(one, "base"), name,
+                info_number_at(one, "part"));
         if (field_of(one, "core") != NULL)
             fprintf(out, "   core %" PRIu64, field_count(one, "core"));
         fputc('\n', out);
@@ -338,7 +339,7 @@ static bool is_any_shown(const struct info_command *self, const struct device_co
                          size_t to)
 {
     for (size_t i = from; i < to; i++)
-        if (is_shown(self, &cores[i]))
+        if (info_is_shown(self, &cores[i]))
             return true;
     return false;
 }
@@ -394,11 +395,11 @@ static void print_access(FILE *out, const struct json_part *access)
 /* ---- in either way */
 
 /* Writes the line, or prints it, and frees it. */
-static void put(struct info_command *self, struct json_part line,
-                void (*print)(FILE *, const struct json_part *))
+static void info_put(struct info_command *self, struct json_part line,
+                     void (*print)(FILE *, const struct json_part *))
 {
     FILE *out = self->context->out;
-    if (is_json(self)) {
+    if (info_is_json(self)) {
         self->unwritten = !json_part_write(out, line) || self->unwritten;
         return;
     }
@@ -409,23 +410,23 @@ static void put(struct info_command *self, struct json_part line,
 static void put_access(struct info_command *self, const struct debugger *debugger)
 {
     FILE *out = self->context->out;
-    if (!is_json(self))
+    if (!info_is_json(self))
         fprintf(out, "\naccess\n");
     for (enum access_way way = 0; way < ACCESS_WAYS; way++)
-        put(self, access_line(debugger, way), print_access);
-    if (!is_json(self) && debugger->access.only_looks)
+        info_put(self, access_line(debugger, way), print_access);
+    if (!info_is_json(self) && debugger->access.only_looks)
         fprintf(out, "nothing can be measured in this way; it is only read\n");
 }
 
 /* Of a processor with many threads text has a line for several. */
-static bool put_core(struct info_command *self, size_t number, struct error *error)
+static bool info_put_core(struct info_command *self, size_t number, struct error *error)
 {
     bool ok = true;
     const struct device_core *core = &self->session.device.cores[number];
-    if (!is_shown(self, core) || (core->core.numbered_by_unit && !is_json(self)))
+    if (!info_is_shown(self, core) || (core->core.numbered_by_unit && !info_is_json(self)))
         return true;
-    struct json_part line = core_line(self, number, &ok, error);
-    put(self, line, print_core);
+    struct json_part line = info_core_line(self, number, &ok, error);
+    info_put(self, line, print_core);
     self->shown++;
     return ok;
 }
@@ -463,35 +464,35 @@ static bool end_json(struct info_command *self, struct error *error)
     return command_wrote(json_part_write(self->context->out, line) && !self->unwritten, error);
 }
 
-static void begin(struct info_command *self)
+static void info_begin(struct info_command *self)
 {
     char text[128];
     link_describe(self->session.link, text, sizeof text);
-    if (is_json(self))
+    if (info_is_json(self))
         self->unwritten = !json_command_header(self->context->out, "info", text);
     else
         fprintf(self->context->out, "%s\n", text);
 }
 
 /* The ways to a PMU are worth knowing also if the target was not opened. */
-static bool show(struct info_command *self, bool opened, struct error *error)
+static bool info_show(struct info_command *self, bool opened, struct error *error)
 {
     const struct device *device = &self->session.device;
     const struct debugger *debugger = self->session.link != NULL ? link_debugger(self->session.link) : NULL;
     bool has_access = debugger != NULL && debugger->access.settled;
-    if (!opened && (!has_access || is_json(self)))
+    if (!opened && (!has_access || info_is_json(self)))
         return false;
-    begin(self);
+    info_begin(self);
     if (has_access)
         put_access(self, debugger);
     if (!opened)
         return false;
     for (size_t i = 0; i < device->n_buses; i++)
-        put(self, bus_line(self, &device->buses[i]), print_bus);
+        info_put(self, bus_line(self, &device->buses[i]), print_bus);
     for (size_t i = 0; i < device->n_cores; i++)
-        if (!put_core(self, i, error))
+        if (!info_put_core(self, i, error))
             return false;
-    if (is_json(self))
+    if (info_is_json(self))
         return end_json(self, error);
     end_text(self);
     return true;
@@ -505,6 +506,6 @@ int command_info(const struct context *context, struct error *error)
                                             .tolerates_left = true}};
     struct session *session = &self.session;
     bool ok = program_open(session, error) && program_open_target(session, error);
-    ok = show(&self, ok, error);
+    ok = info_show(&self, ok, error);
     return command_code(session_finish(session, ok, error), error);
 }

@@ -45,7 +45,7 @@ struct lines_command {
     bool unframed, unwritten;
 };
 
-static const struct options *options_of(const struct lines_command *self)
+static const struct options *lines_options_of(const struct lines_command *self)
 {
     return self->context->options;
 }
@@ -66,7 +66,7 @@ static void set_frame(struct lines_command *self, const struct code_block *block
     out->apart = at_start.offset - at_end.offset;
 }
 
-static bool read_code(struct lines_command *self, struct error *error)
+static bool lines_read_code(struct lines_command *self, struct error *error)
 {
     const struct location *at = &self->named.start;
     if (!listing_make(self->session->symbols, at->low, at->high, &self->listing, error) ||
@@ -100,9 +100,9 @@ static bool read_code(struct lines_command *self, struct error *error)
 /* --- the measurements ------------------------------------------------------------------------------------
  */
 
-static bool is_enough(const struct lines_command *self, uint64_t calls, int64_t begun_us)
+static bool lines_is_enough(const struct lines_command *self, uint64_t calls, int64_t begun_us)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = lines_options_of(self);
     int64_t for_us = options->request.for_s > 0 ? (int64_t)(options->request.for_s * 1e6 / 2) : CALLS_US;
     bool over = begun_us > 0 && deadline_now_us() - begun_us >= for_us;
     if (options->request.hits > 0)
@@ -123,7 +123,7 @@ static bool on_hop(void *context, const struct walk_hop *hop)
     uint64_t hops = self->costs.hops + self->costs.hops_now;
     progress_show(&self->progress, "%" PRIu64 " call%s, %" PRIu64 " step%s", self->costs.calls,
                   PLURAL(self->costs.calls), hops, PLURAL(hops));
-    return !is_enough(self, self->costs.calls, self->begun_us);
+    return !lines_is_enough(self, self->costs.calls, self->begun_us);
 }
 
 static void on_wait(void *context, enum engine_wait wait)
@@ -160,7 +160,7 @@ static bool can_walk(const struct engine *engine, struct error *error)
 
 static int64_t timeout_of(const struct lines_command *self)
 {
-    return (int64_t)(options_of(self)->request.timeout_s * 1000);
+    return (int64_t)(lines_options_of(self)->request.timeout_s * 1000);
 }
 
 /* What a halt costs, at both ends of one call. */
@@ -182,7 +182,7 @@ static bool measure_whole(void *context, struct engine *engine, const struct dea
                           struct error *error)
 {
     struct lines_command *self = context;
-    const struct options *options = options_of(self);
+    const struct options *options = lines_options_of(self);
     const struct delta_options wanted = {.hits = options->request.hits,
                                          .for_us = (int64_t)(options->request.for_s * 1e6 / 2),
                                          .timeout_ms = timeout_of(self),
@@ -211,20 +211,20 @@ static bool walk_lines(void *context, struct engine *engine, const struct deadli
     return self->written.kind == ERROR_NONE ? ok : error_replace(error, &self->written);
 }
 
-static void describe(struct lines_command *self)
+static void lines_describe(struct lines_command *self)
 {
     struct conditions *conditions = &self->conditions;
     const struct rendering to = command_rendering(self->context);
     region_describe(&self->named, conditions);
     self->document = document_new();
     document_add(&self->document, line_report_header(conditions));
-    if (options_of(self)->format == FORMAT_JSON)
+    if (lines_options_of(self)->format == FORMAT_JSON)
         self->unwritten = !document_write(self->context->out, &self->document);
-    else if (options_of(self)->format == FORMAT_TEXT)
+    else if (lines_options_of(self)->format == FORMAT_TEXT)
         conditions_write(&to, conditions);
 }
 
-static bool measure(struct lines_command *self, struct error *error)
+static bool lines_measure(struct lines_command *self, struct error *error)
 {
     struct session *session = self->session;
     struct clock *clock = &self->clock;
@@ -236,7 +236,7 @@ static bool measure(struct lines_command *self, struct error *error)
     session_conditions(session, clock, &self->conditions);
     self->plausible =
         plausible_begin(&session->device.reading, session->device.block->counts_cycles, clock, seen_hz);
-    describe(self);
+    lines_describe(self);
     if (!line_costs_begin(&self->costs, &self->blocks, &self->halts))
         return error_set(error, ERROR_SYSTEM, "out of memory");
     return engine_use_once(session, measure_halts, self, error) &&
@@ -247,7 +247,7 @@ static bool measure(struct lines_command *self, struct error *error)
 /* --- the command ------------------------------------------------------------------------------------------
  */
 
-static void print(struct lines_command *self, const struct error *why)
+static void lines_print(struct lines_command *self, const struct error *why)
 {
     const struct rendering to = command_rendering(self->context);
     struct line_report report = {.conditions = self->conditions,
@@ -265,7 +265,8 @@ static void print(struct lines_command *self, const struct error *why)
         self->document = document_new();
     }
     line_report_lines(&self->document, &report);
-    self->unwritten = !line_write(&to, &self->document, true, &options_of(self)->typed) || self->unwritten;
+    self->unwritten =
+        !line_write(&to, &self->document, true, &lines_options_of(self)->typed) || self->unwritten;
 }
 
 static void free_code(struct lines_command *self)
@@ -279,30 +280,30 @@ static void free_code(struct lines_command *self)
     listing_free(&self->listing);
 }
 
-static bool find_function(struct lines_command *self, struct error *error)
+static bool lines_find_function(struct lines_command *self, struct error *error)
 {
     struct session *session = self->session;
-    return region_locate(&self->named, session->symbols, options_of(self)->operands[0], NULL,
+    return region_locate(&self->named, session->symbols, lines_options_of(self)->operands[0], NULL,
                          &session->request->process, error) &&
-           region_look_into(&self->named, session->symbols, error) && read_code(self, error);
+           region_look_into(&self->named, session->symbols, error) && lines_read_code(self, error);
 }
 
-static bool measure_function(struct lines_command *self, struct error *error)
+static bool lines_measure_function(struct lines_command *self, struct error *error)
 {
     bool ok = session_check_run_control(self->session, error) && session_take(self->session, error) &&
-              measure(self, error);
+              lines_measure(self, error);
     progress_clear(&self->progress);
     return ok;
 }
 
 /* The target was put back; `after` says if that failed. Returns the exit code. */
-static int end_run(struct lines_command *self, bool ok, const struct error *after, struct error *error)
+static int lines_end_run(struct lines_command *self, bool ok, const struct error *after, struct error *error)
 {
     const struct context *context = self->context;
     int code = EXIT_DONE;
     if (self->costs.calls > 0 && error->kind != ERROR_WRITTEN) {
         command_has_result(context);
-        print(self, error);
+        lines_print(self, error);
         if (error->kind == ERROR_CANCELLED) {
             code = command_interrupted(context, error);
             ok = true;
@@ -322,13 +323,13 @@ static int run_lines(struct lines_command *self, bool within, struct error *erro
     struct error after = {0};
     if (!session->request->quiet)
         progress_begin(&self->progress, stderr);
-    bool ok = (within || program_open(session, error)) && find_function(self, error) &&
-              (within || program_open_target(session, error)) && measure_function(self, error);
+    bool ok = (within || program_open(session, error)) && lines_find_function(self, error) &&
+              (within || program_open_target(session, error)) && lines_measure_function(self, error);
     if (within)
         (void)session_undo(session, &after);
     else if (session_close(session, &after))
         session_forgive(session, error);
-    return end_run(self, ok, &after, error);
+    return lines_end_run(self, ok, &after, error);
 }
 
 bool lines_within(struct session *session, const struct context *context, struct error *error)

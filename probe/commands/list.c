@@ -47,7 +47,7 @@ static bool contains(const char *text, const char *part)
     return length == 0;
 }
 
-static bool is_wanted(const struct listing *self, const char *name, const char *words)
+static bool list_is_wanted(const struct listing *self, const char *name, const char *words)
 {
     return self->pattern == NULL || contains(name, self->pattern) || contains(words, self->pattern);
 }
@@ -65,7 +65,7 @@ static void name_part(const struct core_part *part, char out[LIST_NAME])
             *at = (char)(*at + ('a' - 'A'));
 }
 
-static struct group *add_group(struct listing *self, const char *name, const char *only)
+static struct group *list_add_group(struct listing *self, const char *name, const char *only)
 {
     struct group *group = &self->groups[self->n < MOST_GROUPS ? self->n++ : MOST_GROUPS - 1];
     event_set_free(group->set);
@@ -81,14 +81,14 @@ static struct group *add_set(struct listing *self, const char *name, const struc
 {
     char as[LIST_NAME] = "";
     if (strcmp(name, systick) == 0)
-        return add_group(self, name, "CPU_CYCLES");
+        return list_add_group(self, name, "CPU_CYCLES");
     struct event_set *set = event_set_open(name, error);
     if (set == NULL)
         return NULL;
     bool is_generic = event_set_is_generic(name);
     if (part != NULL && part->pmu.events != NULL && strcmp(part->pmu.events, name) == 0 && !is_generic)
         name_part(part, as);
-    struct group *group = add_group(self, as[0] != '\0' ? as : name, "");
+    struct group *group = list_add_group(self, as[0] != '\0' ? as : name, "");
     group->set = set;
     group->is_generic = is_generic;
     return group;
@@ -136,7 +136,7 @@ bool list_cpu(size_t i, char out[LIST_NAME])
 }
 
 /* The name in list_cpu for "Cortex-A9", "a9", "n1", "m0plus" and so on; false: unknown. */
-static bool find_cpu(const char *cpu, char out[LIST_NAME])
+static bool list_find_cpu(const char *cpu, char out[LIST_NAME])
 {
     static const char *const makes[] = {"", "cortex-", "neoverse-"};
     static const char plus[] = "plus";
@@ -165,7 +165,7 @@ static size_t sets_of_part(const struct core_part *part, const char *sets[LIST_S
 size_t list_sets(const char *cpu, const char *sets[LIST_SETS])
 {
     char name[LIST_NAME];
-    if (!find_cpu(cpu, name))
+    if (!list_find_cpu(cpu, name))
         return 0;
     const struct core_part *part = part_named(name);
     sets[0] = set_named(name);
@@ -190,7 +190,7 @@ static bool refuse_cpu(const char *cpu, struct error *error)
     return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"; there are:%s", cpu, list);
 }
 
-static bool add_cpu(struct listing *self, const char *cpu, struct error *error)
+static bool list_add_cpu(struct listing *self, const char *cpu, struct error *error)
 {
     const char *sets[LIST_SETS];
     char name[LIST_NAME];
@@ -198,7 +198,7 @@ static bool add_cpu(struct listing *self, const char *cpu, struct error *error)
     if (n == 0)
         return refuse_cpu(cpu, error);
     for (size_t i = 0; i < n; i++)
-        if (add_set(self, sets[i], find_cpu(cpu, name) ? part_named(name) : NULL, error) == NULL)
+        if (add_set(self, sets[i], list_find_cpu(cpu, name) ? part_named(name) : NULL, error) == NULL)
             return false;
     return true;
 }
@@ -213,7 +213,7 @@ static bool add_target(struct listing *self, struct session *session, struct err
             continue;
         struct group *group = block->events != NULL
                                   ? add_set(self, block->events, core_part(&core->core), error)
-                                  : add_group(self, block->kind->name, block->counters[0].name);
+                                  : list_add_group(self, block->kind->name, block->counters[0].name);
         if (group == NULL)
             return false;
         group->block = block;
@@ -231,14 +231,14 @@ static const char *meaning_of(const struct group *group)
 }
 
 /* Of generic events, those that the core says it has. */
-static bool is_shown(const struct listing *self, const struct group *group, const struct event *event)
+static bool list_is_shown(const struct listing *self, const struct group *group, const struct event *event)
 {
-    return is_wanted(self, event->name, event->words) &&
+    return list_is_wanted(self, event->name, event->words) &&
            (!group->is_generic || group->block == NULL ||
             group->block->kind->counters_for(group->block, event->code) != 0);
 }
 
-static bool has_event(void *self, const char *event)
+static bool list_has_event(void *self, const char *event)
 {
     const struct group *group = self;
     return group->set != NULL && event_set_find(group->set, event) != NULL;
@@ -248,8 +248,8 @@ static bool has_event(void *self, const char *event)
 static const struct metric *metric_of(const struct listing *self, struct group *group, size_t i)
 {
     const struct metric *metric = metric_set_at(self->metrics, i);
-    bool possible = metric_set_find(self->metrics, metric->name, has_event, group) == metric;
-    return possible && is_wanted(self, metric->name, metric->text) ? metric : NULL;
+    bool possible = metric_set_find(self->metrics, metric->name, list_has_event, group) == metric;
+    return possible && list_is_wanted(self, metric->name, metric->text) ? metric : NULL;
 }
 
 static size_t widest_name(const struct listing *self)
@@ -259,13 +259,13 @@ static size_t widest_name(const struct listing *self)
         for (size_t i = 0; self->groups[g].set != NULL && i < event_set_count(self->groups[g].set); i++) {
             const struct event *event = event_set_at(self->groups[g].set, i);
             size_t length = strlen(event->name);
-            if (is_shown(self, &self->groups[g], event) && length > widest)
+            if (list_is_shown(self, &self->groups[g], event) && length > widest)
                 widest = length;
         }
     return widest;
 }
 
-static void print_line(FILE *out, const char *first, const char *name, const char *words, size_t width)
+static void list_print_line(FILE *out, const char *first, const char *name, const char *words, size_t width)
 {
     enum { CODE = 10, LEAST = 12, MOST = 34 };
     size_t column = CODE + (width < LEAST ? LEAST : width > MOST ? MOST : width) + 2;
@@ -302,7 +302,7 @@ static void show_event(struct listing *self, struct group *group, const struct e
         begin_group(self, group, false);
         if (group->set != NULL)
             snprintf(code, sizeof code, "0x%04" PRIX32, event->code);
-        print_line(self->context->out, code, event->name, event->words, width);
+        list_print_line(self->context->out, code, event->name, event->words, width);
     } else {
         struct json_part line = json_part_new("event");
         json_part_text(&line, "of", group->name);
@@ -321,7 +321,7 @@ static void show_metric(struct listing *self, struct group *group, const struct 
     if (!self->json) {
         begin_group(self, group, true);
         snprintf(name, sizeof name, "%s%s%s", metric->name, metric->unit[0] != '\0' ? " " : "", metric->unit);
-        print_line(self->context->out, "", name, metric->text, width);
+        list_print_line(self->context->out, "", name, metric->text, width);
     } else {
         struct json_part line = json_part_new("metric");
         json_t *events = json_array();
@@ -343,9 +343,9 @@ static void show_group(struct listing *self, struct group *group, size_t width)
     snprintf(only.name, sizeof only.name, "%s", group->only);
     snprintf(only.words, sizeof only.words, "%s", meaning_of(group));
     for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++)
-        if (is_shown(self, group, event_set_at(group->set, i)))
+        if (list_is_shown(self, group, event_set_at(group->set, i)))
             show_event(self, group, event_set_at(group->set, i), width);
-    if (group->set == NULL && is_wanted(self, only.name, only.words))
+    if (group->set == NULL && list_is_wanted(self, only.name, only.words))
         show_event(self, group, &only, width);
     for (size_t i = 0; i < metric_set_count(self->metrics); i++) {
         const struct metric *metric = metric_of(self, group, i);
@@ -354,7 +354,7 @@ static void show_group(struct listing *self, struct group *group, size_t width)
     }
 }
 
-static bool show(struct listing *self, const char *link, struct error *error)
+static bool list_show(struct listing *self, const char *link, struct error *error)
 {
     FILE *out = self->context->out;
     size_t width = widest_name(self);
@@ -385,13 +385,13 @@ int command_list(const struct context *context, struct error *error)
     self.metrics = metric_set_open(NULL, error);
     bool ok = self.metrics != NULL;
     if (ok && options->cpu != NULL) {
-        ok = add_cpu(&self, options->cpu, error);
+        ok = list_add_cpu(&self, options->cpu, error);
     } else if (ok) {
         ok = program_open_target(&session, error) && add_target(&self, &session, error);
         if (ok)
             link_describe(session.link, link, sizeof link);
     }
-    ok = ok && show(&self, link, error);
+    ok = ok && list_show(&self, link, error);
     int code = command_code(session_finish(&session, ok, error), error);
     for (size_t i = 0; i < self.n; i++)
         event_set_free(self.groups[i].set);
@@ -408,7 +408,7 @@ static const char *state_word(const struct link_view *view)
 
 enum { VIEWS = 64 };
 
-static bool is_json(const struct context *context)
+static bool list_is_json(const struct context *context)
 {
     return context->options->format == FORMAT_JSON;
 }
@@ -436,7 +436,7 @@ static void print_link(const struct context *context, struct link *link, struct 
     char text[128], name[UTF8_CLEAN_ROOM(64)], type[UTF8_CLEAN_ROOM(32)];
     link_describe(link, text, sizeof text);
     size_t n = link_views(link, views, VIEWS, error);
-    if (is_json(context)) {
+    if (list_is_json(context)) {
         put_link(context, text, views, n);
         return;
     }
@@ -489,7 +489,7 @@ static const char *usb_words(const char *usb)
 
 static void print_plugged(const struct context *context, const struct dap_listed *listed)
 {
-    if (is_json(context)) {
+    if (list_is_json(context)) {
         put_plugged(context, listed);
         return;
     }
@@ -532,7 +532,7 @@ static void put_adapter(const struct context *context, const struct adapter_foun
 static void print_adapter(const struct context *context, const struct adapter_found *found)
 {
     char serial[UTF8_CLEAN_ROOM(64)];
-    if (is_json(context)) {
+    if (list_is_json(context)) {
         put_adapter(context, found);
         return;
     }
@@ -542,11 +542,11 @@ static void print_adapter(const struct context *context, const struct adapter_fo
             found->adapter->way);
 }
 
-static int end(const struct context *context, size_t probes, const struct error *error)
+static int list_end(const struct context *context, size_t probes, const struct error *error)
 {
     if (error->kind != ERROR_NONE)
         return error_exit_code(error->kind);
-    if (is_json(context)) {
+    if (list_is_json(context)) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "probes", probes);
         json_part_write(context->out, line);
@@ -561,11 +561,11 @@ static int tell_nothing(const struct context *context, const struct error *no_se
         *error = *no_server;
         return error_exit_code(error->kind);
     }
-    if (!is_json(context))
+    if (!list_is_json(context))
         fprintf(context->out,
                 "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and %s\n%s\n",
                 no_server->text, error_advice(no_server));
-    return end(context, 0, error);
+    return list_end(context, 0, error);
 }
 
 /* Lists a running OpenOCD and all probes and adapters that are plugged in. */
@@ -577,7 +577,7 @@ static int list_all(const struct context *context, struct error *error)
     struct request at_home = context->options->request;
     at_home.probe = "openocd";
     const struct surroundings home = {.cancel = context->around.cancel, .wire = context->around.wire};
-    if (is_json(context))
+    if (list_is_json(context))
         json_command_header(context->out, "probes", "");
     struct link *link = connect_link(&at_home, &home, &no_server);
     if (link != NULL)
@@ -593,7 +593,7 @@ static int list_all(const struct context *context, struct error *error)
         return tell_nothing(context, &no_server, error);
     if (link == NULL && no_server.kind != ERROR_NO_PROBE)
         request_note(&context->options->request, "%s", no_server.text);
-    return end(context, n, error);
+    return list_end(context, n, error);
 }
 
 int command_probes(const struct context *context, struct error *error)
@@ -604,9 +604,9 @@ int command_probes(const struct context *context, struct error *error)
     struct link *link = connect_link(&context->options->request, &context->around, error);
     if (link == NULL)
         return error_exit_code(error->kind);
-    if (is_json(context))
+    if (list_is_json(context))
         json_command_header(context->out, "probes", "");
     print_link(context, link, error);
     link_close(link);
-    return end(context, 0, error);
+    return list_end(context, 0, error);
 }

@@ -38,7 +38,7 @@ static size_t least(size_t n, size_t most)
     return n < most ? n : most;
 }
 
-static void find(struct locating *self, const char *text, const char *region, struct located *place)
+static void locate_find(struct locating *self, const char *text, const char *region, struct located *place)
 {
     *place = (struct located){.text = text, .region = region};
     self->tried++;
@@ -65,22 +65,22 @@ static void find(struct locating *self, const char *text, const char *region, st
 /* --- as text ------------------------------------------------------------------------------------------- */
 
 /* NULL or "" is left out, with what is around it. */
-static void put_text(FILE *out, const char *before, const char *text, const char *after)
+static void locate_put_text(FILE *out, const char *before, const char *text, const char *after)
 {
     char clean[UTF8_CLEAN_ROOM(PLACE_ROOM)];
     if (text != NULL && text[0] != '\0')
         fprintf(out, "%s%s%s", before, terminal_text(clean, sizeof clean, text), after);
 }
 
-static void print_list(const struct locating *self, const char *what, const struct addresses *list,
-                       size_t most)
+static void locate_print_list(const struct locating *self, const char *what, const struct addresses *list,
+                              size_t most)
 {
     FILE *out = self->context->out;
     size_t shown = least(list->n, most);
     char place[PLACE_ROOM];
     for (size_t i = 0; i < shown; i++) {
         place_name(self->symbols, list->at[i], place);
-        put_text(out, i == 0 ? what : ", ", place, "");
+        locate_put_text(out, i == 0 ? what : ", ", place, "");
     }
     if (most < list->all)
         fprintf(out, " and %zu more", list->all - shown);
@@ -88,30 +88,30 @@ static void print_list(const struct locating *self, const char *what, const stru
         fputc('\n', out);
 }
 
-static void print_place(const struct locating *self, const struct located *place)
+static void locate_print_place(const struct locating *self, const struct located *place)
 {
     FILE *out = self->context->out;
     const struct location *at = &place->at;
-    put_text(out, "", place->region, ": ");
-    put_text(out, "", place->text, "");
+    locate_put_text(out, "", place->region, ": ");
+    locate_put_text(out, "", place->text, "");
     if (place->error.kind != ERROR_NONE) {
-        put_text(out, "\n    not found: ", place->error.text, "");
-        put_text(out, ". ", place->error.advice, "");
+        locate_put_text(out, "\n    not found: ", place->error.text, "");
+        locate_put_text(out, ". ", place->error.advice, "");
         fputc('\n', out);
         return;
     }
     fprintf(out, "  0x%08" PRIx64, at->address);
     if (strcmp(at->name, place->text) != 0)
-        put_text(out, "  ", at->name, "");
+        locate_put_text(out, "  ", at->name, "");
     if (at->high > 0)
         fprintf(out, "  %s%" PRIu64 " bytes", at->is_function_entry ? "" : "of ", at->high - at->low);
-    put_text(out, "  ", at->source, "");
+    locate_put_text(out, "  ", at->source, "");
     fputc('\n', out);
-    put_text(out, "    ", at->note, "\n");
+    locate_put_text(out, "    ", at->note, "\n");
     if (at->never_returns)
         fputs("    never returns\n", out);
-    print_list(self, "    called at ", &place->callers, CALLERS_SHOWN);
-    print_list(self, "    ends at ", &place->exits, SIZE_MAX);
+    locate_print_list(self, "    called at ", &place->callers, CALLERS_SHOWN);
+    locate_print_list(self, "    ends at ", &place->exits, SIZE_MAX);
 }
 
 /* --- as JSON ------------------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static void put_addresses(struct json_part *line, const char *key, const struct 
     json_part_array(line, key, array);
 }
 
-static bool put_place(const struct locating *self, const struct located *place)
+static bool locate_put_place(const struct locating *self, const struct located *place)
 {
     static const char *const sets[] = {
         [ISA_THUMB] = "thumb", [ISA_ARM] = "arm", [ISA_A64] = "a64", [ISA_OTHER] = ""};
@@ -161,14 +161,14 @@ static bool put_place(const struct locating *self, const struct located *place)
 
 /* ------------------------------------------------------------------------------------------------------- */
 
-static void show(struct locating *self, const char *text, const char *region)
+static void locate_show(struct locating *self, const char *text, const char *region)
 {
     struct located place;
-    find(self, text, region, &place);
+    locate_find(self, text, region, &place);
     if (self->context->options->format == FORMAT_JSON)
-        self->ok = put_place(self, &place) && self->ok;
+        self->ok = locate_put_place(self, &place) && self->ok;
     else
-        print_place(self, &place);
+        locate_print_place(self, &place);
 }
 
 static bool show_all(struct locating *self, struct error *error)
@@ -178,11 +178,11 @@ static bool show_all(struct locating *self, struct error *error)
     bool ok = options->regions == NULL ||
               region_file_read(options->regions, self->context->around.cancel, &file, error);
     for (size_t i = 0; ok && i < options->n_operands; i++)
-        show(self, options->operands[i], NULL);
+        locate_show(self, options->operands[i], NULL);
     for (size_t i = 0; ok && i < file.n; i++) {
-        show(self, file.lines[i].start, file.lines[i].name);
+        locate_show(self, file.lines[i].start, file.lines[i].name);
         if (file.lines[i].end[0] != '\0')
-            show(self, file.lines[i].end, file.lines[i].name);
+            locate_show(self, file.lines[i].end, file.lines[i].name);
     }
     region_file_free(&file);
     if (ok && options->format == FORMAT_JSON) {

@@ -71,7 +71,7 @@ static const char *find_near(const char *name, size_t length, const char *before
     return near_text(&near, out, size);
 }
 
-static bool refuse_unknown(const char *word, struct error *error)
+static bool options_refuse_unknown(const char *word, struct error *error)
 {
     char room[384];
     size_t length = strcspn(word, "=");
@@ -99,7 +99,7 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
         snprintf(typed, sizeof typed, "-%c", word[1]);
     }
     if (option == NULL)
-        return refuse_unknown(word, r->error);
+        return options_refuse_unknown(word, r->error);
     bool counts = option->kind == OPTION_VERBOSE && word[1] != '-';
     for (; counts && value != NULL && *value == option->letter; value++)
         r->options->verbose++; /* -vv */
@@ -163,7 +163,7 @@ static void take_words_for_options(struct options *options)
     }
 }
 
-static bool check_operands(const struct reader *r)
+static bool options_check_operands(const struct reader *r)
 {
     const struct options *options = r->options;
     const struct command *command = &commands[r->command];
@@ -186,7 +186,8 @@ static bool has_format(const struct reader *r)
 }
 
 /* Always false: `typed` has a format that what `who` names does not print. */
-static bool refuse_format(const struct reader *r, const char *typed, const char *who, unsigned formats)
+static bool options_refuse_format(const struct reader *r, const char *typed, const char *who,
+                                  unsigned formats)
 {
     static const char *const names[] = {"text",  "JSON",         "CSV",
                                         "JUnit", "Markdown",     "folded stacks",
@@ -220,7 +221,7 @@ static bool check_given(const struct reader *r)
             return option_refuse(option, r->typed[i], r->command, r->error);
     }
     const struct command *command = &commands[r->command];
-    return has_format(r) || refuse_format(r, typed_format(r), command->name, command->formats);
+    return has_format(r) || options_refuse_format(r, typed_format(r), command->name, command->formats);
 }
 
 /* ---- pmu-probe.conf */
@@ -246,7 +247,7 @@ static bool takes_place(const struct reader *r, const struct option *said, const
 }
 
 /* Whether a line of this pmu-probe.conf counts. */
-static bool is_wanted(const struct reader *r, const struct option *option, enum source source)
+static bool options_is_wanted(const struct reader *r, const struct option *option, enum source source)
 {
     bool wanted = is_for(r, option);
     for (size_t i = 0; i < option_count && wanted; i++)
@@ -264,7 +265,8 @@ static bool belongs_to_the_command_line(const struct option *option)
            option->offset == offsetof(struct options, trust_conf);
 }
 
-static bool check_line(const struct option *option, const char *key, const char *value, struct error *error)
+static bool options_check_line(const struct option *option, const char *key, const char *value,
+                               struct error *error)
 {
     char room[384];
     snprintf(room, sizeof room, "--%.64s", key);
@@ -296,17 +298,18 @@ static bool names_file(const struct option *option)
                                      strcmp(option->value, "DIR") == 0 || strcmp(option->value, "OLD") == 0);
 }
 
-static bool read_line(struct reader *r, enum source source, struct conf *conf, const char *key, char *value)
+static bool options_read_line(struct reader *r, enum source source, struct conf *conf, const char *key,
+                              char *value)
 {
     const struct option *option = option_find(key, strlen(key));
     bool trusted = conf->is_own || r->options->trust_conf;
-    if (!check_line(option, key, value, r->error))
+    if (!options_check_line(option, key, value, r->error))
         return false;
     /* OpenOCD has its own files */
     if (names_file(option) && !conf_beside(conf, option->kind == OPTION_OPENOCD, &value, r->error))
         return false;
     const char *text = value != NULL ? value : "", *does = option_acts(option, text);
-    bool wanted = is_wanted(r, option, source), refused = wanted && does != NULL && !trusted;
+    bool wanted = options_is_wanted(r, option, source), refused = wanted && does != NULL && !trusted;
     if (refused && r->skips_refused)
         return true;
     if (refused)
@@ -329,7 +332,7 @@ static bool read_conf(struct reader *r, enum conf_which which, bool *has_own)
         return false;
     *has_own = conf.is_own;
     while (conf_next(&conf, &key, &value, r->error))
-        if (!read_line(r, which == CONF_OWN ? SOURCE_OWN : SOURCE_FOLDER, &conf, key, value))
+        if (!options_read_line(r, which == CONF_OWN ? SOURCE_OWN : SOURCE_FOLDER, &conf, key, value))
             break;
     return r->error->kind == ERROR_NONE || error_prefix(r->error, "%s:%u: ", conf.name, conf.line);
 }
@@ -358,7 +361,7 @@ static bool note_said(struct reader *r)
 /* ---- what goes together, once all is given: what the command line says too much is refused, what a
  * pmu-probe.conf says is forgotten */
 
-static bool forget(struct reader *r, const struct option *option)
+static bool options_forget(struct reader *r, const struct option *option)
 {
     if (was_given(r, option))
         return false;
@@ -383,7 +386,7 @@ static bool check_needs(struct reader *r, const struct option *option)
         takes = takes || (needed && is_for(r, &option_table[i]));
         said = said || (needed && r->sources[i] != SOURCE_NONE);
     }
-    return !takes || said || (needs->commands & command_bit(r)) == 0 || forget(r, option) ||
+    return !takes || said || (needs->commands & command_bit(r)) == 0 || options_forget(r, option) ||
            error_set(r->error, ERROR_USAGE, "%s %s", r->typed[option - option_table], needs->why);
 }
 
@@ -392,8 +395,9 @@ static bool check_shown(struct reader *r, const struct option *option)
     char who[64];
     const char *typed = r->typed[option - option_table], *format = typed_format(r);
     snprintf(who, sizeof who, "%s %s", commands[r->command].name, typed);
-    return option->formats == 0 || (option->formats >> r->options->format & 1) != 0 || forget(r, option) ||
-           refuse_format(r, *format != '\0' ? format : typed, who, option->formats);
+    return option->formats == 0 || (option->formats >> r->options->format & 1) != 0 ||
+           options_forget(r, option) ||
+           options_refuse_format(r, *format != '\0' ? format : typed, who, option->formats);
 }
 
 /* OpenOCD and debuggers configure the wires themselves. */
@@ -422,7 +426,7 @@ static bool check_rival(struct reader *r, const struct option *option, const str
         return true;
     const char *ahead = r->typed[(option < other ? option : other) - option_table],
                *after = r->typed[(option < other ? other : option) - option_table];
-    return forget(r, other) || !was_given(r, option) ||
+    return options_forget(r, other) || !was_given(r, option) ||
            error_set(r->error, ERROR_USAGE, "%s and %s: %s; leave one of them out", ahead, after, why);
 }
 
@@ -480,7 +484,7 @@ bool options_read(struct options *options, int argc, char **argv, struct error *
     }
     if (options->help || options->version || !r->has_command)
         return true;
-    if (!check_operands(r) || !check_given(r) || !read_the_rest(r) || !check_said(r))
+    if (!options_check_operands(r) || !check_given(r) || !read_the_rest(r) || !check_said(r))
         return false;
     if (r->command == COMMAND_RECORD && options->output == NULL)
         options->output = PROFILE_NAME;

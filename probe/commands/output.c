@@ -13,19 +13,19 @@
 
 static const char suffix[] = ".part-XXXXXX";
 
-static void forget(struct output *output)
+static void output_forget(struct output *output)
 {
     free(output->path);
     free(output->beside);
     *output = (struct output){.file = stdout};
 }
 
-static bool refuse(struct output *output, int reason, struct error *error)
+static bool output_refuse(struct output *output, int reason, struct error *error)
 {
     const char *name = output->name;
     if (output->way == OUTPUT_BESIDE)
         unlink(output->beside);
-    forget(output);
+    output_forget(output);
     if (reason == EINTR)
         return error_set(error, ERROR_CANCELLED, "cancelled");
     return error_set(error, ERROR_USAGE, "%.256s cannot be written: %s", name, strerror(reason));
@@ -39,7 +39,7 @@ static bool take_descriptor(struct output *output, int fd, struct error *error)
     int reason = errno;
     if (fd >= 0)
         close(fd);
-    return refuse(output, reason, error);
+    return output_refuse(output, reason, error);
 }
 
 /* 1 or 2 if `status` is that of standard output or standard error, else -1. */
@@ -61,7 +61,7 @@ static mode_t default_mode(void)
 }
 
 /* -1: a new file could not replace the old one, or the folder is not writable. */
-static int open_beside(struct output *output, const struct stat *before)
+static int output_open_beside(struct output *output, const struct stat *before)
 {
     if (before != NULL && before->st_nlink > 1)
         return -1;
@@ -93,15 +93,15 @@ static bool open_plain(struct output *output, const struct stat *before, struct 
 {
     output->path = before != NULL ? realpath(output->name, NULL) : strdup(output->name);
     if (output->path == NULL || (before != NULL && access(output->path, W_OK) != 0))
-        return refuse(output, errno, error);
-    int fd = open_beside(output, before);
+        return output_refuse(output, errno, error);
+    int fd = output_open_beside(output, before);
     if (fd >= 0)
         return take_descriptor(output, fd, error);
     if (before == NULL) /* nothing can be lost, and open(2) gives the reason */
         return take_descriptor(output, open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
     output->way = OUTPUT_COPIED;
     output->file = tmpfile();
-    return output->file != NULL || refuse(output, errno, error);
+    return output->file != NULL || output_refuse(output, errno, error);
 }
 
 static bool is_standard(const FILE *file)
@@ -109,7 +109,7 @@ static bool is_standard(const FILE *file)
     return file == stdout || file == stderr;
 }
 
-static bool is_read(int fd)
+static bool output_is_read(int fd)
 {
     struct stat status;
     return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
@@ -119,7 +119,7 @@ static bool is_read(int fd)
 static void open_spool(struct output *output, volatile sig_atomic_t *signals)
 {
     struct spool *spool =
-        is_read(fileno(output->file)) ? spool_open(fileno(output->file), SPOOL_MOST, signals) : NULL;
+        output_is_read(fileno(output->file)) ? spool_open(fileno(output->file), SPOOL_MOST, signals) : NULL;
     if (spool == NULL)
         return;
     FILE *file = fdopen(spool_descriptor(spool), "w");
@@ -158,13 +158,13 @@ static bool open_named(struct output *output, const volatile sig_atomic_t *cance
     struct stat status, link;
     if (stat(name, &status) != 0) {
         if (errno != ENOENT || lstat(name, &link) != 0)
-            return errno == ENOENT ? open_plain(output, NULL, error) : refuse(output, errno, error);
+            return errno == ENOENT ? open_plain(output, NULL, error) : output_refuse(output, errno, error);
         /* A symbolic link to a file that does not exist yet */
         return take_descriptor(output, open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
     }
     int standard = standard_stream(&status);
     if (S_ISDIR(status.st_mode))
-        return refuse(output, EISDIR, error);
+        return output_refuse(output, EISDIR, error);
     if (S_ISREG(status.st_mode) && standard < 0)
         return open_plain(output, &status, error);
     if (standard >= 0)
@@ -274,6 +274,6 @@ bool output_close(struct output *output, enum output_keep keep, bool *left, stru
         error_set(&where, ERROR_SYSTEM, "What was written is in %.300s", output->beside);
         error_add(error, &where);
     }
-    forget(output);
+    output_forget(output);
     return whole;
 }

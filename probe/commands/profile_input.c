@@ -103,7 +103,7 @@ static bool open_one(struct profile_input *input, const char *path, struct error
 
 /* The recorded program under its own name in the folder of the profile, kept there on purpose. Only a build
  * ID proves that it is the one. */
-static bool open_beside(struct profile_input *input)
+static bool profile_input_open_beside(struct profile_input *input)
 {
     const struct profile_about *about = &input->profile->about;
     size_t folder = (size_t)(name_of_file(input->file) - input->file);
@@ -132,7 +132,7 @@ static void open_recorded(struct profile_input *input)
         return;
     if (missing.kind != ERROR_NONE)
         snprintf(input->no_names, sizeof input->no_names, "%.300s", missing.text);
-    open_beside(input);
+    profile_input_open_beside(input);
 }
 
 bool profile_input_open(struct profile_input *input, const char *file, const char *elf, uint64_t load_offset,

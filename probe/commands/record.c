@@ -20,7 +20,7 @@ struct recording {
     unsigned resets;
 };
 
-static const struct options *options_of(const struct recording *self)
+static const struct options *record_options_of(const struct recording *self)
 {
     return self->context->options;
 }
@@ -79,9 +79,9 @@ static bool write_intervals(struct recording *self, struct error *error)
 
 /* --- what the user sees --------------------------------------------------------------------------------- */
 
-static void show_progress(struct recording *self)
+static void record_show_progress(struct recording *self)
 {
-    double for_s = options_of(self)->request.for_s;
+    double for_s = record_options_of(self)->request.for_s;
     char time[NUMBER_ROOM], samples[NUMBER_ROOM];
     number_unsigned(samples, sizeof samples, self->samples);
     if (for_s > 0)
@@ -109,9 +109,9 @@ static void tell_end(const struct recording *self)
                                                       [PROFILE_NOT_PERMITTED] = "not permitted",
                                                       [PROFILE_HALTED] = "halted",
                                                       [PROFILE_IN_RESET] = "in reset"};
-    const char *file = options_of(self)->output;
+    const char *file = record_options_of(self)->output;
     char time[NUMBER_ROOM], rate[NUMBER_ROOM];
-    if (options_of(self)->request.quiet)
+    if (record_options_of(self)->request.quiet)
         return;
     number_elapsed(time, sizeof time, self->pc_samples.elapsed_s);
     number_decimal(rate, sizeof rate,
@@ -135,8 +135,8 @@ static void tell_every(const struct recording *self)
 {
     const struct pc_samples *pc_samples = &self->pc_samples;
     char rate[NUMBER_ROOM], every[NUMBER_ROOM];
-    if (options_of(self)->request.quiet || pc_samples->by_stops == NULL ||
-        options_of(self)->request.every > 0)
+    if (record_options_of(self)->request.quiet || pc_samples->by_stops == NULL ||
+        record_options_of(self)->request.every > 0)
         return;
     number_decimal(rate, sizeof rate, pc_samples->event_rate, 0);
     number_unsigned(every, sizeof every, pc_samples->by_stops->every);
@@ -146,7 +146,7 @@ static void tell_every(const struct recording *self)
 /* --- the run -------------------------------------------------------------------------------------------- */
 
 /* An interval is a few lists, so that its length is near to what it should be. */
-static bool sample(struct recording *self, struct error *error)
+static bool record_sample(struct recording *self, struct error *error)
 {
     struct pc_samples *pc_samples = &self->pc_samples;
     while (!pc_samples_is_over(pc_samples)) {
@@ -157,7 +157,7 @@ static bool sample(struct recording *self, struct error *error)
             continue;
         if (!write_intervals(self, error))
             return false;
-        show_progress(self);
+        record_show_progress(self);
     }
     return true;
 }
@@ -170,9 +170,9 @@ static bool record(struct recording *self, struct error *error)
         !profiling_wrote(profile_file_begin(self->context->out, &pc_samples->about), error))
         return false;
     tell_every(self);
-    if (!options_of(self)->request.quiet)
+    if (!record_options_of(self)->request.quiet)
         progress_begin(&self->progress, stderr);
-    sample(self, &why);
+    record_sample(self, &why);
     progress_clear(&self->progress);
     pc_samples_end(pc_samples, &why);
     if (!write_intervals(self, error) ||

@@ -30,7 +30,7 @@ struct report_command {
     struct stacks stacks;
 };
 
-static bool make_shares(struct side *side, enum shares_sort sort, struct error *error)
+static bool report_make_shares(struct side *side, enum shares_sort sort, struct error *error)
 {
     const struct profile *profile = side->input.profile;
     size_t n = profile->about.core_count;
@@ -123,7 +123,7 @@ static bool add_children(struct report_command *self, struct error *error)
 static bool print_shares(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
-    if (!make_shares(&self->now, self->sort, error) || !add_children(self, error))
+    if (!report_make_shares(&self->now, self->sort, error) || !add_children(self, error))
         return false;
     struct profile_report report = report_of(self, &self->now);
     report.calls = options->request.stacks ? &self->stacks : NULL;
@@ -134,7 +134,7 @@ static bool print_shares(struct report_command *self, struct error *error)
 static bool print_page(struct report_command *self, struct error *error)
 {
     const struct side *side = &self->now;
-    if (!make_shares(&self->now, SHARES_FUNCTION, error))
+    if (!report_make_shares(&self->now, SHARES_FUNCTION, error))
         return false;
     const struct profile_report report = report_of(self, side);
     return profiling_page(self->context->out, &report, side->input.symbols, error);
@@ -157,7 +157,7 @@ static bool open_old(struct report_command *self, struct error *error)
 }
 
 /* Addresses are the same only in the same program; names need both programs. */
-static bool check_pair(const struct report_command *self, struct error *error)
+static bool report_check_pair(const struct report_command *self, struct error *error)
 {
     const struct profile_input *now = &self->now.input, *old = &self->old.input;
     const char *build = now->profile->about.build_id, *its = old->profile->about.build_id;
@@ -193,8 +193,8 @@ static bool print_diff(struct report_command *self, struct error *error)
 {
     note_names(self, &self->old);
     tell_names(self, &self->old);
-    if (!make_shares(&self->now, self->sort, error) || !make_shares(&self->old, self->sort, error) ||
-        !make_diffs(self, error))
+    if (!report_make_shares(&self->now, self->sort, error) ||
+        !report_make_shares(&self->old, self->sort, error) || !make_diffs(self, error))
         return false;
     const struct profile_report now = report_of(self, &self->now), old = report_of(self, &self->old);
     const struct profile_diff_report report = {
@@ -222,7 +222,7 @@ static bool check_output(const struct report_command *self, struct error *error)
            error_set(error, ERROR_USAGE, "pprof is not text: name a file for it, with -o profile.pb.gz");
 }
 
-static bool print(struct report_command *self, struct error *error)
+static bool report_print(struct report_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
     note_names(self, &self->now);
@@ -268,9 +268,9 @@ int command_report(const struct context *context, struct error *error)
         ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf app.elf record -g --every 100k",
                           "-g: %.200s has no call stacks", file);
     if (ok && options->diff != NULL)
-        ok = open_old(&self, error) && check_pair(&self, error) &&
+        ok = open_old(&self, error) && report_check_pair(&self, error) &&
              check_contexts(&self, &self.old.input, error);
-    ok = ok && print(&self, error);
+    ok = ok && report_print(&self, error);
     for (size_t i = 0; i < self.diff_count; i++)
         shares_diff_free(&self.diffs[i]);
     free(self.diffs);

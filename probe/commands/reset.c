@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static bool print_place(struct session *session, FILE *out, struct error *error)
+static bool reset_print_place(struct session *session, FILE *out, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     char place[512];
@@ -65,7 +65,7 @@ static bool reset_by_core(struct session *session, FILE *out, struct error *erro
         return false;
     if (halt) {
         device_leave_as(device, LEAVE_HALTED_RESET);
-        return print_place(session, out, error);
+        return reset_print_place(session, out, error);
     }
     return print_running(session, out, error);
 }

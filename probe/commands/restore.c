@@ -134,8 +134,8 @@ static void print_no_journal(const struct restore_command *self)
 
 /* --- with one ------------------------------------------------------------------------------------------- */
 
-static bool check_end(const struct restore_command *self, struct session *session,
-                      const struct restored *restored, struct error *error)
+static bool restore_check_end(const struct restore_command *self, struct session *session,
+                              const struct restored *restored, struct error *error)
 {
     char place[512];
     if (!restored->halted_again)
@@ -160,7 +160,8 @@ static void keep_journal(struct session *session, const struct journal_file *fil
 }
 
 /* The journal of this run may be cut. */
-static bool look_for_more(const struct restore_command *self, struct session *session, struct error *error)
+static bool restore_look_for_more(const struct restore_command *self, struct session *session,
+                                  struct error *error)
 {
     if (!self->file.cut)
         return true;
@@ -185,7 +186,7 @@ static bool restore_target(struct restore_command *self, struct session *session
             head->number, head->core, head->command, when, head->process);
     if (!left_any(&left)) {
         fprintf(self->context->out, "  nothing is left of it%s\n", self->file.cut ? " that it has" : "");
-        return look_for_more(self, session, error);
+        return restore_look_for_more(self, session, error);
     }
     keep_journal(session, &self->file);
     bool ok = restore_run(&session->device, &self->file, &restored, &deadline, error);
@@ -202,8 +203,8 @@ static bool restore_target(struct restore_command *self, struct session *session
     journal_free(session->journal);
     keep_journal(session, NULL);
     print_result(self, session, &restored);
-    return check_end(self, session, &restored, error) &&
-           (self->file.head.was_halted || look_for_more(self, session, error));
+    return restore_check_end(self, session, &restored, error) &&
+           (self->file.head.was_halted || restore_look_for_more(self, session, error));
 }
 
 /* Of the journal that was read last. */

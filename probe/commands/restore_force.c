@@ -28,7 +28,7 @@ static enum mapping mapping_at(void *context, uint64_t address)
     return symbols_mapping(self->session.symbols, address);
 }
 
-static void on_left(void *context, uint64_t at)
+static void restore_force_on_left(void *context, uint64_t at)
 {
     struct release_command *self = context;
     char place[512];
@@ -65,7 +65,8 @@ static const char *instruction_help(const struct release_command *self, const st
 }
 
 /* Prints where the core was halted, and whether it runs now. */
-static bool print_end(struct release_command *self, const struct release *end, struct error *error)
+static bool restore_force_print_end(struct release_command *self, const struct release *end,
+                                    struct error *error)
 {
     FILE *out = self->context->out;
     char place[512], now[512], what[64] = "";
@@ -105,7 +106,7 @@ static bool free_core(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
     const struct release_sink sink = {
-        .context = self, .removed = on_removed, .mapping = mapping_at, .left = on_left};
+        .context = self, .removed = on_removed, .mapping = mapping_at, .left = restore_force_on_left};
     struct deadline deadline = session_deadline(session);
     struct release end;
     bool again, lockup = session->device.chosen->state == CORE_LOCKUP;
@@ -120,7 +121,8 @@ static bool free_core(struct release_command *self, struct error *error)
         return false;
     if (lockup)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
-    return release_run(&session->device, &end, &deadline, error) && print_end(self, &end, error);
+    return release_run(&session->device, &end, &deadline, error) &&
+           restore_force_print_end(self, &end, error);
 }
 
 /* Restores locks and the like before the next core. */

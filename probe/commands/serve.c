@@ -80,7 +80,7 @@ static const char *sign(const struct halt_cost_count *count)
     return count->at_least ? ">" : count->at_most ? "<" : "";
 }
 
-static void add(struct halt_cost_count *total, const struct halt_cost_count *count)
+static void serve_add(struct halt_cost_count *total, const struct halt_cost_count *count)
 {
     total->count += count->count;
     total->plus_minus += count->plus_minus;
@@ -89,7 +89,7 @@ static void add(struct halt_cost_count *total, const struct halt_cost_count *cou
 }
 
 /* "+1,204 ± 1 cycles, +31 LD_RETIRED" */
-static void print_text(const struct serve_command *self, const struct halt_cost_count *counts)
+static void serve_print_text(const struct serve_command *self, const struct halt_cost_count *counts)
 {
     FILE *out = self->context->out;
     const struct reading *reading = &self->session.device.reading;
@@ -109,7 +109,7 @@ static void print_text(const struct serve_command *self, const struct halt_cost_
 }
 
 /* At the core's location. At a branch this fails, and the next stop tries again. */
-static bool calibrate(struct serve_command *self, struct error *error)
+static bool serve_calibrate(struct serve_command *self, struct error *error)
 {
     const struct engine_sink sink = {.context = &self->halts, .rehit = halt_cost_rehit};
     struct deadline deadline = session_deadline(&self->session);
@@ -123,7 +123,7 @@ static bool calibrate(struct serve_command *self, struct error *error)
     return debugger_engine_read(self->engine, self->last, &reset, &deadline, error);
 }
 
-static bool take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
+static bool serve_take_stop(struct serve_command *self, unsigned pairs, bool look, struct error *error)
 {
     FILE *out = self->context->out;
     uint64_t values[READING_ROOM];
@@ -143,7 +143,7 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
         halt_cost_between(&self->halts, self->last, values, (uint64_t)us, pairs, counts);
     for (size_t i = 0; i < reading->counted; i++) {
         struct halt_cost_count total = self->totals[i], *last = &self->counts[i];
-        add(&total, &counts[i]);
+        serve_add(&total, &counts[i]);
         if (!look)
             self->totals[i] = total;
         if (!look || self->resumed_us > 0)
@@ -151,10 +151,10 @@ static bool take_stop(struct serve_command *self, unsigned pairs, bool look, str
         fprintf(out, "value %s %s%" PRIu64 " %s%" PRIu64 "\n", reading->counters[i].name, sign(last),
                 last->count, sign(&total), total.count);
     }
-    print_text(self, counts);
+    serve_print_text(self, counts);
     if (!look)
         self->resumed_us = 0;
-    if (!look && !calibrate(self, error))
+    if (!look && !serve_calibrate(self, error))
         return false;
     return command_wrote(fflush(out) == 0, error);
 }
@@ -167,13 +167,13 @@ static bool obey(struct serve_command *self, const char *line, struct error *err
         return true;
     }
     if (strcmp(line, "look") == 0)
-        return take_stop(self, 0, true, error);
+        return serve_take_stop(self, 0, true, error);
     if (strncmp(line, stopped, sizeof stopped - 1) == 0)
-        return take_stop(self, strtoul(line + sizeof stopped - 1, NULL, 10) == 1 ? 1 : 0, false, error);
+        return serve_take_stop(self, strtoul(line + sizeof stopped - 1, NULL, 10) == 1 ? 1 : 0, false, error);
     return error_set(error, ERROR_USAGE, "serve does not know \"%.32s\"", line);
 }
 
-static bool begin(struct serve_command *self, struct error *error)
+static bool serve_begin(struct serve_command *self, struct error *error)
 {
     struct session *session = &self->session;
     struct clock clock;
@@ -193,7 +193,7 @@ static bool begin(struct serve_command *self, struct error *error)
     self->engine = session_engine(session, error);
     if (self->engine == NULL)
         return false;
-    if (!calibrate(self, error))
+    if (!serve_calibrate(self, error))
         return false;
     text_header(self->context->out, &self->conditions);
     fprintf(self->context->out, "ready\n");
@@ -210,7 +210,7 @@ int command_serve(const struct context *context, struct error *error)
     self->session =
         (struct session){.request = &context->options->request, .around = &context->around, .may_stop = true};
     bool ok = program_open(&self->session, error) && program_open_target(&self->session, error) &&
-              session_take(&self->session, error) && begin(self, error);
+              session_take(&self->session, error) && serve_begin(self, error);
     while (ok && next_line(self, line))
         ok = obey(self, line, error);
     struct error after = {0};

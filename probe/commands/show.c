@@ -8,8 +8,8 @@
 
 static const char *const from_where = "show takes what a command wrote with -j -o FILE.jsonl.";
 
-static bool show(const struct context *context, const struct document *document, const char *file,
-                 struct error *error)
+static bool show_show(const struct context *context, const struct document *document, const char *file,
+                      struct error *error)
 {
     const struct rendering to = command_rendering(context);
     const struct shown_result *result = show_find(document);
@@ -40,7 +40,7 @@ int command_show(const struct context *context, struct error *error)
     if (ok && !document_parse(text, size, path, &document, &why)) {
         ok = error_advise(error, ERROR_SYSTEM, from_where, "%s", why.text);
     } else if (ok) {
-        ok = show(context, &document, utf8_clean(name, sizeof name, path), error);
+        ok = show_show(context, &document, utf8_clean(name, sizeof name, path), error);
         document_free(&document);
     }
     free(text);

@@ -19,12 +19,12 @@ struct stat_command {
     struct error reset; /* the target was reset; the counts end at the last sample before it */
 };
 
-static const struct options *options_of(const struct stat_command *self)
+static const struct options *stat_options_of(const struct stat_command *self)
 {
     return self->context->options;
 }
 
-static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
+static void stat_sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
 {
     enum { SLICE_US = 1000000 };
     for (int64_t end_us = deadline_now_us() + us; us > 0 && *cancel == 0; us = end_us - deadline_now_us()) {
@@ -33,9 +33,9 @@ static void sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
     }
 }
 
-static void show_progress(struct stat_command *self)
+static void stat_show_progress(struct stat_command *self)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = stat_options_of(self);
     size_t n_passes = self->windows.counting.plan->n_passes;
     char time[NUMBER_ROOM], number[NUMBER_ROOM] = "";
     const struct window *window = windows_window(&self->windows);
@@ -58,11 +58,11 @@ static bool pass_time(void *context, int64_t us, struct error *error)
     const volatile sig_atomic_t *cancel = self->context->around.cancel;
     struct debugger *debugger = windows->session.device.debugger;
     struct debugger_stop stop;
-    show_progress(self);
+    stat_show_progress(self);
     if (us <= 0 || *cancel != 0)
         return true;
     if (debugger == NULL) {
-        sleep_for(us, cancel);
+        stat_sleep_for(us, cancel);
         return true;
     }
     struct deadline deadline = deadline_in_ms((us + 999) / 1000, cancel);
@@ -84,7 +84,7 @@ static bool pass_time(void *context, int64_t us, struct error *error)
     return true;
 }
 
-static bool note_reset(void *context, struct error *error)
+static bool stat_note_reset(void *context, struct error *error)
 {
     struct stat_command *self = context;
     if (error->kind != ERROR_RESET)
@@ -107,7 +107,7 @@ static bool print_interval(struct stat_command *self, const struct plan_pass *pa
 static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
 {
     struct windows *windows = &self->windows;
-    const struct options *options = options_of(self);
+    const struct options *options = stat_options_of(self);
     if (!windows_program(windows, pass, error) || !windows_begin(windows, error))
         return false;
     if (windows->stopped)
@@ -133,7 +133,7 @@ static bool run_window(struct stat_command *self, const struct plan_pass *pass, 
     return true;
 }
 
-static bool print_end(struct windows *self)
+static bool stat_print_end(struct windows *self)
 {
     if (!self->cpus.all)
         self->clock_change = trial_clock_change(&self->session);
@@ -167,13 +167,13 @@ static bool run_windows(struct stat_command *self, struct error *error)
         !device_check_witness(&windows->session.device, &deadline, error))
         return false;
     command_has_result(context);
-    return print_end(windows) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return stat_print_end(windows) || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
 /* CSV has no place for it. */
 static void warn_of_halts(const struct stat_command *self)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = stat_options_of(self);
     if (options->format == FORMAT_CSV && self->windows.whole.halts > 0 && !options->request.quiet)
         fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
                 self->windows.whole.halts);
@@ -186,7 +186,7 @@ int command_stat(const struct context *context, struct error *error)
         .windows = {.session = {.request = &context->options->request, .around = &context->around},
                     .context = &self,
                     .wait = pass_time,
-                    .recover = note_reset}};
+                    .recover = stat_note_reset}};
     struct windows *windows = &self.windows;
     bool ok = windows_open(windows, NULL, error);
     if (ok) {

@@ -28,7 +28,7 @@ static bool read_action(struct stub_command *self, const struct options *options
                      options->operands[0]);
 }
 
-static bool work(struct stub_command *self, struct error *error)
+static bool stub_work(struct stub_command *self, struct error *error)
 {
     struct device *device = &self->session.device;
     struct deadline deadline = deadline_in_ms(patience_ms(WORK_MS), self->context->around.cancel);
@@ -44,7 +44,7 @@ static bool work(struct stub_command *self, struct error *error)
     }
 }
 
-static void print_line(FILE *out, const char *what, const char *of, const char *before, const char *now)
+static void stub_print_line(FILE *out, const char *what, const char *of, const char *before, const char *now)
 {
     bool same = before == NULL || strcmp(before, now) == 0;
     fprintf(out, "  %-15s %s%s%s%s%s\n", what, of, now, same ? "" : " (was: ", same ? "" : before,
@@ -70,14 +70,14 @@ static void print_events(FILE *out, uint32_t events)
     fprintf(out, "%s\n", events == 0 ? " none enabled" : "");
 }
 
-static void print(const struct stub_command *self)
+static void stub_print(const struct stub_command *self)
 {
     FILE *out = self->context->out;
     const struct device *device = &self->session.device;
     const struct stub_state *was = self->action == ENABLE || self->action == DISABLE ? &self->found : NULL;
     fprintf(out, "core %d   %s\n\n", (int)(device->chosen - device->cores), device->chosen->core.name);
-    print_line(out, "user mode", "access to counters ", was ? of_user(was) : NULL, of_user(&self->now));
-    print_line(out, "cycle counter", "", was ? of_cycles(was) : NULL, of_cycles(&self->now));
+    stub_print_line(out, "user mode", "access to counters ", was ? of_user(was) : NULL, of_user(&self->now));
+    stub_print_line(out, "cycle counter", "", was ? of_cycles(was) : NULL, of_cycles(&self->now));
     print_events(out, self->now.events);
     fprintf(out, "  %-15s %s\n", "registers", self->now.registers);
     fprintf(out, "  %-15s by the %s\n", self->action == STATUS ? "read" : "written",
@@ -92,8 +92,8 @@ int command_stub(const struct context *context, struct error *error)
         .context = context,
         .session = {.request = &context->options->request, .around = &context->around, .may_stop = true}};
     bool ok = read_action(&self, context->options, error) && program_open(&self.session, error) &&
-              program_open_target(&self.session, error) && work(&self, error);
+              program_open_target(&self.session, error) && stub_work(&self, error);
     if (ok)
-        print(&self);
+        stub_print(&self);
     return command_code(session_finish(&self.session, ok, error), error);
 }

@@ -46,7 +46,7 @@ struct survey_command {
     bool unwritten;
 };
 
-static const struct options *options_of(const struct survey_command *self)
+static const struct options *survey_options_of(const struct survey_command *self)
 {
     return self->context->options;
 }
@@ -55,7 +55,7 @@ static const struct options *options_of(const struct survey_command *self)
 
 static bool begin_verdicts(struct survey_command *self, struct error *error)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = survey_options_of(self);
     if (!verdicts_check(options, error))
         return false;
     if (options->baseline == NULL)
@@ -66,9 +66,9 @@ static bool begin_verdicts(struct survey_command *self, struct error *error)
            runs_read(options->baseline, self->context->around.cancel, self->before, error);
 }
 
-static bool check_operands(struct survey_command *self, struct error *error)
+static bool survey_check_operands(struct survey_command *self, struct error *error)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = survey_options_of(self);
     unsigned ways = (options->n_operands > 0) + (options->request.hot > 0) + (options->regions != NULL);
     if (ways == 0)
         return error_set(error, ERROR_USAGE,
@@ -85,7 +85,7 @@ static bool check_operands(struct survey_command *self, struct error *error)
 
 static bool choose(struct survey_command *self, struct error *error)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = survey_options_of(self);
     if (options->regions != NULL &&
         (!region_file_read(options->regions, self->context->around.cancel, &self->file, error) ||
          !survey_regions_choose_lines(&self->regions, self->session.symbols, &self->file,
@@ -107,7 +107,7 @@ static void name_ends(const struct survey_region *region, struct conditions *con
              region->named.region.to_return ? "its return" : region->named.end.name);
 }
 
-static void describe_region(const struct survey_command *self, struct survey_region *region)
+static void survey_describe_region(const struct survey_command *self, struct survey_region *region)
 {
     struct conditions *conditions = &region->summary->conditions;
     *conditions = self->conditions;
@@ -139,7 +139,7 @@ static void fill_row(const struct survey_command *self, struct survey_region *re
         snprintf(region->why, sizeof region->why, "it was called, but not again while it had its turns");
     if (summary == NULL)
         return;
-    describe_region(self, region);
+    survey_describe_region(self, region);
     counting_summary(&self->counting, summary->conditions.clock_hz, summary);
 }
 
@@ -161,7 +161,7 @@ static const struct baseline *find_before(const struct survey_command *self,
 static struct comparison *compare_one(const struct survey_command *self, const struct survey_region *region,
                                       size_t family, bool *ok)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = survey_options_of(self);
     const struct baseline *before = find_before(self, region);
     struct baseline now = {.conditions = self->conditions}, missing = {.missing = true};
     if (before == NULL && region->summary == NULL)
@@ -184,12 +184,12 @@ static struct comparison *compare_one(const struct survey_command *self, const s
 }
 
 /* A hit above a budget is a fact, whatever else is judged. */
-static size_t family_of(const struct survey_command *self)
+static size_t survey_family_of(const struct survey_command *self)
 {
     size_t family = 0;
     for (size_t i = 0; i < self->regions.n; i++) {
         const struct survey_region *region = &self->regions.at[i];
-        family += options_of(self)->check && region->line->budget.of == BUDGET_MEAN;
+        family += survey_options_of(self)->check && region->line->budget.of == BUDGET_MEAN;
         if (self->before != NULL && region->summary != NULL && find_before(self, region) != NULL)
             family += region->summary->n;
     }
@@ -197,10 +197,11 @@ static size_t family_of(const struct survey_command *self)
 }
 
 /* *budgets: a verdict for each, owned by the caller as are the comparisons. */
-static bool judge(const struct survey_command *self, struct survey *survey, struct verdict_line **budgets)
+static bool survey_judge(const struct survey_command *self, struct survey *survey,
+                         struct verdict_line **budgets)
 {
-    const struct options *options = options_of(self);
-    size_t family = family_of(self);
+    const struct options *options = survey_options_of(self);
+    size_t family = survey_family_of(self);
     bool ok = true;
     *budgets = calloc(survey->n + 1, sizeof **budgets);
     if (*budgets == NULL)
@@ -248,7 +249,7 @@ static double rest_s(const struct survey_command *self)
     return turns_need_s(n, (unsigned)self->counting.plan->n_passes);
 }
 
-static bool print(struct survey_command *self, const struct error *why, int *code)
+static bool survey_print(struct survey_command *self, const struct error *why, int *code)
 {
     trial_end_conditions(&self->session, &self->conditions);
     struct survey survey = {
@@ -266,7 +267,7 @@ static bool print(struct survey_command *self, const struct error *why, int *cod
     survey.rest_s = rest_s(self);
     if (why->kind != ERROR_NONE)
         command_ended(self->context, why, survey.ended, sizeof survey.ended);
-    bool ok = judge(self, &survey, &budgets) && survey_sort(&survey);
+    bool ok = survey_judge(self, &survey, &budgets) && survey_sort(&survey);
     if (ok && survey.judged)
         *code = verdicts_exit_code(survey_verdict(&survey));
     ok = ok && write_out(self, &survey);
@@ -320,7 +321,7 @@ static FILE *open_regions(const char *path, struct error *error)
 
 static bool write_regions(struct survey_command *self, struct error *error)
 {
-    const char *path = options_of(self)->write_regions;
+    const char *path = survey_options_of(self)->write_regions;
     FILE *out = self->written;
     bool ok =
         fputs("# name, function (or start and end), budget: the highest count that survey saw, and a tenth\n",
@@ -431,7 +432,7 @@ static void limit_bursts(const struct survey_command *self)
  * functions each has its turns soon anyway. */
 static bool goes_by_heat(const struct survey_command *self)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = survey_options_of(self);
     return options->n_operands > 0 && options->baseline == NULL && self->regions.n > TURNS_FEW;
 }
 
@@ -446,7 +447,7 @@ static bool order_by_heat(struct survey_command *self, bool taken, struct error 
 /* Samples are a part of the time. Without a word of it, what would take long shows the hottest first. */
 static void limit_time(struct survey_command *self)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = survey_options_of(self);
     struct turns *turns = &self->turns;
     double all_s = turns_need_s(self->regions.n, (unsigned)self->counting.plan->n_passes);
     bool is_short = goes_by_heat(self) && self->heat.hot > 0 && options->request.for_s == 0 &&
@@ -458,10 +459,10 @@ static void limit_time(struct survey_command *self)
     turns->hot_us = is_short ? turns->for_us : turns->for_us / 2;
 }
 
-static bool measure(struct survey_command *self, struct error *error)
+static bool survey_measure(struct survey_command *self, struct error *error)
 {
     struct session *session = &self->session;
-    const struct options *options = options_of(self);
+    const struct options *options = survey_options_of(self);
     self->turns = (struct turns){.session = session,
                                  .counting = &self->counting,
                                  .regions = &self->regions,
@@ -489,7 +490,7 @@ static bool measure(struct survey_command *self, struct error *error)
 }
 
 /* Readings that mean nothing must not end in a table. */
-static bool is_printable(const struct survey_command *self, const struct error *error)
+static bool survey_is_printable(const struct survey_command *self, const struct error *error)
 {
     return self->counting.plan != NULL && error->kind != ERROR_WRITTEN &&
            (error->kind == ERROR_NONE || any_hits(self));
@@ -498,7 +499,7 @@ static bool is_printable(const struct survey_command *self, const struct error *
 /* Before the target is touched. */
 static bool begin_regions(struct survey_command *self, struct error *error)
 {
-    const char *path = options_of(self)->write_regions;
+    const char *path = survey_options_of(self)->write_regions;
     if (path != NULL)
         self->written = open_regions(path, error);
     return path == NULL || self->written != NULL;
@@ -510,7 +511,7 @@ static void drop_regions(struct survey_command *self)
     if (self->written == NULL)
         return;
     fclose(self->written);
-    unlink(options_of(self)->write_regions);
+    unlink(survey_options_of(self)->write_regions);
 }
 
 int command_survey(const struct context *context, struct error *error)
@@ -523,21 +524,21 @@ int command_survey(const struct context *context, struct error *error)
     int code = EXIT_DONE;
     if (!context->options->request.quiet)
         progress_begin(&self.progress, stderr);
-    bool ok = program_open(&self.session, error) && check_operands(&self, error) &&
+    bool ok = program_open(&self.session, error) && survey_check_operands(&self, error) &&
               counting_check_tick(&self.session, error) && choose(&self, error) &&
               begin_regions(&self, error) && program_open_target(&self.session, error) &&
               session_check_run_control(&self.session, error) &&
               (context->options->request.hot == 0 ||
                heat_choose(&self.regions, &self.session, &self.progress, error)) &&
               order_by_heat(&self, false, error) && session_take(&self.session, error) &&
-              order_by_heat(&self, true, error) && measure(&self, error);
+              order_by_heat(&self, true, error) && survey_measure(&self, error);
     struct error after = {0};
     if (session_close(&self.session, &after))
         session_forgive(&self.session, error);
-    if (is_printable(&self, error)) {
+    if (survey_is_printable(&self, error)) {
         if (any_hits(&self))
             command_has_result(context);
-        self.unwritten = !print(&self, error, &code) || self.unwritten;
+        self.unwritten = !survey_print(&self, error, &code) || self.unwritten;
     }
     if (error->kind == ERROR_CANCELLED && any_hits(&self)) {
         code = command_interrupted(context, error);

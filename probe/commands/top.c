@@ -53,7 +53,7 @@ struct topping {
     uint64_t samples;
 };
 
-static const struct options *options_of(const struct topping *self)
+static const struct options *top_options_of(const struct topping *self)
 {
     return self->context->options;
 }
@@ -87,7 +87,7 @@ static void keep_function(struct topping *self, struct shares *shares)
     shares->n = kept;
 }
 
-static bool make_shares(struct topping *self, struct error *error)
+static bool top_make_shares(struct topping *self, struct error *error)
 {
     enum shares_sort sort = self->within ? SHARES_LINE : self->sort;
     free_shares(self);
@@ -134,7 +134,7 @@ static void draw(struct topping *self)
 
 static bool redraw(struct topping *self, struct error *error)
 {
-    if (!make_shares(self, error))
+    if (!top_make_shares(self, error))
         return false;
     draw(self);
     return true;
@@ -150,7 +150,7 @@ static bool next_sort(struct topping *self, struct error *error)
 }
 
 /* From a function to its lines, and back. */
-static bool enter(struct topping *self, struct error *error)
+static bool top_enter(struct topping *self, struct error *error)
 {
     const struct share *row = self->pick.row;
     struct location at = {0};
@@ -270,7 +270,7 @@ static bool annotate_marked(struct topping *self, const char *key)
     return say(self, key, why.text);
 }
 
-static bool write_page(struct topping *self, const char *key)
+static bool top_write_page(struct topping *self, const char *key)
 {
     struct error why = {0};
     char text[64];
@@ -327,9 +327,9 @@ static bool obey_key(struct topping *self, enum screen_key key, struct error *er
         draw(self);
         return true;
     case SCREEN_ENTER:
-        return enter(self, error);
+        return top_enter(self, error);
     case SCREEN_BACK:
-        return !self->within || enter(self, error);
+        return !self->within || top_enter(self, error);
     case SCREEN_DELTA:
         return measure_marked(self, "d", "delta", delta_within, error);
     case SCREEN_COSTS:
@@ -337,7 +337,7 @@ static bool obey_key(struct topping *self, enum screen_key key, struct error *er
     case SCREEN_ANNOTATE:
         return annotate_marked(self, "a");
     case SCREEN_PAGE:
-        return write_page(self, "g");
+        return top_write_page(self, "g");
     case SCREEN_ZERO:
     case SCREEN_NO_KEY:
         break;
@@ -356,7 +356,7 @@ static bool obey_keys(struct topping *self, struct error *error)
 
 /* --- lists ---------------------------------------------------------------------------------------------- */
 
-static struct profile_report report_of(struct topping *self)
+static struct profile_report top_report_of(struct topping *self)
 {
     return (struct profile_report){.profile = &self->rolling.profile,
                                    .file = "",
@@ -366,10 +366,10 @@ static struct profile_report report_of(struct topping *self)
                                    .n = self->pc_samples.n};
 }
 
-static void print_text(struct topping *self, FILE *out, size_t most)
+static void top_print_text(struct topping *self, FILE *out, size_t most)
 {
     struct rendering to = command_rendering(self->context);
-    const struct profile_report report = report_of(self);
+    const struct profile_report report = top_report_of(self);
     char time[NUMBER_ROOM];
     to.out = out;
     fprintf(out, "\nafter %s\n", number_elapsed(time, sizeof time, self->shown_s));
@@ -380,23 +380,23 @@ static void print_text(struct topping *self, FILE *out, size_t most)
     }
 }
 
-static bool print_list(struct topping *self)
+static bool top_print_list(struct topping *self)
 {
     FILE *out = self->context->out;
-    const struct profile_report report = report_of(self);
+    const struct profile_report report = top_report_of(self);
     bool ok = true;
-    if (options_of(self)->format != FORMAT_JSON)
-        print_text(self, out, LISTED);
-    for (size_t i = 0; options_of(self)->format == FORMAT_JSON && i < report.n && ok; i++)
+    if (top_options_of(self)->format != FORMAT_JSON)
+        top_print_text(self, out, LISTED);
+    for (size_t i = 0; top_options_of(self)->format == FORMAT_JSON && i < report.n && ok; i++)
         ok = profile_json_core(out, &report, &report.shares[i], self->shown_s);
     return ok && fflush(out) == 0 && !ferror(out);
 }
 
-static bool print_head(struct topping *self)
+static bool top_print_head(struct topping *self)
 {
     FILE *out = self->context->out;
     char clean[UTF8_CLEAN_ROOM(sizeof self->title)];
-    if (options_of(self)->format == FORMAT_JSON)
+    if (top_options_of(self)->format == FORMAT_JSON)
         return json_command_header(out, "top", self->pc_samples.about.probe);
     fold_text(out, terminal_columns(out), 2, terminal_text(clean, sizeof clean, self->title));
     return fflush(out) == 0;
@@ -410,7 +410,7 @@ static char *make_text(struct topping *self, size_t most)
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return NULL;
-    print_text(self, out, most);
+    top_print_text(self, out, most);
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -434,13 +434,13 @@ static bool print_last(struct topping *self)
 }
 
 /* After a screen, what it showed last. */
-static bool print_end(struct topping *self, bool was_shown, struct error *error)
+static bool top_print_end(struct topping *self, bool was_shown, struct error *error)
 {
     bool ok = true;
     if (was_shown) {
         self->within = false;
-        ok = make_shares(self, error) && command_wrote(print_head(self) && print_last(self), error);
-    } else if (options_of(self)->format == FORMAT_JSON) {
+        ok = top_make_shares(self, error) && command_wrote(top_print_head(self) && print_last(self), error);
+    } else if (top_options_of(self)->format == FORMAT_JSON) {
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "samples", self->samples);
         json_part_real(&line, "seconds", self->pc_samples.elapsed_s);
@@ -452,7 +452,7 @@ static bool print_end(struct topping *self, bool was_shown, struct error *error)
 /* --- the run -------------------------------------------------------------------------------------------- */
 
 /* A list has the intervals since the one before; the screen also earlier ones. */
-static bool show(struct topping *self, struct error *error)
+static bool top_show(struct topping *self, struct error *error)
 {
     self->shown_s = self->pc_samples.elapsed_s;
     if (self->screen.open) {
@@ -461,16 +461,16 @@ static bool show(struct topping *self, struct error *error)
             draw(self); /* the terminal may have another size */
         return self->paused || self->page.text != NULL || redraw(self, error);
     }
-    bool ok = make_shares(self, error) && command_wrote(print_list(self), error);
+    bool ok = top_make_shares(self, error) && command_wrote(top_print_list(self), error);
     rolling_clear(&self->rolling);
     command_has_result(self->context);
     return ok;
 }
 
-static bool sample(struct topping *self, struct error *error)
+static bool top_sample(struct topping *self, struct error *error)
 {
     struct pc_samples *pc_samples = &self->pc_samples;
-    double list_s = (double)options_of(self)->request.interval_ms / 1000;
+    double list_s = (double)top_options_of(self)->request.interval_ms / 1000;
     double window_s = self->screen.open ? self->rolling.window : list_s;
     double part_s = fmax(window_s / SHARES_BATCHES, least_part);
     while (!pc_samples_is_over(pc_samples) && !self->ended) {
@@ -479,13 +479,13 @@ static bool sample(struct topping *self, struct error *error)
         bool due = pc_samples->elapsed_s - self->shown_s >= list_s;
         if ((due || pc_samples->elapsed_s - self->closed_s >= part_s) && !close_intervals(self, error))
             return false;
-        if ((due && !show(self, error)) || !obey_keys(self, error))
+        if ((due && !top_show(self, error)) || !obey_keys(self, error))
             return false;
     }
     return true;
 }
 
-static bool begin(struct topping *self, struct error *error)
+static bool top_begin(struct topping *self, struct error *error)
 {
     const struct pc_samples *pc_samples = &self->pc_samples;
     const struct profile_about *about = &pc_samples->about;
@@ -512,34 +512,34 @@ static bool begin(struct topping *self, struct error *error)
 }
 
 /* What was read since the last list, also if the link was lost. */
-static bool end(struct topping *self, bool was_shown, struct error *error)
+static bool top_end(struct topping *self, bool was_shown, struct error *error)
 {
     if (!close_intervals(self, error))
         return false;
-    if (!was_shown && self->rolling.profile.interval_count > 0 && !show(self, error))
+    if (!was_shown && self->rolling.profile.interval_count > 0 && !top_show(self, error))
         return false;
-    return print_end(self, was_shown, error);
+    return top_print_end(self, was_shown, error);
 }
 
 static bool top(struct topping *self, struct error *error)
 {
-    const struct options *options = options_of(self);
+    const struct options *options = top_options_of(self);
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
     struct error why = {0};
-    if (!pc_samples_take(&self->pc_samples, error) || !begin(self, error))
+    if (!pc_samples_take(&self->pc_samples, error) || !top_begin(self, error))
         return false;
     self->rolling.window = INFINITY;
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
         self->rolling.window = fmax((double)options->request.interval_ms / 1000, screen_s);
         draw(self);
-    } else if (!command_wrote(print_head(self), error)) {
+    } else if (!command_wrote(top_print_head(self), error)) {
         return false;
     }
     bool was_shown = self->screen.open;
-    sample(self, &why);
+    top_sample(self, &why);
     screen_close(&self->screen);
     pc_samples_end(&self->pc_samples, &why);
-    return end(self, was_shown, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
+    return top_end(self, was_shown, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
 }
 
 int command_top(const struct context *context, struct error *error)

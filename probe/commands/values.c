@@ -12,7 +12,7 @@
 enum { MOST_WISHES = 64 };
 
 /* Of the command, if it is known by now. */
-static bool refuse_format(const struct options *options, const char *text, struct error *error)
+static bool values_refuse_format(const struct options *options, const char *text, struct error *error)
 {
     char list[128] = "";
     size_t id = command_typed(options);
@@ -41,7 +41,7 @@ static bool refuse_value(const struct options *options, const struct option *opt
                          "%.32s takes a number from %" PRIu64 " to %" PRIu64 "; got \"%.64s\"", typed,
                          option->least, option->most, text);
     if (option->kind == OPTION_FORMAT)
-        return refuse_format(options, text, error);
+        return values_refuse_format(options, text, error);
     if (option->kind == OPTION_MILLISECONDS && value_seconds(text, 1e-3, &value) &&
         is_unclear_time(text, value))
         return error_set(error, ERROR_USAGE, "%.32s %.16s: write %.16sms or %.16ss", typed, text, text, text);
@@ -56,7 +56,8 @@ static bool refuse_value(const struct options *options, const struct option *opt
     return false;
 }
 
-static bool add_word(const char **words, size_t *n, const char *text, const char *typed, struct error *error)
+static bool values_add_word(const char **words, size_t *n, const char *text, const char *typed,
+                            struct error *error)
 {
     if (*n == REQUEST_EVENTS)
         return error_set(error, ERROR_USAGE, "more than %d times %s", REQUEST_EVENTS, typed);
@@ -141,9 +142,9 @@ bool option_store(struct options *options, const struct option *option, const ch
         break;
     case OPTION_EVENT:
         return check_events(text, error) &&
-               add_word(options->request.events, &options->request.n_events, text, typed, error);
+               values_add_word(options->request.events, &options->request.n_events, text, typed, error);
     case OPTION_METRIC:
-        return add_word(options->request.metrics, &options->request.n_metrics, text, typed, error);
+        return values_add_word(options->request.metrics, &options->request.n_metrics, text, typed, error);
     case OPTION_JSON:
         options->format = FORMAT_JSON;
         break;

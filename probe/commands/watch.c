@@ -32,15 +32,15 @@ static const struct plan_pass *pass_of(const struct watching *self)
     return &self->windows.counting.plan->passes[0];
 }
 
-static const struct options *options_of(const struct watching *self)
+static const struct options *watch_options_of(const struct watching *self)
 {
     return self->context->options;
 }
 
 /* ---- the screen and its keys */
 
-static void take_lines(struct windows *windows, struct tally *tally, const struct plan_pass *pass,
-                       struct document *lines)
+static void watch_take_lines(struct windows *windows, struct tally *tally, const struct plan_pass *pass,
+                             struct document *lines)
 {
     document_free(lines);
     windows_tally(windows, tally, pass);
@@ -52,8 +52,8 @@ static void fill_view(struct watching *self)
     struct windows *windows = &self->windows;
     const struct conditions *conditions = &windows->conditions;
     double span = seconds(self->before->last_us, self->window->last_us);
-    take_lines(windows, &windows->interval, pass_of(self), &self->interval);
-    take_lines(windows, &windows->whole, pass_of(self), &self->totals);
+    watch_take_lines(windows, &windows->interval, pass_of(self), &self->interval);
+    watch_take_lines(windows, &windows->whole, pass_of(self), &self->totals);
     snprintf(self->title, sizeof self->title, "%s     %s     %s", conditions->link, conditions->core,
              conditions->counter);
     self->shown = (struct screen_view){
@@ -62,7 +62,7 @@ static void fill_view(struct watching *self)
         .interval = &self->interval,
         .totals = &self->totals,
         .samples_per_second = span > 0 ? (double)(self->window->samples - self->before->samples) / span : 0,
-        .clock_hz = options_of(self)->request.all_cpus ? 0 : conditions->clock_hz,
+        .clock_hz = watch_options_of(self)->request.all_cpus ? 0 : conditions->clock_hz,
         .paused = self->paused};
 }
 
@@ -72,7 +72,7 @@ static void set_to_zero(struct watching *self)
     struct windows *windows = &self->windows;
     for (size_t i = 0; i < windows->cpus.n; i++)
         windows->cpus.members[i].begin = windows->cpus.members[i].window;
-    take_lines(windows, &windows->whole, pass_of(self), &self->totals);
+    watch_take_lines(windows, &windows->whole, pass_of(self), &self->totals);
 }
 
 static void handle_key(struct watching *self, enum screen_key key)
@@ -156,7 +156,7 @@ static bool go_on_after_reset(void *context, struct error *error)
 
 /* ---- the run */
 
-static bool print_begin(struct watching *self)
+static bool watch_print_begin(struct watching *self)
 {
     const struct rendering to = command_rendering(self->context);
     self->windows.report.has_totals = !self->windows.cpus.all;
@@ -165,10 +165,10 @@ static bool print_begin(struct watching *self)
 
 /* What the screen showed, for the terminal that it leaves; else JSON alone has an end. With -a that does not
  * have the rows. */
-static bool print_end(struct watching *self, bool was_shown)
+static bool watch_print_end(struct watching *self, bool was_shown)
 {
     struct windows *windows = &self->windows;
-    if (!was_shown && options_of(self)->format != FORMAT_JSON)
+    if (!was_shown && watch_options_of(self)->format != FORMAT_JSON)
         return true;
     windows_tally(windows, &windows->whole, pass_of(self));
     struct document lines = windows_lines(windows, &windows->whole);
@@ -202,7 +202,7 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
     return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
-static bool watch(struct watching *self, struct error *error)
+static bool watch_watch(struct watching *self, struct error *error)
 {
     struct windows *windows = &self->windows;
     const struct context *context = self->context;
@@ -222,7 +222,7 @@ static bool watch(struct watching *self, struct error *error)
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
         fill_view(self);
         screen_draw(&self->screen, &self->shown);
-    } else if (!print_begin(self))
+    } else if (!watch_print_begin(self))
         return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     int64_t next_us = windows->begun_us, for_us = (int64_t)(options->request.for_s * 1e6);
     bool ok = true;
@@ -234,7 +234,7 @@ static bool watch(struct watching *self, struct error *error)
     struct deadline deadline = session_last_deadline(&windows->session);
     if (ok && !options->request.all_cpus)
         ok = device_check_witness(&windows->session.device, &deadline, error);
-    if ((ok || was_shown) && !print_end(self, was_shown))
+    if ((ok || was_shown) && !watch_print_end(self, was_shown))
         ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
     return ok;
 }
@@ -247,7 +247,7 @@ int command_watch(const struct context *context, struct error *error)
                     .context = &self,
                     .wait = wait_for_sample,
                     .recover = go_on_after_reset}};
-    bool ok = windows_open(&self.windows, "watch", error) && watch(&self, error);
+    bool ok = windows_open(&self.windows, "watch", error) && watch_watch(&self, error);
     document_free(&self.interval);
     document_free(&self.totals);
     return command_code(windows_finish(&self.windows, ok, error), error);

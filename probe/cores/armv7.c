@@ -23,7 +23,7 @@ enum { CPSR_ENTERED = 0x1DF, CPSR_AT_RESET = 0x1D3 };
 
 /* --- settings ------------------------------------------------------------------------------------------- */
 
-static size_t settings(const struct core *core, struct setting *out, size_t room)
+static size_t armv7_settings(const struct core *core, struct setting *out, size_t room)
 {
     const struct setting all[] = {
         core_open_lock(armv7_word(core, CORESIGHT_LAR), armv7_word(core, CORESIGHT_LSR)),
@@ -53,7 +53,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
     return n;
 }
 
-static size_t commands(const struct core *core, struct address *out, size_t room)
+static size_t armv7_commands(const struct core *core, struct address *out, size_t room)
 {
     static const uint32_t acting[] = {DBGDTRRX, DBGITR, DBGDSCR, DBGDRCR};
     size_t n = sizeof acting / sizeof *acting;
@@ -62,20 +62,20 @@ static size_t commands(const struct core *core, struct address *out, size_t room
     return n;
 }
 
-static struct address control_address(const struct core *core)
+static struct address armv7_control_address(const struct core *core)
 {
     return armv7_word(core, DBGDSCR);
 }
 
 /* Not DBGDSCR, which shows a reset only while the core stays halted where the reset was caught. */
-static struct address reset_register(const struct core *core)
+static struct address armv7_reset_register(const struct core *core)
 {
     return armv7_word(core, DBGPRSR);
 }
 
 /* Halting debug has priority over monitor debug, which is off meanwhile. Always written, because the lists
  * write this register too: so the ledger holds the old value and restores it. */
-static struct setting comparators_on(const struct core *core)
+static struct setting armv7_comparators_on(const struct core *core)
 {
     return (struct setting){.at = armv7_word(core, DBGDSCR),
                             .test = DBGDSCR_HDBGEN,
@@ -86,14 +86,14 @@ static struct setting comparators_on(const struct core *core)
 
 /* --- run control ---------------------------------------------------------------------------------------- */
 
-static enum core_state state_of(const struct core *core, uint64_t status)
+static enum core_state armv7_state_of(const struct core *core, uint64_t status)
 {
     (void)core;
     return (status & DBGDSCR_STOPPED) == DBGDSCR_STOPPED ? CORE_HALTED : CORE_RUNNING;
 }
 
 /* RESTARTED is 0 until the core has left the previous stop, which is thus not mistaken for the next. */
-static void add_wait_halt(const struct core *core, struct steps *list)
+static void armv7_add_wait_halt(const struct core *core, struct steps *list)
 {
     steps_add(list, step_marked(MARK_AWAITS_HALT,
                                 step_until(armv7_word(core, DBGDSCR), DBGDSCR_STOPPED, DBGDSCR_STOPPED)));
@@ -105,13 +105,13 @@ static void add_control(const struct core *core, struct steps *list, enum step_m
 }
 
 /* ITRen and the sticky exception bits must be clear when the core leaves Debug state, C5. */
-static void add_run(const struct core *core, struct steps *list)
+static void armv7_add_run(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
     add_control(core, list, MARK_RUNS, LEAVE_DEBUG_STATE);
 }
 
-static void add_run_undebugged(const struct core *core, struct steps *list)
+static void armv7_add_run_undebugged(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, 0);
     add_control(core, list, MARK_RUNS, LEAVE_DEBUG_STATE);
@@ -130,12 +130,12 @@ static void add_ready(const struct core *core, struct steps *list)
 }
 
 /* The core ignores a request while it leaves Debug state, C5. */
-static void add_halt(const struct core *core, struct steps *list)
+static void armv7_add_halt(const struct core *core, struct steps *list)
 {
     armv7_set_control(core, list, DBGDSCR_HDBGEN);
     steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_RESTARTED, DBGDSCR_RESTARTED));
     add_control(core, list, MARK_CONTROLS, DBGDRCR_HALT);
-    add_wait_halt(core, list);
+    armv7_add_wait_halt(core, list);
 }
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static uint32_t match_control(uint64_t code)
     return BCR_ENABLE | BCR_ANY_MODE | arm_match_bytes(code) << BCR_BYTES;
 }
 
-static uint32_t stop_control(const struct breakpoint_setup *setup, uint64_t code)
+static uint32_t armv7_stop_control(const struct breakpoint_setup *setup, uint64_t code)
 {
     return match_control(code) | (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0);
 }
@@ -155,20 +155,20 @@ static uint32_t match_value(uint64_t code)
     return code & 0xFFFFFFFC;
 }
 
-static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
+static struct address armv7_comparator_address(const struct core *core, unsigned n, unsigned word)
 {
     return armv7_word(core, (word == 0 ? DBGBCR0 : DBGBVR0) + 4 * n);
 }
 
-static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+static bool armv7_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
 {
     (void)core;
     *address = words[1] | ((words[0] >> BCR_BYTES & 0xF) == 0xC ? 2 : 0);
     return (words[0] & BCR_ENABLE) != 0;
 }
 
-static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
-                           unsigned n, uint64_t from, uint64_t to)
+static void armv7_add_comparator(const struct core *core, const struct breakpoint_setup *setup,
+                                 struct steps *list, unsigned n, uint64_t from, uint64_t to)
 {
     bool fresh = from == UINT64_MAX;
     if (to == UINT64_MAX) {
@@ -178,36 +178,36 @@ static void add_comparator(const struct core *core, const struct breakpoint_setu
     if (fresh || match_value(from) != match_value(to))
         armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(to));
     if (fresh || match_control(from) != match_control(to))
-        armv7_add_write(core, list, DBGBCR0 + 4 * n, stop_control(setup, to));
+        armv7_add_write(core, list, DBGBCR0 + 4 * n, armv7_stop_control(setup, to));
 }
 
 /* Stops at the first instruction at another address, C3.3. An instruction that jumps to itself never ends. */
-static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
+static void armv7_add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
     armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
     armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_INTDIS);
     add_control(core, list, MARK_STEPS, LEAVE_DEBUG_STATE);
-    add_wait_halt(core, list);
+    armv7_add_wait_halt(core, list);
     armv7_add_write(core, list, DBGBCR0 + 4 * n, 0);
 }
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
 /* A loss of power counts as a reset, because it clears the comparators. */
-static bool reset_seen_in(const struct core *core, uint64_t value)
+static bool armv7_reset_seen_in(const struct core *core, uint64_t value)
 {
     (void)core;
     return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
 }
 
 /* Without a PMU on the bus the core is halted for each reading, and executes instructions of ours. */
-static bool can_notice_resets(const struct core *core)
+static bool armv7_can_notice_resets(const struct core *core)
 {
     return core->pmu_base != 0;
 }
 
-static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
+static enum stop_cause armv7_cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
     switch (cause & DBGDSCR_MOE) {
@@ -227,15 +227,15 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     }
 }
 
-static void add_reset(const struct core *core, struct steps *list)
+static void armv7_add_reset(const struct core *core, struct steps *list)
 {
     armv7_add_write(core, list, DBGPRCR, PRCR_CWRR);
 }
 
 /* --- proofs --------------------------------------------------------------------------------------------- */
 
-static void add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
-                       const struct core_proof *spare, bool wait)
+static void armv7_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs,
+                             size_t n, const struct core_proof *spare, bool wait)
 {
     (void)spare; /* LR and SP need no other register */
     (void)wait;  /* DBGDSCR shows when a transfer is done */
@@ -246,12 +246,12 @@ static void add_proofs(const struct core *core, struct steps *list, const struct
 
 /* --- whose code it is in, and how a function was entered ------------------------------------------------ */
 
-static size_t add_mode(const struct core *core, struct steps *list)
+static size_t armv7_add_mode(const struct core *core, struct steps *list)
 {
     return armv7_add_register(core, list, CORE_STATUS);
 }
 
-static bool in_user_mode(const struct core *core, uint64_t mode)
+static bool armv7_in_user_mode(const struct core *core, uint64_t mode)
 {
     (void)core;
     return (mode & CPSR_MODE) == CPSR_USER;
@@ -298,12 +298,12 @@ const struct core_return_ops armv7_returns = {.exception_mode = exception_mode, 
 
 /* --- halt sources: C11.11 ------------------------------------------------------------------------------- */
 
-static void add_stops_identity(const struct core *core, struct steps *list)
+static void armv7_add_stops_identity(const struct core *core, struct steps *list)
 {
     steps_add(list, step_read(armv7_word(core, DBGDIDR)));
 }
 
-static void add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+static void armv7_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
 {
     for (uint32_t i = 0; i < (identity[0] >> DIDR_WATCHPOINTS & 0xF) + 1; i++)
         core_stops_add(out, (struct core_stop){.name = "watchpoint",
@@ -318,7 +318,7 @@ static void add_stops(const struct core *core, const uint64_t *identity, struct 
     core_stops_add_bits(out, "catch of the OS lock (DBGECR)", armv7_word(core, DBGECR), 1);
 }
 
-static void add_last_stops(const struct core *core, struct core_stops *out)
+static void armv7_add_last_stops(const struct core *core, struct core_stops *out)
 {
     core_stops_add(
         out, (struct core_stop){.at = armv7_word(core, DBGDSCR),
@@ -346,26 +346,26 @@ const struct core_ops armv7_ops = {
     .borrowed_mark = DBGDSCR_UDCCDIS,
     .register_names = register_names,
     .debug_names = debug_names,
-    .state = &(const struct core_state_ops){.status_register = control_address,
+    .state = &(const struct core_state_ops){.status_register = armv7_control_address,
                                             .halted = DBGDSCR_HALTED,
-                                            .state_of = state_of},
-    .run = &(const struct core_run_ops){.settings = settings,
-                                        .commands = commands,
-                                        .debug_enable = control_address,
-                                        .add_wait_halt = add_wait_halt,
-                                        .add_run = add_run,
-                                        .add_run_undebugged = add_run_undebugged,
-                                        .add_halt = add_halt,
-                                        .add_single_step = add_single_step,
-                                        .add_reset = add_reset},
-    .stop = &(const struct core_stop_ops){.reset_register = reset_register,
-                                          .reset_seen = reset_seen_in,
-                                          .can_notice_resets = can_notice_resets,
+                                            .state_of = armv7_state_of},
+    .run = &(const struct core_run_ops){.settings = armv7_settings,
+                                        .commands = armv7_commands,
+                                        .debug_enable = armv7_control_address,
+                                        .add_wait_halt = armv7_add_wait_halt,
+                                        .add_run = armv7_add_run,
+                                        .add_run_undebugged = armv7_add_run_undebugged,
+                                        .add_halt = armv7_add_halt,
+                                        .add_single_step = armv7_add_single_step,
+                                        .add_reset = armv7_add_reset},
+    .stop = &(const struct core_stop_ops){.reset_register = armv7_reset_register,
+                                          .reset_seen = armv7_reset_seen_in,
+                                          .can_notice_resets = armv7_can_notice_resets,
                                           .trigger_mask = DBGDSCR_MOE,
                                           .trigger = MOE_EXTERNAL_REQUEST,
                                           .stepped_mask = DBGDSCR_MOE,
                                           .stepped = MOE_BREAKPOINT,
-                                          .cause = cause_of},
+                                          .cause = armv7_cause_of},
     .registers = &(const struct core_register_ops){.add_ready = add_ready,
                                                    .add_register = armv7_add_register,
                                                    .register_value = armv7_register_value,
@@ -376,27 +376,27 @@ const struct core_ops armv7_ops = {
                                                    .add_empty = armv7_empty_channel,
                                                    .add_recover_instruction = armv7_add_recover_instruction,
                                                    .add_expect_stop = armv7_add_expect_stop,
-                                                   .add_proofs = add_proofs,
+                                                   .add_proofs = armv7_add_proofs,
                                                    .spare = CORE_R0 + 11,
                                                    .spare_for_coprocessor = true,
                                                    .add_coprocessor = armv7_add_coprocessor,
                                                    .own_pmu = armv7_own_pmu,
                                                    .add_accesses = armv7_add_accesses,
                                                    .hindrance = armv7_hindrance},
-    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
+    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = armv7_comparators_on,
                                                        .comparator_words = 2,
-                                                       .comparator = comparator_address,
-                                                       .comparator_used = comparator_used,
-                                                       .add_comparator = add_comparator,
+                                                       .comparator = armv7_comparator_address,
+                                                       .comparator_used = armv7_comparator_used,
+                                                       .add_comparator = armv7_add_comparator,
                                                        .read_code = arm_breakpoint,
                                                        .debug_on = DBGDSCR_HDBGEN},
-    .halts = &(const struct core_halt_ops){.add_identity = add_stops_identity,
-                                           .add_stops = add_stops,
-                                           .add_last = add_last_stops,
+    .halts = &(const struct core_halt_ops){.add_identity = armv7_add_stops_identity,
+                                           .add_stops = armv7_add_stops,
+                                           .add_last = armv7_add_last_stops,
                                            .borrowing = DBGDSCR_ITREN},
     .processes =
-        &(const struct core_process_ops){.add_mode = add_mode,
-                                         .in_user_mode = in_user_mode,
+        &(const struct core_process_ops){.add_mode = armv7_add_mode,
+                                         .in_user_mode = armv7_in_user_mode,
                                          .add_context = add_context,
                                          .context_off = BCR_LINKED_CONTEXT | 0xF << BCR_BYTES | BCR_ANY_MODE,
                                          .context_on = BCR_ENABLE},

@@ -76,7 +76,7 @@ void armv7_add_constant(const struct core *core, struct steps *list, unsigned ge
 enum { TRANSFER = 2 }; /* steps of add_transfer */
 
 /* Moves a general register into DBGDTRTX. A read empties that only after TXfull was seen. */
-static void add_transfer(const struct core *core, struct steps *list, uint32_t number)
+static void armv7_transfer_add_transfer(const struct core *core, struct steps *list, uint32_t number)
 {
     const uint32_t there = DBGDSCR_INSTRCOMPL_L | DBGDSCR_TXFULL_L;
     armv7_add_write(core, list, DBGITR, MCR_DTRTX | number << RT_SHIFT);
@@ -86,7 +86,7 @@ static void add_transfer(const struct core *core, struct steps *list, uint32_t n
 /* Returns the index of a register's value. */
 static size_t armv7_take(const struct core *core, struct steps *list, uint32_t number)
 {
-    add_transfer(core, list, number);
+    armv7_transfer_add_transfer(core, list, number);
     return steps_add(list, step_read_emptying(armv7_word(core, DBGDTRTX), TRANSFER));
 }
 
@@ -110,7 +110,7 @@ static uint32_t register_number(enum core_register which)
 
 /* Makes sure that the value at `saved` has arrived before its register is changed: the link may be lost with
  * packets in flight. Returns since when it is borrowed. */
-static size_t add_arrival(struct steps *list, size_t saved)
+static size_t armv7_transfer_add_arrival(struct steps *list, size_t saved)
 {
     return steps_add(list, step_marked(MARK_BORROWS, step_check(list->n - saved, 0, 0)));
 }
@@ -119,7 +119,7 @@ static size_t add_arrival(struct steps *list, size_t saved)
  * else. */
 static size_t begin_borrow(const struct core *core, struct steps *list, size_t saved)
 {
-    size_t since = add_arrival(list, saved);
+    size_t since = armv7_transfer_add_arrival(list, saved);
     armv7_add_write(core, list, DBGDSCR, BORROWED);
     return since;
 }
@@ -177,7 +177,7 @@ void armv7_add_expect_register(const struct core *core, struct steps *list, enum
                                uint64_t value)
 {
     prepare_transfer(core, list);
-    add_transfer(core, list, register_number(which));
+    armv7_transfer_add_transfer(core, list, register_number(which));
     steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
 }
 
@@ -286,8 +286,8 @@ static size_t add_load(const struct core *core, struct steps *list, uint64_t add
     return armv7_take(core, list, 0);
 }
 
-static size_t add_access(const struct core *core, struct steps *list, const struct step *access,
-                         uint32_t number)
+static size_t armv7_transfer_add_access(const struct core *core, struct steps *list,
+                                        const struct step *access, uint32_t number)
 {
     uint32_t place = (uint32_t)access->at.offset | number << RT_SHIFT;
     if (is_memory(access))
@@ -340,7 +340,7 @@ static void add_through_spare(const struct core *core, struct steps *list, const
     size_t since =
         steps_add(list, step_marked(MARK_BORROWS, step_write(armv7_word(core, DBGDSCR), BORROWED)));
     for (size_t i = 0; i < n; i++)
-        at[i] = add_access(core, list, &accesses[i], number);
+        at[i] = armv7_transfer_add_access(core, list, &accesses[i], number);
     add_wait_done(core, list); /* a list that restores the register may begin here */
     size_t give = steps_add(list, step_write(armv7_word(core, DBGDTRRX), spare->value));
     armv7_add_instruction(core, list, MRC_DTRRX | number << RT_SHIFT);
@@ -377,7 +377,7 @@ static size_t take_kept(const struct core *core, struct steps *list, struct kept
         armv7_add_instruction(core, list, kept[i].read);
         kept[i].at = armv7_take(core, list, 0);
     }
-    return n > 0 ? add_arrival(list, kept[n - 1].at) : list->n;
+    return n > 0 ? armv7_transfer_add_arrival(list, kept[n - 1].at) : list->n;
 }
 
 /* Returns the index of CPSR. *since: when it may be changed. */
@@ -385,7 +385,7 @@ static size_t go_to_supervisor(const struct core *core, struct steps *list, size
 {
     armv7_add_instruction(core, list, MRS_R0_CPSR);
     size_t cpsr = armv7_take(core, list, 0);
-    *since = add_arrival(list, cpsr);
+    *since = armv7_transfer_add_arrival(list, cpsr);
     armv7_add_constant(core, list, 0, SUPERVISOR);
     armv7_add_instruction(core, list, MSR_CPSR_C_R0);
     armv7_add_instruction(core, list, ISB);
@@ -403,7 +403,7 @@ static void add_all_through_r0(const struct core *core, struct steps *list, cons
         cpsr = go_to_supervisor(core, list, &cpsr_since);
     size_t kept_since = take_kept(core, list, kept, n_kept);
     for (size_t i = 0; i < n; i++)
-        at[i] = add_access(core, list, &accesses[i], 0);
+        at[i] = armv7_transfer_add_access(core, list, &accesses[i], 0);
     add_wait_done(core, list); /* a list that restores R0 may begin here */
     for (size_t i = n_kept; i-- > 0;) {
         give = give_r0(core, list, kept[i].at, privileged);

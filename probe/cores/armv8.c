@@ -15,7 +15,7 @@ enum { CHANNEL_USED = EDSCR_ERR | EDSCR_TXFULL | EDSCR_RXFULL };
 
 /* --- settings ------------------------------------------------------------------------------------------- */
 
-static struct setting make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
+static struct setting armv8_make(struct address at, uint32_t test, uint32_t set, uint32_t keep)
 {
     return (struct setting){.at = at, .test = test, .set = set, .keep = keep};
 }
@@ -26,16 +26,18 @@ static void add_triggers(const struct core *core, struct settings *list)
 {
     const uint32_t ours[] = {core->halt_channel, core->run_channel};
     for (uint32_t i = 0; i < ARMV8_TRIGGERS && core->triggers_off; i++) {
-        settings_add(list, make(core_cti(core, CTIINEN0 + 4 * i), UINT32_MAX, 0, 0));
+        settings_add(list, armv8_make(core_cti(core, CTIINEN0 + 4 * i), UINT32_MAX, 0, 0));
         if (i >= CTI_OUTPUTS)
-            settings_add(list, make(core_cti(core, CTIOUTEN0 + 4 * i), UINT32_MAX, 0, 0));
+            settings_add(list, armv8_make(core_cti(core, CTIOUTEN0 + 4 * i), UINT32_MAX, 0, 0));
     }
     for (uint32_t i = 0; i < CTI_OUTPUTS; i++)
-        settings_add(list, make(core_cti(core, CTIOUTEN0 + 4 * i), core->triggers_off ? UINT32_MAX : ours[i],
+        settings_add(list,
+                     armv8_make(core_cti(core, CTIOUTEN0 + 4 * i), core->triggers_off ? UINT32_MAX : ours[i],
                                 ours[i], core->triggers_off ? 0 : UINT32_MAX));
     uint32_t channels = core->halt_channel | core->run_channel;
-    settings_add(list, make(core_cti(core, CTIGATE), channels, 0, ~channels));
-    settings_add(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
+    settings_add(list, armv8_make(core_cti(core, CTIGATE), channels, 0, ~channels));
+    settings_add(list,
+                 armv8_make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
 }
 
 /* EDECR between single steps. */
@@ -44,7 +46,7 @@ static uint32_t halting_events(const struct core *core)
     return core->resets == RESETS_NOTICED ? 0 : EDECR_RCE;
 }
 
-static size_t settings(const struct core *core, struct setting *out, size_t room)
+static size_t armv8_settings(const struct core *core, struct setting *out, size_t room)
 {
     struct settings list = {.out = out, .room = room};
     settings_add(&list, core_open_lock(armv8_word(core, CORESIGHT_LAR), armv8_word(core, CORESIGHT_LSR)));
@@ -75,7 +77,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
     return list.n;
 }
 
-static size_t commands(const struct core *core, struct address *out, size_t room)
+static size_t armv8_commands(const struct core *core, struct address *out, size_t room)
 {
     const struct address acting[] = {
         armv8_word(core, DBGDTRRX_EL0), armv8_word(core, EDITR), armv8_word(core, EDSCR),
@@ -88,18 +90,18 @@ static size_t commands(const struct core *core, struct address *out, size_t room
     return n < room ? n : room;
 }
 
-static struct address control_address(const struct core *core)
+static struct address armv8_control_address(const struct core *core)
 {
     return armv8_word(core, EDSCR);
 }
 
-static struct address reset_register(const struct core *core)
+static struct address armv8_reset_register(const struct core *core)
 {
     return armv8_word(core, EDPRSR);
 }
 
 /* Always written, because the lists write it too: so the ledger holds the old value and restores it. */
-static struct setting comparators_on(const struct core *core)
+static struct setting armv8_comparators_on(const struct core *core)
 {
     return (struct setting){.at = armv8_word(core, EDSCR),
                             .test = EDSCR_HDE,
@@ -118,7 +120,7 @@ static struct setting debugger_step(const struct core *core)
 
 /* --- run control ---------------------------------------------------------------------------------------- */
 
-static enum core_state state_of(const struct core *core, uint64_t status)
+static enum core_state armv8_state_of(const struct core *core, uint64_t status)
 {
     (void)core;
     return (status & EDSCR_HALTED) == EDSCR_HALTED ? CORE_HALTED : CORE_RUNNING;
@@ -147,7 +149,7 @@ static const char *unreadable(const struct core *core, uint64_t status)
 /* At a level that is in AArch32 state only if it is one of the lower ones, the level itself determines the
  * state.
  */
-static void note_state(struct core *core, uint64_t status)
+static void armv8_note_state(struct core *core, uint64_t status)
 {
     enum { HIGHEST = 3 };
     int level = highest_in_aarch32(status);
@@ -162,36 +164,36 @@ static void pulse(const struct core *core, struct steps *list, enum step_mark ma
     steps_add(list, step_marked(mark, step_write(core_cti(core, CTIAPPPULSE), channels)));
 }
 
-static void add_wait_halt(const struct core *core, struct steps *list)
+static void armv8_add_wait_halt(const struct core *core, struct steps *list)
 {
     steps_add(list,
               step_marked(MARK_AWAITS_HALT, step_until(armv8_word(core, EDSCR), EDSCR_HALTED, EDSCR_HALTED)));
 }
 
-static void add_run(const struct core *core, struct steps *list)
+static void armv8_add_run(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, EDSCR_LEAVING);
     pulse(core, list, MARK_RUNS, core->run_channel);
 }
 
-static void add_run_undebugged(const struct core *core, struct steps *list)
+static void armv8_add_run_undebugged(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, 0);
     pulse(core, list, MARK_RUNS, core->run_channel);
 }
 
 /* The halt request stays until acknowledged, and would stop the core again. This also ends a single step. */
-static void add_halt(const struct core *core, struct steps *list)
+static void armv8_add_halt(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, EDSCR_HDE);
     pulse(core, list, MARK_CONTROLS, core->halt_channel);
-    add_wait_halt(core, list);
+    armv8_add_wait_halt(core, list);
     armv8_add_write(core, list, EDECR, halting_events(core));
     steps_add(list, step_write(core_cti(core, CTIINTACK), 1 << CTI_OUTPUT_HALT));
     steps_add(list, step_until(core_cti(core, CTITRIGOUTSTATUS), 1 << CTI_OUTPUT_HALT, 0));
 }
 
-static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
+static void armv8_add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     (void)n;
     (void)here;
@@ -206,13 +208,13 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
+static struct address armv8_comparator_address(const struct core *core, unsigned n, unsigned word)
 {
     uint32_t offset = word == 0 ? DBGBCR0_EL1 : DBGBVR0_EL1 + 4 * (word - 1);
     return armv8_word(core, offset + ARMV8_COMPARATOR_STRIDE * n);
 }
 
-static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+static bool armv8_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
 {
     (void)core;
     *address = (words[1] & UINT32_MAX) | words[2] << 32 | ((words[0] >> BCR_BYTES & 0xF) == 0xC ? 2 : 0);
@@ -220,37 +222,39 @@ static bool comparator_used(const struct core *core, const uint64_t *words, uint
 }
 
 /* The bytes of an A32 instruction, or of the first half of a T32 one. */
-static uint32_t stop_control(const struct core *core, const struct breakpoint_setup *setup, uint64_t code)
+static uint32_t armv8_stop_control(const struct core *core, const struct breakpoint_setup *setup,
+                                   uint64_t code)
 {
     uint32_t bytes = core_is_thumb(core, code) ? arm_match_bytes(code) : arm_match_bytes(0);
     return BCR_EVERYWHERE | bytes << BCR_BYTES |
            (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0);
 }
 
-static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
-                           unsigned n, uint64_t from, uint64_t to)
+static void armv8_add_comparator(const struct core *core, const struct breakpoint_setup *setup,
+                                 struct steps *list, unsigned n, uint64_t from, uint64_t to)
 {
     bool fresh = from == UINT64_MAX;
     if (to == UINT64_MAX) {
-        steps_add(list, step_write(comparator_address(core, n, 0), 0));
+        steps_add(list, step_write(armv8_comparator_address(core, n, 0), 0));
         return;
     }
     if (fresh || ((from ^ to) & 0xFFFFFFFC) != 0)
-        steps_add(list, step_write(comparator_address(core, n, 1), to & 0xFFFFFFFC));
+        steps_add(list, step_write(armv8_comparator_address(core, n, 1), to & 0xFFFFFFFC));
     if (fresh || from >> 32 != to >> 32)
-        steps_add(list, step_write(comparator_address(core, n, 2), to >> 32));
-    if (fresh || stop_control(core, setup, from) != stop_control(core, setup, to))
-        steps_add(list, step_write(comparator_address(core, n, 0), stop_control(core, setup, to)));
+        steps_add(list, step_write(armv8_comparator_address(core, n, 2), to >> 32));
+    if (fresh || armv8_stop_control(core, setup, from) != armv8_stop_control(core, setup, to))
+        steps_add(list,
+                  step_write(armv8_comparator_address(core, n, 0), armv8_stop_control(core, setup, to)));
 }
 
 /* --- processes ------------------------------------------------------------------------------------------ */
 
-static size_t add_mode(const struct core *core, struct steps *list)
+static size_t armv8_add_mode(const struct core *core, struct steps *list)
 {
     return steps_add(list, step_read(armv8_word(core, EDSCR)));
 }
 
-static bool in_user_mode(const struct core *core, uint64_t mode)
+static bool armv8_in_user_mode(const struct core *core, uint64_t mode)
 {
     (void)core;
     return (mode >> EDSCR_EL_SHIFT & 3) == 0;
@@ -259,19 +263,19 @@ static bool in_user_mode(const struct core *core, uint64_t mode)
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
 /* A loss of power counts as a reset, because it clears the comparators. */
-static bool reset_seen_in(const struct core *core, uint64_t value)
+static bool armv8_reset_seen_in(const struct core *core, uint64_t value)
 {
     (void)core;
     return (value & (PRSR_SPD | PRSR_R | PRSR_SR)) != 0;
 }
 
-static bool can_notice_resets(const struct core *core)
+static bool armv8_can_notice_resets(const struct core *core)
 {
     (void)core;
     return true;
 }
 
-static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
+static enum stop_cause armv8_cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
     (void)status_register;
@@ -292,7 +296,7 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     }
 }
 
-static void add_reset(const struct core *core, struct steps *list)
+static void armv8_add_reset(const struct core *core, struct steps *list)
 {
     armv8_add_write(core, list, EDPRCR, PRCR_CWRR);
 }
@@ -309,12 +313,12 @@ static void add_first_stops(const struct core *core, bool server, struct core_st
         core_stops_add_bits(out, names[i], core_cti(core, CTIOUTEN0 + 4 * i), server ? SERVERS : UINT32_MAX);
 }
 
-static void add_stops_identity(const struct core *core, struct steps *list)
+static void armv8_add_stops_identity(const struct core *core, struct steps *list)
 {
     steps_add(list, step_read(armv8_word(core, EDDFR)));
 }
 
-static void add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+static void armv8_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
 {
     struct address edecr = armv8_word(core, EDECR);
     for (uint32_t i = 0; i < (identity[0] >> DFR_WATCHPOINTS & 0xF) + 1; i++)
@@ -331,7 +335,7 @@ static void add_stops(const struct core *core, const uint64_t *identity, struct 
     core_stops_add_bits(out, "catch of exceptions (EDECCR)", armv8_word(core, EDECCR), 0xFFFF);
 }
 
-static void add_last_stops(const struct core *core, struct core_stops *out)
+static void armv8_add_last_stops(const struct core *core, struct core_stops *out)
 {
     core_stops_add(out, (struct core_stop){.at = armv8_word(core, EDSCR),
                                            .field = EDSCR_HDE | EDSCR_INTDIS,
@@ -362,47 +366,47 @@ static const struct core_debug_name debug_names[] = {
     {CTIOUTEN0, 4, ARMV8_TRIGGERS, .in_cti = true, .name = "CTIOUTEN"},
     {.name = NULL}};
 
-static const struct core_state_ops state = {.status_register = control_address,
+static const struct core_state_ops state = {.status_register = armv8_control_address,
                                             .halted = EDSCR_HALTED,
-                                            .state_of = state_of,
+                                            .state_of = armv8_state_of,
                                             .unreadable = unreadable,
-                                            .note = note_state,
+                                            .note = armv8_note_state,
                                             .at_first = RW << EDSCR_RW_SHIFT};
 /* Where EL3 is in AArch64 state the first stop is not as expected, and is inspected. */
-static const struct core_state_ops state_in_aarch32 = {.status_register = control_address,
+static const struct core_state_ops state_in_aarch32 = {.status_register = armv8_control_address,
                                                        .halted = EDSCR_HALTED,
-                                                       .state_of = state_of,
+                                                       .state_of = armv8_state_of,
                                                        .unreadable = unreadable,
-                                                       .note = note_state,
+                                                       .note = armv8_note_state,
                                                        .at_first = 0};
-static const struct core_run_ops run = {.settings = settings,
-                                        .commands = commands,
-                                        .debug_enable = control_address,
-                                        .add_wait_halt = add_wait_halt,
-                                        .add_run = add_run,
-                                        .add_run_undebugged = add_run_undebugged,
-                                        .add_halt = add_halt,
-                                        .add_single_step = add_single_step,
+static const struct core_run_ops run = {.settings = armv8_settings,
+                                        .commands = armv8_commands,
+                                        .debug_enable = armv8_control_address,
+                                        .add_wait_halt = armv8_add_wait_halt,
+                                        .add_run = armv8_add_run,
+                                        .add_run_undebugged = armv8_add_run_undebugged,
+                                        .add_halt = armv8_add_halt,
+                                        .add_single_step = armv8_add_single_step,
                                         .debugger_step = debugger_step,
-                                        .add_reset = add_reset};
-static const struct core_stop_ops stop = {.reset_register = reset_register,
-                                          .reset_seen = reset_seen_in,
-                                          .can_notice_resets = can_notice_resets,
+                                        .add_reset = armv8_add_reset};
+static const struct core_stop_ops stop = {.reset_register = armv8_reset_register,
+                                          .reset_seen = armv8_reset_seen_in,
+                                          .can_notice_resets = armv8_can_notice_resets,
                                           .trigger_mask = EDSCR_STATUS,
                                           .trigger = EDSCR_AT_REQUEST,
                                           .stepped_mask = EDSCR_STEPPED,
                                           .stepped = EDSCR_STEPPED,
-                                          .cause = cause_of};
+                                          .cause = armv8_cause_of};
 static const struct core_halt_ops halts = {.add_first = add_first_stops,
-                                           .add_identity = add_stops_identity,
-                                           .add_stops = add_stops,
-                                           .add_last = add_last_stops,
+                                           .add_identity = armv8_add_stops_identity,
+                                           .add_stops = armv8_add_stops,
+                                           .add_last = armv8_add_last_stops,
                                            /* the next stop clears MA */
                                            .not_left = EDSCR_HALTED | EDSCR_MA,
                                            .borrowing = CHANNEL_USED,
                                            .add_unlock = add_unlock};
-static const struct core_process_ops processes = {.add_mode = add_mode,
-                                                  .in_user_mode = in_user_mode,
+static const struct core_process_ops processes = {.add_mode = armv8_add_mode,
+                                                  .in_user_mode = armv8_in_user_mode,
                                                   .context_off = BCR_LINKED_CONTEXT,
                                                   .context_on = BCR_ENABLE};
 
@@ -432,11 +436,11 @@ const struct core_ops armv8_ops = {
                                                    .hindrance = armv8_hindrance,
                                                    .in_hypervisor = armv8_in_hypervisor,
                                                    .spare = CORE_R0 + 29 /* the frame pointer */},
-    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
+    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = armv8_comparators_on,
                                                        .comparator_words = 3,
-                                                       .comparator = comparator_address,
-                                                       .comparator_used = comparator_used,
-                                                       .add_comparator = add_comparator,
+                                                       .comparator = armv8_comparator_address,
+                                                       .comparator_used = armv8_comparator_used,
+                                                       .add_comparator = armv8_add_comparator,
                                                        .read_code = a64_breakpoint,
                                                        .debug_on = EDSCR_HDE},
     .halts = &halts,
@@ -469,11 +473,11 @@ const struct core_ops armv8_ops_in_aarch32 = {
                                                    .hindrance = armv8_hindrance,
                                                    .in_hypervisor = armv8_in_hypervisor,
                                                    .spare = CORE_R0 + 11},
-    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = comparators_on,
+    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = armv8_comparators_on,
                                                        .comparator_words = 3,
-                                                       .comparator = comparator_address,
-                                                       .comparator_used = comparator_used,
-                                                       .add_comparator = add_comparator,
+                                                       .comparator = armv8_comparator_address,
+                                                       .comparator_used = armv8_comparator_used,
+                                                       .add_comparator = armv8_add_comparator,
                                                        .read_code = aarch32_breakpoint,
                                                        .debug_on = EDSCR_HDE},
     .halts = &halts,

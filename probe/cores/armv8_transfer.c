@@ -164,7 +164,7 @@ static bool goes_through_x0(const struct core *core, enum core_register which)
            (transfer_of(core)->wide && which < CORE_R0 && which != CORE_LR);
 }
 
-static uint32_t number_of(const struct core *core, enum core_register which)
+static uint32_t armv8_transfer_number_of(const struct core *core, enum core_register which)
 {
     enum { LR_64 = 30, SP_32 = 13, LR_32 = 14 };
     if (which >= CORE_R0)
@@ -180,7 +180,7 @@ static uint32_t moving_to_x0(const struct core *core, enum core_register which)
 
 /* What was read at `at` and before it has arrived before its register is changed. Returns since when that may
  * be. */
-static size_t add_arrival(struct steps *list, size_t at)
+static size_t armv8_transfer_add_arrival(struct steps *list, size_t at)
 {
     return steps_add(list, step_marked(MARK_BORROWS, step_check(list->n - at, 0, 0)));
 }
@@ -202,12 +202,13 @@ static struct borrowed add_borrow(const struct core *core, struct steps *list)
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     /* X0 has arrived before it is changed. TDA marks from here on that it must be given back; in Debug state
      * the bit does nothing else. */
-    out.since = add_arrival(list, out.low);
+    out.since = armv8_transfer_add_arrival(list, out.low);
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA);
     return out;
 }
 
-static size_t add_copy(const struct core *core, struct steps *list, uint32_t offset, size_t from)
+static size_t armv8_transfer_add_copy(const struct core *core, struct steps *list, uint32_t offset,
+                                      size_t from)
 {
     return steps_add(list, step_copy(armv8_word(core, offset), list->n - from));
 }
@@ -218,8 +219,8 @@ static size_t add_given(const struct core *core, struct steps *list, size_t low)
     const struct transfer *transfer = transfer_of(core);
     size_t first = list->n;
     if (transfer->wide)
-        add_copy(core, list, DBGDTRTX_EL0, low + 1);
-    add_copy(core, list, DBGDTRRX_EL0, low);
+        armv8_transfer_add_copy(core, list, DBGDTRTX_EL0, low + 1);
+    armv8_transfer_add_copy(core, list, DBGDTRRX_EL0, low);
     armv8_add_instruction(core, list, transfer->give); /* ignored with EDSCR_ERR */
     add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
     return first;
@@ -230,7 +231,7 @@ static void armv8_give_back(const struct core *core, struct steps *list, const s
 {
     size_t give = add_given(core, list, borrowed->low);
     steps_give_back(list, borrowed->since, give);
-    give = add_copy(core, list, EDSCR, borrowed->control);
+    give = armv8_transfer_add_copy(core, list, EDSCR, borrowed->control);
     steps_give_back(list, borrowed->control, give);
 }
 
@@ -280,7 +281,7 @@ size_t armv8_add_register(const struct core *core, struct steps *list, enum core
     add_expect_state(core, list);
     armv8_set_control(core, list, EDSCR_HDE);
     armv8_empty_channel(core, list);
-    add_show(core, list, number_of(core, which));
+    add_show(core, list, armv8_transfer_number_of(core, which));
     size_t shown = take_shown(core, list);
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
     return shown;
@@ -324,7 +325,7 @@ static void add_proof_through_spare(const struct core *core, struct steps *list,
                                     const struct core_proof *proof, const struct core_proof *spare)
 {
     const struct transfer *transfer = transfer_of(core);
-    uint32_t number = number_of(core, spare->which);
+    uint32_t number = armv8_transfer_number_of(core, spare->which);
     add_expect_shown(core, list, number, spare->value);
     const struct step borrow = step_write(armv8_word(core, EDSCR), EDSCR_HDE | EDSCR_TDA);
     size_t since = steps_add(list, step_marked(MARK_BORROWS, borrow)); /* as in add_borrow */
@@ -348,7 +349,7 @@ void armv8_add_proofs(const struct core *core, struct steps *list, const struct 
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
     for (size_t i = 0; i < n; i++) {
         if (!goes_through_x0(core, proofs[i].which))
-            add_expect_shown(core, list, number_of(core, proofs[i].which), proofs[i].value);
+            add_expect_shown(core, list, armv8_transfer_number_of(core, proofs[i].which), proofs[i].value);
         else if (spare != NULL)
             add_proof_through_spare(core, list, &proofs[i], spare);
         else
@@ -408,24 +409,24 @@ struct address armv8_own_pmu(unsigned crm, unsigned opc2)
         .space = SPACE_CORE, .size = 8, .offset = 3U << OP0 | 3 << OP1 | 9 << CRN | crm << CRM | opc2 << OP2};
 }
 
-static unsigned level_of(uint64_t status)
+static unsigned armv8_transfer_level_of(uint64_t status)
 {
     return status >> EDSCR_EL_SHIFT & 3;
 }
 
-static bool is_hyp(const struct core *core, uint64_t status)
+static bool armv8_transfer_is_hyp(const struct core *core, uint64_t status)
 {
-    return !transfer_of(core)->wide && level_of(status) == EL_HYP;
+    return !transfer_of(core)->wide && armv8_transfer_level_of(status) == EL_HYP;
 }
 
 static struct kept kept_at(const struct core *core, uint64_t status, size_t i)
 {
     static const uint32_t op1[] = {0, 0, 4, 6};
-    if (is_hyp(core, status))
+    if (armv8_transfer_is_hyp(core, status))
         return of_hyp[i];
     if (!transfer_of(core)->wide)
         return (struct kept){.read = of_aborts[i], .write = of_aborts[i] & ~READS_32};
-    uint32_t read = of_exceptions[i] | (i >= OF_LEVEL ? op1[level_of(status)] << OP1 : 0);
+    uint32_t read = of_exceptions[i] | (i >= OF_LEVEL ? op1[armv8_transfer_level_of(status)] << OP1 : 0);
     return (struct kept){.read = read, .write = read & ~READS};
 }
 
@@ -451,7 +452,7 @@ static void add_constant(const struct core *core, struct steps *list, uint64_t v
 }
 
 /* Returns where X0 is found. */
-static size_t add_moved(const struct core *core, struct steps *list, uint32_t instruction)
+static size_t armv8_transfer_add_moved(const struct core *core, struct steps *list, uint32_t instruction)
 {
     armv8_add_instruction(core, list, instruction);
     add_show(core, list, 0);
@@ -464,16 +465,17 @@ uint32_t armv8_moving_register(const struct core *core, uint64_t place, bool rea
     return transfer_of(core)->wide ? (reads ? MRS : MSR) | (uint32_t)place : T32(both >> 16, both & 0xFFFF);
 }
 
-static size_t add_access(const struct core *core, struct steps *list, const struct step *access)
+static size_t armv8_transfer_add_access(const struct core *core, struct steps *list,
+                                        const struct step *access)
 {
     bool wide = transfer_of(core)->wide, reads = access->op == OP_READ;
     uint32_t moving = armv8_moving_register(core, access->at.offset, reads);
     if (access->at.space == SPACE_MEMORY) {
         add_constant(core, list, access->at.offset);
-        return add_moved(core, list, wide ? LDR_W0_X0 : LDR_R0_R0);
+        return armv8_transfer_add_moved(core, list, wide ? LDR_W0_X0 : LDR_R0_R0);
     }
     if (reads)
-        return add_moved(core, list, moving);
+        return armv8_transfer_add_moved(core, list, moving);
     add_constant(core, list, access->value);
     armv8_add_instruction(core, list, moving);
     armv8_add_instruction(core, list, wide ? ISB : ISB_32);
@@ -486,7 +488,7 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
 {
     const struct transfer *transfer = transfer_of(core);
     const uint32_t level = 3U << EDSCR_EL_SHIFT;
-    size_t kept[KEPT], n_kept = transfer->wide || is_hyp(core, status) ? KEPT : KEPT_32;
+    size_t kept[KEPT], n_kept = transfer->wide || armv8_transfer_is_hyp(core, status) ? KEPT : KEPT_32;
     size_t control = steps_add(list, step_expect(armv8_word(core, EDSCR), level, status & level));
     armv8_set_control(core, list, EDSCR_HDE);
     armv8_empty_channel(core, list);
@@ -494,11 +496,11 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
     borrowed.control = control;
     armv8_add_instruction(core, list, transfer->drop); /* a message that the program has not read */
     for (size_t i = 0; i < n_kept; i++)
-        kept[i] = add_moved(core, list, kept_at(core, status, i).read);
+        kept[i] = armv8_transfer_add_moved(core, list, kept_at(core, status, i).read);
     add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, 0);
-    size_t since = add_arrival(list, kept[n_kept - 1]);
+    size_t since = armv8_transfer_add_arrival(list, kept[n_kept - 1]);
     for (size_t i = 0; i < n; i++)
-        at[i] = add_access(core, list, &accesses[i]);
+        at[i] = armv8_transfer_add_access(core, list, &accesses[i]);
     add_expect_control(core, list, EDSCR_ERR, 0);
     for (size_t i = n_kept; i-- > 0;) {
         size_t give = add_given(core, list, kept[i]);
@@ -511,7 +513,7 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
 bool armv8_in_hypervisor(const struct core *core, uint64_t status)
 {
     (void)core;
-    return level_of(status) == EL_HYP;
+    return armv8_transfer_level_of(status) == EL_HYP;
 }
 
 /* From EL0 the way to EL1 leads through DCPS1, which spoils ELR_EL1, SPSR_EL1 and ESR_EL1: H2.4.6. In Abort
@@ -520,7 +522,7 @@ const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t s
 {
     enum { MODE_ABORT = 0x17 };
     const char *unreadable = core_unreadable(core, status);
-    if (unreadable != NULL || level_of(status) == 0)
+    if (unreadable != NULL || armv8_transfer_level_of(status) == 0)
         return unreadable != NULL ? unreadable : "it is in user mode (EL0)";
     return !transfer_of(core)->wide && (state & CPSR_MODE) == MODE_ABORT ? "it is in Abort mode" : NULL;
 }

@@ -9,7 +9,7 @@ static struct address word_at(uint16_t unit, uint32_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
 }
 
-static size_t settings(const struct core *core, struct setting *out, size_t room)
+static size_t cortex_m_settings(const struct core *core, struct setting *out, size_t room)
 {
     const uint64_t causes = cortex_m_has_pmu_halt(core) ? DFSR_ALL | DFSR_PMU : DFSR_ALL;
     const uint64_t tells = core->resets == RESETS_NOTICED ? DEMCR_MON_REQ : DEMCR_VC_CORERESET;
@@ -39,7 +39,7 @@ static size_t settings(const struct core *core, struct setting *out, size_t room
     return n;
 }
 
-static size_t commands(const struct core *core, struct address *out, size_t room)
+static size_t cortex_m_commands(const struct core *core, struct address *out, size_t room)
 {
     static const uint32_t acting[] = {DHCSR, DCRSR, DCRDR, DFSR, DCCMVAU, ICIMVAU};
     size_t n = sizeof acting / sizeof *acting;
@@ -48,7 +48,7 @@ static size_t commands(const struct core *core, struct address *out, size_t room
     return n;
 }
 
-static struct setting comparators_on(const struct core *core)
+static struct setting cortex_m_comparators_on(const struct core *core)
 {
     return (struct setting){.at = word_at(core->unit, FP_CTRL),
                             .test = FP_CTRL_ENABLE,
@@ -57,12 +57,12 @@ static struct setting comparators_on(const struct core *core)
                             .restore = {.mask = FP_CTRL_ENABLE, .key = FP_CTRL_KEY}};
 }
 
-static struct address control_address(const struct core *core)
+static struct address cortex_m_control_address(const struct core *core)
 {
     return word_at(core->unit, DHCSR);
 }
 
-static enum core_state state_of(const struct core *core, uint64_t status)
+static enum core_state cortex_m_state_of(const struct core *core, uint64_t status)
 {
     (void)core;
     if (status & DHCSR_S_HALT)
@@ -72,7 +72,7 @@ static enum core_state state_of(const struct core *core, uint64_t status)
     return status & DHCSR_S_SLEEP ? CORE_ASLEEP : CORE_RUNNING;
 }
 
-static void add_wait_halt(const struct core *core, struct steps *list)
+static void cortex_m_add_wait_halt(const struct core *core, struct steps *list)
 {
     steps_add(list, step_marked(MARK_AWAITS_HALT,
                                 step_until(word_at(core->unit, DHCSR), DHCSR_S_HALT, DHCSR_S_HALT)));
@@ -100,15 +100,15 @@ static void write_control(const struct core *core, struct steps *list, uint32_t 
                                 step_write(word_at(core->unit, DHCSR), DHCSR_KEY | DHCSR_C_DEBUGEN | bits)));
 }
 
-static void add_run(const struct core *core, struct steps *list)
+static void cortex_m_add_run(const struct core *core, struct steps *list)
 {
     write_control(core, list, 0);
 }
 
-static void add_halt(const struct core *core, struct steps *list)
+static void cortex_m_add_halt(const struct core *core, struct steps *list)
 {
     write_control(core, list, DHCSR_C_HALT);
-    add_wait_halt(core, list);
+    cortex_m_add_wait_halt(core, list);
 }
 
 /* DHCSR_C_MASKINTS may change only while DHCSR_C_HALT stays set, DDI 0403 C1.6.2. */
@@ -122,7 +122,7 @@ static void add_run_held(const struct core *core, struct steps *list)
     write_control(core, list, DHCSR_C_MASKINTS);
 }
 
-static void add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
+static void cortex_m_add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     (void)n;
     (void)here;
@@ -130,11 +130,12 @@ static void add_single_step(const struct core *core, struct steps *list, unsigne
     steps_add(list, step_write(word_at(core->unit, DFSR), DFSR_HALTED));
     write_control(core, list, DHCSR_C_STEP | DHCSR_C_MASKINTS);
     steps_add(list, step_until(word_at(core->unit, DFSR), DFSR_HALTED, DFSR_HALTED));
-    add_wait_halt(core, list);
+    cortex_m_add_wait_halt(core, list);
     add_hold(core, list, false);
 }
 
-static void add_transfer(const struct core *core, struct steps *list, enum core_register which, bool wait)
+static void cortex_m_add_transfer(const struct core *core, struct steps *list, enum core_register which,
+                                  bool wait)
 {
     static const uint8_t selector[] = {
         [CORE_PC] = 15, [CORE_SP] = 13, [CORE_LR] = 14, [CORE_PSP] = 18, [CORE_STATUS] = 16};
@@ -146,7 +147,7 @@ static void add_transfer(const struct core *core, struct steps *list, enum core_
 
 static size_t add_register(const struct core *core, struct steps *list, enum core_register which)
 {
-    add_transfer(core, list, which, true);
+    cortex_m_add_transfer(core, list, which, true);
     return steps_add(list, step_read(word_at(core->unit, DCRDR)));
 }
 
@@ -163,7 +164,7 @@ static void add_skip(const struct core *core, struct steps *list, uint64_t pc)
 static void add_expect(const struct core *core, struct steps *list, enum core_register which, uint64_t value,
                        bool wait)
 {
-    add_transfer(core, list, which, wait);
+    cortex_m_add_transfer(core, list, which, wait);
     steps_add(list, step_expect(word_at(core->unit, DCRDR), UINT32_MAX, value));
 }
 
@@ -174,8 +175,8 @@ static void add_expect_stop(const struct core *core, const struct breakpoint_set
     add_expect(core, list, CORE_PC, place, wait);
 }
 
-static void add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
-                       const struct core_proof *spare, bool wait)
+static void cortex_m_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs,
+                                size_t n, const struct core_proof *spare, bool wait)
 {
     (void)spare; /* LR and SP need no other register */
     for (size_t i = 0; i < n; i++)
@@ -190,7 +191,7 @@ static void add_clear_breakpoint(const struct core *core, struct steps *list)
 static void add_wait_breakpoint(const struct core *core, struct steps *list)
 {
     steps_add(list, step_until(word_at(core->unit, DFSR), DFSR_BKPT, DFSR_BKPT));
-    add_wait_halt(core, list);
+    cortex_m_add_wait_halt(core, list);
 }
 
 /* A reset of the halted core changes its PC; the vector catch stays in DFSR until it is cleared. */
@@ -200,18 +201,18 @@ static struct address cause_register(const struct core *core)
 }
 
 /* A system reset clears the MON bits of DEMCR, and no other, DDI 0403 C1.6.5. */
-static struct address reset_register(const struct core *core)
+static struct address cortex_m_reset_register(const struct core *core)
 {
     return core->resets == RESETS_NOTICED ? word_at(core->unit, DEMCR) : cause_register(core);
 }
 
-static bool reset_seen_in(const struct core *core, uint64_t value)
+static bool cortex_m_reset_seen_in(const struct core *core, uint64_t value)
 {
     return core->resets == RESETS_NOTICED ? (value & DEMCR_MON_REQ) == 0 : (value & DFSR_VCATCH) != 0;
 }
 
 /* Armv6-M and Armv8-M Baseline have no DebugMonitor. */
-static bool can_notice_resets(const struct core *core)
+static bool cortex_m_can_notice_resets(const struct core *core)
 {
     return !cortex_m_is_baseline(core);
 }
@@ -229,7 +230,7 @@ static bool reset_since(const struct core *core, uint64_t value)
     return (value & DHCSR_S_RESET_ST) != 0;
 }
 
-static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
+static enum stop_cause cortex_m_cause_of(const struct core *core, uint64_t cause, uint64_t status_register)
 {
     (void)core;
     /* After a reset no exception is active; after any other catch one is. If a breakpoint was hit since, the
@@ -243,7 +244,7 @@ static enum stop_cause cause_of(const struct core *core, uint64_t cause, uint64_
     return cause & DFSR_HALTED ? STOP_REQUEST : STOP_OTHER;
 }
 
-static void add_reset(const struct core *core, struct steps *list)
+static void cortex_m_add_reset(const struct core *core, struct steps *list)
 {
     steps_add(list, step_write(word_at(core->unit, AIRCR), AIRCR_SYSRESETREQ));
 }
@@ -278,7 +279,7 @@ static bool can_compare(const struct core *core, uint64_t address)
     return core->comparators > 0 && (core->comparator_revision >= 1 || address < 0x20000000);
 }
 
-static struct address comparator_address(const struct core *core, unsigned n, unsigned word)
+static struct address cortex_m_comparator_address(const struct core *core, unsigned n, unsigned word)
 {
     (void)word;
     return word_at(core->unit, FP_COMP0 + 4 * n);
@@ -291,16 +292,16 @@ static uint64_t comparator_value(const struct core *core, uint64_t address)
     return (address & 0x1FFFFFFCU) | (address & 2 ? 0x80000000U : 0x40000000U) | 1;
 }
 
-static void add_comparator(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
-                           unsigned n, uint64_t from, uint64_t to)
+static void cortex_m_add_comparator(const struct core *core, const struct breakpoint_setup *setup,
+                                    struct steps *list, unsigned n, uint64_t from, uint64_t to)
 {
     (void)setup;
     (void)from;
-    steps_add(list,
-              step_write(comparator_address(core, n, 0), to == UINT64_MAX ? 0 : comparator_value(core, to)));
+    steps_add(list, step_write(cortex_m_comparator_address(core, n, 0),
+                               to == UINT64_MAX ? 0 : comparator_value(core, to)));
 }
 
-static bool comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
+static bool cortex_m_comparator_used(const struct core *core, const uint64_t *words, uint64_t *address)
 {
     uint64_t value = words[0];
     if (core->comparator_revision >= 1)
@@ -325,7 +326,7 @@ static void add_code_changed(const struct core *core, struct steps *list, uint64
 }
 
 /* EXC_RETURN, DDI 0403 B1.5.8. */
-static bool returns_by_frame(const struct core *core, uint64_t lr)
+static bool cortex_m_returns_by_frame(const struct core *core, uint64_t lr)
 {
     (void)core;
     return lr >= 0xFFFFFF00U && lr <= 0xFFFFFFFFU;
@@ -342,13 +343,13 @@ static const char *no_return(const struct core *core, uint64_t lr)
 
 /* --- halt sources: DDI 0403 C1.6.5, C1.8; DDI 0553 D1.2 for Armv8-M ------------------------------------- */
 
-static void add_stops_identity(const struct core *core, struct steps *list)
+static void cortex_m_add_stops_identity(const struct core *core, struct steps *list)
 {
     steps_add(list, step_read(core_word(core, DEMCR)));
     steps_add(list, step_read(core_word(core, DWT_CTRL)));
 }
 
-static void add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
+static void cortex_m_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
 {
     struct address demcr = core_word(core, DEMCR);
     bool traced = (identity[0] & DEMCR_TRCENA) != 0;
@@ -367,7 +368,7 @@ static void add_stops(const struct core *core, const uint64_t *identity, struct 
     core_stops_add_bits(out, "catch of faults (DEMCR)", demcr, DEMCR_VC_EXCEPTIONS);
 }
 
-static void add_last_stops(const struct core *core, struct core_stops *out)
+static void cortex_m_add_last_stops(const struct core *core, struct core_stops *out)
 {
     core_stops_add(
         out,
@@ -384,27 +385,28 @@ const struct core_ops cortex_m_ops = {
     .traits = ARM_CODE | THUMB_ONLY | SYSTEM_SPACE | STATUS_FORGETS | COMPARATOR_SWITCH,
     .fastest_hz = 1.2e9, /* Cortex-M7 and M85 reach 1 GHz and some more */
     .register_names = register_names,
-    .state = &(const struct core_state_ops){.status_register = control_address, .state_of = state_of},
-    .run = &(const struct core_run_ops){.settings = settings,
-                                        .commands = commands,
-                                        .debug_enable = control_address,
-                                        .add_wait_halt = add_wait_halt,
-                                        .add_run = add_run,
-                                        .add_halt = add_halt,
-                                        .add_single_step = add_single_step,
-                                        .add_reset = add_reset},
+    .state = &(const struct core_state_ops){.status_register = cortex_m_control_address,
+                                            .state_of = cortex_m_state_of},
+    .run = &(const struct core_run_ops){.settings = cortex_m_settings,
+                                        .commands = cortex_m_commands,
+                                        .debug_enable = cortex_m_control_address,
+                                        .add_wait_halt = cortex_m_add_wait_halt,
+                                        .add_run = cortex_m_add_run,
+                                        .add_halt = cortex_m_add_halt,
+                                        .add_single_step = cortex_m_add_single_step,
+                                        .add_reset = cortex_m_add_reset},
     .stop = &(const struct core_stop_ops){.add_clear_breakpoint = add_clear_breakpoint,
                                           .add_wait_breakpoint = add_wait_breakpoint,
-                                          .reset_register = reset_register,
-                                          .reset_seen = reset_seen_in,
-                                          .can_notice_resets = can_notice_resets,
+                                          .reset_register = cortex_m_reset_register,
+                                          .reset_seen = cortex_m_reset_seen_in,
+                                          .can_notice_resets = cortex_m_can_notice_resets,
                                           .mark_is_used = mark_is_used,
-                                          .since_register = control_address,
+                                          .since_register = cortex_m_control_address,
                                           .reset_since = reset_since,
                                           .cause_register = cause_register,
                                           .stepped_mask = DHCSR_C_STEP,
                                           .stepped = DHCSR_C_STEP,
-                                          .cause = cause_of},
+                                          .cause = cortex_m_cause_of},
     .interrupts = &(const struct core_interrupt_ops){.add_hold = add_hold,
                                                      .add_run_held = add_run_held,
                                                      .pending_register = pending_register,
@@ -413,23 +415,23 @@ const struct core_ops cortex_m_ops = {
                                                      .entered = entered},
     .registers = &(const struct core_register_ops){.add_register = add_register,
                                                    .add_expect_stop = add_expect_stop,
-                                                   .add_proofs = add_proofs},
+                                                   .add_proofs = cortex_m_add_proofs},
     .breakpoints = &(const struct core_breakpoint_ops){.can_compare = can_compare,
-                                                       .comparators_on = comparators_on,
+                                                       .comparators_on = cortex_m_comparators_on,
                                                        .comparator_words = 1,
-                                                       .comparator = comparator_address,
-                                                       .comparator_used = comparator_used,
+                                                       .comparator = cortex_m_comparator_address,
+                                                       .comparator_used = cortex_m_comparator_used,
                                                        .patches = patches,
-                                                       .add_comparator = add_comparator,
+                                                       .add_comparator = cortex_m_add_comparator,
                                                        .instruction = BKPT,
                                                        .add_code_changed = add_code_changed,
                                                        .add_skip = add_skip,
                                                        .read_code = thumb_breakpoint,
                                                        .debug_on = DHCSR_C_DEBUGEN},
-    .halts = &(const struct core_halt_ops){.add_identity = add_stops_identity,
-                                           .add_stops = add_stops,
-                                           .add_last = add_last_stops},
-    .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .no_return = no_return},
+    .halts = &(const struct core_halt_ops){.add_identity = cortex_m_add_stops_identity,
+                                           .add_stops = cortex_m_add_stops,
+                                           .add_last = cortex_m_add_last_stops},
+    .returns = &(const struct core_return_ops){.by_frame = cortex_m_returns_by_frame, .no_return = no_return},
 };
 
 void cortex_m_add_identity(uint16_t unit, struct steps *list)

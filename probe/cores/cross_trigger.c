@@ -52,7 +52,7 @@ uint32_t cross_trigger_free(uint64_t devid, const uint64_t *inputs, const uint64
 }
 
 /* Takes the last unused channel, for other debuggers begin with the first. */
-static bool identify_armv7(const uint64_t *values, struct cross_trigger *out)
+static bool cross_trigger_identify_armv7(const uint64_t *values, struct cross_trigger *out)
 {
     out->was_off = (values[IDENTITY_CONTROL] & CTICONTROL_GLBEN) == 0;
     out->channel =
@@ -67,7 +67,7 @@ bool cross_trigger_identify(const struct core *core, const uint64_t *values, str
     if (core->cti_base == 0)
         return false;
     if (core->ops == &armv7_ops)
-        return identify_armv7(values, out);
+        return cross_trigger_identify_armv7(values, out);
     out->channel = core->halt_channel;
     return core_has(core, RUN_BY_TRIGGER) && core->halt_channel != 0;
 }
@@ -75,7 +75,7 @@ bool cross_trigger_identify(const struct core *core, const uint64_t *values, str
 /* --- settings ------------------------------------------------------------------------------------------- */
 
 /* After a run that did not end, taken back before the core is let go. */
-static struct setting make(struct address at, uint64_t test, uint64_t set, uint64_t keep)
+static struct setting cross_trigger_make(struct address at, uint64_t test, uint64_t set, uint64_t keep)
 {
     return (struct setting){.at = at, .test = test, .set = set, .keep = keep, .restore = {.only_ours = true}};
 }
@@ -97,14 +97,16 @@ static void add_armv7(const struct core *core, const struct cross_trigger *trigg
     settings_add(list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
     settings_add(list, acknowledged(core));
     for (unsigned i = 0; i < CROSS_TRIGGERS && trigger->was_off; i++) {
-        settings_add(list, make(input(core, i), UINT32_MAX, 0, 0));
+        settings_add(list, cross_trigger_make(input(core, i), UINT32_MAX, 0, 0));
         if (i != CTI_OUTPUT_HALT)
-            settings_add(list, make(output(core, i), UINT32_MAX, 0, 0));
+            settings_add(list, cross_trigger_make(output(core, i), UINT32_MAX, 0, 0));
     }
-    settings_add(list, make(core_cti(core, CTIGATE), channel, 0, ~channel));
-    settings_add(list, make(output(core, CTI_OUTPUT_HALT), trigger->was_off ? UINT32_MAX : channel, channel,
-                            trigger->was_off ? 0 : UINT32_MAX));
-    settings_add(list, make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
+    settings_add(list, cross_trigger_make(core_cti(core, CTIGATE), channel, 0, ~channel));
+    settings_add(list,
+                 cross_trigger_make(output(core, CTI_OUTPUT_HALT), trigger->was_off ? UINT32_MAX : channel,
+                                    channel, trigger->was_off ? 0 : UINT32_MAX));
+    settings_add(
+        list, cross_trigger_make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
 }
 
 size_t cross_trigger_settings(const struct core *core, const struct cross_trigger *trigger,
@@ -115,7 +117,8 @@ size_t cross_trigger_settings(const struct core *core, const struct cross_trigge
         add_armv7(core, trigger, &list);
     else
         settings_add(&list, acknowledged(core));
-    settings_add(&list, make(input(core, CTI_INPUT_PMU), trigger->channel, trigger->channel, UINT32_MAX));
+    settings_add(&list, cross_trigger_make(input(core, CTI_INPUT_PMU), trigger->channel, trigger->channel,
+                                           UINT32_MAX));
     return list.n;
 }
 

@@ -50,7 +50,8 @@ bool exception_add(const struct core *core, struct steps *list)
     return true;
 }
 
-__attribute__((format(printf, 3, 4))) static void add(char *out, size_t size, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void exception_append(char *out, size_t size, const char *format,
+                                                                   ...)
 {
     size_t used = strlen(out);
     va_list arguments;
@@ -63,14 +64,14 @@ static void add_bits(const char *name, uint64_t value, const struct bit_name *bi
                      size_t size)
 {
     const char *before = " (";
-    add(out, size, "%s%s 0x%08" PRIX64, strchr(out, ':') == NULL ? ": " : ", ", name, value);
+    exception_append(out, size, "%s%s 0x%08" PRIX64, strchr(out, ':') == NULL ? ": " : ", ", name, value);
     for (size_t i = 0; i < n; i++)
         if ((value >> bits[i].bit & 1) != 0) {
-            add(out, size, "%s%s", before, bits[i].name);
+            exception_append(out, size, "%s%s", before, bits[i].name);
             before = ", ";
         }
     if (before[0] == ',')
-        add(out, size, ")");
+        exception_append(out, size, ")");
 }
 
 void exception_describe(const struct core *core, const uint64_t *words, bool *is_fault, char *out,
@@ -82,19 +83,19 @@ void exception_describe(const struct core *core, const uint64_t *words, bool *is
     if (number == 0)
         return;
     if (number >= EXCEPTION_IRQS)
-        add(out, size, "exception %u (interrupt %u)", number, number - EXCEPTION_IRQS);
+        exception_append(out, size, "exception %u (interrupt %u)", number, number - EXCEPTION_IRQS);
     else if (exception_name(number) != NULL)
-        add(out, size, "exception %u (%s)", number, exception_name(number));
+        exception_append(out, size, "exception %u (%s)", number, exception_name(number));
     else
-        add(out, size, "exception %u", number);
+        exception_append(out, size, "exception %u", number);
     if (!*is_fault || cortex_m_is_baseline(core))
         return;
     uint64_t cfsr = words[READ_CFSR];
     add_bits("CFSR", cfsr, cfsr_bits, sizeof cfsr_bits / sizeof *cfsr_bits, out, size);
     if ((cfsr & MMARVALID) != 0)
-        add(out, size, ", MMFAR 0x%08" PRIX64, words[READ_MMFAR]);
+        exception_append(out, size, ", MMFAR 0x%08" PRIX64, words[READ_MMFAR]);
     if ((cfsr & BFARVALID) != 0)
-        add(out, size, ", BFAR 0x%08" PRIX64, words[READ_BFAR]);
+        exception_append(out, size, ", BFAR 0x%08" PRIX64, words[READ_BFAR]);
     add_bits("HFSR", words[READ_HFSR], hfsr_bits, sizeof hfsr_bits / sizeof *hfsr_bits, out, size);
 }
 
@@ -113,14 +114,14 @@ enum { AFTER_DATA_ABORT = 8, AFTER_OTHERS = 4 };
 /* In AArch64 state and in Hyp mode: a level has one set of registers for all exceptions. */
 enum { MODE_HYP = 0x1A };
 
-static bool is_hyp(const struct core *core, uint64_t status)
+static bool exception_is_hyp(const struct core *core, uint64_t status)
 {
     return core->ops == &armv8_ops_in_aarch32 && (status & CPSR_MODE) == MODE_HYP;
 }
 
 static bool is_by_level(const struct core *core, uint64_t status)
 {
-    return core->ops == &armv8_ops || is_hyp(core, status);
+    return core->ops == &armv8_ops || exception_is_hyp(core, status);
 }
 
 /* DDI 0487 D1.10.2: a vector for each kind of exception, of 0x80 bytes, and four such groups. MRS X0 of these
@@ -135,7 +136,7 @@ static const uint32_t in_hyp[FAULT_WORDS] = {ARMV8_T32(0xEE9C, 0x0F10), ARMV8_T3
                                              ARMV8_MRS_ELR_HYP, ARMV8_T32(0xEE96, 0x0F10)};
 enum { HYP_VECTORS = 0x20, HYP_VECTOR_SHIFT = 2, HYP_VECTOR_IRQ = 6 };
 
-static unsigned level_of(uint64_t status)
+static unsigned exception_level_of(uint64_t status)
 {
     return status >> 2 & 3;
 }
@@ -144,16 +145,17 @@ bool exception_may_be_fault(const struct core *core, uint64_t status)
 {
     uint64_t mode = status & CPSR_MODE;
     return (core_has_exception_modes(core) && (mode == MODE_ABORT || mode == MODE_UNDEFINED)) ||
-           (core->ops == &armv8_ops && level_of(status) > 0) || is_hyp(core, status);
+           (core->ops == &armv8_ops && exception_level_of(status) > 0) || exception_is_hyp(core, status);
 }
 
 /* A register of the level, as VBAR, to X0. */
 static size_t add_of_level(const struct core *core, uint64_t status, struct steps *list, size_t which)
 {
     return armv8_add_through_x0(core, list,
-                                is_hyp(core, status)
+                                exception_is_hyp(core, status)
                                     ? in_hyp[which]
-                                    : mrs_at_el1[which] | op1_of_level[level_of(status)] << OP1_SHIFT);
+                                    : mrs_at_el1[which] | op1_of_level[exception_level_of(status)]
+                                                              << OP1_SHIFT);
 }
 
 /* DDI 0406C B4.1.51, .52, .96, .97. */
@@ -193,7 +195,7 @@ static unsigned vector_of(const struct core *core, const struct exception_fault 
     return at < HYP_VECTORS && at >> HYP_VECTOR_SHIFT < HYP_VECTOR_IRQ ? VECTOR_SYNCHRONOUS : KINDS;
 }
 
-static unsigned kind_of(const struct core *core, const struct exception_fault *fault)
+static unsigned exception_kind_of(const struct core *core, const struct exception_fault *fault)
 {
     unsigned by_pc = vector_of(core, fault, fault->pc);
     return by_pc != KINDS ? by_pc : vector_of(core, fault, fault->lr - 4);
@@ -206,7 +208,7 @@ bool exception_may_be_interrupt(const struct core *core, uint64_t status)
 {
     if (!is_by_level(core, status))
         return core_has_exception_modes(core) && (status & CPSR_MODE) == MODE_IRQ;
-    return (core->ops != &armv8_ops || level_of(status) > 0) && (status & PSTATE_I) != 0;
+    return (core->ops != &armv8_ops || exception_level_of(status) > 0) && (status & PSTATE_I) != 0;
 }
 
 size_t exception_add_return(const struct core *core, uint64_t status, struct steps *list)
@@ -224,7 +226,7 @@ uint64_t exception_return(const struct core *core, const uint64_t *results, size
 enum { EC_SHIFT = 26, EC_SERROR = 0x2F, ESR_IL = 1 << 25 };
 
 /* The program may have code where VBAR points to, as after a reset: ESR shows if an exception was taken. */
-static bool is_taken(unsigned kind, uint64_t esr)
+static bool exception_is_taken(unsigned kind, uint64_t esr)
 {
     unsigned class = (unsigned)(esr >> EC_SHIFT) & 0x3F;
     if (kind == VECTOR_SERROR)
@@ -236,7 +238,7 @@ bool exception_is_fault(const struct core *core, const struct exception_fault *f
 {
     if (!is_by_level(core, fault->status))
         return exception_may_be_fault(core, fault->status);
-    return fault->has_values && is_taken(kind_of(core, fault), fault->values[ESR]);
+    return fault->has_values && exception_is_taken(exception_kind_of(core, fault), fault->values[ESR]);
 }
 
 /* Of bits 10 and 3:0 of a fault status register, without the Large Physical Address Extension: DDI 0406C
@@ -284,22 +286,22 @@ static const char *name_of_code(const struct code_name *names_of, size_t n, unsi
     return NULL;
 }
 
-static void add_fault(const char *name, uint64_t status, char *out, size_t size)
+static void exception_add_fault(const char *name, uint64_t status, char *out, size_t size)
 {
     const uint64_t long_format = 1 << 9;
     unsigned code = (unsigned)((status >> 6 & 0x10) | (status & 0xF));
     const char *what =
         (status & long_format) == 0 ? name_of_code(fault_names, COUNT(fault_names), code) : NULL;
-    add(out, size, "%s 0x%08" PRIX64, name, status);
+    exception_append(out, size, "%s 0x%08" PRIX64, name, status);
     if (what != NULL)
-        add(out, size, " (%s)", what);
+        exception_append(out, size, " (%s)", what);
 }
 
 static void describe_by_level(const struct core *core, const struct exception_fault *fault, char *out,
                               size_t size)
 {
-    const bool hyp = is_hyp(core, fault->status);
-    const unsigned level = hyp ? 2 : level_of(fault->status);
+    const bool hyp = exception_is_hyp(core, fault->status);
+    const unsigned level = hyp ? 2 : exception_level_of(fault->status);
     uint64_t esr = fault->values[ESR];
     unsigned class = (unsigned)(esr >> EC_SHIFT) & 0x3F;
     const char *what = name_of_code(class_names, COUNT(class_names), class), *why = NULL;
@@ -307,12 +309,12 @@ static void describe_by_level(const struct core *core, const struct exception_fa
     if (aborts)
         why = name_of_code(abort_names, COUNT(abort_names), (unsigned)esr & FSC_KIND);
     snprintf(out, size, ", in the vector of %s (%sEL%u): %s 0x%08" PRIX64,
-             kind_of(core, fault) == VECTOR_SERROR ? "SErrors" : "synchronous exceptions",
+             exception_kind_of(core, fault) == VECTOR_SERROR ? "SErrors" : "synchronous exceptions",
              hyp ? "Hyp mode, " : "", level, hyp ? "HSR" : "ESR", esr);
     if (what != NULL)
-        add(out, size, " (%s%s%s)", what, why != NULL ? ", " : "", why != NULL ? why : "");
+        exception_append(out, size, " (%s%s%s)", what, why != NULL ? ", " : "", why != NULL ? why : "");
     if (aborts && (!hyp || class >= EC_ABORT_DATA)) /* of another abort HIFAR is as ELR_hyp */
-        add(out, size, ", %s 0x%08" PRIX64, hyp ? "HDFAR" : "FAR", fault->values[FAR]);
+        exception_append(out, size, ", %s 0x%08" PRIX64, hyp ? "HDFAR" : "FAR", fault->values[FAR]);
 }
 
 void exception_describe_faults(const struct core *core, const struct exception_fault *fault, char *out,
@@ -326,10 +328,10 @@ void exception_describe_faults(const struct core *core, const struct exception_f
         return;
     }
     snprintf(out, size, ": ");
-    add_fault("DFSR", fault->values[0], out, size);
-    add(out, size, ", DFAR 0x%08" PRIX64 ", ", fault->values[1]);
-    add_fault("IFSR", fault->values[2], out, size);
-    add(out, size, ", IFAR 0x%08" PRIX64, fault->values[3]);
+    exception_add_fault("DFSR", fault->values[0], out, size);
+    exception_append(out, size, ", DFAR 0x%08" PRIX64 ", ", fault->values[1]);
+    exception_add_fault("IFSR", fault->values[2], out, size);
+    exception_append(out, size, ", IFAR 0x%08" PRIX64, fault->values[3]);
 }
 
 bool exception_returns_by_lr(const struct core *core, uint64_t status)

@@ -38,7 +38,7 @@ static bool has_context(uint64_t devid)
     return (devid & DEVID_PC_SAMPLE) >= DEVID_HAS_CONTEXT;
 }
 
-static bool identify_armv7(const struct core *core, const uint64_t *identity, struct pc_sample *out)
+static bool pc_sample_identify_armv7(const struct core *core, const uint64_t *identity, struct pc_sample *out)
 {
     uint64_t didr = identity[IDENTITY_V7_DIDR];
     bool has_devid = (didr & DIDR_DEVID) != 0;
@@ -56,7 +56,7 @@ static bool identify_armv7(const struct core *core, const uint64_t *identity, st
 }
 
 /* Armv8.2 moved it from the debug registers into the PMU. */
-static bool identify_armv8(const struct core *core, const uint64_t *identity, struct pc_sample *out)
+static bool pc_sample_identify_armv8(const struct core *core, const uint64_t *identity, struct pc_sample *out)
 {
     if ((identity[IDENTITY_V8_DEBUG] & DEVID_PC_SAMPLE) != 0) {
         *out = (struct pc_sample){.name = "EDPCSR",
@@ -81,9 +81,9 @@ static bool identify_armv8(const struct core *core, const uint64_t *identity, st
 bool pc_sample_identify(const struct core *core, const uint64_t *identity, struct pc_sample *out)
 {
     if (core->ops == &armv7_ops)
-        return identify_armv7(core, identity, out);
+        return pc_sample_identify_armv7(core, identity, out);
     if (armv8_is(core))
-        return identify_armv8(core, identity, out);
+        return pc_sample_identify_armv8(core, identity, out);
     *out = (struct pc_sample){
         .name = "DWT_PCSR", .form = PC_FORM_M, .words = 1, .at = {core_word(core, DWT_PCSR)}};
     return core_has(core, SYSTEM_SPACE);

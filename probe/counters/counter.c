@@ -28,7 +28,7 @@ uint64_t counter_modulus_at(const struct counter *counter, uint64_t value)
     return counter->reloads ? (value >> 32) + 1 : counter_modulus(counter);
 }
 
-static uint64_t count_of(const struct counter *counter, uint64_t value)
+static uint64_t counter_count_of(const struct counter *counter, uint64_t value)
 {
     return counter->reloads ? (uint32_t)value : value;
 }
@@ -36,13 +36,14 @@ static uint64_t count_of(const struct counter *counter, uint64_t value)
 bool counter_leads(const struct counter *counter, uint64_t from, uint64_t to)
 {
     uint64_t modulus = counter_modulus_at(counter, from);
-    return counter->bits >= 64 || (count_of(counter, from) < modulus && count_of(counter, to) < modulus &&
-                                   (!counter->reloads || from >> 32 == to >> 32));
+    return counter->bits >= 64 ||
+           (counter_count_of(counter, from) < modulus && counter_count_of(counter, to) < modulus &&
+            (!counter->reloads || from >> 32 == to >> 32));
 }
 
 uint64_t counter_phase(const struct counter *counter, uint64_t value)
 {
-    uint64_t count = count_of(counter, value);
+    uint64_t count = counter_count_of(counter, value);
     if (!counter->down)
         return count;
     return count == 0 && counter->zero_is_top ? 0 : counter_modulus_at(counter, value) - count;
@@ -78,7 +79,7 @@ static uint64_t masked(const struct counter *counter, uint64_t value)
     return counter->bits >= 64 ? value : value & ((1ULL << counter->bits) - 1);
 }
 
-static uint64_t join(const struct counter *counter, uint64_t low, uint64_t high)
+static uint64_t counter_join(const struct counter *counter, uint64_t low, uint64_t high)
 {
     if (counter->reloads)
         return masked(counter, high) << 32 | masked(counter, low);
@@ -88,9 +89,9 @@ static uint64_t join(const struct counter *counter, uint64_t low, uint64_t high)
 uint64_t counter_value(const struct counter *counter, const uint64_t *results, size_t at)
 {
     if (counter->high.size == 0)
-        return join(counter, results[at], 0);
-    return high_is_first(counter) ? join(counter, results[at + 1], results[at])
-                                  : join(counter, results[at], results[at + 1]);
+        return counter_join(counter, results[at], 0);
+    return high_is_first(counter) ? counter_join(counter, results[at + 1], results[at])
+                                  : counter_join(counter, results[at], results[at + 1]);
 }
 
 uint32_t counter_high(uint32_t before, uint32_t low, uint32_t after)
@@ -103,8 +104,8 @@ uint64_t counter_value_running(const struct counter *counter, const uint64_t *re
     uint32_t before = (uint32_t)results[at], low = (uint32_t)results[at + 1],
              after = (uint32_t)results[at + 2];
     if (counter->reloads)
-        return join(counter, low, before == after ? after : 0);
-    return join(counter, low, counter_high(before, low, after));
+        return counter_join(counter, low, before == after ? after : 0);
+    return counter_join(counter, low, counter_high(before, low, after));
 }
 
 bool counter_event_is_slow(const char *name)

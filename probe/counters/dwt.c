@@ -19,7 +19,7 @@ static const char dwt_ctrl[] = "DWT_CTRL";
 static const char *const names[COUNTERS] = {"CPU_CYCLES", "CPICNT", "EXCCNT",
                                             "SLEEPCNT",   "LSUCNT", "FOLDCNT"};
 
-static void add_identity(const struct core *core, struct steps *list)
+static void dwt_add_identity(const struct core *core, struct steps *list)
 {
     if (!core_has(core, SYSTEM_SPACE))
         return;
@@ -28,7 +28,7 @@ static void add_identity(const struct core *core, struct steps *list)
 }
 
 /* The counters follow each other from CYCCNT on; all but that one are 8 bits wide, DDI 0403 C1.8.8. */
-static void add_counters(const struct core *core, struct counter_block *out, size_t n)
+static void dwt_add_counters(const struct core *core, struct counter_block *out, size_t n)
 {
     for (out->n = 0; out->n < n; out->n++) {
         struct counter *counter = &out->counters[out->n];
@@ -39,7 +39,7 @@ static void add_counters(const struct core *core, struct counter_block *out, siz
     }
 }
 
-static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+static bool dwt_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
     if (!core_has(core, SYSTEM_SPACE))
         return false;
@@ -71,7 +71,7 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
     else if (!runs)
         snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement%s",
                  shows ? ", in Secure state too (DWT_CTRL.CYCDISS)" : "");
-    add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
+    dwt_add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
     out->settings[out->n_settings++] = cortex_m_trace(core);
     if ((core->quirks & HAS_DWT_LOCK) != 0)
         out->settings[out->n_settings++] = core_open_lock(core_word(core, DWT_BASE + CORESIGHT_LAR),
@@ -93,8 +93,8 @@ static bool identify(const struct core *core, const uint64_t *values, struct cou
 }
 
 /* Switching a profiling counter on clears it, so one that counts already is left alone. */
-static size_t program(const struct core *core, const struct counter_block *block,
-                      const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
+static size_t dwt_program(const struct core *core, const struct counter_block *block,
+                          const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
 {
     (void)block;
     uint64_t wanted = 0;
@@ -111,7 +111,7 @@ static size_t program(const struct core *core, const struct counter_block *block
     return 1;
 }
 
-static uint32_t counters_for(const struct counter_block *block, uint32_t code)
+static uint32_t dwt_counters_for(const struct counter_block *block, uint32_t code)
 {
     return code < block->n ? 1U << code : 0;
 }
@@ -123,7 +123,7 @@ static const struct counter_register registers[] = {{.name = "DWT_CYCCNT", .word
 const struct block_kind dwt_kind = {.name = "dwt",
                                     .registers = registers,
                                     .n_registers = sizeof registers / sizeof *registers,
-                                    .add_identity = add_identity,
-                                    .identify = identify,
-                                    .program = program,
-                                    .counters_for = counters_for};
+                                    .add_identity = dwt_add_identity,
+                                    .identify = dwt_identify,
+                                    .program = dwt_program,
+                                    .counters_for = dwt_counters_for};

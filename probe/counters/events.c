@@ -59,19 +59,19 @@ static bool add_event(struct parser *p, unsigned line, const struct event *event
     return true;
 }
 
-static bool read_code(struct parser *p, unsigned line, struct span word, uint32_t *code)
+static bool events_read_code(struct parser *p, unsigned line, struct span word, uint32_t *code)
 {
     if (word.n > 0 && word.at[0] == '0' && span_is_code(word, code))
         return true;
     return events_fail(p, line, "a code is written 0x11, not", word);
 }
 
-static bool read_event(struct parser *p, unsigned line, struct span rest)
+static bool events_read_event(struct parser *p, unsigned line, struct span rest)
 {
     struct event event = {.code = 0};
     struct span code, name;
     span_word(&rest, &code);
-    if (!read_code(p, line, code, &event.code))
+    if (!events_read_code(p, line, code, &event.code))
         return false;
     if (!span_word(&rest, &name))
         return events_fail(p, line, "there is no name after", code);
@@ -93,7 +93,7 @@ static bool read_range(struct parser *p, unsigned line, struct span word, uint32
     struct span low = {.at = word.at, .n = dash != NULL ? (size_t)(dash - word.at) : word.n}, high = low;
     if (dash != NULL)
         high = (struct span){.at = dash + 1, .n = word.n - low.n - 1};
-    if (!read_code(p, line, low, first) || !read_code(p, line, high, last))
+    if (!events_read_code(p, line, low, first) || !events_read_code(p, line, high, last))
         return false;
     return *first <= *last || events_fail(p, line, "this range is backwards:", word);
 }
@@ -141,7 +141,7 @@ static bool keep_codes(struct parser *p, unsigned line, struct span rest, size_t
     return true;
 }
 
-static bool read_text(struct parser *p, struct span text);
+static bool events_read_text(struct parser *p, struct span text);
 
 static bool read_use(struct parser *p, unsigned line, struct span rest)
 {
@@ -162,12 +162,12 @@ static bool read_use(struct parser *p, unsigned line, struct span rest)
         return events_fail(p, line, "there is no set", name);
     size_t from = p->set->n;
     p->depth++;
-    bool ok = read_text(p, text);
+    bool ok = events_read_text(p, text);
     p->depth--;
     return ok && (rest.n == 0 || keep_codes(p, line, rest, from));
 }
 
-static bool read_text(struct parser *p, struct span text)
+static bool events_read_text(struct parser *p, struct span text)
 {
     struct lines lines = {.rest = text};
     struct span line, rest, word;
@@ -190,7 +190,7 @@ static bool read_text(struct parser *p, struct span text)
                 return false;
         } else {
             used_from = SIZE_MAX;
-            if (!read_event(p, lines.line, line))
+            if (!events_read_event(p, lines.line, line))
                 return false;
         }
     }
@@ -230,7 +230,7 @@ struct event_set *event_set_parse(const char *text, size_t n,
         no_memory(&p);
         return NULL;
     }
-    bool ok = read_text(&p, (struct span){text, n}) && check_unique(&p);
+    bool ok = events_read_text(&p, (struct span){text, n}) && check_unique(&p);
     free(p.line_of);
     if (!ok) {
         event_set_free(set);
@@ -332,7 +332,7 @@ struct wishing {
     struct error *error;
 };
 
-static bool is_number(struct span span)
+static bool events_is_number(struct span span)
 {
     for (size_t i = 0; i < span.n; i++)
         if (span.at[i] < '0' || span.at[i] > '9')
@@ -340,13 +340,13 @@ static bool is_number(struct span span)
     return span.n > 0;
 }
 
-static bool add_request(struct wishing *w, struct span span)
+static bool events_add_request(struct wishing *w, struct span span)
 {
     struct event_request request = {.group = w->group};
     if (span.n == 0)
         return error_set(w->error, ERROR_USAGE,
                          "-e: a name is missing: an event is left out between its commas");
-    if (is_number(span))
+    if (events_is_number(span))
         return error_set(
             w->error, ERROR_USAGE,
             "-e: \"%.*s\" may be meant in decimal or not: write 0x%.*s or r%.*s for that code in "
@@ -366,7 +366,7 @@ static bool add_request(struct wishing *w, struct span span)
 }
 
 /* One event with the braces around it: `at` begins it, and ends after it, at a comma or the text's end. */
-static bool read_one(struct wishing *w, const char **at)
+static bool events_read_one(struct wishing *w, const char **at)
 {
     if (**at == '{') {
         if (w->group != 0)
@@ -375,7 +375,7 @@ static bool read_one(struct wishing *w, const char **at)
         ++*at;
     }
     size_t n = strcspn(*at, ",{}");
-    if (!add_request(w, (struct span){*at, n}))
+    if (!events_add_request(w, (struct span){*at, n}))
         return false;
     *at += n;
     if (**at == '}') {
@@ -396,7 +396,7 @@ bool event_requests_parse(const char *text, struct event_request *out, size_t ro
     for (size_t i = 0; i < *n; i++)
         w.last_group = out[i].group > w.last_group ? out[i].group : w.last_group;
     for (const char *at = text;; at++) {
-        if (!read_one(&w, &at))
+        if (!events_read_one(&w, &at))
             return false;
         if (*at == '\0')
             break;

@@ -32,7 +32,7 @@ static bool metric_refuse(struct reading *r, const char *what)
     return false;
 }
 
-static void skip(struct reading *r, size_t n)
+static void metric_skip(struct reading *r, size_t n)
 {
     r->rest.at += n;
     r->rest.n -= n;
@@ -42,7 +42,7 @@ static void skip(struct reading *r, size_t n)
 static char peek(struct reading *r)
 {
     while (r->rest.n > 0 && (r->rest.at[0] == ' ' || r->rest.at[0] == '\t'))
-        skip(r, 1);
+        metric_skip(r, 1);
     if (r->rest.n == 0)
         return '\0';
     return r->rest.at[0];
@@ -64,7 +64,7 @@ static size_t length_of(const struct reading *r, const char *set)
     return n;
 }
 
-static bool read_number(struct reading *r)
+static bool metric_read_number(struct reading *r)
 {
     char text[LONGEST_NUMBER], *end;
     size_t n = length_of(r, "0123456789.");
@@ -73,7 +73,7 @@ static bool read_number(struct reading *r)
     double value = strtod(text, &end);
     if (*end != '\0')
         return metric_refuse(r, "no number:");
-    skip(r, n);
+    metric_skip(r, n);
     return emit(r, (struct metric_step){.op = METRIC_NUMBER, .number = value});
 }
 
@@ -104,13 +104,13 @@ static bool read_name(struct reading *r)
         return metric_refuse(r, "too long a name:");
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcasecmp(text, own[i].name) == 0) {
-            skip(r, n);
+            metric_skip(r, n);
             return emit(r, (struct metric_step){.op = own[i].op});
         }
     for (size_t i = 0; i < r->names->n; i++)
         if (strcasecmp(text, r->names->names[i]) == 0) {
             r->names->used |= UINT32_C(1) << i;
-            skip(r, n);
+            metric_skip(r, n);
             return use_event(r, r->names->names[i]);
         }
     return metric_refuse(r, "EVENTS above does not name");
@@ -122,10 +122,10 @@ static bool read_factor(struct reading *r)
 {
     char c = peek(r);
     if (c != '(' && c != '-')
-        return (c >= '0' && c <= '9') || c == '.' ? read_number(r) : read_name(r);
+        return (c >= '0' && c <= '9') || c == '.' ? metric_read_number(r) : read_name(r);
     if (r->depth == DEEPEST)
         return metric_refuse(r, "nested too deep, at");
-    skip(r, 1);
+    metric_skip(r, 1);
     r->depth++;
     if (c == '-') {
         if (!read_factor(r))
@@ -137,7 +137,7 @@ static bool read_factor(struct reading *r)
         return false;
     if (peek(r) != ')')
         return metric_refuse(r, "a ) is missing before");
-    skip(r, 1);
+    metric_skip(r, 1);
     r->depth--;
     return true;
 }
@@ -147,7 +147,7 @@ static bool read_product(struct reading *r)
     if (!read_factor(r))
         return false;
     for (char c = peek(r); c == '*' || c == '/'; c = peek(r)) {
-        skip(r, 1);
+        metric_skip(r, 1);
         if (!read_factor(r) ||
             !emit(r, (struct metric_step){.op = c == '*' ? METRIC_MULTIPLY : METRIC_DIVIDE}))
             return false;
@@ -160,7 +160,7 @@ static bool read_sum(struct reading *r)
     if (!read_product(r))
         return false;
     for (char c = peek(r); c == '+' || c == '-'; c = peek(r)) {
-        skip(r, 1);
+        metric_skip(r, 1);
         if (!read_product(r) || !emit(r, (struct metric_step){.op = c == '+' ? METRIC_ADD : METRIC_SUBTRACT}))
             return false;
     }
@@ -238,7 +238,7 @@ static bool next_name(struct span *rest, struct span *name)
     return n > 0;
 }
 
-static bool read_events(struct parser *p, struct span rest)
+static bool metric_read_events(struct parser *p, struct span rest)
 {
     if (!end_section(p))
         return false;
@@ -264,7 +264,7 @@ static bool read_events(struct parser *p, struct span rest)
     return true;
 }
 
-static bool read_head(struct parser *p, struct span head, struct metric *metric)
+static bool metric_read_head(struct parser *p, struct span head, struct metric *metric)
 {
     struct span name, unit;
     if (!span_word(&head, &name))
@@ -282,7 +282,7 @@ static bool read_head(struct parser *p, struct span head, struct metric *metric)
     return true;
 }
 
-static bool add_metric(struct parser *p, const struct metric *metric)
+static bool metric_add_metric(struct parser *p, const struct metric *metric)
 {
     struct metric_set *set = p->set;
     if (set->n == MOST_METRICS)
@@ -307,17 +307,17 @@ static bool read_metric(struct parser *p, struct span rest)
         return metric_fail(p, "a METRIC is followed by = and an expression", rest);
     struct span head = {rest.at, (size_t)(equals - rest.at)}, at;
     struct span expression = {equals + 1, rest.n - head.n - 1};
-    if (!read_head(p, head, &metric))
+    if (!metric_read_head(p, head, &metric))
         return false;
     struct span written = span_trimmed(expression);
     snprintf(metric.text, sizeof metric.text, "%.*s", (int)written.n, written.at);
     if (!parse_expression(expression, &p->section.events, &metric, &what, &at))
         return at.n > 0 ? metric_fail(p, what, at)
                         : error_set(p->error, ERROR_USAGE, "line %u: %s the end of the line", p->line, what);
-    return add_metric(p, &metric);
+    return metric_add_metric(p, &metric);
 }
 
-static bool read_text(struct parser *p, struct span text)
+static bool metric_read_text(struct parser *p, struct span text)
 {
     struct lines lines = {.rest = text};
     struct span rest, word;
@@ -329,7 +329,7 @@ static bool read_text(struct parser *p, struct span text)
         bool events = span_is(word, "EVENTS");
         if (!events && !span_is(word, "METRIC"))
             return metric_fail(p, "a line begins with EVENTS or METRIC, not", word);
-        if (!(events ? read_events(p, rest) : read_metric(p, rest)))
+        if (!(events ? metric_read_events(p, rest) : read_metric(p, rest)))
             return false;
     }
     return end_section(p);
@@ -345,7 +345,7 @@ static struct metric_set *parse_all(const struct span *texts, size_t n, struct e
     for (size_t i = 0; i < n && ok; i++) {
         p->set = set;
         p->error = error;
-        ok = read_text(p, texts[i]);
+        ok = metric_read_text(p, texts[i]);
     }
     free(p);
     if (ok)
@@ -431,7 +431,7 @@ bool metric_uses(const struct metric *metric, enum metric_op op)
     return false;
 }
 
-static double apply(enum metric_op op, double a, double b)
+static double metric_apply(enum metric_op op, double a, double b)
 {
     switch (op) {
     case METRIC_ADD:
@@ -472,7 +472,7 @@ double metric_evaluate(const struct metric *metric, const struct metric_input *i
             break;
         default:
             n--;
-            stack[n - 1] = apply(step->op, stack[n - 1], stack[n]);
+            stack[n - 1] = metric_apply(step->op, stack[n - 1], stack[n]);
         }
     }
     return isfinite(stack[0]) ? stack[0] : NAN;

@@ -52,7 +52,7 @@ static bool counts_every_cycle(const struct pmu *pmu)
     return cycles_are_ours(pmu) || (!divided && (pmu->cycle_filter & pmu->exclude) == 0);
 }
 
-static void add_counters(const struct core *core, const struct pmu *pmu, struct counter_block *out)
+static void pmu_add_counters(const struct core *core, const struct pmu *pmu, struct counter_block *out)
 {
     const struct pmu_places *places = pmu->places;
     struct counter *cycles = &out->counters[0];
@@ -88,7 +88,7 @@ static void add_counters_in_use(const struct pmu *pmu, char *out, size_t size)
         }
 }
 
-static void add_state(const struct pmu *pmu, struct counter_block *out)
+static void pmu_add_state(const struct pmu *pmu, struct counter_block *out)
 {
     size_t size = sizeof out->state;
     if (pmu->enabled == 0) {
@@ -100,7 +100,7 @@ static void add_state(const struct pmu *pmu, struct counter_block *out)
     add_counters_in_use(pmu, out->state + used, size - (size_t)used);
 }
 
-static void add_notes(const struct pmu *pmu, struct counter_block *out)
+static void pmu_add_notes(const struct pmu *pmu, struct counter_block *out)
 {
     size_t used = 0;
     char *note = out->note;
@@ -121,7 +121,7 @@ static void add_notes(const struct pmu *pmu, struct counter_block *out)
     }
 }
 
-static void add_setting(struct counter_block *out, struct setting setting)
+static void pmu_add_setting(struct counter_block *out, struct setting setting)
 {
     if (out->n_settings < BLOCK_SETTINGS)
         out->settings[out->n_settings++] = setting;
@@ -130,13 +130,13 @@ static void add_setting(struct counter_block *out, struct setting setting)
 /* Written with its own value, so that the ledger restores it. */
 static void keep_value(struct counter_block *out, struct address at)
 {
-    add_setting(out,
-                (struct setting){.at = at, .always = true, .keep = UINT32_MAX, .restore = {.moves = true}});
+    pmu_add_setting(
+        out, (struct setting){.at = at, .always = true, .keep = UINT32_MAX, .restore = {.moves = true}});
 }
 
 /* These precede the settings that start counters, so that counters are stopped again before their values are
  * restored. */
-static void add_values(const struct core *core, const struct pmu *pmu, struct counter_block *out)
+static void pmu_add_values(const struct core *core, const struct pmu *pmu, struct counter_block *out)
 {
     for (unsigned i = 0; i < pmu->n; i++)
         if (pmu->idle >> i & 1)
@@ -147,11 +147,11 @@ static void add_values(const struct core *core, const struct pmu *pmu, struct co
     if (out->counters[0].high.size != 0)
         keep_value(out, out->counters[0].high);
     if (pmu->exclude != 0)
-        add_setting(out, (struct setting){.at = pmu->places->at(core, PMCCFILTR),
-                                          .test = pmu->exclude | pmu->include,
-                                          .set = pmu->include,
-                                          .restore = {.exact = pmu->exclude},
-                                          .watched = "PMCCFILTR"});
+        pmu_add_setting(out, (struct setting){.at = pmu->places->at(core, PMCCFILTR),
+                                              .test = pmu->exclude | pmu->include,
+                                              .set = pmu->include,
+                                              .restore = {.exact = pmu->exclude},
+                                              .watched = "PMCCFILTR"});
 }
 
 /* An overflow of our counters must not interrupt the program, nor be seen by it later: interrupts stay off
@@ -161,20 +161,20 @@ static void add_quiet(const struct core *core, const struct pmu *pmu, struct cou
     struct address (*at)(const struct core *, uint64_t) = pmu->places->at;
     uint32_t disturbing = pmu->interrupts & pmu->idle;
     if (disturbing != 0) {
-        add_setting(out,
-                    (struct setting){
-                        .at = at(core, PMINTENSET),
-                        .always = true, /* with 0, which sets none */
-                        .restore = {.how = RESTORE_PAIR, .mask = disturbing, .clear = at(core, PMINTENCLR)}});
-        add_setting(out, (struct setting){.at = at(core, PMINTENCLR),
-                                          .always = true,
-                                          .set = disturbing,
-                                          .restore = {.how = RESTORE_CLEAR_NEW, .mask = disturbing}});
+        pmu_add_setting(
+            out, (struct setting){
+                     .at = at(core, PMINTENSET),
+                     .always = true, /* with 0, which sets none */
+                     .restore = {.how = RESTORE_PAIR, .mask = disturbing, .clear = at(core, PMINTENCLR)}});
+        pmu_add_setting(out, (struct setting){.at = at(core, PMINTENCLR),
+                                              .always = true,
+                                              .set = disturbing,
+                                              .restore = {.how = RESTORE_CLEAR_NEW, .mask = disturbing}});
     }
     if (pmu->idle != 0)
-        add_setting(out, (struct setting){.at = at(core, PMOVSCLR),
-                                          .always = true, /* with 0, which clears none */
-                                          .restore = {.how = RESTORE_CLEAR_NEW, .mask = pmu->idle}});
+        pmu_add_setting(out, (struct setting){.at = at(core, PMOVSCLR),
+                                              .always = true, /* with 0, which clears none */
+                                              .restore = {.how = RESTORE_CLEAR_NEW, .mask = pmu->idle}});
 }
 
 /* Never clears a bit that the program had set. */
@@ -191,7 +191,7 @@ static struct setting enable(const struct core *core, const struct pmu *pmu, uin
 }
 
 /* Bits that hold back the program's counters stay. P and C, which would reset counters, are never written. */
-static struct setting switch_on(const struct core *core, const struct pmu *pmu)
+static struct setting pmu_switch_on(const struct core *core, const struct pmu *pmu)
 {
     uint32_t off = pmu->places->hindrances, on = PMU_ENABLE, resets = PMU_RESET_EVENTS | PMU_RESET_CYCLES;
     if (!cycles_are_ours(pmu))
@@ -223,18 +223,18 @@ void pmu_describe(const struct core *core, const struct pmu *found, struct count
     pmu->free = present & ~pmu->enabled;
     pmu->idle = counts_now(pmu) ? pmu->free : present;
     out->counts_cycles = counts_every_cycle(pmu);
-    add_counters(core, pmu, out);
-    add_state(pmu, out);
-    add_notes(pmu, out);
+    pmu_add_counters(core, pmu, out);
+    pmu_add_state(pmu, out);
+    pmu_add_notes(pmu, out);
     if (pmu->places->locks)
-        add_setting(
+        pmu_add_setting(
             out, core_open_lock(pmu->places->at(core, CORESIGHT_LAR), pmu->places->at(core, CORESIGHT_LSR)));
-    add_values(core, pmu, out);
+    pmu_add_values(core, pmu, out);
     add_quiet(core, pmu, out);
     struct setting cycles = enable(core, pmu, CYCLES);
     cycles.only_watched = !cycles_are_ours(pmu);
-    add_setting(out, cycles);
-    add_setting(out, switch_on(core, pmu));
+    pmu_add_setting(out, cycles);
+    pmu_add_setting(out, pmu_switch_on(core, pmu));
 }
 
 bool pmu_divide(const struct core *core, struct counter_block *block)
@@ -257,7 +257,7 @@ size_t pmu_program(const struct core *core, const struct counter_block *block,
     size_t count = 0;
     if (room < 2)
         return 0;
-    out[count++] = switch_on(core, pmu);
+    out[count++] = pmu_switch_on(core, pmu);
     for (size_t i = 0; i < n && count + 1 < room; i++) {
         if (picks[i].counter == 0) {
             started |= pmu->idle & CYCLES;
@@ -278,7 +278,7 @@ size_t pmu_program(const struct core *core, const struct counter_block *block,
     return count;
 }
 
-static bool has_event(const struct pmu *pmu, uint32_t code)
+static bool pmu_has_event(const struct pmu *pmu, uint32_t code)
 {
     if (code < BITMAP)
         return pmu->common >> code & 1;
@@ -300,7 +300,7 @@ uint32_t pmu_counters_for(const struct counter_block *block, uint32_t code)
     const struct pmu *pmu = &block->pmu;
     if (code == CPU_CYCLES && block->counts_cycles)
         return 1;
-    if ((code & ~pmu->codes) != 0 || !has_event(pmu, code))
+    if ((code & ~pmu->codes) != 0 || !pmu_has_event(pmu, code))
         return 0;
     uint32_t events = pmu->free & ~CYCLES;
     return (code == CHAIN ? chained(events) : events) << 1;

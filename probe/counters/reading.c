@@ -44,8 +44,8 @@ static size_t pick(const struct reading *reading, bool by_core, struct step *acc
     return n;
 }
 
-static void add_by_core(const struct reading *reading, const struct core_proof *spare, struct steps *list,
-                        size_t *at)
+static void reading_add_by_core(const struct reading *reading, const struct core_proof *spare,
+                                struct steps *list, size_t *at)
 {
     struct step accesses[READING_ROOM] = {{.op = OP_READ}};
     size_t which[READING_ROOM], places[READING_ROOM];
@@ -64,7 +64,7 @@ static void note_places(struct reading *reading)
     struct step items[BY_CORE_STEPS];
     struct steps list = {.items = items, .room = BY_CORE_STEPS};
     size_t at[READING_ROOM] = {0};
-    add_by_core(reading, NULL, &list, at);
+    reading_add_by_core(reading, NULL, &list, at);
     for (size_t i = 0; i < reading->n; i++)
         reading->apart[i] = (uint16_t)(at[i] - at[0]);
 }
@@ -99,7 +99,7 @@ size_t reading_add(const struct reading *reading, bool running, const struct cor
 {
     size_t at = list->n, places[READING_ROOM] = {0};
     if (reading->by_core != NULL) {
-        add_by_core(reading, spare, list, places);
+        reading_add_by_core(reading, spare, list, places);
         return places[0];
     }
     for (size_t i = 0; i < reading->n; i++) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Unlike those of <ctype.h>, these do not depend on the locale. */
-static bool is_blank(char c)
+static bool span_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -34,9 +34,9 @@ static struct span span_from(struct span span, size_t from)
 
 struct span span_trimmed(struct span span)
 {
-    while (span.n > 0 && is_blank(span.at[0]))
+    while (span.n > 0 && span_is_blank(span.at[0]))
         span = span_from(span, 1);
-    while (span.n > 0 && is_blank(span.at[span.n - 1]))
+    while (span.n > 0 && span_is_blank(span.at[span.n - 1]))
         span.n--;
     return span;
 }
@@ -62,7 +62,7 @@ bool span_word(struct span *rest, struct span *word)
 {
     *rest = span_trimmed(*rest);
     size_t n = 0;
-    while (n < rest->n && !is_blank(rest->at[n]))
+    while (n < rest->n && !span_is_blank(rest->at[n]))
         n++;
     *word = (struct span){.at = rest->at, .n = n};
     *rest = span_trimmed(span_from(*rest, n));

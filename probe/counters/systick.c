@@ -15,7 +15,7 @@ enum { DSCSR = 0xE000EE08, SBRSELEN = 1 << 0, SBRSEL = 1 << 1, CDS = 1 << 16, CD
 
 static const char syst_rvr[] = "SYST_RVR";
 
-static void add_identity(const struct core *core, struct steps *list)
+static void systick_add_identity(const struct core *core, struct steps *list)
 {
     if (!core_has(core, SYSTEM_SPACE))
         return;
@@ -43,7 +43,7 @@ static void add_bank(const struct core *core, uint64_t dscsr, struct counter_blo
     snprintf(out->text, sizeof out->text, "%s SysTick", secure ? "Secure" : "Non-secure");
 }
 
-static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+static bool systick_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
     if (!core_has(core, SYSTEM_SPACE))
         return false;
@@ -123,6 +123,6 @@ static const struct counter_register registers[] = {{.name = "SYST_CVR", .word =
 const struct block_kind systick_kind = {.name = "systick",
                                         .registers = registers,
                                         .n_registers = sizeof registers / sizeof *registers,
-                                        .add_identity = add_identity,
-                                        .identify = identify,
+                                        .add_identity = systick_add_identity,
+                                        .identify = systick_identify,
                                         .follow_reload = follow_reload};

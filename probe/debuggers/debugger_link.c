@@ -26,7 +26,7 @@ struct debugger_link {
     struct error refusal;   /* why nothing can be measured, or ERROR_NONE */
 };
 
-static struct debugger_link *self_of(struct link *link)
+static struct debugger_link *debugger_link_self_of(struct link *link)
 {
     return (struct debugger_link *)link;
 }
@@ -49,8 +49,8 @@ static uint64_t little_endian(const uint8_t *bytes, size_t n)
     return value;
 }
 
-static bool read_value(struct debugger *debugger, uint64_t at, unsigned size, uint64_t *out,
-                       const struct deadline *deadline, struct error *why)
+static bool debugger_link_read_value(struct debugger *debugger, uint64_t at, unsigned size, uint64_t *out,
+                                     const struct deadline *deadline, struct error *why)
 {
     uint8_t bytes[8] = {0};
     if (!debugger->ops->read_memory(debugger, at, bytes, size, deadline, why))
@@ -69,7 +69,7 @@ static bool write_value(struct debugger *debugger, uint64_t at, unsigned size, u
 }
 
 /* How many steps from here read words of plain memory in a row. */
-static size_t gather(const struct step *steps, size_t n)
+static size_t debugger_link_gather(const struct step *steps, size_t n)
 {
     size_t length = 0;
     while (length < n && length < GATHERED && steps[length].op == OP_READ && steps[length].at.size == WORD &&
@@ -114,7 +114,7 @@ static struct outcome execute_one(struct debugger *debugger, const struct step *
         return (struct outcome){.why = TARGET_FAULT};
     }
     do {
-        if (!read_value(debugger, step->at.offset, step->at.size, result, deadline, &why))
+        if (!debugger_link_read_value(debugger, step->at.offset, step->at.size, result, deadline, &why))
             return fault(&why, error);
         if (step->op == OP_READ || (*result & step->mask) == step->value)
             return (struct outcome){.why = DONE};
@@ -122,14 +122,15 @@ static struct outcome execute_one(struct debugger *debugger, const struct step *
     return (struct outcome){.why = step->op == OP_UNTIL ? NOT_YET : UNEXPECTED, .saw = *result};
 }
 
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
+static struct outcome debugger_link_execute(struct link *link, const struct step *steps, size_t n,
+                                            uint64_t *results, const struct deadline *deadline,
+                                            struct error *error)
 {
-    struct debugger *debugger = self_of(link)->debugger;
-    struct link *openocd = self_of(link)->openocd;
+    struct debugger *debugger = debugger_link_self_of(link)->debugger;
+    struct link *openocd = debugger_link_self_of(link)->openocd;
     if (openocd != NULL) {
         /* What happened to the connection the debugger knows best */
-        const struct error *cause = &self_of(link)->monitor.why;
+        const struct error *cause = &debugger_link_self_of(link)->monitor.why;
         struct error its = {0};
         struct outcome outcome = openocd->ops->execute(openocd, steps, n, results, deadline, &its);
         error_copy(error, outcome.why == LINK_LOST && cause->kind != ERROR_NONE ? cause : &its);
@@ -142,7 +143,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
             error_set(error, ERROR_FAULT, "a GDB server shows only a core's memory");
             return (struct outcome){.why = TARGET_FAULT, .done = done};
         }
-        size_t row = gather(step, n - done);
+        size_t row = debugger_link_gather(step, n - done);
         struct outcome outcome = {.why = DONE};
         if (row < 2) {
             row = 1;
@@ -162,15 +163,15 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     return (struct outcome){.why = DONE, .done = n};
 }
 
-static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
+static size_t debugger_link_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
-    const struct debugger_facts *facts = &self_of(link)->debugger->facts;
-    struct link *openocd = self_of(link)->openocd;
+    const struct debugger_facts *facts = &debugger_link_self_of(link)->debugger->facts;
+    struct link *openocd = debugger_link_self_of(link)->openocd;
     if (openocd != NULL)
         return openocd->ops->views(openocd, out, room, error);
     bool is_program = facts->profile == PROFILE_X86_64;
-    if (self_of(link)->refusal.kind != ERROR_NONE) {
-        *error = self_of(link)->refusal;
+    if (debugger_link_self_of(link)->refusal.kind != ERROR_NONE) {
+        *error = debugger_link_self_of(link)->refusal;
         return 0;
     }
     if (room == 0)
@@ -184,16 +185,17 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     return 1;
 }
 
-static void describe(struct link *link, char *out, size_t size)
+static void debugger_link_describe(struct link *link, char *out, size_t size)
 {
-    const struct debugger_facts *facts = &self_of(link)->debugger->facts;
+    const struct debugger_facts *facts = &debugger_link_self_of(link)->debugger->facts;
     snprintf(out, size, "%s%s%s%s", facts->name, facts->server != SERVER_UNKNOWN ? "  " : "",
-             server_row(facts->server)->name, self_of(link)->openocd != NULL ? ", PMU by its monitor" : "");
+             server_row(facts->server)->name,
+             debugger_link_self_of(link)->openocd != NULL ? ", PMU by its monitor" : "");
 }
 
-static struct debugger *debugger_of(struct link *link)
+static struct debugger *debugger_link_debugger_of(struct link *link)
 {
-    return self_of(link)->debugger;
+    return debugger_link_self_of(link)->debugger;
 }
 
 static const struct server_row *server_row_of(const struct debugger *debugger)
@@ -201,8 +203,8 @@ static const struct server_row *server_row_of(const struct debugger *debugger)
     return server_row(debugger->facts.server);
 }
 
-static bool mark_server(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT],
-                        struct error *error)
+static bool debugger_link_mark_server(void *context, const char *mine, const char *dead,
+                                      char found[CLAIM_TEXT], struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(OPEN_MS), NULL);
     return openocd_monitor_mark(context, mine, dead, found, CLAIM_TEXT, &soon, error);
@@ -211,8 +213,8 @@ static bool mark_server(void *context, const char *mine, const char *dead, char 
 /* A user's GDB is its own master. */
 static bool claim_server(struct link *link, const struct claim *claim, struct error *error)
 {
-    struct debugger_link *self = self_of(link);
-    const struct claim_place place = {.context = &self->monitor, .mark = mark_server};
+    struct debugger_link *self = debugger_link_self_of(link);
+    const struct claim_place place = {.context = &self->monitor, .mark = debugger_link_mark_server};
     if (!server_row_of(self->debugger)->has_memory || self->debugger->facts.is_attended)
         return true;
     if (!claim_take(claim, &place, self->debugger->facts.name, error))
@@ -224,20 +226,21 @@ static bool claim_server(struct link *link, const struct claim *claim, struct er
 /* A debugger halts the core when it is spoken to: the last word lets it go. */
 static bool end_link(struct link *link, struct error *error)
 {
-    struct debugger *debugger = self_of(link)->debugger;
+    struct debugger *debugger = debugger_link_self_of(link)->debugger;
     struct deadline soon = deadline_in_ms(patience_ms(END_MS), NULL);
     struct error ignored = {0};
     debugger->undoing = true;
-    if (self_of(link)->claim[0] != '\0')
-        openocd_monitor_unmark(&self_of(link)->monitor, self_of(link)->claim, &soon, &ignored);
-    self_of(link)->claim[0] = '\0';
+    if (debugger_link_self_of(link)->claim[0] != '\0')
+        openocd_monitor_unmark(&debugger_link_self_of(link)->monitor, debugger_link_self_of(link)->claim,
+                               &soon, &ignored);
+    debugger_link_self_of(link)->claim[0] = '\0';
     return debugger->stays_halted || debugger->ops->let_go == NULL || debugger->ops->let_go(debugger, error);
 }
 
-static void close_link(struct link *link)
+static void debugger_link_close_link(struct link *link)
 {
-    struct debugger *debugger = self_of(link)->debugger;
-    link_close(self_of(link)->openocd);
+    struct debugger *debugger = debugger_link_self_of(link)->debugger;
+    link_close(debugger_link_self_of(link)->openocd);
     debugger->ops->close(debugger, !debugger->stays_halted);
     free(link);
 }
@@ -269,9 +272,9 @@ static bool writes_work(struct debugger *debugger, bool *work, uint64_t *kept,
                         const struct deadline *deadline, struct error *why)
 {
     uint64_t after;
-    if (!read_value(debugger, DCRDR, WORD, kept, deadline, why) ||
+    if (!debugger_link_read_value(debugger, DCRDR, WORD, kept, deadline, why) ||
         !write_value(debugger, DCRDR, WORD, *kept ^ UINT32_MAX, deadline, why) ||
-        !read_value(debugger, DCRDR, WORD, &after, deadline, why))
+        !debugger_link_read_value(debugger, DCRDR, WORD, &after, deadline, why))
         return false;
     *work = after == (*kept ^ UINT32_MAX);
     return !*work || write_value(debugger, DCRDR, WORD, *kept, deadline, why);
@@ -281,7 +284,7 @@ static bool writes_work(struct debugger *debugger, bool *work, uint64_t *kept,
 static bool find_emulator(struct debugger *debugger, const struct deadline *deadline, struct error *why)
 {
     uint64_t status;
-    if (!read_value(debugger, DHCSR, WORD, &status, deadline, why))
+    if (!debugger_link_read_value(debugger, DHCSR, WORD, &status, deadline, why))
         return false;
     debugger->facts.is_emulator |= (status & DHCSR_S_HALT) == 0 || (status & DHCSR_RESERVED) != 0;
     return true;
@@ -293,7 +296,7 @@ static bool try_memory(struct debugger_link *self, const struct deadline *deadli
     struct debugger *debugger = self->debugger;
     uint64_t id, kept;
     bool work;
-    if (!read_value(debugger, CPUID, WORD, &id, deadline, why)) {
+    if (!debugger_link_read_value(debugger, CPUID, WORD, &id, deadline, why)) {
         if (why->kind == ERROR_FAULT)
             error_set(&self->refusal, ERROR_NO_CORE,
                       "%s. A Cortex-M is measured through a server whose memory packets reach its registers "
@@ -393,13 +396,13 @@ static bool settle_access(struct debugger_link *self, struct error *error)
 
 struct link *debugger_link_new(struct debugger *debugger, struct error *error)
 {
-    static const struct link_ops ops = {.execute = execute,
-                                        .views = views,
-                                        .describe = describe,
-                                        .debugger = debugger_of,
+    static const struct link_ops ops = {.execute = debugger_link_execute,
+                                        .views = debugger_link_views,
+                                        .describe = debugger_link_describe,
+                                        .debugger = debugger_link_debugger_of,
                                         .claim = claim_server,
                                         .end = end_link,
-                                        .close = close_link,
+                                        .close = debugger_link_close_link,
                                         .exact_faults = true};
     struct debugger_link *self = calloc(1, sizeof *self);
     if (self == NULL) {
@@ -415,6 +418,6 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     struct error left = {0};
     if (!end_link(&self->link, &left))
         error_add(error, &left);
-    close_link(&self->link);
+    debugger_link_close_link(&self->link);
     return NULL;
 }

@@ -174,16 +174,16 @@ static bool read_document(struct reader *reader, const char *name, const struct 
     return ok;
 }
 
-static int by_number(const void *a, const void *b)
+static int gdb_features_by_number(const void *a, const void *b)
 {
     unsigned x = ((const struct gdb_register *)a)->number, y = ((const struct gdb_register *)b)->number;
     return (x > y) - (x < y);
 }
 
-static void lay_out(struct gdb_features *features)
+static void gdb_features_lay_out(struct gdb_features *features)
 {
     size_t offset = 0;
-    qsort(features->registers, features->n, sizeof *features->registers, by_number);
+    qsort(features->registers, features->n, sizeof *features->registers, gdb_features_by_number);
     for (size_t i = 0; i < features->n; i++) {
         features->registers[i].offset = offset;
         offset += (features->registers[i].bits + 7) / 8;
@@ -199,7 +199,7 @@ bool gdb_features_read(struct gdb_features *features, const struct gdb_documents
     features->n = 0;
     if (!read_document(&reader, "target.xml", NULL))
         return false;
-    lay_out(features);
+    gdb_features_lay_out(features);
     return true;
 }
 

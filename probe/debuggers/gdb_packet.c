@@ -16,7 +16,7 @@ void gdb_decoder_init(struct gdb_decoder *decoder, char *payload, size_t room)
     decoder->payload = payload;
 }
 
-static void put(struct gdb_decoder *decoder, char c)
+static void gdb_packet_put(struct gdb_decoder *decoder, char c)
 {
     if (decoder->used + 1 < decoder->room)
         decoder->payload[decoder->used++] = c;
@@ -34,7 +34,7 @@ static void repeat(struct gdb_decoder *decoder, uint8_t byte)
     }
     char last = decoder->payload[decoder->used - 1];
     while (times-- > 0)
-        put(decoder, last);
+        gdb_packet_put(decoder, last);
 }
 
 static void packet_start(struct gdb_decoder *decoder, bool notification)
@@ -75,16 +75,16 @@ static void take_inside(struct gdb_decoder *decoder, uint8_t byte)
     }
     decoder->sum = (uint8_t)(decoder->sum + byte);
     if (decoder->state == GDB_ESCAPED)
-        put(decoder, (char)(byte ^ ESCAPED_BY));
+        gdb_packet_put(decoder, (char)(byte ^ ESCAPED_BY));
     else if (decoder->state == GDB_RUN)
         repeat(decoder, byte);
     else if (byte != ESCAPE && byte != '*')
-        put(decoder, (char)byte);
+        gdb_packet_put(decoder, (char)byte);
     bool plain = decoder->state == GDB_INSIDE;
     decoder->state = plain && byte == ESCAPE ? GDB_ESCAPED : plain && byte == '*' ? GDB_RUN : GDB_INSIDE;
 }
 
-static enum gdb_event end(struct gdb_decoder *decoder)
+static enum gdb_event gdb_packet_end(struct gdb_decoder *decoder)
 {
     decoder->state = GDB_BETWEEN;
     decoder->payload[decoder->used] = '\0';
@@ -114,7 +114,7 @@ static enum gdb_event take_byte(struct gdb_decoder *decoder, uint8_t byte)
         else
             decoder->check = (uint8_t)(decoder->check << 4 | digit);
         if (decoder->state == GDB_CHECK_LOW)
-            return end(decoder);
+            return gdb_packet_end(decoder);
         decoder->state = GDB_CHECK_LOW;
         return GDB_NOTHING;
     }
@@ -273,7 +273,7 @@ bool gdb_wire_send_raw(struct gdb_wire *wire, char byte, const struct deadline *
 }
 
 /* Only what has arrived already; GDB_CAME_NOT: nothing has. */
-static enum gdb_came fill(struct gdb_wire *wire, struct error *error)
+static enum gdb_came gdb_packet_fill(struct gdb_wire *wire, struct error *error)
 {
     ssize_t got = socket_try_receive(wire->fd, wire->in, sizeof wire->in);
     if (got > 0) {
@@ -347,7 +347,7 @@ enum gdb_came gdb_wire_receive(struct gdb_wire *wire, const struct deadline *dea
         if (filled &&
             deadline_passed(deadline)) /* an endless stream of nothing always finds the socket ready */
             return GDB_CAME_NOT;
-        enum gdb_came more = fill(wire, error);
+        enum gdb_came more = gdb_packet_fill(wire, error);
         if (more == GDB_CAME_NEVER)
             return more;
         if (more == GDB_CAME_NOT && !socket_wait(wire->fd, POLLIN, deadline))

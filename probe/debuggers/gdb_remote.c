@@ -24,7 +24,7 @@ struct gdb_remote {
     bool let_go, was_attended;
 };
 
-static size_t at_most(size_t n, size_t most)
+static size_t gdb_remote_at_most(size_t n, size_t most)
 {
     return n < most ? n : most;
 }
@@ -86,15 +86,15 @@ static bool read_some(struct gdb_session *session, uint64_t at, void *out, size_
                                  session->wire.peer, got, at);
 }
 
-static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
-                        const struct deadline *deadline, struct error *error)
+static bool gdb_remote_read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
+                                   const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    size_t most = at_most(session->packet_size / 2 - 8, READ_MOST);
+    size_t most = gdb_remote_at_most(session->packet_size / 2 - 8, READ_MOST);
     if (!must_be_halted(debugger, deadline, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
-        size_t some = at_most(n - done, most);
+        size_t some = gdb_remote_at_most(n - done, most);
         if (!read_some(session, at + done, (char *)out + done, some, deadline, error))
             return false;
         done += some;
@@ -131,15 +131,15 @@ static bool write_some(struct gdb_session *session, uint64_t at, const void *byt
                                            session->wire.peer, at, gdb_refusal(session));
 }
 
-static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
-                         const struct deadline *deadline, struct error *error)
+static bool gdb_remote_write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
+                                    const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    size_t most = at_most(session->packet_size / 2 - 24, WRITE_MOST);
+    size_t most = gdb_remote_at_most(session->packet_size / 2 - 24, WRITE_MOST);
     if (!must_be_halted(debugger, deadline, error) || !select_thread(session, deadline, error))
         return false;
     for (size_t done = 0; done < n;) {
-        size_t some = at_most(n - done, most);
+        size_t some = gdb_remote_at_most(n - done, most);
         if (!write_some(session, at + done, (const char *)bytes + done, some, deadline, error))
             return false;
         done += some;
@@ -156,8 +156,8 @@ static void note_breakpoint(struct gdb_session *session, uint64_t at, unsigned s
         session->set[session->n_set++] = (struct gdb_set){.at = at, .size = size};
 }
 
-static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
-                       const struct deadline *deadline, struct error *error)
+static bool gdb_remote_breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
+                                  const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     char question[64];
@@ -180,8 +180,8 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
                      session->wire.peer, set ? "set" : "clear", at, gdb_refusal(session));
 }
 
-static bool go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
-               struct error *error)
+static bool gdb_remote_go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
+                          struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     char question[GDB_THREAD + 16];
@@ -228,7 +228,7 @@ static enum debugger_wait remote_wait_for(struct debugger *debugger, struct debu
         }
         if (session->wire.payload[0] != 'O' && gdb_take_stop(session, stop)) {
             if (gdb_is_belated(session, stop)) {
-                if (!go(debugger, DEBUGGER_RUN, deadline, error))
+                if (!gdb_remote_go(debugger, DEBUGGER_RUN, deadline, error))
                     return DEBUGGER_GONE;
                 continue;
             }
@@ -245,7 +245,7 @@ static enum debugger_wait remote_wait_for(struct debugger *debugger, struct debu
     return DEBUGGER_RUNS;
 }
 
-static bool interrupt(struct debugger *debugger, struct error *error)
+static bool gdb_remote_interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
@@ -257,7 +257,7 @@ static bool interrupt(struct debugger *debugger, struct error *error)
     return gdb_wire_send_raw(&session->wire, INTERRUPT, &soon, error);
 }
 
-static const struct gdb_value *cached(const struct gdb_session *session, unsigned number)
+static const struct gdb_value *gdb_remote_cached(const struct gdb_session *session, unsigned number)
 {
     for (size_t i = 0; i < session->n_cached; i++)
         if (session->cache[i].number == number)
@@ -270,8 +270,8 @@ static size_t hex_digits(const struct gdb_register *which)
     return (size_t)(which->bits + 7) / 8 * 2;
 }
 
-static bool read_one(struct gdb_session *session, const struct gdb_register *which,
-                     const struct deadline *deadline, struct error *error)
+static bool gdb_remote_read_one(struct gdb_session *session, const struct gdb_register *which,
+                                const struct deadline *deadline, struct error *error)
 {
     char question[32];
     if (session->no_single_registers)
@@ -283,11 +283,12 @@ static bool read_one(struct gdb_session *session, const struct gdb_register *whi
         session->no_single_registers = true;
     else
         gdb_cache(session, which->number, session->wire.payload,
-                  at_most(session->wire.length, hex_digits(which)));
+                  gdb_remote_at_most(session->wire.length, hex_digits(which)));
     return true;
 }
 
-static bool read_all(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+static bool gdb_remote_read_all(struct gdb_session *session, const struct deadline *deadline,
+                                struct error *error)
 {
     if (!gdb_ask(session, "g", deadline, error))
         return false;
@@ -301,8 +302,8 @@ static bool read_all(struct gdb_session *session, const struct deadline *deadlin
     return true;
 }
 
-static bool read_register(struct debugger *debugger, const char *name, uint64_t *out,
-                          const struct deadline *deadline, struct error *error)
+static bool gdb_remote_read_register(struct debugger *debugger, const char *name, uint64_t *out,
+                                     const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     const struct gdb_register *which = gdb_features_find(&session->features, name);
@@ -312,16 +313,16 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
         return error_advise(error, ERROR_FAULT, "", "%s has no register %s", session->wire.peer, name);
     if (session->wire.is_gdb)
         session->n_cached = 0;
-    const struct gdb_value *value = cached(session, which->number);
+    const struct gdb_value *value = gdb_remote_cached(session, which->number);
     if (value == NULL) {
-        if (!select_thread(session, deadline, error) || !read_one(session, which, deadline, error))
+        if (!select_thread(session, deadline, error) || !gdb_remote_read_one(session, which, deadline, error))
             return false;
-        value = cached(session, which->number);
+        value = gdb_remote_cached(session, which->number);
     }
     if (value == NULL) {
-        if (!read_all(session, deadline, error))
+        if (!gdb_remote_read_all(session, deadline, error))
             return false;
-        value = cached(session, which->number);
+        value = gdb_remote_cached(session, which->number);
     }
     if (value == NULL)
         return error_advise(error, ERROR_FAULT, "", "%s does not give its register %s", session->wire.peer,
@@ -330,15 +331,15 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     return true;
 }
 
-static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
-                    const struct deadline *deadline, struct error *error)
+static bool gdb_remote_monitor(struct debugger *debugger, const char *command, char *out, size_t size,
+                               const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     return must_be_halted(debugger, deadline, error) &&
            gdb_monitor(session, command, out, size, deadline, error);
 }
 
-static bool is_running(const struct debugger *debugger)
+static bool gdb_remote_is_running(const struct debugger *debugger)
 {
     return ((const struct gdb_remote *)debugger)->session.running;
 }
@@ -369,15 +370,15 @@ static struct debugger *open_session(int fd, bool is_gdb, const char *name, cons
                                      const struct log *log, const struct deadline *deadline,
                                      struct error *error)
 {
-    static const struct debugger_ops ops = {.read_memory = read_memory,
-                                            .write_memory = write_memory,
-                                            .breakpoint = breakpoint,
-                                            .go = go,
+    static const struct debugger_ops ops = {.read_memory = gdb_remote_read_memory,
+                                            .write_memory = gdb_remote_write_memory,
+                                            .breakpoint = gdb_remote_breakpoint,
+                                            .go = gdb_remote_go,
                                             .wait = remote_wait_for,
-                                            .interrupt = interrupt,
-                                            .read_register = read_register,
-                                            .monitor = monitor,
-                                            .is_running = is_running,
+                                            .interrupt = gdb_remote_interrupt,
+                                            .read_register = gdb_remote_read_register,
+                                            .monitor = gdb_remote_monitor,
+                                            .is_running = gdb_remote_is_running,
                                             .let_go = remote_let_go,
                                             .close = close_session};
     struct gdb_remote *remote = calloc(1, sizeof *remote);

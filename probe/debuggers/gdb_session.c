@@ -317,7 +317,8 @@ bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *sto
 /* --- greeting ------------------------------------------------------------------------------------------ */
 
 /* GDB's name is made of its server's. */
-static void take_place(struct gdb_session *session, struct debugger_facts *facts, const char *place)
+static void gdb_session_take_place(struct gdb_session *session, struct debugger_facts *facts,
+                                   const char *place)
 {
     struct error ignored = {0};
     size_t used = strlen(facts->name);
@@ -339,7 +340,7 @@ static void take_supported(struct gdb_session *session, struct debugger_facts *f
             session->packet_size = value < GDB_PAYLOAD ? (size_t)value : GDB_PAYLOAD;
         }
         if (session->wire.is_gdb && strncmp(word, "pmu.server=", 11) == 0)
-            take_place(session, facts, word + 11);
+            gdb_session_take_place(session, facts, word + 11);
         session->has_xfer |= strcmp(word, "qXfer:features:read+") == 0;
         session->has_pass_signals |= strcmp(word, "QPassSignals+") == 0;
         session->has_no_ack |= strcmp(word, "QStartNoAckMode+") == 0;

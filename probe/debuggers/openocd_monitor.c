@@ -38,7 +38,8 @@ static size_t put_quoted(char c, char *out)
     return n;
 }
 
-static bool tell(struct openocd_monitor *monitor, const struct deadline *deadline, struct error *error)
+static bool openocd_monitor_tell(struct openocd_monitor *monitor, const struct deadline *deadline,
+                                 struct error *error)
 {
     error_clear(&monitor->why);
     return monitor->debugger->ops->monitor(monitor->debugger, monitor->line, monitor->reply,
@@ -72,7 +73,7 @@ static enum openocd_end answer_to(struct openocd_monitor *monitor, char *answer,
     while (more) {
         struct error why = {0};
         size_t length = 0;
-        if (!tell(monitor, deadline, &why))
+        if (!openocd_monitor_tell(monitor, deadline, &why))
             return monitor_end_of(&why);
         enum openocd_end end =
             take_piece(monitor->reply, answer + *answer_length, room - *answer_length, &length, &more);
@@ -95,7 +96,7 @@ static enum openocd_end monitor_ask(void *context, const char *script, size_t le
     monitor->prepared = false; /* after a failure nobody knows how much of a script is there */
     if (!ready) {
         memcpy(monitor->line, preparation, sizeof preparation);
-        if (!tell(monitor, deadline, &why))
+        if (!openocd_monitor_tell(monitor, deadline, &why))
             return monitor_end_of(&why);
     }
     for (size_t at = 0;;) {
@@ -110,7 +111,7 @@ static enum openocd_end monitor_ask(void *context, const char *script, size_t le
             monitor->prepared = end == OPENOCD_ANSWERED;
             return end;
         }
-        if (!tell(monitor, deadline, &why))
+        if (!openocd_monitor_tell(monitor, deadline, &why))
             return monitor_end_of(&why);
     }
 }

@@ -172,8 +172,8 @@ static bool identify_again(struct device *device, struct counter_block *block,
     return true;
 }
 
-static bool look_by_core(struct device *device, struct counter_block *block, const struct deadline *deadline,
-                         struct error *error)
+static bool blocks_look_by_core(struct device *device, struct counter_block *block,
+                                const struct deadline *deadline, struct error *error)
 {
     if (!device_make_access(device, error))
         return false;
@@ -305,7 +305,7 @@ bool device_take_block(struct device *device, const char *name, const struct dea
     if (block == NULL)
         return false;
     if (block->kind->by_core && !block->was_identified && /* else it would see what is set by now */
-        (!look_by_core(device, block, deadline, error) || !check_usable(block, error)))
+        (!blocks_look_by_core(device, block, deadline, error) || !check_usable(block, error)))
         return false;
     if (device->divide && block->kind->divide == NULL)
         return error_advise(error, ERROR_NO_COUNTER, "Leave --divide64 out.", "%s has no divider",

@@ -150,7 +150,8 @@ static bool take_by_registers(struct device *device, bool resume, const struct d
     return !halted || (let_go_on(device, deadline, error) && check_goes_on(device, deadline, error));
 }
 
-static bool sleep_for(struct device *device, int ms, const struct deadline *deadline, struct error *error)
+static bool device_sleep_for(struct device *device, int ms, const struct deadline *deadline,
+                             struct error *error)
 {
     (void)device;
     (void)deadline;
@@ -272,7 +273,7 @@ static const struct run_control *control_of(const struct device *device)
 {
     static const struct run_control by_registers = {.look = look_by_registers,
                                                     .take = take_by_registers,
-                                                    .run_for = sleep_for,
+                                                    .run_for = device_sleep_for,
                                                     .before_undo = halt_without_server,
                                                     .after_undo = halt_by_server};
     static const struct run_control by_debugger = {.look = look_by_debugger,
@@ -344,8 +345,8 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
 }
 
 /* Finds cores and buses, which are the device's even after a failure. */
-static bool find(struct device *device, const struct device_request *request, const struct deadline *deadline,
-                 struct error *error)
+static bool device_find(struct device *device, const struct device_request *request,
+                        const struct deadline *deadline, struct error *error)
 {
     struct link_view views[TARGET_VIEWS];
     struct found found = {.ledger = device->ledger, .deadline = deadline, .error = error, .views = views};
@@ -379,7 +380,7 @@ bool device_open(struct device *device, struct link *link, const struct device_r
     device->ledger = ledger_new(link);
     if (device->ledger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (!find(device, request, deadline, error))
+    if (!device_find(device, request, deadline, error))
         return false;
     for (size_t i = 0; i < device->n_cores; i++)
         if (!control_of(device)->look(device, &device->cores[i], deadline, error) ||
@@ -421,7 +422,7 @@ static bool counts_remotely(const struct device *device)
     return false;
 }
 
-static struct device_core *find_cpu(const struct device *device, unsigned cpu)
+static struct device_core *device_find_cpu(const struct device *device, unsigned cpu)
 {
     for (size_t i = 0; i < device->n_cores; i++)
         if (device->cores[i].view.counts_only && device->cores[i].core.unit == cpu)
@@ -450,7 +451,7 @@ static bool choose_remote(struct device *device, int number, struct error *error
     device->chosen = &device->cores[chosen];
     bool told = facts != NULL && facts->has_cpu;
     unsigned cpu = number >= 0 ? (unsigned)number : told ? facts->cpu : 0;
-    device->remote = number >= 0 || told ? find_cpu(device, cpu) : find_only(device);
+    device->remote = number >= 0 || told ? device_find_cpu(device, cpu) : find_only(device);
     if (device->remote != NULL)
         return check_core(device, chosen, error);
     if (number < 0 && !told)

@@ -35,9 +35,9 @@ static bool doctor_look(struct examination *e, struct address at, uint32_t *valu
     return true;
 }
 
-__attribute__((format(printf, 5, 6))) static void note(struct examination *e, const char *name,
-                                                       enum finding finding, const char *state,
-                                                       const char *detail, ...)
+__attribute__((format(printf, 5, 6))) static void doctor_note(struct examination *e, const char *name,
+                                                              enum finding finding, const char *state,
+                                                              const char *detail, ...)
 {
     if (e->out->n == DOCTOR_TESTS)
         return;
@@ -68,12 +68,12 @@ static void blame(struct examination *e, const char *reason, const char *advice,
 static void test_bit(struct examination *e, const char *name, bool bad, const char *word, const char *bit,
                      unsigned value)
 {
-    note(e, name, bad ? FINDING_BAD : FINDING_OK, bad ? word : "ok", "%s = %u", bit, value);
+    doctor_note(e, name, bad ? FINDING_BAD : FINDING_OK, bad ? word : "ok", "%s = %u", bit, value);
 }
 
 static void unknown(struct examination *e, const char *name, const char *needs)
 {
-    note(e, name, FINDING_UNKNOWN, "unknown", "%s", needs);
+    doctor_note(e, name, FINDING_UNKNOWN, "unknown", "%s", needs);
 }
 
 static bool look_or_note(struct examination *e, const char *name, const char *which, struct address at,
@@ -81,7 +81,7 @@ static bool look_or_note(struct examination *e, const char *name, const char *wh
 {
     bool seen = doctor_look(e, at, value);
     if (!seen)
-        note(e, name, FINDING_UNKNOWN, "unknown", "%s refuses to be read", which);
+        doctor_note(e, name, FINDING_UNKNOWN, "unknown", "%s refuses to be read", which);
     return seen;
 }
 
@@ -102,8 +102,8 @@ static void test_authentication(struct examination *e)
     if (!look_or_note(e, "authentication", "PMAUTHSTATUS", core_pmu(e->core, CORESIGHT_AUTHSTATUS), &status))
         return;
     bool allowed = authenticated(status);
-    note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD, allowed ? "ok" : "REFUSED",
-         "PMAUTHSTATUS = 0x%02" PRIX32, status);
+    doctor_note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD, allowed ? "ok" : "REFUSED",
+                "PMAUTHSTATUS = 0x%02" PRIX32, status);
     if (!allowed)
         blame(e, "the chip does not allow non-invasive debug (NIDEN and DBGEN are low)", only_the_chip, NULL);
 }
@@ -123,7 +123,7 @@ static void test_halting(struct examination *e)
         state = "not Secure";
         detail = ": Secure code (OP-TEE, a boot loader) never stops, for SPIDEN is low";
     }
-    note(e, "halting", FINDING_OK, state, "DBGAUTHSTATUS = 0x%02" PRIX32 "%s", status, detail);
+    doctor_note(e, "halting", FINDING_OK, state, "DBGAUTHSTATUS = 0x%02" PRIX32 "%s", status, detail);
 }
 
 static void test_software_lock(struct examination *e)
@@ -160,7 +160,7 @@ static void examine_v8(struct examination *e)
 {
     uint32_t status;
     if (!doctor_look(e, core_debug(e->core, EDPRSR), &status)) {
-        note(e, "power", FINDING_BAD, "OFF", "EDPRSR refuses to be read");
+        doctor_note(e, "power", FINDING_BAD, "OFF", "EDPRSR refuses to be read");
         blame(e, "the debug power domain does not answer", "Is the cluster powered and clocked?", NULL);
         return;
     }
@@ -199,7 +199,7 @@ static void examine_v7(struct examination *e)
 {
     uint32_t status, os_lock;
     if (!doctor_look(e, core_debug(e->core, DBGPRSR), &status)) {
-        note(e, "power", FINDING_BAD, "OFF", "DBGPRSR refuses to be read");
+        doctor_note(e, "power", FINDING_BAD, "OFF", "DBGPRSR refuses to be read");
         blame(e, "the debug logic does not answer", "Is the core powered and clocked?", NULL);
         return;
     }
@@ -213,7 +213,7 @@ static void examine_v7(struct examination *e)
     }
     test_halting(e);
     if (e->core->pmu_base == 0) {
-        note(e, "PMU", FINDING_OK, "CP15 only", "not on the debug bus: read while the core is halted");
+        doctor_note(e, "PMU", FINDING_OK, "CP15 only", "not on the debug bus: read while the core is halted");
         return;
     }
     test_authentication(e);
@@ -230,12 +230,12 @@ static void test_security(struct examination *e)
     if (!look_or_note(e, "authentication", "DAUTHSTATUS", cortex_m_authentication(e->core), &status))
         return;
     bool allowed = (status & NSID) == NSID, hidden = e->core->security == SECURITY_HIDDEN;
-    note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD,
-         !allowed  ? "REFUSED"
-         : !hidden ? "ok"
-                   : "Non-secure only",
-         "DAUTHSTATUS = 0x%02" PRIX32 "%s", status,
-         hidden ? ": Secure code is never stopped nor counted" : "");
+    doctor_note(e, "authentication", allowed ? FINDING_OK : FINDING_BAD,
+                !allowed  ? "REFUSED"
+                : !hidden ? "ok"
+                          : "Non-secure only",
+                "DAUTHSTATUS = 0x%02" PRIX32 "%s", status,
+                hidden ? ": Secure code is never stopped nor counted" : "");
     if (!allowed && (status & SID) != SID)
         blame(e, "the chip does not allow a debugger to halt the core (DBGEN is low)",
               "Only the chip itself can allow it: its life cycle state, a certificate, or one of its "
@@ -247,19 +247,19 @@ static void examine_m(struct examination *e)
 {
     uint32_t demcr;
     if (!doctor_look(e, core_word(e->core, DEMCR), &demcr)) {
-        note(e, "power", FINDING_BAD, "OFF", "DEMCR refuses to be read");
+        doctor_note(e, "power", FINDING_BAD, "OFF", "DEMCR refuses to be read");
         blame(e, "the core's debug registers do not answer",
               "Is the core asleep with its clock off, or held in reset?", NULL);
         return;
     }
     bool traced = (demcr & DEMCR_TRCENA) != 0;
     /* Not a fault: a measurement switches it on */
-    note(e, "trace", FINDING_OK, traced ? "ok" : "off", "DEMCR.TRCENA = %u%s", traced,
-         traced ? "" : ": switched on while it is measured");
+    doctor_note(e, "trace", FINDING_OK, traced ? "ok" : "off", "DEMCR.TRCENA = %u%s", traced,
+                traced ? "" : ": switched on while it is measured");
     test_security(e);
     if ((e->core->quirks & HALTS_IN_HANDLER) != 0)
-        note(e, "erratum 3092511", FINDING_OK, "handled",
-             "a stop in a handler at a breakpoint is passed over, the hit tainted");
+        doctor_note(e, "erratum 3092511", FINDING_OK, "handled",
+                    "a stop in a handler at a breakpoint is passed over, the hit tainted");
 }
 
 bool doctor_examine(struct device *device, const struct device_core *core, struct diagnosis *out,

@@ -132,7 +132,8 @@ static bool access_begin(struct halted_access *self, uint64_t *status, const str
     return true;
 }
 
-static bool enter(struct halted_access *self, const struct deadline *deadline, struct error *error)
+static bool halted_access_enter(struct halted_access *self, const struct deadline *deadline,
+                                struct error *error)
 {
     uint64_t status;
     if (!access_give_back(self, deadline, error))
@@ -208,7 +209,8 @@ static bool access_leave(struct halted_access *self, const struct deadline *dead
     if (!self->begun)
         return true;
     self->halted = false;
-    if (!access_give_back(self, deadline, error) || (self->asking && !enter(self, deadline, error)) ||
+    if (!access_give_back(self, deadline, error) ||
+        (self->asking && !halted_access_enter(self, deadline, error)) ||
         !access_let_go(self, deadline, error))
         return false;
     self->halted = false;
@@ -239,7 +241,8 @@ static bool enter_able(struct halted_access *self, bool loads, const struct dead
     struct deadline patience = deadline_slice(deadline, patience_ms(STATE_MS));
     for (;;) {
         const char *hindrance;
-        if (!enter(self, deadline, error) || !look_for_hindrance(self, loads, &hindrance, deadline, error))
+        if (!halted_access_enter(self, deadline, error) ||
+            !look_for_hindrance(self, loads, &hindrance, deadline, error))
             return false;
         if (hindrance == NULL)
             return true;
@@ -287,8 +290,8 @@ static bool do_accesses(struct halted_access *self, const struct step *accesses,
     return error_copy(error, &last);
 }
 
-static bool access_one(struct halted_access *self, const struct step *step, uint64_t *result,
-                       const struct deadline *deadline, struct error *error)
+static bool halted_access_access_one(struct halted_access *self, const struct step *step, uint64_t *result,
+                                     const struct deadline *deadline, struct error *error)
 {
     *result = 0;
     /* After a reset there is nothing left to restore */
@@ -326,7 +329,7 @@ static struct outcome access_execute(struct link *link, const struct step *steps
             outcome.done += done;
             if (outcome.why != DONE)
                 return outcome;
-        } else if (!access_one(self, &steps[end], &results[end], deadline, error)) {
+        } else if (!halted_access_access_one(self, &steps[end], &results[end], deadline, error)) {
             return access_failed(done, error);
         } else {
             end++;
@@ -389,8 +392,8 @@ bool halted_access_prepare(struct halted_access *self, const struct deadline *de
            settings_switch_on_comparators(self->ledger, self->core, deadline, error);
 }
 
-static bool note_time(struct halted_access *self, unsigned which, uint64_t *us,
-                      const struct deadline *deadline, struct error *error)
+static bool halted_access_note_time(struct halted_access *self, unsigned which, uint64_t *us,
+                                    const struct deadline *deadline, struct error *error)
 {
     new_list(self);
     size_t at = steps_add(&self->list, step_time(which));
@@ -420,10 +423,11 @@ bool halted_access_read(struct halted_access *self, const struct reading *readin
     for (size_t i = 0; i < reading->n; i++)
         accesses[i] = step_read(reading->counters[i].low);
     return access_leave(self, deadline, error) && halted_access_check_reset(self, error) &&
-           note_time(self, TIME_BEFORE, before_us, deadline, error) &&
+           halted_access_note_time(self, TIME_BEFORE, before_us, deadline, error) &&
            do_accesses(self, accesses, reading->n, values, deadline, error) &&
            look_where(self, deadline, error) && access_leave(self, deadline, error) &&
-           note_time(self, TIME_AFTER, after_us, deadline, error) && halted_access_check_reset(self, error);
+           halted_access_note_time(self, TIME_AFTER, after_us, deadline, error) &&
+           halted_access_check_reset(self, error);
 }
 
 bool halted_access_look(struct halted_access *self, uint64_t address, uint64_t *words, size_t n,

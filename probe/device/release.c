@@ -9,7 +9,7 @@
 enum { LIST_ROOM = 64, GLANCE_US = 20000, BESIDE = 6, CHUNK = 256 };
 enum { RESET_MS = 500, NAP_US = 2000 };
 
-static const struct core *core_of(const struct device *device)
+static const struct core *release_core_of(const struct device *device)
 {
     return &device->chosen->core;
 }
@@ -75,17 +75,17 @@ bool release_first(struct device *device, const struct release_sink *sink, bool 
                    const struct deadline *deadline, struct error *error)
 {
     struct core_stops stops = {.n = 0};
-    core_add_first_stops(core_of(device), link_has_server(device->link), &stops);
+    core_add_first_stops(release_core_of(device), link_has_server(device->link), &stops);
     return take_stops(device, &stops, TELL, sink, again, deadline, error) &&
            take_stops(device, &stops, CLEAR, sink, again, deadline, error);
 }
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-static bool take_comparators(struct device *device, enum pass pass, const struct release_sink *sink,
-                             const struct deadline *deadline, struct error *error)
+static bool release_take_comparators(struct device *device, enum pass pass, const struct release_sink *sink,
+                                     const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     struct setting on = core_comparators_on(core);
     uint64_t now;
     bool patched = false;
@@ -117,7 +117,7 @@ static bool look_at_identity(struct device *device, uint64_t *values, const stru
 {
     struct step items[STOPS_IDENTITY];
     struct steps list = {.items = items, .room = STOPS_IDENTITY};
-    core_of(device)->ops->halts->add_identity(core_of(device), &list);
+    release_core_of(device)->ops->halts->add_identity(release_core_of(device), &list);
     return ledger_run(device->ledger, &list, values, deadline, error);
 }
 
@@ -130,12 +130,12 @@ bool release_stops(struct device *device, const struct release_sink *sink, const
         device->chosen->state = CORE_RUNNING;
     if (!device_keep(device, deadline, error) || !look_at_identity(device, identity, deadline, error))
         return false;
-    core_add_stops(core_of(device), identity, &stops);
+    core_add_stops(release_core_of(device), identity, &stops);
     for (enum pass pass = TELL; pass <= CLEAR; pass++) {
         bool found;
         if (pass == CLEAR && !link_server_forget(device->link, device->chosen->server_unit, deadline, error))
             return false;
-        if (!take_comparators(device, pass, sink, deadline, error) ||
+        if (!release_take_comparators(device, pass, sink, deadline, error) ||
             !take_stops(device, &stops, pass, sink, &found, deadline, error))
             return false;
     }
@@ -150,14 +150,14 @@ bool release_look(struct device *device, const struct release_sink *sink, const 
     bool found;
     if (!look_at_identity(device, identity, deadline, error))
         return false;
-    core_add_stops(core_of(device), identity, &stops);
-    return take_comparators(device, TELL, sink, deadline, error) &&
+    core_add_stops(release_core_of(device), identity, &stops);
+    return release_take_comparators(device, TELL, sink, deadline, error) &&
            take_stops(device, &stops, TELL, sink, &found, deadline, error);
 }
 
 /* --- breakpoint instructions ---------------------------------------------------------------------------- */
 
-static uint16_t half_at(const uint8_t *bytes, size_t at)
+static uint16_t release_half_at(const uint8_t *bytes, size_t at)
 {
     return (uint16_t)(bytes[at] | bytes[at + 1] << 8);
 }
@@ -180,25 +180,26 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
     struct steps list = {.items = items, .room = CHUNK / 4};
     uint8_t now[CHUNK] = {0};
     for (size_t i = 0; i < size; i += 4)
-        steps_add(&list, step_read(core_word(core_of(device), address + i)));
+        steps_add(&list, step_read(core_word(release_core_of(device), address + i)));
     if (!ledger_run(device->ledger, &list, words, deadline, error))
         return false;
     for (size_t i = 0; i < size; i++)
         now[i] = (uint8_t)(words[i / 4] >> (8 * (i % 4)));
     for (size_t i = 0; i < size; i += 2) {
-        bool differs = half_at(now, i) != half_at(bytes, i);
+        bool differs = release_half_at(now, i) != release_half_at(bytes, i);
         struct breakpoint_code code;
-        if (!differs || !thumb_breakpoint(0, half_at(now, i), &code) || !is_known(now, bytes, i, size))
+        if (!differs || !thumb_breakpoint(0, release_half_at(now, i), &code) ||
+            !is_known(now, bytes, i, size))
             continue;
         enum mapping mapping = sink->mapping(sink->context, address + i);
         if (mapping == MAPPING_NONE)
             sink->left(sink->context, address + i);
         if (mapping != MAPPING_CODE)
             continue;
-        struct address at = core_word(core_of(device), address + i);
-        (void)core_breakpoint_instruction(core_of(device), &at.size);
-        if (!write_for_good(device, at, half_at(bytes, i), deadline, error) ||
-            !run_code_changed(device->ledger, core_of(device), address + i, deadline, error))
+        struct address at = core_word(release_core_of(device), address + i);
+        (void)core_breakpoint_instruction(release_core_of(device), &at.size);
+        if (!write_for_good(device, at, release_half_at(bytes, i), deadline, error) ||
+            !run_code_changed(device->ledger, release_core_of(device), address + i, deadline, error))
             return false;
         sink->removed(sink->context, "breakpoint instruction", true, address + i);
     }
@@ -208,7 +209,7 @@ static bool release_piece(struct device *device, uint64_t address, const uint8_t
 bool release_code(struct device *device, uint64_t address, const uint8_t *bytes, size_t size,
                   const struct release_sink *sink, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     uint8_t width = 0;
     (void)core_breakpoint_instruction(core, &width);
     if (width == 0 || core_can_compare(core, address))
@@ -226,10 +227,10 @@ bool release_code(struct device *device, uint64_t address, const uint8_t *bytes,
 /* --- let go --------------------------------------------------------------------------------------------- */
 
 /* The core must be halted. `add_first` may be NULL. */
-static bool read_pc(struct device *device, void (*add_first)(const struct core *, struct steps *),
-                    uint64_t *pc, const struct deadline *deadline, struct error *error)
+static bool release_read_pc(struct device *device, void (*add_first)(const struct core *, struct steps *),
+                            uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     struct step items[LIST_ROOM];
     uint64_t values[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
@@ -246,7 +247,7 @@ static bool read_pc(struct device *device, void (*add_first)(const struct core *
 static bool release_look_at(struct device *device, bool *halted, uint64_t *pc,
                             const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     uint64_t status;
     *pc = 0;
     if (!ledger_read(device->ledger, core_status_register(core), &status, deadline, error))
@@ -257,7 +258,7 @@ static bool release_look_at(struct device *device, bool *halted, uint64_t *pc,
     /* A server that has halted the core takes it for granted that instructions can be executed. */
     struct step back = step_write(core_status_register(core), status);
     const struct steps list = {.items = &back, .n = 1, .room = 1};
-    return read_pc(device, core_add_unlock, pc, deadline, error) &&
+    return release_read_pc(device, core_add_unlock, pc, deadline, error) &&
            (!core_has(core, BORROWS_REGISTERS) ||
             ledger_run(device->ledger, &list, &status, deadline, error));
 }
@@ -278,7 +279,7 @@ static bool server_has_core(struct device *device, bool *has, struct error *erro
 static bool release_run_on(struct device *device, bool by_server, const struct deadline *deadline,
                            struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
@@ -298,7 +299,7 @@ static bool switch_debug_off(struct device *device, const struct deadline *deadl
 {
     struct core_stops last = {.n = 0};
     bool found;
-    core_add_last_stops(core_of(device), &last);
+    core_add_last_stops(release_core_of(device), &last);
     return take_stops(device, &last, CLEAR, NULL, &found, deadline, error);
 }
 
@@ -312,7 +313,7 @@ static bool can_leave(const struct device *device, const struct release *out)
 static bool leave_own(struct device *device, const struct release *out, const struct deadline *deadline,
                       struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
     struct steps list = {.items = items, .room = LIST_ROOM};
@@ -326,7 +327,7 @@ static bool leave_own(struct device *device, const struct release *out, const st
 bool release_let_go(struct device *device, bool by_server, struct release *out,
                     const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     *out = (struct release){0};
     if (!release_look_at(device, &out->was_halted, &out->stood_at, deadline, error))
         return false;
@@ -371,16 +372,17 @@ bool release_run(struct device *device, struct release *out, const struct deadli
 /* --- reset ---------------------------------------------------------------------------------------------- */
 
 /* Arms the catch of a reset, and clears an older catch. */
-static bool apply_settings(struct device *device, const struct deadline *deadline, struct error *error)
+static bool release_apply_settings(struct device *device, const struct deadline *deadline,
+                                   struct error *error)
 {
     device->chosen->core.resets = RESETS_CAUGHT;
-    return settings_apply_core(device->ledger, core_of(device), APPLY_ALL, deadline, error);
+    return settings_apply_core(device->ledger, release_core_of(device), APPLY_ALL, deadline, error);
 }
 
 /* The target may refuse to answer during the reset. */
 static bool wait_for_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     struct deadline soon = deadline_slice(deadline, patience_ms(RESET_MS));
     for (bool seen = false;; deadline_nap_us(NAP_US)) {
         struct error unread = {0};
@@ -403,16 +405,16 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
 
 bool reset_run(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return run_add(device->ledger, core_of(device), core_add_run, deadline, error);
+    return run_add(device->ledger, release_core_of(device), core_add_run, deadline, error);
 }
 
 /* Both at once where that can be: the program could reach a breakpoint instruction in between. */
 static bool run_without_debug(struct device *device, const struct deadline *deadline, struct error *error)
 {
     struct core_stops last = {.n = 0};
-    if (!core_runs_as_debug_ends(core_of(device)))
+    if (!core_runs_as_debug_ends(release_core_of(device)))
         return reset_run(device, deadline, error);
-    core_add_last_stops(core_of(device), &last);
+    core_add_last_stops(release_core_of(device), &last);
     return write_for_good(device, last.items[0].at, last.items[0].key, deadline, error);
 }
 
@@ -422,7 +424,7 @@ bool reset_end(struct device *device, struct release *out, const struct deadline
     *out = (struct release){0};
     if (!link_has_server(device->link))
         return run_without_debug(device, deadline, error);
-    if (core_has(core_of(device), BORROWS_REGISTERS)) /* its server may be at its registers */
+    if (core_has(release_core_of(device), BORROWS_REGISTERS)) /* its server may be at its registers */
         return true;
     deadline_nap_us(GLANCE_US);
     if (!release_look_at(device, &out->halted_again, &out->stands_at, deadline, error))
@@ -436,7 +438,7 @@ bool reset_end(struct device *device, struct release *out, const struct deadline
 static void let_go_again(struct device *device, const struct error *error)
 {
     struct deadline last = deadline_in_ms(patience_ms(RESET_MS), NULL);
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     struct error ignored = {0};
     uint64_t status;
     if (error->kind == ERROR_LINK_LOST || device->chosen->state == CORE_HALTED)
@@ -448,13 +450,13 @@ static void let_go_again(struct device *device, const struct error *error)
 
 bool reset_and_halt(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = core_of(device);
+    const struct core *core = release_core_of(device);
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM], forgets; /* what the register knows of earlier resets */
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
     core->ops->run->add_reset(core, &list);
-    if (!run_allow(device->ledger, &list, error) || !apply_settings(device, deadline, error) ||
+    if (!run_allow(device->ledger, &list, error) || !release_apply_settings(device, deadline, error) ||
         !ledger_read(device->ledger, core_reset_register(core), &forgets, deadline, error))
         return false;
     /* The reset may cut off the access that asks for it. */
@@ -462,12 +464,12 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
         refused.kind != ERROR_ASLEEP)
         return error_copy(error, &refused);
     if (wait_for_reset(device, deadline, error))
-        return apply_settings(device, deadline, error);
+        return release_apply_settings(device, deadline, error);
     let_go_again(device, error);
     return false;
 }
 
 bool reset_place(struct device *device, uint64_t *pc, const struct deadline *deadline, struct error *error)
 {
-    return read_pc(device, NULL, pc, deadline, error);
+    return release_read_pc(device, NULL, pc, deadline, error);
 }

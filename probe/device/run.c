@@ -44,8 +44,8 @@ struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t
 
 /* Whether the program is still there that a loan belongs to. *marked: a register of it is not given back yet,
  * as far as the core's mark shows. */
-static bool is_there(struct ledger *ledger, const struct core *core, bool *there, bool *marked,
-                     bool *was_reset, const struct deadline *deadline, struct error *error)
+static bool run_is_there(struct ledger *ledger, const struct core *core, bool *there, bool *marked,
+                         bool *was_reset, const struct deadline *deadline, struct error *error)
 {
     uint64_t status, cause, mark = core_borrowed_mark(core);
     if (!ledger_read(ledger, core_status_register(core), &status, deadline, error))
@@ -92,7 +92,7 @@ static bool settle_loans(struct ledger *ledger, const struct core *core, const s
         bool there, marked, is_open = steps_loan(list->items, list->n, *done, &open);
         if (i > 0)
             deadline_nap_us(NAP_US);
-        if (!is_there(ledger, core, &there, &marked, was_reset, deadline, &refused))
+        if (!run_is_there(ledger, core, &there, &marked, was_reset, deadline, &refused))
             return tell_unsettled(&refused, error);
         /* Without the mark the registers are given back, though the answer was lost, or not yet changed. With
          * it the list reached the next loan, and that answer was lost. */
@@ -168,12 +168,13 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
 }
 
 /* For a list that has borrowed nothing: settling it did not ask. */
-static bool look_for_reset(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
+static bool run_look_for_reset(struct ledger *ledger, const struct core *core,
+                               const struct deadline *deadline)
 {
     struct error ignored = {0};
     bool there, marked, was_reset = false;
     if (!core_has(core, BORROWS_REGISTERS) || core->resets != RESETS_NOTICED ||
-        !is_there(ledger, core, &there, &marked, &was_reset, deadline, &ignored) || !was_reset)
+        !run_is_there(ledger, core, &there, &marked, &was_reset, deadline, &ignored) || !was_reset)
         return false;
     clear_after_reset(ledger, core, deadline);
     return true;
@@ -191,7 +192,7 @@ bool run_list(struct ledger *ledger, const struct core *core, const struct steps
     last = deadline_in_ms(patience_ms(RESTORE_MS), NULL);
     if (!run_settle(ledger, core, list, &outcome.done, results, &was_reset, &last, &why))
         return error_copy(error, &why);
-    was_reset = was_reset || look_for_reset(ledger, core, &last);
+    was_reset = was_reset || run_look_for_reset(ledger, core, &last);
     if (was_reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     empty_channel(ledger, core, &last);

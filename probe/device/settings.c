@@ -9,7 +9,7 @@ static struct address seen_at(const struct setting *setting)
     return setting->test_at.size != 0 ? setting->test_at : setting->at;
 }
 
-static bool holds(const struct setting *setting, uint64_t value)
+static bool settings_holds(const struct setting *setting, uint64_t value)
 {
     return (value & setting->test) == (setting->set & setting->test);
 }
@@ -27,7 +27,7 @@ static bool takes_it(struct ledger *ledger, const struct setting *setting, uint6
     if (setting->watched == NULL || setting->at.space == SPACE_CORE)
         return false;
     return ledger_execute(ledger, &list, 0, results, deadline, &ignored).why == DONE &&
-           holds(setting, results[1]);
+           settings_holds(setting, results[1]);
 }
 
 /* --- locks that lie ------------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static bool try_lock(struct ledger *ledger, const struct setting *lock, const st
     if (!ledger_open(ledger, lock, deadline, error) || !ledger_apply(ledger, behind, deadline, error) ||
         !ledger_read(ledger, seen_at(behind), &now, deadline, error))
         return false;
-    *lied = holds(behind, now);
+    *lied = settings_holds(behind, now);
     if (!*lied)
         ledger_forget(ledger, lock->at);
     return true;
@@ -99,7 +99,7 @@ bool settings_apply(struct ledger *ledger, const struct setting *setting, const 
         return true;
     if (!ledger_read(ledger, seen_at(setting), &now, deadline, error))
         return false;
-    if (holds(setting, now))
+    if (settings_holds(setting, now))
         return true;
     const struct setting *lock = is_seen(setting) ? lock_of(locks, n, setting) : NULL;
     if (!try_lock(ledger, lock, setting, again, deadline, error))
@@ -127,12 +127,12 @@ static bool apply_one(struct ledger *ledger, const struct setting *setting, cons
         return ledger_apply(ledger, setting, deadline, error);
     if (!ledger_read(ledger, seen_at(setting), &before, deadline, error))
         return false;
-    if (holds(setting, before) && !setting->always)
+    if (settings_holds(setting, before) && !setting->always)
         return true;
     if (!ledger_apply(ledger, setting, deadline, error) ||
         !ledger_read(ledger, seen_at(setting), &now, deadline, error))
         return false;
-    return holds(setting, now) || try_lock(ledger, lock, setting, again, deadline, error);
+    return settings_holds(setting, now) || try_lock(ledger, lock, setting, again, deadline, error);
 }
 
 bool settings_apply_core(struct ledger *ledger, const struct core *core, enum apply_what what,
@@ -166,9 +166,9 @@ void settings_undo_counters(struct ledger *ledger, const struct core *core, cons
         counts = counts || is_counter;
         was_on = was_on || (!counts && address_same(at, trace.at)); /* restored after them by itself */
     }
-    was_on = was_on || !ledger_old(ledger, trace.at, &found) || holds(&trace, found);
+    was_on = was_on || !ledger_old(ledger, trace.at, &found) || settings_holds(&trace, found);
     if (!counts || !ledger_read(ledger, trace.at, &now, deadline, &ignored) ||
-        (was_on && holds(&trace, now)) || !ledger_apply(ledger, &trace, deadline, &ignored))
+        (was_on && settings_holds(&trace, now)) || !ledger_apply(ledger, &trace, deadline, &ignored))
         return;
     for (size_t i = ledger_held(ledger); i-- > 0;)
         if (ledger_entry(ledger, i, &at, &restore, &old) && restore.exact != 0)
@@ -216,7 +216,7 @@ bool settings_catch_is_left(const struct ledger *ledger, const struct core *core
     uint64_t old;
     for (size_t i = 0; i < n; i++)
         if (settings[i].catches_resets && ledger_old(ledger, settings[i].at, &old) &&
-            !holds(&settings[i], old))
+            !settings_holds(&settings[i], old))
             return true;
     return false;
 }

@@ -3,7 +3,7 @@
 static const char counts[] = "it counts on", status[] = "status, which changes while the core runs",
                   sticky[] = "sticky flags: a stop sets them, and a read clears them";
 
-static struct snapshot_item *find(struct snapshot *snapshot, struct address at)
+static struct snapshot_item *snapshot_find(struct snapshot *snapshot, struct address at)
 {
     for (size_t i = 0; i < snapshot->n; i++)
         if (address_same(snapshot->items[i].at, at))
@@ -14,7 +14,7 @@ static struct snapshot_item *find(struct snapshot *snapshot, struct address at)
 static struct snapshot_item *snapshot_add(struct snapshot *snapshot, struct address at, uint64_t promised,
                                           const char *moves)
 {
-    struct snapshot_item *item = find(snapshot, at);
+    struct snapshot_item *item = snapshot_find(snapshot, at);
     if (item != NULL && item->moves == counts)
         return item;
     if (item == NULL) {
@@ -39,7 +39,7 @@ static void add_restored(struct snapshot *snapshot, struct address at, const str
 }
 
 /* A register that is only written is shown by the one that is tested. */
-static void add_setting(struct snapshot *snapshot, const struct setting *setting)
+static void snapshot_add_setting(struct snapshot *snapshot, const struct setting *setting)
 {
     bool nothing = setting->test == 0 && setting->set == 0 && !setting->always && !setting->only_held;
     if (setting->only_watched)
@@ -57,7 +57,7 @@ static void add_setting(struct snapshot *snapshot, const struct setting *setting
         written->indirect = true;
 }
 
-static void add_core(struct snapshot *snapshot, const struct core *core)
+static void snapshot_add_core(struct snapshot *snapshot, const struct core *core)
 {
     struct setting settings[CORE_SETTINGS], on = core_comparators_on(core);
     struct core_stops stops = {.n = 0};
@@ -66,9 +66,9 @@ static void add_core(struct snapshot *snapshot, const struct core *core)
         either.resets = i == 0 ? RESETS_CAUGHT : RESETS_NOTICED;
         size_t n = core_settings(&either, settings, CORE_SETTINGS);
         for (size_t k = 0; k < n; k++)
-            add_setting(snapshot, &settings[k]);
+            snapshot_add_setting(snapshot, &settings[k]);
     }
-    add_setting(snapshot, &on);
+    snapshot_add_setting(snapshot, &on);
     for (unsigned n = 0; n < core->comparators; n++)
         for (unsigned word = 0; word < core_comparator_words(core); word++)
             (void)snapshot_add(snapshot, core_comparator(core, n, word), UINT64_MAX, status);
@@ -87,9 +87,9 @@ void snapshot_list(struct snapshot *snapshot, const struct device *device, const
             (void)snapshot_add(snapshot, block->counters[i].high, 0, counts);
     }
     for (size_t i = 0; block != NULL && i < block->n_settings; i++)
-        add_setting(snapshot, &block->settings[i]);
+        snapshot_add_setting(snapshot, &block->settings[i]);
     if (core_has_run_control(core))
-        add_core(snapshot, core);
+        snapshot_add_core(snapshot, core);
 }
 
 bool snapshot_read(struct snapshot *snapshot, struct ledger *ledger, const struct deadline *deadline,
@@ -114,7 +114,8 @@ static void exempt(struct snapshot *snapshot, const struct ledger *ledger, struc
     struct restore restore;
     uint64_t old;
     for (size_t i = 0; starts != 0 && i < ledger_held(ledger); i++) {
-        struct snapshot_item *item = ledger_entry(ledger, i, &at, &restore, &old) ? find(snapshot, at) : NULL;
+        struct snapshot_item *item =
+            ledger_entry(ledger, i, &at, &restore, &old) ? snapshot_find(snapshot, at) : NULL;
         if (item != NULL && address_same(at, on))
             item->promised &= ~starts;
         else if (item != NULL && restore.exact != 0 && ledger_same_page(at, on))
@@ -130,10 +131,10 @@ void snapshot_add_held(struct snapshot *snapshot, const struct ledger *ledger)
     for (size_t i = 0; i < ledger_held(ledger); i++) {
         if (!ledger_entry(ledger, i, &at, &restore, &old))
             continue;
-        struct snapshot_item *item = find(snapshot, at);
+        struct snapshot_item *item = snapshot_find(snapshot, at);
         if (item == NULL) {
             add_restored(snapshot, at, &restore);
-            item = find(snapshot, at);
+            item = snapshot_find(snapshot, at);
         }
         exempt(snapshot, ledger, at, restore.starts);
         if (item == NULL || item->known || item->indirect)

@@ -23,8 +23,9 @@ void witness_take(struct witness *witness, const struct setting *setting)
     item->mask |= setting->test;
 }
 
-static void add_by_core(const struct witness *witness, const struct core *core,
-                        const struct core_proof *spare, struct steps *list, struct witness_places *out)
+static void witness_add_by_core(const struct witness *witness, const struct core *core,
+                                const struct core_proof *spare, struct steps *list,
+                                struct witness_places *out)
 {
     struct step accesses[WITNESS_ROOM] = {{.op = OP_READ}};
     size_t which[WITNESS_ROOM], at[WITNESS_ROOM] = {0}, n = 0;
@@ -45,7 +46,7 @@ void witness_add(const struct witness *witness, const struct core *core, const s
 {
     if (witness == NULL)
         return;
-    add_by_core(witness, core, spare, list, out);
+    witness_add_by_core(witness, core, spare, list, out);
     for (size_t i = 0; i < witness->n; i++)
         if (witness->items[i].at.space != SPACE_CORE)
             out->at[i] = (uint16_t)steps_add(list, step_read(witness->items[i].at));

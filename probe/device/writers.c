@@ -33,7 +33,7 @@ static struct deadline soon(const struct watch *watch)
     return deadline_in_ms(patience_ms(ACCESS_MS), watch->cancel);
 }
 
-static bool give_up(struct watch *watch, const char *why)
+static bool writers_give_up(struct watch *watch, const char *why)
 {
     snprintf(watch->out->hindrance, sizeof watch->out->hindrance, "%s", why);
     watch->over = true;
@@ -47,7 +47,7 @@ bool writers_can_watch(const struct device *device)
 
 /* --- a comparator --------------------------------------------------------------------------------------- */
 
-static bool apply(struct watch *watch, const struct setting *settings, size_t n, struct error *error)
+static bool writers_apply(struct watch *watch, const struct setting *settings, size_t n, struct error *error)
 {
     struct deadline limit = soon(watch);
     return settings_apply_each(watch->ledger, settings, n, &limit, error);
@@ -136,7 +136,7 @@ static bool undo_by_halting(void *context, const struct deadline *deadline, stru
            ledger_write(device->ledger, trace, demcr | DEMCR_TRCENA, (struct restore){0}, deadline, error);
 }
 
-static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
+static bool writers_undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
 {
     struct device *device = context;
     return device->leave == LEAVE_HALTED_FOREIGN ||
@@ -160,15 +160,16 @@ static bool writers_arm(struct watch *watch, uint64_t word, struct error *error)
     struct setting off = settings[n - 1];
     off.set = 0;
     const struct setting trace = trace_on(watch->core);
-    if (!halt(watch, error) || !apply(watch, &trace, 1, error) || !apply(watch, settings, n - 1, error) ||
-        !apply(watch, &off, 1, error) || !apply(watch, &settings[n - 1], 1, error))
+    if (!halt(watch, error) || !writers_apply(watch, &trace, 1, error) ||
+        !writers_apply(watch, settings, n - 1, error) || !writers_apply(watch, &off, 1, error) ||
+        !writers_apply(watch, &settings[n - 1], 1, error))
         return false;
     for (size_t i = 0; i < n; i++) {
         uint64_t now;
         if (!ledger_read(watch->ledger, settings[i].at, &now, &limit, error))
             return false;
         if ((now & settings[i].test) != settings[i].set)
-            give_up(watch, "the watchpoint comparator does not take what is written to it");
+            writers_give_up(watch, "the watchpoint comparator does not take what is written to it");
     }
     return go_on(watch, error);
 }
@@ -182,12 +183,13 @@ static bool writers_halt(struct watch *watch, struct error *error)
     return settings_apply_core(watch->ledger, watch->core, APPLY_ALL, &limit,
                                error) && /* it is undone last */
            ledger_hold(watch->ledger, trace.at, (struct restore){0}, NULL, &limit, error) &&
-           ledger_push_undo(watch->ledger, (struct undo_action){watch->device, undo_by_going_on}, error) &&
-           halt(watch, error) && apply(watch, &trace, 1, error);
+           ledger_push_undo(watch->ledger, (struct undo_action){watch->device, writers_undo_by_going_on},
+                            error) &&
+           halt(watch, error) && writers_apply(watch, &trace, 1, error);
 }
 
 /* Another debugger's comparator may wait for trace: we must not wake it up. */
-static bool find_comparator(struct watch *watch, struct error *error)
+static bool writers_find_comparator(struct watch *watch, struct error *error)
 {
     struct deadline limit = soon(watch);
     struct address trace = core_word(watch->core, DEMCR);
@@ -200,15 +202,15 @@ static bool find_comparator(struct watch *watch, struct error *error)
             return false;
     watch->comparator = watchpoints_find(watch->core, functions, n, &watch->others);
     if (watch->others && ledger_old(watch->ledger, trace, &found) && (found & DEMCR_TRCENA) == 0) {
-        give_up(watch, "another debugger's watchpoint would wake up");
+        writers_give_up(watch, "another debugger's watchpoint would wake up");
         return ledger_write(watch->ledger, trace, found, (struct restore){0}, &limit, error);
     }
     if (n == 0)
-        return give_up(watch, "the core has no watchpoint comparators");
-    return watch->comparator >= 0 || give_up(watch, "all watchpoint comparators are in use");
+        return writers_give_up(watch, "the core has no watchpoint comparators");
+    return watch->comparator >= 0 || writers_give_up(watch, "all watchpoint comparators are in use");
 }
 
-static bool hold(struct watch *watch, struct error *error)
+static bool writers_hold(struct watch *watch, struct error *error)
 {
     struct setting settings[COMPARATOR];
     struct deadline limit = soon(watch);
@@ -235,11 +237,11 @@ static bool undo(struct watch *watch, const struct counter_block *block, struct 
         if (block->settings[i].at.offset != trace.offset &&
             !ledger_release(watch->ledger, block->settings[i].at, &limit, error))
             return false;
-    return ledger_run_undo(watch->ledger, (struct undo_action){watch->device, undo_by_going_on}, &limit,
-                           error);
+    return ledger_run_undo(watch->ledger, (struct undo_action){watch->device, writers_undo_by_going_on},
+                           &limit, error);
 }
 
-static void note(struct watch *watch, const struct counter_register *which, const struct look *seen)
+static void writers_note(struct watch *watch, const struct counter_register *which, const struct look *seen)
 {
     struct writers *out = watch->out;
     uint64_t pc = core_code_place(seen->registers[WRITERS_CORE - 1]);
@@ -271,15 +273,15 @@ static bool writers_take_stop(struct watch *watch, const struct counter_register
     enum stop_cause cause = core_cause(watch->core, seen.cause, seen.status);
     *ours = cause == STOP_WATCHPOINT && (!watch->others || watchpoints_matched(seen.function));
     if (cause == STOP_RESET) {
-        give_up(watch, "the target was reset meanwhile");
+        writers_give_up(watch, "the target was reset meanwhile");
         return go_on(watch, error);
     }
     if (!*ours) {
         device_leave_as(watch->device, LEAVE_HALTED_FOREIGN);
         watch->device->stopped_at = core_code_place(seen.registers[WRITERS_CORE - 1]);
-        return give_up(watch, "another debugger halted the core meanwhile; it is left halted");
+        return writers_give_up(watch, "another debugger halted the core meanwhile; it is left halted");
     }
-    note(watch, which, &seen);
+    writers_note(watch, which, &seen);
     return go_on(watch, error);
 }
 
@@ -301,7 +303,7 @@ static bool watch_register(struct watch *watch, const struct counter_register *w
         if (!writers_read_state(watch, &state, error))
             return false;
         if (state == CORE_LOCKUP)
-            return give_up(watch, "the core locked up");
+            return writers_give_up(watch, "the core locked up");
         if (state != CORE_HALTED) {
             deadline_nap_us(NAP_US);
             continue;
@@ -314,7 +316,7 @@ static bool watch_register(struct watch *watch, const struct counter_register *w
     return true;
 }
 
-static bool is_called(const struct counter_register *which, const char *name)
+static bool writers_is_called(const struct counter_register *which, const char *name)
 {
     return name != NULL &&
            (strcmp(which->name, name) == 0 || (which->also != NULL && strcmp(which->also, name) == 0));
@@ -325,7 +327,7 @@ static bool watch_all(struct watch *watch, const struct counter_register *regist
 {
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < n && !watch->over; i++)
-            if (is_called(&registers[i], first) == (pass == 0) &&
+            if (writers_is_called(&registers[i], first) == (pass == 0) &&
                 !watch_register(watch, &registers[i], error))
                 return false;
     return true;
@@ -344,16 +346,18 @@ bool writers_watch(struct device *device, const struct counter_block *block, con
     size_t n = block->kind->n_registers;
     *out = (struct writers){0};
     if (n == 0)
-        return give_up(&watch, "this counter's registers are not known");
+        return writers_give_up(&watch, "this counter's registers are not known");
     if (!writers_read_state(&watch, &state, error))
         return false;
     if (state == CORE_HALTED || state == CORE_LOCKUP)
-        return give_up(&watch, "the core does not run");
-    if (!writers_halt(&watch, error) || !find_comparator(&watch, error))
+        return writers_give_up(&watch, "the core does not run");
+    if (!writers_halt(&watch, error) || !writers_find_comparator(&watch, error))
         return false;
     if (watch.over) {
         struct deadline limit = soon(&watch);
-        return ledger_run_undo(device->ledger, (struct undo_action){device, undo_by_going_on}, &limit, error);
+        return ledger_run_undo(device->ledger, (struct undo_action){device, writers_undo_by_going_on}, &limit,
+                               error);
     }
-    return hold(&watch, error) && watch_all(&watch, registers, n, first, error) && undo(&watch, block, error);
+    return writers_hold(&watch, error) && watch_all(&watch, registers, n, first, error) &&
+           undo(&watch, block, error);
 }

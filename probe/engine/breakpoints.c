@@ -14,7 +14,7 @@ static const struct restore only_ours = {.only_ours = true};
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-static uint32_t bit(unsigned n)
+static uint32_t breakpoints_bit(unsigned n)
 {
     return UINT32_C(1) << n;
 }
@@ -27,7 +27,7 @@ static unsigned count_comparators(const struct core *core)
 
 static uint32_t first_ones(unsigned n)
 {
-    return n < 32 ? bit(n) - 1 : UINT32_MAX;
+    return n < 32 ? breakpoints_bit(n) - 1 : UINT32_MAX;
 }
 
 static uint32_t last_ones(const struct core *core, unsigned n)
@@ -41,7 +41,7 @@ static unsigned take_last(uint32_t *set)
     unsigned n = 0;
     while (*set >> n > 1)
         n++;
-    *set &= ~bit(n);
+    *set &= ~breakpoints_bit(n);
     return n;
 }
 
@@ -86,12 +86,12 @@ static bool find_comparators(struct breakpoints *self, struct comparators *out, 
         if (used && all_off && !(hold_comparator(self, n, error) && write_comparator(self, n, 0, 0, error)))
             return false;
         if (!used || all_off) {
-            out->free |= bit(n);
+            out->free |= breakpoints_bit(n);
             continue;
         }
         out->sole = false;
         add_taken(out->taken, sizeof out->taken, address);
-        if ((last_ones(core, core->context_comparators) & bit(n)) != 0)
+        if ((last_ones(core, core->context_comparators) & breakpoints_bit(n)) != 0)
             add_taken(out->taken_context, sizeof out->taken_context, address);
     }
     return true;
@@ -144,7 +144,7 @@ static bool set_context(struct breakpoints *self, struct error *error)
     return write_comparator(self, n, 0, core_context_comparator(core, true), error);
 }
 
-static bool take_comparators(struct breakpoints *self, struct error *error)
+static bool breakpoints_take_comparators(struct breakpoints *self, struct error *error)
 {
     const struct core *core = self->core;
     struct setting on = core_comparators_on(core);
@@ -212,8 +212,8 @@ static bool is_neighbour(const struct device *device, const struct device_core *
            core->state != CORE_HIDDEN;
 }
 
-static bool switch_on(struct device *device, const struct core *core, const struct deadline *deadline,
-                      struct error *error)
+static bool breakpoints_switch_on(struct device *device, const struct core *core,
+                                  const struct deadline *deadline, struct error *error)
 {
     struct setting settings[CORE_SETTINGS];
     struct address enable = core_debug_enable(core);
@@ -248,7 +248,7 @@ static bool guard_neighbours(struct breakpoints *self, uint64_t place, struct er
     for (size_t i = 0; !self->guarded && i < device->n_cores; i++) {
         struct error why = {0};
         if (is_neighbour(device, &device->cores[i]) &&
-            !switch_on(device, &device->cores[i].core, self->deadline, &why) && !is_away(&why))
+            !breakpoints_switch_on(device, &device->cores[i].core, self->deadline, &why) && !is_away(&why))
             return error_set(error, why.kind, "core %zu may run onto a breakpoint in RAM: %s", i, why.text);
     }
     self->guarded = true;
@@ -423,7 +423,7 @@ bool breakpoints_prepare(struct breakpoints *self, uint64_t address, const struc
 {
     self->deadline = deadline;
     if (core_can_compare(self->core, address))
-        return take_comparators(self, error);
+        return breakpoints_take_comparators(self, error);
     if (!prepare_patch(self, address, error))
         return false;
     for (size_t i = 0; i < self->n_patches; i++)

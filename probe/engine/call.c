@@ -103,7 +103,7 @@ static unsigned call_size(const struct core *core, bool thumb, uint32_t before)
     return instruction_calls(&one) ? one.size : 0;
 }
 
-static const struct core *core_of(const struct call_access *access)
+static const struct core *call_core_of(const struct call_access *access)
 {
     return &access->device->chosen->core;
 }
@@ -111,7 +111,7 @@ static const struct core *core_of(const struct call_access *access)
 /* The instruction that made the call with this return address; UINT64_MAX if none is seen before it. */
 static bool entry_call(const struct call_access *access, uint64_t lr, uint64_t *call, struct error *error)
 {
-    const struct core *core = core_of(access);
+    const struct core *core = call_core_of(access);
     uint64_t to = core_code_of_lr(core, lr), place = core_place(core, to), words[2] = {0};
     bool thumb = core_is_thumb(core, to);
     struct error unread = {0};
@@ -132,7 +132,7 @@ static bool entry_call(const struct call_access *access, uint64_t lr, uint64_t *
 /* An exception's entry. If the memory before LR cannot be read, it is taken for a call. */
 static bool entry_check(const struct call_access *access, uint64_t status, uint64_t lr, struct error *error)
 {
-    const struct core *core = core_of(access);
+    const struct core *core = call_core_of(access);
     uint64_t function = access->region->start;
     const char *mode = core_exception_mode(core, status);
     struct error unread = {0};
@@ -153,7 +153,7 @@ static bool entry_check(const struct call_access *access, uint64_t status, uint6
 static bool check_entry(struct call *call, const struct call_access *access, struct error *error)
 {
     uint64_t status = 0;
-    if (core_has_exception_modes(core_of(access)) && !call->entry_checked &&
+    if (core_has_exception_modes(call_core_of(access)) && !call->entry_checked &&
         (!access->read(access->context, CORE_STATUS, &status, error) ||
          !entry_check(access, status, call->frame.lr, error)))
         return false;
@@ -168,7 +168,7 @@ static void watch_writers(struct call *call, const struct call_access *access)
     const struct region_writer *writers = access->region->writers;
     call->others.n = 0;
     for (size_t i = 0; i < access->region->n_writers; i++)
-        others_add(&call->others, core_code(core_of(access), writers[i].at, writers[i].is_thumb),
+        others_add(&call->others, core_code(call_core_of(access), writers[i].at, writers[i].is_thumb),
                    OTHER_WRITER, i);
 }
 
@@ -189,7 +189,7 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
     return true;
 }
 
-static bool find_caller(struct call *call, const struct call_access *access, struct error *error)
+static bool call_find_caller(struct call *call, const struct call_access *access, struct error *error)
 {
     uint64_t caller = UINT64_MAX;
     bool can = false;
@@ -216,7 +216,7 @@ static bool find_exits(struct call *call, const struct call_access *access, stru
     call->caller_known = false;
     watch_writers(call, access);
     for (size_t i = 1; i < region->n_exits; i++) {
-        uint64_t at = frame_exit(&call->frame, core_of(access), region, i).pc;
+        uint64_t at = frame_exit(&call->frame, call_core_of(access), region, i).pc;
         if (!access->can_stop(access->context, call->others.n, at, &can, error))
             return false;
         if (!can)
@@ -232,14 +232,14 @@ static bool find_exits(struct call *call, const struct call_access *access, stru
 bool call_enter(struct call *call, const struct call_access *access, const uint64_t *words, bool *inner,
                 struct error *error)
 {
-    const struct core *core = core_of(access);
+    const struct core *core = call_core_of(access);
     *inner = false;
     if (!check_entry(call, access, error) ||
         !frame_find_end(&call->frame, core, access->region, words, inner, error))
         return false;
     if (*inner || frame_is_on_stack(core))
         return true;
-    return (call->frame.is_handler ? find_exits : find_caller)(call, access, error);
+    return (call->frame.is_handler ? find_exits : call_find_caller)(call, access, error);
 }
 
 void call_forget_exit(struct call *call, const struct core *core, const struct region *region)
@@ -270,7 +270,7 @@ bool call_look(struct call *call, const struct call_access *access, const struct
         if (region->exits[other->which].conditional &&
             !access->read(access->context, CORE_STATUS, &value, error))
             return false;
-        call->frame.end = frame_exit(&call->frame, core_of(access), region, other->which);
+        call->frame.end = frame_exit(&call->frame, call_core_of(access), region, other->which);
         call->took_other_exit = true;
         *what = !region->exits[other->which].conditional || cortex_m_condition_holds(value) ? CALL_ENDS
                                                                                             : CALL_STAYS_HERE;

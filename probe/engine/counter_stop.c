@@ -97,7 +97,7 @@ static bool undo_by_disarming(void *context, const struct deadline *deadline, st
                                          : disarm_from_outside(stop, deadline, error);
 }
 
-static bool undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
+static bool counter_stop_undo_by_going_on(void *context, const struct deadline *deadline, struct error *error)
 {
     struct counter_stop *stop = context;
     struct step items[LIST_ROOM];
@@ -120,7 +120,8 @@ bool counter_stop_set(struct counter_stop *stop, const struct deadline *deadline
     return settings_apply_each(stop->device->ledger, settings, n, deadline, error);
 }
 
-static bool find_comparator(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
+static bool counter_stop_find_comparator(struct counter_stop *stop, const struct deadline *deadline,
+                                         struct error *error)
 {
     uint64_t function;
     if (!ledger_read(stop->device->ledger, counter_stop_function(stop->core), &function, deadline, error))
@@ -157,7 +158,7 @@ static bool find_way(struct counter_stop *stop, const struct deadline *deadline,
                             stop->core->name);
     if (block->kind == &dwt_kind) {
         stop->way = COUNTER_STOP_MATCH;
-        return find_comparator(stop, deadline, error);
+        return counter_stop_find_comparator(stop, deadline, error);
     }
     if (core_has(stop->core, SYSTEM_SPACE) && !cortex_m_has_pmu_halt(stop->core))
         return error_advise(error, ERROR_NO_COUNTER, "", "%s stops no core", block->text);
@@ -203,7 +204,8 @@ bool counter_stop_take(struct counter_stop *stop, struct device *device, const s
     take_counter(stop, picks, n);
     return find_way(stop, deadline, error) && set_debug(stop, deadline, error) &&
            allow_commands(stop, error) &&
-           ledger_push_undo(device->ledger, (struct undo_action){stop, undo_by_going_on}, error) &&
+           ledger_push_undo(device->ledger, (struct undo_action){stop, counter_stop_undo_by_going_on},
+                            error) &&
            counter_stop_set(stop, deadline, error) &&
            ledger_push_undo(device->ledger, (struct undo_action){stop, undo_by_disarming}, error);
 }
@@ -241,8 +243,9 @@ bool counter_stop_check(const struct counter_stop *stop, const struct counter_st
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
-static bool tell_stop(struct counter_stop *stop, enum counter_stop_state *state,
-                      struct counter_stop_look *look, const struct deadline *deadline, struct error *error)
+static bool counter_stop_tell_stop(struct counter_stop *stop, enum counter_stop_state *state,
+                                   struct counter_stop_look *look, const struct deadline *deadline,
+                                   struct error *error)
 {
     enum core_state now;
     if (!look_now(stop, true, look, deadline, error))
@@ -305,7 +308,7 @@ static bool look_around(struct counter_stop *stop, enum counter_stop_state *stat
         return error_set(error, ERROR_LOCKUP, "the core locked up");
     *(now == CORE_HALTED ? &stop->came_us : &stop->ran_us) = deadline_now_us();
     if (now == CORE_HALTED)
-        return tell_stop(stop, state, look, deadline, error);
+        return counter_stop_tell_stop(stop, state, look, deadline, error);
     if (!counter_stop_check_reset(stop, &reset, deadline, error))
         return false;
     if (reset)
@@ -339,7 +342,7 @@ static int64_t halted_at(struct counter_stop *stop, int64_t before_us, int64_t a
 }
 
 /* Adds the wait, and before it, where that costs little, a read of what it waits for. */
-static const struct step *add_wait(const struct counter_stop *stop, struct steps *list)
+static const struct step *counter_stop_add_polled_wait(const struct counter_stop *stop, struct steps *list)
 {
     size_t look =
         link_has_server(stop->device->link) ? 0 : steps_add(list, step_read((struct address){0})) + 1;
@@ -357,7 +360,7 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
     struct step items[8];
     uint64_t results[8];
     struct steps list = {.items = items, .room = sizeof items / sizeof *items};
-    const struct step *wait = add_wait(stop, &list);
+    const struct step *wait = counter_stop_add_polled_wait(stop, &list);
     *state = COUNTER_STOP_RUNS;
     for (;;) {
         struct deadline slice = deadline_slice(deadline, 1);
@@ -368,7 +371,7 @@ bool counter_stop_wait(struct counter_stop *stop, int64_t until_us, enum counter
         if (outcome.why == DONE) {
             bool stood = (results[0] & wait->mask) == wait->value;
             *halted_us = halted_at(stop, before_us, after_us, stood);
-            return tell_stop(stop, state, look, deadline, error);
+            return counter_stop_tell_stop(stop, state, look, deadline, error);
         }
         if (outcome.why != NOT_YET && outcome.why != TARGET_WAIT)
             return error_copy(error, &refused);
@@ -452,5 +455,5 @@ bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool
         device_leave_as(stop->device, LEAVE_HALTED_FOREIGN);
         return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core");
     }
-    return undo_by_disarming(stop, deadline, error) && undo_by_going_on(stop, deadline, error);
+    return undo_by_disarming(stop, deadline, error) && counter_stop_undo_by_going_on(stop, deadline, error);
 }

@@ -101,7 +101,8 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
 
 /* --- the call that is measured -------------------------------------------------------------------------- */
 
-static bool read_for_call(void *context, enum core_register which, uint64_t *out, struct error *error)
+static bool debugger_engine_read_for_call(void *context, enum core_register which, uint64_t *out,
+                                          struct error *error)
 {
     return debuggee_register(context, which, out, error);
 }
@@ -119,7 +120,7 @@ static struct call_access access_to(struct debugger_engine *self)
                                 .region = &self->region,
                                 .deadline = self->deadline,
                                 .context = self,
-                                .read = read_for_call,
+                                .read = debugger_engine_read_for_call,
                                 .can_stop = can_watch};
 }
 
@@ -245,7 +246,7 @@ static bool engine_read_words(struct debugger_engine *self, struct error *error)
     return true;
 }
 
-static bool deliver(struct debugger_engine *self, struct error *error)
+static bool debugger_engine_deliver(struct debugger_engine *self, struct error *error)
 {
     bool reset = false;
     if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, error) || !engine_read_words(self, error))
@@ -262,8 +263,8 @@ static bool deliver(struct debugger_engine *self, struct error *error)
     return true;
 }
 
-static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
-                           const struct deadline *deadline, struct error *error)
+static bool debugger_engine_read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                                           const struct deadline *deadline, struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     const struct deadline *before = self->deadline;
@@ -280,7 +281,7 @@ static bool read_registers(struct engine *engine, struct register_value *registe
 
 /* Waits at the start, and finds out where the hit ends. *inner: a function called itself, and is stepped past
  * its entry. */
-static bool reach_start(struct debugger_engine *self, bool *inner, struct error *error)
+static bool debugger_engine_reach_start(struct debugger_engine *self, bool *inner, struct error *error)
 {
     *inner = false;
     if (!self->at_start && (!debuggee_move_breakpoint(self, self->region.start, error) ||
@@ -304,7 +305,7 @@ static bool reach_start(struct debugger_engine *self, bool *inner, struct error 
 static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct error *error)
 {
     bool inner = false, again = false, moved = false;
-    if (!reach_start(self, &inner, error))
+    if (!debugger_engine_reach_start(self, &inner, error))
         return false;
     if (inner)
         return true;
@@ -328,7 +329,7 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct err
             self->sink->left(self->sink->context);
         return true;
     }
-    if (!deliver(self, error))
+    if (!debugger_engine_deliver(self, error))
         return false;
     unsigned after = *rehits;
     *rehits = 0;
@@ -464,7 +465,8 @@ static bool is_after_step(const struct debugger_engine *self, uint64_t pc)
     return self->stop.why == DEBUGGER_TRAP && (self->steps || is_next);
 }
 
-static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool debugger_engine_disarm(struct engine *engine, const struct deadline *deadline,
+                                   struct error *error)
 {
     struct debugger_engine *self = (struct debugger_engine *)engine;
     uint64_t pc = 0;
@@ -495,7 +497,7 @@ static bool debugger_stand(struct engine *engine, const struct deadline *deadlin
     return debugger_halt(self->debugger, &self->stop, error);
 }
 
-static void free_engine(struct engine *engine)
+static void debugger_engine_free_engine(struct engine *engine)
 {
     free(engine);
 }
@@ -505,9 +507,9 @@ struct engine *debugger_engine_new(struct device *device)
     static const struct engine_ops ops = {.arm = debugger_arm,
                                           .run = debugger_engine_run,
                                           .stand = debugger_stand,
-                                          .read_registers = read_registers,
-                                          .disarm = disarm,
-                                          .free = free_engine};
+                                          .read_registers = debugger_engine_read_registers,
+                                          .disarm = debugger_engine_disarm,
+                                          .free = debugger_engine_free_engine};
     struct debugger_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;

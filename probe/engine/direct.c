@@ -130,7 +130,7 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     }
 }
 
-static bool reach_start(struct direct_engine *self, struct error *error)
+static bool direct_reach_start(struct direct_engine *self, struct error *error)
 {
     begin_list(self);
     core_add_wait_halt(self->core, &self->list);
@@ -194,7 +194,7 @@ static bool begin_again(struct direct_engine *self, enum segment *from, struct e
 }
 
 /* The core has stopped only now: the list took the stop before for the end of the hit. */
-static bool note_time(struct direct_engine *self, struct error *error)
+static bool direct_note_time(struct direct_engine *self, struct error *error)
 {
     direct_new_list(self);
     size_t after = steps_add(&self->list, step_time(TIME_AFTER));
@@ -261,7 +261,7 @@ static bool look_at_other(struct direct_engine *self, const struct other_stop *o
     if (what == CALL_IS_LEFT)
         return begin_again(self, from, error);
     *from = what == CALL_ENDS ? SEGMENT_FRAME : SEGMENT_AT_END;
-    return what == CALL_ENDS ? note_time(self, error) : go_on_past(self, other->at, error);
+    return what == CALL_ENDS ? direct_note_time(self, error) : go_on_past(self, other->at, error);
 }
 
 /* The core did not stop at the end, or it was read before it had. */
@@ -290,7 +290,7 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, struct e
             return direct_go_on_in_handler(self, false, error);
         }
     }
-    return direct_confirm_stop(self, direct_end(self), error) && note_time(self, error);
+    return direct_confirm_stop(self, direct_end(self), error) && direct_note_time(self, error);
 }
 
 /* The stack pointer is another call's, or it was read before it was there. */
@@ -338,7 +338,7 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     return self->list.n == 0 || direct_run_plain(self, error);
 }
 
-static bool recover(struct direct_engine *self, size_t at, enum segment *from, struct error *error)
+static bool direct_recover(struct direct_engine *self, size_t at, enum segment *from, struct error *error)
 {
     const struct hit_steps hit_steps = *hit_results_current(&self->hits);
     switch (hit_steps_segment(&hit_steps, at)) {
@@ -425,7 +425,7 @@ static bool look_at_start(struct direct_engine *self, enum segment *from, bool *
     *again = false;
     if (*from > SEGMENT_ENTRY || (self->mode_checked && !frame && !spare))
         return true;
-    if (*from == SEGMENT_AT_START && !reach_start(self, error))
+    if (*from == SEGMENT_AT_START && !direct_reach_start(self, error))
         return false;
     *from = SEGMENT_ENTRY;
     if (!self->mode_checked && !direct_check_mode(self, error))
@@ -443,7 +443,8 @@ static bool look_at_start(struct direct_engine *self, enum segment *from, bool *
 
 /* One list of hits, from segment *from on; then *from is where the next one begins. *rehits are made at both
  * ends of its first hit; 0 once they are. */
-static bool run_some(struct direct_engine *self, enum segment *from, unsigned *rehits, struct error *error)
+static bool direct_run_some(struct direct_engine *self, enum segment *from, unsigned *rehits,
+                            struct error *error)
 {
     uint64_t before = self->hits.hits;
     if (*from <= SEGMENT_LEAVE || *from == SEGMENT_AT_END)
@@ -463,7 +464,7 @@ static bool run_some(struct direct_engine *self, enum segment *from, unsigned *r
     if (self->hits.enough)
         return true;
     if (!complete)
-        return direct_restore_borrowed(self, error) && recover(self, at, from, error);
+        return direct_restore_borrowed(self, error) && direct_recover(self, at, from, error);
     self->spare_changes = 0;
     *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
     return true;
@@ -485,14 +486,15 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
             return direct_confirm_held(self, error) && error_set(error, ERROR_CANCELLED, "cancelled");
         if (direct_has_shared_counter(self) && from <= SEGMENT_ENTRY)
             self->expects_frame = false;
-        if (!look_at_start(self, &from, &again, error) || (!again && !run_some(self, &from, &rehits, error)))
+        if (!look_at_start(self, &from, &again, error) ||
+            (!again && !direct_run_some(self, &from, &rehits, error)))
             return false;
     }
     return leave_end(self, error) && direct_check_neighbours(self, true, error);
 }
 
-static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
-                           const struct deadline *deadline, struct error *error)
+static bool direct_read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                                  const struct deadline *deadline, struct error *error)
 {
     struct direct_engine *self = (struct direct_engine *)engine;
     const struct deadline *before = self->deadline;
@@ -539,7 +541,7 @@ static bool direct_stand(struct engine *engine, const struct deadline *deadline,
     return direct_run_plain(self, error);
 }
 
-static void free_engine(struct engine *engine)
+static void direct_free_engine(struct engine *engine)
 {
     free(engine);
 }
@@ -551,9 +553,9 @@ struct engine *direct_new(struct device *device)
                                           .scout = direct_scout,
                                           .walk = direct_walk,
                                           .stand = direct_stand,
-                                          .read_registers = read_registers,
+                                          .read_registers = direct_read_registers,
                                           .disarm = direct_disarm,
-                                          .free = free_engine};
+                                          .free = direct_free_engine};
     struct direct_engine *self = calloc(1, sizeof *self);
     if (self == NULL)
         return NULL;

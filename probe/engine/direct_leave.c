@@ -40,7 +40,7 @@ static bool has_left(const struct direct_engine *self)
 }
 
 /* A server that was started anew has changed the trigger by which we let the core go. */
-static bool insist(struct direct_engine *self, struct error *error)
+static bool direct_leave_insist(struct direct_engine *self, struct error *error)
 {
     return settings_apply_core(self->device->ledger, self->core, APPLY_ALL, self->deadline, error) &&
            run_on(self, error) &&
@@ -49,8 +49,8 @@ static bool insist(struct direct_engine *self, struct error *error)
 }
 
 /* With the only breakpoint, a stop at one is ours even if its PC cannot be read. */
-static bool is_ours(struct direct_engine *self, const struct stop *stop, bool busy, bool *ours,
-                    struct error *error)
+static bool direct_leave_is_ours(struct direct_engine *self, const struct stop *stop, bool busy, bool *ours,
+                                 struct error *error)
 {
     bool in_handler;
     if (!direct_is_in_handler(self, stop, &in_handler, error))
@@ -100,14 +100,14 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
     bool ours = look.is_ours;
     /* A reset may occur between the cause and the PC. */
     for (int i = 0; i < STOP_READS && !ours; i++)
-        if (!direct_read_stop(self, &stop, error) || !is_ours(self, &stop, busy, &ours, error))
+        if (!direct_read_stop(self, &stop, error) || !direct_leave_is_ours(self, &stop, busy, &ours, error))
             return false;
     if (self->foreign_stop || !ours) {
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
-    return run_on(self, error) && (has_left(self) || insist(self, error));
+    return run_on(self, error) && (has_left(self) || direct_leave_insist(self, error));
 }
 
 bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)

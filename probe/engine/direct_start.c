@@ -54,7 +54,8 @@ bool direct_check_mode(struct direct_engine *self, struct error *error)
         core_code_place(self->region.start), context);
 }
 
-static bool read_for_call(void *context, enum core_register which, uint64_t *out, struct error *error)
+static bool direct_start_read_for_call(void *context, enum core_register which, uint64_t *out,
+                                       struct error *error)
 {
     return direct_read_register(context, which, out, error);
 }
@@ -75,7 +76,7 @@ struct call_access direct_access(struct direct_engine *self)
                                 .region = &self->region,
                                 .deadline = self->deadline,
                                 .context = self,
-                                .read = read_for_call,
+                                .read = direct_start_read_for_call,
                                 .can_stop = can_stop};
 }
 
@@ -95,7 +96,7 @@ bool direct_find_base(struct direct_engine *self, struct error *error)
     return true;
 }
 
-static bool find_counter(struct direct_engine *self, struct error *error)
+static bool direct_start_find_counter(struct direct_engine *self, struct error *error)
 {
     struct counter_stop_look look = {0};
     bool ok = !direct_has_shared_counter(self) || direct_look_at_budget(self, &look, error);
@@ -163,7 +164,7 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
     self->progress.inner += *inner;
     if (*inner)
         return true;
-    if (!find_counter(self, error))
+    if (!direct_start_find_counter(self, error))
         return false;
     /* The start first: a full table of breakpoint instructions drops the one that was used longest ago. */
     return breakpoints_prepare(&self->breakpoints, self->region.start, self->deadline, error) &&

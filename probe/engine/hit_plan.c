@@ -1,7 +1,7 @@
 #include "engine/hit_plan.h"
 
 /* core_add_run would take the budget's stop away. */
-static void add_run(const struct hit_plan *plan, struct steps *list)
+static void hit_plan_add_run(const struct hit_plan *plan, struct steps *list)
 {
     if (plan->budget.stop != NULL)
         counter_stop_add_run(plan->budget.stop, list);
@@ -31,7 +31,7 @@ static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned whic
         core_add_hold(plan->core, list, false);
 }
 
-static void add_words(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
+static void hit_plan_add_words(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
     for (size_t i = 0; plan->at_end != NULL && i < plan->at_end->n; i++) {
         const struct at_end_word *word = &plan->at_end->words[i];
@@ -47,7 +47,7 @@ size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to
     core_add_single_step(plan->core, list, plan->breakpoints->comparator, from);
     breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, to);
     size_t pending = core_add_pending(plan->core, list);
-    add_run(plan, list);
+    hit_plan_add_run(plan, list);
     return pending;
 }
 
@@ -82,7 +82,7 @@ static void add_leave(const struct hit_plan *plan, struct steps *list, struct hi
         counter_stop_add_arm(plan->budget.stop, list, plan->budget.events, plan->counter);
     out->pending_at = core_add_pending(plan->core, list);
     out->before_at = steps_add(list, step_time(TIME_BEFORE));
-    add_run(plan, list);
+    hit_plan_add_run(plan, list);
 }
 
 size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list)
@@ -93,7 +93,7 @@ size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct
     breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, moved_to(plan));
     add_others(plan, list, true);
     size_t pending = core_add_pending(plan->core, list);
-    add_run(plan, list);
+    hit_plan_add_run(plan, list);
     return pending;
 }
 
@@ -101,7 +101,7 @@ void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)
 {
     add_others(plan, list, false);
     breakpoints_add_move(plan->breakpoints, list, moved_to(plan), plan->start);
-    add_run(plan, list);
+    hit_plan_add_run(plan, list);
 }
 
 void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *list, struct hit_steps *out)
@@ -143,7 +143,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
         case SEGMENT_FINISH:
             if (plan->budget.stop != NULL)
                 counter_stop_add_disarm(plan->budget.stop, list);
-            add_words(plan, list, out);
+            hit_plan_add_words(plan, list, out);
             add_rehits(plan, plan->end, 1, list, out);
             if (!plan->reset_later) {
                 witness_add(plan->witness, plan->core, plan->spare, list, &out->witness_at);

@@ -88,7 +88,7 @@ static void complete_hit(struct hit_results *hits, const struct hit_steps *hit_s
                 : results[hit_steps->words_at[i]];
 }
 
-static void deliver(struct hit_results *hits, const struct raw_hit *hit)
+static void hit_results_hand_over(struct hit_results *hits, const struct raw_hit *hit)
 {
     hits->hits++;
     if (!hits->sink->hit(hits->sink->context, hit) || hits->hits >= hits->request->hits)
@@ -99,7 +99,7 @@ void hit_results_release(struct hit_results *hits, bool was_reset)
 {
     hits->was_reset = hits->was_reset || was_reset;
     for (size_t i = 0; i < hits->n_held && !hits->was_reset; i++)
-        deliver(hits, &hits->held[i]);
+        hit_results_hand_over(hits, &hits->held[i]);
     hits->n_held = 0;
 }
 
@@ -115,7 +115,7 @@ void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_s
     deliver_rehits(hits);
     complete_hit(hits, hit_steps, results);
     end_hit(hits);
-    deliver(hits, &hits->hit);
+    hit_results_hand_over(hits, &hits->hit);
 }
 
 void hit_results_stopped(struct hit_results *hits, uint64_t after_us)

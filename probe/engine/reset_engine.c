@@ -63,7 +63,7 @@ static struct reset_engine *reset_engine_of(struct engine *engine)
     return (struct reset_engine *)engine;
 }
 
-static bool pass_on(struct reset_engine *self, bool ok)
+static bool reset_engine_pass_on(struct reset_engine *self, bool ok)
 {
     self->engine.stopped_at = self->inner->stopped_at;
     memcpy(self->engine.uncalibrated, self->inner->uncalibrated, sizeof self->engine.uncalibrated);
@@ -114,7 +114,7 @@ static bool boot(struct reset_engine *self, const struct deadline *deadline, str
            ledger_apply(self->device->ledger, &on, deadline, error) &&
            device_renew_block(self->device, deadline, error) &&
            move_far_away(self->device, deadline, error) &&
-           pass_on(self, self->inner->ops->arm(self->inner, &self->region, deadline, error)) &&
+           reset_engine_pass_on(self, self->inner->ops->arm(self->inner, &self->region, deadline, error)) &&
            reset_run(self->device, deadline, error);
 }
 
@@ -125,38 +125,38 @@ static bool reset_arm(struct engine *engine, const struct region *region, const 
     self->region = *region;
     if (!take_over(self->device, deadline, error))
         return false;
-    return pass_on(self, self->inner->ops->arm(self->inner, region, deadline, error));
+    return reset_engine_pass_on(self, self->inner->ops->arm(self->inner, region, deadline, error));
 }
 
-static bool on_hit(void *context, const struct raw_hit *hit)
+static bool reset_engine_on_hit(void *context, const struct raw_hit *hit)
 {
     struct reset_engine *self = context;
     self->enough = !self->sink->hit(self->sink->context, hit);
     return false;
 }
 
-static void on_rehit(void *context, const struct raw_hit *hit)
+static void reset_engine_on_rehit(void *context, const struct raw_hit *hit)
 {
     struct reset_engine *self = context;
     if (self->sink->rehit != NULL)
         self->sink->rehit(self->sink->context, hit);
 }
 
-static void on_tick(void *context, enum engine_wait wait)
+static void reset_engine_on_tick(void *context, enum engine_wait wait)
 {
     struct reset_engine *self = context;
     if (self->sink->tick != NULL)
         self->sink->tick(self->sink->context, wait);
 }
 
-static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
+static void reset_engine_on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
 {
     struct reset_engine *self = context;
     if (self->sink->poll != NULL)
         self->sink->poll(self->sink->context, hit, poll);
 }
 
-static bool on_ended(void *context, struct error *error)
+static bool reset_engine_on_ended(void *context, struct error *error)
 {
     struct reset_engine *self = context;
     return self->sink->ended(self->sink->context, error);
@@ -168,11 +168,11 @@ static bool reset_engine_run(struct engine *engine, const struct engine_request 
 {
     struct reset_engine *self = reset_engine_of(engine);
     const struct engine_sink between = {.context = self,
-                                        .hit = on_hit,
-                                        .rehit = on_rehit,
-                                        .tick = on_tick,
-                                        .poll = on_poll,
-                                        .ended = sink->ended != NULL ? on_ended : NULL};
+                                        .hit = reset_engine_on_hit,
+                                        .rehit = reset_engine_on_rehit,
+                                        .tick = reset_engine_on_tick,
+                                        .poll = reset_engine_on_poll,
+                                        .ended = sink->ended != NULL ? reset_engine_on_ended : NULL};
     struct engine_request one = *request;
     one.hits = 1;
     self->sink = sink;
@@ -180,27 +180,27 @@ static bool reset_engine_run(struct engine *engine, const struct engine_request 
     for (uint64_t i = 0; i < request->hits && !self->enough; i++) {
         struct deadline soon = deadline_in_ms(patience_ms(RESET_MS), deadline->cancel);
         if (!boot(self, &soon, error) ||
-            !pass_on(self, self->inner->ops->run(self->inner, &one, &between, deadline, error)))
+            !reset_engine_pass_on(self, self->inner->ops->run(self->inner, &one, &between, deadline, error)))
             return false;
         one.rehits = 0;
     }
     return true;
 }
 
-static bool read_registers(struct engine *engine, struct register_value *registers, size_t n,
-                           const struct deadline *deadline, struct error *error)
+static bool reset_engine_read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                                        const struct deadline *deadline, struct error *error)
 {
     struct engine *inner = reset_engine_of(engine)->inner;
     return inner->ops->read_registers(inner, registers, n, deadline, error);
 }
 
-static bool disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+static bool reset_engine_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
 {
     struct reset_engine *self = reset_engine_of(engine);
-    return pass_on(self, self->inner->ops->disarm(self->inner, deadline, error));
+    return reset_engine_pass_on(self, self->inner->ops->disarm(self->inner, deadline, error));
 }
 
-static void free_engine(struct engine *engine)
+static void reset_engine_free_engine(struct engine *engine)
 {
     struct reset_engine *self = reset_engine_of(engine);
     self->inner->ops->free(self->inner);
@@ -211,9 +211,9 @@ struct engine *reset_engine_new(struct device *device, struct engine *inner)
 {
     static const struct engine_ops ops = {.arm = reset_arm,
                                           .run = reset_engine_run,
-                                          .read_registers = read_registers,
-                                          .disarm = disarm,
-                                          .free = free_engine};
+                                          .read_registers = reset_engine_read_registers,
+                                          .disarm = reset_engine_disarm,
+                                          .free = reset_engine_free_engine};
     struct reset_engine *self = inner != NULL ? calloc(1, sizeof *self) : NULL;
     if (self == NULL) {
         if (inner != NULL)

@@ -74,8 +74,8 @@ bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop
 
 enum { IPSR = 0x1FF }; /* DDI 0403 B1.4.2 */
 
-static bool find_breakpoint(struct ledger *ledger, const struct core *core, uint64_t pc, bool *found,
-                            const struct deadline *deadline, struct error *error)
+static bool stops_find_breakpoint(struct ledger *ledger, const struct core *core, uint64_t pc, bool *found,
+                                  const struct deadline *deadline, struct error *error)
 {
     struct address code = core_word(core, pc);
     uint64_t words[COMPARATOR_WORDS], at, instruction;
@@ -106,7 +106,7 @@ bool handler_stop_check(struct ledger *ledger, const struct core *core, uint64_t
     *is = (core->quirks & HALTS_IN_HANDLER) != 0 && (status & IPSR) != 0;
     if (!*is)
         return true;
-    if (!find_breakpoint(ledger, core, pc, &found, deadline, &unread)) {
+    if (!stops_find_breakpoint(ledger, core, pc, &found, deadline, &unread)) {
         *is = false; /* an unseen breakpoint may be another debugger's */
         return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
     }

@@ -238,8 +238,8 @@ static void add_look(struct walking *self, uint64_t here, struct passage_steps *
 }
 
 /* *ours: the stop belongs to this call. */
-static bool take_look(struct walking *self, const struct passage_steps *steps, bool *ours,
-                      struct error *error)
+static bool walk_take_look(struct walking *self, const struct passage_steps *steps, bool *ours,
+                           struct error *error)
 {
     struct direct_engine *engine = self->engine;
     size_t block = block_at(self, self->here);
@@ -313,11 +313,11 @@ static bool pass(struct walking *self, const uint64_t *stops, unsigned n, bool b
         if (!direct_run_plain(engine, error))
             return false;
     }
-    return take_look(self, &steps, ours, error);
+    return walk_take_look(self, &steps, ours, error);
 }
 
 /* *ours: as far as a stop there shows it. */
-static bool step(struct walking *self, bool begins, bool *ours, struct error *error)
+static bool walk_step(struct walking *self, bool begins, bool *ours, struct error *error)
 {
     struct direct_engine *engine = self->engine;
     struct passage_steps steps = {0};
@@ -335,7 +335,7 @@ static bool step(struct walking *self, bool begins, bool *ours, struct error *er
         return false;
     direct_new_registers(engine);
     add_look(self, self->here, &steps);
-    return direct_run_plain(engine, error) && take_look(self, &steps, ours, error);
+    return direct_run_plain(engine, error) && walk_take_look(self, &steps, ours, error);
 }
 
 /* --- a hop ---------------------------------------------------------------------------------------------- */
@@ -368,7 +368,7 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
     return true;
 }
 
-static bool is_over(const struct walking *self)
+static bool walk_is_over(const struct walking *self)
 {
     const struct walk_block *from = &self->walk->blocks[self->hop.from];
     size_t block = block_at(self, self->here);
@@ -384,7 +384,7 @@ static bool go_past(struct walking *self, const uint64_t *stops, unsigned n, str
     while (!ours) {
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!step(self, false, &ours, error))
+        if (!walk_step(self, false, &ours, error))
             return false;
         ours = ours && passage_is_among(stops, n, self->here);
         if (!passage_is_among(stops, n, self->here) && !pass(self, stops, n, false, &ours, error))
@@ -405,12 +405,12 @@ static bool hop_on(struct walking *self, bool *returned, struct error *error)
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!choose_stops(self, stops, &n, &steps, error))
             return false;
-        if (!(steps ? step(self, begins, &same, error) : pass(self, stops, n, begins, &ours, error)))
+        if (!(steps ? walk_step(self, begins, &same, error) : pass(self, stops, n, begins, &ours, error)))
             return false;
         begins = false;
         if (!ours && !go_past(self, stops, n, error))
             return false;
-        over = is_over(self);
+        over = walk_is_over(self);
     }
     *returned = self->here == self->engine->call.frame.end.pc;
     self->block = self->hop.to = *returned ? self->walk->n : block_at(self, self->here);
@@ -442,7 +442,7 @@ static bool reach_entry(struct walking *self, bool runs, struct error *error)
     return whole || find_stop(self, error);
 }
 
-static bool find_frame(struct walking *self, bool *inner, struct error *error)
+static bool walk_find_frame(struct walking *self, bool *inner, struct error *error)
 {
     struct direct_engine *engine = self->engine;
     struct frame *frame = &engine->call.frame;
@@ -463,14 +463,14 @@ static bool find_frame(struct walking *self, bool *inner, struct error *error)
 }
 
 /* A call that the function itself made begins none: it is a part of the one around it. */
-static bool begin_call(struct walking *self, bool runs, struct error *error)
+static bool walk_begin_call(struct walking *self, bool runs, struct error *error)
 {
     bool inner = true, ours;
     while (inner) {
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!reach_entry(self, runs, error) || !find_frame(self, &inner, error) ||
-            (inner && !step(self, false, &ours, error)))
+        if (!reach_entry(self, runs, error) || !walk_find_frame(self, &inner, error) ||
+            (inner && !walk_step(self, false, &ours, error)))
             return false;
         runs = false;
     }
@@ -484,7 +484,7 @@ static bool walk_calls(struct walking *self, struct error *error)
     bool more = true, runs = true;
     while (more) {
         bool returned = false;
-        if (!begin_call(self, runs, error))
+        if (!walk_begin_call(self, runs, error))
             return false;
         while (!returned) {
             if (!hop_on(self, &returned, error))

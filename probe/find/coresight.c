@@ -24,7 +24,7 @@ struct walk {
 /* After this number a walk ends: going on would only prolong the hang of a bus. */
 enum { ASLEEP_MOST = 2 };
 
-static bool is_over(const struct walk *walk)
+static bool coresight_is_over(const struct walk *walk)
 {
     return walk->lost || walk->found != NULL || walk->asleep >= ASLEEP_MOST;
 }
@@ -49,7 +49,7 @@ static bool coresight_read_word(struct walk *walk, uint64_t at, uint32_t *value)
     struct error why = {0};
     uint64_t word = 0;
     *value = 0;
-    if (is_over(walk))
+    if (coresight_is_over(walk))
         return false;
     if (!coresight_insist(walk->ledger, &list, &word, walk->deadline, &why)) {
         if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
@@ -75,7 +75,7 @@ static bool coresight_read_words(struct walk *walk, uint64_t base, const uint16_
         steps_add(&list,
                   step_read((struct address){
                       .space = SPACE_MEMORY, .size = 4, .unit = walk->unit, .offset = base + offsets[i]}));
-    if (is_over(walk))
+    if (coresight_is_over(walk))
         return false;
     struct outcome outcome = ledger_execute(walk->ledger, &list, 0, words, walk->deadline, &why);
     if (outcome.why == LINK_LOST) {
@@ -96,7 +96,7 @@ static uint32_t low_bytes(const uint32_t *words)
     return (words[0] & 0xFF) | (words[1] & 0xFF) << 8 | (words[2] & 0xFF) << 16 | (words[3] & 0xFF) << 24;
 }
 
-static bool identify(struct walk *walk, struct component *out)
+static bool coresight_identify(struct walk *walk, struct component *out)
 {
     static const uint16_t every[] = {COMPONENT_CIDR0,      COMPONENT_CIDR0 + 4,  COMPONENT_CIDR0 + 8,
                                      COMPONENT_CIDR0 + 12, COMPONENT_PIDR0,      COMPONENT_PIDR0 + 4,
@@ -134,10 +134,10 @@ static void add_component(struct walk *walk, uint64_t base, unsigned depth)
     }
     struct component *component = &out->components[out->n++];
     *component = (struct component){.base = base};
-    component->readable = identify(walk, component);
+    component->readable = coresight_identify(walk, component);
     if (walk->one && base == walk->wanted)
         walk->found = component;
-    if (component->readable && depth > 0 && !is_over(walk))
+    if (component->readable && depth > 0 && !coresight_is_over(walk))
         walk_table(walk, component, depth - 1);
 }
 
@@ -153,7 +153,7 @@ static void walk_table(struct walk *walk, const struct component *table, unsigne
     unsigned words = rom_entry_words(devid);
     for (unsigned i = 0; i < rom_entries(old, words); i++) {
         uint64_t at = base + 4ULL * words * i;
-        if (is_over(walk) || !coresight_read_word(walk, at, &entry) ||
+        if (coresight_is_over(walk) || !coresight_read_word(walk, at, &entry) ||
             (words == 2 && !coresight_read_word(walk, at + 4, &high)))
             return;
         enum rom_entry is = rom_entry_of(old, entry);
@@ -197,7 +197,7 @@ bool coresight_look(struct ledger *ledger, uint16_t unit, uint64_t base, struct 
 {
     struct walk walk = {.ledger = ledger, .unit = unit, .deadline = deadline, .error = error};
     *out = (struct component){.base = base};
-    out->readable = identify(&walk, out);
+    out->readable = coresight_identify(&walk, out);
     return !walk.lost;
 }
 

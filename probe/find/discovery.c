@@ -118,8 +118,8 @@ bool discovery_is_told(const struct link_view *view)
 }
 
 /* False only when the link fails. */
-static bool judge(struct found *found, const struct link_view *view, enum port_bus kind,
-                  enum verdict *verdict)
+static bool discovery_judge(struct found *found, const struct link_view *view, enum port_bus kind,
+                            enum verdict *verdict)
 {
     struct component scs;
     struct rom_table rom;
@@ -161,7 +161,7 @@ bool discovery_m_run(struct found *found)
     for (size_t i = 0; i < found->n_views; i++) {
         kinds[i] = PORT_NONE;
         if ((discovery_is_bare(&found->views[i]) && !read_kind(found, found->views[i].port, &kinds[i])) ||
-            !judge(found, &found->views[i], kinds[i], &verdicts[i]))
+            !discovery_judge(found, &found->views[i], kinds[i], &verdicts[i]))
             return false;
     }
     for (size_t i = 0; i < found->n_views; i++) {
@@ -264,7 +264,8 @@ static const struct link_view *view_of(const struct found *found, const struct d
     return bare;
 }
 
-static bool identify_armv7(struct found *found, uint16_t unit, uint64_t debug_base, struct core *out)
+static bool discovery_identify_armv7(struct found *found, uint16_t unit, uint64_t debug_base,
+                                     struct core *out)
 {
     struct step items[ARMV7_IDENTITY];
     uint64_t values[ARMV7_IDENTITY];
@@ -274,8 +275,8 @@ static bool identify_armv7(struct found *found, uint16_t unit, uint64_t debug_ba
 }
 
 /* The part number can be read even without power. */
-static bool identify_armv8(struct found *found, uint16_t unit, const struct component *debug,
-                           const struct component *cti, struct core *out)
+static bool discovery_identify_armv8(struct found *found, uint16_t unit, const struct component *debug,
+                                     const struct component *cti, struct core *out)
 {
     struct step items[ARMV8_IDENTITY];
     uint64_t values[ARMV8_IDENTITY], cti_base = cti != NULL ? cti->base : 0;
@@ -288,17 +289,18 @@ static bool identify_armv8(struct found *found, uint16_t unit, const struct comp
     return found->error->kind == ERROR_NONE;
 }
 
-static bool identify(struct found *found, uint16_t unit, const struct component *debug,
-                     const struct component *cti, struct core *out)
+static bool discovery_identify(struct found *found, uint16_t unit, const struct component *debug,
+                               const struct component *cti, struct core *out)
 {
-    bool known = armv8_is_archid(component_archid(debug)) ? identify_armv8(found, unit, debug, cti, out)
-                                                          : identify_armv7(found, unit, debug->base, out);
+    bool known = armv8_is_archid(component_archid(debug))
+                     ? discovery_identify_armv8(found, unit, debug, cti, out)
+                     : discovery_identify_armv7(found, unit, debug->base, out);
     if (known)
         out->cti_base = cti != NULL ? cti->base : 0;
     return known;
 }
 
-static bool add_core(struct found *found, const struct device_bus *bus, size_t at, unsigned number)
+static bool discovery_add_core(struct found *found, const struct device_bus *bus, size_t at, unsigned number)
 {
     const struct coresight *coresight = &bus->coresight;
     const struct component *debug = &coresight->components[at];
@@ -313,7 +315,7 @@ static bool add_core(struct found *found, const struct device_bus *bus, size_t a
     *core = (struct device_core){.view = *view};
     const struct component *pmu = follower(coresight, at, DEVTYPE_PMU);
     const struct component *cti = follower(coresight, at, DEVTYPE_CTI);
-    if (!identify(found, bus->unit, debug, cti, &core->core))
+    if (!discovery_identify(found, bus->unit, debug, cti, &core->core))
         return found->error->kind == ERROR_NONE;
     core->core.pmu_base = pmu != NULL ? pmu->base : 0;
     core->core.pmu_unit = bus->unit;
@@ -349,7 +351,7 @@ static bool put_if(struct found *found, struct device_bus *bus, uint64_t base, u
     return true;
 }
 
-static bool put_core(struct found *found, struct device_bus *bus, uint64_t base)
+static bool discovery_put_core(struct found *found, struct device_bus *bus, uint64_t base)
 {
     const struct component *debug, *pmu, *cti;
     if (!put_if(found, bus, base, DEVTYPE_CORE, &debug))
@@ -372,7 +374,7 @@ static bool add_told(struct found *found, struct device_bus *bus)
 {
     for (size_t i = 0; i < found->n_views; i++)
         if (found->views[i].has_port && found->views[i].port == bus->port &&
-            found->views[i].debug_base != 0 && !put_core(found, bus, found->views[i].debug_base))
+            found->views[i].debug_base != 0 && !discovery_put_core(found, bus, found->views[i].debug_base))
             return false;
     return true;
 }
@@ -400,7 +402,7 @@ static bool add_bus(struct found *found, const struct link_view *view)
     for (size_t i = 0; i < bus->coresight.n; i++) {
         if (bus->coresight.components[i].devtype != DEVTYPE_CORE)
             continue;
-        if (!add_core(found, bus, i, number++))
+        if (!discovery_add_core(found, bus, i, number++))
             return false;
     }
     return true;
@@ -531,7 +533,7 @@ static bool place_core(struct found *found, const struct place *place, int *numb
     if (!discovery_look(found, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
         return false;
     size_t before = bus->coresight.n;
-    if (!put_core(found, bus, place->base))
+    if (!discovery_put_core(found, bus, place->base))
         return false;
     size_t at = 0;
     while (at < bus->coresight.n && bus->coresight.components[at].base != place->base)
@@ -539,7 +541,7 @@ static bool place_core(struct found *found, const struct place *place, int *numb
     unsigned order = 0;
     for (size_t i = 0; i < at && i < before; i++)
         order += bus->coresight.components[i].devtype == DEVTYPE_CORE;
-    if (at < bus->coresight.n && !add_core(found, bus, at, order))
+    if (at < bus->coresight.n && !discovery_add_core(found, bus, at, order))
         return false;
     *number = core_at(found, bus, place->base);
     return *number >= 0 ||
@@ -573,7 +575,7 @@ static bool place_cti(struct found *found, const struct place *place, struct cor
     if (!coresight_look(found->ledger, core->unit, core->debug_base, &debug, found->deadline, found->error))
         return false;
     struct core with = {0};
-    if (!identify(found, core->unit, &debug, &there, &with))
+    if (!discovery_identify(found, core->unit, &debug, &there, &with))
         return error_set(found->error, ERROR_NO_CORE, "--cti: the core does not answer any more");
     with.memory_unit = core->memory_unit;
     with.pmu_unit = core->pmu_unit;

@@ -73,7 +73,7 @@ static const struct link_view *other_core(const struct found *found)
     return NULL;
 }
 
-static bool is_ours(const struct link_view *view)
+static bool nothing_found_is_ours(const struct link_view *view)
 {
     static const char *const types[] = {"cortex_a", "cortex_r4", "aarch64", "armv8r"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -84,7 +84,7 @@ static bool is_ours(const struct link_view *view)
 
 static bool tell_other(const struct link_view *view, struct error *why)
 {
-    if (!is_ours(view))
+    if (!nothing_found_is_ours(view))
         return error_advise(why, ERROR_NO_CORE, "Arm's Cortex-M, -R and -A cores are measured.",
                             "%s: the target %s is of the type %s", nothing, view->name, view->type);
     if (!view->has_port)

@@ -14,7 +14,7 @@
 
 /* ---- frames */
 
-static void put(uint8_t *to, uint64_t value, size_t n)
+static void agent_put(uint8_t *to, uint64_t value, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         to[i] = (uint8_t)(value >> 8 * i);
@@ -32,14 +32,14 @@ size_t frame_request(const struct msr_op *ops, size_t n, unsigned serial, uint8_
 {
     static const uint8_t tag[4] = {'P', 'M', 'R', 'q'};
     memcpy(out, tag, sizeof tag);
-    put(out + 4, n, 2);
-    put(out + 6, serial, 2);
+    agent_put(out + 4, n, 2);
+    agent_put(out + 6, serial, 2);
     for (size_t i = 0; i < n; i++) {
         uint8_t *op = out + FRAME_HEADER + i * FRAME_OP;
-        put(op, ops[i].kind, 2);
-        put(op + 2, ops[i].cpu, 2);
-        put(op + 4, ops[i].number, 4);
-        put(op + 8, ops[i].value, 8);
+        agent_put(op, ops[i].kind, 2);
+        agent_put(op + 2, ops[i].cpu, 2);
+        agent_put(op + 4, ops[i].number, 4);
+        agent_put(op + 8, ops[i].value, 8);
     }
     return FRAME_HEADER + n * FRAME_OP;
 }
@@ -98,7 +98,7 @@ struct msr_agent {
 
 static const char version[] = "If it is an msr-agent, start the one of this pmu-probe's release.";
 
-static bool lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
+static bool agent_lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
 {
     if (agent->fd >= 0)
         close(agent->fd);
@@ -112,14 +112,14 @@ static bool send_all(struct msr_agent *agent, const uint8_t *bytes, size_t n, co
 {
     int failure = socket_send(agent->fd, bytes, n, deadline);
     return failure == 0 ||
-           lose(agent, ERROR_LINK_LOST, socket_failure(failure, "it takes no more requests"), error);
+           agent_lose(agent, ERROR_LINK_LOST, socket_failure(failure, "it takes no more requests"), error);
 }
 
 static bool receive_all(struct msr_agent *agent, uint8_t *bytes, size_t n, const struct deadline *deadline,
                         struct error *error)
 {
     int failure = socket_receive(agent->fd, bytes, n, deadline);
-    return failure == 0 || lose(agent, ERROR_LINK_LOST, socket_failure(failure, "no answer"), error);
+    return failure == 0 || agent_lose(agent, ERROR_LINK_LOST, socket_failure(failure, "no answer"), error);
 }
 
 static enum why agent_explain(const struct msr_agent *agent, const struct msr_op *op, enum frame_why why,
@@ -204,7 +204,7 @@ static bool take_beat(struct msr_agent *agent, const struct deadline *deadline, 
     agent->owes_beat = false;
     return receive_all(agent, bytes, sizeof bytes, deadline, error) &&
            (is_beat(agent, bytes) ||
-            lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error));
+            agent_lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error));
 }
 
 static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, size_t n, uint64_t *results,
@@ -226,7 +226,7 @@ static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, siz
         !receive_all(agent, bytes, FRAME_HEADER, &deadline, error))
         return LINK_LOST;
     if (!frame_reply(bytes, n, agent->serial, &values, &why) || why == FRAME_NONSENSE) {
-        lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error);
+        agent_lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error);
         return LINK_LOST;
     }
     if (!receive_all(agent, bytes, values * FRAME_VALUE, &deadline, error))
@@ -269,18 +269,18 @@ static bool greet(struct msr_agent *agent, const struct deadline *deadline, stru
     bool busy;
     int failure = socket_receive(agent->fd, header, FRAME_HEADER, deadline);
     if (failure == SOCKET_LATE && deadline_cancelled(deadline))
-        return lose(agent, ERROR_CANCELLED, "cancelled", error);
+        return agent_lose(agent, ERROR_CANCELLED, "cancelled", error);
     if (failure != 0)
-        return lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: it sent nothing"),
-                    error);
+        return agent_lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: it sent nothing"),
+                          error);
     if (!frame_greeting(header, &agent->msr.n_cpus, &busy))
-        return lose(agent, ERROR_NO_AGENT, "it is not an msr-agent, or one of another version", error);
+        return agent_lose(agent, ERROR_NO_AGENT, "it is not an msr-agent, or one of another version", error);
     if (busy)
-        return lose(agent, ERROR_NO_AGENT, "it serves another client already", error);
+        return agent_lose(agent, ERROR_NO_AGENT, "it serves another client already", error);
     if (!receive_all(agent, bytes, agent->msr.n_cpus * FRAME_CPU, deadline, error))
         return false;
     return frame_cpus(bytes, agent->msr.n_cpus, agent->msr.cpus) ||
-           lose(agent, ERROR_LINK_PROTOCOL, "it lists CPUs in no order", error);
+           agent_lose(agent, ERROR_LINK_PROTOCOL, "it lists CPUs in no order", error);
 }
 
 struct link *msr_agent_open(const char *host, uint16_t port, const struct deadline *deadline,

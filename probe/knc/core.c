@@ -18,7 +18,7 @@ static struct address status_register(const struct core *core)
 }
 
 /* A thread that answers runs. No register says whether it sleeps. */
-static enum core_state state_of(const struct core *core, uint64_t value)
+static enum core_state knc_core_state_of(const struct core *core, uint64_t value)
 {
     (void)core;
     (void)value;
@@ -28,11 +28,11 @@ static enum core_state state_of(const struct core *core, uint64_t value)
 static const char *const register_names[] = {
     [CORE_PC] = "rip", [CORE_SP] = "rsp", [CORE_LR] = "", [CORE_PSP] = "", [CORE_STATUS] = "eflags"};
 
-const struct core_ops knc_ops = {
-    .traits = HIDES | MODEL_SPECIFIC,
-    .fastest_hz = 5e9,
-    .register_names = register_names,
-    .state = &(const struct core_state_ops){.status_register = status_register, .state_of = state_of}};
+const struct core_ops knc_ops = {.traits = HIDES | MODEL_SPECIFIC,
+                                 .fastest_hz = 5e9,
+                                 .register_names = register_names,
+                                 .state = &(const struct core_state_ops){.status_register = status_register,
+                                                                         .state_of = knc_core_state_of}};
 
 void knc_describe(uint16_t cpu, struct core *out)
 {
@@ -43,7 +43,7 @@ void knc_describe(uint16_t cpu, struct core *out)
 enum { RETURN_ADDRESS = 8 }; /* bytes that CALL pushes: Intel SDM volume 1, 6.4.1 */
 
 /* At a function's entry only the stack holds the return address. */
-static bool returns_by_frame(const struct core *core, uint64_t lr)
+static bool knc_core_returns_by_frame(const struct core *core, uint64_t lr)
 {
     (void)core;
     (void)lr;
@@ -56,11 +56,11 @@ static struct return_place frame_return(const struct core *core, uint64_t sp, co
     return (struct return_place){.pc = (words[0] & UINT32_MAX) | words[1] << 32, .sp = sp + RETURN_ADDRESS};
 }
 
-const struct core_ops x86_64_ops = {
-    .traits = HIDES | PROGRAM_ONLY,
-    .fastest_hz = 5e9,
-    .register_names = register_names,
-    .returns = &(const struct core_return_ops){.by_frame = returns_by_frame, .frame_return = frame_return}};
+const struct core_ops x86_64_ops = {.traits = HIDES | PROGRAM_ONLY,
+                                    .fastest_hz = 5e9,
+                                    .register_names = register_names,
+                                    .returns = &(const struct core_return_ops){
+                                        .by_frame = knc_core_returns_by_frame, .frame_return = frame_return}};
 
 void x86_64_describe(uint16_t unit, struct core *out)
 {

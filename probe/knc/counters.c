@@ -35,7 +35,7 @@ enum {
 
 enum { SELECT_0, SELECT_1, CONTROL, READS };
 
-static void add_identity(const struct core *core, struct steps *list)
+static void knc_counters_add_identity(const struct core *core, struct steps *list)
 {
     if (!core_has(core, MODEL_SPECIFIC))
         return;
@@ -45,7 +45,7 @@ static void add_identity(const struct core *core, struct steps *list)
 }
 
 /* Bits stand for counters: 0 and 1. */
-static void add_state(const uint64_t *values, struct counter_block *out)
+static void knc_counters_add_state(const uint64_t *values, struct counter_block *out)
 {
     uint32_t on = (uint32_t)values[CONTROL] & ((1 << COUNTERS) - 1);
     for (unsigned i = 0; i < COUNTERS; i++)
@@ -57,7 +57,7 @@ static void add_state(const uint64_t *values, struct counter_block *out)
     snprintf(out->state, sizeof out->state, "%s", states[out->pmu.enabled]);
 }
 
-static void add_counters(const struct core *core, struct counter_block *out)
+static void knc_counters_add_counters(const struct core *core, struct counter_block *out)
 {
     out->counters[0] =
         (struct counter){.name = "TSC", .low = knc_msr(core, TSC), .bits = TSC_BITS, .per_cycle = 1};
@@ -83,14 +83,14 @@ static void add_settings(const struct core *core, struct counter_block *out)
             .restore = {.how = RESTORE_CLEAR_NEW, .mask = idle, .clear = knc_msr(core, GLOBAL_OVF_CTRL)}};
 }
 
-static bool identify(const struct core *core, const uint64_t *values, struct counter_block *out)
+static bool knc_counters_identify(const struct core *core, const uint64_t *values, struct counter_block *out)
 {
     if (!core_has(core, MODEL_SPECIFIC))
         return false;
     *out = (struct counter_block){.kind = &knc_kind, .events = "knc", .counts_cycles = true};
     snprintf(out->text, sizeof out->text, "PMU, %d counters of %d bits", COUNTERS, COUNTER_BITS);
-    add_state(values, out);
-    add_counters(core, out);
+    knc_counters_add_state(values, out);
+    knc_counters_add_counters(core, out);
     add_settings(core, out);
     return true;
 }
@@ -113,8 +113,9 @@ static struct setting shared(const struct core *core, uint64_t number, const str
                             .restore = {.how = RESTORE_BITS, .mask = block->pmu.idle}};
 }
 
-static size_t program(const struct core *core, const struct counter_block *block,
-                      const struct counter_pick *picks, size_t n, struct setting *out, size_t room)
+static size_t knc_counters_program(const struct core *core, const struct counter_block *block,
+                                   const struct counter_pick *picks, size_t n, struct setting *out,
+                                   size_t room)
 {
     uint32_t started = 0, by_program = 0;
     size_t count = 0;
@@ -144,7 +145,7 @@ static bool is_of_counter_0(uint32_t code)
     return (code >> 8 & 0xFF) == L2_MASK && event != 0xF0 && event != 0xF5;
 }
 
-static uint32_t counters_for(const struct counter_block *block, uint32_t code)
+static uint32_t knc_counters_counters_for(const struct counter_block *block, uint32_t code)
 {
     return (is_of_counter_0(code) ? FIRST : BOTH) & block->pmu.free << 1;
 }
@@ -228,9 +229,9 @@ static bool modify(const char *text, uint32_t *code, struct error *error)
 }
 
 const struct block_kind knc_kind = {.name = "pmu",
-                                    .add_identity = add_identity,
-                                    .identify = identify,
+                                    .add_identity = knc_counters_add_identity,
+                                    .identify = knc_counters_identify,
                                     .own_cycles = "CPU_CLK_UNHALTED:u",
-                                    .program = program,
-                                    .counters_for = counters_for,
+                                    .program = knc_counters_program,
+                                    .counters_for = knc_counters_counters_for,
                                     .modify = modify};

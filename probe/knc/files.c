@@ -40,7 +40,7 @@ static bool open_file(struct msr_files *files, size_t at, struct error *error)
     return files->fds[at] >= 0 || files_explain(path, errno, error);
 }
 
-static size_t find_cpu(const struct msr_link *msr, uint16_t number)
+static size_t knc_files_find_cpu(const struct msr_link *msr, uint16_t number)
 {
     size_t at = 0;
     while (at < msr->n_cpus && msr->cpus[at].number != number)
@@ -48,10 +48,10 @@ static size_t find_cpu(const struct msr_link *msr, uint16_t number)
     return at;
 }
 
-static enum why access_one(struct msr_files *files, const struct msr_op *op, uint64_t *result,
-                           struct error *error)
+static enum why knc_files_access_one(struct msr_files *files, const struct msr_op *op, uint64_t *result,
+                                     struct error *error)
 {
-    size_t at = find_cpu(&files->msr, op->cpu);
+    size_t at = knc_files_find_cpu(&files->msr, op->cpu);
     if (op->kind == MSR_TIME) {
         *result = (uint64_t)deadline_now_us();
         return DONE;
@@ -76,7 +76,7 @@ static enum why files_run(struct msr_link *link, const struct msr_op *ops, size_
                           size_t *done, struct error *error)
 {
     for (*done = 0; *done < n; ++*done) {
-        enum why why = access_one((struct msr_files *)link, &ops[*done], &results[*done], error);
+        enum why why = knc_files_access_one((struct msr_files *)link, &ops[*done], &results[*done], error);
         if (why != DONE)
             return why;
     }
@@ -93,7 +93,7 @@ static void close_files(struct msr_link *link)
 }
 
 /* A card's system does not number its threads core by core. */
-static uint16_t core_of(const struct msr_files *files, unsigned cpu)
+static uint16_t knc_files_core_of(const struct msr_files *files, unsigned cpu)
 {
     char path[PATH];
     snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%u/topology/core_id", files->root, cpu);
@@ -107,17 +107,17 @@ static uint16_t core_of(const struct msr_files *files, unsigned cpu)
     return read && end != text && core <= UINT16_MAX ? (uint16_t)core : (uint16_t)cpu;
 }
 
-static int by_number(const void *a, const void *b)
+static int knc_files_by_number(const void *a, const void *b)
 {
     const struct msr_cpu *left = a, *right = b;
     return (left->number > right->number) - (left->number < right->number);
 }
 
-static void add_cpu(struct msr_files *files, unsigned cpu)
+static void knc_files_add_cpu(struct msr_files *files, unsigned cpu)
 {
     if (files->msr.n_cpus < MSR_CPUS)
         files->msr.cpus[files->msr.n_cpus++] =
-            (struct msr_cpu){.number = (uint16_t)cpu, .core = core_of(files, cpu)};
+            (struct msr_cpu){.number = (uint16_t)cpu, .core = knc_files_core_of(files, cpu)};
 }
 
 static bool list_cpus(struct msr_files *files, struct error *error)
@@ -130,10 +130,10 @@ static bool list_cpus(struct msr_files *files, struct error *error)
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         unsigned long cpu = strtoul(entry->d_name, &end, 10);
         if (end != entry->d_name && *end == '\0' && cpu <= UINT16_MAX)
-            add_cpu(files, (unsigned)cpu);
+            knc_files_add_cpu(files, (unsigned)cpu);
     }
     closedir(folder);
-    qsort(files->msr.cpus, files->msr.n_cpus, sizeof *files->msr.cpus, by_number);
+    qsort(files->msr.cpus, files->msr.n_cpus, sizeof *files->msr.cpus, knc_files_by_number);
     return files->msr.n_cpus > 0 ||
            error_set(error, ERROR_NO_MSR, "there is no CPU in %s: the msr driver is not loaded", path);
 }
@@ -150,7 +150,7 @@ struct link *msr_files_open(const char *root, int cpu, struct error *error)
         files->fds[i] = UNOPENED;
     snprintf(files->root, sizeof files->root, "%s", root);
     if (cpu >= 0)
-        add_cpu(files, (unsigned)cpu);
+        knc_files_add_cpu(files, (unsigned)cpu);
     if ((cpu >= 0 || list_cpus(files, error)) && open_file(files, 0, error)) {
         if (cpu >= 0)
             snprintf(files->msr.name, sizeof files->msr.name, "msr:%d%s%.128s", cpu, *root != '\0' ? "@" : "",

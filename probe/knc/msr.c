@@ -30,7 +30,7 @@ static struct msr_op op_of(const struct step *step)
 }
 
 /* A batch ends with a read that may end the list. */
-static size_t gather(const struct step *steps, size_t n, struct msr_op *out)
+static size_t msr_gather(const struct step *steps, size_t n, struct msr_op *out)
 {
     size_t count = 0;
     while (count < n && count < MSR_BATCH && (steps[count].op == OP_TIME || is_register(steps[count].at))) {
@@ -41,14 +41,14 @@ static size_t gather(const struct step *steps, size_t n, struct msr_op *out)
     return count;
 }
 
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
+static struct outcome msr_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
+                                  const struct deadline *deadline, struct error *error)
 {
     struct msr_link *msr = (struct msr_link *)link;
     struct deadline slice = deadline_slice(deadline, LINK_SLICE_MS);
     for (size_t done = 0; done < n;) {
         struct msr_op ops[MSR_BATCH];
-        size_t count = gather(steps + done, n - done, ops), ran = 0;
+        size_t count = msr_gather(steps + done, n - done, ops), ran = 0;
         if (count == 0) {
             error_set(error, ERROR_FAULT, "an MSR link has no address 0x%08" PRIX64 " of %u bytes",
                       steps[done].at.offset, (unsigned)steps[done].at.size);
@@ -72,7 +72,7 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     return (struct outcome){.why = DONE, .done = n};
 }
 
-static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
+static size_t msr_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
     const struct msr_link *msr = (const struct msr_link *)link;
     (void)error;
@@ -84,12 +84,12 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     return n;
 }
 
-static void describe(struct link *link, char *out, size_t size)
+static void msr_describe(struct link *link, char *out, size_t size)
 {
     snprintf(out, size, "%s", ((const struct msr_link *)link)->name);
 }
 
-static void close_link(struct link *link)
+static void msr_close_link(struct link *link)
 {
     struct msr_link *msr = (struct msr_link *)link;
     msr->carrier->close(msr);
@@ -97,8 +97,11 @@ static void close_link(struct link *link)
 
 void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier)
 {
-    static const struct link_ops ops = {
-        .execute = execute, .views = views, .describe = describe, .close = close_link, .exact_faults = true};
+    static const struct link_ops ops = {.execute = msr_execute,
+                                        .views = msr_views,
+                                        .describe = msr_describe,
+                                        .close = msr_close_link,
+                                        .exact_faults = true};
     link->link.ops = &ops;
     link->carrier = carrier;
 }
@@ -107,7 +110,7 @@ static const char files_word[] = "msr", agent_word[] = "msr-agent";
 enum { MOST_CPU = 4095 };
 
 /* The text after the word, from one of the characters of `next` on; NULL: another word. */
-static const char *after(const char *probe, const char *word, const char *next)
+static const char *msr_after(const char *probe, const char *word, const char *next)
 {
     size_t length = strlen(word);
     if (strncmp(probe, word, length) != 0 || (probe[length] != '\0' && strchr(next, probe[length]) == NULL))
@@ -117,10 +120,10 @@ static const char *after(const char *probe, const char *word, const char *next)
 
 bool msr_spec_is(const char *probe)
 {
-    return after(probe, files_word, ":@") != NULL || after(probe, agent_word, ":") != NULL;
+    return msr_after(probe, files_word, ":@") != NULL || msr_after(probe, agent_word, ":") != NULL;
 }
 
-static bool read_number(const char *text, const char *end, unsigned long most, unsigned long *out)
+static bool msr_read_number(const char *text, const char *end, unsigned long most, unsigned long *out)
 {
     char *stop;
     errno = 0;
@@ -134,7 +137,7 @@ static struct link *connect_files(const char *rest, struct error *error)
     const char *at = strchr(rest, '@');
     const char *end = at != NULL ? at : rest + strlen(rest);
     bool one = *rest == ':' && rest + 1 != end;
-    if (one && !read_number(rest + 1, end, MOST_CPU, &cpu)) {
+    if (one && !msr_read_number(rest + 1, end, MOST_CPU, &cpu)) {
         error_set(error, ERROR_USAGE, "--probe msr:%.64s: expected a CPU's number after the colon", rest + 1);
         return NULL;
     }
@@ -156,9 +159,9 @@ static struct link *connect_agent(const char *rest, const struct deadline *deadl
 
 struct link *msr_connect(const char *probe, const struct deadline *deadline, struct error *error)
 {
-    const char *rest = after(probe, agent_word, ":");
+    const char *rest = msr_after(probe, agent_word, ":");
     if (rest != NULL)
         return connect_agent(rest, deadline, error);
-    rest = after(probe, files_word, ":@");
+    rest = msr_after(probe, files_word, ":@");
     return rest != NULL ? connect_files(rest, error) : NULL;
 }

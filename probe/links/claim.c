@@ -15,7 +15,7 @@ enum { STAT_ROOM = 1024, STARTED_FIELD = 22, TAKE_TRIES = 3 };
 /* ---- this machine ---- */
 
 /* The beginning of a file's first line; false: unreadable. */
-static bool read_line(const char *path, char *out, size_t size)
+static bool claim_read_line(const char *path, char *out, size_t size)
 {
     FILE *file = fopen(path, "re");
     bool read = file != NULL && fgets(out, (int)size, file) != NULL;
@@ -32,7 +32,7 @@ static uint64_t start_of(uint64_t process)
 {
     char path[64], line[STAT_ROOM];
     snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", process);
-    if (!read_line(path, line, sizeof line))
+    if (!claim_read_line(path, line, sizeof line))
         return 0;
     const char *at = strrchr(line, ')');
     for (int field = 2; at != NULL && field < STARTED_FIELD; field++)
@@ -60,7 +60,7 @@ void claim_make(struct claim *claim, const char *command)
     gethostname(host, sizeof host - 1);
     take_word(host, claim->host, sizeof claim->host);
     /* In a container the same id is another process */
-    if (read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot) &&
+    if (claim_read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot) &&
         readlink("/proc/self/ns/pid", space, sizeof space - 1) > 0)
         snprintf(both, sizeof both, "%s/%s", boot, space);
     take_word(both, claim->boot, sizeof claim->boot);

@@ -107,7 +107,7 @@ static bool journal_fail(struct journal *journal)
     return false;
 }
 
-static bool add_text(struct journal *journal, const char *text, size_t n)
+static bool journal_add_text(struct journal *journal, const char *text, size_t n)
 {
     if (n == 0)
         return true;
@@ -122,10 +122,10 @@ static bool add_text(struct journal *journal, const char *text, size_t n)
     return true;
 }
 
-static void add_line(struct journal *journal, const char *line)
+static void journal_add_line(struct journal *journal, const char *line)
 {
-    if (!journal->failed && add_text(journal, line, strlen(line)))
-        add_text(journal, "\n", 1);
+    if (!journal->failed && journal_add_text(journal, line, strlen(line)))
+        journal_add_text(journal, "\n", 1);
 }
 
 static void add_numbers(struct journal *journal, enum line_kind what, const uint64_t *numbers, size_t n)
@@ -135,10 +135,10 @@ static void add_numbers(struct journal *journal, enum line_kind what, const uint
     size_t used = (size_t)snprintf(line, sizeof line, "%c", what);
     for (size_t i = 0; i < n; i++)
         used += (size_t)snprintf(line + used, sizeof line - used, " %" PRIx64, numbers[i]);
-    add_line(journal, line);
+    journal_add_line(journal, line);
 }
 
-static void put_address(uint64_t *out, const struct address *at)
+static void journal_put_address(uint64_t *out, const struct address *at)
 {
     const uint64_t numbers[AT] = {at->space, at->unit, at->size, at->offset};
     memcpy(out, numbers, sizeof numbers);
@@ -159,7 +159,7 @@ static off_t add_head(struct journal *journal)
     char *line = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
     errno = ENOMEM;
     if (line != NULL)
-        add_line(journal, line);
+        journal_add_line(journal, line);
     else
         journal_fail(journal);
     free(line);
@@ -168,7 +168,7 @@ static off_t add_head(struct journal *journal)
     off_t slot_at = (off_t)journal->used;
     memset(slot, ' ', sizeof slot);
     slot[sizeof slot - 1] = '\n';
-    add_text(journal, slot, sizeof slot);
+    journal_add_text(journal, slot, sizeof slot);
     return slot_at;
 }
 
@@ -206,9 +206,9 @@ void journal_hold(struct journal *journal, size_t index, const struct journal_en
                                    restore->exact,
                                    restore->starts,
                                    flags};
-    put_address(held + 2, &entry->at);
-    put_address(held + HELD_CLEAR, &restore->clear);
-    put_address(held + HELD_STATUS, &entry->status);
+    journal_put_address(held + 2, &entry->at);
+    journal_put_address(held + HELD_CLEAR, &restore->clear);
+    journal_put_address(held + HELD_STATUS, &entry->status);
     add_numbers(journal, LINE_HELD, held, HELD_NUMBERS);
     journal->dirty = true;
 }
@@ -271,7 +271,7 @@ static bool make_file(struct journal *journal)
     journal->text = NULL;
     journal->used = journal->room = 0;
     off_t slot_at = add_head(journal);
-    add_text(journal, text, used);
+    journal_add_text(journal, text, used);
     free(text);
     bool ok = !journal->failed && write_lines(journal);
     int problem = errno;
@@ -471,7 +471,7 @@ static struct journal_entry *find_earlier(const struct journal_file *file, struc
 }
 
 /* The index counts the entries of one ledger only. */
-static size_t place_of(const struct journal_file *file, uint64_t index)
+static size_t journal_place_of(const struct journal_file *file, uint64_t index)
 {
     return index < file->n - file->earlier ? file->earlier + (size_t)index : file->n;
 }
@@ -515,7 +515,7 @@ static bool hold_read(const uint64_t *of, struct journal_file *file, struct erro
     struct journal_entry *larger = realloc(file->entries, (file->n + 1) * sizeof *larger);
     if (larger == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    size_t place = place_of(file, index);
+    size_t place = journal_place_of(file, index);
     file->entries = larger;
     memmove(larger + place + 1, larger + place, (file->n - place) * sizeof *larger);
     larger[place] = entry;
@@ -558,7 +558,7 @@ static const char *step_from(const char *text, struct step *out)
     return end;
 }
 
-static bool is_blank(const char *text)
+static bool journal_is_blank(const char *text)
 {
     return text[strspn(text, " ")] == '\0';
 }
@@ -567,13 +567,13 @@ static bool is_blank(const char *text)
 static bool slot_read(const char *text, struct journal_file *file, struct error *error)
 {
     uint64_t cut;
-    if (is_blank(text))
+    if (journal_is_blank(text))
         return true;
     text = text[0] == 'b' && text[1] == ' ' ? numbers_read(text + 2, 16, &cut, 1) : NULL;
     if (text == NULL)
         return bad("its slot has something else", error);
     file->cut = cut != 0;
-    while (!is_blank(text))
+    while (!journal_is_blank(text))
         if (file->n_borrowed == JOURNAL_BORROWED ||
             (text = step_from(text, &file->borrowed[file->n_borrowed++])) == NULL)
             return bad("its slot has something else", error);
@@ -625,8 +625,8 @@ static bool is_headless(const char *bytes, size_t size)
 }
 
 /* The line `number`, which is whole. */
-static bool take_line(const char *line, size_t size, size_t number, struct journal_file *file,
-                      struct error *error)
+static bool journal_take_line(const char *line, size_t size, size_t number, struct journal_file *file,
+                              struct error *error)
 {
     char text[SLOT];
     if (number == 0)
@@ -650,7 +650,7 @@ bool journal_parse(const char *bytes, size_t size, struct journal_file *out, str
             return true;
         }
         size_t length = end != NULL ? (size_t)(end - line) : size - at;
-        if (!take_line(line, length, number, out, error)) {
+        if (!journal_take_line(line, length, number, out, error)) {
             journal_file_free(out);
             return false;
         }
@@ -691,7 +691,7 @@ bool journal_read(const char *path, struct journal_file *out, struct error *erro
 }
 
 /* Where the slot is: the line after the first. */
-static bool find_slot(struct journal *journal)
+static bool journal_find_slot(struct journal *journal)
 {
     char first[LINE];
     ssize_t n = pread(journal->fd, first, sizeof first, 0);
@@ -715,7 +715,7 @@ struct journal *journal_reopen(const struct journal_file *file, struct error *er
     memcpy(journal->borrowed, file->borrowed, sizeof journal->borrowed);
     journal->n_borrowed = file->n_borrowed;
     journal->fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (journal->fd >= 0 && find_slot(journal) && lseek(journal->fd, 0, SEEK_END) > 0)
+    if (journal->fd >= 0 && journal_find_slot(journal) && lseek(journal->fd, 0, SEEK_END) > 0)
         return journal;
     error_set(error, ERROR_SYSTEM, "%.300s: it cannot be written", file->path);
     journal_free(journal);

@@ -89,7 +89,7 @@ struct ledger_entry *ledger_find(const struct ledger *ledger, struct address at)
 }
 
 /* Puts a held address into the list, before number `index`. */
-static struct ledger_entry *insert(struct ledger *ledger, size_t index, struct journal_entry is)
+static struct ledger_entry *ledger_insert(struct ledger *ledger, size_t index, struct journal_entry is)
 {
     struct ledger_entry *entry = &ledger->book->held[index];
     memmove(entry + 1, entry, (ledger->book->n_held - index) * sizeof *entry);
@@ -132,7 +132,7 @@ bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, stru
     add_own(ledger, &is);
     while (i < ledger->book->n_held && ledger->book->held[i].adopted)
         i++;
-    struct ledger_entry *added = insert(ledger, i, is);
+    struct ledger_entry *added = ledger_insert(ledger, i, is);
     added->adopted = true;
     added->changed = is.wrote_others ? UINT64_MAX : 0;
     for (size_t k = 0; k < is.n_wrote; k++)
@@ -178,7 +178,7 @@ void ledger_sync(struct ledger *ledger)
     (void)journal_sync(ledger->book->journal);
 }
 
-static bool may_write(const struct ledger *ledger, struct address at)
+static bool ledger_may_write(const struct ledger *ledger, struct address at)
 {
     for (size_t i = 0; i < ledger->book->n_allowed; i++)
         if (address_same(ledger->book->allowed[i], at))
@@ -188,7 +188,7 @@ static bool may_write(const struct ledger *ledger, struct address at)
 
 bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
 {
-    if (may_write(ledger, at))
+    if (ledger_may_write(ledger, at))
         return true;
     if (ledger->book->n_allowed == LEDGER_ALLOWED)
         return error_set(error, ERROR_SYSTEM, "the ledger is full");
@@ -272,7 +272,7 @@ static bool hold_at(struct ledger *ledger, size_t index, struct journal_entry is
     if (entry == NULL) {
         if (!ledger_make_room(ledger, error) || !ledger_read(ledger, is.at, &is.old, deadline, error))
             return false;
-        entry = insert(ledger, index, is);
+        entry = ledger_insert(ledger, index, is);
     }
     entry->is.restore.exact |= is.restore.exact;
     entry->is.restore.starts |= is.restore.starts;
@@ -329,8 +329,9 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
         if (!ledger_make_room(ledger, error))
             return false;
         /* What its status says is not believed. */
-        insert(ledger, place_of_lock(ledger, lock->at),
-               (struct journal_entry){.at = lock->at, .restore = lock->restore, .status = lock->test_at});
+        ledger_insert(
+            ledger, place_of_lock(ledger, lock->at),
+            (struct journal_entry){.at = lock->at, .restore = lock->restore, .status = lock->test_at});
     }
     return ledger_write_now(ledger, lock->at, lock->key, deadline, error);
 }
@@ -351,7 +352,7 @@ static bool check_list(const struct ledger *ledger, const struct steps *list, si
         return error_set(error, ERROR_SYSTEM, "a step list grew too long");
     for (size_t i = from; i < list->n; i++) {
         const struct step *step = &list->items[i];
-        if ((step->op == OP_WRITE || step->op == OP_COPY) && !may_write(ledger, step->at))
+        if ((step->op == OP_WRITE || step->op == OP_COPY) && !ledger_may_write(ledger, step->at))
             return error_set(error, ERROR_SYSTEM,
                              "refused to write 0x%08" PRIX64 ", which the ledger does not hold",
                              step->at.offset);
@@ -458,7 +459,7 @@ bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t 
 }
 
 /* Registers that every Cortex-M has at the same address. */
-static const char *name_of(const struct address *at, unsigned *number)
+static const char *ledger_name_of(const struct address *at, unsigned *number)
 {
     static const struct {
         uint32_t first, apart, count;
@@ -501,7 +502,7 @@ static const char *name_of(const struct address *at, unsigned *number)
 bool ledger_name(const struct address *at, char *out, size_t size)
 {
     unsigned number = UINT32_MAX;
-    const char *name = name_of(at, &number);
+    const char *name = ledger_name_of(at, &number);
     if (name != NULL && number != UINT32_MAX)
         snprintf(out, size, "%s%u", name, number);
     else if (name != NULL)
@@ -552,7 +553,7 @@ static void take_out(struct ledger *ledger, struct ledger_entry *entry)
     ledger->book->n_held--;
 }
 
-static void drop(struct ledger *ledger, struct ledger_entry *entry)
+static void ledger_drop(struct ledger *ledger, struct ledger_entry *entry)
 {
     if (entry->action.undo == NULL)
         journal_drop(ledger->book->journal, entry->is.id);
@@ -563,7 +564,7 @@ void ledger_forget(struct ledger *ledger, struct address at)
 {
     struct ledger_entry *entry = ledger_find(ledger, at);
     if (entry != NULL)
-        drop(ledger, entry);
+        ledger_drop(ledger, entry);
 }
 
 void ledger_keep_at_end(struct ledger *ledger, struct address at)
@@ -607,5 +608,5 @@ void ledger_drop_undo(struct ledger *ledger, struct undo_action action)
 {
     struct ledger_entry *entry = find_action(ledger, action);
     if (entry != NULL)
-        drop(ledger, entry);
+        ledger_drop(ledger, entry);
 }

@@ -138,7 +138,7 @@ static bool is_hidden(const struct error *unread)
     return unread->kind == ERROR_FAULT || unread->kind == ERROR_ASLEEP;
 }
 
-static enum holds holds(const struct ledger_entry *entry, uint64_t now)
+static enum holds ledger_undo_holds(const struct ledger_entry *entry, uint64_t now)
 {
     enum holds found = left_alone_holds(&entry->is, now);
     return found == HOLDS_OTHER && entry->unknown ? HOLDS_OURS : found;
@@ -219,7 +219,7 @@ static bool look_and_write(struct ledger *ledger, const struct ledger_entry *ent
         if (outcome.done == n || (!hidden && outcome.why != UNEXPECTED))
             return error_copy(error, &why);
         const struct ledger_entry *seen = looks[outcome.done++];
-        if (hidden || holds(seen, outcome.saw) != HOLDS_OTHER)
+        if (hidden || ledger_undo_holds(seen, outcome.saw) != HOLDS_OTHER)
             continue;
         undo_leave(ledger, seen, LEFT_WRITTEN);
         if (seen != entry)
@@ -240,7 +240,7 @@ bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const 
         return true;
     if (!ledger_read(ledger, at, &now, deadline, &unread))
         return is_hidden(&unread) || error_copy(error, &unread);
-    *ours = (now & look.mask) == look.value || holds(entry, now) != HOLDS_OTHER;
+    *ours = (now & look.mask) == look.value || ledger_undo_holds(entry, now) != HOLDS_OTHER;
     return true;
 }
 
@@ -312,7 +312,7 @@ static bool put_back_pair(struct ledger *ledger, const struct ledger_entry *entr
     const struct restore *restore = &entry->is.restore;
     uint64_t mask = mask_of(restore);
     uint64_t came_up = now & ~entry->is.old & mask, went_down = entry->is.old & ~now & mask;
-    if (restore->starts != 0 && holds(entry, now) == HOLDS_OTHER) {
+    if (restore->starts != 0 && ledger_undo_holds(entry, now) == HOLDS_OTHER) {
         came_up &= ones_of(&entry->is);
         undo_leave(ledger, entry, LEFT_WRITTEN);
     }
@@ -374,7 +374,7 @@ static void cannot_restore(struct error *error, const struct ledger_entry *entry
 }
 
 /* Why nothing further is tried. */
-static bool is_given_up(const struct deadline *deadline, struct error *why)
+static bool ledger_undo_is_given_up(const struct deadline *deadline, struct error *why)
 {
     if (deadline->ending == NULL || !ending_is_over(deadline->ending))
         return false;
@@ -394,7 +394,7 @@ bool ledger_undo(struct ledger *ledger, const struct deadline *deadline, struct 
         const struct ledger_entry entry = ledger->book->held[i]; /* an action may move the list */
         struct error one = {0};
         bool back = false;
-        lost = lost || is_given_up(deadline, &one);
+        lost = lost || ledger_undo_is_given_up(deadline, &one);
         /* Tries again at once: the next to be undone may be what this one needs (the clock of a DWT). */
         for (int tries = 0; !lost && !back && tries < TRIES && one.kind != ERROR_LINK_LOST; tries++) {
             error_clear(&one);

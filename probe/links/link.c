@@ -38,7 +38,7 @@ static void make_copies(const struct step *steps, size_t n, const uint64_t *resu
     }
 }
 
-static bool check(const struct step *step, uint64_t *result)
+static bool combined_check(const struct step *step, uint64_t *result)
 {
     *result = *(result - step->back);
     return (*result & step->mask) == step->value;
@@ -55,7 +55,7 @@ struct outcome link_execute(struct link *link, const struct step *steps, size_t 
             return (struct outcome){.why = NOT_YET, .done = done};
         const struct step *some = steps + done;
         if (some->op == OP_CHECK) {
-            if (!check(some, &results[done]))
+            if (!combined_check(some, &results[done]))
                 return (struct outcome){.why = UNEXPECTED, .done = done, .saw = results[done]};
             done++;
             continue;
@@ -193,7 +193,7 @@ struct combined {
     struct link *control, *counters;
 };
 
-static struct combined *self_of(struct link *link)
+static struct combined *combined_self_of(struct link *link)
 {
     return (struct combined *)link;
 }
@@ -204,7 +204,7 @@ static struct link *owner(const struct combined *self, const struct step *step)
 }
 
 /* How many steps from here belong to one link. The links' clocks differ: OP_TIME uses ours. */
-static size_t gather(const struct combined *self, const struct step *steps, size_t n)
+static size_t combined_gather(const struct combined *self, const struct step *steps, size_t n)
 {
     size_t length = 0;
     while (length < n && steps[length].op != OP_TIME && owner(self, &steps[length]) == owner(self, &steps[0]))
@@ -212,12 +212,13 @@ static size_t gather(const struct combined *self, const struct step *steps, size
     return length;
 }
 
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
+static struct outcome combined_execute(struct link *link, const struct step *steps, size_t n,
+                                       uint64_t *results, const struct deadline *deadline,
+                                       struct error *error)
 {
-    const struct combined *self = self_of(link);
+    const struct combined *self = combined_self_of(link);
     for (size_t done = 0; done < n;) {
-        size_t length = gather(self, steps + done, n - done);
+        size_t length = combined_gather(self, steps + done, n - done);
         if (length == 0) {
             results[done++] = (uint64_t)deadline_now_us();
             continue;
@@ -233,9 +234,9 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     return (struct outcome){.why = DONE, .done = n};
 }
 
-static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
+static size_t combined_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
-    const struct combined *self = self_of(link);
+    const struct combined *self = combined_self_of(link);
     size_t first = link_views(self->control, out, room, error);
     if (first == 0)
         return 0;
@@ -245,59 +246,59 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     return second > 0 ? first + second : 0;
 }
 
-static void describe(struct link *link, char *out, size_t size)
+static void combined_describe(struct link *link, char *out, size_t size)
 {
     char control[128], counters[128];
-    link_describe(self_of(link)->control, control, sizeof control);
-    link_describe(self_of(link)->counters, counters, sizeof counters);
+    link_describe(combined_self_of(link)->control, control, sizeof control);
+    link_describe(combined_self_of(link)->counters, counters, sizeof counters);
     snprintf(out, size, "%s, counters by %s", control, counters);
 }
 
-static bool hold(struct link *link, bool on, struct error *error)
+static bool combined_hold(struct link *link, bool on, struct error *error)
 {
-    return link_hold(self_of(link)->control, on, error);
+    return link_hold(combined_self_of(link)->control, on, error);
 }
 
-static void hold_while(struct link *link, const struct step *halted)
+static void combined_hold_while(struct link *link, const struct step *halted)
 {
-    link_hold_while(self_of(link)->control, halted);
+    link_hold_while(combined_self_of(link)->control, halted);
 }
 
-static bool server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
-                       struct error *error)
+static bool combined_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
+                                struct error *error)
 {
-    return link_server_run(self_of(link)->control, unit, run, deadline, error);
+    return link_server_run(combined_self_of(link)->control, unit, run, deadline, error);
 }
 
 static bool claim_both(struct link *link, const struct claim *claim, struct error *error)
 {
-    return link_claim(self_of(link)->control, claim, error) &&
-           link_claim(self_of(link)->counters, claim, error);
+    return link_claim(combined_self_of(link)->control, claim, error) &&
+           link_claim(combined_self_of(link)->counters, claim, error);
 }
 
 static bool recover_both(struct link *link, struct error *error)
 {
-    return link_server_recover(self_of(link)->control, error) &&
-           link_server_recover(self_of(link)->counters, error);
+    return link_server_recover(combined_self_of(link)->control, error) &&
+           link_server_recover(combined_self_of(link)->counters, error);
 }
 
-static struct debugger *debugger_of(struct link *link)
+static struct debugger *combined_debugger_of(struct link *link)
 {
-    return link_debugger(self_of(link)->control);
+    return link_debugger(combined_self_of(link)->control);
 }
 
 /* The counters' link restores its registers before the core's link lets go of the core. */
 static bool end_combined(struct link *link, struct error *error)
 {
-    link_close(self_of(link)->counters);
-    self_of(link)->counters = NULL;
-    return link_end(self_of(link)->control, error);
+    link_close(combined_self_of(link)->counters);
+    combined_self_of(link)->counters = NULL;
+    return link_end(combined_self_of(link)->control, error);
 }
 
 static void close_combined(struct link *link)
 {
-    link_close(self_of(link)->counters);
-    link_close(self_of(link)->control);
+    link_close(combined_self_of(link)->counters);
+    link_close(combined_self_of(link)->control);
     free(link);
 }
 
@@ -310,15 +311,15 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
         return error_null(error, ERROR_SYSTEM, "out of memory");
     }
     self->ops =
-        (struct link_ops){.execute = execute,
-                          .views = views,
-                          .describe = describe,
-                          .hold = hold,
-                          .hold_while = hold_while,
+        (struct link_ops){.execute = combined_execute,
+                          .views = combined_views,
+                          .describe = combined_describe,
+                          .hold = combined_hold,
+                          .hold_while = combined_hold_while,
                           .claim = claim_both,
                           .recover = recover_both,
-                          .server_run = link_has_server(control) ? server_run : NULL,
-                          .debugger = debugger_of,
+                          .server_run = link_has_server(control) ? combined_server_run : NULL,
+                          .debugger = combined_debugger_of,
                           .end = end_combined,
                           .close = close_combined,
                           .exact_faults = link_faults_are_exact(control) && link_faults_are_exact(counters),

@@ -213,8 +213,8 @@ static bool openocd_server_reset(struct link *link, uint16_t unit, bool halt, co
 
 /* ---- one at a time */
 
-static bool mark_server(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT],
-                        struct error *error)
+static bool openocd_mark_server(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT],
+                                struct error *error)
 {
     static const char before[] = "pmu held ";
     struct openocd *openocd = context;
@@ -241,7 +241,7 @@ static bool openocd_recover(struct link *link, struct error *error)
 static bool openocd_claim(struct link *link, const struct claim *claim, struct error *error)
 {
     struct openocd *openocd = openocd_of(link);
-    const struct claim_place place = {.context = openocd, .mark = mark_server};
+    const struct claim_place place = {.context = openocd, .mark = openocd_mark_server};
     if (openocd->session.process != NULL) /* nobody else knows its port */
         return true;
     if (!claim_take(claim, &place, openocd->name, error))

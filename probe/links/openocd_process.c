@@ -191,7 +191,7 @@ static void find_port(struct openocd_process *process)
 }
 
 /* Logs whole lines as they arrive; long ones in pieces. */
-static void pass_on(struct openocd_process *process, const char *text, size_t n)
+static void openocd_process_pass_on(struct openocd_process *process, const char *text, size_t n)
 {
     for (size_t i = 0; process->to != NULL && i < n; i++) {
         if (text[i] != '\n')
@@ -217,7 +217,7 @@ void openocd_process_read_log(struct openocd_process *process)
             for (ssize_t i = 0; i < got; i++)
                 if (process->log[process->used + (size_t)i] == '\0')
                     process->log[process->used + (size_t)i] = '?';
-            pass_on(process, process->log + process->used, (size_t)got);
+            openocd_process_pass_on(process, process->log + process->used, (size_t)got);
             process->used += (size_t)got;
             process->log[process->used] = '\0';
             if (process->port == 0)

@@ -48,7 +48,8 @@ static const char *phase_of(const char *what, char *out, size_t size)
     return out;
 }
 
-static bool lose(struct openocd_session *session, enum openocd_end end, const char *what, struct error *error)
+static bool openocd_session_lose(struct openocd_session *session, enum openocd_end end, const char *what,
+                                 struct error *error)
 {
     char words[600] = "", phase[128];
     switch (end) {
@@ -141,9 +142,9 @@ static bool is_usable(struct openocd_session *session, const struct deadline *de
 }
 
 /* A request whose answer has no number: allowed only while no other answer is due. */
-static bool exchange(struct openocd_session *session, const char *request, size_t length, size_t largest,
-                     const struct deadline *deadline, const char *what, const char **answer,
-                     size_t *answer_length, struct error *error)
+static bool openocd_session_exchange(struct openocd_session *session, const char *request, size_t length,
+                                     size_t largest, const struct deadline *deadline, const char *what,
+                                     const char **answer, size_t *answer_length, struct error *error)
 {
     *answer = "";
     *answer_length = 0;
@@ -155,7 +156,7 @@ static bool exchange(struct openocd_session *session, const char *request, size_
     note_silence(session, end);
     if (end == OPENOCD_ANSWERED)
         return true;
-    lose(session, end, what, error);
+    openocd_session_lose(session, end, what, error);
     session->lost = true;
     return false;
 }
@@ -216,7 +217,7 @@ bool openocd_session_ask(struct openocd_session *session, const char *request, s
         if (end == OPENOCD_ANSWERED)
             return !nonsense;
         bool half = session->lost && !was_lost;
-        lose(session, end, what, error);
+        openocd_session_lose(session, end, what, error);
         session->lost = session->lost || half;
         if (end != OPENOCD_CLOSED || tries == CUTS || !open_again(session, deadline))
             return false;
@@ -280,7 +281,8 @@ bool openocd_session_text(struct openocd_session *session, const char *command,
         struct error once = {0};
         if (!openocd_session_do(session, "set ::pmu_saw 0", deadline, &why, &once))
             return error_copy(error, &once);
-        if (exchange(session, request, (size_t)n, 1 << 20, deadline, command, answer, length, &once))
+        if (openocd_session_exchange(session, request, (size_t)n, 1 << 20, deadline, command, answer, length,
+                                     &once))
             return true;
         if (once.kind != ERROR_LINK_LOST || session->silent || tries == CUTS || session->gone)
             return error_copy(error, &once);
@@ -359,7 +361,8 @@ static bool ask_version(struct openocd_session *session, const struct deadline *
     const char *answer = NULL;
     size_t length = 0;
     unsigned major = 0, minor = 0;
-    if (!exchange(session, "version\x1a", 8, SMALL_ANSWER, deadline, "version", &answer, &length, error))
+    if (!openocd_session_exchange(session, "version\x1a", 8, SMALL_ANSWER, deadline, "version", &answer,
+                                  &length, error))
         return false;
     log_words(session->rpc.log, session->peer, answer, length);
     char words[QUOTE + 1];
@@ -393,7 +396,8 @@ static bool load_pmu_tcl(struct openocd_session *session, const char *hash, cons
         return error_set(error, ERROR_SYSTEM, "out of memory");
     memcpy(text, pmu_tcl, used);
     used += (size_t)snprintf(text + used, room - used, last, hash, hash);
-    bool sent = exchange(session, text, used, SMALL_ANSWER, deadline, "pmu.tcl", &answer, &length, error);
+    bool sent = openocd_session_exchange(session, text, used, SMALL_ANSWER, deadline, "pmu.tcl", &answer,
+                                         &length, error);
     free(text);
     if (!sent)
         return false;
@@ -410,8 +414,8 @@ static bool prepare(struct openocd_session *session, const struct deadline *dead
     char hash[HASH_ROOM], loaded[HASH_ROOM + 8];
     snprintf(hash, sizeof hash, "%u", text_hash(pmu_tcl));
     snprintf(loaded, sizeof loaded, "exec %s", hash);
-    if (!exchange(session, question, sizeof question - 1, SMALL_ANSWER, deadline, "a question for its mode",
-                  &answer, &length, error))
+    if (!openocd_session_exchange(session, question, sizeof question - 1, SMALL_ANSWER, deadline,
+                                  "a question for its mode", &answer, &length, error))
         return false;
     if (strncmp(answer, "config ", 7) == 0)
         return error_set(error, ERROR_NO_PROBE, "OpenOCD at %s waits for its `init` command", session->peer);
@@ -436,7 +440,8 @@ static bool hold_anew(struct openocd_session *session, const struct deadline *de
         snprintf(hold, sizeof hold - 1, "pmu_hold_from %u", socket_own_port(session->rpc.fd));
     length = strlen(hold);
     hold[length] = '\x1a';
-    return exchange(session, hold, length + 1, SMALL_ANSWER, deadline, "pmu_hold", &answer, &length, error);
+    return openocd_session_exchange(session, hold, length + 1, SMALL_ANSWER, deadline, "pmu_hold", &answer,
+                                    &length, error);
 }
 
 static bool shake_hands(struct openocd_session *session, const struct deadline *deadline, struct error *error)

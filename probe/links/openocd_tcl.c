@@ -137,7 +137,7 @@ const char *openocd_rpc_pending(const struct openocd_rpc *rpc, size_t *length)
 
 enum { UNIT_AP = 0x10000, UNIT_DP = 0x20000 };
 
-static bool continues(const struct step *before, const struct step *after)
+static bool openocd_tcl_continues(const struct step *before, const struct step *after)
 {
     return after->op == OP_READ && after->at.space == SPACE_MEMORY && after->at.unit == before->at.unit &&
            after->at.size == before->at.size && after->at.offset == before->at.offset + before->at.size &&
@@ -148,7 +148,8 @@ size_t openocd_item_length(const struct step *steps, size_t n)
 {
     size_t length = 1;
     if (steps[0].op == OP_READ && steps[0].at.space == SPACE_MEMORY)
-        while (length < n && length < OPENOCD_BLOCK && continues(&steps[length - 1], &steps[length]))
+        while (length < n && length < OPENOCD_BLOCK &&
+               openocd_tcl_continues(&steps[length - 1], &steps[length]))
             length++;
     return length;
 }
@@ -309,7 +310,7 @@ bool openocd_reply_take(const struct openocd_reply *reply, const struct step *st
 /* ---- the list of targets */
 
 /* "type,PORT,COREID,DBGBASE" if OpenOCD knows these; nonsense in it counts as unknown. */
-static void take_place(struct link_view *view)
+static void openocd_tcl_take_place(struct link_view *view)
 {
     char *comma = strchr(view->type, ',');
     unsigned long long numbers[3] = {0};
@@ -346,7 +347,7 @@ static bool take_target(const char *line, const char *end, size_t index, struct 
     *view = (struct link_view){.unit = (uint16_t)index, .state = (enum view_state)of[1]};
     openocd_text_clean(type, (size_t)(blank - type), view->type, sizeof view->type);
     openocd_text_clean(blank + 1, (size_t)(end - blank - 1), view->name, sizeof view->name);
-    take_place(view);
+    openocd_tcl_take_place(view);
     view->is_core = strcmp(view->type, "mem_ap") != 0 && strcmp(view->type, "testee") != 0;
     return view->name[0] != '\0' && view->type[0] != '\0';
 }

@@ -9,7 +9,7 @@
 static const uint64_t NO_ERROR = UINT64_C(1) << 40;
 
 /* As in a region file: it reads back. */
-static void put_name(const struct budget *budget, char *out, size_t size)
+static void budget_put_name(const struct budget *budget, char *out, size_t size)
 {
     static const struct {
         double seconds;
@@ -49,7 +49,7 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
 {
     struct verdict_line line = {.verdict = VERDICT_PASS, .change = (double)NAN};
     char name[sizeof line.name];
-    put_name(budget, name, sizeof name);
+    budget_put_name(budget, name, sizeof name);
     double hz = now != NULL ? now->conditions.clock_hz : 0;
     double hz_error = now != NULL ? now->conditions.clock_error_hz : 0;
     double limit = budget->is_time ? budget->limit * hz : budget->limit;

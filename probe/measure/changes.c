@@ -69,7 +69,7 @@ static double alike(const struct change_value *values, size_t from, size_t at, s
 }
 
 /* The standard error of the difference of two sides, and its degrees of freedom. */
-static struct split judge(const struct change_value *values, size_t from, size_t at, size_t to)
+static struct split changes_judge(const struct change_value *values, size_t from, size_t at, size_t to)
 {
     struct sides sides = sides_of(values, from, at, to);
     double runs = (double)(to - from), errors = 0;
@@ -122,7 +122,7 @@ static struct split best_split(const struct change_value *values, size_t from, s
     struct place place = best_place(values, from, to);
     struct split split = {.at = from};
     if (place.at > from)
-        split = judge(values, from, place.at, to);
+        split = changes_judge(values, from, place.at, to);
     split.between = place.between;
     return split;
 }
@@ -160,8 +160,8 @@ static double chance_of_order(const struct change_value *values, size_t n, doubl
 
 /* The chance of such a difference without a change, at most. `places`: any of them might have been the
  * greatest. */
-static double chance_of(const struct change_value *values, const struct split *split, size_t from, size_t to,
-                        size_t places, double chance)
+static double changes_chance_of(const struct change_value *values, const struct split *split, size_t from,
+                                size_t to, size_t places, double chance)
 {
     double by_noise =
         isfinite(split->t) ? 2 * verdict_student_above(split->t, split->df) * (double)places : 0;
@@ -181,7 +181,7 @@ static bool is_apart(const struct change_value *values, size_t from, size_t at, 
     return fabs(sides.left - sides.right) > 3 * error;
 }
 
-static void insert(struct change *changes, size_t n, size_t at)
+static void changes_insert(struct change *changes, size_t n, size_t at)
 {
     for (; n > 0 && changes[n - 1].at > at; n--)
         changes[n] = changes[n - 1];
@@ -198,14 +198,14 @@ static size_t stretch_end(const struct change *changes, size_t n, size_t from, s
 
 /* Cuts in every stretch whose halves differ, measured by how much neighbours differ: too many rather than too
  * few, because levels that are not cut apart yet have the form of noise. */
-static size_t cut(const struct change_value *values, size_t n, struct change *out, size_t room)
+static size_t changes_cut(const struct change_value *values, size_t n, struct change *out, size_t room)
 {
     size_t found = 0;
     for (size_t from = 0; from < n && found < room;) {
         size_t to = stretch_end(out, found, from, n);
         struct split split = best_split(values, from, to);
         if (split.at > from && is_apart(values, from, split.at, to))
-            insert(out, found++, split.at);
+            changes_insert(out, found++, split.at);
         else
             from = to;
     }
@@ -216,7 +216,7 @@ size_t changes_find(const struct change_value *values, size_t n, double chance, 
                     size_t room)
 {
     struct change cuts[CUTS];
-    size_t found = cut(values, n, cuts, CUTS);
+    size_t found = changes_cut(values, n, cuts, CUTS);
     chance /= 2; /* several stretches may be tried */
     for (;;) {
         double worst = 0;
@@ -225,7 +225,7 @@ size_t changes_find(const struct change_value *values, size_t n, double chance, 
             size_t from = i > 0 ? cuts[i - 1].at : 0, to = i + 1 < found ? cuts[i + 1].at : n;
             struct split split = best_split(values, from, to);
             cuts[i].at = split.at > from ? split.at : cuts[i].at;
-            double now = split.at > from ? chance_of(values, &split, from, to, n - 1, chance) : 1;
+            double now = split.at > from ? changes_chance_of(values, &split, from, to, n - 1, chance) : 1;
             weakest = now >= worst ? i : weakest;
             worst = fmax(worst, now);
         }

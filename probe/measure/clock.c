@@ -40,8 +40,8 @@ struct sample {
     uint64_t value, before_us, after_us;
 };
 
-static bool take_sample(struct device *device, struct sample *out, const struct deadline *deadline,
-                        struct error *error)
+static bool clock_take_sample(struct device *device, struct sample *out, const struct deadline *deadline,
+                              struct error *error)
 {
     uint64_t values[READING_ROOM];
     if (!device_read(device, values, &out->before_us, &out->after_us, deadline, error))
@@ -61,10 +61,10 @@ bool clock_measure(struct device *device, int ms, struct clock *out, const struc
         return true;
     if (ms > safe_ms)
         ms = (int)safe_ms;
-    if (!take_sample(device, &a, deadline, error))
+    if (!clock_take_sample(device, &a, deadline, error))
         return false;
     deadline_nap_us(INT64_C(1000) * ms);
-    if (!take_sample(device, &b, deadline, error))
+    if (!clock_take_sample(device, &b, deadline, error))
         return false;
     double longest = (double)(b.after_us - a.before_us) / 1e6;
     double shortest = b.before_us > a.after_us ? (double)(b.before_us - a.after_us) / 1e6 : 0;

@@ -187,8 +187,8 @@ static size_t judge_slow_hit(struct delta *delta, const struct raw_hit *raw, con
 }
 
 /* Returns the slot of a hit that is among the slowest so far. */
-static size_t evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
-                       int64_t at_us, size_t slot)
+static size_t delta_sink_evaluate(struct delta *delta, const struct raw_hit *raw, const struct widen *totals,
+                                  int64_t at_us, size_t slot)
 {
     struct summary *summary = delta->summary;
     struct pass *pass = delta->pass;
@@ -233,7 +233,7 @@ static bool is_time_up(const struct delta *delta, int64_t now_us)
 }
 
 /* More hits make up for those that a slow host left undecided, unless every hit is undecided. */
-static bool is_enough(const struct delta *delta, int64_t now_us)
+static bool delta_sink_is_enough(const struct delta *delta, int64_t now_us)
 {
     const struct pass *pass = delta->pass;
     uint64_t all = pass->hits + delta->n_waiting;
@@ -279,7 +279,7 @@ static void add_period(struct delta *delta, const struct raw_hit *raw)
     periods->at_least = periods->at_least || last->at_least || value.at_least;
 }
 
-static void add_wait(struct delta *delta, const struct raw_hit *raw)
+static void delta_sink_add_wait(struct delta *delta, const struct raw_hit *raw)
 {
     const struct evaluation_span span = {.from = delta->armed.values,
                                          .to = raw->from,
@@ -293,7 +293,7 @@ static void add_wait(struct delta *delta, const struct raw_hit *raw)
 }
 
 /* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there. */
-static void note_end(struct delta *delta, const struct raw_hit *raw, const struct widen *total)
+static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, const struct widen *total)
 {
     struct hit_end *last = &delta->last;
     bool counts = delta->device->block->counts_cycles && delta->pass->plan->column[0] == 0;
@@ -311,7 +311,7 @@ static void note_end(struct delta *delta, const struct raw_hit *raw, const struc
     memcpy(last->values, raw->to, sizeof last->values);
 }
 
-static bool on_hit(void *context, const struct raw_hit *raw)
+static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
     struct widen totals[READING_ROOM];
@@ -332,20 +332,20 @@ static bool on_hit(void *context, const struct raw_hit *raw)
         delta->taken++;
     else if (++delta->seen > delta->options->warmup)
         delta->pass->first_us = now_us;
-    add_wait(delta, raw);
-    note_end(delta, raw, totals);
+    delta_sink_add_wait(delta, raw);
+    delta_sink_note_end(delta, raw, totals);
     if (!delta->pass->calibrated && delta->n_waiting < WAITING_ROOM) {
         struct waiting *waiting = &delta->waiting[delta->n_waiting++];
         delta->slot = slow != NULL ? slow_hits_reserve(slow) : SLOW_HIT_NONE;
         *waiting = (struct waiting){.raw = *raw, .polled = polled, .us = now_us, .slot = delta->slot};
         memcpy(waiting->totals, totals, delta->pass->plan->n * sizeof *totals);
     } else {
-        delta->slot = evaluate(delta, raw, totals, now_us, SLOW_HIT_NONE);
+        delta->slot = delta_sink_evaluate(delta, raw, totals, now_us, SLOW_HIT_NONE);
     }
-    return !is_enough(delta, now_us);
+    return !delta_sink_is_enough(delta, now_us);
 }
 
-static bool on_ended(void *context, struct error *error)
+static bool delta_sink_on_ended(void *context, struct error *error)
 {
     struct delta *delta = context;
     struct slow_hits *slow = delta->options->slow_hits;
@@ -361,7 +361,7 @@ static bool on_ended(void *context, struct error *error)
     return true;
 }
 
-static void on_rehit(void *context, const struct raw_hit *raw)
+static void delta_sink_on_rehit(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
     const struct reading *reading = &delta->device->reading;
@@ -377,13 +377,13 @@ static void on_rehit(void *context, const struct raw_hit *raw)
         calibration_take(&delta->pass->calibrations[i], &reading->counters[i], raw->from[i], raw->to[i]);
 }
 
-static void on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
+static void delta_sink_on_poll(void *context, const struct raw_hit *hit, const struct raw_poll *poll)
 {
     struct delta *delta = context;
     evaluation_poll(&delta->evaluation, hit, poll);
 }
 
-static void on_left(void *context)
+static void delta_sink_on_left(void *context)
 {
     struct delta *delta = context;
     delta->evaluation.polled = false; /* those polls were of no hit */
@@ -391,7 +391,7 @@ static void on_left(void *context)
     delta->summary->left++;
 }
 
-static void on_tick(void *context, enum engine_wait wait)
+static void delta_sink_on_tick(void *context, enum engine_wait wait)
 {
     struct delta *delta = context;
     if (delta->sink->tick != NULL)
@@ -427,19 +427,19 @@ static void finish_calibration(struct delta *delta)
         struct waiting *waiting = &delta->waiting[i];
         if (!waiting->polled) /* the cost of halts is known now, so more may be decided */
             evaluation_total(&delta->evaluation, &waiting->raw, waiting->totals);
-        evaluate(delta, &waiting->raw, waiting->totals, waiting->us, waiting->slot);
+        delta_sink_evaluate(delta, &waiting->raw, waiting->totals, waiting->us, waiting->slot);
     }
 }
 
-static bool run_some(struct delta *delta, uint64_t hits, unsigned rehits, struct error *error)
+static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned rehits, struct error *error)
 {
     struct engine_sink sink = {.context = delta,
-                               .hit = on_hit,
-                               .rehit = on_rehit,
-                               .left = on_left,
-                               .tick = on_tick,
-                               .poll = on_poll,
-                               .ended = delta->options->slow_hits != NULL ? on_ended : NULL};
+                               .hit = delta_sink_on_hit,
+                               .rehit = delta_sink_on_rehit,
+                               .left = delta_sink_on_left,
+                               .tick = delta_sink_on_tick,
+                               .poll = delta_sink_on_poll,
+                               .ended = delta->options->slow_hits != NULL ? delta_sink_on_ended : NULL};
     struct engine_request request = {.hits = hits,
                                      .rehits = rehits,
                                      .timeout_ms = delta->options->timeout_ms,
@@ -462,13 +462,13 @@ static bool run_some(struct delta *delta, uint64_t hits, unsigned rehits, struct
     return true;
 }
 
-static bool calibrate(struct delta *delta, struct error *error)
+static bool delta_sink_calibrate(struct delta *delta, struct error *error)
 {
     unsigned rehits = delta->turn.goal == 1 ? REHITS_MORE : REHITS_FIRST;
-    if (!run_some(delta, 1, rehits, error))
+    if (!delta_sink_run_some(delta, 1, rehits, error))
         return false;
-    return !differ(delta->pass) || is_enough(delta, deadline_now_us()) ||
-           run_some(delta, 1, REHITS_MORE, error);
+    return !differ(delta->pass) || delta_sink_is_enough(delta, deadline_now_us()) ||
+           delta_sink_run_some(delta, 1, REHITS_MORE, error);
 }
 
 /* For how many hits the engine is asked. It has several on their way at a time, and waits for all of these at
@@ -501,7 +501,7 @@ static void begin_wait(struct delta *delta)
                                      delta->deadline, &unread);
 }
 
-static bool arm(struct delta *delta, struct error *error)
+static bool delta_sink_arm(struct delta *delta, struct error *error)
 {
     if (delta->turn.region == NULL)
         return true;
@@ -512,18 +512,19 @@ static bool arm(struct delta *delta, struct error *error)
     return true;
 }
 
-static bool take_turn(struct delta *delta, struct error *error)
+static bool delta_sink_take_turn(struct delta *delta, struct error *error)
 {
     struct pass *pass = delta->pass;
     struct deadline soon = deadline_in_ms(patience_ms(5000), delta->deadline->cancel);
-    if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error) || !arm(delta, error))
+    if (!device_program(delta->device, pass->plan->picks, pass->plan->n, &soon, error) ||
+        !delta_sink_arm(delta, error))
         return false;
-    if (!pass->calibrated && delta->options->calibrate && !calibrate(delta, error))
+    if (!pass->calibrated && delta->options->calibrate && !delta_sink_calibrate(delta, error))
         return false;
     if (!pass->calibrated)
         finish_calibration(delta);
-    while (!is_enough(delta, deadline_now_us())) {
-        if (!run_some(delta, hits_to_ask(delta), 0, error))
+    while (!delta_sink_is_enough(delta, deadline_now_us())) {
+        if (!delta_sink_run_some(delta, hits_to_ask(delta), 0, error))
             return false;
     }
     return true;
@@ -542,7 +543,7 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
     pass->first_us = 0;
     delta->taken = 0;
     delta->armed.known = false;
-    bool ok = take_turn(delta, error);
+    bool ok = delta_sink_take_turn(delta, error);
     delta->turns_us += deadline_now_us() - pass->begun_us;
     if (delta->armed.known && error->kind == ERROR_START)
         periods_add_wait(&delta->summary->periods, PERIODS_IN_VAIN);
@@ -558,7 +559,7 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
 }
 
 /* A round up to this number of hits of each pass. The passes share what is left of --for. */
-static bool take_round(struct delta *delta, uint64_t goal, struct error *error)
+static bool delta_sink_take_round(struct delta *delta, uint64_t goal, struct error *error)
 {
     int64_t for_us = delta->options->for_us;
     struct delta_turn turn = {.goal = goal};
@@ -583,7 +584,7 @@ static bool measure_precisely(struct delta *delta, struct error *error)
     bool ok = true, more = true;
     while (ok && more) {
         goal = precision_next(goal) < most ? precision_next(goal) : most;
-        ok = take_round(delta, goal, error);
+        ok = delta_sink_take_round(delta, goal, error);
         bool late = options->for_us > 0 && deadline_now_us() - delta->started_us >= options->for_us;
         more =
             goal < most && !late && statistics_count(first) > 0 && precision_of(first) > options->precision;

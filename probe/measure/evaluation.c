@@ -74,16 +74,16 @@ static uint64_t halts_at_most(const struct overhead *overhead, unsigned pairs)
     return pairs * one;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t evaluation_add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 /* What a counter can count, at most, in the cycles of the first one. */
-static uint64_t at_most(const struct evaluation *evaluation, const struct widen *out,
-                        const struct counter *counter)
+static uint64_t evaluation_at_most(const struct evaluation *evaluation, const struct widen *out,
+                                   const struct counter *counter)
 {
-    uint64_t cycles = add(out[0].total, counter_coarseness(&evaluation->reading->counters[0]));
+    uint64_t cycles = evaluation_add(out[0].total, counter_coarseness(&evaluation->reading->counters[0]));
     return cycles > UINT64_MAX / counter->per_cycle ? UINT64_MAX : cycles * counter->per_cycle;
 }
 
@@ -91,9 +91,9 @@ static uint64_t at_most(const struct evaluation *evaluation, const struct widen 
 static bool is_paced(const struct evaluation *evaluation, const struct widen *out, size_t i, unsigned pairs)
 {
     const struct counter *counter = &evaluation->reading->counters[i];
-    uint64_t most = at_most(evaluation, out, counter);
-    return add(most, counter_coarseness(counter) + halts_at_most(&evaluation->overheads[i], pairs)) >=
-           out[i].total;
+    uint64_t most = evaluation_at_most(evaluation, out, counter);
+    return evaluation_add(most, counter_coarseness(counter) +
+                                    halts_at_most(&evaluation->overheads[i], pairs)) >= out[i].total;
 }
 
 /* Whether a count that the counter may have gone by from there on is within the bounds. */
@@ -130,7 +130,7 @@ static void narrow(const struct evaluation *evaluation, const struct counter *co
         *bounds = both;
         return;
     }
-    bounds->most = add(bounds->most, (uint64_t)(ROUGHLY_S * evaluation->bound_hz));
+    bounds->most = evaluation_add(bounds->most, (uint64_t)(ROUGHLY_S * evaluation->bound_hz));
     wrap_evidence_narrow(&evaluation->evidence, counter, span->from, span->to, 0, bounds);
 }
 
@@ -144,12 +144,12 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
         double fastest = evaluation->bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
         widen_by_time(&bounds, 0, (double)span->longest_us / 1e6, 0, fastest);
         /* A clock that the user gave too low must not make every count doubtful */
-        bounds.most = add(bounds.most, halts_at_most(&evaluation->overheads[i], span->pairs));
+        bounds.most = evaluation_add(bounds.most, halts_at_most(&evaluation->overheads[i], span->pairs));
         uint64_t elapsed = counter_elapsed(counter, span->from[i], span->to[i]);
         bounds.most = bounds.most < elapsed ? elapsed : bounds.most;
         bool paced = span->halted && i > 0 && evaluation->counts_cycles && counter->per_cycle > 0;
         if (paced && !out[0].at_least)
-            widen_by_span(&bounds, 0, at_most(evaluation, out, counter));
+            widen_by_span(&bounds, 0, evaluation_at_most(evaluation, out, counter));
         if (i == 0 && evaluation->counts_cycles && span->halted)
             narrow(evaluation, counter, span, elapsed, &bounds);
         out[i] = (struct widen){0};
@@ -157,10 +157,10 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
     }
 }
 
-static void gather(struct evaluation *evaluation, const struct widen *step)
+static void evaluation_gather(struct evaluation *evaluation, const struct widen *step)
 {
     for (size_t i = 0; i < evaluation->reading->counted; i++) {
-        evaluation->so_far[i].total = add(evaluation->so_far[i].total, step[i].total);
+        evaluation->so_far[i].total = evaluation_add(evaluation->so_far[i].total, step[i].total);
         evaluation->so_far[i].at_least = evaluation->so_far[i].at_least || step[i].at_least;
     }
 }
@@ -186,7 +186,7 @@ void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, c
                                          .longest_us = us_between(evaluation->last_us, poll->after_us),
                                          .pairs = hit->pairs + hit->steps};
     evaluation_step(evaluation, &span, step);
-    gather(evaluation, step);
+    evaluation_gather(evaluation, step);
     memcpy(evaluation->last, poll->values, sizeof evaluation->last);
     evaluation->last_us = poll->before_us;
 }
@@ -200,7 +200,7 @@ static void decide_by_cycles(const struct evaluation *evaluation, const struct e
     struct widen whole = {0};
     if (!out[i].at_least || out[0].at_least || !evaluation->counts_cycles || counter->per_cycle == 0)
         return;
-    widen_by_span(&bounds, 0, at_most(evaluation, out, counter));
+    widen_by_span(&bounds, 0, evaluation_at_most(evaluation, out, counter));
     widen_add(&whole, counter, span->from[i], span->to[i], bounds);
     if (!whole.at_least)
         out[i] = whole;
@@ -217,7 +217,7 @@ static void add_last_step(struct evaluation *evaluation, const struct raw_hit *h
     span.longest_us = us_between(evaluation->last_us, hit->after_us);
     span.halted = false;
     evaluation_step(evaluation, &span, step);
-    gather(evaluation, step);
+    evaluation_gather(evaluation, step);
     memcpy(out, evaluation->so_far, evaluation->reading->counted * sizeof *out);
     span.from = hit->from;
     if (out[0].at_least && evaluation->evidence.kind != EVIDENCE_NONE) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static int by_line(const void *a, const void *b)
+static int line_costs_by_line(const void *a, const void *b)
 {
     const struct line_cost *one = a, *other = b;
     if (one->file != other->file)
@@ -27,7 +27,7 @@ static bool make_lines(struct line_costs *costs)
             costs->lines[costs->n++] =
                 (struct line_cost){.file = blocks->at[i].file, .line = blocks->at[i].line};
     }
-    qsort(costs->lines, costs->n, sizeof *costs->lines, by_line);
+    qsort(costs->lines, costs->n, sizeof *costs->lines, line_costs_by_line);
     for (size_t i = 0; i < costs->n; i++) {
         costs->lines[i].calls = statistics_new();
         if (costs->lines[i].calls == NULL)
@@ -58,7 +58,7 @@ bool line_costs_begin(struct line_costs *costs, const struct code_blocks *blocks
     return costs->of_block != NULL && costs->lines != NULL && costs->totals != NULL && make_lines(costs);
 }
 
-static void begin_call(struct line_costs *costs)
+static void line_costs_begin_call(struct line_costs *costs)
 {
     for (size_t i = 0; i < costs->n; i++) {
         struct line_cost *line = &costs->lines[i];
@@ -101,7 +101,7 @@ void line_costs_hop(struct line_costs *costs, const struct walk_hop *hop)
     struct block_cost *block = &costs->of_block[hop->from];
     struct line_cost *line = &costs->lines[block->line];
     if (hop->begins) {
-        begin_call(costs);
+        line_costs_begin_call(costs);
         line->now++;
     }
     halt_cost_between(costs->halts, hop->readings[0], hop->readings[1], hop->after_us - hop->before_us,

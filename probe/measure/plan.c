@@ -31,7 +31,7 @@ static bool can_have(const struct placing *p, size_t request, size_t counter)
 }
 
 /* Kuhn's augmenting path: takes the lowest free counter, else moves an owner to another counter. */
-static bool find_counter(const struct placing *p, struct matching *m, size_t request, uint32_t *tried)
+static bool plan_find_counter(const struct placing *p, struct matching *m, size_t request, uint32_t *tried)
 {
     for (size_t i = 0; i < PLACEMENT_COUNTERS; i++)
         if (m->owner[i] == FREE && can_have(p, request, i)) {
@@ -43,7 +43,7 @@ static bool find_counter(const struct placing *p, struct matching *m, size_t req
         if (!can_have(p, request, i) || (*tried & bit) != 0)
             continue;
         *tried |= bit;
-        if (find_counter(p, m, (size_t)m->owner[i], tried)) {
+        if (plan_find_counter(p, m, (size_t)m->owner[i], tried)) {
             m->owner[i] = (long)request;
             return true;
         }
@@ -66,12 +66,12 @@ static bool is_first(const struct placing *p, size_t request)
 }
 
 /* Adds a request with all of its group, or nothing. */
-static bool add_group(const struct placing *p, struct matching *m, size_t first)
+static bool plan_add_group(const struct placing *p, struct matching *m, size_t first)
 {
     struct matching tried = *m;
     for (size_t i = first; i < p->n; i++) {
         uint32_t seen = 0;
-        if (belongs(p, i, first) && !find_counter(p, &tried, i, &seen))
+        if (belongs(p, i, first) && !plan_find_counter(p, &tried, i, &seen))
             return false;
     }
     *m = tried;
@@ -130,13 +130,13 @@ static bool place_group(const struct placing *p, size_t first, struct placement_
     struct matching m;
     for (size_t k = 0; k < *passes; k++) {
         write_pass(&out[k], &m);
-        if (add_group(p, &m, first)) {
+        if (plan_add_group(p, &m, first)) {
             read_pass(&m, &out[k]);
             return true;
         }
     }
     matching_clear(&m);
-    if (!add_group(p, &m, first))
+    if (!plan_add_group(p, &m, first))
         return explain_group(p, first, error);
     if (*passes == room)
         return error_set(error, ERROR_USAGE, "these events take more than %zu passes", room);
@@ -180,7 +180,7 @@ static bool find_fixed(const struct counter_block *block, const char *name, uint
 }
 
 /* Cuts the modifiers after a colon off the name, if the block knows any. */
-static char *split(const struct planning *p, struct event_request *request)
+static char *plan_split(const struct planning *p, struct event_request *request)
 {
     char *colon = strchr(request->name, ':');
     if (p->block->kind->modify == NULL || request->by_code || colon == NULL)
@@ -190,7 +190,7 @@ static char *split(const struct planning *p, struct event_request *request)
     return colon + 1;
 }
 
-static bool refuse_unknown(const struct planning *p, const char *name, struct error *error)
+static bool plan_refuse_unknown(const struct planning *p, const char *name, struct error *error)
 {
     char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32];
     struct near near;
@@ -219,12 +219,12 @@ static bool resolve(const struct planning *p, const struct event_request *reques
         return true;
     }
     struct event_request bare = *request;
-    char *modifiers = split(p, &bare);
+    char *modifiers = plan_split(p, &bare);
     const struct event *event = NULL;
     if (p->set != NULL)
         event = bare.by_code ? event_set_by_code(p->set, bare.code) : event_set_find(p->set, bare.name);
     if (event == NULL && !bare.by_code)
-        return refuse_unknown(p, bare.name, error);
+        return plan_refuse_unknown(p, bare.name, error);
     if (event != NULL)
         snprintf(name, size, "%s%s", event->name,
                  modifiers != NULL ? request->name + (modifiers - bare.name) - 1 : "");
@@ -252,7 +252,7 @@ static struct plan_column *add_column(struct plan *plan, const char *name)
     return column;
 }
 
-static bool add_request(struct planning *p, const struct event_request *request, struct error *error)
+static bool plan_add_request(struct planning *p, const struct event_request *request, struct error *error)
 {
     struct plan *plan = p->plan;
     char name[EVENT_NAME];
@@ -351,7 +351,7 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
         return true;
     }
     for (size_t i = 0; i < n; i++)
-        if (!add_request(&p, &requests[i], error))
+        if (!plan_add_request(&p, &requests[i], error))
             return false;
     if (!place(&p, error))
         return false;

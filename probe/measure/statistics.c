@@ -15,7 +15,7 @@ static const double most_alike = 0.95;
 /* A wandering mean goes farther than a straight line through it shows. */
 static const double beyond_line = 1.2;
 
-static size_t halve(double *values, size_t n)
+static size_t statistics_halve(double *values, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++)
         values[i] = (values[2 * i] + values[2 * i + 1]) / 2;
@@ -30,7 +30,7 @@ void series_add(struct series *series, double value)
     if (++series->taken < series->each)
         return;
     if (series->n == SERIES_MOST) {
-        series->n = halve(series->means, series->n);
+        series->n = statistics_halve(series->means, series->n);
         series->each *= 2;
         return;
     }
@@ -86,7 +86,7 @@ struct series_error series_error(const struct series *series, double sd, uint64_
                                  .df = count > 1 ? (double)(count - 1) : 1,
                                  .drift = drift_of(series->means, series->n)};
     memcpy(values, series->means, n * sizeof *values);
-    for (; n >= STRETCHES; n = halve(values, n)) {
+    for (; n >= STRETCHES; n = statistics_halve(values, n)) {
         struct likeness likeness = likeness_of(values, n);
         if (n == series->n && series->each > 1)
             error.standard = fmax(error.standard, sqrt(likeness.variance));
@@ -343,7 +343,7 @@ static bool walk_next(const struct statistics *statistics, struct walk *walk, st
     return false;
 }
 
-static uint64_t rank_of(double p, uint64_t count)
+static uint64_t statistics_rank_of(double p, uint64_t count)
 {
     /* 0.07 of 100 is the 7th, although neither 0.07 nor the product is exact */
     double rank = ceil(p * (double)count * (1 - 4 * DBL_EPSILON));
@@ -358,7 +358,7 @@ uint64_t statistics_quantile(const struct statistics *statistics, double p, bool
         *exact = !statistics->bucketed;
     if (statistics->count == 0)
         return 0;
-    uint64_t rank = rank_of(p, statistics->count);
+    uint64_t rank = statistics_rank_of(p, statistics->count);
     if (rank == 1)
         return statistics->min;
     if (rank == statistics->count)

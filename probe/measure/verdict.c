@@ -178,7 +178,7 @@ static struct deviation deviation_of_difference(const struct verdict_side *base,
 }
 
 /* The chance of a mean at least so far above the limit, if the true mean is at the limit. */
-static double chance_of(double distance, struct deviation deviation)
+static double verdict_chance_of(double distance, struct deviation deviation)
 {
     return verdict_student_above(distance / deviation.error, deviation.df);
 }
@@ -212,7 +212,7 @@ struct verdict_side verdict_side_of(const struct column *column)
     return side;
 }
 
-static bool is_number(const struct verdict_side *side)
+static bool verdict_is_number(const struct verdict_side *side)
 {
     return isfinite(side->mean) && side->mean >= 0 && isfinite(side->sd) && side->sd >= 0 &&
            isfinite(side->plus_minus) && side->plus_minus >= 0 && isfinite(side->error.standard) &&
@@ -233,7 +233,7 @@ static bool decide_unmeasured(struct verdict_line *line)
                          !base->at_least  ? "now"
                          : !now->at_least ? "in the baseline"
                                           : "on both sides");
-    else if (!is_number(base) || !is_number(now))
+    else if (!verdict_is_number(base) || !verdict_is_number(now))
         verdict_conclude(line, VERDICT_INCONCLUSIVE, "mean, sd or ± is not a number");
     else
         return false;
@@ -285,7 +285,7 @@ static void decide_exactly(struct verdict_line *line, const struct question *que
 }
 
 /* "9 %" of the baseline, rounded up in its second digit; the value itself if the baseline is 0. */
-static void put_part(char *out, size_t size, double value, double whole)
+static void verdict_put_part(char *out, size_t size, double value, double whole)
 {
     double percent = whole > 0 ? value / whole * 100 : value;
     double step = percent > 0 ? pow(10, floor(log10(percent)) - 1) : 1;
@@ -299,8 +299,8 @@ static uint64_t rounded_up(double hits)
 }
 
 /* How many hits would decide: in this run alone if the baseline is precise enough, else in both runs. */
-static double hits_wanted(const struct verdict_line *line, const struct question *question, double noise,
-                          double room, bool *both)
+static double verdict_hits_wanted(const struct verdict_line *line, const struct question *question,
+                                  double noise, double room, bool *both)
 {
     double of_base = deviation_of(&line->base, question->factor).error,
            of_now = deviation_of(&line->now, 1).error;
@@ -323,8 +323,8 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
         verdict_conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
         return;
     }
-    put_part(noise_text, sizeof noise_text, noise, mean);
-    put_part(drift, sizeof drift, question->drift, mean);
+    verdict_put_part(noise_text, sizeof noise_text, noise, mean);
+    verdict_put_part(drift, sizeof drift, question->drift, mean);
     snprintf(threshold, sizeof threshold, "%.6g %%", question->threshold * 100);
     if (question->drift > 2 * error) {
         verdict_conclude(line, VERDICT_INCONCLUSIVE, "the hits drift by ±%s, threshold %s", drift, threshold);
@@ -332,7 +332,7 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
     }
     bool both = false;
     char hits_text[80] = "", enough[80] = "", part[32];
-    double hits = room > 0 ? hits_wanted(line, question, noise, room, &both) : 2.0 * MANY;
+    double hits = room > 0 ? verdict_hits_wanted(line, question, noise, room, &both) : 2.0 * MANY;
     if (hits <= MANY) {
         uint64_t n = rounded_up(fmax(hits, FEW));
         snprintf(hits_text, sizeof hits_text, "about %" PRIu64 " hits%s (-r %" PRIu64 ")", n,
@@ -344,7 +344,7 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
     /* Without a threshold two equal runs never decide */
     if (mean > 0 && (hits > MANY || question->threshold == 0)) {
         double change = question->distance + question->threshold * mean;
-        put_part(part, sizeof part, change + question->off + noise, mean);
+        verdict_put_part(part, sizeof part, change + question->off + noise, mean);
         snprintf(enough, sizeof enough, "a threshold of %s", part);
     }
     bool any = hits_text[0] != '\0' || enough[0] != '\0';
@@ -357,15 +357,15 @@ static void decide_by_chance(struct verdict_line *line, const struct question *q
 {
     double distance = question->distance, off = question->off, drift = question->drift;
     struct deviation deviation = question->deviation;
-    if (chance_of(distance - off - drift, deviation) < question->chance) {
+    if (verdict_chance_of(distance - off - drift, deviation) < question->chance) {
         if (has_few(line))
             tell_few(line);
         else
             verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
-    } else if (chance_of(-distance - off - drift, deviation) < chance_passed) {
+    } else if (verdict_chance_of(-distance - off - drift, deviation) < chance_passed) {
         verdict_conclude(line, VERDICT_PASS, "%s", "");
-    } else if (off > 0 && (chance_of(distance - drift, deviation) < question->chance ||
-                           chance_of(-distance - drift, deviation) < chance_passed)) {
+    } else if (off > 0 && (verdict_chance_of(distance - drift, deviation) < question->chance ||
+                           verdict_chance_of(-distance - drift, deviation) < chance_passed)) {
         tell_calibration(line, off);
     } else {
         tell_noise(line, question);
@@ -405,7 +405,8 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
 bool verdict_interval(const struct verdict_line *line, struct verdict_interval *out)
 {
     const struct verdict_side *base = &line->base, *now = &line->now;
-    if (!isfinite(line->change) || base->at_least || now->at_least || !is_number(base) || !is_number(now))
+    if (!isfinite(line->change) || base->at_least || now->at_least || !verdict_is_number(base) ||
+        !verdict_is_number(now))
         return false;
     double half = base->plus_minus + now->plus_minus + base->error.drift + now->error.drift;
     if (error_alone(base, now, 1) > 0) {

@@ -12,7 +12,7 @@ enum { TIMERAWH = 0x40054024, TIMERAWL = 0x40054028, TIMER_DBGPAUSE = 0x4005402C
 enum { DBGPAUSE_BOTH = 3 << 1 };
 enum { CHECK_MS = 50, CHECKS = 8 };
 
-static bool append(struct device *device, const struct counter *counter, struct error *error)
+static bool wrap_evidence_append(struct device *device, const struct counter *counter, struct error *error)
 {
     return reading_append(&device->reading, counter) ||
            error_set(error, ERROR_SYSTEM, "too many counters at a time");
@@ -30,8 +30,8 @@ bool wrap_evidence_take_tick(struct wrap_evidence *evidence, struct device *devi
                                        .has_pended = tick->pended.size != 0,
                                        .each = tick->each > 0 ? tick->each : 1,
                                        .modulus = counter_modulus(&variable)};
-    return append(device, &variable, error) && append(device, &status, error) &&
-           (!evidence->has_pended || append(device, &pended, error));
+    return wrap_evidence_append(device, &variable, error) && wrap_evidence_append(device, &status, error) &&
+           (!evidence->has_pended || wrap_evidence_append(device, &pended, error));
 }
 
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
@@ -63,7 +63,7 @@ bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *dev
                                        .slow_hz = exact ? clock->hz : 0,
                                        .fast_hz = exact ? clock->hz : clock->bound_hz,
                                        .runs = now != id};
-    return append(device, &timer, error);
+    return wrap_evidence_append(device, &timer, error);
 }
 
 /* Whether the SysTick handler is active, so that it may or may not have counted its tick: it runs, or another

@@ -15,7 +15,7 @@ struct making {
     struct annotation *out;
 };
 
-static int by_place(const void *a, const void *b)
+static int annotation_by_place(const void *a, const void *b)
 {
     const struct annotated_line *one = a, *other = b;
     if (one->file != other->file)
@@ -34,11 +34,11 @@ static bool find_lines(struct making *making)
         return false;
     for (size_t i = 0; i < listing->n; i++)
         out->lines[i] = (struct annotated_line){.file = listing->rows[i].file, .line = listing->rows[i].line};
-    out->line_count = sorted_join(out->lines, listing->n, sizeof *out->lines, by_place, NULL);
+    out->line_count = sorted_join(out->lines, listing->n, sizeof *out->lines, annotation_by_place, NULL);
     for (size_t i = 0; i < listing->n; i++) {
         struct annotated_line wanted = {.file = listing->rows[i].file, .line = listing->rows[i].line};
         const struct annotated_line *line =
-            bsearch(&wanted, out->lines, out->line_count, sizeof wanted, by_place);
+            bsearch(&wanted, out->lines, out->line_count, sizeof wanted, annotation_by_place);
         out->line_of[i] = (size_t)(line - out->lines);
     }
     return true;
@@ -82,7 +82,7 @@ static bool rewrite(const struct making *making, bool by_line, const struct prof
 }
 
 /* Batches give the errors of shares: those of a profile that has these keys only. */
-static bool share_out(const struct making *making, bool by_line, struct shares *out)
+static bool annotation_share_out(const struct making *making, bool by_line, struct shares *out)
 {
     const struct profile *from = making->profile;
     struct profile profile = {.about = from->about};
@@ -101,12 +101,12 @@ static bool share_out(const struct making *making, bool by_line, struct shares *
     return ok;
 }
 
-static bool measure_function(struct making *making)
+static bool annotation_measure_function(struct making *making)
 {
     struct shares shares;
     struct annotation *out = making->out;
     out->plus_minus = NAN;
-    if (!share_out(making, false, &shares))
+    if (!annotation_share_out(making, false, &shares))
         return false;
     out->core_samples = shares.samples;
     for (size_t i = 0; i < shares.n; i++)
@@ -125,7 +125,7 @@ static bool measure_lines(struct making *making)
     struct annotation *out = making->out;
     for (size_t i = 0; i < out->line_count; i++)
         out->lines[i].plus_minus = NAN;
-    if (!share_out(making, true, &shares))
+    if (!annotation_share_out(making, true, &shares))
         return false;
     for (size_t i = 0; i < shares.n; i++) {
         struct annotated_line *line = &out->lines[shares.rows[i].address];
@@ -150,7 +150,7 @@ static bool judge_core(struct making *making)
 
 /* ---- instructions */
 
-static void count_rows(struct making *making)
+static void annotation_count_rows(struct making *making)
 {
     const struct profile *profile = making->profile;
     struct annotation *out = making->out;
@@ -208,10 +208,10 @@ static bool annotate(const struct profile *profile, unsigned core, const struct 
                             .low = function->at.low,
                             .high = function->at.high,
                             .out = out};
-    bool ok =
-        find_lines(&making) && measure_function(&making) && measure_lines(&making) && judge_core(&making);
+    bool ok = find_lines(&making) && annotation_measure_function(&making) && measure_lines(&making) &&
+              judge_core(&making);
     if (ok) {
-        count_rows(&making);
+        annotation_count_rows(&making);
         ok = find_borders(&making);
     }
     if (!ok)

@@ -32,7 +32,7 @@ static size_t find_child(struct growing *growing, size_t parent, size_t function
     return out->n++;
 }
 
-static bool add_row(struct growing *growing, const struct stacks *stacks, const struct stack *row)
+static bool call_tree_add_row(struct growing *growing, const struct stacks *stacks, const struct stack *row)
 {
     size_t node = 0;
     growing->out->nodes[0].samples += row->samples;
@@ -75,7 +75,7 @@ bool call_tree_make(const struct stacks *stacks, unsigned core, struct call_tree
     if (ok)
         out->nodes[0].function = SIZE_MAX;
     for (size_t i = 0; i < stacks->n && ok; i++)
-        ok = stacks->rows[i].core != core || add_row(&growing, stacks, &stacks->rows[i]);
+        ok = stacks->rows[i].core != core || call_tree_add_row(&growing, stacks, &stacks->rows[i]);
     for (size_t i = 0; i < out->n && ok; i++)
         sort_children(out->nodes, i);
     if (!ok)
@@ -108,8 +108,8 @@ static bool is_row_of(const struct share *row, const struct stack_function *func
 }
 
 /* SIZE_MAX: it is not a function, but the end of stacks that are cut short. */
-static bool find_row(struct shares *shares, const struct stacks *stacks,
-                     const struct stack_function *function, size_t *out)
+static bool call_tree_find_row(struct shares *shares, const struct stacks *stacks,
+                               const struct stack_function *function, size_t *out)
 {
     *out = 0;
     while (*out < shares->n && !is_row_of(&shares->rows[*out], function))
@@ -153,7 +153,7 @@ bool call_tree_add_children(const struct stacks *stacks, struct shares *shares)
     size_t *row_of = calloc(stacks->function_count + 1, sizeof *row_of);
     bool ok = row_of != NULL;
     for (size_t i = 0; i < stacks->function_count && ok; i++)
-        ok = find_row(shares, stacks, &stacks->functions[i], &row_of[i]);
+        ok = call_tree_find_row(shares, stacks, &stacks->functions[i], &row_of[i]);
     size_t *last =
         ok ? calloc(shares->n + 1, sizeof *last) : NULL; /* the stack that counted it last, and 1 */
     for (size_t i = 0; i < stacks->n && last != NULL; i++) {

@@ -108,9 +108,9 @@ static bool fails_for_memory(struct error *error)
 }
 
 /* *has_pc: it could be read; an AArch32 program of an Armv8 core hides it. `contexts` are read with it. */
-static bool read_pc(struct event_sampler *sampler, const struct counter_stop_look *look, bool *has_pc,
-                    uint64_t *pc, struct contexts *contexts, const struct deadline *deadline,
-                    struct error *error)
+static bool event_sampler_read_pc(struct event_sampler *sampler, const struct counter_stop_look *look,
+                                  bool *has_pc, uint64_t *pc, struct contexts *contexts,
+                                  const struct deadline *deadline, struct error *error)
 {
     struct step items[LIST_ROOM];
     uint64_t results[LIST_ROOM];
@@ -127,7 +127,8 @@ static bool read_pc(struct event_sampler *sampler, const struct counter_stop_loo
 }
 
 /* In addition to a stack, which has its own lists. */
-static bool note_contexts(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
+static bool event_sampler_note_contexts(struct event_sampler *sampler, const struct deadline *deadline,
+                                        struct error *error)
 {
     struct step items[PROFILE_CONTEXTS];
     uint64_t results[PROFILE_CONTEXTS];
@@ -197,18 +198,20 @@ static bool note_place(struct event_sampler *sampler, const struct counter_stop_
         return true;
     }
     if (sampler->stacks == NULL)
-        return read_pc(sampler, look, &has_pc, &pc, sampler->contexts, deadline, error) &&
+        return event_sampler_read_pc(sampler, look, &has_pc, &pc, sampler->contexts, deadline, error) &&
                note_handler(sampler, pc, deadline, error) &&
                (profile_tally_add(tally, pc, 1) || fails_for_memory(error));
-    return stack_reader_take(sampler->stacks, deadline, error) && note_contexts(sampler, deadline, error) &&
+    return stack_reader_take(sampler->stacks, deadline, error) &&
+           event_sampler_note_contexts(sampler, deadline, error) &&
            note_handler(sampler, sampler->stacks->stack.at[0].pc, deadline, error) &&
            ((call_stacks_add_found(&tally->now.stacks, &sampler->stacks->stack) &&
              profile_tally_add(tally, unwind_place(&sampler->stacks->stack.at[0]), 1)) ||
             fails_for_memory(error));
 }
 
-static bool take_stop(struct event_sampler *sampler, const struct counter_stop_look *look, int64_t halted_us,
-                      struct profile_tally *tally, const struct deadline *deadline, struct error *error)
+static bool event_sampler_take_stop(struct event_sampler *sampler, const struct counter_stop_look *look,
+                                    int64_t halted_us, struct profile_tally *tally,
+                                    const struct deadline *deadline, struct error *error)
 {
     int64_t left_us = 0;
     if (!counter_stop_check(&sampler->stop, look, sampler->armed, error))
@@ -226,14 +229,14 @@ static bool take_stop(struct event_sampler *sampler, const struct counter_stop_l
 
 /* --- when the target does not answer -------------------------------------------------------------------- */
 
-static bool is_passing(const struct error *why)
+static bool event_sampler_is_passing(const struct error *why)
 {
     return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP || why->kind == ERROR_RESET;
 }
 
 /* After a reset all is set once more, as soon as the core is out of it. *reset: there was one. */
-static bool renew(struct event_sampler *sampler, bool *reset, const struct deadline *deadline,
-                  struct error *error)
+static bool event_sampler_renew(struct event_sampler *sampler, bool *reset, const struct deadline *deadline,
+                                struct error *error)
 {
     int64_t until_us = deadline_now_us() + INT64_C(1000) * patience_ms(LOST_MS);
     for (;;) {
@@ -241,7 +244,7 @@ static bool renew(struct event_sampler *sampler, bool *reset, const struct deadl
         if (counter_stop_renew(&sampler->stop, reset, deadline, &again) &&
             counter_stop_begin(&sampler->stop, next_count(sampler), deadline, &again))
             return true;
-        if (!is_passing(&again) || deadline_now_us() > until_us)
+        if (!event_sampler_is_passing(&again) || deadline_now_us() > until_us)
             return error_copy(error, &again);
         deadline_nap_us(NAP_US);
     }
@@ -254,7 +257,7 @@ static bool tell_foreign(struct event_sampler *sampler, const struct counter_sto
     uint64_t pc = 0;
     struct error unread = {0};
     device_leave_as(sampler->device, LEAVE_HALTED_FOREIGN);
-    if (read_pc(sampler, look, &has_pc, &pc, NULL, deadline, &unread))
+    if (event_sampler_read_pc(sampler, look, &has_pc, &pc, NULL, deadline, &unread))
         sampler->device->stopped_at = pc;
     return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core at 0x%08" PRIX64, pc);
 }
@@ -294,7 +297,7 @@ static bool check_count(struct event_sampler *sampler, const struct deadline *de
     if (sampler->device->reading.by_core != NULL)
         return check_by_halting(sampler, deadline, error);
     if (!read_count(sampler->device, sampler->n_picks, &now, deadline, &why))
-        return is_passing(&why) || error_copy(error, &why);
+        return event_sampler_is_passing(&why) || error_copy(error, &why);
     uint64_t count = went_by(sampler->device, sampler->n_picks, sampler->seen, now.value);
     uint64_t us = us_between(sampler->seen_us, now.after_us);
     if (sampler->has_seen && !plausible_count(&sampler->plausible, 0, count, us, 0, &why) &&
@@ -316,21 +319,22 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
         struct error why = {0};
         int64_t halted_us = 0;
         if (!counter_stop_wait(&sampler->stop, until_us, &state, &look, &halted_us, deadline, &why)) {
-            if (!is_passing(&why))
+            if (!event_sampler_is_passing(&why))
                 return error_copy(error, &why);
             state = COUNTER_STOP_RESET;
         }
         bool reset = state == COUNTER_STOP_RESET && why.kind == ERROR_NONE; /* else it did not answer */
         struct deadline visit = deadline_slice(deadline, patience_ms(VISIT_MS));
-        if (state == COUNTER_STOP_STANDS && !take_stop(sampler, &look, halted_us, tally, &visit, &why)) {
-            if (!is_passing(&why))
+        if (state == COUNTER_STOP_STANDS &&
+            !event_sampler_take_stop(sampler, &look, halted_us, tally, &visit, &why)) {
+            if (!event_sampler_is_passing(&why))
                 return error_copy(error, &why);
             state = COUNTER_STOP_RESET; /* in the middle of it */
         }
         if (state == COUNTER_STOP_FOREIGN)
             return tell_foreign(sampler, &look, deadline, error);
         if (state == COUNTER_STOP_RESET) {
-            if (!renew(sampler, &reset, deadline, error))
+            if (!event_sampler_renew(sampler, &reset, deadline, error))
                 return false;
             tally->now.resets += reset || why.kind == ERROR_RESET;
             sampler->set_back = 0;

@@ -20,7 +20,7 @@ struct element {
     size_t place;
 };
 
-static const char *text_of(const char *text)
+static const char *flame_text_of(const char *text)
 {
     return text != NULL ? text : "";
 }
@@ -57,7 +57,7 @@ static int compare_elements(const struct making *making, const struct element *o
         return (place->function > its->function) - (place->function < its->function);
     if (place->line != its->line)
         return place->line < its->line ? -1 : 1;
-    return strcmp(text_of(place->file), text_of(its->file));
+    return strcmp(flame_text_of(place->file), flame_text_of(its->file));
 }
 
 static int compare_rows(const void *a, const void *b, void *context)
@@ -77,7 +77,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 }
 
 /* False: out of memory. */
-static bool add_frame(struct making *making, const struct element *element, size_t parent, unsigned depth)
+static bool flame_add_frame(struct making *making, const struct element *element, size_t parent,
+                            unsigned depth)
 {
     struct flame *out = making->out;
     if (out->n == making->room) {
@@ -98,7 +99,7 @@ static bool add_frame(struct making *making, const struct element *element, size
     return true;
 }
 
-static bool is_open(const struct making *making, unsigned depth, const struct element *element)
+static bool flame_is_open(const struct making *making, unsigned depth, const struct element *element)
 {
     if (depth >= making->open_count)
         return false;
@@ -107,15 +108,15 @@ static bool is_open(const struct making *making, unsigned depth, const struct el
     return compare_elements(making, element, &its) == 0;
 }
 
-static bool add_row(struct making *making, const struct stack *row)
+static bool flame_add_row(struct making *making, const struct stack *row)
 {
     struct element element;
     unsigned depth = 0;
     making->out->frames[0].samples += row->samples;
     while (element_at(making, row, depth, &element)) {
         depth++;
-        if (!is_open(making, depth, &element)) {
-            if (!add_frame(making, &element, making->open[depth - 1], depth))
+        if (!flame_is_open(making, depth, &element)) {
+            if (!flame_add_frame(making, &element, making->open[depth - 1], depth))
                 return false;
             making->open_count = depth + 1;
         }
@@ -142,7 +143,7 @@ static int by_width(const void *a, const void *b)
 }
 
 /* Next to each other in the order of their widths, each from the left of its parent on. */
-static bool lay_out(struct flame *flame)
+static bool flame_lay_out(struct flame *flame)
 {
     struct placed *sorted = calloc(flame->n, sizeof *sorted);
     size_t *moved = calloc(flame->n, sizeof *moved);
@@ -170,7 +171,7 @@ static bool lay_out(struct flame *flame)
     return ok;
 }
 
-static bool add_rows(struct making *making)
+static bool flame_add_rows(struct making *making)
 {
     const struct stacks *stacks = making->stacks;
     const struct element root = {.kind = FLAME_ALL};
@@ -181,13 +182,13 @@ static bool add_rows(struct making *making)
     }
     /* The root, a core, functions, a line */
     making->open = calloc(highest + 4, sizeof *making->open);
-    if (making->open == NULL || !add_frame(making, &root, 0, 0))
+    if (making->open == NULL || !flame_add_frame(making, &root, 0, 0))
         return false;
     making->open_count = 1;
     qsort_r(making->rows, stacks->n, sizeof(struct stack *), compare_rows, making);
     bool ok = true;
     for (size_t i = 0; i < stacks->n && ok; i++)
-        ok = add_row(making, making->rows[i]);
+        ok = flame_add_row(making, making->rows[i]);
     return ok;
 }
 
@@ -196,7 +197,7 @@ bool flame_make(const struct stacks *stacks, size_t core_count, struct flame *ou
     struct making making = {.stacks = stacks, .with_cores = core_count > 1, .out = out};
     *out = (struct flame){.n = 0};
     making.rows = calloc(stacks->n + 1, sizeof(struct stack *));
-    bool ok = making.rows != NULL && add_rows(&making) && lay_out(out);
+    bool ok = making.rows != NULL && flame_add_rows(&making) && flame_lay_out(out);
     free(making.rows);
     free(making.open);
     if (!ok)

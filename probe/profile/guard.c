@@ -32,7 +32,7 @@ static bool read_place(struct guard *guard, const struct counter_stop_look *look
 
 /* --- counts --------------------------------------------------------------------------------------------- */
 
-static uint64_t value_of(const struct guard *guard, const uint64_t *values)
+static uint64_t guard_sink_value_of(const struct guard *guard, const uint64_t *values)
 {
     return guard->n_picks > 1 ? values[0] | values[1] << CHAINED_BITS : values[0];
 }
@@ -46,7 +46,7 @@ static uint64_t modulus_mask(const struct guard *guard)
 static uint64_t counter_at_start(const struct guard *guard, const struct raw_hit *hit)
 {
     if (guard->armed == 0 || guard->stop->is_shared)
-        return value_of(guard, hit->from);
+        return guard_sink_value_of(guard, hit->from);
     return guard->stop->way == COUNTER_STOP_MATCH ? 0 : -guard->armed;
 }
 
@@ -55,9 +55,9 @@ static bool is_halt_known(const struct guard_result *result)
     return result->halt_most >= result->halt_least;
 }
 
-static bool count_of(struct guard *guard, const struct raw_hit *hit, uint64_t *counted)
+static bool guard_sink_count_of(struct guard *guard, const struct raw_hit *hit, uint64_t *counted)
 {
-    uint64_t raw = (value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
+    uint64_t raw = (guard_sink_value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
     uint64_t cost = is_halt_known(&guard->result) ? hit->pairs * guard->result.halt_least : 0;
     uint64_t us = us_between(hit->before_us, hit->after_us);
     *counted = raw > cost ? raw - cost : 0;
@@ -66,16 +66,17 @@ static bool count_of(struct guard *guard, const struct raw_hit *hit, uint64_t *c
 
 /* --- the engine's sink ---------------------------------------------------------------------------------- */
 
-static bool is_over(const struct guard *guard)
+static bool guard_sink_is_over(const struct guard *guard)
 {
     return guard->options.for_us > 0 && deadline_now_us() - guard->begun_us >= guard->options.for_us;
 }
 
-static void on_rehit(void *context, const struct raw_hit *hit)
+static void guard_sink_on_rehit(void *context, const struct raw_hit *hit)
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
-    uint64_t cost = (value_of(guard, hit->to) - value_of(guard, hit->from)) & modulus_mask(guard);
+    uint64_t cost =
+        (guard_sink_value_of(guard, hit->to) - guard_sink_value_of(guard, hit->from)) & modulus_mask(guard);
     uint64_t us = us_between(hit->before_us, hit->after_us);
     if (!plausible_count(&guard->plausible, 0, cost, us, hit->pairs + hit->steps, &guard->written))
         return;
@@ -88,12 +89,12 @@ static void on_rehit(void *context, const struct raw_hit *hit)
 
 /* A count that wrapped says nothing of a call that overran: one that did not is below what it is armed for.
  */
-static bool on_hit(void *context, const struct raw_hit *hit)
+static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
     uint64_t counted = 0;
-    if (guard->written.kind != ERROR_NONE || !count_of(guard, hit, &counted))
+    if (guard->written.kind != ERROR_NONE || !guard_sink_count_of(guard, hit, &counted))
         return false;
     result->calls++;
     guard->is_elsewhere = false;
@@ -102,11 +103,11 @@ static bool on_hit(void *context, const struct raw_hit *hit)
     if (hit->overran && guard->sink.returned != NULL)
         guard->sink.returned(guard->sink.context, result->overruns, counted);
     result->unstopped += !hit->overran && counted > guard->options.budget;
-    return result->overruns < guard->options.overruns && !is_over(guard);
+    return result->overruns < guard->options.overruns && !guard_sink_is_over(guard);
 }
 
 /* Of a call that is known to have been left, a stop somewhere else says nothing. */
-static void on_left(void *context)
+static void guard_sink_on_left(void *context)
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
@@ -117,15 +118,16 @@ static void on_left(void *context)
     guard->is_elsewhere = false;
 }
 
-static void on_tick(void *context, enum engine_wait wait)
+static void guard_sink_on_tick(void *context, enum engine_wait wait)
 {
     struct guard *guard = context;
     if (guard->sink.tick != NULL)
         guard->sink.tick(guard->sink.context, guard->result.calls, wait);
 }
 
-static enum overrun_next on_overrun(void *context, const struct counter_stop_look *look, uint64_t end,
-                                    const struct deadline *deadline, struct error *error)
+static enum overrun_next guard_sink_on_overrun(void *context, const struct counter_stop_look *look,
+                                               uint64_t end, const struct deadline *deadline,
+                                               struct error *error)
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
@@ -166,16 +168,16 @@ static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const
 {
     const struct engine_request request = {.hits = hits, .rehits = rehits, .timeout_ms = timeout_ms(guard)};
     const struct engine_sink sink = {.context = guard,
-                                     .hit = on_hit,
-                                     .rehit = on_rehit,
-                                     .left = on_left,
-                                     .tick = on_tick,
-                                     .overrun = on_overrun};
+                                     .hit = guard_sink_on_hit,
+                                     .rehit = guard_sink_on_rehit,
+                                     .left = guard_sink_on_left,
+                                     .tick = guard_sink_on_tick,
+                                     .overrun = guard_sink_on_overrun};
     bool ok = guard->engine->ops->run(guard->engine, &request, &sink, deadline, error);
     return guard->written.kind == ERROR_NONE ? ok : error_replace(error, &guard->written);
 }
 
-static void arm(struct guard *guard)
+static void guard_sink_arm(struct guard *guard)
 {
     const struct guard_result *result = &guard->result;
     guard->armed = guard->options.budget;
@@ -192,7 +194,7 @@ static bool ends_well(struct guard *guard, struct error *error)
     bool waits = error->kind == ERROR_START || error->kind == ERROR_END;
     if (error->kind == ERROR_CANCELLED)
         result->end = GUARD_CANCELLED;
-    else if (waits && is_over(guard) && result->calls > 0)
+    else if (waits && guard_sink_is_over(guard) && result->calls > 0)
         result->end = GUARD_TIME;
     else if (error->kind == ERROR_END && result->overruns > 0)
         result->end = GUARD_NO_RETURN;
@@ -210,8 +212,8 @@ bool guard_run(struct guard *guard, const struct deadline *deadline, struct erro
     *result = (struct guard_result){.halt_least = 1};
     guard->begun_us = deadline_now_us();
     bool ok = !guard->options.calibrate || run_calls(guard, 1, REHITS, deadline, &why);
-    if (ok && !is_over(guard)) {
-        arm(guard);
+    if (ok && !guard_sink_is_over(guard)) {
+        guard_sink_arm(guard);
         ok = counter_stop_set(guard->stop, deadline, &why) && run_calls(guard, UINT64_MAX, 0, deadline, &why);
     }
     result->elapsed_s = (double)(deadline_now_us() - guard->begun_us) / 1e6;

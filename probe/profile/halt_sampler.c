@@ -41,8 +41,8 @@ static bool check_stop(const struct halt_sampler *sampler, const struct debugger
                                                     : "");
 }
 
-static bool read_pc(struct halt_sampler *sampler, uint64_t *pc, const struct deadline *deadline,
-                    struct error *error)
+static bool halt_sampler_read_pc(struct halt_sampler *sampler, uint64_t *pc, const struct deadline *deadline,
+                                 struct error *error)
 {
     struct debugger *debugger = sampler->device->debugger;
     char name[8];
@@ -68,8 +68,8 @@ bool halt_sampler_take(struct halt_sampler *sampler, struct profile_tally *tally
 {
     struct debugger_stop stop = {0};
     uint64_t pc;
-    if (!run_and_halt(sampler, &stop, deadline, error) || !read_pc(sampler, &pc, deadline, error) ||
-        !check_stop(sampler, &stop, pc, error))
+    if (!run_and_halt(sampler, &stop, deadline, error) ||
+        !halt_sampler_read_pc(sampler, &pc, deadline, error) || !check_stop(sampler, &stop, pc, error))
         return false;
     double took = (double)(deadline_now_us() - sampler->halted_us);
     sampler->us_each = sampler->us_each > 0 ? (3 * sampler->us_each + took) / 4 : took;

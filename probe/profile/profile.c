@@ -42,20 +42,20 @@ void profile_interval_free(struct profile_interval *interval)
     *interval = (struct profile_interval){0};
 }
 
-static int by_address(const void *a, const void *b)
+static int profile_by_address(const void *a, const void *b)
 {
     const struct profile_count *left = a, *right = b;
     return (left->address > right->address) - (left->address < right->address);
 }
 
-static void add_count(void *first, const void *row)
+static void profile_add_count(void *first, const void *row)
 {
     ((struct profile_count *)first)->samples += ((const struct profile_count *)row)->samples;
 }
 
 size_t profile_counts_join(struct profile_count *counts, size_t n)
 {
-    return sorted_join(counts, n, sizeof *counts, by_address, add_count);
+    return sorted_join(counts, n, sizeof *counts, profile_by_address, profile_add_count);
 }
 
 uint64_t profile_interval_samples(const struct profile_interval *interval)
@@ -201,7 +201,7 @@ void call_stacks_free(struct call_stacks *set)
 enum { ROOM_FIRST = 256 };
 
 /* The slot of this address, or the free one where it belongs. There is always a free one. */
-static struct profile_slot *find_slot(const struct profile_tally *tally, uint64_t address)
+static struct profile_slot *profile_find_slot(const struct profile_tally *tally, uint64_t address)
 {
     size_t at = (size_t)((address * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (tally->room - 1);
     while (tally->slots[at].taken && tally->slots[at].count.address != address)
@@ -209,7 +209,7 @@ static struct profile_slot *find_slot(const struct profile_tally *tally, uint64_
     return &tally->slots[at];
 }
 
-static bool make_room(struct profile_tally *tally)
+static bool profile_make_room(struct profile_tally *tally)
 {
     if (tally->used < tally->room / 2)
         return true;
@@ -219,7 +219,7 @@ static bool make_room(struct profile_tally *tally)
         return false;
     for (size_t i = 0; i < tally->room; i++)
         if (tally->slots[i].taken)
-            *find_slot(&larger, tally->slots[i].count.address) = tally->slots[i];
+            *profile_find_slot(&larger, tally->slots[i].count.address) = tally->slots[i];
     free(tally->slots);
     tally->slots = larger.slots;
     tally->room = larger.room;
@@ -230,9 +230,9 @@ bool profile_tally_add(struct profile_tally *tally, uint64_t address, uint64_t s
 {
     if (samples == 0)
         return true;
-    if (!make_room(tally))
+    if (!profile_make_room(tally))
         return false;
-    struct profile_slot *slot = find_slot(tally, address);
+    struct profile_slot *slot = profile_find_slot(tally, address);
     tally->used += !slot->taken;
     slot->taken = true;
     slot->count.address = address;
@@ -242,7 +242,7 @@ bool profile_tally_add(struct profile_tally *tally, uint64_t address, uint64_t s
 
 uint64_t profile_tally_count(const struct profile_tally *tally, uint64_t address)
 {
-    return tally->room != 0 ? find_slot(tally, address)->count.samples : 0;
+    return tally->room != 0 ? profile_find_slot(tally, address)->count.samples : 0;
 }
 
 void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t samples,
@@ -252,7 +252,7 @@ void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t 
     uint64_t moved = samples < there ? samples : there;
     if (moved == 0)
         return;
-    find_slot(tally, address)->count.samples -= moved;
+    profile_find_slot(tally, address)->count.samples -= moved;
     tally->now.states[to] += moved;
 }
 

@@ -39,7 +39,8 @@ bool sampler_find(struct sampler *sampler, struct device *device, bool *hidden,
 
 /* --- what it needs -------------------------------------------------------------------------------------- */
 
-static bool apply_settings(struct sampler *sampler, const struct deadline *deadline, struct error *error)
+static bool sampler_apply_settings(struct sampler *sampler, const struct deadline *deadline,
+                                   struct error *error)
 {
     struct ledger *ledger = sampler->device->ledger;
     struct setting settings[PC_SAMPLE_SETTINGS];
@@ -62,7 +63,7 @@ static bool read_look(struct sampler *sampler, struct pc_look *look, const struc
     return true;
 }
 
-static bool prove(struct sampler *sampler, const struct deadline *deadline, struct error *error)
+static bool sampler_prove(struct sampler *sampler, const struct deadline *deadline, struct error *error)
 {
     struct step items[PC_SAMPLE_WORDS * PROOFS];
     uint64_t words[PC_SAMPLE_WORDS * PROOFS];
@@ -87,7 +88,7 @@ bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, str
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (sampler->random == 0)
         sampler->random = (uint64_t)deadline_now_us() | 1;
-    if (!apply_settings(sampler, deadline, error) || !prove(sampler, deadline, error) ||
+    if (!sampler_apply_settings(sampler, deadline, error) || !sampler_prove(sampler, deadline, error) ||
         !read_look(sampler, &sampler->look, deadline, error))
         return false;
     sampler->good_us = sampler->left_us = deadline_now_us();
@@ -156,7 +157,7 @@ struct run {
 };
 
 /* Why there is no address. */
-static enum profile_state state_of(const struct pc_look *look)
+static enum profile_state sampler_state_of(const struct pc_look *look)
 {
     if (look->held)
         return PROFILE_IN_RESET;
@@ -169,7 +170,7 @@ static enum profile_state state_of(const struct pc_look *look)
 
 static void settle_pending(struct sampler *sampler, const struct pc_look *look, struct profile_tally *tally)
 {
-    tally->now.states[state_of(look)] += sampler->pending;
+    tally->now.states[sampler_state_of(look)] += sampler->pending;
     sampler->pending = 0;
 }
 
@@ -194,14 +195,14 @@ static bool note_sleep(struct sampler *sampler, uint64_t address, const struct p
 }
 
 /* The words after those of a look. */
-static bool note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words,
-                          bool sampled)
+static bool sampler_note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words,
+                                  bool sampled)
 {
     bool runs = !look->off && (look->state == CORE_RUNNING || look->state == CORE_ASLEEP);
     return !runs || contexts_note(sampler->contexts, words, sampled, look->state == CORE_ASLEEP);
 }
 
-static void note_reset(struct sampler *sampler, struct profile_tally *tally)
+static void sampler_note_reset(struct sampler *sampler, struct profile_tally *tally)
 {
     tally->now.resets += !sampler->was_reset;
     sampler->was_reset = true;
@@ -211,7 +212,7 @@ static void note_reset(struct sampler *sampler, struct profile_tally *tally)
 static void note_look(struct sampler *sampler, const struct pc_look *look, struct profile_tally *tally)
 {
     if (look->reset)
-        note_reset(sampler, tally);
+        sampler_note_reset(sampler, tally);
     if (look->reset || look->off)
         sampler->renew = true;
     sampler->look = *look;
@@ -223,7 +224,7 @@ static void note_look(struct sampler *sampler, const struct pc_look *look, struc
 }
 
 /* `next`: the look after it, or the last one. */
-static void take_sample(struct run *run, const uint64_t *words, const struct pc_look *next)
+static void sampler_take_sample(struct run *run, const uint64_t *words, const struct pc_look *next)
 {
     struct sampler *sampler = run->sampler;
     const struct pc_look *look = &sampler->look;
@@ -236,12 +237,12 @@ static void take_sample(struct run *run, const uint64_t *words, const struct pc_
     if (known && look->state != CORE_LOCKUP)
         run->full = !profile_tally_add(run->tally, address, 1) || run->full;
     else if (stands)
-        run->tally->now.states[state_of(look)]++;
+        run->tally->now.states[sampler_state_of(look)]++;
     else
         sampler->pending++;
 }
 
-static void take_results(struct run *run, size_t done)
+static void sampler_take_results(struct run *run, size_t done)
 {
     struct sampler *sampler = run->sampler;
     const uint64_t *results = sampler->results;
@@ -260,10 +261,11 @@ static void take_results(struct run *run, size_t done)
         if (is_look) {
             note_look(sampler, &next, run->tally);
             run->full = (run->known && !note_sleep(sampler, run->last, &next)) || run->full;
-            run->full = !note_contexts(sampler, &next, results + at + PC_LOOK_WORDS, run->known) || run->full;
+            run->full =
+                !sampler_note_contexts(sampler, &next, results + at + PC_LOOK_WORDS, run->known) || run->full;
             k++;
         } else {
-            take_sample(run, results + at, &next);
+            sampler_take_sample(run, results + at, &next);
         }
         at = end;
     }
@@ -279,8 +281,8 @@ static void count_missed(struct sampler *sampler, int64_t us)
 }
 
 /* Reading it clears it, and the rest of a look may be refused as long as a lock is closed. */
-static bool look_for_reset(struct sampler *sampler, struct profile_tally *tally,
-                           const struct deadline *deadline, struct error *error)
+static bool sampler_look_for_reset(struct sampler *sampler, struct profile_tally *tally,
+                                   const struct deadline *deadline, struct error *error)
 {
     struct step items[4];
     uint64_t results[4];
@@ -289,17 +291,17 @@ static bool look_for_reset(struct sampler *sampler, struct profile_tally *tally,
     if (!ledger_run(sampler->device->ledger, &list, results, deadline, error))
         return false;
     if (core_reset_since(sampler->core, results[at]))
-        note_reset(sampler, tally);
+        sampler_note_reset(sampler, tally);
     return true;
 }
 
 /* After a reset, or a loss of power: what was set is gone, and a lock may be closed again. */
-static bool renew(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline,
-                  struct error *error)
+static bool sampler_renew(struct sampler *sampler, struct profile_tally *tally,
+                          const struct deadline *deadline, struct error *error)
 {
     struct pc_look look;
-    if (!look_for_reset(sampler, tally, deadline, error) || !apply_settings(sampler, deadline, error) ||
-        !read_look(sampler, &look, deadline, error))
+    if (!sampler_look_for_reset(sampler, tally, deadline, error) ||
+        !sampler_apply_settings(sampler, deadline, error) || !read_look(sampler, &look, deadline, error))
         return false;
     look.reset = look.reset || sampler->was_reset;
     note_look(sampler, &look, tally);
@@ -307,7 +309,7 @@ static bool renew(struct sampler *sampler, struct profile_tally *tally, const st
     return true;
 }
 
-static bool is_passing(const struct error *why)
+static bool sampler_is_passing(const struct error *why)
 {
     return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP || why->kind == ERROR_RESET;
 }
@@ -318,15 +320,15 @@ static bool outlast(struct sampler *sampler, const struct error *why, struct pro
 {
     struct error again = {0};
     int64_t from_us = sampler->good_us > sampler->missed_us ? sampler->good_us : sampler->missed_us;
-    if (!is_passing(why) || deadline_now_us() - sampler->good_us > patience_ms(LOST_MS) * 1000)
+    if (!sampler_is_passing(why) || deadline_now_us() - sampler->good_us > patience_ms(LOST_MS) * 1000)
         return error_copy(error, why);
     deadline_nap_us(NAP_US);
     sampler->waits = why->kind == ERROR_ASLEEP;
     sampler->missed_us = deadline_now_us();
     count_missed(sampler, sampler->missed_us - from_us);
     struct deadline slice = deadline_slice(deadline, LINK_BUDGET_MS);
-    return renew(sampler, tally, &slice, &again) || again.kind == ERROR_CANCELLED || is_passing(&again) ||
-           error_copy(error, &again);
+    return sampler_renew(sampler, tally, &slice, &again) || again.kind == ERROR_CANCELLED ||
+           sampler_is_passing(&again) || error_copy(error, &again);
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
@@ -358,7 +360,7 @@ static bool take_list(struct sampler *sampler, int64_t us, struct profile_tally 
     struct outcome outcome =
         ledger_execute(sampler->device->ledger, &sampler->list, 0, sampler->results, deadline, &why);
     int64_t took_us = deadline_now_us() - begun_us;
-    take_results(&run, outcome.done);
+    sampler_take_results(&run, outcome.done);
     if (run.full)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (run.samples > 0)
@@ -371,7 +373,8 @@ static bool take_list(struct sampler *sampler, int64_t us, struct profile_tally 
     if (!sampler->renew)
         return true;
     struct error again = {0};
-    return renew(sampler, tally, deadline, &again) || outlast(sampler, &again, tally, deadline, error);
+    return sampler_renew(sampler, tally, deadline, &again) ||
+           outlast(sampler, &again, tally, deadline, error);
 }
 
 bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tally,
@@ -385,7 +388,7 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
     return ok;
 }
 
-static enum sampler_place place_of(const struct sampler *sampler, uint64_t address)
+static enum sampler_place sampler_place_of(const struct sampler *sampler, uint64_t address)
 {
     return sampler->code != NULL ? sampler->code->place(sampler->code->context, address) : SAMPLER_UNKNOWN;
 }
@@ -403,7 +406,7 @@ static struct division divide(const struct sampler *sampler)
     const struct profile_tally *looks = &sampler->ever.all;
     for (size_t i = 0; i < looks->room; i++) {
         const struct profile_count *count = &looks->slots[i].count;
-        if (!looks->slots[i].taken || place_of(sampler, count->address) == SAMPLER_UNKNOWN)
+        if (!looks->slots[i].taken || sampler_place_of(sampler, count->address) == SAMPLER_UNKNOWN)
             continue;
         all += count->samples;
         asleep += profile_tally_count(&sampler->ever.asleep, count->address);
@@ -422,7 +425,8 @@ static void count_known(struct sampler *sampler, const struct profile_tally *tal
 {
     for (size_t i = 0; i < tally->room; i++) {
         const struct profile_count *count = &tally->slots[i].count;
-        enum sampler_place place = count->samples > 0 ? place_of(sampler, count->address) : SAMPLER_UNKNOWN;
+        enum sampler_place place =
+            count->samples > 0 ? sampler_place_of(sampler, count->address) : SAMPLER_UNKNOWN;
         sampler->known.samples += place != SAMPLER_UNKNOWN ? count->samples : 0;
         sampler->known.at_sleeps += place == SAMPLER_SLEEPS ? count->samples : 0;
     }
@@ -432,7 +436,7 @@ static double part_asleep(const struct sampler *sampler, const struct division *
 {
     const struct sampler_looks *looks =
         profile_tally_count(&sampler->now.all, address) > 0 ? &sampler->now : &sampler->ever;
-    enum sampler_place place = division->by_code ? place_of(sampler, address) : SAMPLER_UNKNOWN;
+    enum sampler_place place = division->by_code ? sampler_place_of(sampler, address) : SAMPLER_UNKNOWN;
     double all = (double)profile_tally_count(&looks->all, address);
     if (place != SAMPLER_UNKNOWN)
         return place == SAMPLER_SLEEPS ? division->sleeps : 0;

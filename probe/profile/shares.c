@@ -59,42 +59,42 @@ const char *shares_state_name(enum profile_state state)
     return state_names[state];
 }
 
-static bool is_of(const struct making *making, const struct profile_interval *interval)
+static bool shares_is_of(const struct making *making, const struct profile_interval *interval)
 {
     return interval->core == making->out->core;
 }
 
 /* ---- places */
 
-static int by_address(const void *a, const void *b)
+static int shares_by_address(const void *a, const void *b)
 {
     const struct place *one = a, *other = b;
     return (one->address > other->address) - (one->address < other->address);
 }
 
-static void add_place(void *first, const void *row)
+static void shares_add_place(void *first, const void *row)
 {
     ((struct place *)first)->samples += ((const struct place *)row)->samples;
 }
 
-static bool gather_places(struct making *making)
+static bool shares_gather_places(struct making *making)
 {
     const struct profile *profile = making->profile;
     size_t n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
-        n += is_of(making, &profile->intervals[i]) ? profile->intervals[i].count_count : 0;
+        n += shares_is_of(making, &profile->intervals[i]) ? profile->intervals[i].count_count : 0;
     struct place *places = calloc(n + 1, sizeof *places);
     if (places == NULL)
         return false;
     n = 0;
     for (size_t i = 0; i < profile->interval_count; i++) {
         const struct profile_interval *interval = &profile->intervals[i];
-        for (size_t k = 0; is_of(making, interval) && k < interval->count_count; k++)
+        for (size_t k = 0; shares_is_of(making, interval) && k < interval->count_count; k++)
             places[n++] = (struct place){.address = interval->counts[k].address,
                                          .samples = interval->counts[k].samples};
     }
     making->places = places;
-    making->n_places = sorted_join(places, n, sizeof *places, by_address, add_place);
+    making->n_places = sorted_join(places, n, sizeof *places, shares_by_address, shares_add_place);
     return true;
 }
 
@@ -139,7 +139,7 @@ static void no_free(void *row)
 }
 
 /* Takes over what `wanted` owns. NULL: out of memory. */
-static struct row *find_row(struct making *making, struct row *wanted)
+static struct row *shares_find_row(struct making *making, struct row *wanted)
 {
     struct row **found = tfind(wanted, &making->tree, by_key);
     if (found != NULL) {
@@ -161,7 +161,7 @@ static struct row *find_row(struct making *making, struct row *wanted)
 }
 
 /* False: out of memory. An empty text is unknown: NULL. */
-static bool copy_text(char **out, const char *text)
+static bool shares_copy_text(char **out, const char *text)
 {
     *out = text[0] != '\0' ? strdup(text) : NULL;
     return text[0] == '\0' || *out != NULL;
@@ -232,7 +232,7 @@ static bool name_context(struct making *making, uint64_t value, struct row *row)
     row->id = row->share.address = value;
     if (task != NULL) {
         row->id = row->share.address = task->value;
-        return copy_text(&row->share.function, task->name);
+        return shares_copy_text(&row->share.function, task->name);
     }
     if (is_task)
         name_task(making->symbols, value, name, sizeof name);
@@ -240,7 +240,7 @@ static bool name_context(struct making *making, uint64_t value, struct row *row)
         snprintf(name, sizeof name, "0x%" PRIX64, value);
     else
         name_exception(value, name, sizeof name);
-    return copy_text(&row->share.function, name);
+    return shares_copy_text(&row->share.function, name);
 }
 
 static bool name_row(struct making *making, uint64_t address, struct row *row)
@@ -254,25 +254,25 @@ static bool name_row(struct making *making, uint64_t address, struct row *row)
     row->share.address = address;
     if (sort == SHARES_ADDRESS) {
         row->id = address;
-        return copy_text(&row->share.function, at.high > at.low ? at.name : "") &&
-               copy_text(&row->share.source, at.source);
+        return shares_copy_text(&row->share.function, at.high > at.low ? at.name : "") &&
+               shares_copy_text(&row->share.source, at.source);
     }
     if (sort == SHARES_FILE) {
         cut_line(at.source);
-        return copy_text(&row->share.source, at.source);
+        return shares_copy_text(&row->share.source, at.source);
     }
     const struct location *function = shares_function_of(making->symbols, address, &making->function);
     bool known = function->high > function->low;
     row->id = known ? function->low : UINT64_MAX;
     if (sort == SHARES_FUNCTION && known)
         row->share.address = function->low;
-    return copy_text(&row->share.function, known ? function->name : "") &&
-           copy_text(&row->share.source, sort == SHARES_LINE ? at.source
-                                         : known             ? function->source
-                                                             : "");
+    return shares_copy_text(&row->share.function, known ? function->name : "") &&
+           shares_copy_text(&row->share.source, sort == SHARES_LINE ? at.source
+                                                : known             ? function->source
+                                                                    : "");
 }
 
-static bool make_rows(struct making *making)
+static bool shares_make_rows(struct making *making)
 {
     for (size_t i = 0; i < making->n_places; i++) {
         struct place *place = &making->places[i];
@@ -284,7 +284,7 @@ static bool make_rows(struct making *making)
             row_free(row);
             return false;
         }
-        place->row = find_row(making, row);
+        place->row = shares_find_row(making, row);
         if (place->row == NULL)
             return false;
         place->row->share.samples += place->samples;
@@ -303,7 +303,7 @@ static bool make_state_rows(struct making *making, struct row *out[PROFILE_STATE
             return false;
         row->share.state = (enum profile_state)state;
         row->share.samples = making->out->states[state];
-        out[state] = find_row(making, row);
+        out[state] = shares_find_row(making, row);
         if (out[state] == NULL)
             return false;
     }
@@ -325,7 +325,8 @@ static void add_to_batch(struct making *making, const struct profile_interval *i
 {
     for (size_t i = 0; i < interval->count_count; i++) {
         struct place wanted = {.address = interval->counts[i].address};
-        struct place *place = bsearch(&wanted, making->places, making->n_places, sizeof wanted, by_address);
+        struct place *place =
+            bsearch(&wanted, making->places, making->n_places, sizeof wanted, shares_by_address);
         place->row->now += (double)interval->counts[i].samples;
     }
     for (int state = 0; state < PROFILE_STATES; state++)
@@ -382,7 +383,7 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
         making->rows[i]->share.part = (double)making->rows[i]->share.samples / (double)out->samples;
     for (size_t i = 0; i < making->profile->interval_count; i++) {
         const struct profile_interval *interval = &making->profile->intervals[i];
-        uint64_t samples = is_of(making, interval) ? profile_interval_samples(interval) : 0;
+        uint64_t samples = shares_is_of(making, interval) ? profile_interval_samples(interval) : 0;
         if (samples == 0)
             continue;
         size_t of = batch_of(before, samples, out->samples);
@@ -413,7 +414,7 @@ static void sum_up(struct making *making)
     bool begun = false;
     for (size_t i = 0; i < making->profile->interval_count; i++) {
         const struct profile_interval *interval = &making->profile->intervals[i];
-        if (!is_of(making, interval))
+        if (!shares_is_of(making, interval))
             continue;
         from = begun ? fmin(from, interval->from) : interval->from;
         to = fmax(to, interval->to);
@@ -429,7 +430,7 @@ static void sum_up(struct making *making)
 }
 
 /* The largest first; equal ones in the order of their addresses, then states. */
-static int by_samples(const void *a, const void *b)
+static int shares_by_samples(const void *a, const void *b)
 {
     const struct row *one = *(struct row *const *)a, *other = *(struct row *const *)b;
     if (one->share.samples != other->share.samples)
@@ -448,7 +449,7 @@ static bool move_rows(struct making *making)
     if (out->rows == NULL)
         return false;
     if (making->n > 0)
-        qsort(making->rows, making->n, sizeof(struct row *), by_samples);
+        qsort(making->rows, making->n, sizeof(struct row *), shares_by_samples);
     for (size_t i = 0; i < making->n; i++) {
         out->rows[out->n++] = making->rows[i]->share;
         making->rows[i]->share.function = making->rows[i]->share.source = NULL;
@@ -483,7 +484,7 @@ bool shares_make(const struct profile *profile, unsigned core, enum shares_sort 
     struct row *states[PROFILE_STATES];
     *out = (struct shares){.sort = symbols != NULL || of_contexts ? sort : SHARES_ADDRESS, .core = core};
     sum_up(&making);
-    bool ok = gather_places(&making) && make_rows(&making) && make_state_rows(&making, states);
+    bool ok = shares_gather_places(&making) && shares_make_rows(&making) && make_state_rows(&making, states);
     if (ok) {
         measure_errors(&making, states);
         out->is_few = out->samples < FEW || out->batches < SHARES_BATCHES_LEAST;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const char *text)
+static const char *shares_diff_text_of(const char *text)
 {
     return text != NULL ? text : "";
 }
@@ -27,10 +27,10 @@ static int compare_keys(const struct share *one, const struct share *other, enum
         return one->state < other->state ? -1 : 1;
     if (sort == SHARES_ADDRESS)
         return (one->address > other->address) - (one->address < other->address);
-    int order = strcmp(text_of(one->function), text_of(other->function));
-    return order != 0
-               ? order
-               : compare_sources(text_of(one->source), text_of(other->source), sort != SHARES_FUNCTION);
+    int order = strcmp(shares_diff_text_of(one->function), shares_diff_text_of(other->function));
+    return order != 0 ? order
+                      : compare_sources(shares_diff_text_of(one->source), shares_diff_text_of(other->source),
+                                        sort != SHARES_FUNCTION);
 }
 
 static int by_name(const void *a, const void *b)
@@ -39,13 +39,13 @@ static int by_name(const void *a, const void *b)
     return compare_keys(one->row, other->row, SHARES_FUNCTION);
 }
 
-static int by_line(const void *a, const void *b)
+static int shares_diff_by_line(const void *a, const void *b)
 {
     const struct share_change *one = a, *other = b;
     return compare_keys(one->row, other->row, SHARES_LINE);
 }
 
-static int by_address(const void *a, const void *b)
+static int shares_diff_by_address(const void *a, const void *b)
 {
     const struct share_change *one = a, *other = b;
     return compare_keys(one->row, other->row, SHARES_ADDRESS);
@@ -53,7 +53,9 @@ static int by_address(const void *a, const void *b)
 
 static int (*order_of(enum shares_sort sort))(const void *, const void *)
 {
-    return sort == SHARES_ADDRESS ? by_address : sort == SHARES_FUNCTION ? by_name : by_line;
+    return sort == SHARES_ADDRESS    ? shares_diff_by_address
+           : sort == SHARES_FUNCTION ? by_name
+                                     : shares_diff_by_line;
 }
 
 static int by_change(const void *a, const void *b)
@@ -77,7 +79,7 @@ static void add_side(struct share_side *to, const struct share_side *more)
     to->part += more->part;
 }
 
-static void merge(void *first, const void *other)
+static void shares_diff_merge(void *first, const void *other)
 {
     struct share_change *to = first;
     const struct share_change *row = other;
@@ -93,7 +95,7 @@ static double least_error(const struct shares *shares)
     return shares->samples > 0 ? fmin(-log(chance) / (double)shares->samples, 1) : NAN;
 }
 
-static void judge(struct share_change *row, const struct shares *now, const struct shares *old)
+static void shares_diff_judge(struct share_change *row, const struct shares *now, const struct shares *old)
 {
     if (row->now.samples == 0)
         row->now.plus_minus = least_error(now);
@@ -104,7 +106,7 @@ static void judge(struct share_change *row, const struct shares *now, const stru
     row->is_noise = !(fabs(row->change) > row->plus_minus);
 }
 
-static struct share_side side_of(const struct share *row)
+static struct share_side shares_diff_side_of(const struct share *row)
 {
     return (struct share_side){.samples = row->samples, .part = row->part, .plus_minus = row->plus_minus};
 }
@@ -115,12 +117,14 @@ bool shares_diff_make(const struct shares *now, const struct shares *old, struct
     if (out->rows == NULL)
         return false;
     for (size_t i = 0; i < now->n; i++)
-        out->rows[out->n++] = (struct share_change){.row = &now->rows[i], .now = side_of(&now->rows[i])};
+        out->rows[out->n++] =
+            (struct share_change){.row = &now->rows[i], .now = shares_diff_side_of(&now->rows[i])};
     for (size_t i = 0; i < old->n; i++)
-        out->rows[out->n++] = (struct share_change){.row = &old->rows[i], .old = side_of(&old->rows[i])};
-    out->n = sorted_join(out->rows, out->n, sizeof *out->rows, order_of(now->sort), merge);
+        out->rows[out->n++] =
+            (struct share_change){.row = &old->rows[i], .old = shares_diff_side_of(&old->rows[i])};
+    out->n = sorted_join(out->rows, out->n, sizeof *out->rows, order_of(now->sort), shares_diff_merge);
     for (size_t i = 0; i < out->n; i++) {
-        judge(&out->rows[i], now, old);
+        shares_diff_judge(&out->rows[i], now, old);
         out->noise += out->rows[i].is_noise;
     }
     qsort(out->rows, out->n, sizeof *out->rows, by_change);

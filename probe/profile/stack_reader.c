@@ -19,7 +19,7 @@ void stack_reader_close(struct stack_reader *reader)
 /* --- registers ------------------------------------------------------------------------------------------ */
 
 /* Index into unwind_core.value; UNWIND_VALUES and above: none. */
-static unsigned value_of(const struct core *core, enum core_register which)
+static unsigned stack_reader_value_of(const struct core *core, enum core_register which)
 {
     bool wide = core_has(core, WIDE_REGISTERS);
     switch (which) {
@@ -77,8 +77,8 @@ static bool read_at_counter_stop(struct stack_reader *reader, struct register_va
     return true;
 }
 
-static bool read_registers(struct stack_reader *reader, struct register_value *registers, size_t n,
-                           struct error *error)
+static bool stack_reader_read_registers(struct stack_reader *reader, struct register_value *registers,
+                                        size_t n, struct error *error)
 {
     struct engine *engine = reader->stop.engine;
     if (engine == NULL ? !read_at_counter_stop(reader, registers, n, error)
@@ -90,11 +90,12 @@ static bool read_registers(struct stack_reader *reader, struct register_value *r
     return true;
 }
 
-static struct unwind_core core_of(const struct core *core, const struct register_value *registers, size_t n)
+static struct unwind_core stack_reader_core_of(const struct core *core,
+                                               const struct register_value *registers, size_t n)
 {
     struct unwind_core out = {.is_m = core_has(core, SYSTEM_SPACE)};
     for (size_t i = 0; i < n; i++) {
-        unsigned value = value_of(core, registers[i].which);
+        unsigned value = stack_reader_value_of(core, registers[i].which);
         if (!registers[i].known)
             continue;
         if (value < UNWIND_VALUES) {
@@ -112,7 +113,7 @@ static struct unwind_core core_of(const struct core *core, const struct register
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-static const struct stack_piece *find_piece(const struct stack_reader *reader, uint64_t address)
+static const struct stack_piece *stack_reader_find_piece(const struct stack_reader *reader, uint64_t address)
 {
     for (size_t i = 0; i < reader->n_pieces; i++) {
         const struct stack_piece *piece = &reader->pieces[i];
@@ -126,7 +127,7 @@ static bool copy_memory(void *context, uint64_t address, void *out, size_t size)
 {
     uint8_t *to = out;
     for (size_t i = 0; i < size; i++) {
-        const struct stack_piece *piece = find_piece(context, address + i);
+        const struct stack_piece *piece = stack_reader_find_piece(context, address + i);
         if (piece == NULL || !piece->is_there)
             return false;
         uint64_t offset = address + i - piece->address;
@@ -157,27 +158,27 @@ static bool read_piece(struct stack_reader *reader, uint64_t address, struct err
 static bool find_stack(struct stack_reader *reader, const struct unwind_core *core, struct error *error)
 {
     reader->n_pieces = 0;
-    for (uint64_t next = core->value[value_of(reader->core, CORE_SP)];;) {
+    for (uint64_t next = core->value[stack_reader_value_of(reader->core, CORE_SP)];;) {
         if (!read_piece(reader, next, error))
             return false;
         unwind_find(reader->unwind, core, copy_memory, reader, &reader->stack);
         next = reader->stack.unread;
-        while (reader->stack.end == UNWIND_NO_MEMORY && find_piece(reader, next) != NULL &&
-               find_piece(reader, next)->is_there)
+        while (reader->stack.end == UNWIND_NO_MEMORY && stack_reader_find_piece(reader, next) != NULL &&
+               stack_reader_find_piece(reader, next)->is_there)
             next++; /* what was asked for begins in a piece that is there */
-        if (reader->stack.end != UNWIND_NO_MEMORY || find_piece(reader, next) != NULL ||
+        if (reader->stack.end != UNWIND_NO_MEMORY || stack_reader_find_piece(reader, next) != NULL ||
             reader->n_pieces == STACK_PIECES)
             return true;
     }
 }
 
-static bool take(struct stack_reader *reader, bool all, struct register_value *registers, size_t *n,
-                 struct error *error)
+static bool stack_reader_take_all(struct stack_reader *reader, bool all, struct register_value *registers,
+                                  size_t *n, struct error *error)
 {
     *n = want_registers(reader->core, all, registers);
-    if (!read_registers(reader, registers, *n, error))
+    if (!stack_reader_read_registers(reader, registers, *n, error))
         return false;
-    struct unwind_core core = core_of(reader->core, registers, *n);
+    struct unwind_core core = stack_reader_core_of(reader->core, registers, *n);
     return find_stack(reader, &core, error);
 }
 
@@ -186,7 +187,7 @@ bool stack_reader_take(struct stack_reader *reader, const struct deadline *deadl
     struct register_value registers[ENGINE_REGISTERS];
     size_t n;
     reader->deadline = deadline;
-    return take(reader, false, registers, &n, error);
+    return stack_reader_take_all(reader, false, registers, &n, error);
 }
 
 bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, const struct deadline *deadline,
@@ -195,7 +196,7 @@ bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, con
     struct register_value registers[ENGINE_REGISTERS];
     size_t n;
     reader->deadline = deadline;
-    if (!take(reader, true, registers, &n, error))
+    if (!stack_reader_take_all(reader, true, registers, &n, error))
         return false;
     out->n_registers = 0;
     for (size_t i = 0; i < n; i++) {

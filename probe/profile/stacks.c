@@ -22,7 +22,7 @@ struct making {
     size_t function_room;
 };
 
-static int by_address(const void *a, const void *b)
+static int stacks_by_address(const void *a, const void *b)
 {
     const struct stack_place *one = a, *other = b;
     if (one->address != other->address)
@@ -39,7 +39,7 @@ bool stacks_are_in(const struct profile *profile)
 }
 
 /* Returns how many; `out` NULL: only that. */
-static size_t put_places(const struct profile_interval *interval, struct stack_place *out)
+static size_t stacks_put_places(const struct profile_interval *interval, struct stack_place *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < interval->count_count; i++, n++)
@@ -55,20 +55,20 @@ static size_t put_places(const struct profile_interval *interval, struct stack_p
     return n;
 }
 
-static bool gather_places(struct making *making)
+static bool stacks_gather_places(struct making *making)
 {
     const struct profile *profile = making->profile;
     size_t n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
-        n += put_places(&profile->intervals[i], NULL);
+        n += stacks_put_places(&profile->intervals[i], NULL);
     struct stack_place *places = calloc(n + PROFILE_STATES + 1, sizeof *places);
     making->out->places = places;
     if (places == NULL)
         return false;
     n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
-        n += put_places(&profile->intervals[i], places + n);
-    size_t used = making->addresses = sorted_join(places, n, sizeof *places, by_address, NULL);
+        n += stacks_put_places(&profile->intervals[i], places + n);
+    size_t used = making->addresses = sorted_join(places, n, sizeof *places, stacks_by_address, NULL);
     for (int state = 0; state < PROFILE_STATES; state++)
         places[used++] = (struct stack_place){.state = (enum profile_state)state};
     if (stacks_are_in(profile))
@@ -91,7 +91,7 @@ static bool cut_source(const char *source, char **file, unsigned *line)
 }
 
 /* False: out of memory. */
-static bool add_function(struct making *making, const char *name, const char *source, uint64_t entry)
+static bool stacks_add_function(struct making *making, const char *name, const char *source, uint64_t entry)
 {
     struct stacks *out = making->out;
     if (out->function_count == making->function_room) {
@@ -108,7 +108,7 @@ static bool add_function(struct making *making, const char *name, const char *so
 }
 
 /* The last one of this name and entry, which is mostly the last of all. */
-static bool find_function(const struct stacks *stacks, const char *name, uint64_t entry, size_t *at)
+static bool stacks_find_function(const struct stacks *stacks, const char *name, uint64_t entry, size_t *at)
 {
     for (*at = stacks->function_count; (*at)-- > 0;)
         if (stacks->functions[*at].entry == entry && strcmp(stacks->functions[*at].name, name) == 0)
@@ -116,13 +116,13 @@ static bool find_function(const struct stacks *stacks, const char *name, uint64_
     return false;
 }
 
-static bool put_function(struct making *making, struct stack_place *place, const char *name,
-                         const char *source, uint64_t entry)
+static bool stacks_put_function(struct making *making, struct stack_place *place, const char *name,
+                                const char *source, uint64_t entry)
 {
-    if (find_function(making->out, name, entry, &place->function))
+    if (stacks_find_function(making->out, name, entry, &place->function))
         return true;
     place->function = making->out->function_count;
-    return add_function(making, name, source, entry);
+    return stacks_add_function(making, name, source, entry);
 }
 
 /* A place without a name is its own function. */
@@ -131,15 +131,16 @@ static bool name_by_address(struct making *making, struct stack_place *place)
     char name[NAME];
     snprintf(name, sizeof name, "0x%08" PRIx64 "%s", place->address, place->is_guess ? guess_mark : "");
     place->function = making->out->function_count;
-    return add_function(making, name, "", place->address);
+    return stacks_add_function(making, name, "", place->address);
 }
 
-static bool name_place(struct making *making, struct stack_place *place)
+static bool stacks_name_place(struct making *making, struct stack_place *place)
 {
     struct location at;
     char name[sizeof at.name + sizeof guess_mark];
     if (place->state != PROFILE_STATES || place->is_cut)
-        return put_function(making, place, place->is_cut ? cut_name : shares_state_name(place->state), "", 0);
+        return stacks_put_function(making, place, place->is_cut ? cut_name : shares_state_name(place->state),
+                                   "", 0);
     if (making->symbols == NULL)
         return name_by_address(making, place);
     symbols_describe(making->symbols, place->address, &at);
@@ -149,13 +150,13 @@ static bool name_place(struct making *making, struct stack_place *place)
     bool known = function->high > function->low;
     snprintf(name, sizeof name, "%s%s", known ? function->name : "[unknown]",
              place->is_guess ? guess_mark : "");
-    return put_function(making, place, name, known ? function->source : "", known ? function->low : 0);
+    return stacks_put_function(making, place, name, known ? function->source : "", known ? function->low : 0);
 }
 
 static bool name_places(struct making *making)
 {
     for (size_t i = 0; i < making->out->place_count; i++)
-        if (!name_place(making, &making->out->places[i]))
+        if (!stacks_name_place(making, &making->out->places[i]))
             return false;
     return true;
 }
@@ -163,7 +164,7 @@ static bool name_places(struct making *making)
 /* ---- rows */
 
 /* The rows that merge into one: those of a core and a place. */
-static int by_place(const void *a, const void *b)
+static int stacks_by_place(const void *a, const void *b)
 {
     const struct stack *one = a, *other = b;
     if (one->core != other->core)
@@ -171,16 +172,16 @@ static int by_place(const void *a, const void *b)
     return (one->first > other->first) - (one->first < other->first);
 }
 
-static int by_time(const void *a, const void *b)
+static int stacks_by_time(const void *a, const void *b)
 {
     const struct stack *one = a, *other = b;
     if (one->from < other->from || one->from > other->from)
         return one->from < other->from ? -1 : 1;
-    return by_place(a, b);
+    return stacks_by_place(a, b);
 }
 
-static void add_row(struct stacks *out, const struct profile_interval *interval, size_t place,
-                    uint64_t samples)
+static void stacks_add_row(struct stacks *out, const struct profile_interval *interval, size_t place,
+                           uint64_t samples)
 {
     if (samples > 0)
         out->rows[out->n++] = (struct stack){.core = interval->core,
@@ -195,7 +196,8 @@ static size_t find_place(const struct making *making, uint64_t address, bool is_
 {
     struct stack_place wanted = {.address = address, .is_guess = is_guess};
     const struct stack_place *places = making->out->places;
-    const struct stack_place *place = bsearch(&wanted, places, making->addresses, sizeof wanted, by_address);
+    const struct stack_place *place =
+        bsearch(&wanted, places, making->addresses, sizeof wanted, stacks_by_address);
     return (size_t)(place - places);
 }
 
@@ -208,19 +210,19 @@ static void add_stack(const struct making *making, const struct profile_interval
         out->frames[out->frame_count++] = find_place(making, stack->at[i], i >= stack->sure);
     if (stack->end != UNWIND_OUTERMOST)
         out->frames[out->frame_count++] = out->place_count - 1;
-    add_row(out, interval, first, stack->samples);
+    stacks_add_row(out, interval, first, stack->samples);
     out->rows[out->n - 1].depth = out->frame_count - first;
 }
 
-static void add_interval(const struct making *making, const struct profile_interval *interval)
+static void stacks_add_interval(const struct making *making, const struct profile_interval *interval)
 {
     for (size_t i = 0; i < interval->stacks.n; i++)
         add_stack(making, interval, &interval->stacks.rows[i]);
     for (size_t i = 0; i < interval->count_count && interval->stacks.n == 0; i++)
-        add_row(making->out, interval, find_place(making, interval->counts[i].address, false),
-                interval->counts[i].samples);
+        stacks_add_row(making->out, interval, find_place(making, interval->counts[i].address, false),
+                       interval->counts[i].samples);
     for (size_t state = 0; state < PROFILE_STATES; state++)
-        add_row(making->out, interval, making->addresses + state, interval->states[state]);
+        stacks_add_row(making->out, interval, making->addresses + state, interval->states[state]);
 }
 
 static void merge_row(void *first, const void *other)
@@ -233,7 +235,7 @@ static void merge_row(void *first, const void *other)
 }
 
 /* A stack of one frame is at the frame's own index; those of calls are after all of these. */
-static bool make_room(const struct making *making, const struct profile_interval *intervals, size_t n)
+static bool stacks_make_room(const struct making *making, const struct profile_interval *intervals, size_t n)
 {
     struct stacks *out = making->out;
     size_t rows = 0, frames = out->place_count;
@@ -251,17 +253,17 @@ static bool make_room(const struct making *making, const struct profile_interval
     return true;
 }
 
-static bool add_rows(const struct making *making, const struct profile_interval *intervals, size_t n)
+static bool stacks_add_rows(const struct making *making, const struct profile_interval *intervals, size_t n)
 {
-    if (!make_room(making, intervals, n))
+    if (!stacks_make_room(making, intervals, n))
         return false;
     for (size_t i = 0; i < n; i++)
-        add_interval(making, &intervals[i]);
+        stacks_add_interval(making, &intervals[i]);
     return true;
 }
 
 /* Borrows the counts. */
-static bool join(struct profile_interval *to, const struct profile_interval *from)
+static bool stacks_join(struct profile_interval *to, const struct profile_interval *from)
 {
     to->from = from->from < to->from ? from->from : to->from;
     to->to = from->to > to->to ? from->to : to->to;
@@ -284,25 +286,25 @@ static bool add_joined_rows(const struct making *making)
         if (from->stacks.n == 0)
             continue;
         intervals[i].count_count = 0;
-        ok = join(&intervals[n + from->core], from);
+        ok = stacks_join(&intervals[n + from->core], from);
     }
-    ok = ok && add_rows(making, intervals, n + cores);
+    ok = ok && stacks_add_rows(making, intervals, n + cores);
     for (size_t core = 0; core < cores && intervals != NULL; core++)
         call_stacks_free(&intervals[n + core].stacks);
     free(intervals);
     return ok;
 }
 
-static bool make_rows(const struct making *making, bool in_time)
+static bool stacks_make_rows(const struct making *making, bool in_time)
 {
     struct stacks *out = making->out;
-    if (in_time ? !add_rows(making, making->profile->intervals, making->profile->interval_count)
+    if (in_time ? !stacks_add_rows(making, making->profile->intervals, making->profile->interval_count)
                 : !add_joined_rows(making))
         return false;
     if (in_time)
-        qsort(out->rows, out->n, sizeof *out->rows, by_time);
+        qsort(out->rows, out->n, sizeof *out->rows, stacks_by_time);
     else
-        out->n = sorted_join(out->rows, out->n, sizeof *out->rows, by_place, merge_row);
+        out->n = sorted_join(out->rows, out->n, sizeof *out->rows, stacks_by_place, merge_row);
     return true;
 }
 
@@ -310,7 +312,7 @@ bool stacks_make(const struct profile *profile, struct symbols *symbols, bool in
 {
     struct making making = {.profile = profile, .symbols = symbols, .out = out};
     *out = (struct stacks){0};
-    bool ok = gather_places(&making) && name_places(&making) && make_rows(&making, in_time);
+    bool ok = stacks_gather_places(&making) && name_places(&making) && stacks_make_rows(&making, in_time);
     if (!ok)
         stacks_free(out);
     return ok;

@@ -37,8 +37,8 @@ static void note_texts(struct profile_notes *notes, const struct annotated_funct
     }
 }
 
-static void note_core(struct profile_notes *notes, const struct annotated_function *function,
-                      const struct annotation *core, bool exact)
+static void annotation_table_note_core(struct profile_notes *notes, const struct annotated_function *function,
+                                       const struct annotation *core, bool exact)
 {
     bool borders = false, lines = false;
     for (size_t i = 0; i < core->line_count; i++) {
@@ -100,7 +100,7 @@ static struct json_part function_line(const struct annotation_report *report, co
     json_part_unsigned(&line, "files", report->function->listing.file_count);
     if (report->hot > 0)
         json_part_unsigned(&line, "hot", report->hot);
-    note_core(&notes, report->function, core, is_exact(report->profile));
+    annotation_table_note_core(&notes, report->function, core, is_exact(report->profile));
     profile_notes_json(&line, &notes);
     return line;
 }
@@ -118,8 +118,9 @@ static void json_before(struct json_part *line, const struct annotation_report *
     json_part_array(line, "before", texts);
 }
 
-static struct json_part line_line(const struct annotation_report *report, const struct annotation *core,
-                                  const struct annotated_line *row)
+static struct json_part annotation_table_line_line(const struct annotation_report *report,
+                                                   const struct annotation *core,
+                                                   const struct annotated_line *row)
 {
     struct json_part line = json_part_new("line");
     json_part_unsigned(&line, "core", profile_core_number(&report->profile->about, core->core));
@@ -154,7 +155,8 @@ static struct json_part instruction_line(const struct annotation_report *report,
 }
 
 /* One of the hottest lines, or all are wanted. */
-static bool is_wanted(const struct annotation_report *report, const struct annotation *core, size_t which)
+static bool annotation_table_is_wanted(const struct annotation_report *report, const struct annotation *core,
+                                       size_t which)
 {
     const struct annotated_line *line = &core->lines[which];
     size_t hotter = 0;
@@ -166,17 +168,18 @@ static bool is_wanted(const struct annotation_report *report, const struct annot
 }
 
 /* `all`: also of a core that did not sample it. */
-static void add_core(struct document *document, const struct annotation_report *report,
-                     const struct annotation *core, bool all)
+static void annotation_table_add_core(struct document *document, const struct annotation_report *report,
+                                      const struct annotation *core, bool all)
 {
     document_add(document, function_line(report, core));
     if (core->samples == 0 && !all)
         return;
     for (size_t i = 0; i < core->line_count; i++)
-        if (is_wanted(report, core, i))
-            document_add(document, line_line(report, core, &core->lines[i]));
+        if (annotation_table_is_wanted(report, core, i))
+            document_add(document, annotation_table_line_line(report, core, &core->lines[i]));
     for (size_t i = 0; i < report->function->listing.n; i++)
-        if (report->hot == 0 || (core->row_samples[i] > 0 && is_wanted(report, core, core->line_of[i])))
+        if (report->hot == 0 ||
+            (core->row_samples[i] > 0 && annotation_table_is_wanted(report, core, core->line_of[i])))
             document_add(document, instruction_line(report, core, i));
 }
 
@@ -187,7 +190,7 @@ uint64_t annotation_add(struct document *document, const struct annotation_repor
     for (size_t i = 0; i < function->core_count; i++)
         samples += function->cores[i].samples;
     for (size_t i = 0; i < function->core_count; i++)
-        add_core(document, report, &function->cores[i], samples == 0);
+        annotation_table_add_core(document, report, &function->cores[i], samples == 0);
     return samples;
 }
 
@@ -224,8 +227,8 @@ static const char *place_key(const json_t *line, char out[PLACE])
 }
 
 /* Of a line with a `where` and a `text`, which may be those of a line without code above it. */
-static void add_row(struct showing *showing, const json_t *line, struct json_part row, const char *where,
-                    const char *text)
+static void annotation_table_add_row(struct showing *showing, const json_t *line, struct json_part row,
+                                     const char *where, const char *text)
 {
     if (showing->has_lines && is_in_order(showing))
         row_text(&row, "group",
@@ -236,16 +239,16 @@ static void add_row(struct showing *showing, const json_t *line, struct json_par
     json_decref(row.json);
 }
 
-static struct json_part row_of(const json_t *line)
+static struct json_part annotation_table_row_of(const json_t *line)
 {
     json_t *row = json_copy((json_t *)line);
     return (struct json_part){.json = row, .ok = row != NULL};
 }
 
-static void add_line(struct showing *showing, const json_t *line)
+static void annotation_table_add_line(struct showing *showing, const json_t *line)
 {
     char where[PLACE] = "";
-    struct json_part row = row_of(line);
+    struct json_part row = annotation_table_row_of(line);
     uint64_t number = field_count(line, "line");
     const char *file = name_of_file(field_text(line, "file"));
     if (number > 0)
@@ -253,7 +256,7 @@ static void add_line(struct showing *showing, const json_t *line)
                  is_in_order(showing) || file[0] == '\0' ? "" : ":", number);
     if (field_of(line, "plus_minus") == NULL)
         row_text(&row, "plus_minus", "?");
-    add_row(showing, line, row, where, number > 0 ? field_text(line, "text") : "(no line)");
+    annotation_table_add_row(showing, line, row, where, number > 0 ? field_text(line, "text") : "(no line)");
 }
 
 static void add_instructions(struct showing *showing, const json_t *line)
@@ -263,7 +266,8 @@ static void add_instructions(struct showing *showing, const json_t *line)
     const json_t *instruction;
     json_array_foreach(json_object_get(showing->code, place_key(line, key)), i, instruction) {
         snprintf(text, sizeof text, "  %s", field_text(instruction, "text"));
-        add_row(showing, line, row_of(instruction), field_text(instruction, "address"), text);
+        annotation_table_add_row(showing, line, annotation_table_row_of(instruction),
+                                 field_text(instruction, "address"), text);
     }
 }
 
@@ -276,12 +280,13 @@ static void add_gap(struct showing *showing, const json_t *before, const json_t 
     if (strcmp(field_text(before, "file"), field_text(line, "file")) != 0 || number <= last)
         return;
     if (number - last > GAP + 1) {
-        add_row(showing, line, json_part_new(NULL), "...", "");
+        annotation_table_add_row(showing, line, json_part_new(NULL), "...", "");
         return;
     }
     for (size_t i = 0; ++last < number; i++) {
         snprintf(where, sizeof where, "%" PRIu64, last);
-        add_row(showing, line, json_part_new(NULL), where, text_or_empty(json_array_get(texts, i)));
+        annotation_table_add_row(showing, line, json_part_new(NULL), where,
+                                 text_or_empty(json_array_get(texts, i)));
     }
 }
 
@@ -291,7 +296,7 @@ struct ranked {
     size_t at;
 };
 
-static int by_samples(const void *a, const void *b)
+static int annotation_table_by_samples(const void *a, const void *b)
 {
     const struct ranked *one = a, *other = b;
     if (one->samples != other->samples)
@@ -300,7 +305,7 @@ static int by_samples(const void *a, const void *b)
 }
 
 /* In their order, or the hottest first. */
-static void add_lines(struct showing *showing, const json_t *lines)
+static void annotation_table_add_lines(struct showing *showing, const json_t *lines)
 {
     size_t n = json_array_size(lines);
     struct ranked *order = calloc(n + 1, sizeof *order);
@@ -310,12 +315,12 @@ static void add_lines(struct showing *showing, const json_t *lines)
         order[i] = (struct ranked){line, field_count(line, "samples"), i};
     }
     if (showing->ok && !is_in_order(showing))
-        qsort(order, n, sizeof *order, by_samples);
+        qsort(order, n, sizeof *order, annotation_table_by_samples);
     for (size_t i = 0; i < n && showing->ok; i++) {
         if (is_in_order(showing) && i > 0)
             add_gap(showing, order[i - 1].line, order[i].line);
         if (showing->has_lines)
-            add_line(showing, order[i].line);
+            annotation_table_add_line(showing, order[i].line);
         add_instructions(showing, order[i].line);
     }
     free(order);
@@ -344,7 +349,7 @@ bool annotation_put_code(const struct rendering *to, const struct document *docu
     showing.has_lines =
         field_count(function, "files") > 0 || field_of(json_array_get(lines, 0), "line") != NULL;
     showing.ok = lines != NULL && sort_code(&showing, instructions);
-    add_lines(&showing, lines);
+    annotation_table_add_lines(&showing, lines);
     bool ok = render_table(to, code_view(showing.has_lines), showing.rows) && showing.ok;
     json_decref(showing.code);
     json_decref(lines);
@@ -352,7 +357,7 @@ bool annotation_put_code(const struct rendering *to, const struct document *docu
     return ok;
 }
 
-static void put_core(const struct rendering *to, const json_t *function)
+static void annotation_table_put_core(const struct rendering *to, const json_t *function)
 {
     const char *name = field_text(function, "name");
     char text[NAME * 2], share[NUMBER_ROOM], error[NUMBER_ROOM];
@@ -367,7 +372,7 @@ static void put_core(const struct rendering *to, const json_t *function)
     render_text(to, text);
 }
 
-static void put_head(const struct rendering *to, const struct document *document)
+static void annotation_table_put_head(const struct rendering *to, const struct document *document)
 {
     const json_t *function = document_line(document, "function");
     const char *source = field_text(function, "source");
@@ -391,8 +396,8 @@ static bool has_samples(const json_t *functions)
     return false;
 }
 
-static bool put_all(const struct rendering *to, const struct document *document,
-                    const struct page_command *command)
+static bool annotation_table_put_all(const struct rendering *to, const struct document *document,
+                                     const struct page_command *command)
 {
     json_t *functions = document_rows(document, "function", NULL), *function;
     size_t i;
@@ -402,12 +407,12 @@ static bool put_all(const struct rendering *to, const struct document *document,
                               .command = command,
                               .document = document};
     page_begin(&page);
-    put_head(to, document);
+    annotation_table_put_head(to, document);
     json_array_foreach(functions, i, function) {
         bool sampled = field_count(function, "samples") > 0;
         if (!sampled && (any || i > 0))
             continue;
-        put_core(to, function);
+        annotation_table_put_core(to, function);
         if (sampled || field_of(function, "hot") == NULL)
             ok = annotation_put_code(to, document, function) && ok;
         render_notes(to, field_of(function, "notes"));
@@ -418,7 +423,7 @@ static bool put_all(const struct rendering *to, const struct document *document,
 }
 
 /* Lines and instructions. */
-static bool put_csv(const struct rendering *to, const struct document *document)
+static bool annotation_table_put_csv(const struct rendering *to, const struct document *document)
 {
     json_t *rows = json_copy(document->lines);
     for (size_t i = json_array_size(rows); i-- > 0;) {
@@ -430,7 +435,7 @@ static bool put_csv(const struct rendering *to, const struct document *document)
 }
 
 /* The lines that have samples. */
-static bool put_gcc(const struct rendering *to, const struct document *document)
+static bool annotation_table_put_gcc(const struct rendering *to, const struct document *document)
 {
     json_t *rows = document_rows(document, "line", NULL);
     for (size_t i = json_array_size(rows); i-- > 0;)
@@ -443,9 +448,9 @@ bool annotation_show(const struct rendering *to, const struct document *document
                      const struct page_command *command)
 {
     return document->ok && (to->format == FORMAT_JSON  ? document_write(to->out, document)
-                            : to->format == FORMAT_CSV ? put_csv(to, document)
-                            : to->format == FORMAT_GCC ? put_gcc(to, document)
-                                                       : put_all(to, document, command));
+                            : to->format == FORMAT_CSV ? annotation_table_put_csv(to, document)
+                            : to->format == FORMAT_GCC ? annotation_table_put_gcc(to, document)
+                                                       : annotation_table_put_all(to, document, command));
 }
 
 bool annotation_write(const struct rendering *to, const struct annotation_report *report)

@@ -16,8 +16,8 @@ struct reading {
     json_t *surveyed; /* the header of a survey that goes on: its regions are runs; NULL: it is none */
 };
 
-__attribute__((format(printf, 2, 3))) static bool fails(const struct reading *reading, const char *format,
-                                                        ...)
+__attribute__((format(printf, 2, 3))) static bool baseline_fails(const struct reading *reading,
+                                                                 const char *format, ...)
 {
     va_list facts;
     va_start(facts, format);
@@ -42,7 +42,7 @@ static bool next_run(struct reading *reading)
 {
     struct runs *runs = reading->runs;
     if (runs->n == RUNS_MOST)
-        return fails(reading, "more than %d runs", RUNS_MOST);
+        return baseline_fails(reading, "more than %d runs", RUNS_MOST);
     struct baseline *next = calloc(1, sizeof *next);
     if (next == NULL)
         return error_set(reading->error, ERROR_SYSTEM, "out of memory");
@@ -66,15 +66,15 @@ static bool take_header(struct reading *reading, json_t *object)
 {
     bool another = reading->out->header != NULL;
     if (another && reading->runs == NULL)
-        return fails(reading, "a second header; a baseline is one run");
+        return baseline_fails(reading, "a second header; a baseline is one run");
     if (another && (reading->out->summary == NULL || reading->surveyed != NULL))
-        return fails(reading, "a header before the summary of the run above, which was cut off");
+        return baseline_fails(reading, "a header before the summary of the run above, which was cut off");
     if (another && !next_run(reading))
         return false;
     reading->out->header = json_incref(object);
     reading->surveyed = is_survey(object) ? object : NULL;
     if (reading->surveyed != NULL && reading->runs == NULL)
-        return fails(reading, "a survey of many regions: survey --baseline and compare take it");
+        return baseline_fails(reading, "a survey of many regions: survey --baseline and compare take it");
     return true;
 }
 
@@ -85,12 +85,12 @@ static bool check_column(const struct reading *reading, const char *key, const j
     if (field_of(column, "not_supported") != NULL)
         return true;
     if (!is_count(column, "count"))
-        return fails(reading, "no count of %.48s", name);
+        return baseline_fails(reading, "no count of %.48s", name);
     if (field_count(column, "count") > 0 && (!is_real(column, "mean") || !is_real(column, "sd") ||
                                              !is_count(column, "min") || !is_count(column, "max")))
-        return fails(reading, "mean, sd, min or max of %.48s is missing or no count", name);
+        return baseline_fails(reading, "mean, sd, min or max of %.48s is missing or no count", name);
     return !json_is_true(field_of(column, "calibrated")) || is_real(column, "plus_minus") ||
-           fails(reading, "no plus_minus of %.48s, which was calibrated", name);
+           baseline_fails(reading, "no plus_minus of %.48s, which was calibrated", name);
 }
 
 static bool take_summary(struct reading *reading, json_t *object)
@@ -98,11 +98,11 @@ static bool take_summary(struct reading *reading, json_t *object)
     json_t *columns = json_object_get(object, "columns"), *column;
     const char *name;
     if (reading->out->summary != NULL)
-        return fails(reading, "a second summary of one run");
+        return baseline_fails(reading, "a second summary of one run");
     if (!json_is_integer(field_of(object, "hits")))
-        return fails(reading, "a summary without hits: not of pmu-probe delta");
+        return baseline_fails(reading, "a summary without hits: not of pmu-probe delta");
     if (json_object_size(columns) > RESULT_COLUMNS)
-        return fails(reading, "more than %d columns", RESULT_COLUMNS);
+        return baseline_fails(reading, "more than %d columns", RESULT_COLUMNS);
     json_object_foreach(columns, name, column)
         if (!check_column(reading, name, column))
             return false;
@@ -137,24 +137,24 @@ static bool take_region(struct reading *reading, json_t *object)
 static bool end_survey(struct reading *reading)
 {
     reading->surveyed = NULL;
-    return reading->out->summary != NULL || fails(reading, "no region of this survey was reached");
+    return reading->out->summary != NULL || baseline_fails(reading, "no region of this survey was reached");
 }
 
-static bool take_line(struct reading *reading, json_t *object)
+static bool baseline_take_line(struct reading *reading, json_t *object)
 {
     const char *type = field_text(object, "type"), *named = field_text(object, "schema");
     const json_t *schema = field_of(object, "schema");
     bool begun = reading->out->header != NULL, begins = strcmp(type, "header") == 0;
     bool of_survey = begins && is_survey(object) && strcmp(named, JSON_SCHEMA_2) == 0;
     if (!begun && schema == NULL)
-        return fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
+        return baseline_fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
     if (!of_survey && strcmp(named, PROFILE_SCHEMA) == 0)
-        return fails(reading, "a profile of record: report --diff compares two of them");
+        return baseline_fails(reading, "a profile of record: report --diff compares two of them");
     if (!of_survey && schema != NULL && strcmp(named, JSON_SCHEMA) != 0)
-        return fails(reading, "its schema is %.64s, and " JSON_SCHEMA " is wanted",
-                     json_is_string(schema) ? named : "no name");
+        return baseline_fails(reading, "its schema is %.64s, and " JSON_SCHEMA " is wanted",
+                              json_is_string(schema) ? named : "no name");
     if (type[0] == '\0' || (!begun && !begins))
-        return fails(reading, "a line of no known type");
+        return baseline_fails(reading, "a line of no known type");
     if (begins)
         return take_header(reading, object);
     if (reading->surveyed != NULL && strcmp(type, "region") == 0)
@@ -164,28 +164,28 @@ static bool take_line(struct reading *reading, json_t *object)
     return reading->surveyed != NULL ? end_survey(reading) : take_summary(reading, object);
 }
 
-static bool read_lines(struct reading *reading, const char *text, size_t size)
+static bool baseline_read_lines(struct reading *reading, const char *text, size_t size)
 {
     struct json_lines lines = {.text = text, .size = size};
     json_t *object;
     while ((object = json_lines_next(&lines)) != NULL) {
         reading->line = lines.line;
-        bool ok = take_line(reading, object);
+        bool ok = baseline_take_line(reading, object);
         json_decref(object);
         if (!ok)
             return false;
     }
     reading->line = lines.line;
     if (lines.why != NULL)
-        return fails(reading, "%s",
-                     lines.is_last && reading->out->header != NULL
-                         ? "no summary: that run was cut off in this line"
-                         : lines.why);
+        return baseline_fails(reading, "%s",
+                              lines.is_last && reading->out->header != NULL
+                                  ? "no summary: that run was cut off in this line"
+                                  : lines.why);
     reading->line = 0;
     if (reading->out->header == NULL)
-        return fails(reading, "empty");
+        return baseline_fails(reading, "empty");
     return (reading->out->summary != NULL && reading->surveyed == NULL) ||
-           fails(reading, "no summary: that run was cut off");
+           baseline_fails(reading, "no summary: that run was cut off");
 }
 
 bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other)
@@ -216,7 +216,7 @@ bool baseline_parse(const char *text, size_t size, const char *path, struct base
     struct reading reading = {.out = out, .error = error};
     memset(out, 0, sizeof *out);
     utf8_clean(out->file, sizeof out->file, path);
-    if (read_lines(&reading, text, size))
+    if (baseline_read_lines(&reading, text, size))
         return true;
     baseline_free(out);
     return false;
@@ -228,8 +228,8 @@ static bool check_regions(struct reading *reading)
     for (size_t i = 0; i < runs->n; i++)
         for (size_t k = 0; k < i; k++)
             if (runs_are_of_one_region(&runs->of[i]->conditions, &runs->of[k]->conditions))
-                return fails(reading, "two runs of one region: %.80s, %.80s", runs->of[i]->conditions.start,
-                             runs->of[i]->conditions.end);
+                return baseline_fails(reading, "two runs of one region: %.80s, %.80s",
+                                      runs->of[i]->conditions.start, runs->of[i]->conditions.end);
     return true;
 }
 
@@ -238,7 +238,7 @@ bool runs_parse(const char *text, size_t size, const char *path, struct runs *ou
     struct reading reading = {.runs = out, .error = error};
     out->n = 0;
     utf8_clean(out->file, sizeof out->file, path);
-    return next_run(&reading) && read_lines(&reading, text, size) && check_regions(&reading);
+    return next_run(&reading) && baseline_read_lines(&reading, text, size) && check_regions(&reading);
 }
 
 void runs_free(struct runs *runs)

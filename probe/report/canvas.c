@@ -10,7 +10,7 @@
 
 static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
 
-static void put(struct canvas *canvas, const char *text)
+static void canvas_put(struct canvas *canvas, const char *text)
 {
     size_t length = strlen(text);
     if (canvas->n + length > CANVAS_ROOM)
@@ -42,7 +42,7 @@ void canvas_begin(struct canvas *canvas, int terminal)
     canvas->n = canvas->used = 0;
     canvas->columns = canvas_columns(terminal);
     canvas->lines = canvas_lines(terminal);
-    put(canvas, home);
+    canvas_put(canvas, home);
 }
 
 void canvas_write(int terminal, const char *text, size_t n)
@@ -58,7 +58,7 @@ void canvas_write(int terminal, const char *text, size_t n)
 
 void canvas_end(struct canvas *canvas, int terminal)
 {
-    put(canvas, rest_of_screen);
+    canvas_put(canvas, rest_of_screen);
     canvas_write(terminal, canvas->text, canvas->n);
 }
 
@@ -66,8 +66,8 @@ void canvas_line(struct canvas *canvas, const char *line)
 {
     if (canvas->used + 1 >= canvas->lines)
         return;
-    put(canvas, line);
-    put(canvas, end_of_line);
+    canvas_put(canvas, line);
+    canvas_put(canvas, end_of_line);
     canvas->used++;
 }
 

@@ -65,7 +65,7 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     return ok;
 }
 
-static bool put_csv(const struct rendering *to, const json_t *verdicts)
+static bool compare_report_put_csv(const struct rendering *to, const json_t *verdicts)
 {
     json_t *rows = json_array();
     size_t i;
@@ -78,7 +78,7 @@ static bool put_csv(const struct rendering *to, const json_t *verdicts)
     return run_write_csv(to, rows, "judged") && ok;
 }
 
-static bool put_gcc(const struct rendering *to, const json_t *verdicts)
+static bool compare_report_put_gcc(const struct rendering *to, const json_t *verdicts)
 {
     json_t *rows = json_array();
     size_t i;
@@ -134,8 +134,8 @@ static bool put_verdicts(FILE *out, const json_t *verdicts)
     return comparison_put_table(out, rows, "Each later run against the first", scale) && ok;
 }
 
-static bool put_page(const struct rendering *to, const struct document *document, const json_t *verdicts,
-                     const struct page_command *command)
+static bool compare_report_put_page(const struct rendering *to, const struct document *document,
+                                    const json_t *verdicts, const struct page_command *command)
 {
     char text[64];
     size_t i, n = json_array_size(verdicts);
@@ -170,9 +170,9 @@ bool compare_write(const struct rendering *to, const struct document *document,
     if (ok && to->format == FORMAT_JSON)
         ok = document_write(to->out, document);
     else if (ok)
-        ok = to->format == FORMAT_CSV    ? put_csv(to, verdicts)
-             : to->format == FORMAT_GCC  ? put_gcc(to, verdicts)
-             : to->format == FORMAT_HTML ? put_page(to, document, verdicts, command)
+        ok = to->format == FORMAT_CSV    ? compare_report_put_csv(to, verdicts)
+             : to->format == FORMAT_GCC  ? compare_report_put_gcc(to, verdicts)
+             : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts, command)
                                          : put_pairs(to, verdicts, document_line(document, "summary"));
     json_decref(verdicts);
     return fflush(to->out) == 0 && !ferror(to->out) && ok;

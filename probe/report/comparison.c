@@ -22,7 +22,8 @@ __attribute__((format(printf, 2, 3))) static void add_reason(struct comparison *
     out->n_reasons++;
 }
 
-__attribute__((format(printf, 2, 3))) static void add_note(struct comparison *out, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void comparison_add_note(struct comparison *out,
+                                                                      const char *format, ...)
 {
     if (out->n_notes == COMPARISON_NOTES)
         return;
@@ -38,7 +39,8 @@ static const char *or_unknown(const char *text)
     return text[0] != '\0' ? text : "unknown";
 }
 
-static void compare_texts(struct comparison *out, const char *what, const char *base, const char *now)
+static void comparison_compare_texts(struct comparison *out, const char *what, const char *base,
+                                     const char *now)
 {
     if (strcmp(base, now) != 0)
         add_reason(out, "another %s: %.159s in the baseline, %.159s now", what, or_unknown(base),
@@ -52,7 +54,7 @@ const char *comparison_link_kind(char *out, size_t size, const char *link)
     return out;
 }
 
-static const char *base_name(const char *path)
+static const char *comparison_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
@@ -75,7 +77,7 @@ static void compare_clocks(struct comparison *out, const struct conditions *base
     number_frequency(before, sizeof before, base->clock_hz);
     number_frequency(after, sizeof after, now->clock_hz);
     if (is_measured(base) || is_measured(now))
-        add_note(out, "clocks differ, as measured (%s -> %s): cycles are compared", before, after);
+        comparison_add_note(out, "clocks differ, as measured (%s -> %s): cycles are compared", before, after);
     else
         add_reason(out, "another clock: %s in the baseline, %s now", before, after);
 }
@@ -83,11 +85,11 @@ static void compare_clocks(struct comparison *out, const struct conditions *base
 static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now,
                           bool any_elf)
 {
-    const char *before = base_name(base->elf), *after = base_name(now->elf);
+    const char *before = comparison_base_name(base->elf), *after = comparison_base_name(now->elf);
     if (base->elf[0] == '\0' || now->elf[0] == '\0' || strcmp(before, after) == 0)
         return;
     if (any_elf)
-        add_note(out, "ELF files differ (%.128s -> %.128s)", before, after);
+        comparison_add_note(out, "ELF files differ (%.128s -> %.128s)", before, after);
     else
         add_reason(out, "baseline is of %.128s, this run of %.128s (--any-elf compares them)", before, after);
 }
@@ -113,34 +115,35 @@ static void compare_conditions(struct comparison *out, const struct conditions *
     comparison_link_kind(after, sizeof after, now->link);
     compare_regions(out, base, now);
     compare_elves(out, base, now, any_elf);
-    compare_texts(out, "kind of link", before, after);
-    compare_texts(out, "core", base->core, now->core);
-    compare_texts(out, "counter", base->counter, now->counter);
+    comparison_compare_texts(out, "kind of link", before, after);
+    comparison_compare_texts(out, "core", base->core, now->core);
+    comparison_compare_texts(out, "counter", base->counter, now->counter);
     compare_clocks(out, base, now);
 }
 
-static void note_end(struct comparison *out, const char *what, const struct baseline *run)
+static void comparison_note_end(struct comparison *out, const char *what, const struct baseline *run)
 {
     char ended[UTF8_CLEAN_ROOM(256)];
     if (field_text(run->summary, "ended")[0] != '\0')
-        add_note(out, "%s ended early: %s", what,
-                 utf8_clean(ended, sizeof ended, field_text(run->summary, "ended")));
+        comparison_add_note(out, "%s ended early: %s", what,
+                            utf8_clean(ended, sizeof ended, field_text(run->summary, "ended")));
 }
 
-static void add_notes(struct comparison *out, const struct baseline *base, const struct baseline *now)
+static void comparison_add_notes(struct comparison *out, const struct baseline *base,
+                                 const struct baseline *now)
 {
     const char *before = base->conditions.build_id, *after = now->conditions.build_id;
     uint64_t warmup = field_count(base->summary, "warmup"), its = field_count(now->summary, "warmup");
     if (before[0] != '\0' && after[0] != '\0' && strcmp(before, after) != 0)
-        add_note(out, "builds differ (%.6s -> %.6s)", before, after);
+        comparison_add_note(out, "builds differ (%.6s -> %.6s)", before, after);
     if (warmup != its)
-        add_note(out, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", warmup, its);
-    note_end(out, "the baseline", base);
+        comparison_add_note(out, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", warmup, its);
+    comparison_note_end(out, "the baseline", base);
     if (now->file[0] == '\0')
         return;
     if (base->missing || now->missing)
-        add_note(out, "%s does not have this region", base->missing ? base->file : now->file);
-    note_end(out, now->file, now);
+        comparison_add_note(out, "%s does not have this region", base->missing ? base->file : now->file);
+    comparison_note_end(out, now->file, now);
 }
 
 /* All reasons in one text: some formats have no other place for them. */
@@ -152,8 +155,8 @@ static void name_reasons(const struct comparison *comparison, char *out, size_t 
 }
 
 /* `why`: what prevents comparing this column, or NULL. */
-static void add_line(struct comparison *out, const char *name, const struct verdict_side *base,
-                     const struct verdict_side *now, const char *why)
+static void comparison_add_line(struct comparison *out, const char *name, const struct verdict_side *base,
+                                const struct verdict_side *now, const char *why)
 {
     struct verdict_line *line = &out->lines[out->n++];
     *line = verdict_decide_among(base, now, out->threshold, out->family);
@@ -172,17 +175,18 @@ static bool is_unsupported(const json_t *column)
     return field_of(column, "not_supported") != NULL;
 }
 
-static bool is_calibrated(const json_t *column)
+static bool comparison_is_calibrated(const json_t *column)
 {
     return json_is_true(field_of(column, "calibrated"));
 }
 
 /* Older files do not have all of it. */
-static struct verdict_side side_of(const json_t *column)
+static struct verdict_side comparison_side_of(const json_t *column)
 {
     struct verdict_side side = {.n = is_unsupported(column) ? 0 : field_count(column, "count"),
                                 .at_least = field_count(column, "at_least") > 0,
-                                .plus_minus = is_calibrated(column) ? field_real(column, "plus_minus") : 0};
+                                .plus_minus =
+                                    comparison_is_calibrated(column) ? field_real(column, "plus_minus") : 0};
     const struct series_error error = {.standard = field_real(column, "mean_error"),
                                        .df = field_real(column, "mean_error_df"),
                                        .drift = field_real(column, "drift")};
@@ -202,7 +206,7 @@ static struct verdict_side side_of(const json_t *column)
 /* `base` is NULL if the baseline does not have it. */
 static void compare_column(struct comparison *out, const char *name, const json_t *column, const json_t *base)
 {
-    const struct verdict_side now = side_of(column), before = side_of(base);
+    const struct verdict_side now = comparison_side_of(column), before = comparison_side_of(base);
     const char *why = NULL;
     if (is_unsupported(column) && (base == NULL || is_unsupported(base)))
         return;
@@ -210,10 +214,10 @@ static void compare_column(struct comparison *out, const char *name, const json_
         why = "not counted in the baseline";
     else if (is_unsupported(base) || is_unsupported(column))
         why = is_unsupported(column) ? "not supported now" : "not supported in the baseline";
-    else if (is_calibrated(base) != is_calibrated(column) && before.n > 0 && now.n > 0)
-        why = is_calibrated(column) ? "what a halt adds is removed now, but not in the baseline"
-                                    : "what a halt adds is removed in the baseline, but not now";
-    add_line(out, name, &before, &now, why);
+    else if (comparison_is_calibrated(base) != comparison_is_calibrated(column) && before.n > 0 && now.n > 0)
+        why = comparison_is_calibrated(column) ? "what a halt adds is removed now, but not in the baseline"
+                                               : "what a halt adds is removed in the baseline, but not now";
+    comparison_add_line(out, name, &before, &now, why);
 }
 
 static void compare_columns(struct comparison *out, json_t *before, json_t *now)
@@ -223,9 +227,9 @@ static void compare_columns(struct comparison *out, json_t *before, json_t *now)
     json_object_foreach(now, name, column)
         compare_column(out, name, column, json_object_get(before, name));
     json_object_foreach(before, name, column) {
-        const struct verdict_side side = side_of(column), none = {0};
+        const struct verdict_side side = comparison_side_of(column), none = {0};
         if (json_object_get(now, name) == NULL && !is_unsupported(column))
-            add_line(out, name, &side, &none, "not counted now");
+            comparison_add_line(out, name, &side, &none, "not counted now");
     }
 }
 
@@ -243,7 +247,7 @@ void runs_compare(const struct baseline *before, const struct baseline *now, dou
         memcpy(out->end, now->conditions.end, sizeof out->end);
     }
     compare_conditions(out, base, &now->conditions, any_elf);
-    add_notes(out, before, now);
+    comparison_add_notes(out, before, now);
     compare_columns(out, json_object_get(before->summary, "columns"),
                     json_object_get(now->summary, "columns"));
     out->verdict = verdict_overall(out->lines, out->n);

@@ -137,7 +137,8 @@ void check_append(struct json_part *row, json_t *list, const char *before, const
 
 /* ---- text */
 
-static void put_text(const struct rendering *to, size_t at, const char *before, const char *text)
+static void comparison_report_put_text(const struct rendering *to, size_t at, const char *before,
+                                       const char *text)
 {
     char clean[CLEAN];
     fputs(before, to->out);
@@ -149,7 +150,7 @@ static void pad(FILE *out, size_t width, size_t used)
     fprintf(out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
-static void put_head(const struct rendering *to, const json_t *verdict)
+static void comparison_report_put_head(const struct rendering *to, const json_t *verdict)
 {
     enum { GAP = 3 };
     char clean[CLEAN], text[CLEAN + 16];
@@ -172,7 +173,7 @@ static void put_head(const struct rendering *to, const json_t *verdict)
     fold_end(&fold);
 }
 
-static void widen(size_t *width, const char *text)
+static void comparison_report_widen(size_t *width, const char *text)
 {
     size_t w = utf8_width(text);
     *width = w > *width ? w : *width;
@@ -182,8 +183,8 @@ struct widths {
     size_t name, base, now, change;
 };
 
-static void put_line(const struct rendering *to, const json_t *verdict, const struct check *check,
-                     const struct widths *width)
+static void comparison_report_put_line(const struct rendering *to, const json_t *verdict,
+                                       const struct check *check, const struct widths *width)
 {
     FILE *out = to->out;
     char text[NUMBER_ROOM + 64];
@@ -202,9 +203,9 @@ static void put_line(const struct rendering *to, const json_t *verdict, const st
         fputc('\n', out);
     } else if (used + 2 + utf8_width(why) > to->columns) {
         fprintf(out, ":\n%*s", INDENT, "");
-        put_text(to, INDENT, "", why);
+        comparison_report_put_text(to, INDENT, "", why);
     } else {
-        put_text(to, used, ": ", why);
+        comparison_report_put_text(to, used, ": ", why);
     }
 }
 
@@ -213,25 +214,25 @@ static void put_list(const struct rendering *to, const json_t *list, const char 
     size_t i;
     const json_t *text;
     json_array_foreach(list, i, text)
-        put_text(to, 0, before, text_or_empty(text));
+        comparison_report_put_text(to, 0, before, text_or_empty(text));
 }
 
-static void write_text(const struct rendering *to, const json_t *verdict)
+static void comparison_report_write_text(const struct rendering *to, const json_t *verdict)
 {
     json_t *columns = json_object_get(verdict, "columns"), *line;
     struct widths width = {.name = NAME, .change = CHANGE};
     const char *name;
-    put_head(to, verdict);
+    comparison_report_put_head(to, verdict);
     json_object_foreach(columns, name, line) {
         struct cells cells = cells_of(name, line);
-        widen(&width.name, cells.name);
-        widen(&width.base, cells.base);
-        widen(&width.now, cells.now);
-        widen(&width.change, cells.change);
+        comparison_report_widen(&width.name, cells.name);
+        comparison_report_widen(&width.base, cells.base);
+        comparison_report_widen(&width.now, cells.now);
+        comparison_report_widen(&width.change, cells.change);
     }
     struct check check;
     for (size_t i = 0; check_take(NULL, verdict, i, &check); i++)
-        put_line(to, verdict, &check, &width);
+        comparison_report_put_line(to, verdict, &check, &width);
     put_list(to, field_of(verdict, "not_comparable"), "");
     put_list(to, field_of(verdict, "notes"), "note: ");
     if (json_object_size(columns) != 1)
@@ -257,7 +258,7 @@ static void put_item(FILE *out, const char *before, const char *text)
     fputc('\n', out);
 }
 
-static void write_markdown(FILE *out, const json_t *verdict)
+static void comparison_report_write_markdown(FILE *out, const json_t *verdict)
 {
     char text[CELL];
     const char *file = field_text(verdict, "file");
@@ -279,9 +280,9 @@ static void write_markdown(FILE *out, const json_t *verdict)
 void comparison_write(const struct rendering *to, const json_t *verdict)
 {
     if (to->format == FORMAT_MARKDOWN)
-        write_markdown(to->out, verdict);
+        comparison_report_write_markdown(to->out, verdict);
     else
-        write_text(to, verdict);
+        comparison_report_write_text(to, verdict);
 }
 
 /* ---- parts of a page */
@@ -303,7 +304,8 @@ void comparison_widen(double *scale, const json_t *verdict)
     }
 }
 
-static void add_interval(struct json_part *row, const json_t *verdict, const json_t *line, double scale)
+static void comparison_report_add_interval(struct json_part *row, const json_t *verdict, const json_t *line,
+                                           double scale)
 {
     struct json_part bar = json_part_new(NULL);
     if (field_of(line, "low") != NULL && scale > 0) {
@@ -333,7 +335,7 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
         row_text(&row, "region", region);
         check_append(&row, list, "", field_text(line, "verdict"), field_text(line, "verdict"), why);
         json_part_array(&row, "verdict", list);
-        add_interval(&row, verdict, line, scale);
+        comparison_report_add_interval(&row, verdict, line, scale);
         ok = row.ok && json_array_append(rows, row.json) == 0 && ok;
         json_decref(row.json);
     }

@@ -83,7 +83,7 @@ static void put_location(struct fold *fold, const char *before, const char *name
     }
 }
 
-static void write_text(FILE *out, const struct conditions *conditions, size_t columns)
+static void conditions_write_text(FILE *out, const struct conditions *conditions, size_t columns)
 {
     const char *first[] = {conditions->link, conditions->core, conditions->counter};
     char clean[UTF8_CLEAN_ROOM(FIELD)];
@@ -103,10 +103,10 @@ static void write_text(FILE *out, const struct conditions *conditions, size_t co
 
 void text_header(FILE *out, const struct conditions *conditions)
 {
-    write_text(out, conditions, terminal_columns(out));
+    conditions_write_text(out, conditions, terminal_columns(out));
 }
 
-static void write_markdown(FILE *out, const struct conditions *conditions)
+static void conditions_write_markdown(FILE *out, const struct conditions *conditions)
 {
     const char *const first[] = {conditions->link, conditions->core, conditions->counter};
     if (conditions->start[0] != '\0') {
@@ -132,7 +132,7 @@ static void write_markdown(FILE *out, const struct conditions *conditions)
 void conditions_write(const struct rendering *to, const struct conditions *conditions)
 {
     if (to->format == FORMAT_MARKDOWN)
-        write_markdown(to->out, conditions);
+        conditions_write_markdown(to->out, conditions);
     else if (to->format == FORMAT_TEXT)
-        write_text(to->out, conditions, to->columns);
+        conditions_write_text(to->out, conditions, to->columns);
 }

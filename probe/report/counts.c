@@ -14,7 +14,7 @@ enum { LINE = 1024, INDENT = 2, NAME_ROOM = UTF8_CLEAN_ROOM(96) };
 enum { COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24 }; /* widths of counts */
 enum { HEAD = 10, NARROWEST = 16, TEXT = NUMBER_ROOM + 4 };              /* widths of cores */
 
-static bool is_of(const json_t *line, const char *type)
+static bool counts_is_of(const json_t *line, const char *type)
 {
     return strcmp(field_text(line, "type"), type) == 0;
 }
@@ -49,7 +49,7 @@ const char *counts_rate_text(char out[NUMBER_ROOM], const json_t *column)
 /* ---- lines of text */
 
 /* Aligned if the line has room, else folded. */
-static void put_line(const struct rendering *to, const char *line)
+static void counts_put_line(const struct rendering *to, const char *line)
 {
     if (utf8_width(line) <= to->columns)
         fprintf(to->out, "%s\n", line);
@@ -85,7 +85,7 @@ static void put_text_row(const struct rendering *to, const char *key, const json
         snprintf(line + used, sizeof line - (size_t)used, "%*s  %-*s %15s /s", wide, words, name_wide, name,
                  counts_rate_text(rate, column));
     }
-    put_line(to, line);
+    counts_put_line(to, line);
 }
 
 /* Of `line` the counts, of `summary` the rest: with -a the two are not one. */
@@ -138,12 +138,13 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     const json_t *column = json_object_get(field_of(line, "columns"), name);
     const char *missing = counts_missing(column);
     char core[NUMBER_ROOM];
-    snprintf(core, sizeof core, is_of(line, "all") ? "all" : "core %" PRIu64, field_count(line, "core"));
+    snprintf(core, sizeof core, counts_is_of(line, "all") ? "all" : "core %" PRIu64,
+             field_count(line, "core"));
     row_text(&row, "region", report->of_cores ? core : "");
     row_text(&row, "name", name);
     row_text(&row, "unit", unit_of_counter(name));
     row_text(&row, "missing", missing != NULL ? missing : "");
-    if (!is_of(line, "summary") && field_real(line, "since_begin") > 0)
+    if (!counts_is_of(line, "summary") && field_real(line, "since_begin") > 0)
         row_decimal(&row, "since_begin", field_real(line, "since_begin"), 6);
     if (report->of_cores || missing == NULL)
         row_decimal(&row, "seconds", fmax(0, field_real(report->of_cores ? line : column, "seconds")), 6);
@@ -156,7 +157,7 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     return row;
 }
 
-static bool put_csv(const struct counts_report *report, const json_t *rows)
+static bool counts_put_csv(const struct counts_report *report, const json_t *rows)
 {
     struct rendering more = report->to;
     more.goes_on = true;
@@ -165,7 +166,7 @@ static bool put_csv(const struct counts_report *report, const json_t *rows)
 
 /* ---- one core */
 
-static void add_metrics(const struct rendering *to, struct document *rows, const json_t *line)
+static void counts_add_metrics(const struct rendering *to, struct document *rows, const json_t *line)
 {
     json_t *metrics = json_object_get(line, "metrics"), *metric;
     const char *key;
@@ -180,15 +181,15 @@ static void add_metrics(const struct rendering *to, struct document *rows, const
         snprintf(text, sizeof text, "%*s  %s%s%s", COUNT, value, terminal_text(name, sizeof name, key),
                  unit[0] != '\0' ? " " : "", unit);
         if (to->format == FORMAT_TEXT)
-            put_line(to, text);
+            counts_put_line(to, text);
     }
 }
 
 /* A `sample` or the `summary`. */
-static bool put_counts(const struct counts_report *report, const json_t *line)
+static bool counts_put_counts(const struct counts_report *report, const json_t *line)
 {
     const struct rendering *to = &report->to;
-    bool is_sample = is_of(line, "sample"), text = to->format == FORMAT_TEXT;
+    bool is_sample = counts_is_of(line, "sample"), text = to->format == FORMAT_TEXT;
     struct document rows = document_new();
     const json_t *one;
     size_t i;
@@ -204,17 +205,17 @@ static bool put_counts(const struct counts_report *report, const json_t *line)
             document_add(&rows, csv_row(report, line, name));
     }
     if (!is_sample)
-        add_metrics(to, &rows, line);
+        counts_add_metrics(to, &rows, line);
     if (text && !is_sample)
         put_footer(report, line, line);
-    bool ok = rows.ok && (text || put_csv(report, rows.lines));
+    bool ok = rows.ok && (text || counts_put_csv(report, rows.lines));
     document_free(&rows);
     return ok;
 }
 
 /* ---- one core, with totals */
 
-static void put_rates(const struct rendering *to, const char *const cells[5])
+static void counts_put_rates(const struct rendering *to, const char *const cells[5])
 {
     enum { FIRST = 18 };
     char line[LINE];
@@ -225,7 +226,7 @@ static void put_rates(const struct rendering *to, const char *const cells[5])
         snprintf(line + used, sizeof line - (size_t)used, " %16s %17s", cells[3], cells[4]);
     else
         snprintf(line + used, sizeof line - (size_t)used, "%s%s", cells[3][0] != '\0' ? " " : "", cells[3]);
-    put_line(to, line);
+    counts_put_line(to, line);
 }
 
 static void put_rates_row(struct counts_report *report, size_t i, const char *key, const json_t *column,
@@ -243,7 +244,8 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
     snprintf(count, sizeof count, "%s%s", at_least ? ">=" : "", NUMBER(field_count(column, "count")));
     snprintf(rate, sizeof rate, "%s%s/s", at_least ? ">=" : "", counts_rate_text(number, column));
     snprintf(total, sizeof total, "%s%s", report->totals[i].at_least ? ">=" : "", NUMBER(*of_all));
-    put_rates(&report->to, (const char *[]){terminal_text(name, sizeof name, key), time, count, rate, total});
+    counts_put_rates(&report->to,
+                     (const char *[]){terminal_text(name, sizeof name, key), time, count, rate, total});
 }
 
 static void put_interval(struct counts_report *report, const json_t *line)
@@ -261,8 +263,8 @@ static void put_interval(struct counts_report *report, const json_t *line)
     }
     json_object_foreach(metrics, key, metric) {
         terminal_text(unit, sizeof unit, text_or_empty(json_object_get(field_of(line, "metric_units"), key)));
-        put_rates(&report->to, (const char *[]){terminal_text(name, sizeof name, key), time,
-                                                counts_metric(value, metric), unit, NULL});
+        counts_put_rates(&report->to, (const char *[]){terminal_text(name, sizeof name, key), time,
+                                                       counts_metric(value, metric), unit, NULL});
     }
 }
 
@@ -282,7 +284,7 @@ static void cell_text(const json_t *line, const char *name, bool is_metric, char
                  NUMBER(field_count(column, "count")));
 }
 
-static int width_of(const json_t *rows, const char *name, bool is_metric)
+static int counts_width_of(const json_t *rows, const char *name, bool is_metric)
 {
     size_t width = utf8_width(name), i;
     const json_t *row;
@@ -306,15 +308,15 @@ static json_t *names_of(const struct counts_report *report, const json_t *rows)
 }
 
 /* The columns from `first` on for which a line has room. Returns the one after them. */
-static size_t put_part(const struct counts_report *report, const json_t *rows, const json_t *names,
-                       size_t first)
+static size_t counts_put_part(const struct counts_report *report, const json_t *rows, const json_t *names,
+                              size_t first)
 {
     FILE *out = report->to.out;
     size_t n = json_array_size(field_of(report->header, "columns")), used = HEAD, end = first, i;
     int widths[RESULT_COLUMNS + RESULT_METRICS] = {0};
     char text[TEXT];
     for (; end < json_array_size(names) && end < sizeof widths / sizeof *widths; end++) {
-        widths[end] = width_of(rows, text_or_empty(json_array_get(names, end)), end >= n);
+        widths[end] = counts_width_of(rows, text_or_empty(json_array_get(names, end)), end >= n);
         used += (size_t)widths[end];
         if (end > first && used > report->to.columns)
             break;
@@ -325,7 +327,8 @@ static size_t put_part(const struct counts_report *report, const json_t *rows, c
     fputc('\n', out);
     for (size_t r = 0; r < json_array_size(rows); r++) {
         const json_t *row = json_array_get(rows, r);
-        snprintf(text, sizeof text, is_of(row, "all") ? "all" : "core %" PRIu64, field_count(row, "core"));
+        snprintf(text, sizeof text, counts_is_of(row, "all") ? "all" : "core %" PRIu64,
+                 field_count(row, "core"));
         fprintf(out, "%-*s", HEAD, text);
         for (i = first; i < end; i++) {
             cell_text(row, text_or_empty(json_array_get(names, i)), i >= n, text);
@@ -347,7 +350,7 @@ static bool put_cores(const struct counts_report *report, const json_t *rows)
         if (since > 0)
             fprintf(report->to.out, "%.6f s\n", since);
         for (size_t at = 0; at < json_array_size(names);)
-            at = put_part(report, rows, names, at);
+            at = counts_put_part(report, rows, names, at);
         json_decref(names);
         return names != NULL;
     }
@@ -357,7 +360,7 @@ static bool put_cores(const struct counts_report *report, const json_t *rows)
     json_array_foreach(rows, i, row)
         json_array_foreach(field_of(report->header, "columns"), k, name)
             document_add(&list, csv_row(report, row, text_or_empty(name)));
-    ok = list.ok && put_csv(report, list.lines);
+    ok = list.ok && counts_put_csv(report, list.lines);
     document_free(&list);
     return ok;
 }
@@ -378,7 +381,7 @@ bool counts_begin(const struct counts_report *report)
         conditions_read(&conditions, report->header);
         conditions_write(to, &conditions);
         if (report->has_totals)
-            put_rates(to, heading);
+            counts_put_rates(to, heading);
     }
     return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
@@ -387,20 +390,20 @@ bool counts_begin(const struct counts_report *report)
 static bool put_one(struct counts_report *report, json_t *line, json_t *rows)
 {
     bool text = report->to.format == FORMAT_TEXT, ok = true;
-    if (is_of(line, "core") || is_of(line, "all")) {
-        if (json_array_size(rows) > 0 && is_of(json_array_get(rows, json_array_size(rows) - 1), "all"))
+    if (counts_is_of(line, "core") || counts_is_of(line, "all")) {
+        if (json_array_size(rows) > 0 && counts_is_of(json_array_get(rows, json_array_size(rows) - 1), "all"))
             json_array_clear(rows);
         ok = json_array_append(rows, line) == 0;
-        return (is_of(line, "core") || put_cores(report, rows)) && ok;
+        return (counts_is_of(line, "core") || put_cores(report, rows)) && ok;
     }
-    if (is_of(line, "sample") && text && report->has_totals)
+    if (counts_is_of(line, "sample") && text && report->has_totals)
         put_interval(report, line);
-    else if (is_of(line, "reset") && text)
+    else if (counts_is_of(line, "reset") && text)
         fprintf(report->to.out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n",
                 field_real(line, "seconds"));
-    else if (!report->of_cores && (is_of(line, "sample") || is_of(line, "summary")))
-        ok = put_counts(report, line);
-    else if (is_of(line, "summary") && text) {
+    else if (!report->of_cores && (counts_is_of(line, "sample") || counts_is_of(line, "summary")))
+        ok = counts_put_counts(report, line);
+    else if (counts_is_of(line, "summary") && text) {
         const json_t *all = json_array_get(rows, json_array_size(rows) - 1);
         if (all != NULL && field_of(all, "since_begin") == NULL) /* else nothing has the whole */
             put_footer(report, all, line);

@@ -87,7 +87,7 @@ static void put_plus_minus(FILE *out, const json_t *first)
 
 /* ---- the histogram */
 
-static void put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, const char *side)
+static void delta_page_put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, const char *side)
 {
     char text[CELL], to[NUMBER_ROOM];
     if (n == 0)
@@ -132,8 +132,8 @@ static void put_histogram(FILE *out, const struct delta_page *page)
     html_text(out, page->name);
     fprintf(out, " to the right%s.</figcaption>\n</figure>\n",
             has_rule ? "; the dashed line is the baseline's median" : "");
-    put_outliers(out, outliers.below, outliers.below_least, outliers.below_most, "below");
-    put_outliers(out, outliers.above, outliers.above_least, outliers.above_most, "above");
+    delta_page_put_outliers(out, outliers.below, outliers.below_least, outliers.below_most, "below");
+    delta_page_put_outliers(out, outliers.above, outliers.above_least, outliers.above_most, "above");
     page_end_section(out);
 }
 
@@ -227,7 +227,7 @@ static void put_timeline(FILE *out, const struct delta_page *page)
 
 /* ---- the page */
 
-static bool put_numbers(const struct rendering *to, const struct delta_page *page)
+static bool delta_page_put_numbers(const struct rendering *to, const struct delta_page *page)
 {
     page_heading(to->out, "numbers", "All that was counted");
     bool ok = run_write_table(to, &page->run);
@@ -300,7 +300,7 @@ bool delta_page(const struct rendering *to, const struct delta_report *report)
     put_plus_minus(out, self.column);
     put_histogram(out, &self);
     put_timeline(out, &self);
-    bool ok = put_numbers(to, &self);
+    bool ok = delta_page_put_numbers(to, &self);
     ok = put_slowest(out, document) && ok;
     if (verdict != NULL)
         ok = put_baseline(out, verdict) && ok;

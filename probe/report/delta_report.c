@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum hit_kind kind_of(const json_t *hit, const char *column)
+static enum hit_kind delta_report_kind_of(const json_t *hit, const char *column)
 {
     size_t i;
     const json_t *bound;
@@ -31,7 +31,8 @@ void delta_add_time(struct hit_times *times, const json_t *hit, const char *colu
     const json_t *value = json_object_get(field_of(hit, "values"), column);
     double seconds = field_real(hit, "seconds");
     if (value != NULL && isfinite(seconds))
-        hit_times_add(times, field_count(hit, "hit"), seconds, kind_of(hit, column), count_of(value));
+        hit_times_add(times, field_count(hit, "hit"), seconds, delta_report_kind_of(hit, column),
+                      count_of(value));
 }
 
 static void add_times(struct hit_times *times, const struct document *document)
@@ -44,7 +45,7 @@ static void add_times(struct hit_times *times, const struct document *document)
         delta_add_time(times, line, column);
 }
 
-static bool put_page(const struct rendering *to, const struct delta_report *report)
+static bool delta_report_put_page(const struct rendering *to, const struct delta_report *report)
 {
     struct delta_report whole = *report;
     struct hit_times *times = NULL;
@@ -61,15 +62,15 @@ static bool put_page(const struct rendering *to, const struct delta_report *repo
     return ok;
 }
 
-static bool put_csv(const struct rendering *to, const struct run_lines *run)
+static bool delta_report_put_csv(const struct rendering *to, const struct run_lines *run)
 {
     json_t *rows = json_array();
     bool ok = run_add_rows(run, true, rows);
     return run_write_csv(to, rows, "unit|mean|missing") && ok;
 }
 
-static bool put_text(const struct rendering *to, const struct delta_report *report,
-                     const struct run_lines *run)
+static bool delta_report_put_text(const struct rendering *to, const struct delta_report *report,
+                                  const struct run_lines *run)
 {
     if (!report->begun)
         conditions_write(to, &run->conditions);
@@ -93,9 +94,9 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
                   document_line(document, "verdict"));
     switch (to->format) {
     case FORMAT_HTML:
-        return put_page(to, report);
+        return delta_report_put_page(to, report);
     case FORMAT_CSV:
-        ok = put_csv(to, &run);
+        ok = delta_report_put_csv(to, &run);
         break;
     case FORMAT_GCC: {
         json_t *rows = json_array();
@@ -111,7 +112,7 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
         ok = junit_run(to->out, &run);
         return junit_end(to->out) && ok;
     default:
-        ok = put_text(to, report, &run);
+        ok = delta_report_put_text(to, report, &run);
         break;
     }
     return fflush(to->out) == 0 && !ferror(to->out) && ok;

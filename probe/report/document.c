@@ -29,7 +29,7 @@ void document_add(struct document *document, struct json_part line)
     json_decref(line.json);
 }
 
-static bool is_of(const json_t *line, const char *type)
+static bool document_is_of(const json_t *line, const char *type)
 {
     return strcmp(field_text(line, "type"), type) == 0;
 }
@@ -37,7 +37,7 @@ static bool is_of(const json_t *line, const char *type)
 const json_t *document_line(const struct document *document, const char *type)
 {
     for (size_t i = json_array_size(document->lines); i-- > 0;)
-        if (is_of(json_array_get(document->lines, i), type))
+        if (document_is_of(json_array_get(document->lines, i), type))
             return json_array_get(document->lines, i);
     return NULL;
 }
@@ -47,7 +47,8 @@ json_t *document_rows(const struct document *document, const char *type, const j
     json_t *rows = json_array(), *line;
     size_t i;
     json_array_foreach(document->lines, i, line)
-        if (is_of(line, type) && (core == NULL || field_count(line, "core") == field_count(core, "core")) &&
+        if (document_is_of(line, type) &&
+            (core == NULL || field_count(line, "core") == field_count(core, "core")) &&
             json_array_append(rows, line) != 0) {
             json_decref(rows);
             return NULL;
@@ -66,7 +67,7 @@ bool document_write(FILE *out, const struct document *document)
 /* ---- from outside */
 
 /* NULL: *why says why. */
-static char *read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, const char **why)
+static char *document_read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, const char **why)
 {
     char *text = NULL, *more;
     size_t room = 0;
@@ -105,7 +106,7 @@ char *json_lines_file(const char *path, const volatile sig_atomic_t *cancel, siz
     char *text = NULL;
     if (fd >= 0) {
         errno = 0;
-        text = read_all(fd, cancel, size, &why);
+        text = document_read_all(fd, cancel, size, &why);
         cancelled = text == NULL && errno == EINTR;
         close(fd);
     }
@@ -116,7 +117,7 @@ char *json_lines_file(const char *path, const volatile sig_atomic_t *cancel, siz
     return text;
 }
 
-static bool is_blank(const char *line, size_t length)
+static bool document_is_blank(const char *line, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (strchr(" \t\r", line[i]) == NULL || line[i] == '\0')
@@ -187,14 +188,14 @@ json_t *json_lines_next(struct json_lines *reader)
         reader->line++;
         reader->is_last = end == NULL;
         reader->at += length + (end != NULL);
-        if (!is_blank(reader->begin, length))
+        if (!document_is_blank(reader->begin, length))
             return parse_line(reader, length);
     }
     return NULL;
 }
 
-__attribute__((format(printf, 4, 5))) static bool fails(struct error *error, const char *path, unsigned line,
-                                                        const char *format, ...)
+__attribute__((format(printf, 4, 5))) static bool document_fails(struct error *error, const char *path,
+                                                                 unsigned line, const char *format, ...)
 {
     va_list facts;
     va_start(facts, format);
@@ -208,12 +209,13 @@ static bool check_header(const json_t *header, const char *path, unsigned line, 
 {
     const char *schema = field_text(header, "schema");
     bool known = strcmp(schema, JSON_SCHEMA) == 0 || strcmp(schema, JSON_SCHEMA_2) == 0;
-    if (is_of(header, "header") && known)
+    if (document_is_of(header, "header") && known)
         return true;
-    return fails(error, path, line,
-                 schema[0] == '\0' ? "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j%s"
-                                   : "its schema is %.64s, which is not a result of a command",
-                 schema);
+    return document_fails(error, path, line,
+                          schema[0] == '\0' ? "no header of schema " JSON_SCHEMA
+                                              ": not written by pmu-probe -j%s"
+                                            : "its schema is %.64s, which is not a result of a command",
+                          schema);
 }
 
 static bool parse_lines(struct document *out, struct json_lines *lines, const char *path, struct error *error)
@@ -221,9 +223,10 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
     json_t *line;
     while ((line = json_lines_next(lines)) != NULL) {
         bool first = json_array_size(out->lines) == 0;
-        if (!first && is_of(line, "header")) {
+        if (!first && document_is_of(line, "header")) {
             json_decref(line);
-            return fails(error, path, lines->line, "a second header: there are several results in it");
+            return document_fails(error, path, lines->line,
+                                  "a second header: there are several results in it");
         }
         if (json_array_append_new(out->lines, line) != 0)
             return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -231,9 +234,9 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
             return false;
     }
     if (lines->why != NULL)
-        return fails(error, path, lines->line, "%s%s",
-                     lines->is_last ? "that run was cut off in this line: " : "", lines->why);
-    return json_array_size(out->lines) > 0 || fails(error, path, 0, "empty");
+        return document_fails(error, path, lines->line, "%s%s",
+                              lines->is_last ? "that run was cut off in this line: " : "", lines->why);
+    return json_array_size(out->lines) > 0 || document_fails(error, path, 0, "empty");
 }
 
 bool document_parse(const char *text, size_t size, const char *path, struct document *out,

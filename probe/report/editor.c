@@ -25,7 +25,7 @@ bool editor_add(json_t *rows, const char *file, const char *source, const char *
 }
 
 /* Without a verdict: what the first column has. */
-static void describe(const struct run_lines *run, char *out, size_t size)
+static void editor_describe(const struct run_lines *run, char *out, size_t size)
 {
     const char *name = "", *why = field_text(run->summary, "why");
     const json_t *column = run_first(run->summary, &name), *reason = field_of(run->verdict, "not_comparable");
@@ -57,7 +57,7 @@ bool editor_add_run(json_t *rows, const struct run_lines *run)
     }
     if (k > 0)
         return ok;
-    describe(run, words, sizeof words);
+    editor_describe(run, words, sizeof words);
     snprintf(text, sizeof text, "%.500s: %s", at->start, words);
     return editor_add(rows, at->start_file, at->start_source, text, false);
 }

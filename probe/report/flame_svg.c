@@ -48,7 +48,7 @@ static void put_class(FILE *out, const struct flame_svg *svg, const struct flame
                 frame->kind == FLAME_LINE ? " l" : "");
 }
 
-static void put_frame(FILE *out, const struct flame_svg *svg, const struct flame_frame *frame)
+static void flame_svg_put_frame(FILE *out, const struct flame_svg *svg, const struct flame_frame *frame)
 {
     char name[NAME];
     name_frame(svg, frame, name, sizeof name);
@@ -78,7 +78,7 @@ size_t flame_svg(FILE *out, const struct flame_svg *svg)
         (flame->depth + 1) * FRAME_HEIGHT);
     for (size_t i = 0; i < flame->n; i++)
         if (flame->frames[i].width >= seen)
-            put_frame(out, svg, &flame->frames[i]);
+            flame_svg_put_frame(out, svg, &flame->frames[i]);
         else
             left_out++;
     fputs("</svg>\n", out);

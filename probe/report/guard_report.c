@@ -27,7 +27,7 @@ static void amount_text(char *out, size_t size, uint64_t count, const char *even
         snprintf(out, size, "%s", events);
 }
 
-static void print_begin(const struct guard_view *view, const json_t *line)
+static void guard_report_print_begin(const struct guard_view *view, const json_t *line)
 {
     char budget[256], way[UTF8_CLEAN_ROOM(96)], clock[UTF8_CLEAN_ROOM(256)], text[2048];
     amount_text(budget, sizeof budget, field_count(line, "budget"), view->event,
@@ -60,7 +60,7 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
     place_print_registers(view->out, view->columns, line, INDENT);
 }
 
-static void print_end(const struct guard_view *view, const json_t *line)
+static void guard_report_print_end(const struct guard_view *view, const json_t *line)
 {
     FILE *out = view->out;
     const char *ended = field_text(line, "ended");
@@ -98,7 +98,7 @@ void guard_view_set(struct guard_view *view, const struct conditions *conditions
 }
 
 /* Overruns alone. */
-static bool put_gcc(const struct guard_view *view, const json_t *line)
+static bool guard_report_put_gcc(const struct guard_view *view, const json_t *line)
 {
     const struct rendering to = {.out = view->out, .format = FORMAT_GCC};
     char text[1536], counted[256], budget[256];
@@ -119,13 +119,13 @@ static void read_begin(struct guard_view *view, const json_t *line)
     view->each_s = seconds > 0 && view->budget > 0 ? seconds / (double)view->budget : 0;
 }
 
-static void print_line(struct guard_view *view, const json_t *line)
+static void guard_report_print_line(struct guard_view *view, const json_t *line)
 {
     const char *type = field_text(line, "type");
     char amount[256];
     uint64_t counted = field_count(line, "counted");
     if (strcmp(type, "guard") == 0) {
-        print_begin(view, line);
+        guard_report_print_begin(view, line);
     } else if (strcmp(type, "overrun") == 0) {
         print_overrun(view, line);
     } else if (strcmp(type, "left") == 0) {
@@ -134,7 +134,7 @@ static void print_line(struct guard_view *view, const json_t *line)
         amount_text(amount, sizeof amount, counted, view->event, (double)counted * view->each_s);
         fprintf(view->out, "  returned after %s\n", amount);
     } else if (strcmp(type, "guard_end") == 0) {
-        print_end(view, line);
+        guard_report_print_end(view, line);
     }
 }
 
@@ -144,12 +144,12 @@ bool guard_put_line(struct guard_view *view, const json_t *line)
     if (strcmp(type, "guard") == 0)
         read_begin(view, line);
     if (view->format != FORMAT_GCC)
-        print_line(view, line);
-    return view->format != FORMAT_GCC || strcmp(type, "overrun") != 0 || put_gcc(view, line);
+        guard_report_print_line(view, line);
+    return view->format != FORMAT_GCC || strcmp(type, "overrun") != 0 || guard_report_put_gcc(view, line);
 }
 
 /* Each line is written at once. */
-static bool put(struct guard_report *report, struct json_part line)
+static bool guard_report_put(struct guard_report *report, struct json_part line)
 {
     if (report->format == FORMAT_JSON)
         return json_part_write(report->out, line);
@@ -174,7 +174,7 @@ static bool write_begin(struct guard_report *report)
     if (report->budget_s > 0)
         json_part_real(&line, "budget_s", report->budget_s);
     json_part_text(&line, "stops_by", report->way);
-    return put(report, line);
+    return guard_report_put(report, line);
 }
 
 bool guard_report_overrun(struct guard_report *report, const struct guard_overrun *overrun)
@@ -189,7 +189,7 @@ bool guard_report_overrun(struct guard_report *report, const struct guard_overru
     if (overrun->is_elsewhere)
         json_part_bool(&line, "elsewhere", true);
     place_put_registers(&line, &overrun->place);
-    return put(report, line);
+    return guard_report_put(report, line);
 }
 
 bool guard_report_end(struct guard_report *report, const struct guard_result *result)
@@ -214,7 +214,7 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
     json_part_text(&line, "ended", why[result->end]);
     if (result->is_kept)
         json_part_bool(&line, "kept", true);
-    return put(report, line);
+    return guard_report_put(report, line);
 }
 
 bool guard_report_begin(struct guard_report *report, const struct conditions *conditions)
@@ -233,7 +233,7 @@ bool guard_report_left(struct guard_report *report, uint64_t number)
 {
     struct json_part line = json_part_new("left");
     json_part_unsigned(&line, "overrun", number);
-    return put(report, line);
+    return guard_report_put(report, line);
 }
 
 bool guard_report_returned(struct guard_report *report, uint64_t number, uint64_t counted)
@@ -241,5 +241,5 @@ bool guard_report_returned(struct guard_report *report, uint64_t number, uint64_
     struct json_part line = json_part_new("returned");
     json_part_unsigned(&line, "overrun", number);
     json_part_unsigned(&line, "counted", counted);
-    return put(report, line);
+    return guard_report_put(report, line);
 }

@@ -39,7 +39,7 @@ static struct histogram_bin bin_of(const json_t *pair)
 }
 
 /* Of the bins, less one: a multiple of the distribution's own. */
-static uint64_t width_of(const struct outliers *shape, uint64_t own, size_t room)
+static uint64_t histogram_width_of(const struct outliers *shape, uint64_t own, size_t room)
 {
     uint64_t range = shape->high - shape->low, width = range / room;
     if (own <= 1)
@@ -57,7 +57,7 @@ size_t histogram_bins(const json_t *column, struct histogram_bin *out, size_t ro
     size_t n = 0, i;
     if (room == 0 || shape.high < shape.low || field_count(column, "count") == 0)
         return 0;
-    uint64_t width = width_of(&shape, field_count(distribution_of(column), "width"), room);
+    uint64_t width = histogram_width_of(&shape, field_count(distribution_of(column), "width"), room);
     for (uint64_t low = shape.low;; low += width + 1) {
         bool last = shape.high - low <= width;
         out[n++] = (struct histogram_bin){.low = low, .high = last ? shape.high : low + width};
@@ -103,8 +103,8 @@ struct bars {
     uint64_t highest;
 };
 
-static void put_outliers(const struct bars *bars, uint64_t n, uint64_t least, uint64_t most,
-                         uint64_t farthest)
+static void histogram_put_outliers(const struct bars *bars, uint64_t n, uint64_t least, uint64_t most,
+                                   uint64_t farthest)
 {
     char from[NUMBER_ROOM], to[NUMBER_ROOM], change[NUMBER_ROOM] = "", line[LINE];
     if (n == 0)
@@ -123,7 +123,7 @@ static void put_outliers(const struct bars *bars, uint64_t n, uint64_t least, ui
     fputs(terminal_colour(bars->out, COLOUR_END), bars->out);
 }
 
-static void put_bar(const struct bars *bars, const struct histogram_bin *bin)
+static void histogram_put_bar(const struct bars *bars, const struct histogram_bin *bin)
 {
     fprintf(bars->out, "%*s  ", (int)(INDENT + bars->low_width), NUMBER(bin->low));
     /* In half characters; a bin with any hit has a bar */
@@ -156,10 +156,10 @@ static void print_bars(FILE *out, size_t columns, const char *name, const json_t
     }
     bars.bar = columns > INDENT + bars.low_width + 2 + 2 + count_width + BAR ? BAR : LEAST_BAR;
     fprintf(out, "\n%s\n", terminal_text(title, sizeof title, name));
-    put_outliers(&bars, shape.below, shape.below_least, shape.below_most, shape.below_least);
+    histogram_put_outliers(&bars, shape.below, shape.below_least, shape.below_most, shape.below_least);
     for (size_t i = 0; i < n; i++)
-        put_bar(&bars, &bins[i]);
-    put_outliers(&bars, shape.above, shape.above_least, shape.above_most, shape.above_most);
+        histogram_put_bar(&bars, &bins[i]);
+    histogram_put_outliers(&bars, shape.above, shape.above_least, shape.above_most, shape.above_most);
 }
 
 void histogram_print(FILE *out, size_t columns, const char *name, const json_t *column)

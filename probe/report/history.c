@@ -42,7 +42,7 @@ static void set_up(const struct conditions *of, char *out, size_t size)
 }
 
 /* NULL: out of memory. */
-static json_t *find_row(struct history *history, const struct conditions *of, const char *column)
+static json_t *history_find_row(struct history *history, const struct conditions *of, const char *column)
 {
     char setup[SETUP], name[UTF8_CLEAN_ROOM(96)], key[KEY];
     set_up(of, setup, sizeof setup);
@@ -63,7 +63,7 @@ static json_t *find_row(struct history *history, const struct conditions *of, co
     return json_object_set_new(history->rows, key, row.json) == 0 && ok ? row.json : NULL;
 }
 
-static bool add_run(json_t *row, const struct baseline *run, const json_t *column)
+static bool history_add_run(json_t *row, const struct baseline *run, const json_t *column)
 {
     json_t *runs = json_object_get(row, "runs");
     struct json_part part = json_part_new(NULL);
@@ -89,12 +89,12 @@ bool history_add(struct history *history, const struct baseline *run)
     json_object_foreach(json_object_get(run->summary, "columns"), name, column) {
         if (field_of(column, "not_supported") != NULL || !(field_real(column, "median") >= 0))
             continue;
-        json_t *row = find_row(history, &run->conditions, name);
+        json_t *row = history_find_row(history, &run->conditions, name);
         bool bound = field_count(column, "count") == 0 || field_count(column, "at_least") > 0;
         if (row == NULL ||
             (bound ? json_object_set_new(row, "at_least",
                                          json_integer((json_int_t)field_count(row, "at_least") + 1)) != 0
-                   : !add_run(row, run, column)))
+                   : !history_add_run(row, run, column)))
             return false;
     }
     return history->rows != NULL;
@@ -102,7 +102,7 @@ bool history_add(struct history *history, const struct baseline *run)
 
 /* ---- the document */
 
-static int by_text(const void *a, const void *b)
+static int history_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -120,7 +120,7 @@ static json_t *sorted(json_t *object)
     }
     json_object_foreach(object, key, value)
         keys[n++] = key;
-    qsort(keys, n, sizeof *keys, by_text);
+    qsort(keys, n, sizeof *keys, history_by_text);
     for (size_t i = 0; i < n; i++)
         json_array_append(values, json_object_get(object, keys[i]));
     free(keys);
@@ -139,7 +139,7 @@ static struct json_part change_part(const struct change *change)
 /* What part of all chance of a false change is a trend's. */
 static const double OF_TREND = 0.1;
 
-static void put_changes(struct json_part *line, const json_t *runs, double chance)
+static void history_put_changes(struct json_part *line, const json_t *runs, double chance)
 {
     enum { MOST = 16 };
     size_t n = json_array_size(runs);
@@ -163,13 +163,13 @@ static void put_changes(struct json_part *line, const json_t *runs, double chanc
     free(values);
 }
 
-static struct json_part region_line(json_t *row, double chance)
+static struct json_part history_region_line(json_t *row, double chance)
 {
     struct json_part line = json_part_new("region");
     json_t *runs = sorted(json_object_get(row, "runs"));
     line.ok = line.ok && runs != NULL && json_object_update_missing(line.json, row) == 0;
     json_object_del(line.json, "runs");
-    put_changes(&line, runs, chance);
+    history_put_changes(&line, runs, chance);
     json_part_array(&line, "runs", runs);
     return line;
 }
@@ -187,7 +187,7 @@ struct document history_document(const struct history *history, double chance)
     document.ok = document.ok && rows != NULL;
     document_add(&document, json_command_part("history", ""));
     json_array_foreach(rows, i, row) {
-        struct json_part line = region_line(row, chance / (double)n);
+        struct json_part line = history_region_line(row, chance / (double)n);
         changed += history_has_changed(line.json);
         document_add(&document, line);
     }
@@ -295,7 +295,7 @@ static void put_course(char *out, size_t size, const json_t *runs, size_t column
     canvas_spark(out, size, values, n, greatest - least);
 }
 
-static void print_head(const struct rendering *to, const json_t *row, const json_t *runs)
+static void history_print_head(const struct rendering *to, const json_t *row, const json_t *runs)
 {
     struct fold fold = {.out = to->out, .columns = to->columns, .indent = 4};
     char text[CELL], clean[UTF8_CLEAN_ROOM(CELL)], first[NUMBER_ROOM], last[NUMBER_ROOM];
@@ -323,7 +323,7 @@ static void print_row(const struct rendering *to, const json_t *row, bool of_sev
 {
     struct history_fact fact;
     char clean[UTF8_CLEAN_ROOM(sizeof fact.text)];
-    print_head(to, row, field_of(row, "runs"));
+    history_print_head(to, row, field_of(row, "runs"));
     for (size_t i = of_several ? 0 : 1; history_take_fact(row, i, terminal_or("→", "->"), &fact); i++) {
         bool worse = field_real(fact.change, "after") > field_real(fact.change, "before");
         if (fact.text[0] == '\0')
@@ -344,7 +344,7 @@ static bool is_same_region(const json_t *one, const json_t *other)
     return true;
 }
 
-static void put_text(const struct rendering *to, const struct document *document, const json_t *rows)
+static void history_put_text(const struct rendering *to, const struct document *document, const json_t *rows)
 {
     const char *core = NULL;
     char changed[CELL], skipped[CELL], text[2 * CELL];
@@ -369,7 +369,7 @@ static void put_text(const struct rendering *to, const struct document *document
 }
 
 /* A row for each run of a region. */
-static bool put_csv(const struct rendering *to, const struct document *document)
+static bool history_put_csv(const struct rendering *to, const struct document *document)
 {
     struct document rows = document_new();
     size_t i, k;
@@ -402,11 +402,11 @@ bool history_write(const struct rendering *to, const struct document *document,
     if (ok && to->format == FORMAT_JSON)
         ok = document_write(to->out, document);
     else if (ok && to->format == FORMAT_CSV)
-        ok = put_csv(to, document);
+        ok = history_put_csv(to, document);
     else if (ok && to->format == FORMAT_HTML)
         ok = history_page(to, document, command);
     else if (ok)
-        put_text(to, document, rows);
+        history_put_text(to, document, rows);
     json_decref(rows);
     return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }

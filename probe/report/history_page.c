@@ -18,7 +18,7 @@ static double median_of(const json_t *runs, size_t i)
 }
 
 /* A new level begins at this run: that it is higher, or lower. */
-static enum plot_look look_of(const json_t *row, size_t run)
+static enum plot_look history_page_look_of(const json_t *row, size_t run)
 {
     size_t i;
     const json_t *change;
@@ -38,7 +38,7 @@ static void put_run(const struct plot *plot, const json_t *row, const json_t *ru
     snprintf(label, sizeof label, "%s: %s%s%.12s, %.400s",
              history_value_text(value, sizeof value, median_of(runs, i)), started[0] != '\0' ? started : "?",
              build[0] != '\0' ? ", build " : "", build, field_text(run, "file"));
-    plot_mark(plot, (double)(i + 1), median_of(runs, i), look_of(row, i), label);
+    plot_mark(plot, (double)(i + 1), median_of(runs, i), history_page_look_of(row, i), label);
 }
 
 static void put_plot(FILE *out, const json_t *row, const char *id, const char *name)
@@ -78,7 +78,7 @@ static void put_plot(FILE *out, const json_t *row, const char *id, const char *n
     plot_end(&plot);
 }
 
-static void put_row(FILE *out, const json_t *row, size_t number)
+static void history_page_put_row(FILE *out, const json_t *row, size_t number)
 {
     char id[32], region[NAME], name[TEXT];
     struct history_fact fact;
@@ -142,7 +142,7 @@ bool history_page(const struct rendering *to, const struct document *document,
     plot_key(to->out, PLOT_GOOD, "the first run on a lower level");
     fputs("</p>\n", to->out);
     for (size_t i = 0; i < json_array_size(rows); i++)
-        put_row(to->out, json_array_get(rows, i), i + 1);
+        history_page_put_row(to->out, json_array_get(rows, i), i + 1);
     json_decref(rows);
     return page_end(&page) && ok;
 }

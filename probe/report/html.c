@@ -62,7 +62,7 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
     fprintf(out, "</%s>\n", tag);
 }
 
-static void put_head(FILE *out, const char *title, const char *policy)
+static void html_put_head(FILE *out, const char *title, const char *policy)
 {
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -75,7 +75,7 @@ static void put_head(FILE *out, const char *title, const char *policy)
     fprintf(out, "<style>%s</style>\n", style);
 }
 
-static void put_heading(FILE *out, const char *title)
+static void html_put_heading(FILE *out, const char *title)
 {
     fputs("</head>\n<body>\n<main>\n", out);
     html_element(out, "h1", NULL, title);
@@ -85,15 +85,15 @@ static void put_heading(FILE *out, const char *title)
  * anything. */
 void html_begin(FILE *out, const char *title)
 {
-    put_head(out, title, "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; ");
-    put_heading(out, title);
+    html_put_head(out, title, "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; ");
+    html_put_heading(out, title);
 }
 
 void html_begin_still(FILE *out, const char *title)
 {
-    put_head(out, title, "style-src '" PAGE_STYLE "' '" PLOTS_STYLE "'; ");
+    html_put_head(out, title, "style-src '" PAGE_STYLE "' '" PLOTS_STYLE "'; ");
     fprintf(out, "<style>%s</style>\n", plots);
-    put_heading(out, title);
+    html_put_heading(out, title);
 }
 
 void html_end(FILE *out)
@@ -113,7 +113,7 @@ const char *html_verdict_class(const char *verdict)
                                                : "undecided";
 }
 
-static const char *kind_of(const struct html_table *table)
+static const char *html_kind_of(const struct html_table *table)
 {
     return table->at >= table->texts && table->at < table->texts + table->numbers ? "n" : "t";
 }
@@ -130,7 +130,7 @@ void html_table_begin(struct html_table *table, const char *class, const char *c
     for (table->at = 0; table->at < table->n; table->at++) {
         const char *heading = table->columns[table->at]; /* a column of marks has none */
         fprintf(table->out, heading[0] != '\0' ? "<th scope=\"col\" class=\"%s\">" : "<td class=\"%s\">",
-                kind_of(table));
+                html_kind_of(table));
         html_text(table->out, heading);
         fputs(heading[0] != '\0' ? "</th>" : "</td>", table->out);
     }
@@ -160,8 +160,8 @@ static bool is_name(const struct html_table *table)
 
 void html_cell_begin(struct html_table *table, const char *mark)
 {
-    fprintf(table->out, "<%s class=\"%s%s%s\">", is_name(table) ? "th scope=\"row\"" : "td", kind_of(table),
-            mark != NULL ? " " : "", mark != NULL ? mark : "");
+    fprintf(table->out, "<%s class=\"%s%s%s\">", is_name(table) ? "th scope=\"row\"" : "td",
+            html_kind_of(table), mark != NULL ? " " : "", mark != NULL ? mark : "");
 }
 
 void html_cell_end(struct html_table *table)

@@ -22,7 +22,7 @@ struct json_part json_part_new(const char *type)
     return part;
 }
 
-static void put(struct json_part *part, const char *key, json_t *value)
+static void json_put(struct json_part *part, const char *key, json_t *value)
 {
     char clean[UTF8_CLEAN_ROOM(FIELD)];
     if (json_object_set_new(part->json, utf8_clean(clean, sizeof(clean), key), value) != 0)
@@ -38,7 +38,7 @@ json_t *json_part_string(const char *text)
 void json_part_text(struct json_part *part, const char *key, const char *text)
 {
     if (text[0] != '\0')
-        put(part, key, json_part_string(text));
+        json_put(part, key, json_part_string(text));
 }
 
 static json_t *count_json(uint64_t value)
@@ -48,32 +48,32 @@ static json_t *count_json(uint64_t value)
 
 void json_part_unsigned(struct json_part *part, const char *key, uint64_t value)
 {
-    put(part, key, count_json(value));
+    json_put(part, key, count_json(value));
 }
 
 void json_part_real(struct json_part *part, const char *key, double value)
 {
     if (isfinite(value))
-        put(part, key, json_real(value));
+        json_put(part, key, json_real(value));
 }
 
 void json_part_bool(struct json_part *part, const char *key, bool value)
 {
-    put(part, key, json_boolean(value));
+    json_put(part, key, json_boolean(value));
 }
 
 void json_part_hex(struct json_part *part, const char *key, uint64_t address)
 {
     char text[32];
     snprintf(text, sizeof(text), "0x%08" PRIx64, address);
-    put(part, key, json_string(text));
+    json_put(part, key, json_string(text));
 }
 
 void json_part_object(struct json_part *part, const char *key, struct json_part inner)
 {
     part->ok = part->ok && inner.ok;
     if (json_object_size(inner.json) > 0)
-        put(part, key, inner.json);
+        json_put(part, key, inner.json);
     else
         json_decref(inner.json);
 }
@@ -81,7 +81,7 @@ void json_part_object(struct json_part *part, const char *key, struct json_part 
 void json_part_array(struct json_part *part, const char *key, json_t *array)
 {
     if (json_array_size(array) > 0)
-        put(part, key, array);
+        json_put(part, key, array);
     else
         json_decref(array);
 }
@@ -208,13 +208,13 @@ bool json_command_header(FILE *out, const char *command, const char *link)
 }
 
 /* An address of zero is unknown. */
-static void put_address(struct json_part *part, const char *key, uint64_t address)
+static void json_put_address(struct json_part *part, const char *key, uint64_t address)
 {
     if (address != 0)
         json_part_hex(part, key, address);
 }
 
-static void put_clock(struct json_part *object, const struct conditions *conditions)
+static void json_put_clock(struct json_part *object, const struct conditions *conditions)
 {
     if (!(conditions->clock_hz > 0))
         return;
@@ -232,8 +232,8 @@ struct json_part json_region_part(const struct conditions *conditions)
     json_part_text(&region, "start_file", conditions->start_file);
     json_part_text(&region, "end", conditions->end);
     json_part_text(&region, "end_source", conditions->end_source);
-    put_address(&addresses, "start", conditions->start_address);
-    put_address(&addresses, "end", conditions->end_address);
+    json_put_address(&addresses, "start", conditions->start_address);
+    json_put_address(&addresses, "end", conditions->end_address);
     json_part_object(&region, "addresses", addresses);
     return region;
 }
@@ -251,7 +251,7 @@ struct json_part json_header_part(const char *schema, const struct conditions *c
     json_part_object(&header, "region", json_region_part(conditions));
 
     struct json_part clock = json_part_new(NULL);
-    put_clock(&clock, conditions);
+    json_put_clock(&clock, conditions);
     json_part_object(&header, "clock", clock);
 
     json_t *names = json_array();
@@ -341,8 +341,8 @@ static void add_bin(struct json_part *part, json_t *bins, uint64_t low, uint64_t
 }
 
 /* False: they are too many, or were not kept. */
-static bool add_values(struct json_part *part, json_t *bins, const struct statistics *statistics,
-                       const struct outliers *shape)
+static bool json_add_values(struct json_part *part, json_t *bins, const struct statistics *statistics,
+                            const struct outliers *shape)
 {
     bool exact = false;
     uint64_t at = shape->low, next, last;
@@ -380,7 +380,7 @@ static struct json_part distribution_object(const struct statistics *statistics)
         json_decref(bins);
         return part;
     }
-    if (!add_values(&part, bins, statistics, &shape)) {
+    if (!json_add_values(&part, bins, statistics, &shape)) {
         size_t n = statistics_histogram(statistics, shape.low, shape.high, some, BINS);
         json_array_clear(bins);
         for (size_t i = 0; i < n; i++)
@@ -466,7 +466,7 @@ static struct json_part time_object(const struct summary *summary)
     if (cycles->at_least > 0)
         json_part_real(&time, "at_least_max", (double)cycles->at_least_max / hz);
     if (json_object_size(time.json) > 0)
-        put_clock(&time, &summary->conditions);
+        json_put_clock(&time, &summary->conditions);
     return time;
 }
 
@@ -474,7 +474,8 @@ struct json_part json_metrics(const struct metric_result *metrics, size_t n)
 {
     struct json_part object = json_part_new(NULL);
     for (size_t i = 0; i < n; i++)
-        put(&object, metrics[i].name, isfinite(metrics[i].value) ? json_real(metrics[i].value) : json_null());
+        json_put(&object, metrics[i].name,
+                 isfinite(metrics[i].value) ? json_real(metrics[i].value) : json_null());
     return object;
 }
 

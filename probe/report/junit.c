@@ -14,7 +14,7 @@ enum { FIELD = 512, LONG = 2048 };
 
 /* Text, or the value of an attribute. XML 1.0 (section 2.2) forbids U+FFFE and U+FFFF, which a clean text may
    still have. */
-static void put(FILE *out, const char *text)
+static void junit_put(FILE *out, const char *text)
 {
     static const struct {
         char character;
@@ -37,7 +37,7 @@ static void put(FILE *out, const char *text)
 static void put_attribute(FILE *out, const char *name, const char *value)
 {
     fprintf(out, " %s=\"", name);
-    put(out, value);
+    junit_put(out, value);
     fputc('"', out);
 }
 
@@ -67,7 +67,7 @@ static void put_case(FILE *out, const json_t *one)
     }
     if (field_text(one, "numbers")[0] != '\0') {
         fputs("    <system-out>", out);
-        put(out, field_text(one, "numbers"));
+        junit_put(out, field_text(one, "numbers"));
         fputs("</system-out>\n", out);
     }
     fputs("  </testcase>\n", out);
@@ -106,7 +106,7 @@ static void put_said(FILE *out, const json_t *said)
         return;
     fputs("  <system-out>", out);
     json_array_foreach(said, i, one) {
-        put(out, text_or_empty(one));
+        junit_put(out, text_or_empty(one));
         fputc('\n', out);
     }
     fputs("</system-out>\n", out);
@@ -346,7 +346,7 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
 }
 
 /* As properties: a case could fail, and a metric cannot. */
-static void add_metrics(struct junit_suite *suite, const json_t *summary)
+static void junit_add_metrics(struct junit_suite *suite, const json_t *summary)
 {
     const char *name;
     json_t *value;
@@ -372,7 +372,7 @@ bool junit_run(FILE *out, const struct run_lines *run)
     struct junit_suite suite = junit_suite(name, field_real(run->summary, "seconds"));
     junit_conditions(&suite, conditions);
     add_properties(&suite, run);
-    add_metrics(&suite, run->summary);
+    junit_add_metrics(&suite, run->summary);
     junit_add_run(&suite, run, conditions->start[0] != '\0' ? conditions->start : "pmu-probe", true);
     if (run->summary != NULL) {
         json_t *more = run_explanations(run);

@@ -45,7 +45,7 @@ static struct check check_sum(const struct line_report *report)
     return check;
 }
 
-static const char *text_of(const struct line_report *report, const struct line_cost *line)
+static const char *line_table_text_of(const struct line_report *report, const struct line_cost *line)
 {
     const char *text =
         line->file != LISTING_NO_FILE ? source_text_line(&report->texts[line->file], line->line) : NULL;
@@ -170,7 +170,8 @@ struct json_part line_report_header(const struct conditions *conditions)
     return header;
 }
 
-static void add_blocks(struct json_part *part, const struct line_costs *costs, const struct line_cost *line)
+static void line_table_add_blocks(struct json_part *part, const struct line_costs *costs,
+                                  const struct line_cost *line)
 {
     json_t *blocks = json_array();
     for (size_t i = 0; i < costs->blocks->n; i++) {
@@ -186,7 +187,7 @@ static void add_blocks(struct json_part *part, const struct line_costs *costs, c
     json_part_array(part, "blocks", blocks);
 }
 
-static struct json_part line_line(const struct line_report *report, const struct line_cost *line)
+static struct json_part line_table_line_line(const struct line_report *report, const struct line_cost *line)
 {
     struct json_part part = json_part_new("line");
     if (line->file != LISTING_NO_FILE) {
@@ -197,7 +198,7 @@ static struct json_part line_line(const struct line_report *report, const struct
     }
     if (line->line > 0)
         json_part_unsigned(&part, "line", line->line);
-    json_part_text(&part, "text", text_of(report, line));
+    json_part_text(&part, "text", line_table_text_of(report, line));
     json_part_unsigned(&part, "hits", line->hits);
     if (line->hits > 0) {
         json_part_real(&part, "hits_per_call", (double)line->hits / (double)report->costs->calls);
@@ -209,7 +210,7 @@ static struct json_part line_line(const struct line_report *report, const struct
         json_part_real(&part, "mean", line->mean);
         json_part_real(&part, "share", report->costs->sum > 0 ? line->mean / report->costs->sum : 0);
     }
-    add_blocks(&part, report->costs, line);
+    line_table_add_blocks(&part, report->costs, line);
     if (line->has_calls)
         json_part_bool(&part, "calls", true);
     if (line->is_inlined)
@@ -221,7 +222,7 @@ static struct json_part line_line(const struct line_report *report, const struct
     return part;
 }
 
-static struct json_part summary_line(const struct line_report *report)
+static struct json_part line_table_summary_line(const struct line_report *report)
 {
     const struct line_costs *costs = report->costs;
     struct check check = check_sum(report);
@@ -250,8 +251,8 @@ static struct json_part summary_line(const struct line_report *report)
 void line_report_lines(struct document *document, const struct line_report *report)
 {
     for (size_t i = 0; i < report->costs->n; i++)
-        document_add(document, line_line(report, &report->costs->lines[i]));
-    document_add(document, summary_line(report));
+        document_add(document, line_table_line_line(report, &report->costs->lines[i]));
+    document_add(document, line_table_summary_line(report));
 }
 
 /* ---- for people */
@@ -279,7 +280,7 @@ static struct json_part shown_line(const json_t *line, const char *region)
     return row;
 }
 
-static bool put_lines(const struct rendering *to, const struct document *document)
+static bool line_table_put_lines(const struct rendering *to, const struct document *document)
 {
     const char *region = field_text(document_line(document, "header"), "region.start");
     struct document rows = document_new();
@@ -339,7 +340,7 @@ bool line_write(const struct rendering *to, const struct document *document, boo
         conditions_write(to, &conditions);
     if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
         render_text(to, conditions.note);
-    bool ok = put_lines(to, document);
+    bool ok = line_table_put_lines(to, document);
     if (to->format != FORMAT_CSV && to->format != FORMAT_GCC) {
         put_sum(to, summary);
         render_notes(to, field_of(summary, "notes"));

@@ -8,7 +8,7 @@
 
 enum { LINE = 4 * CANVAS_LINE };
 
-static bool is_drawn(const struct live_table *table, size_t i)
+static bool live_table_is_drawn(const struct live_table *table, size_t i)
 {
     return table->columns[i].as == LIVE_DRAWN;
 }
@@ -16,7 +16,8 @@ static bool is_drawn(const struct live_table *table, size_t i)
 void live_widen(struct live_table *table, const char *const *cells)
 {
     for (size_t i = 0; i < table->n; i++) {
-        size_t width = is_drawn(table, i) ? 0 : utf8_width(cells[i]), most = table->columns[i].most;
+        size_t width = live_table_is_drawn(table, i) ? 0 : utf8_width(cells[i]),
+               most = table->columns[i].most;
         width = most > 0 && width > most ? most : width;
         table->width[i] = width > table->width[i] ? width : table->width[i];
     }
@@ -27,8 +28,9 @@ static size_t widths(const struct live_table *table, const struct live_way *way,
 {
     size_t all = 0;
     for (size_t i = 0; i < table->n; i++) {
-        size_t least =
-            is_drawn(table, i) || (!way->tight && table->width[i] > 0) ? table->columns[i].least : 0;
+        size_t least = live_table_is_drawn(table, i) || (!way->tight && table->width[i] > 0)
+                           ? table->columns[i].least
+                           : 0;
         width[i] = table->width[i] > least ? table->width[i] : least;
         if ((way->columns & 1u << i) == 0)
             width[i] = 0;
@@ -39,7 +41,8 @@ static size_t widths(const struct live_table *table, const struct live_way *way,
 }
 
 /* The room that is left over is the name's first, and then that of the column that is drawn. */
-static void share_out(struct live_table *table, const struct live_way *way, size_t *width, size_t left)
+static void live_table_share_out(struct live_table *table, const struct live_way *way, size_t *width,
+                                 size_t left)
 {
     size_t *name = &width[table->name], whole = *name;
     if (way->name > 0 && way->name < whole) {
@@ -47,7 +50,7 @@ static void share_out(struct live_table *table, const struct live_way *way, size
         left -= *name - way->name;
     }
     for (size_t i = 0; i < table->n; i++)
-        if (is_drawn(table, i) && width[i] > 0) {
+        if (live_table_is_drawn(table, i) && width[i] > 0) {
             size_t most = table->columns[i].most;
             width[i] = width[i] + left < most ? width[i] + left : most;
         }
@@ -62,12 +65,12 @@ void live_fit(struct live_table *table, size_t columns)
         memset(width, 0, sizeof width);
         width[table->name] = columns;
     } else {
-        share_out(table, &table->ways[i], width, columns - used);
+        live_table_share_out(table, &table->ways[i], width, columns - used);
     }
     memcpy(table->width, width, sizeof width);
 }
 
-static size_t put(char *line, size_t used, const char *cell, size_t width, size_t gap, bool right)
+static size_t live_table_put(char *line, size_t used, const char *cell, size_t width, size_t gap, bool right)
 {
     size_t rest = width - utf8_width(cell);
     return used + (size_t)snprintf(line + used, LINE - used, "%*s%s%*s", (int)(gap + (right ? rest : 0)), "",
@@ -84,12 +87,12 @@ void live_row(struct canvas *canvas, const struct live_table *table, const char 
             continue;
         snprintf(cell, sizeof cell, "%s", cells[i]);
         canvas_cut(cell, table->width[i]);
-        used = put(line, used, cell, table->width[i], used > 0 ? table->columns[i].gap : 0,
-                   table->columns[i].as == LIVE_NUMBER);
+        used = live_table_put(line, used, cell, table->width[i], used > 0 ? table->columns[i].gap : 0,
+                              table->columns[i].as == LIVE_NUMBER);
     }
     size_t gap = table->columns[table->name].gap;
     if (instead != NULL && name + gap + utf8_width(instead) <= canvas->columns)
-        put(line, used, instead, utf8_width(instead), gap, false);
+        live_table_put(line, used, instead, utf8_width(instead), gap, false);
     for (used = strlen(line); used > 0 && line[used - 1] == ' ';)
         line[--used] = '\0';
     canvas_line(canvas, line);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *deliver(char *out, size_t size, const char *text)
+static const char *number_deliver(char *out, size_t size, const char *text)
 {
     if (size > 0)
         snprintf(out, size, "%s", strlen(text) < size ? text : "#");
@@ -29,7 +29,7 @@ static const char *deliver_grouped(char *out, size_t size, const char *plain)
             grouped[n++] = ',';
     }
     snprintf(grouped + n, sizeof(grouped) - n, "%s", plain);
-    return deliver(out, size, grouped);
+    return number_deliver(out, size, grouped);
 }
 
 const char *number_unsigned(char *out, size_t size, uint64_t value)
@@ -55,7 +55,7 @@ const char *number_shortest(char *out, size_t size, double value)
     do
         snprintf(text, sizeof(text), "%.*g", digits, value);
     while (strtod(text, NULL) != value && ++digits <= MOST_DIGITS);
-    return deliver(out, size, text);
+    return number_deliver(out, size, text);
 }
 
 struct unit {
@@ -84,7 +84,7 @@ static const char *scaled(char *out, size_t size, double value, const struct uni
         digits[digits[length - 1] == '.' ? length - 1 : length] = '\0';
     }
     snprintf(text, sizeof(text), "%s %s", digits, units[i].name);
-    return deliver(out, size, text);
+    return number_deliver(out, size, text);
 }
 
 const char *number_duration(char *out, size_t size, double seconds)
@@ -104,7 +104,7 @@ const char *number_elapsed(char *out, size_t size, double seconds)
 {
     char text[NUMBER_ROOM];
     if (!(seconds < 1e15))
-        return deliver(out, size, "#");
+        return number_deliver(out, size, "#");
     if (seconds < 0.0995)
         snprintf(text, sizeof(text), "%.0f ms", seconds * 1e3);
     else if (seconds < 9.95)
@@ -117,7 +117,7 @@ const char *number_elapsed(char *out, size_t size, double seconds)
     else
         snprintf(text, sizeof(text), "%" PRIu64 " h %u min", (uint64_t)(seconds + 30) / 3600,
                  (unsigned)((uint64_t)(seconds + 30) / 60 % 60));
-    return deliver(out, size, text);
+    return number_deliver(out, size, text);
 }
 
 const char *number_mean(char out[NUMBER_ROOM], double mean)

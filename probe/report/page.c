@@ -71,8 +71,8 @@ static void put_condition(struct html_table *table, const char *name, const char
     html_cell(table, NULL, text);
 }
 
-static void put_end(struct html_table *table, const char *name, const char *at, const char *source,
-                    uint64_t address)
+static void page_put_end(struct html_table *table, const char *name, const char *at, const char *source,
+                         uint64_t address)
 {
     char text[CELL] = "", number[NUMBER_ROOM] = "";
     if (address != 0)
@@ -82,7 +82,7 @@ static void put_end(struct html_table *table, const char *name, const char *at, 
     put_condition(table, name, text);
 }
 
-static void put_clock(struct html_table *table, const struct conditions *conditions)
+static void page_put_clock(struct html_table *table, const struct conditions *conditions)
 {
     char text[CELL] = "", clock[NUMBER_ROOM], error[NUMBER_ROOM] = "";
     if (conditions->clock_error_hz > 0)
@@ -119,12 +119,12 @@ static void put_conditions(const struct page *page)
     struct html_table table = {.out = page->to->out, .columns = heads, .n = 2, .named = true};
     page_heading(page->to->out, "conditions", "Conditions of measurement");
     html_table_begin(&table, "conditions", "What a reader needs to judge a number later");
-    put_end(&table, "start", conditions->start, conditions->start_source, conditions->start_address);
-    put_end(&table, "end", conditions->end, conditions->end_source, conditions->end_address);
+    page_put_end(&table, "start", conditions->start, conditions->start_source, conditions->start_address);
+    page_put_end(&table, "end", conditions->end, conditions->end_source, conditions->end_address);
     put_condition(&table, "core", conditions->core);
     put_condition(&table, "counter", conditions->counter);
     put_condition(&table, "probe", conditions->link);
-    put_clock(&table, conditions);
+    page_put_clock(&table, conditions);
     put_condition(&table, "program", conditions->elf);
     put_condition(&table, "build", conditions->build_id);
     put_condition(&table, "note", conditions->note);
@@ -136,7 +136,7 @@ static void put_conditions(const struct page *page)
 
 /* ---- JSON lines */
 
-static bool put_lines(const struct page *page)
+static bool page_put_lines(const struct page *page)
 {
     char text[CELL], *lines = NULL;
     size_t size = 0;
@@ -165,7 +165,7 @@ bool page_end(const struct page *page)
     if (is_page && page->command != NULL)
         page_repeat(page->to->out, page->command);
     if (is_page) {
-        ok = put_lines(page);
+        ok = page_put_lines(page);
         (page->searched ? html_end : html_end_still)(page->to->out);
     }
     return fflush(page->to->out) == 0 && !ferror(page->to->out) && ok;

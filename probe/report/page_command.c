@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* As a POSIX shell reads it back. */
-static void put_word(FILE *out, const char *word)
+static void page_command_put_word(FILE *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
     if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
@@ -36,13 +36,13 @@ void page_repeat(FILE *out, const struct page_command *command)
     fputs("<pre class=\"command\">", out);
     if (command->probe != NULL) {
         fputs("PMU_PROBE=", out);
-        put_word(out, command->probe);
+        page_command_put_word(out, command->probe);
         fputc(' ', out);
     }
     fputs("pmu-probe", out);
     for (int i = 1; i < command->n; i++) {
         fputc(' ', out);
-        put_word(out, command->words[i]);
+        page_command_put_word(out, command->words[i]);
     }
     fputs("</pre>\n", out);
     if (command->has_conf)

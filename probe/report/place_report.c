@@ -54,7 +54,7 @@ void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t
     fold_end(&fold);
 }
 
-static void put_place(struct json_part *part, struct symbols *symbols, uint64_t address)
+static void place_report_put_place(struct json_part *part, struct symbols *symbols, uint64_t address)
 {
     struct location location;
     char file[512];
@@ -69,10 +69,10 @@ static void put_place(struct json_part *part, struct symbols *symbols, uint64_t 
 void place_put_stack(struct json_part *line, struct symbols *symbols, const struct unwind_stack *stack)
 {
     json_t *frames = json_array();
-    put_place(line, symbols, unwind_place(&stack->at[0]));
+    place_report_put_place(line, symbols, unwind_place(&stack->at[0]));
     for (size_t i = 1; i < stack->count; i++) {
         struct json_part frame = json_part_new(NULL);
-        put_place(&frame, symbols, unwind_place(&stack->at[i]));
+        place_report_put_place(&frame, symbols, unwind_place(&stack->at[i]));
         if (stack->at[i].is_guess)
             json_part_bool(&frame, "guess", true);
         if (stack->at[i].has_taken)

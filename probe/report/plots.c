@@ -32,7 +32,7 @@ static double height_of(const struct plot *plot)
 }
 
 /* 0 to 1 */
-static double part_of(const struct plot_axis *axis, double value)
+static double plots_part_of(const struct plot_axis *axis, double value)
 {
     double part = axis->to > axis->from ? (value - axis->from) / (axis->to - axis->from) : 0.5;
     return isnan(part) || part < 0 ? 0 : part > 1 ? 1 : part;
@@ -41,13 +41,13 @@ static double part_of(const struct plot_axis *axis, double value)
 /* In percent of the width. */
 static double place_x(const struct plot *plot, double x)
 {
-    return INSET + part_of(&plot->x, x) * (100 - 2 * INSET);
+    return INSET + plots_part_of(&plot->x, x) * (100 - 2 * INSET);
 }
 
 /* In pixels from the top. */
 static double place_y(const struct plot *plot, double y)
 {
-    return height_of(plot) - BELOW - part_of(&plot->y, y) * (height_of(plot) - BELOW - ABOVE);
+    return height_of(plot) - BELOW - plots_part_of(&plot->y, y) * (height_of(plot) - BELOW - ABOVE);
 }
 
 static void put_title(FILE *out, const char *label)
@@ -79,8 +79,8 @@ static void tick_text(const struct plot_axis *axis, double value, double step, c
              axis->unit != NULL ? axis->unit : "");
 }
 
-static void put_text(const struct plot *plot, double x, double y, const char *anchor, const char *class,
-                     const char *text)
+static void plots_put_text(const struct plot *plot, double x, double y, const char *anchor, const char *class,
+                           const char *text)
 {
     fprintf(plot->out,
             "<text class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"11\" "
@@ -99,7 +99,7 @@ static const char *anchor_at(double percent)
 void plot_tick(const struct plot *plot, double x, const char *text)
 {
     double at = place_x(plot, x);
-    put_text(plot, at, height_of(plot) - 6, anchor_at(at), "tick", text);
+    plots_put_text(plot, at, height_of(plot) - 6, anchor_at(at), "tick", text);
 }
 
 static void put_x_scale(const struct plot *plot)
@@ -132,7 +132,7 @@ static void put_y_scale(const struct plot *plot, bool numbers)
             break;
         tick_text(axis, value, step, text);
         if (numbers)
-            put_text(plot, 0, y - 3, "start", "tick", text);
+            plots_put_text(plot, 0, y - 3, "start", "tick", text);
         else
             fprintf(plot->out,
                     "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
@@ -168,7 +168,7 @@ void plot_end(const struct plot *plot)
 
 /* ---- what is in them */
 
-static void put_bar(FILE *out, double x, double width, double top, double bottom, const char *label)
+static void plots_put_bar(FILE *out, double x, double width, double top, double bottom, const char *label)
 {
     fprintf(out, "<rect class=\"bar\" x=\"%.3f%%\" width=\"%.3f%%\" y=\"%.1f\" height=\"%.1f\" fill=\"%s\">",
             x, width, top, bottom - top, looks[PLOT_PLAIN].colour);
@@ -180,7 +180,7 @@ static void put_bar(FILE *out, double x, double width, double top, double bottom
 void plot_bar(const struct plot *plot, double from, double to, double y, const char *label)
 {
     double x = place_x(plot, from), width = place_x(plot, to) - x;
-    put_bar(plot->out, x + width * 0.05, width * 0.9, place_y(plot, y), height_of(plot) - BELOW, label);
+    plots_put_bar(plot->out, x + width * 0.05, width * 0.9, place_y(plot, y), height_of(plot) - BELOW, label);
 }
 
 static void put_shape(FILE *out, enum plot_look look)
@@ -221,7 +221,7 @@ void plot_rule_at_x(const struct plot *plot, double x, const char *text)
             "<line class=\"rule\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"%d\" y2=\"%.1f\" stroke=\"%s\" "
             "stroke-width=\"2\" stroke-dasharray=\"5 3\"/>\n",
             at, at, ABOVE - 3, height_of(plot) - BELOW, RULE);
-    put_text(plot, at, ABOVE - 5, anchor_at(at), "beside", text);
+    plots_put_text(plot, at, ABOVE - 5, anchor_at(at), "beside", text);
 }
 
 void plot_key(FILE *out, enum plot_look look, const char *text)
@@ -293,8 +293,8 @@ void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bi
             continue;
         /* What is there is seen, however rare */
         double height = fmax((double)bins[i].count / highest * SPARK_HEIGHT, 1.5);
-        put_bar(out, begin + step * ((double)i + 0.05), step * 0.9, SPARK_HEIGHT - height, SPARK_HEIGHT,
-                label_of(&bins[i], label));
+        plots_put_bar(out, begin + step * ((double)i + 0.05), step * 0.9, SPARK_HEIGHT - height, SPARK_HEIGHT,
+                      label_of(&bins[i], label));
     }
     fputs("</svg>", out);
 }

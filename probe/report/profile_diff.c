@@ -13,7 +13,8 @@ static bool is_state(const struct share *row)
 
 /* ---- the document */
 
-static void note_core(struct profile_notes *notes, const struct profile_diff_report *report, size_t i)
+static void profile_diff_note_core(struct profile_notes *notes, const struct profile_diff_report *report,
+                                   size_t i)
 {
     const struct shares_diff *diff = &report->diffs[i];
     const char *name = or_empty(report->now->profile->about.cores[i]);
@@ -37,14 +38,14 @@ static void note_pair(struct profile_notes *notes, const struct profile_diff_rep
                           now->core_count, PLURAL(now->core_count), old->core_count);
 }
 
-static struct json_part core_line(const struct profile_diff_report *report, size_t i)
+static struct json_part profile_diff_core_line(const struct profile_diff_report *report, size_t i)
 {
     struct json_part line = json_part_new("core"), old = json_part_new(NULL);
     struct profile_notes notes = {0}, its = {0};
     json_part_unsigned(&line, "core", profile_core_number(&report->now->profile->about, (unsigned)i));
     json_part_text(&line, "name", or_empty(report->now->profile->about.cores[i]));
     json_part_unsigned(&line, "samples", report->now->shares[i].samples);
-    note_core(&notes, report, i);
+    profile_diff_note_core(&notes, report, i);
     profile_notes_of_core(&notes, &report->now->shares[i]);
     profile_notes_json(&line, &notes);
     json_part_text(&old, "name", or_empty(report->old->profile->about.cores[i]));
@@ -88,7 +89,7 @@ static struct json_part side_line(const char *type, const struct profile_report 
     return profile_line(type, side->profile, side->file, side->elf, side->no_names);
 }
 
-static struct json_part summary_line(const struct profile_diff_report *report)
+static struct json_part profile_diff_summary_line(const struct profile_diff_report *report)
 {
     struct json_part summary = json_part_new("summary");
     struct profile_notes notes = {0};
@@ -115,12 +116,12 @@ static struct document diff_document(const struct profile_diff_report *report)
     document_add(&document, now);
     document_add(&document, old);
     for (size_t i = 0; i < report->n; i++) {
-        document_add(&document, core_line(report, i));
+        document_add(&document, profile_diff_core_line(report, i));
         for (size_t k = 0; k < report->diffs[i].n; k++)
             document_add(&document,
                          change_line(about, i, report->now->shares[i].sort, &report->diffs[i].rows[k]));
     }
-    document_add(&document, summary_line(report));
+    document_add(&document, profile_diff_summary_line(report));
     return document;
 }
 

@@ -36,14 +36,14 @@ static int write_part(FILE *out, struct json_part part)
     return errno != 0 ? -errno : -EIO;
 }
 
-static void put_text(struct json_part *part, const char *key, const char *text)
+static void profile_file_put_text(struct json_part *part, const char *key, const char *text)
 {
     if (text != NULL)
         json_part_text(part, key, text);
 }
 
 /* Only if they are not those of the list. */
-static void put_numbers(struct json_part *head, const struct profile_about *about)
+static void profile_file_put_numbers(struct json_part *head, const struct profile_about *about)
 {
     json_t *numbers = json_array();
     bool differ = false;
@@ -62,20 +62,20 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     struct json_part head = json_part_new(NULL);
     json_part_text(&head, "schema", PROFILE_SCHEMA);
     json_part_text(&head, "type", "profile");
-    put_text(&head, "date", about->date);
-    put_text(&head, "probe", about->probe);
-    put_text(&head, "elf", about->elf);
-    put_text(&head, "build_id", about->build_id);
+    profile_file_put_text(&head, "date", about->date);
+    profile_file_put_text(&head, "probe", about->probe);
+    profile_file_put_text(&head, "elf", about->elf);
+    profile_file_put_text(&head, "build_id", about->build_id);
     if (about->load_offset != 0)
         json_part_hex(&head, "load_offset", about->load_offset);
     json_t *cores = json_array();
     for (size_t i = 0; i < about->core_count; i++)
         json_part_append(&head, cores, json_part_string(about->cores[i] != NULL ? about->cores[i] : ""));
     json_part_array(&head, "cores", cores);
-    put_numbers(&head, about);
-    put_text(&head, "source", about->source);
-    put_text(&head, "task", about->task);
-    put_text(&head, "event", about->event);
+    profile_file_put_numbers(&head, about);
+    profile_file_put_text(&head, "source", about->source);
+    profile_file_put_text(&head, "task", about->task);
+    profile_file_put_text(&head, "event", about->event);
     if (about->event != NULL)
         json_part_unsigned(&head, "every", about->every);
     if (about->asked_s > 0)
@@ -99,7 +99,7 @@ static void put_stacks(struct json_part *line, const struct call_stacks *stacks)
         json_part_array(&row, "at", at);
         if (stack->sure < stack->depth)
             json_part_unsigned(&row, "sure", stack->sure);
-        put_text(&row, "cut", call_stack_end_name(stack->end));
+        profile_file_put_text(&row, "cut", call_stack_end_name(stack->end));
         line->ok = line->ok && row.ok;
         json_part_append(line, rows, row.json);
     }
@@ -158,8 +158,8 @@ int profile_file_end(FILE *out, const struct profile_end *end)
     struct json_part line = json_part_new("end");
     json_part_real(&line, "elapsed_s", end->elapsed_s);
     json_part_unsigned(&line, "samples", end->samples);
-    put_text(&line, "why", end->why);
-    put_text(&line, "error", end->error);
+    profile_file_put_text(&line, "why", end->why);
+    profile_file_put_text(&line, "error", end->error);
     return write_part(out, line);
 }
 
@@ -221,7 +221,7 @@ static void *granted(struct reading *reading, void *memory)
 }
 
 /* NULL: it is not a text, or there is no memory for it. */
-static char *copy_text(struct reading *reading, const json_t *value)
+static char *profile_file_copy_text(struct reading *reading, const json_t *value)
 {
     const char *text = json_string_value(value);
     char clean[4096];
@@ -288,7 +288,8 @@ static void take_cores(struct reading *reading, const json_t *cores)
     for (size_t i = 0; i < tracks && !reading->failed; i++)
         reading->tracks[i].unit = -1;
     for (; about->core_count < n && !reading->failed; about->core_count++) {
-        about->cores[about->core_count] = copy_text(reading, json_array_get(cores, about->core_count));
+        about->cores[about->core_count] =
+            profile_file_copy_text(reading, json_array_get(cores, about->core_count));
         if (about->cores[about->core_count] == NULL)
             fail(reading, "cores is not a list of names");
     }
@@ -309,7 +310,7 @@ static void take_head(struct reading *reading, const json_t *object)
         return;
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i].text = copy_text(reading, json_object_get(object, texts[i].key));
+        *texts[i].text = profile_file_copy_text(reading, json_object_get(object, texts[i].key));
     if (offset != NULL && !read_address(offset, &about->load_offset))
         fail(reading, "load_offset is not a distance such as 0x130000: \"%.40s\"", offset);
     about->every = take_count(reading, object, "every", most_samples);
@@ -432,7 +433,8 @@ static bool merge_track(struct track *track)
 }
 
 /* Takes over the interval's counts. */
-static void add_interval(struct reading *reading, struct track *track, struct profile_interval *interval)
+static void profile_file_add_interval(struct reading *reading, struct track *track,
+                                      struct profile_interval *interval)
 {
     if (track->intervals == NULL && !reading->failed)
         track->intervals = granted(reading, calloc(PROFILE_INTERVALS_MAX, sizeof *track->intervals));
@@ -457,8 +459,8 @@ static void add_interval(struct reading *reading, struct track *track, struct pr
 }
 
 /* Where and when it is. */
-static struct track *take_place(struct reading *reading, size_t kind, const json_t *object,
-                                struct profile_interval *interval)
+static struct track *profile_file_take_place(struct reading *reading, size_t kind, const json_t *object,
+                                             struct profile_interval *interval)
 {
     size_t cores = reading->out->about.core_count;
     interval->core = (unsigned)take_count(reading, object, "core", cores - 1);
@@ -473,9 +475,9 @@ static struct track *take_place(struct reading *reading, size_t kind, const json
 static void take_contexts(struct reading *reading, enum profile_context kind, json_t *object,
                           struct profile_interval *interval)
 {
-    struct track *track = take_place(reading, 1 + (size_t)kind, object, interval);
+    struct track *track = profile_file_take_place(reading, 1 + (size_t)kind, object, interval);
     take_counts(reading, object, "value", interval);
-    add_interval(reading, track, interval);
+    profile_file_add_interval(reading, track, interval);
 }
 
 static void take_task(struct reading *reading, const json_t *object)
@@ -494,13 +496,13 @@ static void take_task(struct reading *reading, const json_t *object)
     if (more == NULL)
         return;
     out->tasks = more;
-    task.name = copy_text(reading, json_object_get(object, "name"));
+    task.name = profile_file_copy_text(reading, json_object_get(object, "name"));
     out->tasks[out->task_count++] = task;
 }
 
 static void take_interval(struct reading *reading, json_t *object, struct profile_interval *interval)
 {
-    struct track *track = take_place(reading, 0, object, interval);
+    struct track *track = profile_file_take_place(reading, 0, object, interval);
     for (int state = 0; state < PROFILE_STATES; state++) {
         interval->states[state] = take_count(reading, object, profile_file_state((enum profile_state)state),
                                              most_samples - reading->samples);
@@ -511,7 +513,7 @@ static void take_interval(struct reading *reading, json_t *object, struct profil
     interval->stood_s = take_seconds(reading, object, "stood_s", false);
     take_counts(reading, object, "pc", interval);
     take_stacks(reading, track, object, interval);
-    add_interval(reading, track, interval);
+    profile_file_add_interval(reading, track, interval);
 }
 
 static void take_end(struct reading *reading, const json_t *object)
@@ -519,13 +521,13 @@ static void take_end(struct reading *reading, const json_t *object)
     struct profile_end *end = &reading->out->end;
     end->elapsed_s = take_seconds(reading, object, "elapsed_s", true);
     end->samples = take_count(reading, object, "samples", most_samples);
-    end->why = copy_text(reading, json_object_get(object, "why"));
-    end->error = copy_text(reading, json_object_get(object, "error"));
+    end->why = profile_file_copy_text(reading, json_object_get(object, "why"));
+    end->error = profile_file_copy_text(reading, json_object_get(object, "error"));
     end->known = true;
 }
 
 /* False: it is not a line that can be here. */
-static bool check_line(struct reading *reading, const json_t *object, const char *type)
+static bool profile_file_check_line(struct reading *reading, const json_t *object, const char *type)
 {
     const json_t *schema = json_object_get(object, "schema");
     const char *named = json_string_value(schema);
@@ -542,11 +544,11 @@ static bool check_line(struct reading *reading, const json_t *object, const char
     return !reading->failed;
 }
 
-static void take_line(struct reading *reading, json_t *object)
+static void profile_file_take_line(struct reading *reading, json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     struct profile_interval interval = {0};
-    if (!check_line(reading, object, type))
+    if (!profile_file_check_line(reading, object, type))
         return;
     if (strcmp(type, "profile") == 0)
         take_head(reading, object);
@@ -562,7 +564,7 @@ static void take_line(struct reading *reading, json_t *object)
     profile_interval_free(&interval);
 }
 
-static int by_time(const void *a, const void *b)
+static int profile_file_by_time(const void *a, const void *b)
 {
     const struct profile_interval *one = a, *other = b;
     if (one->from != other->from)
@@ -587,10 +589,10 @@ static void gather_tracks(struct reading *reading, size_t kind, struct profile_i
             (*out)[(*count)++] = tracks[i].intervals[k];
         tracks[i].n = 0;
     }
-    qsort(*out, n, sizeof **out, by_time);
+    qsort(*out, n, sizeof **out, profile_file_by_time);
 }
 
-static void gather(struct reading *reading)
+static void profile_file_gather(struct reading *reading)
 {
     struct profile *out = reading->out;
     reading->line = 0;
@@ -603,12 +605,12 @@ static void gather(struct reading *reading)
 }
 
 /* A line that has no end after a head is of a run that was cut off. */
-static void read_lines(struct reading *reading, struct json_lines *lines)
+static void profile_file_read_lines(struct reading *reading, struct json_lines *lines)
 {
     json_t *object;
     while (!reading->failed && (object = json_lines_next(lines)) != NULL) {
         reading->line = lines->line;
-        take_line(reading, object);
+        profile_file_take_line(reading, object);
         json_decref(object);
     }
     bool has_head = reading->out->about.core_count > 0;
@@ -630,8 +632,8 @@ static bool read_profile(struct json_lines *lines, const char *path, struct prof
     reading.out = granted(&reading, calloc(1, sizeof *reading.out));
     if (reading.failed)
         return false;
-    read_lines(&reading, lines);
-    gather(&reading);
+    profile_file_read_lines(&reading, lines);
+    profile_file_gather(&reading);
     size_t n = reading.out->about.core_count * (1 + PROFILE_CONTEXTS);
     for (size_t i = 0; reading.tracks != NULL && i < n; i++) {
         for (size_t k = 0; k < reading.tracks[i].n; k++)

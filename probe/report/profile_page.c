@@ -33,8 +33,8 @@ static void put_graph(FILE *out, const struct profile_page *page)
 
 /* ---- source */
 
-static bool put_function(const struct rendering *to, const struct profile_page *page,
-                         const struct annotated_function *of, bool open)
+static bool profile_page_put_function(const struct rendering *to, const struct profile_page *page,
+                                      const struct annotated_function *of, bool open)
 {
     const struct annotation_report report = {.profile = page->report->profile, .function = of};
     struct document document = document_new();
@@ -80,7 +80,7 @@ bool profile_page(FILE *out, const struct profile_page *page)
     if (page->n > 0)
         page_heading(out, "source", "Source of the hottest functions");
     for (size_t i = 0; i < page->n && ok; i++)
-        ok = put_function(&to, page, &page->functions[i], i == 0);
+        ok = profile_page_put_function(&to, page, &page->functions[i], i == 0);
     if (page->n > 0)
         page_end_section(out);
     ok = page_end(&shell) && ok;

@@ -57,8 +57,8 @@ enum shares_sort profile_sort_by_name(const char *name)
 }
 
 /* Functions of at least half a percent, each after its caller. */
-static void add_calls(struct json_part *line, json_t *list, const struct stacks *stacks,
-                      const struct call_node *nodes, size_t parent, unsigned depth)
+static void profile_table_add_calls(struct json_part *line, json_t *list, const struct stacks *stacks,
+                                    const struct call_node *nodes, size_t parent, unsigned depth)
 {
     static const double least = 0.005;
     for (size_t i = nodes[parent].child; i != 0; i = nodes[i].next) {
@@ -75,7 +75,7 @@ static void add_calls(struct json_part *line, json_t *list, const struct stacks 
         }
         json_part_append(line, list, call.json);
         if (depth < CALLS_DEEPEST)
-            add_calls(line, list, stacks, nodes, i, depth + 1);
+            profile_table_add_calls(line, list, stacks, nodes, i, depth + 1);
     }
 }
 
@@ -85,15 +85,15 @@ static void json_calls(struct json_part *line, const struct stacks *stacks, unsi
     json_t *list = json_array();
     line->ok = line->ok && call_tree_make(stacks, core, &tree);
     if (line->ok && tree.nodes[0].samples > 0)
-        add_calls(line, list, stacks, tree.nodes, 0, 0);
+        profile_table_add_calls(line, list, stacks, tree.nodes, 0, 0);
     if (line->ok)
         call_tree_free(&tree);
     json_part_array(line, "calls", list);
 }
 
 /* `since_begin`: of one of many lists, which have no notes; NaN: it is a report's only one. */
-static struct json_part core_line(const struct profile_report *report, const struct shares *shares,
-                                  double since_begin)
+static struct json_part profile_table_core_line(const struct profile_report *report,
+                                                const struct shares *shares, double since_begin)
 {
     struct json_part line = json_part_new("core");
     struct profile_notes notes = {0};
@@ -147,10 +147,10 @@ static struct json_part share_line(const struct profile_report *report, const st
     return line;
 }
 
-static void add_core(struct document *document, const struct profile_report *report,
-                     const struct shares *shares, double since_begin)
+static void profile_table_add_core(struct document *document, const struct profile_report *report,
+                                   const struct shares *shares, double since_begin)
 {
-    document_add(document, core_line(report, shares, since_begin));
+    document_add(document, profile_table_core_line(report, shares, since_begin));
     for (size_t i = 0; i < shares->n; i++)
         document_add(document, share_line(report, shares, &shares->rows[i]));
 }
@@ -167,7 +167,7 @@ struct document profile_document(const struct profile_report *report)
     document_add(&document, line);
     for (size_t i = 0; i < report->n; i++) {
         samples += report->shares[i].samples;
-        add_core(&document, report, &report->shares[i], NAN);
+        profile_table_add_core(&document, report, &report->shares[i], NAN);
     }
     json_part_unsigned(&summary, "samples", samples);
     document_add(&document, summary);
@@ -178,7 +178,7 @@ bool profile_json_core(FILE *out, const struct profile_report *report, const str
                        double since_begin)
 {
     struct document document = document_new();
-    add_core(&document, report, shares, since_begin);
+    profile_table_add_core(&document, report, shares, since_begin);
     bool ok = document_write(out, &document);
     document_free(&document);
     return ok;
@@ -279,8 +279,8 @@ static bool put_calls(const struct rendering *to, const json_t *calls)
     return render_table(to, &call_view, rows) && ok;
 }
 
-static bool put_core(const struct rendering *to, const struct document *document, const json_t *core,
-                     enum shares_sort sort, size_t most)
+static bool profile_table_put_core(const struct rendering *to, const struct document *document,
+                                   const json_t *core, enum shares_sort sort, size_t most)
 {
     put_core_head(to, document_line(document, "profile"), core, sort);
     return field_count(core, "samples") == 0 || put_rows(to, document, core, sort, most);
@@ -304,8 +304,8 @@ static void put_old_notes(const struct rendering *to, const json_t *old, const j
     profile_notes_put(to, &notes);
 }
 
-static bool put_changes(const struct rendering *to, const struct document *document, const json_t *core,
-                        enum shares_sort sort)
+static bool profile_table_put_changes(const struct rendering *to, const struct document *document,
+                                      const json_t *core, enum shares_sort sort)
 {
     char text[512];
     const char *name = field_text(core, "name");
@@ -339,11 +339,11 @@ bool profile_put_cores(const struct rendering *to, const struct document *docume
     bool ok = cores != NULL;
     json_array_foreach(cores, i, core) {
         if (field_of(core, "old") != NULL) {
-            ok = put_changes(to, document, core, sort) && ok;
+            ok = profile_table_put_changes(to, document, core, sort) && ok;
             continue;
         }
         fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
-        ok = put_core(to, document, core, sort, SIZE_MAX) && ok;
+        ok = profile_table_put_core(to, document, core, sort, SIZE_MAX) && ok;
         if (field_of(core, "calls") != NULL)
             ok = put_calls(to, field_of(core, "calls")) && ok;
         render_notes(to, field_of(core, "notes"));
@@ -353,8 +353,8 @@ bool profile_put_cores(const struct rendering *to, const struct document *docume
 }
 
 /* What is wrong with the run as a whole is at the end, where a reader of long text still sees it. */
-static bool put_all(const struct rendering *to, const struct document *document,
-                    const struct page_command *command)
+static bool profile_table_put_all(const struct rendering *to, const struct document *document,
+                                  const struct page_command *command)
 {
     const json_t *profile = document_line(document, "profile"), *old = document_line(document, "old");
     const char *link = field_text(document_line(document, "header"), "link");
@@ -380,7 +380,7 @@ static bool put_all(const struct rendering *to, const struct document *document,
 /* ---- folded */
 
 /* Neither ends a frame nor has a state's underscores. */
-static void put_frame(FILE *out, const char *name, bool is_state)
+static void profile_table_put_frame(FILE *out, const char *name, bool is_state)
 {
     for (; *name != '\0'; name++)
         fputc(*name == ';' ? ':' : is_state && *name == '_' ? ' ' : *name, out);
@@ -398,17 +398,17 @@ static void put_folded(FILE *out, const struct document *document)
         fprintf(out, "core %" PRIu64 ";", field_count(line, "core"));
         if (state[0] != '\0') {
             fputc('[', out);
-            put_frame(out, state, true);
+            profile_table_put_frame(out, state, true);
             fputc(']', out);
         } else {
             const char *name = field_text(line, strcmp(sort, "file") == 0      ? "source"
                                                 : strcmp(sort, "address") == 0 ? "function|address"
                                                                                : "function");
-            put_frame(out, name[0] != '\0' ? name : "[unknown]", false);
+            profile_table_put_frame(out, name[0] != '\0' ? name : "[unknown]", false);
         }
         if (strcmp(sort, "line") == 0 && source[0] != '\0') {
             fputc(' ', out);
-            put_frame(out, source, false);
+            profile_table_put_frame(out, source, false);
         }
         fprintf(out, " %" PRIu64 "\n", field_count(line, "samples"));
     }
@@ -416,8 +416,8 @@ static void put_folded(FILE *out, const struct document *document)
 
 /* ---- all */
 
-static bool put(const struct rendering *to, const struct document *document,
-                const struct page_command *command)
+static bool profile_table_put(const struct rendering *to, const struct document *document,
+                              const struct page_command *command)
 {
     bool differs = document_line(document, "old") != NULL;
     enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
@@ -431,14 +431,14 @@ static bool put(const struct rendering *to, const struct document *document,
         put_folded(to->out, document);
         return true;
     default:
-        return put_all(to, document, command);
+        return profile_table_put_all(to, document, command);
     }
 }
 
 bool profile_show(const struct rendering *to, const struct document *document,
                   const struct page_command *command)
 {
-    bool ok = document->ok && put(to, document, command);
+    bool ok = document->ok && profile_table_put(to, document, command);
     return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }
 
@@ -456,8 +456,8 @@ void profile_text_core(const struct rendering *to, const struct profile_report *
     struct document document = document_new();
     document_add(&document,
                  profile_line("profile", report->profile, report->file, report->elf, report->no_names));
-    add_core(&document, report, shares, NAN);
+    profile_table_add_core(&document, report, shares, NAN);
     if (document.ok)
-        put_core(to, &document, document_line(&document, "core"), shares->sort, most);
+        profile_table_put_core(to, &document, document_line(&document, "core"), shares->sort, most);
     document_free(&document);
 }

@@ -21,7 +21,7 @@ void progress_begin(struct progress *progress, FILE *to)
 }
 
 /* A wrapped line could not be erased. The last column stays free, because some terminals wrap there. */
-static void cut(char *line, FILE *to)
+static void progress_cut(char *line, FILE *to)
 {
     struct winsize window = {0};
     size_t room = 79;
@@ -36,12 +36,12 @@ static void cut(char *line, FILE *to)
     }
 }
 
-static void put(struct progress *progress, const char *format, va_list list)
+static void progress_put(struct progress *progress, const char *format, va_list list)
 {
     char text[LINE], line[UTF8_CLEAN_ROOM(LINE)];
     vsnprintf(text, sizeof(text), format, list);
     terminal_text(line, sizeof(line), text);
-    cut(line, progress->to);
+    progress_cut(line, progress->to);
 
     size_t width = utf8_width(line);
     int rest = width < progress->width ? (int)(progress->width - width) : 0;
@@ -67,7 +67,7 @@ void progress_show(struct progress *progress, const char *format, ...)
         return;
     va_list list;
     va_start(list, format);
-    put(progress, format, list);
+    progress_put(progress, format, list);
     va_end(list);
 }
 
@@ -77,7 +77,7 @@ void progress_now(struct progress *progress, const char *format, ...)
         return;
     va_list list;
     va_start(list, format);
-    put(progress, format, list);
+    progress_put(progress, format, list);
     va_end(list);
 }
 

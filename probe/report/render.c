@@ -40,7 +40,7 @@ static bool is_right(const struct view_column *column)
     return column->as >= AS_PLACE;
 }
 
-static bool is_drawn(const struct view_column *column)
+static bool render_is_drawn(const struct view_column *column)
 {
     return column->as == AS_SPARK || column->as == AS_BAR;
 }
@@ -50,7 +50,7 @@ static bool is_true(const json_t *row, const char *key)
     return key != NULL && field_is(row, key);
 }
 
-static void put_number(const struct view_column *column, const json_t *value, char *out)
+static void render_put_number(const struct view_column *column, const json_t *value, char *out)
 {
     double real = json_number_value(value);
     char number[NUMBER_ROOM] = "";
@@ -100,7 +100,7 @@ static void put_cell(const struct view_column *column, const json_t *row, char o
     else if (json_is_string(value))
         snprintf(out, CODE, "%s", json_string_value(value));
     else if (json_is_number(value))
-        put_number(column, value, out);
+        render_put_number(column, value, out);
     else if (json_is_boolean(value))
         snprintf(out, CELL, "%d", json_is_true(value));
     else
@@ -146,7 +146,7 @@ static struct view shown(const struct view *view, struct view_column columns[COL
         bool may_go = for_people ? column->least == 0 && column->as != AS_CODE && column->as != AS_NAME
                                  : column->optional;
         bool has_no_place = (format == FORMAT_TEXT ? column->wide : column->narrow) ||
-                            (is_drawn(column) && format != FORMAT_HTML);
+                            (render_is_drawn(column) && format != FORMAT_HTML);
         if (!has_no_place && (!may_go || is_anywhere(column, rows)))
             columns[out.n++] = *column;
     }
@@ -179,7 +179,7 @@ static void fill_heading(const struct view *view, const char *group, struct cell
                       view->group != NULL && i + 1 == view->n ? group : view->columns[i].heading);
 }
 
-static void fill(const struct view *view, const json_t *row, struct cells *cells)
+static void render_fill(const struct view *view, const json_t *row, struct cells *cells)
 {
     char text[CODE];
     for (size_t i = 0; i < view->n; i++) {
@@ -190,7 +190,7 @@ static void fill(const struct view *view, const json_t *row, struct cells *cells
     }
 }
 
-static void widen(const struct view *view, const struct cells *cells, struct layout *layout)
+static void render_widen(const struct view *view, const struct cells *cells, struct layout *layout)
 {
     for (size_t i = 0; i < view->n; i++) {
         size_t width = utf8_width(cells->text[i]);
@@ -205,7 +205,7 @@ static size_t gap_of(const struct view *view, size_t i)
     return i == 0 ? 0 : view->columns[i].gap > 0 ? view->columns[i].gap : GAP;
 }
 
-static size_t width_of(const struct view *view, const struct layout *layout)
+static size_t render_width_of(const struct view *view, const struct layout *layout)
 {
     size_t width = 0;
     for (size_t i = 0; i < view->n; i++)
@@ -235,21 +235,22 @@ static void fit(struct view *view, struct view_column columns[COLUMNS], struct l
 {
     size_t most = layout->to->columns, name = layout->width[0];
     bool named = columns[0].as == AS_NAME;
-    layout->below = width_of(view, layout) > most;
-    if (named && width_of(view, layout) > most) {
+    layout->below = render_width_of(view, layout) > most;
+    if (named && render_width_of(view, layout) > most) {
         layout->width[0] = NAME_LEAST;
-        while (width_of(view, layout) > most && leave_one_out(view, columns, layout))
+        while (render_width_of(view, layout) > most && leave_one_out(view, columns, layout))
             ;
-        size_t rest = width_of(view, layout) - NAME_LEAST,
+        size_t rest = render_width_of(view, layout) - NAME_LEAST,
                least = most < rest + NAME_LEAST ? INDENT : NAME_LEAST;
         layout->width[0] = most > rest + least ? most - rest : least;
         layout->width[0] = layout->width[0] < name ? layout->width[0] : name;
     }
-    layout->blocks = width_of(view, layout) > most;
+    layout->blocks = render_width_of(view, layout) > most;
 }
 
-static struct layout lay_out(const struct rendering *to, struct view *view,
-                             struct view_column columns[COLUMNS], const json_t *rows, struct cells *cells)
+static struct layout render_lay_out(const struct rendering *to, struct view *view,
+                                    struct view_column columns[COLUMNS], const json_t *rows,
+                                    struct cells *cells)
 {
     struct layout layout = {.to = to};
     size_t i;
@@ -257,10 +258,10 @@ static struct layout lay_out(const struct rendering *to, struct view *view,
     for (i = 0; i < view->n; i++)
         layout.width[i] = view->columns[i].least;
     fill_heading(view, "", cells);
-    widen(view, cells, &layout);
+    render_widen(view, cells, &layout);
     json_array_foreach(rows, i, row) {
-        fill(view, row, cells);
-        widen(view, cells, &layout);
+        render_fill(view, row, cells);
+        render_widen(view, cells, &layout);
     }
     if (view->folds)
         fit(view, columns, &layout);
@@ -287,8 +288,8 @@ static void cut_code(const struct view *view, const struct layout *layout, struc
 
 /* Blanks wait until a text follows them, so that no line ends in one. A reason takes the places of the
  * numbers that are not there. */
-static size_t put_line(const struct view *view, const struct layout *layout, const struct cells *cells,
-                       const char *reason)
+static size_t render_put_line(const struct view *view, const struct layout *layout, const struct cells *cells,
+                              const char *reason)
 {
     FILE *out = layout->to->out;
     size_t owed = 0, used = 0;
@@ -361,8 +362,8 @@ static void put_below(const struct view *view, const struct layout *layout, cons
 }
 
 /* Of a view that folds. A reason is in the place of all numbers. */
-static void put_row(const struct view *view, const struct layout *layout, const json_t *row,
-                    struct cells *cells, const char *reason)
+static void render_put_row(const struct view *view, const struct layout *layout, const json_t *row,
+                           struct cells *cells, const char *reason)
 {
     FILE *out = layout->to->out;
     size_t name = layout->width[0];
@@ -375,7 +376,7 @@ static void put_row(const struct view *view, const struct layout *layout, const 
         cells->text[0][0] = '\0';
     }
     if (reason[0] == '\0') {
-        size_t used = put_line(view, layout, cells, "");
+        size_t used = render_put_line(view, layout, cells, "");
         if (layout->below)
             put_below(view, layout, row, cells, used);
         else
@@ -404,10 +405,10 @@ static const char *reason_of(const struct view *view, const json_t *row, char ou
     return terminal_text(out, CODE, view->reason != NULL ? field_text(row, view->reason) : "");
 }
 
-static void write_text(const struct rendering *to, struct view *view, struct view_column columns[COLUMNS],
-                       const json_t *rows, struct cells *cells)
+static void render_write_text(const struct rendering *to, struct view *view,
+                              struct view_column columns[COLUMNS], const json_t *rows, struct cells *cells)
 {
-    const struct layout layout = lay_out(to, view, columns, rows, cells);
+    const struct layout layout = render_lay_out(to, view, columns, rows, cells);
     char reason[CODE];
     for (size_t i = 0; i == 0 || i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
@@ -415,27 +416,28 @@ static void write_text(const struct rendering *to, struct view *view, struct vie
         if ((i == 0 && has_heading(view, &layout, rows)) || begins_group(view, rows, i)) {
             fputs(view->group != NULL ? "\n" : "", to->out);
             fill_heading(view, group_of(view, row), cells);
-            put_line(view, &layout, cells, "");
+            render_put_line(view, &layout, cells, "");
             fputc('\n', to->out);
         }
         if (row == NULL)
             break;
-        fill(view, row, cells);
+        render_fill(view, row, cells);
         cut_code(view, &layout, cells);
         fputs(faint ? terminal_colour(to->out, COLOUR_FAINT) : "", to->out);
         if (view->folds) {
-            put_row(view, &layout, row, cells, reason_of(view, row, reason));
+            render_put_row(view, &layout, row, cells, reason_of(view, row, reason));
             fputs(faint ? terminal_colour(to->out, COLOUR_END) : "", to->out);
             continue;
         }
-        put_line(view, &layout, cells, reason_of(view, row, reason));
+        render_put_line(view, &layout, cells, reason_of(view, row, reason));
         fprintf(to->out, "%s\n", faint ? terminal_colour(to->out, COLOUR_END) : "");
     }
 }
 
 /* ---- CSV */
 
-static void put_field(struct csv *csv, const struct view_column *column, const json_t *row, char text[CODE])
+static void render_put_field(struct csv *csv, const struct view_column *column, const json_t *row,
+                             char text[CODE])
 {
     const json_t *value = field_of(row, column->key);
     if (json_is_integer(value) || (json_is_real(value) && json_real_value(value) >= 0x1p63))
@@ -460,7 +462,7 @@ static void write_csv(const struct rendering *to, const struct view *view, const
         csv_end_line(&csv);
     json_array_foreach(rows, i, row) {
         for (k = 0; k < view->n; k++)
-            put_field(&csv, &view->columns[k], row, text);
+            render_put_field(&csv, &view->columns[k], row, text);
         csv_end_line(&csv);
     }
 }
@@ -497,7 +499,7 @@ static void put_markdown(FILE *out, const struct view_column *column, const json
     fputs(" ", out);
 }
 
-static void write_markdown(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
+static void render_write_markdown(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
 {
     size_t i, k;
     const json_t *row;
@@ -550,14 +552,14 @@ static void put_spark(struct html_table *table, const json_t *row)
     plot_sparkline(table->out, title, bins, n);
 }
 
-static enum plot_look look_of(const char *verdict)
+static enum plot_look render_look_of(const char *verdict)
 {
     return strcmp(verdict, "pass") == 0        ? PLOT_GOOD
            : strcmp(verdict, "regressed") == 0 ? PLOT_BAD
                                                : PLOT_PLAIN;
 }
 
-static void put_bar(struct html_table *table, const json_t *of)
+static void render_put_bar(struct html_table *table, const json_t *of)
 {
     char low[NUMBER_ROOM], high[NUMBER_ROOM], text[CELL];
     const struct plot_interval plot = {.low = field_real(of, "low"),
@@ -565,7 +567,7 @@ static void put_bar(struct html_table *table, const json_t *of)
                                        .high = field_real(of, "high"),
                                        .scale = field_real(of, "scale"),
                                        .limit = field_real(of, "limit"),
-                                       .look = look_of(field_text(of, "verdict"))};
+                                       .look = render_look_of(field_text(of, "verdict"))};
     if (!isfinite(plot.low) || !isfinite(plot.high) || !isfinite(plot.at) || !(plot.scale > 0))
         return;
     snprintf(text, sizeof text, "between %s and %s", number_change(low, plot.low),
@@ -578,12 +580,12 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
 {
     const json_t *value = field_of(row, column->key), *one;
     size_t i;
-    if (is_drawn(column)) {
+    if (render_is_drawn(column)) {
         html_cell_begin(table, NULL);
         if (column->as == AS_SPARK)
             put_spark(table, row);
         else
-            put_bar(table, value);
+            render_put_bar(table, value);
         html_cell_end(table);
         return true;
     }
@@ -714,13 +716,13 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
     else if (to->format == FORMAT_CSV)
         write_csv(to, &seen, rows, cells->text[0]);
     else if (to->format == FORMAT_MARKDOWN)
-        write_markdown(to->out, &seen, rows, cells->text[0]);
+        render_write_markdown(to->out, &seen, rows, cells->text[0]);
     else if (to->format == FORMAT_GCC)
         write_gcc(to, &seen, rows, cells->text[0]);
     else if (to->format == FORMAT_HTML)
         write_html(to->out, &seen, rows, cells->text[0]);
     else
-        write_text(to, &seen, columns, rows, cells);
+        render_write_text(to, &seen, columns, rows, cells);
     free(cells);
     json_decref(rows);
     return ok;

@@ -89,7 +89,7 @@ void run_mean_text(char *out, size_t size, const json_t *column)
              error > 0 ? error_text(number, error, decimals) : "");
 }
 
-static bool is_calibrated(const json_t *column)
+static bool run_report_is_calibrated(const json_t *column)
 {
     return json_is_true(field_of(column, "calibrated"));
 }
@@ -111,7 +111,7 @@ static void put_uncertainty(struct json_part *row, const json_t *column)
 {
     char number[NUMBER_ROOM], text[NUMBER_ROOM + 4];
     double each = field_real(column, "plus_minus"), overhead = field_real(column, "overhead");
-    if (!is_calibrated(column)) {
+    if (!run_report_is_calibrated(column)) {
         row_text(row, "each", "?");
         row_text(row, "each_alone", "?");
         row_text(row, "added", "?");
@@ -133,7 +133,7 @@ static void put_uncertainty(struct json_part *row, const json_t *column)
     }
 }
 
-static void put_numbers(struct json_part *row, const json_t *column)
+static void run_report_put_numbers(struct json_part *row, const json_t *column)
 {
     char text[2 * NUMBER_ROOM + 8];
     double sd = field_real(column, "sd");
@@ -175,7 +175,7 @@ struct json_part run_column_row(const json_t *summary, const char *name, json_t 
     row_text(&row, "name", name);
     row_text(&row, "unit", unit_of_counter(name));
     if (run_is_counted(column))
-        put_numbers(&row, column);
+        run_report_put_numbers(&row, column);
     else
         put_reason(&row, summary, column);
     if (field_of(row.json, "count") == NULL)
@@ -260,7 +260,7 @@ static bool time_row(const struct run_lines *run, struct json_part *row)
     return true;
 }
 
-static bool add_columns(const struct run_lines *run, bool compared, json_t *rows)
+static bool run_report_add_columns(const struct run_lines *run, bool compared, json_t *rows)
 {
     json_t *columns = json_object_get(run->summary, "columns"), *column;
     json_t *lines = compared ? json_object_get(run->verdict, "columns") : NULL, *line;
@@ -289,7 +289,7 @@ bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows)
     const char *name;
     json_t *value;
     struct json_part time;
-    bool ok = add_columns(run, compared, rows);
+    bool ok = run_report_add_columns(run, compared, rows);
     if (time_row(run, &time))
         ok = append_row(rows, run, time) && ok;
     json_object_foreach(json_object_get(run->summary, "metrics"), name, value)
@@ -420,7 +420,7 @@ static void add_undisturbed(struct json_part *list, const json_t *summary)
 }
 
 /* The values that --show requested. */
-static void add_words(struct json_part *list, const json_t *summary)
+static void run_report_add_words(struct json_part *list, const json_t *summary)
 {
     json_t *values = json_object_get(summary, "at_max"), *words = json_object_get(summary, "at_max_words"),
            *value;
@@ -448,7 +448,7 @@ json_t *run_facts(const struct run_lines *run)
     add_left_out(&list, summary);
     add_quantiles(&list, summary);
     add_undisturbed(&list, summary);
-    add_words(&list, summary);
+    run_report_add_words(&list, summary);
     if (field_of(summary, "disagreement") != NULL)
         json_list_say(&list, "%s", field_text(summary, "disagreement"));
     return json_list_end(list);
@@ -470,7 +470,7 @@ struct seen {
     bool sd, mean, each, overhead, calibrated, unmeasured, unresolved, middles, near;
 };
 
-static struct seen look(const json_t *summary)
+static struct seen run_report_look(const json_t *summary)
 {
     struct seen seen = {0};
     json_t *column;
@@ -481,8 +481,8 @@ static struct seen look(const json_t *summary)
             continue;
         seen.sd = seen.sd || field_real(column, "sd") > 0;
         seen.mean = seen.mean || run_mean_error(column) > 0;
-        seen.calibrated = seen.calibrated || is_calibrated(column);
-        seen.unmeasured = seen.unmeasured || !is_calibrated(column);
+        seen.calibrated = seen.calibrated || run_report_is_calibrated(column);
+        seen.unmeasured = seen.unmeasured || !run_report_is_calibrated(column);
         seen.each = seen.each || each > 0;
         seen.overhead = seen.overhead || fabs(field_real(column, "overhead")) >= 0.05;
         seen.unresolved = seen.unresolved || (each > 0 && field_real(column, "median") <= each);
@@ -492,7 +492,7 @@ static struct seen look(const json_t *summary)
     return seen;
 }
 
-static void add_legend(struct json_part *list, const struct seen *seen)
+static void run_report_add_legend(struct json_part *list, const struct seen *seen)
 {
     const struct run_legend legend[] = {
         {seen->sd, "sd: standard deviation of the hits"},
@@ -571,8 +571,8 @@ json_t *run_explanations(const struct run_lines *run)
 {
     struct json_part list = json_list_new();
     char clock[256];
-    const struct seen seen = look(run->summary);
-    add_legend(&list, &seen);
+    const struct seen seen = run_report_look(run->summary);
+    run_report_add_legend(&list, &seen);
     if (field_of(run->summary, "time") != NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
         json_list_say(&list, "time: %s", clock);
@@ -624,7 +624,7 @@ static void range_text(const json_t *column, char *out, size_t size)
 }
 
 /* "work_by_data: 465 ±31 cycles, 38.8 µs (200 hits, 81 to 837)" */
-static void put_summary(const struct rendering *to, const struct run_lines *run)
+static void run_report_put_summary(const struct rendering *to, const struct run_lines *run)
 {
     char text[TEXT], value[2 * NUMBER_ROOM + 8], time[NUMBER_ROOM] = "", range[4 * NUMBER_ROOM];
     const char *name, *unit;
@@ -655,7 +655,7 @@ bool run_write_table(const struct rendering *to, const struct run_lines *run)
     const json_t *first = run_first(run->summary, &name);
     if (to->format == FORMAT_TEXT) {
         fputc('\n', to->out);
-        put_summary(to, run);
+        run_report_put_summary(to, run);
     }
     bool ok = put_table(to, run, false) && run_put_notes(to, run_explanations(run));
     if (first == NULL && to->format == FORMAT_TEXT) { /* without a table, the facts alone */

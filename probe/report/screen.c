@@ -75,8 +75,8 @@ static const json_t *totals_of(const struct document *totals, const json_t *line
     return NULL;
 }
 
-static size_t add_rows(const struct screen_view *view, const json_t *line, struct row rows[SCREEN_ROWS],
-                       size_t n)
+static size_t screen_add_rows(const struct screen_view *view, const json_t *line,
+                              struct row rows[SCREEN_ROWS], size_t n)
 {
     json_t *columns = json_object_get(line, "columns"), *column;
     const json_t *totals = field_of(totals_of(view->totals, line), "columns");
@@ -102,16 +102,16 @@ static const json_t *first_line(const struct screen_view *view)
 
 static size_t take_rows(const struct screen_view *view, struct row rows[SCREEN_ROWS])
 {
-    size_t n = add_rows(view, first_line(view), rows, 0), i;
+    size_t n = screen_add_rows(view, first_line(view), rows, 0), i;
     const json_t *line;
     json_array_foreach(view->interval->lines, i, line)
         if (strcmp(field_text(line, "type"), "core") == 0)
-            n = add_rows(view, line, rows, n);
+            n = screen_add_rows(view, line, rows, n);
     return n;
 }
 
 /* Of any number of cores. */
-static size_t count_rows(const struct screen_view *view)
+static size_t screen_count_rows(const struct screen_view *view)
 {
     size_t n = 0, i;
     const json_t *line;
@@ -165,7 +165,7 @@ struct texts {
     char name[UTF8_CLEAN_ROOM(128)], rate[NUMBER_ROOM + 4], percent[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
 };
 
-static void make_texts(const struct screen_view *view, const struct row *row, struct texts *out)
+static void screen_make_texts(const struct screen_view *view, const struct row *row, struct texts *out)
 {
     char number[NUMBER_ROOM];
     bool at_least = field_is(row->column, "at_least"),
@@ -210,8 +210,8 @@ static const struct live_way ways[] = {
     {1u << COLUMN_NAME, 0, true},
 };
 
-static void lay_out(const struct screen_view *view, const struct row *rows, size_t n, size_t width,
-                    struct live_table *out)
+static void screen_lay_out(const struct screen_view *view, const struct row *rows, size_t n, size_t width,
+                           struct live_table *out)
 {
     struct texts texts;
     *out = (struct live_table){.columns = columns,
@@ -220,7 +220,7 @@ static void lay_out(const struct screen_view *view, const struct row *rows, size
                                .n_ways = sizeof ways / sizeof *ways,
                                .name = COLUMN_NAME};
     for (size_t i = 0; i < n; i++) {
-        make_texts(view, &rows[i], &texts);
+        screen_make_texts(view, &rows[i], &texts);
         live_widen(out, (const char *[]){texts.name, texts.rate, texts.percent, "", texts.total});
     }
     live_fit(out, width);
@@ -232,7 +232,7 @@ static void draw_row(struct canvas *canvas, const struct live_table *table, cons
     char spark[3 * MOST_SPARK + 1], instead[LINE_ROOM], why[UTF8_CLEAN_ROOM(96)];
     const char *missing = counts_missing(row->column);
     struct texts texts;
-    make_texts(view, row, &texts);
+    screen_make_texts(view, row, &texts);
     make_spark(past, table->width[COLUMN_SPARK], spark, sizeof spark);
     terminal_text(why, sizeof why, field_text(row->column, "not_supported"));
     snprintf(instead, sizeof instead, "%s%s%s", missing != NULL ? missing : "", why[0] != '\0' ? ": " : "",
@@ -296,10 +296,11 @@ static void draw_rows(struct screen *screen, struct canvas *canvas, const struct
     const char *key;
     json_t *metrics = json_object_get(first_line(view), "metrics"), *metric;
     size_t n = take_rows(view, rows), here = n + json_object_size(metrics),
-           all = count_rows(view) + json_object_size(metrics), shown = here < room ? here : room, at = 0;
+           all = screen_count_rows(view) + json_object_size(metrics), shown = here < room ? here : room,
+           at = 0;
     if (shown < all && shown == room && room > 0)
         shown--; /* the line that says so */
-    lay_out(view, rows, n, canvas->columns, &table);
+    screen_lay_out(view, rows, n, canvas->columns, &table);
     for (; at < n && at < shown; at++)
         draw_row(canvas, &table, view, &rows[at], &screen->past[at]);
     json_object_foreach(metrics, key, metric)

@@ -24,7 +24,7 @@ struct writer {
 };
 
 /* Unknown: "???", as callgrind has it. */
-static void put_name(FILE *out, const char *key, const char *text)
+static void stack_callgrind_put_name(FILE *out, const char *key, const char *text)
 {
     char name[UTF8_CLEAN_ROOM(512)];
     fprintf(out, "%s=%s\n", key, text != NULL ? utf8_clean(name, sizeof name, text) : "???");
@@ -39,7 +39,7 @@ static int by_ends(const void *a, const void *b)
 }
 
 /* A call that a recursion has several times on the stack holds a sample once. */
-static void add_calls(struct writer *writer, const struct stack *row)
+static void stack_callgrind_add_calls(struct writer *writer, const struct stack *row)
 {
     const struct stacks *stacks = writer->report->stacks;
     const size_t *frames = stacks->frames + row->first;
@@ -59,7 +59,7 @@ static void merge_call(void *first, const void *row)
     ((struct call *)first)->samples += ((const struct call *)row)->samples;
 }
 
-static bool gather(struct writer *writer)
+static bool stack_callgrind_gather(struct writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
     size_t room = 1;
@@ -73,7 +73,7 @@ static bool gather(struct writer *writer)
         const struct stack *row = &stacks->rows[i];
         writer->own[stacks->frames[row->first]] += row->samples;
         writer->samples += row->samples;
-        add_calls(writer, row);
+        stack_callgrind_add_calls(writer, row);
     }
     writer->n_calls = sorted_join(writer->calls, writer->n_calls, sizeof *writer->calls, by_ends, merge_call);
     return true;
@@ -88,8 +88,8 @@ static void put_call(const struct writer *writer, const struct call *call)
 {
     const struct stacks *stacks = writer->report->stacks;
     const struct stack_function *function = &stacks->functions[call->function];
-    put_name(writer->out, "cfi", function->file);
-    put_name(writer->out, "cfn", function->name);
+    stack_callgrind_put_name(writer->out, "cfi", function->file);
+    stack_callgrind_put_name(writer->out, "cfn", function->name);
     /* How often it was called is not known */
     fprintf(writer->out, "calls=1 0x%" PRIx64 " %u\n", function->entry, function->line);
     put_position(writer, &stacks->places[call->place], call->samples);
@@ -101,18 +101,18 @@ static void put_names(struct writer *writer, const struct stack_place *place)
     const struct stack_function *function = &writer->report->stacks->functions[place->function];
     if (place->function != writer->function) {
         fputc('\n', writer->out);
-        put_name(writer->out, "fl", function->file);
-        put_name(writer->out, "fn", function->name);
+        stack_callgrind_put_name(writer->out, "fl", function->file);
+        stack_callgrind_put_name(writer->out, "fn", function->name);
         writer->file = function->file;
     }
     writer->function = place->function;
     if (place->file == NULL || (writer->file != NULL && strcmp(place->file, writer->file) == 0))
         return;
-    put_name(writer->out, "fi", place->file);
+    stack_callgrind_put_name(writer->out, "fi", place->file);
     writer->file = place->file;
 }
 
-static void put_places(struct writer *writer)
+static void stack_callgrind_put_places(struct writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
     size_t call = 0;
@@ -131,14 +131,14 @@ static void put_places(struct writer *writer)
 bool stacks_callgrind(FILE *out, const struct stack_report *report)
 {
     struct writer writer = {.out = out, .report = report, .function = SIZE_MAX};
-    bool ok = gather(&writer);
+    bool ok = stack_callgrind_gather(&writer);
     if (ok) {
         fprintf(out,
                 "# callgrind format\nversion: 1\ncreator: pmu-probe\npositions: instr line\n"
                 "events: Samples\nsummary: %" PRIu64 "\n\n",
                 writer.samples);
-        put_name(out, "ob", report->elf);
-        put_places(&writer);
+        stack_callgrind_put_name(out, "ob", report->elf);
+        stack_callgrind_put_places(&writer);
         fprintf(out, "\ntotals: %" PRIu64 "\n", writer.samples);
     }
     free(writer.own);

@@ -7,7 +7,8 @@
 
 enum { NAME = 512 };
 
-static int by_text(const struct stacks *stacks, const struct stack *one, const struct stack *other)
+static int stack_folded_by_text(const struct stacks *stacks, const struct stack *one,
+                                const struct stack *other)
 {
     for (size_t i = 0; i < one->depth && i < other->depth; i++) {
         size_t left = stacks->places[stacks->frames[one->first + one->depth - 1 - i]].function;
@@ -18,12 +19,12 @@ static int by_text(const struct stacks *stacks, const struct stack *one, const s
     return (one->depth > other->depth) - (one->depth < other->depth);
 }
 
-static int compare(const void *a, const void *b, void *stacks)
+static int stack_folded_compare(const void *a, const void *b, void *stacks)
 {
     const struct stack *one = a, *other = b;
     if (one->core != other->core)
         return one->core < other->core ? -1 : 1;
-    return by_text(stacks, one, other);
+    return stack_folded_by_text(stacks, one, other);
 }
 
 static void print_frames(FILE *out, const struct stacks *stacks, const struct stack *row)
@@ -47,11 +48,11 @@ bool stacks_folded(FILE *out, const struct stack_report *report)
     if (rows == NULL)
         return false;
     memcpy(rows, stacks->rows, stacks->n * sizeof *rows);
-    qsort_r(rows, stacks->n, sizeof *rows, compare, (void *)stacks);
+    qsort_r(rows, stacks->n, sizeof *rows, stack_folded_compare, (void *)stacks);
     for (size_t i = 0; i < stacks->n;) {
         uint64_t samples = 0;
         size_t first = i;
-        for (; i < stacks->n && compare(&rows[first], &rows[i], (void *)stacks) == 0; i++)
+        for (; i < stacks->n && stack_folded_compare(&rows[first], &rows[i], (void *)stacks) == 0; i++)
             samples += rows[i].samples;
         print_frames(out, stacks, &rows[first]);
         fprintf(out, " %" PRIu64 "\n", samples);

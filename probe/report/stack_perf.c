@@ -13,16 +13,16 @@ struct span {
     uint64_t samples;
 };
 
-static bool is_of(const struct span *span, const struct stack *row)
+static bool stack_perf_is_of(const struct span *span, const struct stack *row)
 {
     return row->core == span->rows->core && row->from <= span->rows->from;
 }
 
 /* Rows are in time, so a later one is never earlier. */
-static struct span span_from(const struct stacks *stacks, size_t at)
+static struct span stack_perf_span_from(const struct stacks *stacks, size_t at)
 {
     struct span span = {.rows = &stacks->rows[at]};
-    for (; at + span.n < stacks->n && is_of(&span, &span.rows[span.n]); span.n++)
+    for (; at + span.n < stacks->n && stack_perf_is_of(&span, &span.rows[span.n]); span.n++)
         span.samples += span.rows[span.n].samples;
     return span;
 }
@@ -41,8 +41,8 @@ static void module_of(const char *elf, char *out, size_t size)
     join_words(out);
 }
 
-static void put_frame(FILE *out, const struct stacks *stacks, const struct stack_place *place,
-                      const char *module)
+static void stack_perf_put_frame(FILE *out, const struct stacks *stacks, const struct stack_place *place,
+                                 const char *module)
 {
     char name[NAME], offset[32] = "";
     const struct stack_function *function = &stacks->functions[place->function];
@@ -61,7 +61,7 @@ static void put_event(FILE *out, const struct stack_report *report, const struct
     unsigned core = profile_core_number(&report->profile->about, row->core);
     fprintf(out, "core%u %u %.9f: %" PRIu64 " samples: \n", core, core + 1, at, period);
     for (size_t i = 0; i < row->depth; i++)
-        put_frame(out, stacks, &stacks->places[stacks->frames[row->first + i]], module);
+        stack_perf_put_frame(out, stacks, &stacks->places[stacks->frames[row->first + i]], module);
     fputc('\n', out);
 }
 
@@ -89,7 +89,7 @@ bool stacks_perf_within(FILE *out, const struct stack_report *report, uint64_t e
         samples += report->stacks->rows[i].samples;
     module_of(report->elf, module, sizeof module);
     for (size_t at = 0; at < report->stacks->n && !ferror(out);) {
-        struct span span = span_from(report->stacks, at);
+        struct span span = stack_perf_span_from(report->stacks, at);
         put_span(out, report, &span, samples / events + 1, module);
         at += span.n;
     }

@@ -68,7 +68,7 @@ struct writer {
     char (*cores)[CORE];
 };
 
-static const char *text_of(const char *text)
+static const char *stack_pprof_text_of(const char *text)
 {
     return text != NULL ? text : "";
 }
@@ -76,7 +76,7 @@ static const char *text_of(const char *text)
 /* ---- messages */
 
 /* False: out of memory. */
-static bool make_room(struct message *message, size_t n)
+static bool stack_pprof_make_room(struct message *message, size_t n)
 {
     if (message->n + n > message->room) {
         size_t room = 2 * (message->n + n);
@@ -92,7 +92,7 @@ static bool make_room(struct message *message, size_t n)
 
 static void put_bytes(struct message *message, const void *bytes, size_t n)
 {
-    if (n == 0 || !make_room(message, n))
+    if (n == 0 || !stack_pprof_make_room(message, n))
         return;
     memcpy(message->bytes + message->n, bytes, n);
     message->n += n;
@@ -109,7 +109,7 @@ static void put_varint(struct message *message, uint64_t value)
 }
 
 /* As in the format, 0 is left out: it is the default. */
-static void put_number(struct message *message, unsigned field, uint64_t value)
+static void stack_pprof_put_number(struct message *message, unsigned field, uint64_t value)
 {
     if (value == 0)
         return;
@@ -117,7 +117,7 @@ static void put_number(struct message *message, unsigned field, uint64_t value)
     put_varint(message, value);
 }
 
-static void put_field(struct message *message, unsigned field, const void *bytes, size_t n)
+static void stack_pprof_put_field(struct message *message, unsigned field, const void *bytes, size_t n)
 {
     put_varint(message, field << 3 | BYTES);
     put_varint(message, n);
@@ -128,27 +128,27 @@ static void put_field(struct message *message, unsigned field, const void *bytes
 static void put_message(struct message *message, unsigned field, struct message *inner)
 {
     message->lacks_memory = message->lacks_memory || inner->lacks_memory;
-    put_field(message, field, inner->bytes, inner->n);
+    stack_pprof_put_field(message, field, inner->bytes, inner->n);
     inner->n = 0;
 }
 
 /* ---- tables */
 
-static int by_text(const void *a, const void *b)
+static int stack_pprof_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static uint64_t number_of(const struct writer *writer, const char *text)
+static uint64_t stack_pprof_number_of(const struct writer *writer, const char *text)
 {
-    text = text_of(text);
-    const char **found = text[0] == '\0'
-                             ? NULL
-                             : bsearch(&text, writer->texts, writer->n_texts, sizeof *writer->texts, by_text);
+    text = stack_pprof_text_of(text);
+    const char **found = text[0] == '\0' ? NULL
+                                         : bsearch(&text, writer->texts, writer->n_texts,
+                                                   sizeof *writer->texts, stack_pprof_by_text);
     return found != NULL ? (uint64_t)(found - writer->texts) + 1 : 0;
 }
 
-static void add_text(struct writer *writer, const char *text)
+static void stack_pprof_add_text(struct writer *writer, const char *text)
 {
     if (text != NULL && text[0] != '\0')
         writer->texts[writer->n_texts++] = text;
@@ -164,17 +164,18 @@ static bool gather_texts(struct writer *writer)
     if (writer->texts == NULL)
         return false;
     for (size_t i = 0; i < stacks->function_count; i++) {
-        add_text(writer, stacks->functions[i].name);
-        add_text(writer, stacks->functions[i].file);
+        stack_pprof_add_text(writer, stacks->functions[i].name);
+        stack_pprof_add_text(writer, stacks->functions[i].file);
     }
     for (size_t i = 0; i < stacks->place_count; i++)
-        add_text(writer, stacks->places[i].file);
+        stack_pprof_add_text(writer, stacks->places[i].file);
     for (size_t i = 0; i < about->core_count; i++)
-        add_text(writer, writer->cores[i]);
+        stack_pprof_add_text(writer, writer->cores[i]);
     const char *const fixed[FIXED] = {label_key, type_name, type_unit, writer->report->elf, about->build_id};
     for (size_t i = 0; i < FIXED; i++)
-        add_text(writer, fixed[i]);
-    writer->n_texts = sorted_join(writer->texts, writer->n_texts, sizeof *writer->texts, by_text, NULL);
+        stack_pprof_add_text(writer, fixed[i]);
+    writer->n_texts =
+        sorted_join(writer->texts, writer->n_texts, sizeof *writer->texts, stack_pprof_by_text, NULL);
     return true;
 }
 
@@ -183,7 +184,8 @@ static bool name_cores(struct writer *writer)
     const struct profile_about *about = &writer->report->profile->about;
     writer->cores = calloc(about->core_count + 1, sizeof *writer->cores);
     for (size_t i = 0; i < about->core_count && writer->cores != NULL; i++)
-        snprintf(writer->cores[i], CORE, "%u %.64s", profile_core_number(about, i), text_of(about->cores[i]));
+        snprintf(writer->cores[i], CORE, "%u %.64s", profile_core_number(about, i),
+                 stack_pprof_text_of(about->cores[i]));
     return writer->cores != NULL;
 }
 
@@ -195,9 +197,9 @@ static int by_part(const void *a, const void *b)
     return strcmp(one->file, other->file);
 }
 
-static struct part part_of(const struct stack_place *place)
+static struct part stack_pprof_part_of(const struct stack_place *place)
 {
-    return (struct part){.function = place->function, .file = text_of(place->file)};
+    return (struct part){.function = place->function, .file = stack_pprof_text_of(place->file)};
 }
 
 static bool gather_parts(struct writer *writer)
@@ -207,7 +209,7 @@ static bool gather_parts(struct writer *writer)
     if (writer->parts == NULL)
         return false;
     for (size_t i = 0; i < stacks->place_count; i++)
-        writer->parts[i] = part_of(&stacks->places[i]);
+        writer->parts[i] = stack_pprof_part_of(&stacks->places[i]);
     writer->n_parts = sorted_join(writer->parts, stacks->place_count, sizeof *writer->parts, by_part, NULL);
     return true;
 }
@@ -216,8 +218,8 @@ static bool gather_parts(struct writer *writer)
 
 static void put_type(struct writer *writer)
 {
-    put_number(&writer->inner, TYPE_TYPE, number_of(writer, type_name));
-    put_number(&writer->inner, TYPE_UNIT, number_of(writer, type_unit));
+    stack_pprof_put_number(&writer->inner, TYPE_TYPE, stack_pprof_number_of(writer, type_name));
+    stack_pprof_put_number(&writer->inner, TYPE_UNIT, stack_pprof_number_of(writer, type_unit));
     put_message(&writer->all, PROFILE_SAMPLE_TYPE, &writer->inner);
 }
 
@@ -228,10 +230,10 @@ static void put_samples(struct writer *writer)
     for (size_t i = 0; i < stacks->n; i++) {
         const struct stack *row = &stacks->rows[i];
         for (size_t k = 0; k < row->depth; k++)
-            put_number(sample, SAMPLE_LOCATION, stacks->frames[row->first + k] + 1);
-        put_number(sample, SAMPLE_VALUE, row->samples);
-        put_number(label, LABEL_KEY, number_of(writer, label_key));
-        put_number(label, LABEL_TEXT, number_of(writer, writer->cores[row->core]));
+            stack_pprof_put_number(sample, SAMPLE_LOCATION, stacks->frames[row->first + k] + 1);
+        stack_pprof_put_number(sample, SAMPLE_VALUE, row->samples);
+        stack_pprof_put_number(label, LABEL_KEY, stack_pprof_number_of(writer, label_key));
+        stack_pprof_put_number(label, LABEL_TEXT, stack_pprof_number_of(writer, writer->cores[row->core]));
         put_message(sample, SAMPLE_LABEL, label);
         put_message(&writer->all, PROFILE_SAMPLE, sample);
     }
@@ -250,14 +252,16 @@ static void put_mapping(struct writer *writer)
             low = address < low ? address : low;
             high = address > high ? address : high;
         }
-    put_number(mapping, MAPPING_ID, 1);
-    put_number(mapping, MAPPING_START, low < high ? low : high);
-    put_number(mapping, MAPPING_LIMIT, high < UINT64_MAX - INSTRUCTION ? high + INSTRUCTION : high);
-    put_number(mapping, MAPPING_FILE, number_of(writer, writer->report->elf));
-    put_number(mapping, MAPPING_BUILD_ID, number_of(writer, writer->report->profile->about.build_id));
-    put_number(mapping, MAPPING_FUNCTIONS, names);
-    put_number(mapping, MAPPING_FILES, names);
-    put_number(mapping, MAPPING_LINES, names);
+    stack_pprof_put_number(mapping, MAPPING_ID, 1);
+    stack_pprof_put_number(mapping, MAPPING_START, low < high ? low : high);
+    stack_pprof_put_number(mapping, MAPPING_LIMIT,
+                           high < UINT64_MAX - INSTRUCTION ? high + INSTRUCTION : high);
+    stack_pprof_put_number(mapping, MAPPING_FILE, stack_pprof_number_of(writer, writer->report->elf));
+    stack_pprof_put_number(mapping, MAPPING_BUILD_ID,
+                           stack_pprof_number_of(writer, writer->report->profile->about.build_id));
+    stack_pprof_put_number(mapping, MAPPING_FUNCTIONS, names);
+    stack_pprof_put_number(mapping, MAPPING_FILES, names);
+    stack_pprof_put_number(mapping, MAPPING_LINES, names);
     put_message(&writer->all, PROFILE_MAPPING, mapping);
 }
 
@@ -267,13 +271,13 @@ static void put_locations(struct writer *writer)
     struct message *location = &writer->inner, *line = &writer->innermost;
     for (size_t i = 0; i < stacks->place_count; i++) {
         const struct stack_place *place = &stacks->places[i];
-        const struct part wanted = part_of(place);
+        const struct part wanted = stack_pprof_part_of(place);
         const struct part *part = bsearch(&wanted, writer->parts, writer->n_parts, sizeof wanted, by_part);
-        put_number(location, LOCATION_ID, i + 1);
-        put_number(location, LOCATION_MAPPING, place->state == PROFILE_STATES);
-        put_number(location, LOCATION_ADDRESS, place->address);
-        put_number(line, LINE_FUNCTION, (uint64_t)(part - writer->parts) + 1);
-        put_number(line, LINE_LINE, place->line);
+        stack_pprof_put_number(location, LOCATION_ID, i + 1);
+        stack_pprof_put_number(location, LOCATION_MAPPING, place->state == PROFILE_STATES);
+        stack_pprof_put_number(location, LOCATION_ADDRESS, place->address);
+        stack_pprof_put_number(line, LINE_FUNCTION, (uint64_t)(part - writer->parts) + 1);
+        stack_pprof_put_number(line, LINE_LINE, place->line);
         put_message(location, LOCATION_LINE, line);
         put_message(&writer->all, PROFILE_LOCATION, location);
     }
@@ -285,12 +289,13 @@ static void put_functions(struct writer *writer)
     for (size_t i = 0; i < writer->n_parts; i++) {
         const struct part *part = &writer->parts[i];
         const struct stack_function *function = &writer->report->stacks->functions[part->function];
-        put_number(message, FUNCTION_ID, i + 1);
-        put_number(message, FUNCTION_NAME, number_of(writer, function->name));
-        put_number(message, FUNCTION_SYSTEM_NAME, number_of(writer, function->name));
-        put_number(message, FUNCTION_FILE, number_of(writer, part->file));
-        put_number(message, FUNCTION_LINE,
-                   strcmp(part->file, text_of(function->file)) == 0 ? function->line : 0);
+        stack_pprof_put_number(message, FUNCTION_ID, i + 1);
+        stack_pprof_put_number(message, FUNCTION_NAME, stack_pprof_number_of(writer, function->name));
+        stack_pprof_put_number(message, FUNCTION_SYSTEM_NAME, stack_pprof_number_of(writer, function->name));
+        stack_pprof_put_number(message, FUNCTION_FILE, stack_pprof_number_of(writer, part->file));
+        stack_pprof_put_number(message, FUNCTION_LINE,
+                               strcmp(part->file, stack_pprof_text_of(function->file)) == 0 ? function->line
+                                                                                            : 0);
         put_message(&writer->all, PROFILE_FUNCTION, message);
     }
 }
@@ -301,7 +306,7 @@ static void put_texts(struct writer *writer)
     struct message *text = &writer->inner;
     for (size_t i = 0; i <= writer->n_texts; i++) {
         const char *from = i > 0 ? writer->texts[i - 1] : "";
-        if (!make_room(text, UTF8_CLEAN_ROOM(strlen(from) + 1)))
+        if (!stack_pprof_make_room(text, UTF8_CLEAN_ROOM(strlen(from) + 1)))
             break;
         text->n = strlen(utf8_clean((char *)text->bytes, text->room, from));
         put_message(&writer->all, PROFILE_STRING, text);
@@ -313,13 +318,13 @@ static void put_times(struct writer *writer)
     static const double giga = 1e9, most = 9e18;
     const struct profile *profile = writer->report->profile;
     struct tm date = {0};
-    const char *end = strptime(text_of(profile->about.date), "%Y-%m-%dT%H:%M:%SZ", &date);
+    const char *end = strptime(stack_pprof_text_of(profile->about.date), "%Y-%m-%dT%H:%M:%SZ", &date);
     time_t seconds = end != NULL && *end == '\0' ? timegm(&date) : 0;
     if (seconds > 0 && (double)seconds * giga < most)
-        put_number(&writer->all, PROFILE_TIME, (uint64_t)seconds * (uint64_t)giga);
+        stack_pprof_put_number(&writer->all, PROFILE_TIME, (uint64_t)seconds * (uint64_t)giga);
     double duration = profile->end.known ? profile->end.elapsed_s * giga : 0;
     if (duration >= 1 && duration < most)
-        put_number(&writer->all, PROFILE_DURATION, (uint64_t)round(duration));
+        stack_pprof_put_number(&writer->all, PROFILE_DURATION, (uint64_t)round(duration));
 }
 
 static bool write_compressed(FILE *out, const struct message *all)

@@ -95,7 +95,7 @@ bool survey_has_hits(const struct survey_row *row)
     return row->summary != NULL && row->summary->hits > 0;
 }
 
-static double rank_of(const struct survey_row *row)
+static double survey_rank_of(const struct survey_row *row)
 {
     double share = survey_rate(row->summary).share;
     return !survey_has_hits(row) ? -2 : isnan(share) ? -1 : share;
@@ -121,7 +121,8 @@ bool survey_sort(struct survey *survey)
     if (ranked == NULL)
         return false;
     for (size_t i = 0; i < survey->n; i++)
-        ranked[i] = (struct ranked){.row = survey->rows[i], .rank = rank_of(&survey->rows[i]), .at = i};
+        ranked[i] =
+            (struct ranked){.row = survey->rows[i], .rank = survey_rank_of(&survey->rows[i]), .at = i};
     qsort(ranked, survey->n, sizeof *ranked, by_rank);
     for (size_t i = 0; i < survey->n; i++)
         survey->rows[i] = ranked[i].row;
@@ -182,7 +183,7 @@ static struct json_part periods_part(const struct periods *of, bool bursts)
     return periods;
 }
 
-static struct json_part region_line(const struct survey_row *row)
+static struct json_part survey_region_line(const struct survey_row *row)
 {
     struct json_part line = json_part_new("region");
     json_part_text(&line, "name", row->name);
@@ -215,7 +216,7 @@ static struct json_part region_line(const struct survey_row *row)
     return line;
 }
 
-static struct json_part summary_line(const struct survey *survey)
+static struct json_part survey_summary_line(const struct survey *survey)
 {
     struct json_part line = json_part_new("summary");
     size_t reached = 0;
@@ -239,9 +240,9 @@ static struct json_part summary_line(const struct survey *survey)
 void survey_lines(struct document *document, const struct survey *survey)
 {
     for (size_t i = 0; i < survey->n; i++) {
-        document_add(document, region_line(&survey->rows[i]));
+        document_add(document, survey_region_line(&survey->rows[i]));
         if (survey->rows[i].comparison != NULL)
             document_add(document, comparison_line(survey->rows[i].comparison));
     }
-    document_add(document, summary_line(survey));
+    document_add(document, survey_summary_line(survey));
 }

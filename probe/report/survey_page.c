@@ -38,7 +38,7 @@ static bool put_checks(const struct rendering *to, const struct survey_lines *li
 }
 
 /* What a halt adds is shown for the first region that has hits. */
-static const json_t *columns_of(const struct survey_lines *lines)
+static const json_t *survey_page_columns_of(const struct survey_lines *lines)
 {
     size_t i;
     const json_t *region;
@@ -59,7 +59,7 @@ bool survey_page(const struct rendering *to, const struct survey_report *report,
                               .conditions = &lines->conditions,
                               .verdict = field_text(lines->summary, "verdict"),
                               .about_verdict = " over all",
-                              .columns = columns_of(lines),
+                              .columns = survey_page_columns_of(lines),
                               .command = report->command,
                               .document = report->document};
     page_begin(&page);

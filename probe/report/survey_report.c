@@ -20,7 +20,7 @@ static const double SAMPLED_SHARE = 0.01;
 /* From here on a digit less is printed, or a mark. */
 static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
 
-static bool has_hits(const json_t *region)
+static bool survey_report_has_hits(const json_t *region)
 {
     return field_is(region, "reached") && field_count(region, "hits") > 0;
 }
@@ -32,7 +32,7 @@ static const char *why_of(const json_t *region)
 
 static bool is_unreached(const json_t *region)
 {
-    return !has_hits(region) && why_of(region)[0] == '\0';
+    return !survey_report_has_hits(region) && why_of(region)[0] == '\0';
 }
 
 static bool had_no_turn(const json_t *region)
@@ -52,7 +52,7 @@ static json_t *first_of(const struct survey_lines *lines)
     size_t i;
     json_t *region;
     json_array_foreach(lines->regions, i, region)
-        if (has_hits(region))
+        if (survey_report_has_hits(region))
             return region;
     return NULL;
 }
@@ -85,7 +85,7 @@ static bool share_is_vague(const json_t *region)
            (field_is(region, "periods.in_bursts") || field_real(region, "share_plus_minus") > VAGUE_SHARE);
 }
 
-static void put_rates(struct json_part *row, const json_t *region)
+static void survey_report_put_rates(struct json_part *row, const json_t *region)
 {
     double rate = field_real(region, "calls_per_second"), share = field_real(region, "share");
     const char *bound = share_bound(region);
@@ -175,7 +175,8 @@ static void none_text(const struct survey_lines *lines, const json_t *region, ch
 static struct json_part region_row(const struct survey_lines *lines, size_t i, const char *column, bool first)
 {
     json_t *region = json_array_get(lines->regions, i);
-    json_t *of = has_hits(region) ? json_object_get(json_object_get(region, "columns"), column) : NULL;
+    json_t *of =
+        survey_report_has_hits(region) ? json_object_get(json_object_get(region, "columns"), column) : NULL;
     struct json_part row = run_column_row(region, column, of);
     char text[TEXT];
     row_text(&row, "counter", column);
@@ -183,7 +184,7 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     row_text(&row, "region", field_text(region, "name"));
     if (run_is_counted(of))
         json_part_unsigned(&row, "hits", field_count(of, "count"));
-    if (!has_hits(region)) {
+    if (!survey_report_has_hits(region)) {
         none_text(lines, region, text, sizeof text);
         row_text(&row, "reason", text);
         row_text(&row, "missing", why_of(region)[0] != '\0' ? "<not measured>" : "<not reached>");
@@ -191,11 +192,11 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     }
     if (!first)
         return row;
-    if (has_hits(region)) {
+    if (survey_report_has_hits(region)) {
         static const char *const keys[] = {"calls_per_second", "share", "share_plus_minus"};
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             row_real(&row, keys[k], field_real(region, keys[k]));
-        put_rates(&row, region);
+        survey_report_put_rates(&row, region);
     }
     add_checks(&row, region, json_array_get(lines->verdicts, i));
     return row;
@@ -218,7 +219,7 @@ static json_t *column_rows(const struct rendering *folds, const struct survey_li
     struct document rows = document_new();
     for (size_t i = 0; i < json_array_size(lines->regions); i++)
         if ((folds == NULL || !is_small(folds, lines, i)) &&
-            (first || has_hits(json_array_get(lines->regions, i))))
+            (first || survey_report_has_hits(json_array_get(lines->regions, i))))
             document_add(&rows, region_row(lines, i, column, first));
     json_t *list = rows.ok ? json_incref(rows.lines) : NULL;
     document_free(&rows);
@@ -342,7 +343,7 @@ bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
     return ok;
 }
 
-static bool put_csv(const struct rendering *to, const struct survey_lines *lines)
+static bool survey_report_put_csv(const struct rendering *to, const struct survey_lines *lines)
 {
     json_t *columns = json_object_get(first_of(lines), "columns"), *column, *rows = json_array(), *row;
     const char *name;
@@ -365,7 +366,7 @@ static bool put_csv(const struct rendering *to, const struct survey_lines *lines
 
 /* ---- texts */
 
-static void add_metrics(struct json_part *list, const json_t *region)
+static void survey_report_add_metrics(struct json_part *list, const json_t *region)
 {
     json_t *metrics = json_object_get(region, "metrics"), *value;
     const char *name;
@@ -388,7 +389,7 @@ static void add_metrics(struct json_part *list, const json_t *region)
         json_list_say(list, "%s: %s", field_text(region, "name"), text);
 }
 
-static void add_legend(struct json_part *list, const struct survey_lines *lines)
+static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
 {
     bool unmeasured = false, each = false, means = false, shares = false, rates = false, bounds = false,
          vague = false;
@@ -396,7 +397,7 @@ static void add_legend(struct json_part *list, const struct survey_lines *lines)
     json_t *region, *column;
     const char *name;
     json_array_foreach(lines->regions, i, region) {
-        if (!has_hits(region))
+        if (!survey_report_has_hits(region))
             continue;
         json_object_foreach(json_object_get(region, "columns"), name, column) {
             bool counted = run_is_counted(column);
@@ -431,7 +432,7 @@ static bool remark_of(const json_t *region, char *out, size_t size)
     uint64_t tainted_hits = field_count(region, "tainted"), bounds = field_count(cycles, "at_least");
     size_t used = 0;
     out[0] = '\0';
-    if (!has_hits(region))
+    if (!survey_report_has_hits(region))
         return false;
     if (tainted_hits > 0)
         snprintf(tainted, sizeof tainted, "%s tainted hit%s left out", NUMBER(tainted_hits),
@@ -464,7 +465,7 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
     size_t n = 0, i;
     const json_t *region;
     json_array_foreach(lines->regions, i, region) {
-        n += !has_hits(region) && !is_unreached(region) && !had_no_turn(region);
+        n += !survey_report_has_hits(region) && !is_unreached(region) && !had_no_turn(region);
     }
 
     if (n > 0)
@@ -503,10 +504,10 @@ json_t *survey_notes(const struct survey_lines *lines)
     const json_t *region;
     char remark[2 * TEXT];
     json_array_foreach(lines->regions, i, region)
-        if (has_hits(region))
-            add_metrics(&list, region);
+        if (survey_report_has_hits(region))
+            survey_report_add_metrics(&list, region);
     if (first_of(lines) != NULL)
-        add_legend(&list, lines);
+        survey_report_add_legend(&list, lines);
     json_array_foreach(lines->regions, i, region) {
         if (told < TELLING && remark_of(region, remark, sizeof remark)) {
             json_list_say(&list, "%s: %s", field_text(region, "name"), remark);
@@ -521,7 +522,7 @@ json_t *survey_notes(const struct survey_lines *lines)
 /* ---- JUnit */
 
 /* Whose names no case has, if the region has one for its verdicts alone. */
-static void add_columns(struct junit_suite *suite, const struct survey_lines *lines)
+static void survey_report_add_columns(struct junit_suite *suite, const struct survey_lines *lines)
 {
     json_t *columns = json_object_get(first_of(lines), "columns"), *column;
     json_t *names = json_array();
@@ -549,7 +550,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
             &(struct run_lines){.summary = region, .verdict = verdict, .conditions = lines->conditions},
             field_text(region, "name"), false);
     }
-    add_columns(&suite, lines);
+    survey_report_add_columns(&suite, lines);
     row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
     row_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
     suite.said = survey_notes(lines);
@@ -562,7 +563,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
 /* ---- all */
 
 /* A verdict follows its region. */
-static bool take_lines(const struct document *document, struct survey_lines *out)
+static bool survey_report_take_lines(const struct document *document, struct survey_lines *out)
 {
     size_t i;
     json_t *line;
@@ -609,8 +610,8 @@ bool survey_write(const struct rendering *to, const struct survey_report *report
     bool ok = report->document->ok;
     if (!ok || to->format == FORMAT_JSON)
         return ok && document_write(to->out, report->document);
-    ok = take_lines(report->document, &lines);
-    ok = ok && (to->format == FORMAT_CSV     ? put_csv(to, &lines)
+    ok = survey_report_take_lines(report->document, &lines);
+    ok = ok && (to->format == FORMAT_CSV     ? survey_report_put_csv(to, &lines)
                 : to->format == FORMAT_JUNIT ? put_junit(to, &lines)
                 : to->format == FORMAT_GCC   ? survey_gcc(to, &lines)
                 : to->format == FORMAT_HTML  ? survey_page(to, report, &lines)

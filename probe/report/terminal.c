@@ -16,7 +16,7 @@ static bool is_continuation(unsigned char byte)
 }
 
 /* Returns the bytes of the character; 0 if it is invalid (overlong, surrogate, beyond U+10FFFF). */
-static size_t decode(const unsigned char *text, uint32_t *character)
+static size_t terminal_decode(const unsigned char *text, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t length = text[0] < 0x80             ? 1
@@ -38,7 +38,7 @@ static size_t decode(const unsigned char *text, uint32_t *character)
     return length;
 }
 
-static bool is_printable(uint32_t character)
+static bool terminal_is_printable(uint32_t character)
 {
     static const struct {
         uint32_t from, to;
@@ -58,8 +58,8 @@ const char *utf8_clean(char *out, size_t size, const char *text)
     size_t used = 0;
     for (const char *at = text; *at != '\0';) {
         uint32_t character = 0;
-        size_t length = decode((const unsigned char *)at, &character);
-        bool keep = length > 0 && is_printable(character);
+        size_t length = terminal_decode((const unsigned char *)at, &character);
+        bool keep = length > 0 && terminal_is_printable(character);
         const char *from = keep ? at : replacement;
         size_t bytes = keep ? length : sizeof(replacement) - 1;
         if (used + bytes >= size)

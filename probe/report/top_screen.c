@@ -23,7 +23,7 @@ struct texts {
     char share[NUMBER_ROOM], error[NUMBER_ROOM], address[NUMBER_ROOM], name[CANVAS_LINE], source[CANVAS_LINE];
 };
 
-static void make_texts(const struct shares *shares, const struct share *row, struct texts *out)
+static void top_screen_make_texts(const struct shares *shares, const struct share *row, struct texts *out)
 {
     bool is_state = row->state != PROFILE_STATES, by_address = shares->sort == SHARES_ADDRESS;
     const char *name = is_state                      ? shares_state_name(row->state)
@@ -80,7 +80,7 @@ static const struct live_way ways[] = {
     {1u << COLUMN_NAME, 1, false},
 };
 
-static void lay_out(const struct top_view *view, size_t rows, size_t width, struct live_table *out)
+static void top_screen_lay_out(const struct top_view *view, size_t rows, size_t width, struct live_table *out)
 {
     static const char *const widest[COLUMNS] = {">", "100.00 %", "100.00", "", "", "", ""};
     struct texts texts;
@@ -93,15 +93,15 @@ static void lay_out(const struct top_view *view, size_t rows, size_t width, stru
     for (size_t core = 0; core < view->n; core++) {
         const struct shares *shares = view->cores[core].shares;
         for (size_t i = 0; i < shares->n && i < rows; i++) {
-            make_texts(shares, &shares->rows[i], &texts);
+            top_screen_make_texts(shares, &shares->rows[i], &texts);
             live_widen(out, (const char *[]){"", "", "", texts.address, texts.name, "", texts.source});
         }
     }
     live_fit(out, width);
 }
 
-static void put_row(struct canvas *canvas, const struct live_table *table, const struct texts *texts,
-                    double part, const char *mark)
+static void top_screen_put_row(struct canvas *canvas, const struct live_table *table,
+                               const struct texts *texts, double part, const char *mark)
 {
     char bar[3 * MOST_BAR + 4];
     canvas_bar(bar, sizeof bar, part, table->width[COLUMN_BAR]);
@@ -111,12 +111,13 @@ static void put_row(struct canvas *canvas, const struct live_table *table, const
         NULL);
 }
 
-static void put_heading(struct canvas *canvas, const struct live_table *table, enum shares_sort sort)
+static void top_screen_put_heading(struct canvas *canvas, const struct live_table *table,
+                                   enum shares_sort sort)
 {
     struct texts texts = {.share = "share", .address = "address", .source = "source"};
     snprintf(texts.error, sizeof texts.error, "%s", terminal_or("±", "+-"));
     snprintf(texts.name, sizeof texts.name, "%s", sort == SHARES_FILE ? "file" : "function");
-    put_row(canvas, table, &texts, 0, "");
+    top_screen_put_row(canvas, table, &texts, 0, "");
 }
 
 struct heading {
@@ -145,7 +146,7 @@ static void make_heading(const struct top_core *core, struct heading *out)
 }
 
 /* Whether a core's name and its numbers take a line each. */
-static bool is_narrow(const struct canvas *canvas, const struct top_view *view)
+static bool top_screen_is_narrow(const struct canvas *canvas, const struct top_view *view)
 {
     enum { BETWEEN = 3 };
     struct heading heading;
@@ -160,7 +161,7 @@ static bool is_narrow(const struct canvas *canvas, const struct top_view *view)
     return false;
 }
 
-static void put_core(struct canvas *canvas, const struct top_core *core, bool narrow)
+static void top_screen_put_core(struct canvas *canvas, const struct top_core *core, bool narrow)
 {
     struct heading heading;
     const char *pieces[2 + PROFILE_STATES] = {heading.name};
@@ -211,24 +212,24 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
     canvas_begin(&canvas, screen->out);
     canvas_text(&canvas, view->title);
     canvas_text(&canvas, view->note);
-    bool narrow = is_narrow(&canvas, view);
+    bool narrow = top_screen_is_narrow(&canvas, view);
     size_t rows = rows_of_each(&canvas, view, narrow), shown = 0, at = 0;
     for (size_t i = 0; i < view->n; i++)
         shown += view->cores[i].shares->n < rows ? view->cores[i].shares->n : rows;
     *selected = *selected < shown ? *selected : shown > 0 ? shown - 1 : 0;
     struct live_table table;
-    lay_out(view, rows, canvas.columns, &table);
+    top_screen_lay_out(view, rows, canvas.columns, &table);
     for (size_t i = 0; i < view->n; i++) {
         const struct shares *shares = view->cores[i].shares;
         canvas_line(&canvas, "");
-        put_core(&canvas, &view->cores[i], narrow);
-        put_heading(&canvas, &table, shares->sort);
+        top_screen_put_core(&canvas, &view->cores[i], narrow);
+        top_screen_put_heading(&canvas, &table, shares->sort);
         for (size_t k = 0; k < shares->n && k < rows; k++, at++) {
             struct texts texts;
-            make_texts(shares, &shares->rows[k], &texts);
+            top_screen_make_texts(shares, &shares->rows[k], &texts);
             if (at == *selected)
                 pick = (struct top_pick){.core = i, .row = &shares->rows[k]};
-            put_row(&canvas, &table, &texts, shares->rows[k].part, at == *selected ? ">" : "");
+            top_screen_put_row(&canvas, &table, &texts, shares->rows[k].part, at == *selected ? ">" : "");
         }
     }
     put_foot(&canvas, view);

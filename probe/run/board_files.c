@@ -39,7 +39,7 @@ void board_files_find(struct board_files *self)
 }
 
 /* The name of a board's file that was named without its ending; NULL: it is not a board's, or a file here. */
-static const char *name_of(const struct board_files *self, const char *name, char out[BOARD_NAME])
+static const char *board_files_name_of(const struct board_files *self, const char *name, char out[BOARD_NAME])
 {
     char path[BOARD_PATH + BOARD_NAME];
     if (self->folders[0][0] == '\0' || strpbrk(name, "/.") != NULL || access(name, R_OK) == 0 ||
@@ -62,7 +62,7 @@ size_t board_files_words(struct board_files *self, const struct request *request
     size_t n = request->n_openocd;
     for (size_t i = 0; i < n; i++) {
         const char *word = request->openocd[i];
-        const char *name = is_file(request, i) ? name_of(self, word, self->names[i]) : NULL;
+        const char *name = is_file(request, i) ? board_files_name_of(self, word, self->names[i]) : NULL;
         words[i] = name != NULL ? name : word;
     }
     for (size_t i = 0; i < BOARD_FOLDERS; i++)
@@ -95,7 +95,7 @@ struct advice {
     char list[512];
 };
 
-static void offer(void *context, const char *name)
+static void board_files_offer(void *context, const char *name)
 {
     struct advice *advice = context;
     size_t used = strlen(advice->list);
@@ -113,7 +113,7 @@ bool board_files_advise(const struct board_files *self, const struct request *re
         if (!is_file(request, i) || strchr(name, '/') != NULL || strstr(error->text, missing) == NULL)
             continue;
         near_init(&advice.near, name, strcspn(name, "."));
-        board_files_each(self, offer, &advice);
+        board_files_each(self, board_files_offer, &advice);
         if (advice.list[0] == '\0')
             return false;
         error_clear(error);

@@ -245,7 +245,7 @@ static struct link *connect_control(const struct connecting *self, struct error 
 }
 
 /* With --counters both links must be named. */
-static bool check_pair(const struct request *request, struct error *error)
+static bool connect_check_pair(const struct request *request, struct error *error)
 {
     if (!msr_spec_is(request->counters))
         return error_set(error, ERROR_USAGE, "--counters %.64s: neither msr[:CPU] nor msr-agent:HOST[:PORT]",
@@ -259,7 +259,7 @@ static struct link *connect_all(const struct connecting *self, struct error *err
 {
     if (self->request->counters == NULL)
         return connect_control(self, error);
-    if (!check_pair(self->request, error))
+    if (!connect_check_pair(self->request, error))
         return NULL;
     struct link *counters = connect_msr(self, self->request->counters, error);
     if (counters == NULL)

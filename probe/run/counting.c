@@ -82,8 +82,9 @@ static bool fit_together(const struct counting *counting, const struct session *
     return fit;
 }
 
-static bool add_metric(struct counting *counting, const struct session *session, const struct metric *metric,
-                       struct event_request *requests, size_t *n, struct error *error)
+static bool counting_add_metric(struct counting *counting, const struct session *session,
+                                const struct metric *metric, struct event_request *requests, size_t *n,
+                                struct error *error)
 {
     if (counting->n_metrics == COUNTING_METRICS)
         return error_set(error, ERROR_USAGE, "more than %d metrics", COUNTING_METRICS);
@@ -151,7 +152,7 @@ static bool add_named_metric(struct counting *counting, const struct session *se
     for (size_t i = 0; i < counting->n_metrics; i++)
         if (counting->metrics[i] == metric)
             return error_set(error, ERROR_USAGE, "the metric %s is given twice", metric->name);
-    return add_metric(counting, session, metric, requests, n, error);
+    return counting_add_metric(counting, session, metric, requests, n, error);
 }
 
 static bool add_metric_file(struct counting *counting, const struct session *session, const char *path,
@@ -164,7 +165,7 @@ static bool add_metric_file(struct counting *counting, const struct session *ses
         return false;
     counting->metric_sets[counting->n_metric_sets++] = set;
     for (size_t k = 0; k < metric_set_count(set); k++)
-        if (!add_metric(counting, session, metric_set_at(set, k), requests, n, error))
+        if (!counting_add_metric(counting, session, metric_set_at(set, k), requests, n, error))
             return false;
     return true;
 }
@@ -190,8 +191,8 @@ static bool add_metric_list(struct counting *counting, const struct session *ses
     return true;
 }
 
-static bool add_metrics(struct counting *counting, struct session *session, struct event_request *requests,
-                        size_t *n, struct error *error)
+static bool counting_add_metrics(struct counting *counting, struct session *session,
+                                 struct event_request *requests, size_t *n, struct error *error)
 {
     const struct request *request = session->request;
     counting->n_metric_sets = OWN + 1;
@@ -273,7 +274,7 @@ static bool has_word(const struct session *session, const char *name, uint64_t *
            (*size <= 4 || *size == 8); /* of eight bytes the low four are enough */
 }
 
-static bool find_word(struct session *session, const char *name, struct address *out)
+static bool counting_find_word(struct session *session, const char *name, struct address *out)
 {
     uint64_t address, size;
     if (!has_word(session, name, &address, &size))
@@ -300,7 +301,7 @@ static bool read_each(struct session *session, const char *name, uint64_t *each,
     struct address at;
     struct deadline deadline = session_deadline(session);
     *each = 1;
-    if (strcmp(name, "uwTick") != 0 || !find_word(session, "uwTickFreq", &at))
+    if (strcmp(name, "uwTick") != 0 || !counting_find_word(session, "uwTickFreq", &at))
         return true;
     return ledger_read(session->device.ledger, at, each, &deadline, error);
 }
@@ -315,7 +316,7 @@ static bool find_pended(struct session *session, struct address *out, struct err
     for (size_t i = 0; i < sizeof names / sizeof *names && found == OBJECT_NONE; i++) {
         uint64_t address, size;
         found = symbols_find_object(session->symbols, names[i], &address, &size);
-        if (found == OBJECT_ONE && find_word(session, names[i], out))
+        if (found == OBJECT_ONE && counting_find_word(session, names[i], out))
             return true;
     }
     return error_set(
@@ -335,7 +336,7 @@ static bool take_tick(struct counting *counting, struct session *session, const 
     if (strcmp(session->device.block->kind->name, "systick") != 0)
         return error_set(error, ERROR_USAGE, "--tick belongs to SysTick, not to %s",
                          session->device.block->kind->name);
-    if (!counting_check_tick(session, error) || !find_word(session, name, &tick.variable) ||
+    if (!counting_check_tick(session, error) || !counting_find_word(session, name, &tick.variable) ||
         !read_each(session, name, &tick.each, error) ||
         (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
         return false;
@@ -370,7 +371,7 @@ bool counting_open(struct counting *counting, struct session *session, const str
     if (!read_requests(session, requests, &n, error))
         return false;
     event_requests_name(requests, n, counting->set, device->block);
-    if (!add_metrics(counting, session, requests, &n, error) ||
+    if (!counting_add_metrics(counting, session, requests, &n, error) ||
         !plan_make(counting->plan, device->block, counting->set, requests, n, error))
         return false;
     const struct plan_pass *first = &counting->plan->passes[0];
@@ -388,7 +389,7 @@ void counting_close(struct counting *counting)
     *counting = (struct counting){0};
 }
 
-static bool name_register(const char *name, enum core_register *out)
+static bool counting_name_register(const char *name, enum core_register *out)
 {
     static const struct {
         const char *name;
@@ -411,12 +412,12 @@ static bool name_register(const char *name, enum core_register *out)
 static bool read_word(struct session *session, const char *name, struct at_end_word *out, struct error *error)
 {
     *out = (struct at_end_word){0};
-    if (name_register(name, &out->which)) {
+    if (counting_name_register(name, &out->which)) {
         out->is_register = true;
         return true;
     }
     if (name[0] != '*')
-        return find_word(session, name, &out->at) ||
+        return counting_find_word(session, name, &out->at) ||
                error_set(
                    error, ERROR_SYMBOL,
                    "--show: \"%.48s\" is not a register (r0 to r12, sp, lr, pc, psp, xpsr), nor an *ADDRESS "

@@ -41,7 +41,7 @@ static bool fits_cortex_m(const struct symbols_machine *machine, const struct co
     }
 }
 
-static bool is_for_m(const struct symbols_machine *machine)
+static bool elf_check_is_for_m(const struct symbols_machine *machine)
 {
     unsigned architecture = machine->architecture;
     return machine->profile == 'M' || (architecture >= V6_M && architecture <= V7E_M) ||
@@ -50,7 +50,7 @@ static bool is_for_m(const struct symbols_machine *machine)
 
 bool elf_check_fits(const struct symbols_machine *machine, const struct core *core)
 {
-    bool arm = machine->number == EM_ARM && !is_for_m(machine);
+    bool arm = machine->number == EM_ARM && !elf_check_is_for_m(machine);
     if (core_has(core, SYSTEM_SPACE))
         return fits_cortex_m(machine, core);
     if (core_has(core, WIDE_REGISTERS)) /* may be in AArch32 state, which shows only where it is stopped */
@@ -101,8 +101,8 @@ static bool may_see_more(const struct session *session)
 }
 
 /* The core stays halted until all is compared. */
-static bool look_by_core(struct session *session, uint64_t address, uint64_t *words, size_t n,
-                         struct error *error)
+static bool elf_check_look_by_core(struct session *session, uint64_t address, uint64_t *words, size_t n,
+                                   struct error *error)
 {
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
@@ -118,7 +118,7 @@ static bool compare_by_core(struct session *session, const struct segment *piece
     struct elf_words words = {.skip = (4 - piece->address % 4) % 4};
     words.n = piece->size < words.skip ? 0 : (piece->size - words.skip) / 4;
     words.n = words.n < ELF_WORDS ? words.n : ELF_WORDS;
-    if (!look_by_core(session, piece->address + words.skip, words.at, words.n, error) ||
+    if (!elf_check_look_by_core(session, piece->address + words.skip, words.at, words.n, error) ||
         !elf_memory_compare(session, piece, &words, error))
         return false;
     log_line(session->around->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
@@ -155,7 +155,7 @@ static bool stops_there(enum error_kind kind)
 }
 
 /* What memory alone does not show, of a command that does not stop the core. */
-static const char *cached(struct session *session)
+static const char *elf_check_cached(struct session *session)
 {
     return !session->may_stop && may_see_more(session)
                ? ". Caches may be ahead of memory: delta reads through the core"
@@ -196,7 +196,7 @@ static bool check_piece(struct session *session, const struct segment *piece, st
         if (stops_there(by_core.kind))
             return error_copy(error, &by_core);
         if (!session->may_stop)
-            return error_set(error, differs.kind, "%s%s", differs.text, cached(session));
+            return error_set(error, differs.kind, "%s%s", differs.text, elf_check_cached(session));
     }
     return error_copy(error, &differs);
 }
@@ -335,7 +335,7 @@ static void name_builds(struct session *session, const struct segment *segments,
     error_clear(error);
     error_set(error, ERROR_ELF_MISMATCH,
               "the target does not run this ELF: the target holds build ID %s, the file %s%s", device, file,
-              cached(session));
+              elf_check_cached(session));
 }
 
 static bool check_segment(struct session *session, const struct segment *segment, struct error *error)

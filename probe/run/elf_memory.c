@@ -68,7 +68,7 @@ size_t elf_memory_segments(struct session *session, struct segment out[ELF_SEGME
 
 /* --- a program that was moved --------------------------------------------------------------------------- */
 
-static bool is_narrow(const struct session *session)
+static bool elf_memory_is_narrow(const struct session *session)
 {
     struct symbols_machine machine;
     symbols_machine(session->symbols, &machine);
@@ -84,7 +84,7 @@ bool elf_memory_is_whole(struct session *session, uint64_t offset)
         struct elf_words words;
         struct error differs = {0};
         piece.address += offset - session->request->load_offset;
-        if (is_narrow(session))
+        if (elf_memory_is_narrow(session))
             piece.address &= UINT32_MAX;
         if (!elf_memory_read(session, awake_look, &piece, &words, &differs) ||
             !compare_moved(session, &piece, &words, (uint32_t)offset, &differs))
@@ -94,7 +94,7 @@ bool elf_memory_is_whole(struct session *session, uint64_t offset)
 }
 
 /* The words of the target from an address on, as the file has its bytes. */
-static bool read_bytes(struct session *session, uint64_t address, uint8_t *out, size_t size)
+static bool elf_memory_read_bytes(struct session *session, uint64_t address, uint8_t *out, size_t size)
 {
     const struct segment piece = {.address = address, .size = size};
     struct elf_words words;
@@ -123,11 +123,11 @@ bool elf_memory_find_moved(struct session *session, uint64_t pc, uint64_t *by)
         return false;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         uint64_t from = (pc & ~UINT64_C(3)) - pieces[i].before;
-        if (from > pc || !read_bytes(session, from, bytes, pieces[i].size) ||
+        if (from > pc || !elf_memory_read_bytes(session, from, bytes, pieces[i].size) ||
             !symbols_find_moved(session->symbols, from, bytes, pieces[i].size, &linked))
             continue;
         *by = session->request->load_offset + (from - linked);
-        if (is_narrow(session))
+        if (elf_memory_is_narrow(session))
             *by = (uint64_t)(int64_t)(int32_t)*by;
         return from != linked && elf_memory_is_whole(session, *by);
     }

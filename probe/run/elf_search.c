@@ -14,7 +14,7 @@ static const off_t largest = 512 << 20;
 
 const char elf_folders[] = "this folder, build/, target/ and .pio/build/";
 
-static unsigned half_at(const Elf32_Ehdr *head, const Elf32_Half *half)
+static unsigned elf_search_half_at(const Elf32_Ehdr *head, const Elf32_Half *half)
 {
     const unsigned char *bytes = (const unsigned char *)half;
     return head->e_ident[EI_DATA] == ELFDATA2MSB ? bytes[0] << 8U | bytes[1] : bytes[1] << 8U | bytes[0];
@@ -30,7 +30,8 @@ static bool is_program(const char *path)
         close(fd);
     if (n != (ssize_t)sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
         return false;
-    unsigned type = half_at(&head, &head.e_type), machine = half_at(&head, &head.e_machine);
+    unsigned type = elf_search_half_at(&head, &head.e_type),
+             machine = elf_search_half_at(&head, &head.e_machine);
     return (type == ET_EXEC || type == ET_DYN) &&
            (machine == EM_ARM || machine == EM_AARCH64 || machine == EM_K10M || machine == EM_L10M);
 }
@@ -53,7 +54,7 @@ static void keep(struct elf_files *self, const char *path, const struct stat *st
 }
 
 /* A pattern's next folder ends at a slash; "*" is any, and what ends the pattern is any file. */
-static void look(struct elf_files *self, const char *folder, const char *pattern)
+static void elf_search_look(struct elf_files *self, const char *folder, const char *pattern)
 {
     size_t length = strcspn(pattern, "/");
     const char *rest = pattern[length] == '/' ? pattern + length + 1 : NULL;
@@ -71,7 +72,7 @@ static void look(struct elf_files *self, const char *folder, const char *pattern
             lstat(path, &status) != 0)
             continue;
         if (rest != NULL && S_ISDIR(status.st_mode))
-            look(self, path, rest);
+            elf_search_look(self, path, rest);
         else if (rest == NULL && S_ISREG(status.st_mode) && status.st_size <= largest && is_program(path))
             keep(self, path, &status);
     }
@@ -93,6 +94,6 @@ void elf_files_find(struct elf_files *out)
     out->n = 0;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         out->entries = 0;
-        look(out, "", patterns[i]);
+        elf_search_look(out, "", patterns[i]);
     }
 }

@@ -11,7 +11,7 @@ enum { SAMPLED_US = 1000000, SAMPLED_PART = 10, SAMPLES_US = 20000 };
 
 /* --- samples -------------------------------------------------------------------------------------------- */
 
-static void show(struct progress *progress)
+static void heat_show(struct progress *progress)
 {
     progress_show(progress, "sampling, to find the hottest functions");
 }
@@ -21,8 +21,8 @@ static bool cannot_be_sampled(const struct error *why)
     return why->kind == ERROR_NO_COUNTER || why->kind == ERROR_HALTED;
 }
 
-static bool sample(struct session *session, struct progress *progress, int64_t us, struct sampler *sampler,
-                   struct profile_tally *tally, struct error *error)
+static bool heat_sample(struct session *session, struct progress *progress, int64_t us,
+                        struct sampler *sampler, struct profile_tally *tally, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     int64_t end_us = deadline_now_us() + us;
@@ -36,7 +36,7 @@ static bool sample(struct session *session, struct progress *progress, int64_t u
         return false;
     while (deadline_now_us() < end_us) {
         deadline = session_deadline(session);
-        show(progress);
+        heat_show(progress);
         if (!sampler_take(sampler, SAMPLES_US, tally, &deadline, error))
             return false;
     }
@@ -53,7 +53,7 @@ static bool sample_running(struct session *session, struct progress *progress, i
     const struct sampler_code code = {.context = session, .place = own_code_sampled};
     struct sampler sampler = {.code = &code};
     struct error why = {0};
-    bool ok = sample(session, progress, us, &sampler, tally, &why);
+    bool ok = heat_sample(session, progress, us, &sampler, tally, &why);
     sampler_free(&sampler);
     if (!ok && !cannot_be_sampled(&why))
         return error_copy(error, &why);
@@ -71,15 +71,15 @@ static bool sample_halting(struct session *session, struct progress *progress, i
     halt_sampler_begin(&sampler, &session->device);
     while (deadline_now_us() < end_us) {
         struct deadline deadline = session_deadline(session);
-        show(progress);
+        heat_show(progress);
         if (!halt_sampler_take(&sampler, tally, &deadline, error))
             return false;
     }
     return true;
 }
 
-static bool make_shares(const struct session *session, struct profile_tally *tally, struct shares *out,
-                        struct error *error)
+static bool heat_make_shares(const struct session *session, struct profile_tally *tally, struct shares *out,
+                             struct error *error)
 {
     struct profile_interval interval = {0};
     char *names[] = {NULL};
@@ -98,7 +98,7 @@ static bool find_shares(struct session *session, struct progress *progress, int6
     struct profile_tally tally = {0};
     bool ok = (device_sees_running(&session->device) ? sample_running : sample_halting)(session, progress, us,
                                                                                         &tally, error) &&
-              make_shares(session, &tally, out, error);
+              heat_make_shares(session, &tally, out, error);
     progress_clear(progress);
     profile_tally_free(&tally);
     return ok;

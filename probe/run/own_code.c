@@ -26,7 +26,7 @@ void own_code_measured(struct session *session, struct named_region *named, bool
 }
 
 /* "writes.c:96 (write_it+0x8) writes DWT_CYCCNT" */
-static void describe(const struct session *session, uint64_t at, char *out, size_t size)
+static void own_code_describe(const struct session *session, uint64_t at, char *out, size_t size)
 {
     const struct device *device = &session->device;
     char place[256];
@@ -45,7 +45,7 @@ bool own_code_writes_inside(const struct session *session, const struct extent *
     size_t n_places = places_of(session, places), which = 0;
     if (n_places == 0 || !symbols_reach(session->symbols, ranges, n, places, n_places, &which))
         return false;
-    describe(session, places[which], out, size);
+    own_code_describe(session, places[which], out, size);
     return true;
 }
 
@@ -74,7 +74,7 @@ static size_t read_handlers(struct session *session, struct extent *out)
     return n;
 }
 
-static bool refuse(struct session *session, const char *what, const char *where, struct error *error)
+static bool own_code_refuse(struct session *session, const char *what, const char *where, struct error *error)
 {
     memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
     return error_set(error, ERROR_WRITER_SOUGHT, "the program itself can change %s: %s, %s",
@@ -98,7 +98,7 @@ static void describe_stop(const struct session *session, uint64_t stop, bool is_
     char place[112], what[112];
     symbols_describe(session->symbols, stop, &at);
     *out = (struct region_writer){.at = stop, .is_thumb = at.isa == ISA_THUMB};
-    describe(session, is_place ? stop : leads_to, what, sizeof what);
+    own_code_describe(session, is_place ? stop : leads_to, what, sizeof what);
     session_place(session, stop, place, sizeof place);
     snprintf(out->what, sizeof out->what, "%s%s%.80s", what, is_place ? "" : ", and it is reached from ",
              is_place ? "" : place);
@@ -136,11 +136,11 @@ bool own_code_watch_region(struct session *session, const struct extent *code, s
     return true;
 }
 
-static void note(struct session *session, uint64_t first, size_t n, const char *means)
+static void own_code_note(struct session *session, uint64_t first, size_t n, const char *means)
 {
     struct counter_block *block = session->device.block;
     char text[sizeof block->note], what[112], more[40] = "";
-    describe(session, first, what, sizeof what);
+    own_code_describe(session, first, what, sizeof what);
     memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
     if (n > 1)
         snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
@@ -166,18 +166,18 @@ bool own_code_check(struct session *session, struct error *error)
         own_code_watch_region(session, &session->measured.inside, &session->measured.region->region,
                               &first) &&
         session->measured.region->region.n_writers > 0) {
-        note(session, first, n, "a hit in which it runs ends the run");
+        own_code_note(session, first, n, "a hit in which it runs ends the run");
         return true;
     }
     if (session->measured.region != NULL) {
         if (session->measured.inside.low != 0 &&
             own_code_writes_inside(session, &session->measured.inside, 1, what, sizeof what))
-            return refuse(session, what, "which what is measured may run", error);
+            return own_code_refuse(session, what, "which what is measured may run", error);
         size_t n_handlers = read_handlers(session, handlers);
         if (own_code_writes_inside(session, handlers, n_handlers, what, sizeof what))
-            return refuse(session, what, "which an exception handler may run", error);
+            return own_code_refuse(session, what, "which an exception handler may run", error);
     }
-    note(session, places[0], n, "counts in which it runs are wrong");
+    own_code_note(session, places[0], n, "counts in which it runs are wrong");
     return true;
 }
 

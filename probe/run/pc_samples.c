@@ -62,7 +62,8 @@ static bool take_by_halts(struct pc_samples *self, struct error *error)
 /* --- stops by events ------------------------------------------------------------------------------------ */
 
 /* The one event of -e; perf calls the cycles `cycles`. */
-static bool read_event(const struct request *request, struct event_request *out, struct error *error)
+static bool pc_samples_read_event(const struct request *request, struct event_request *out,
+                                  struct error *error)
 {
     size_t n = 0;
     const char *text = request->n_events > 0 ? request->events[0] : "CPU_CYCLES";
@@ -94,7 +95,7 @@ static void tell_own_writes(const struct pc_samples *self)
         request_note(request_of(self), "%s: where it runs, the shares are wrong", what);
 }
 
-static bool try_block(void *context, const char *name, unsigned way, struct error *error)
+static bool pc_samples_try_block(void *context, const char *name, unsigned way, struct error *error)
 {
     struct pc_samples *self = context;
     struct event_sampler *sampler = &self->stops[way];
@@ -134,9 +135,9 @@ static bool take_by_stops(struct pc_samples *self, struct error *error)
 {
     struct session *session = &self->session;
     session->may_stop = true;
-    if (!check_stops(self, error) || !read_event(request_of(self), &self->wanted, error) ||
+    if (!check_stops(self, error) || !pc_samples_read_event(request_of(self), &self->wanted, error) ||
         !session_take_core(session, false, error) ||
-        !event_stop_take(&session->device.chosen->core, &self->wanted, try_block, self, error))
+        !event_stop_take(&session->device.chosen->core, &self->wanted, pc_samples_try_block, self, error))
         return false;
     if (!request_of(self)->stacks)
         return true;
@@ -246,7 +247,7 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
 
 /* --- all cores ------------------------------------------------------------------------------------------ */
 
-static unsigned number_of(const struct pc_samples *self, const struct device_core *core)
+static unsigned pc_samples_number_of(const struct pc_samples *self, const struct device_core *core)
 {
     return (unsigned)(core - self->session.device.cores);
 }
@@ -266,20 +267,20 @@ static bool take_one_of_all(struct pc_samples *self, struct device_core *core, s
     if (core->view.counts_only || core->core.ops != first->core.ops)
         return true;
     if (take_core(self, core, &taken->sampler, &why)) {
-        taken->number = number_of(self, core);
+        taken->number = pc_samples_number_of(self, core);
         self->n++;
         return true;
     }
     sampler_free(&taken->sampler);
     if (!may_be_left_out(&why)) {
         error_copy(error, &why);
-        return error_prefix(error, "core %u: ", number_of(self, core));
+        return error_prefix(error, "core %u: ", pc_samples_number_of(self, core));
     }
-    request_note(request_of(self), "core %u is left out: %s", number_of(self, core), why.text);
+    request_note(request_of(self), "core %u is left out: %s", pc_samples_number_of(self, core), why.text);
     return true;
 }
 
-static bool take_all(struct pc_samples *self, struct error *error)
+static bool pc_samples_take_all(struct pc_samples *self, struct error *error)
 {
     struct device *device = &self->session.device;
     for (size_t i = 0; i < device->n_cores; i++) {
@@ -302,8 +303,8 @@ bool pc_samples_take(struct pc_samples *self, struct error *error)
     const struct request *request = request_of(self);
     bool by_stops = request->every > 0 || request->n_events > 0 || request->stacks;
     if (request->all_cpus && !self->by_halts && !by_stops)
-        return take_all(self, error) && fill_about(self, error) && begin_contexts(self, error);
-    self->cores[0].number = number_of(self, device->chosen);
+        return pc_samples_take_all(self, error) && fill_about(self, error) && begin_contexts(self, error);
+    self->cores[0].number = pc_samples_number_of(self, device->chosen);
     self->n = 1;
     bool ok = by_stops         ? take_by_stops(self, error)
               : self->by_halts ? take_by_halts(self, error)
@@ -314,7 +315,7 @@ bool pc_samples_take(struct pc_samples *self, struct error *error)
 /* --- sampling ------------------------------------------------------------------------------------------- */
 
 /* Ctrl-C ends the run after a list, and does not cancel it. */
-static struct deadline uncancelled(const struct pc_samples *self)
+static struct deadline pc_samples_uncancelled(const struct pc_samples *self)
 {
     struct deadline deadline = session_deadline(&self->session);
     deadline.cancel = NULL;
@@ -351,7 +352,7 @@ static void tell_handler(struct pc_samples *self)
 static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,
                          struct error *error)
 {
-    struct deadline deadline = uncancelled(self);
+    struct deadline deadline = pc_samples_uncancelled(self);
     if (self->by_stops != NULL)
         return event_sampler_take(self->by_stops, list_us(self, us), &core->tally, &deadline, error) &&
                (tell_handler(self), true);
@@ -406,7 +407,7 @@ bool pc_samples_close_contexts(struct pc_samples *self, size_t core, enum profil
 bool pc_samples_name_task(struct pc_samples *self, size_t core, uint64_t task, char name[TASK_NAME])
 {
     struct device *device = &self->session.device;
-    struct deadline deadline = uncancelled(self);
+    struct deadline deadline = pc_samples_uncancelled(self);
     return tasks_name(&self->tasks, device->ledger, &device->cores[self->cores[core].number].core, task, name,
                       &deadline);
 }

@@ -15,7 +15,7 @@ struct prove {
     struct snapshot *held; /* takes what the ledger holds meanwhile */
 };
 
-static bool on_hit(void *context, const struct raw_hit *hit)
+static bool proof_on_hit(void *context, const struct raw_hit *hit)
 {
     struct prove *self = context;
     (void)hit;
@@ -29,7 +29,7 @@ static bool run_region(void *context, struct engine *engine, const struct deadli
     struct prove *self = context;
     const struct engine_request wanted = {.hits = HITS,
                                           .timeout_ms = (int64_t)(self->session->request->timeout_s * 1000)};
-    const struct engine_sink sink = {.context = self, .hit = on_hit};
+    const struct engine_sink sink = {.context = self, .hit = proof_on_hit};
     return engine->ops->arm(engine, &self->region.region, deadline, error) &&
            engine->ops->run(engine, &wanted, &sink, deadline, error);
 }
@@ -71,7 +71,7 @@ static bool measure_time(struct prove *self, struct error *error)
 }
 
 /* Takes the counter, measures, and puts all back; what the ledger held meanwhile is added to `held`. */
-static bool measure(struct prove *self, struct snapshot *held, struct error *error)
+static bool proof_measure(struct prove *self, struct snapshot *held, struct error *error)
 {
     struct session *session = self->session;
     struct error after = {0};
@@ -92,7 +92,7 @@ static bool take_after(struct prove *self, struct error *error)
     struct deadline deadline = session_deadline(self->session);
     snapshot_copy_list(&self->after, &self->before);
     return snapshot_read(&self->after, self->session->device.ledger, &deadline, error) &&
-           (snapshot_is_complete(&self->after) || measure(self, &self->after, error));
+           (snapshot_is_complete(&self->after) || proof_measure(self, &self->after, error));
 }
 
 static void report(const struct prove *self, size_t i, bool left)
@@ -107,7 +107,7 @@ static void report(const struct prove *self, size_t i, bool left)
     self->proof->differs(self->proof->context, &it);
 }
 
-static void compare(const struct prove *self)
+static void proof_compare(const struct prove *self)
 {
     struct proof *out = self->proof;
     for (size_t i = 0; i < self->before.n; i++) {
@@ -137,8 +137,8 @@ bool proof_make(struct session *session, struct proof *proof, struct error *erro
     snapshot_list(&self.before, &session->device, proof->block);
     struct deadline deadline = session_deadline(session);
     if (!snapshot_read(&self.before, session->device.ledger, &deadline, error) ||
-        !measure(&self, &self.before, error) || !take_after(&self, error))
+        !proof_measure(&self, &self.before, error) || !take_after(&self, error))
         return false;
-    compare(&self);
+    proof_compare(&self);
     return true;
 }

@@ -11,7 +11,7 @@
 /* --- a line --------------------------------------------------------------------------------------------- */
 
 /* Decimals without a sign or an exponent. */
-static bool read_number(const char *text, double *out)
+static bool region_file_read_number(const char *text, double *out)
 {
     char *end;
     if (text[strspn(text, "0123456789.")] != '\0' || text[0] == '\0' || strlen(text) > 24)
@@ -20,8 +20,8 @@ static bool read_number(const char *text, double *out)
     return *end == '\0' && isfinite(*out) && *out > 0;
 }
 
-static bool read_budget(const struct word_file *file, const char *number, const char *unit,
-                        struct budget *out)
+static bool region_file_read_budget(const struct word_file *file, const char *number, const char *unit,
+                                    struct budget *out)
 {
     static const struct {
         const char *name;
@@ -30,7 +30,7 @@ static bool read_budget(const struct word_file *file, const char *number, const 
     } units[] = {{"cycles", 1, false}, {"ns", 1e-9, true}, {"us", 1e-6, true},
                  {"µs", 1e-6, true},   {"ms", 1e-3, true}, {"s", 1, true}};
     double value;
-    if (!read_number(number, &value))
+    if (!region_file_read_number(number, &value))
         return word_file_fails(file, "a budget is a number above 0, such as 1200, not \"%.32s\"", number);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(units[i].name, unit) == 0) {
@@ -58,7 +58,7 @@ static bool take_budget(const struct word_file *file, const struct words *words,
     if (*i + 1 >= words->n)
         return word_file_fails(file, "after <= follow a number and its unit, such as 1200 cycles or 40 us");
     *i += 2;
-    return read_budget(file, words->at[*i - 2], words->at[*i - 1], &line->budget);
+    return region_file_read_budget(file, words->at[*i - 2], words->at[*i - 1], &line->budget);
 }
 
 static bool take_option(const struct word_file *file, const struct words *words, size_t *i,
@@ -100,7 +100,8 @@ static bool take_words(const struct word_file *file, const struct words *words, 
     return true;
 }
 
-static bool add(struct region_file *out, const struct word_file *file, const struct region_line *line)
+static bool region_file_add(struct region_file *out, const struct word_file *file,
+                            const struct region_line *line)
 {
     for (size_t i = 0; i < out->n; i++)
         if (strcmp(out->lines[i].name, line->name) == 0)
@@ -119,10 +120,10 @@ static bool add(struct region_file *out, const struct word_file *file, const str
     return true;
 }
 
-static bool take_line(void *out, const struct word_file *file, const struct words *words)
+static bool region_file_take_line(void *out, const struct word_file *file, const struct words *words)
 {
     struct region_line region;
-    return take_words(file, words, &region) && add(out, file, &region);
+    return take_words(file, words, &region) && region_file_add(out, file, &region);
 }
 
 bool region_file_parse(const char *text, size_t size, const char *path, struct region_file *out,
@@ -131,7 +132,7 @@ bool region_file_parse(const char *text, size_t size, const char *path, struct r
     struct word_file file = {.name = out->file, .error = error};
     *out = (struct region_file){.n = 0};
     utf8_clean(out->file, sizeof out->file, path);
-    return word_file_parse(&file, text, size, take_line, out) &&
+    return word_file_parse(&file, text, size, region_file_take_line, out) &&
            (out->n > 0 || word_file_fails(&file, "it names no region"));
 }
 
@@ -152,7 +153,7 @@ void region_file_free(struct region_file *file)
     *file = (struct region_file){.n = 0};
 }
 
-static void put_word(FILE *out, const char *word, int width)
+static void region_file_put_word(FILE *out, const char *word, int width)
 {
     bool quotes = word[strcspn(word, " \t\r#")] != '\0' || word[0] == '-' || strcmp(word, "max") == 0 ||
                   strcmp(word, "mean") == 0 || strcmp(word, "<=") == 0;
@@ -162,12 +163,12 @@ static void put_word(FILE *out, const char *word, int width)
 
 bool region_file_write(FILE *out, const struct region_line *line)
 {
-    put_word(out, line->name, 30);
+    region_file_put_word(out, line->name, 30);
     fputs("  ", out);
-    put_word(out, line->start, 30);
+    region_file_put_word(out, line->start, 30);
     if (line->end[0] != '\0') {
         fputs("  ", out);
-        put_word(out, line->end, 0);
+        region_file_put_word(out, line->end, 0);
     }
     if (line->budget.of != BUDGET_NONE) {
         struct verdict_line named = budget_decide(&line->budget, NULL, 1);

@@ -62,8 +62,8 @@ bool session_unknown_left(const struct journal_head *head, struct error *error)
 
 /* Whether the target still has what this journal names. One of another target stays where it is, and one
  * that is cut until it is restored or released: it does not name all. */
-static bool is_left(struct session *session, struct journal_file *file, struct left *left,
-                    struct error *error)
+static bool session_left_is_left(struct session *session, struct journal_file *file, struct left *left,
+                                 struct error *error)
 {
     *left = (struct left){0};
     if (file->headless)
@@ -110,7 +110,7 @@ static bool each_journal(struct session *session, journal_use *use, struct error
 static bool check_one(struct session *session, struct journal_file *file, struct error *error)
 {
     struct left left;
-    bool ok = is_left(session, file, &left, error);
+    bool ok = session_left_is_left(session, file, &left, error);
     if (ok && left_any(&left)) {
         describe_left(&file->head, &left, error);
         ok = false;
@@ -142,7 +142,7 @@ void session_forget_cut(struct session *session)
 
 /* --- this run's journal --------------------------------------------------------------------------------- */
 
-static void add_word(struct journal_head *head, const char *word)
+static void session_left_add_word(struct journal_head *head, const char *word)
 {
     if (head->n_words < JOURNAL_WORDS)
         snprintf(head->words[head->n_words++], sizeof head->words[0], "%s", word);
@@ -152,11 +152,11 @@ static void add_option(struct journal_head *head, const char *option, const char
 {
     if (value == NULL || head->n_words + 2 > JOURNAL_WORDS || strlen(value) >= sizeof head->words[0])
         return;
-    add_word(head, option);
-    add_word(head, value);
+    session_left_add_word(head, option);
+    session_left_add_word(head, value);
 }
 
-static void add_place(struct journal_head *head, const char *option, const struct place *place)
+static void session_left_add_place(struct journal_head *head, const char *option, const struct place *place)
 {
     char text[64];
     if (!place->said)
@@ -173,9 +173,9 @@ static void say_how_to_connect(const struct request *request, struct journal_hea
         add_option(head, request->openocd[i], request->openocd[i + 1]);
     add_option(head, "--counters", request->counters);
     add_option(head, "--transport", request->transport);
-    add_place(head, "--debug-base", &request->debug_base);
-    add_place(head, "--pmu-base", &request->pmu_base);
-    add_place(head, "--cti", &request->cti);
+    session_left_add_place(head, "--debug-base", &request->debug_base);
+    session_left_add_place(head, "--pmu-base", &request->pmu_base);
+    session_left_add_place(head, "--cti", &request->cti);
 }
 
 static void tell_no_journal(void *context, const char *why)

@@ -40,8 +40,9 @@ static struct ending *begin_ending(struct session *session)
     return ending;
 }
 
-static bool insist(struct session *session, bool (*undo)(void *, const struct deadline *, struct error *),
-                   void *what, struct error *error)
+static bool session_undo_insist(struct session *session,
+                                bool (*undo)(void *, const struct deadline *, struct error *), void *what,
+                                struct error *error)
 {
     struct ending *ending = begin_ending(session);
     for (int tries = 1;; tries++) {
@@ -92,7 +93,7 @@ bool session_undo(struct session *session, struct error *error)
         .kind = ERROR_STATE,
         .text = "a catch of resets is left: after a reset the core halts, and the program does not boot"};
     const struct device *device = &session->device;
-    bool undone = insist(session, undo_target, &session->device, error);
+    bool undone = session_undo_insist(session, undo_target, &session->device, error);
     session_tell_left(session);
     if (undone)
         return true;
@@ -117,7 +118,7 @@ static bool disarm_engine(void *engine, const struct deadline *deadline, struct 
 
 bool session_disarm(struct session *session, struct engine *engine, struct error *error)
 {
-    if (!insist(session, disarm_engine, engine, error))
+    if (!session_undo_insist(session, disarm_engine, engine, error))
         return false;
     if (session->device.leave == LEAVE_HALTED_FOREIGN)
         session->device.stopped_at = engine->stopped_at;
@@ -228,7 +229,7 @@ void session_forgive(const struct session *session, struct error *error)
 }
 
 /* Of a core that was found halted by no engine, or while a run ended for another reason. */
-static void tell_stop(struct session *session, struct error *error)
+static void session_undo_tell_stop(struct session *session, struct error *error)
 {
     struct error stop = {0};
     char place[512];
@@ -269,7 +270,7 @@ bool session_finish(struct session *session, bool ok, struct error *error)
 {
     struct error after = {0};
     if (!ok)
-        tell_stop(session, error);
+        session_undo_tell_stop(session, error);
     tell_own_write(session, error);
     if (session_close(session, &after))
         session_forgive(session, error);

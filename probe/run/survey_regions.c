@@ -15,7 +15,7 @@ static bool has_it(const struct survey_regions *regions, uint64_t start)
     return false;
 }
 
-static struct survey_region *add(struct survey_regions *regions, struct error *error)
+static struct survey_region *survey_regions_add(struct survey_regions *regions, struct error *error)
 {
     if (regions->n == regions->room) {
         size_t room = regions->room > 0 ? 2 * regions->room : 64;
@@ -34,13 +34,14 @@ static struct survey_region *add(struct survey_regions *regions, struct error *e
 }
 
 /* A function that delta would refuse is kept, with the reason. */
-static bool add_function(struct survey_regions *regions, struct symbols *symbols,
-                         const struct location *location, const struct process *process, struct error *error)
+static bool survey_regions_add_function(struct survey_regions *regions, struct symbols *symbols,
+                                        const struct location *location, const struct process *process,
+                                        struct error *error)
 {
     struct error why = {0};
     if (has_it(regions, location->address))
         return true;
-    struct survey_region *one = add(regions, error);
+    struct survey_region *one = survey_regions_add(regions, error);
     if (one == NULL)
         return false;
     one->named.start = *location;
@@ -67,7 +68,7 @@ static bool choose_matching(struct survey_regions *regions, struct symbols *symb
             continue;
         matches++;
         if (symbols_function(symbols, i, &location) && location.is_function_entry &&
-            !add_function(regions, symbols, &location, process, error))
+            !survey_regions_add_function(regions, symbols, &location, process, error))
             return false;
     }
     return matches > 0 || error_set(error, ERROR_SYMBOL, "no function matches \"%.128s\"", pattern);
@@ -88,7 +89,7 @@ bool survey_regions_choose(struct survey_regions *regions, struct symbols *symbo
         return false;
     if (!location.is_function_entry)
         return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function", pattern);
-    return add_function(regions, symbols, &location, process, error);
+    return survey_regions_add_function(regions, symbols, &location, process, error);
 }
 
 bool survey_regions_choose_at(struct survey_regions *regions, struct symbols *symbols, uint64_t address,
@@ -99,7 +100,7 @@ bool survey_regions_choose_at(struct survey_regions *regions, struct symbols *sy
     if (around.high == 0)
         return true;
     symbols_describe(symbols, around.low, &entry);
-    return !entry.is_function_entry || add_function(regions, symbols, &entry, process, error);
+    return !entry.is_function_entry || survey_regions_add_function(regions, symbols, &entry, process, error);
 }
 
 bool survey_regions_choose_lines(struct survey_regions *regions, struct symbols *symbols,
@@ -108,7 +109,7 @@ bool survey_regions_choose_lines(struct survey_regions *regions, struct symbols 
 {
     for (size_t i = 0; i < file->n; i++) {
         const struct region_line *line = &file->lines[i];
-        struct survey_region *one = add(regions, error);
+        struct survey_region *one = survey_regions_add(regions, error);
         struct error why = {0};
         if (one == NULL)
             return false;

@@ -73,8 +73,8 @@ static bool is_asked(struct tasks *tasks, uint64_t task)
 }
 
 /* Bytes in words: some buses take no others. */
-static bool read_bytes(struct ledger *ledger, const struct core *core, uint64_t at, char *out, size_t n,
-                       const struct deadline *deadline, struct error *error)
+static bool tasks_read_bytes(struct ledger *ledger, const struct core *core, uint64_t at, char *out, size_t n,
+                             const struct deadline *deadline, struct error *error)
 {
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++) {
@@ -100,7 +100,7 @@ bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *c
         at = ok ? pointed : 0;
         n = TASK_NAME - 1;
     }
-    ok = ok && read_bytes(ledger, core, at, name, n, deadline, &unread);
+    ok = ok && tasks_read_bytes(ledger, core, at, name, n, deadline, &unread);
     if (unread.kind != ERROR_NONE && unread.kind != ERROR_FAULT)
         tasks->has_names = false; /* of a link that is gone one attempt is enough */
     name[n] = '\0';

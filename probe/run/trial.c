@@ -95,7 +95,7 @@ static bool may_follow(struct session *session, const struct error *why)
            device_follow_reload(&session->device, why->subject);
 }
 
-static bool follow(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
+static bool trial_follow(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
     return device_take_block(&session->device, session->device.block->kind->name, &deadline, error) &&
@@ -107,7 +107,7 @@ bool trial_counter(struct session *session, struct clock *clock, double *seen_hz
     struct error why = {0};
     if (try_once(session, clock, seen_hz, &why))
         return true;
-    return may_follow(session, &why) ? follow(session, clock, seen_hz, error) : error_copy(error, &why);
+    return may_follow(session, &why) ? trial_follow(session, clock, seen_hz, error) : error_copy(error, &why);
 }
 
 bool trial_other(struct session *session, const struct error *why, struct clock *clock, double *seen_hz,
@@ -118,7 +118,7 @@ bool trial_other(struct session *session, const struct error *why, struct clock 
     const struct counter_block *written = session->device.block;
     struct counter_block *other = find_other(&session->device);
     if (may_follow(session, why))
-        return follow(session, clock, seen_hz, error);
+        return trial_follow(session, clock, seen_hz, error);
     char own_write[sizeof session->measured.own_write];
     memcpy(own_write, session->measured.own_write, sizeof own_write);
     /* The requested events belong to the block that has them */

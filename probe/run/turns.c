@@ -33,13 +33,13 @@ static unsigned passes_of(const struct turns *turns)
     return (unsigned)turns->counting->plan->n_passes;
 }
 
-static bool has_hits(const struct survey_region *region)
+static bool turns_has_hits(const struct survey_region *region)
 {
     return region->summary != NULL && region->summary->hits > 0;
 }
 
 /* Of each pass; 0: not given. */
-static uint64_t hits_wanted(const struct turns *turns, const struct survey_region *region)
+static uint64_t turns_hits_wanted(const struct turns *turns, const struct survey_region *region)
 {
     return region->line != NULL && region->line->hits > 0 ? region->line->hits : turns->hits;
 }
@@ -48,8 +48,8 @@ static bool has_enough(const struct turns *turns, const struct survey_region *re
 {
     if (region->refused)
         return true;
-    uint64_t hits = hits_wanted(turns, region);
-    bool has_all = hits > 0 && has_hits(region) && region->summary->hits >= hits * passes_of(turns);
+    uint64_t hits = turns_hits_wanted(turns, region);
+    bool has_all = hits > 0 && turns_has_hits(region) && region->summary->hits >= hits * passes_of(turns);
     if (has_all && region->turns >= (region->quick ? ROUNDS : 2)) /* many may be of one burst of calls */
         return true;
     if (turns->for_us > 0)
@@ -57,7 +57,7 @@ static bool has_enough(const struct turns *turns, const struct survey_region *re
     return (hits == 0 && region->turns >= ROUNDS) || region->looks >= ROUNDS;
 }
 
-static bool is_over(const struct turns *turns)
+static bool turns_is_over(const struct turns *turns)
 {
     return turns->until_us > 0 && deadline_now_us() >= turns->until_us;
 }
@@ -72,7 +72,7 @@ double turns_need_s(size_t functions, unsigned passes)
     return (double)functions * ROUNDS * SLICE_US * passes / 1e6;
 }
 
-static bool is_cancelled(const struct turns *turns, struct error *error)
+static bool turns_is_cancelled(const struct turns *turns, struct error *error)
 {
     return *turns->session->around->cancel != 0 && !error_set(error, ERROR_CANCELLED, "cancelled");
 }
@@ -93,34 +93,34 @@ static double left_s(const struct turns *turns)
     return (double)left * (double)turns->slice_us / 1e6;
 }
 
-static void show(const struct turns *turns, const char *doing)
+static void turns_show(const struct turns *turns, const char *doing)
 {
     char time[NUMBER_ROOM];
     size_t reached = 0;
     double left = left_s(turns);
     for (size_t i = 0; i < turns->regions->n; i++)
-        reached += has_hits(&turns->regions->at[i]);
+        reached += turns_has_hits(&turns->regions->at[i]);
     progress_show(turns->progress, "%zu of %zu functions, %s left: %s", reached, turns->regions->n,
                   number_elapsed(time, sizeof time, left > 0 ? left : 0), doing);
 }
 
-static void on_tick(void *context, uint64_t hits, enum engine_wait wait)
+static void turns_on_tick(void *context, uint64_t hits, enum engine_wait wait)
 {
     (void)hits;
     (void)wait;
-    show(context, "measuring");
+    turns_show(context, "measuring");
 }
 
-static void on_hit(void *context, const struct hit_result *hit)
+static void turns_on_hit(void *context, const struct hit_result *hit)
 {
     (void)hit;
-    show(context, "measuring");
+    turns_show(context, "measuring");
 }
 
 static void on_look(void *context, enum engine_wait wait)
 {
     (void)wait;
-    show(context, "waiting for calls");
+    turns_show(context, "waiting for calls");
 }
 
 /* --- a turn --------------------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static bool is_its_own(enum error_kind kind)
 
 static bool begin_region(struct turns *turns, struct survey_region *region, struct error *error)
 {
-    static const struct delta_sink sink_of_all = {.hit = on_hit, .tick = on_tick};
+    static const struct delta_sink sink_of_all = {.hit = turns_on_hit, .tick = turns_on_tick};
     const struct session *session = turns->session;
     if (region->delta != NULL)
         return true;
@@ -146,7 +146,7 @@ static bool begin_region(struct turns *turns, struct survey_region *region, stru
     if (region->summary == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     region->options =
-        (struct delta_options){.hits = hits_wanted(turns, region),
+        (struct delta_options){.hits = turns_hits_wanted(turns, region),
                                .calibrate = !session->request->no_calibrate,
                                .clock = turns->clock,
                                .seen_hz = turns->seen_hz,
@@ -187,10 +187,10 @@ static bool take_passes(struct turns *turns, struct survey_region *region, bool 
 {
     bool armed = false;
     unsigned passes = passes_of(turns);
-    uint64_t hits = hits_wanted(turns, region);
+    uint64_t hits = turns_hits_wanted(turns, region);
     int64_t slice_us = turns->slice_us / passes, patience = region->looks + region->unended > 0 ? PATIENT : 1;
     int64_t least_us = HITS_OVER_US / passes < slice_us ? HITS_OVER_US / passes : slice_us;
-    bool has_all = hits > 0 && has_hits(region) && region->summary->hits >= hits * passes;
+    bool has_all = hits > 0 && turns_has_hits(region) && region->summary->hits >= hits * passes;
     region->options.timeout_ms = slice_us * patience / 1000 + 1;
     for (unsigned i = 0; i < passes; i++) {
         const struct delta_turn turn = {.pass = (region->turns + i) % passes,
@@ -212,7 +212,8 @@ static bool take_passes(struct turns *turns, struct survey_region *region, bool 
 }
 
 /* After the turn: what the region's errors mean for it. False with what ends the survey. */
-static bool judge(struct survey_region *region, uint64_t before, const struct error *why, struct error *error)
+static bool turns_judge(struct survey_region *region, uint64_t before, const struct error *why,
+                        struct error *error)
 {
     bool got_some = region->summary != NULL && region->summary->hits > before;
     region->turns += got_some;
@@ -226,7 +227,7 @@ static bool judge(struct survey_region *region, uint64_t before, const struct er
         snprintf(region->why, sizeof region->why, "%.500s", why->text);
         region->refused = !got_some || refused;
     }
-    if (!has_hits(region) || region->refused)
+    if (!turns_has_hits(region) || region->refused)
         end_region(region);
     return why->kind == ERROR_NONE || is_its_own(why->kind) || error_copy(error, why);
 }
@@ -249,19 +250,20 @@ static bool use_turn(void *context, struct engine *engine, const struct deadline
     return ok;
 }
 
-static bool take_turn(struct turns *turns, struct survey_region *region, bool follows, struct error *error)
+static bool turns_take_turn(struct turns *turns, struct survey_region *region, bool follows,
+                            struct error *error)
 {
     struct session *session = turns->session;
     struct turn turn = {.turns = turns, .region = region, .follows = follows};
     struct error why = {0}, after = {0};
-    uint64_t before = has_hits(region) ? region->summary->hits : 0;
+    uint64_t before = turns_has_hits(region) ? region->summary->hits : 0;
     if (!begin_region(turns, region, error))
         return false;
     if (!follows)
         nap(turns);
     bool sound = engine_use_quietly(session, use_turn, &turn, &why, &after);
     region->summary->slept = region->summary->slept || session->device.slept;
-    if (!judge(region, before, &why, error))
+    if (!turns_judge(region, before, &why, error))
         return sound ? false : error_add(error, &after);
     return sound || error_copy(error, &after);
 }
@@ -314,7 +316,7 @@ static bool look_for(struct turns *turns, struct survey_region *const *group, si
     return error->kind == ERROR_NONE;
 }
 
-static bool can_look(struct turns *turns, bool *can, struct error *error)
+static bool turns_can_look(struct turns *turns, bool *can, struct error *error)
 {
     struct engine *engine = session_engine(turns->session, error);
     if (engine == NULL)
@@ -330,9 +332,9 @@ static bool look_for_group(struct turns *turns, struct survey_region **group, si
     int64_t left_us = turns->slice_us;
     size_t left = *n;
     bool first = true;
-    while (left > 0 && left_us > 0 && !is_over(turns)) {
+    while (left > 0 && left_us > 0 && !turns_is_over(turns)) {
         struct survey_region *reached;
-        if (is_cancelled(turns, error) || !look_for(turns, group, &left, &left_us, &reached, error))
+        if (turns_is_cancelled(turns, error) || !look_for(turns, group, &left, &left_us, &reached, error))
             return false;
         if (first)
             *n = left; /* the others wait for the next slice */
@@ -340,7 +342,7 @@ static bool look_for_group(struct turns *turns, struct survey_region **group, si
         if (reached == NULL)
             break;
         reached->seen = true;
-        if (!take_turn(turns, reached, true, error))
+        if (!turns_take_turn(turns, reached, true, error))
             return false;
         size_t at = 0;
         while (at < left && group[at] != reached)
@@ -358,7 +360,7 @@ static bool look_round(struct turns *turns, struct part part, struct error *erro
 {
     struct survey_regions *regions = turns->regions;
     struct survey_region *group[ENGINE_SCOUTED];
-    for (size_t i = part.from; i < part.to && !is_over(turns);) {
+    for (size_t i = part.from; i < part.to && !turns_is_over(turns);) {
         size_t n = 0, end = i;
         size_t behind[ENGINE_SCOUTED] = {0}; /* where to go on after this many of the group */
         for (; end < part.to && n < ENGINE_SCOUTED; end++) {
@@ -380,19 +382,19 @@ static bool look_round(struct turns *turns, struct part part, struct error *erro
 
 /* --- rounds --------------------------------------------------------------------------------------------- */
 
-static bool take_round(struct turns *turns, struct part part, bool looks, struct error *error)
+static bool turns_take_round(struct turns *turns, struct part part, bool looks, struct error *error)
 {
-    for (size_t i = part.from; i < part.to && !is_over(turns); i++) {
+    for (size_t i = part.from; i < part.to && !turns_is_over(turns); i++) {
         struct survey_region *region = &turns->regions->at[i];
         if ((looks && !region->seen) || has_enough(turns, region))
             continue;
-        if (is_cancelled(turns, error) || !take_turn(turns, region, false, error))
+        if (turns_is_cancelled(turns, error) || !turns_take_turn(turns, region, false, error))
             return false;
     }
     return !looks || look_round(turns, part, error);
 }
 
-static bool is_left(const struct turns *turns, struct part part)
+static bool turns_is_left(const struct turns *turns, struct part part)
 {
     for (size_t i = part.from; i < part.to; i++)
         if (!has_enough(turns, &turns->regions->at[i]))
@@ -416,8 +418,9 @@ static bool take_hot(struct turns *turns, bool looks, struct error *error)
     turns->until_us = turns->for_us > 0 ? turns->begun_us + turns->hot_us : 0;
     for (struct part part = {0, first}; part.from < turns->hot; part.from = part.to) {
         part.to = part.from + first < turns->hot ? part.from + first : turns->hot;
-        for (unsigned round = 0; round < ROUNDS && is_left(turns, part) && !is_over(turns); round++)
-            if (!take_round(turns, part, looks, error))
+        for (unsigned round = 0; round < ROUNDS && turns_is_left(turns, part) && !turns_is_over(turns);
+             round++)
+            if (!turns_take_round(turns, part, looks, error))
                 return false;
     }
     return true;
@@ -428,12 +431,12 @@ bool turns_take(struct turns *turns, struct error *error)
     const struct part all = {0, turns->regions->n};
     bool looks = false;
     turns->begun_us = deadline_now_us();
-    if (!can_look(turns, &looks, error) || (turns->hot > 0 && !take_hot(turns, looks, error)))
+    if (!turns_can_look(turns, &looks, error) || (turns->hot > 0 && !take_hot(turns, looks, error)))
         return false;
     turns->slice_us = slice_of(turns, turns->for_us, turns->regions->n);
     turns->until_us = turns->for_us > 0 ? turns->begun_us + turns->for_us : 0;
-    while (is_left(turns, all) && !is_over(turns))
-        if (!take_round(turns, all, looks, error))
+    while (turns_is_left(turns, all) && !turns_is_over(turns))
+        if (!turns_take_round(turns, all, looks, error))
             return false;
     return true;
 }

@@ -123,7 +123,7 @@ bool value_many(const char *text, uint64_t most, uint64_t *out)
 }
 
 /* Of a whole number that is followed by a blank and a word. */
-static bool read_events(const char *text, struct budget_value *out)
+static bool values_read_events(const char *text, struct budget_value *out)
 {
     char number[32];
     size_t length = strcspn(text, " "), blanks = strspn(text + length, " ");
@@ -144,7 +144,7 @@ bool value_budget(const char *text, struct budget_value *out)
     const char *end;
     double value, part = 1;
     *out = (struct budget_value){.events = 0};
-    if (read_events(text, out))
+    if (values_read_events(text, out))
         return true;
     if (!read_decimal(text, &value, &end) || !scale(&part, end, parts, sizeof parts / sizeof *parts) ||
         !(value > 0))

@@ -21,7 +21,7 @@ struct where {
     uint64_t by;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct where *where, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void where_add(struct where *where, const char *format, ...)
 {
     size_t used = strlen(where->text);
     va_list arguments;
@@ -54,13 +54,13 @@ void where_describe_exception(struct session *session, const struct core *core, 
 }
 
 /* The function alone: a line has room for a few. */
-static void add_function(struct where *where, uint64_t address)
+static void where_add_function(struct where *where, uint64_t address)
 {
     struct location location;
     symbols_describe(where->session->symbols, address, &location);
     if (location.high != 0)
         symbols_describe(where->session->symbols, location.low, &location);
-    add(where, "%s", location.name);
+    where_add(where, "%s", location.name);
 }
 
 /* ", called by step, main; it interrupted work.c:12 (work+0x12), called by main" */
@@ -72,26 +72,26 @@ static void add_callers(struct where *where, const struct unwind_stack *stack)
         if (frame->has_taken) {
             char place[PLACE_ROOM];
             place_name(where->session->symbols, unwind_place(frame), place);
-            add(where, "; it interrupted %s", place);
+            where_add(where, "; it interrupted %s", place);
             before = ", called by ";
             continue;
         }
-        add(where, "%s", before);
-        add_function(where, unwind_place(frame));
+        where_add(where, "%s", before);
+        where_add_function(where, unwind_place(frame));
         before = ", ";
     }
 }
 
-static void add_place(struct where *where, uint64_t pc)
+static void where_add_place(struct where *where, uint64_t pc)
 {
     const struct core *core = &where->session->device.chosen->core;
     char place[PLACE_ROOM];
     place_name(where->session->symbols, core_place(core, core_code_place(pc)), place);
-    add(where, "The core is in %s", place);
+    where_add(where, "The core is in %s", place);
 }
 
 /* As a boot loader that has moved itself to RAM. */
-static void add_moved(struct where *where, uint64_t pc)
+static void where_add_moved(struct where *where, uint64_t pc)
 {
     struct session *session = where->session;
     uint64_t by, place = core_place(&session->device.chosen->core, core_code_place(pc));
@@ -101,7 +101,8 @@ static void add_moved(struct where *where, uint64_t pc)
         return;
     value_offset_text(by, offset);
     place_name(session->symbols, place - by, linked);
-    add(where, ", and runs what the ELF has at %s: with --load-offset %s it is found there", linked, offset);
+    where_add(where, ", and runs what the ELF has at %s: with --load-offset %s it is found there", linked,
+              offset);
 }
 
 static void add_exception(struct where *where, uint64_t status)
@@ -112,7 +113,7 @@ static void add_exception(struct where *where, uint64_t status)
         where_describe_exception(where->session, core, false, text, sizeof text);
     else
         exception_describe_mode(core, status, text, sizeof text);
-    add(where, "%s%s", !core_has(core, SYSTEM_SPACE) && text[0] != '\0' ? ", in " : "", text);
+    where_add(where, "%s%s", !core_has(core, SYSTEM_SPACE) && text[0] != '\0' ? ", in " : "", text);
 }
 
 /* A debugger's registers do not have them. */
@@ -132,8 +133,8 @@ static void read_faults(struct where *where, struct exception_fault *fault)
 }
 
 /* True in a fault, which shows where it was. */
-static bool add_fault(struct where *where, struct engine *engine, uint64_t pc, uint64_t status,
-                      const struct deadline *deadline)
+static bool where_add_fault(struct where *where, struct engine *engine, uint64_t pc, uint64_t status,
+                            const struct deadline *deadline)
 {
     const struct core *core = &where->session->device.chosen->core;
     struct exception_fault fault = {.status = status, .pc = pc};
@@ -149,11 +150,11 @@ static bool add_fault(struct where *where, struct engine *engine, uint64_t pc, u
     if (!exception_is_fault(core, &fault))
         return false;
     exception_describe_faults(core, &fault, text, sizeof text);
-    add(where, "%s", text);
+    where_add(where, "%s", text);
     if (!exception_interrupted(core, &fault, &at))
         return true;
     place_name(where->session->symbols, at, place);
-    add(where, "; %sit interrupted %s", exception_returns_by_lr(core, status) ? "by LR " : "", place);
+    where_add(where, "; %sit interrupted %s", exception_returns_by_lr(core, status) ? "by LR " : "", place);
     return true;
 }
 
@@ -168,23 +169,23 @@ static void look_at_place(struct where *where, struct engine *engine)
     size_t n = core_has(&session->device.chosen->core, ARM_CODE) ? 2 : 1;
     if (!engine->ops->read_registers(engine, registers, n, &deadline, &unread) || !registers[0].known)
         return;
-    add_place(where, registers[0].value);
+    where_add_place(where, registers[0].value);
     uint64_t status = registers[1].known ? registers[1].value : 0;
     if (n > 1)
         add_exception(where, status);
-    add_moved(where, registers[0].value);
-    bool is_fault = n > 1 && add_fault(where, engine, registers[0].value, status, &deadline);
+    where_add_moved(where, registers[0].value);
+    bool is_fault = n > 1 && where_add_fault(where, engine, registers[0].value, status, &deadline);
     if (n > 1 && !is_fault && session->symbols != NULL &&
         stack_reader_open(&reader, &session->device, (struct stack_stop){.engine = engine}, session->symbols,
                           &unread) &&
         stack_reader_take(&reader, &deadline, &unread))
         add_callers(where, &reader.stack);
     stack_reader_close(&reader);
-    add(where, ".");
+    where_add(where, ".");
 }
 
 /* A core that may be where no debugger sees it does not halt on request. */
-static bool can_look(const struct session *session)
+static bool where_can_look(const struct session *session)
 {
     const struct device *device = &session->device;
     const struct core *core = &device->chosen->core;
@@ -200,7 +201,7 @@ static bool halt_and_look(struct where *where, void (*look)(struct where *, stru
 {
     struct session *session = where->session;
     struct error unread = {0};
-    if (!can_look(session))
+    if (!where_can_look(session))
         return true;
     struct engine *engine = session_engine(session, &unread);
     if (engine == NULL)
@@ -213,7 +214,7 @@ static bool halt_and_look(struct where *where, void (*look)(struct where *, stru
     return ok;
 }
 
-static bool read_pc(struct where *where, struct engine *engine, uint64_t *out)
+static bool where_read_pc(struct where *where, struct engine *engine, uint64_t *out)
 {
     struct session *session = where->session;
     struct register_value pc = {.which = CORE_PC};
@@ -228,7 +229,8 @@ static bool read_pc(struct where *where, struct engine *engine, uint64_t *out)
 static void look_whether_moved(struct where *where, struct engine *engine)
 {
     uint64_t pc;
-    where->is_moved = read_pc(where, engine, &pc) && elf_memory_find_moved(where->session, pc, &where->by);
+    where->is_moved =
+        where_read_pc(where, engine, &pc) && elf_memory_find_moved(where->session, pc, &where->by);
 }
 
 bool where_moved(struct session *session, uint64_t *by)
@@ -239,7 +241,7 @@ bool where_moved(struct session *session, uint64_t *by)
     struct deadline deadline = session_deadline(session);
     if (chosen->state == CORE_HALTED)
         return elf_memory_find_moved(session, core_place(&chosen->core, chosen->halted_at), by);
-    if (!device_take(&session->device, false, "", &deadline, &ignored) || !can_look(session))
+    if (!device_take(&session->device, false, "", &deadline, &ignored) || !where_can_look(session))
         return false;
     for (int i = 0; i < PLACES && !where.is_moved; i++)
         if (!halt_and_look(&where, look_whether_moved, &ignored))

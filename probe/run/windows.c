@@ -17,7 +17,7 @@ static int by_core(const void *a, const void *b)
     return (left->core > right->core) - (left->core < right->core);
 }
 
-static bool make_rows(const struct windows *self, struct tally *tally, struct error *error)
+static bool windows_make_rows(const struct windows *self, struct tally *tally, struct error *error)
 {
     const struct cpu_windows *cpus = &self->cpus;
     tally->rows = calloc(2 * cpus->n + 1, sizeof *tally->rows);
@@ -95,7 +95,8 @@ static uint64_t greater(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-static void add_cpu(const struct windows *self, size_t cpu, struct tally *tally, const struct plan_pass *pass)
+static void windows_add_cpu(const struct windows *self, size_t cpu, struct tally *tally,
+                            const struct plan_pass *pass)
 {
     const struct cpu_windows_member *member = &self->cpus.members[cpu];
     const struct window *now = &member->window;
@@ -128,7 +129,7 @@ void windows_tally(struct windows *self, struct tally *tally, const struct plan_
     if (tally == &self->interval || pass == self->counting.plan->passes)
         clear(tally);
     for (size_t i = 0; i < self->cpus.n; i++)
-        add_cpu(self, i, tally, pass);
+        windows_add_cpu(self, i, tally, pass);
     if (self->cpus.all)
         add_sums(self, tally, pass);
     if (!self->cpus.all)
@@ -139,8 +140,8 @@ void windows_tally(struct windows *self, struct tally *tally, const struct plan_
 
 /* ---- its lines */
 
-static struct json_part columns_of(const struct windows *self, const struct tally *tally,
-                                   const struct tally_row *row)
+static struct json_part windows_columns_of(const struct windows *self, const struct tally *tally,
+                                           const struct tally_row *row)
 {
     const struct plan *plan = self->counting.plan;
     struct json_part columns = json_part_new(NULL);
@@ -163,18 +164,18 @@ static struct json_part columns_of(const struct windows *self, const struct tall
     return columns;
 }
 
-static double value_of(const void *context, size_t column)
+static double windows_value_of(const void *context, size_t column)
 {
     const struct tally_value *value = &((const struct tally_row *)context)->values[column];
     return value->counted && !value->at_least ? (double)value->count : (double)NAN;
 }
 
-static void put_counts(const struct windows *self, const struct tally *tally, const struct tally_row *row,
-                       struct json_part *line)
+static void windows_put_counts(const struct windows *self, const struct tally *tally,
+                               const struct tally_row *row, struct json_part *line)
 {
     struct metric_result metrics[RESULT_METRICS];
-    size_t n = counting_metrics(&self->counting, value_of, row, self->clock.hz, metrics);
-    struct json_part columns = columns_of(self, tally, row), values = json_metrics(metrics, n);
+    size_t n = counting_metrics(&self->counting, windows_value_of, row, self->clock.hz, metrics);
+    struct json_part columns = windows_columns_of(self, tally, row), values = json_metrics(metrics, n);
     if (!self->cpus.all) {
         json_part_object(line, "columns", columns);
         json_part_object(line, "metrics", values);
@@ -193,7 +194,7 @@ static struct json_part line_of_core(const struct windows *self, const struct ta
     struct json_part line = json_part_new(whole ? "summary" : "sample");
     json_part_real(&line, "seconds", tally->rows[0].seconds);
     json_part_real(&line, "since_begin", tally->since_begin);
-    put_counts(self, tally, &tally->rows[0], &line);
+    windows_put_counts(self, tally, &tally->rows[0], &line);
     if (whole && self->counting.plan->n_passes > 1)
         json_part_unsigned(&line, "passes", self->counting.plan->n_passes);
     json_part_unsigned(&line, "skew_us", tally->skew_us);
@@ -223,7 +224,7 @@ static struct json_part line_of_row(const struct windows *self, const struct tal
         json_part_real(&line, "since_begin", tally->since_begin);
     json_part_unsigned(&line, "cpus", row->cpus);
     json_part_real(&line, "seconds", row->seconds);
-    put_counts(self, tally, row, &line);
+    windows_put_counts(self, tally, row, &line);
     return line;
 }
 
@@ -279,7 +280,7 @@ static bool open_chosen(struct windows *self, const char *sees_running, struct e
         !session_take(session, error) || !trial_run(session, &self->clock, &seen_hz, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
         !cpu_windows_take_chosen(&self->cpus, &session->device, error) ||
-        !make_rows(self, &self->interval, error) || !make_rows(self, &self->whole, error))
+        !windows_make_rows(self, &self->interval, error) || !windows_make_rows(self, &self->whole, error))
         return false;
     session_conditions(session, &self->clock, &self->conditions);
     return true;
@@ -293,7 +294,7 @@ static bool open_all(struct windows *self, struct error *error)
     if (!cpu_windows_take_all(&self->cpus, &session->device, session->request->counter, &deadline, error) ||
         !trial_clock(session, &self->clock, error) ||
         !counting_open(&self->counting, session, &self->clock, error) ||
-        !make_rows(self, &self->interval, error) || !make_rows(self, &self->whole, error))
+        !windows_make_rows(self, &self->interval, error) || !windows_make_rows(self, &self->whole, error))
         return false;
     session_conditions(session, &self->clock, conditions);
     size_t cores = self->whole.n - self->cpus.n - 1;
@@ -326,7 +327,7 @@ struct window *windows_window(const struct windows *self)
 }
 
 /* Ctrl-C ends a window with one more sample, so it does not cancel that sample. */
-static struct deadline uncancelled(const struct windows *self)
+static struct deadline windows_uncancelled(const struct windows *self)
 {
     struct deadline deadline = session_deadline(&self->session);
     deadline.cancel = NULL;
@@ -335,7 +336,7 @@ static struct deadline uncancelled(const struct windows *self)
 
 bool windows_program(struct windows *self, const struct plan_pass *pass, struct error *error)
 {
-    struct deadline deadline = uncancelled(self);
+    struct deadline deadline = windows_uncancelled(self);
     return cpu_windows_program(&self->cpus, pass->picks, pass->n, &deadline, error);
 }
 
@@ -347,7 +348,7 @@ static void note_stop(struct windows *self)
 
 bool windows_begin(struct windows *self, struct error *error)
 {
-    struct deadline deadline = uncancelled(self);
+    struct deadline deadline = windows_uncancelled(self);
     if (!cpu_windows_begin(&self->cpus, &self->clock, &deadline, error))
         return false;
     note_stop(self);
@@ -362,7 +363,7 @@ bool windows_until(struct windows *self, int64_t until_us, struct error *error)
         int64_t pace_us = cpu_windows_pace_ms(&self->cpus) * INT64_C(1000);
         if (!self->wait(self->context, left_us < pace_us ? left_us : pace_us, error))
             return false;
-        struct deadline deadline = uncancelled(self);
+        struct deadline deadline = windows_uncancelled(self);
         if (!cpu_windows_sample(&self->cpus, &deadline, error) && !self->recover(self->context, error))
             return false;
         note_stop(self);

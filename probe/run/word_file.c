@@ -22,16 +22,17 @@ bool word_file_fails(const struct word_file *file, const char *format, ...)
 
 /* --- words ---------------------------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
+static bool word_file_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static bool split(const struct word_file *file, const char *line, size_t length, struct words *words)
+static bool word_file_split(const struct word_file *file, const char *line, size_t length,
+                            struct words *words)
 {
     words->n = 0;
     for (size_t i = 0;;) {
-        while (i < length && is_blank(line[i]))
+        while (i < length && word_file_is_blank(line[i]))
             i++;
         if (i == length || line[i] == '#')
             return true;
@@ -40,7 +41,7 @@ static bool split(const struct word_file *file, const char *line, size_t length,
         char *word = words->at[words->n];
         size_t used = 0;
         bool quoted = line[i] == '"';
-        for (i += quoted; i < length && (quoted ? line[i] != '"' : !is_blank(line[i])); i++) {
+        for (i += quoted; i < length && (quoted ? line[i] != '"' : !word_file_is_blank(line[i])); i++) {
             if (line[i] == '\0')
                 return word_file_fails(file, "a zero byte: this is not text");
             if (used + 1 == WORD_FILE_WORD)
@@ -80,7 +81,7 @@ bool word_file_parse(struct word_file *file, const char *text, size_t size,
         const char *line = text + at, *end = memchr(line, '\n', size - at);
         size_t length = end != NULL ? (size_t)(end - line) : size - at;
         file->line++;
-        if (!split(file, line, length, &words) || (words.n > 0 && !take(context, file, &words)))
+        if (!word_file_split(file, line, length, &words) || (words.n > 0 && !take(context, file, &words)))
             return false;
         at += length + (end != NULL);
     }
@@ -90,7 +91,7 @@ bool word_file_parse(struct word_file *file, const char *text, size_t size,
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
-static char *read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, int *why)
+static char *word_file_read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, int *why)
 {
     char *text = NULL;
     size_t room = 0;
@@ -123,7 +124,7 @@ char *word_file_read(const char *path, const volatile sig_atomic_t *cancel, size
     *size = 0;
     utf8_clean(name, sizeof name, path);
     int fd = file_open_to_read(path, cancel), why = fd < 0 ? errno : 0;
-    char *text = fd >= 0 ? read_all(fd, cancel, size, &why) : NULL;
+    char *text = fd >= 0 ? word_file_read_all(fd, cancel, size, &why) : NULL;
     if (fd >= 0)
         close(fd);
     if (text == NULL)

@@ -220,8 +220,8 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address)
 /* --- frames -------------------------------------------------------------------------------------------- */
 
 /* If the canonical frame address is a register plus a number. */
-static bool find_frame(const struct symbols *symbols, Dwarf_CFI *cfi, uint64_t address,
-                       struct frame_base *out)
+static bool code_find_frame(const struct symbols *symbols, Dwarf_CFI *cfi, uint64_t address,
+                            struct frame_base *out)
 {
     Dwarf_Frame *frame = frame_row(symbols, cfi, address);
     Dwarf_Op *ops = NULL;
@@ -239,10 +239,10 @@ static bool find_frame(const struct symbols *symbols, Dwarf_CFI *cfi, uint64_t a
 
 static bool frame_at(struct symbols *symbols, uint64_t address, struct frame_base *out)
 {
-    bool found = lines_load(symbols) && find_frame(symbols, dwarf_getcfi(symbols->dwarf), address, out);
+    bool found = lines_load(symbols) && code_find_frame(symbols, dwarf_getcfi(symbols->dwarf), address, out);
     if (!found) {
         Dwarf_CFI *in_memory = dwarf_getcfi_elf(symbols->elf);
-        found = find_frame(symbols, in_memory, address, out);
+        found = code_find_frame(symbols, in_memory, address, out);
         dwarf_cfi_end(in_memory);
     }
     out->is_sp = out->number == (symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP);
@@ -288,7 +288,7 @@ static void add_exit(struct exit_search *search, uint64_t at, unsigned popped, b
     search->out[to] = exit;
 }
 
-static void add_function(struct exit_search *search, uint64_t entry)
+static void code_add_function(struct exit_search *search, uint64_t entry)
 {
     struct extent extent;
     const struct symbol *symbol = table_around(search->symbols, entry, &extent);
@@ -309,7 +309,7 @@ static bool is_exit(const struct instruction *one, unsigned *popped)
     return leaves && (pops || one->by != NO_REGISTER);
 }
 
-static void search_function(struct exit_search *search, uint64_t entry)
+static void code_search_function(struct exit_search *search, uint64_t entry)
 {
     struct extent extent = {0, 0};
     struct code_instruction one;
@@ -325,7 +325,7 @@ static void search_function(struct exit_search *search, uint64_t entry)
         if (is_exit(&does, &popped))
             add_exit(search, one.address, popped, in_block > 0);
         else if (does.kind == GOES_JUMP && !does.conditional)
-            add_function(search, does.target); /* another one's entry: the handler ends in that one */
+            code_add_function(search, does.target); /* another one's entry: the handler ends in that one */
         in_block = in_block > 0 ? in_block - 1 : does.kind == GOES_IT ? does.number : 0;
     }
 }
@@ -335,8 +335,8 @@ size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exi
     struct exit_search search = {.symbols = symbols, .out = out, .room = room};
     if (symbols == NULL || symbols->machine != EM_ARM || symbols->big_endian_code)
         return 0;
-    add_function(&search, entry);
+    code_add_function(&search, entry);
     for (size_t i = 0; i < search.n_entries; i++)
-        search_function(&search, search.entries[i]);
+        code_search_function(&search, search.entries[i]);
     return search.n;
 }

@@ -7,7 +7,7 @@ static size_t left(const struct cursor *cursor)
     return (size_t)(cursor->end - cursor->at);
 }
 
-static void give_up(struct cursor *cursor)
+static void cursor_give_up(struct cursor *cursor)
 {
     cursor->bad = true;
     cursor->at = cursor->end;
@@ -21,7 +21,7 @@ bool cursor_more(const struct cursor *cursor)
 uint64_t cursor_unsigned(struct cursor *cursor, size_t width)
 {
     if (cursor->bad || width > sizeof(uint64_t) || left(cursor) < width) {
-        give_up(cursor);
+        cursor_give_up(cursor);
         return 0;
     }
     uint64_t value = 0;
@@ -47,7 +47,7 @@ static uint64_t leb(struct cursor *cursor, unsigned *bits, bool *negative)
             return value;
         }
     }
-    give_up(cursor);
+    cursor_give_up(cursor);
     return 0;
 }
 
@@ -72,7 +72,7 @@ const char *cursor_string(struct cursor *cursor)
 {
     const uint8_t *end = cursor->bad ? NULL : memchr(cursor->at, 0, left(cursor));
     if (end == NULL) {
-        give_up(cursor);
+        cursor_give_up(cursor);
         return "";
     }
     const char *string = (const char *)cursor->at;
@@ -83,7 +83,7 @@ const char *cursor_string(struct cursor *cursor)
 void cursor_skip(struct cursor *cursor, uint64_t size)
 {
     if (cursor->bad || size > left(cursor))
-        give_up(cursor);
+        cursor_give_up(cursor);
     else
         cursor->at += size;
 }

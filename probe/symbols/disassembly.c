@@ -22,7 +22,7 @@ struct disassembler {
 };
 
 /* Without build attributes, as armcc leaves it. Other cores begin in A32. */
-static bool is_for_m(const struct symbols *symbols)
+static bool disassembly_is_for_m(const struct symbols *symbols)
 {
     if (symbols->profile != 0 || symbols->machine != EM_ARM)
         return symbols->profile == 'M';
@@ -37,7 +37,7 @@ struct disassembler *disassembler_open(const struct symbols *symbols)
     struct disassembler *disassembler = calloc(1, sizeof *disassembler);
     if (disassembler == NULL)
         return NULL;
-    disassembler->is_m = is_for_m(symbols);
+    disassembler->is_m = disassembly_is_for_m(symbols);
     disassembler->is_v8m = disassembler->is_m && symbols->architecture >= ARMV8_M_BASE;
     return disassembler;
 }
@@ -72,7 +72,8 @@ static struct decoder *decoder_of(struct disassembler *disassembler, enum instru
 }
 
 /* The bytes in the order that capstone reads them. */
-static bool decode(struct decoder *decoder, uint64_t address, uint32_t code, unsigned size, bool thumb)
+static bool disassembly_decode(struct decoder *decoder, uint64_t address, uint32_t code, unsigned size,
+                               bool thumb)
 {
     uint8_t bytes[4];
     const uint8_t *at = bytes;
@@ -124,7 +125,7 @@ static bool is_armv81m(uint32_t code, unsigned size)
     return size == 4 && (select || shift || is_loop(code) || code >> 16 == 0xE89F);
 }
 
-static void put_number(const struct code_instruction *one, struct instruction_text *out)
+static void disassembly_put_number(const struct code_instruction *one, struct instruction_text *out)
 {
     const char *kind = one->is_data            ? (one->size == 2 ? ".short" : ".word")
                        : one->isa != ISA_THUMB ? ".inst"
@@ -141,10 +142,10 @@ bool disassembler_text(struct disassembler *disassembler, const struct code_inst
     bool thumb = one->isa == ISA_THUMB;
     struct decoder *decoder =
         one->is_data || one->isa >= ISA_OTHER ? NULL : decoder_of(disassembler, one->isa);
-    bool known = decoder != NULL && decode(decoder, one->address, one->code, one->size, thumb);
+    bool known = decoder != NULL && disassembly_decode(decoder, one->address, one->code, one->size, thumb);
     /* Inside an IT block it has a place all the same */
     if (!known && decoder != NULL && thumb)
-        decode(decoder, one->address, NOP, 2, true);
+        disassembly_decode(decoder, one->address, NOP, 2, true);
     bool v8m = decoder != NULL && thumb && disassembler->is_v8m;
     if (v8m && put_armv8m(one->code, one->size, out))
         return false;
@@ -152,7 +153,7 @@ bool disassembler_text(struct disassembler *disassembler, const struct code_inst
     bool vector = known && thumb && disassembler->is_m &&
                   cs_insn_group(decoder->handle, decoder->instruction, ARM_GRP_NEON);
     if (!known || vector || (v8m && is_armv81m(one->code, one->size))) {
-        put_number(one, out);
+        disassembly_put_number(one, out);
         return false;
     }
     const cs_insn *instruction = decoder->instruction;

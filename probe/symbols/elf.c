@@ -263,7 +263,7 @@ static bool read_segments(struct symbols *symbols)
     return symbols->code != NULL;
 }
 
-static bool read_header(struct symbols *symbols, size_t size, struct error *error)
+static bool elf_read_header(struct symbols *symbols, size_t size, struct error *error)
 {
     GElf_Ehdr header;
     if (symbols->elf == NULL || elf_kind(symbols->elf) != ELF_K_ELF ||
@@ -299,7 +299,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     name_copy(symbols->file, sizeof symbols->file, file, strlen(file));
     symbols->image = image;
     symbols->elf = symbols->debug = size > 0 ? elf_memory((char *)image, size) : NULL;
-    if (!read_header(symbols, size, error)) {
+    if (!elf_read_header(symbols, size, error)) {
         symbols_close(symbols);
         return NULL;
     }

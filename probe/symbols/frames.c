@@ -142,8 +142,8 @@ static void evaluate_op(struct expression *self, const Dwarf_Op *op)
 }
 
 /* The value that the expression gives, or that is at the place it gives. */
-static enum frame_found evaluate(struct expression *self, const Dwarf_Op *ops, size_t n, bool is_value,
-                                 uint64_t *out)
+static enum frame_found frames_evaluate(struct expression *self, const Dwarf_Op *ops, size_t n, bool is_value,
+                                        uint64_t *out)
 {
     self->depth = 0;
     self->is_value = is_value;
@@ -174,7 +174,7 @@ static enum frame_found find_register(struct expression *self, const struct symb
     if (dwarf_frame_register(frame, (int)number, room, &ops, &n) != 0)
         return FRAME_NO_RULES;
     if (n > 0)
-        return evaluate(self, ops, n, false, out);
+        return frames_evaluate(self, ops, n, false, out);
     bool is_same = ops == NULL || is_kept(symbols, number);
     if (!is_same)
         return FRAME_OUTERMOST;
@@ -204,7 +204,7 @@ static enum frame_found apply_row(const struct symbols *symbols, Dwarf_Frame *fr
     *known = 0;
     if (dwarf_frame_cfa(frame, &ops, &n) != 0 || column < 0 || column >= (wide ? 32 : 16))
         return FRAME_NO_RULES;
-    enum frame_found found = evaluate(&self, ops, n, true, &self.cfa);
+    enum frame_found found = frames_evaluate(&self, ops, n, true, &self.cfa);
     if (found != FRAME_FOUND)
         return found;
     value[sp] = self.cfa;
@@ -331,7 +331,7 @@ static bool push_list(struct frame_layout *layout, uint32_t list)
 }
 
 /* What was saved above the stack pointer is there no more. */
-static bool drop(struct frame_layout *layout, uint32_t bytes)
+static bool frames_drop(struct frame_layout *layout, uint32_t bytes)
 {
     if (bytes > layout->size)
         return false;
@@ -349,13 +349,13 @@ static bool adds_sp(struct frame_layout *layout, const struct frame_op *op)
     if (op->from != ARM_SP || op->number <= -LARGEST || op->number >= LARGEST)
         return false;
     if (op->number > 0)
-        return drop(layout, (uint32_t)op->number);
+        return frames_drop(layout, (uint32_t)op->number);
     layout->size += (uint32_t)-op->number;
     return layout->size < LARGEST;
 }
 
 /* Code after a return is reached from the body, whose frame it has. */
-static bool follow(struct layout_walk *walk, const struct frame_op *op)
+static bool frames_follow(struct layout_walk *walk, const struct frame_op *op)
 {
     bool goes = op->kind == FRAME_BRANCH || op->kind == FRAME_JUMP || returns(op);
     if (goes && !walk->has_body && !returns(op)) {
@@ -369,7 +369,7 @@ static bool follow(struct layout_walk *walk, const struct frame_op *op)
     if (op->kind == FRAME_PUSH)
         return push_list(&walk->now, op->list);
     if (op->kind == FRAME_POP)
-        return drop(&walk->now, 4 * (uint32_t)__builtin_popcount(op->list));
+        return frames_drop(&walk->now, 4 * (uint32_t)__builtin_popcount(op->list));
     return op->kind == FRAME_ADD ? adds_sp(&walk->now, op) : op->kind != FRAME_LOST;
 }
 
@@ -384,7 +384,7 @@ bool frame_layout_of(struct symbols *symbols, uint64_t pc, struct frame_layout *
     struct code_walk walk = {.symbols = symbols, .low = function.low, .high = pc};
     while (code_next(&walk, &one)) {
         struct frame_op op = frame_op_of(one.is_data ? ISA_OTHER : one.isa, one.code);
-        if (!follow(&self, &op))
+        if (!frames_follow(&self, &op))
             return false;
     }
     *out = self.now;

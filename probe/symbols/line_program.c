@@ -19,7 +19,7 @@ static bool add_directory(struct line_program *program, const char *name)
     return true;
 }
 
-static bool add_file(struct line_program *program, const char *name, uint64_t directory)
+static bool line_program_add_file(struct line_program *program, const char *name, uint64_t directory)
 {
     struct line_file *grown =
         array_grow(program->files, program->file_count + 1, &program->file_room, sizeof *grown);
@@ -33,7 +33,7 @@ static bool add_file(struct line_program *program, const char *name, uint64_t di
 /* DWARF 2 to 4: strings, ended by an empty one. Directory 0 and file 0 are not in the lists. */
 static bool read_old_tables(struct line_program *program, struct cursor *header)
 {
-    if (!add_directory(program, NULL) || !add_file(program, NULL, 0))
+    if (!add_directory(program, NULL) || !line_program_add_file(program, NULL, 0))
         return false;
     for (const char *name; *(name = cursor_string(header)) != '\0';)
         if (!add_directory(program, name))
@@ -42,7 +42,7 @@ static bool read_old_tables(struct line_program *program, struct cursor *header)
         uint64_t directory = cursor_uleb(header);
         cursor_uleb(header); /* time */
         cursor_uleb(header); /* size */
-        if (!add_file(program, name, directory))
+        if (!line_program_add_file(program, name, directory))
             return false;
     }
     return !header->bad;
@@ -62,8 +62,8 @@ struct value {
     uint64_t number;
 };
 
-static bool read_value(const struct line_program *program, struct cursor *header, uint64_t form,
-                       struct value *value)
+static bool line_program_read_value(const struct line_program *program, struct cursor *header, uint64_t form,
+                                    struct value *value)
 {
     *value = (struct value){NULL, 0};
     switch (form) {
@@ -120,7 +120,7 @@ static bool read_new_table(struct line_program *program, struct cursor *header, 
         for (uint64_t j = 0; j < fields; j++) {
             uint64_t content = cursor_uleb(&field);
             struct value value;
-            if (!read_value(program, header, cursor_uleb(&field), &value))
+            if (!line_program_read_value(program, header, cursor_uleb(&field), &value))
                 return false;
             if (content == DW_LNCT_path)
                 name = value.string;
@@ -130,7 +130,7 @@ static bool read_new_table(struct line_program *program, struct cursor *header, 
         /* an entry of no bytes could be repeated endlessly */
         if (header->at == before)
             return false;
-        if (of_files ? !add_file(program, name, directory) : !add_directory(program, name))
+        if (of_files ? !line_program_add_file(program, name, directory) : !add_directory(program, name))
             return false;
     }
     return !header->bad;
@@ -152,7 +152,7 @@ static bool read_fields(struct line_program *program, struct cursor *header)
     return !header->bad;
 }
 
-static bool read_header(struct line_program *program, struct symbols *symbols, uint64_t offset)
+static bool line_program_read_header(struct line_program *program, struct symbols *symbols, uint64_t offset)
 {
     struct debug_section section = symbols->line;
     if (offset >= section.size)
@@ -183,7 +183,7 @@ static bool read_header(struct line_program *program, struct symbols *symbols, u
 bool line_program_open(struct line_program *program, struct symbols *symbols, uint64_t offset)
 {
     *program = (struct line_program){.symbols = symbols, .line_str = symbols->line_str, .str = symbols->str};
-    return read_header(program, symbols, offset);
+    return line_program_read_header(program, symbols, offset);
 }
 
 void line_program_close(struct line_program *program)
@@ -223,7 +223,7 @@ static bool run_extended(struct line_program *program)
     } else if (opcode == DW_LNE_define_file) {
         const char *name = cursor_string(&operation);
         if (!operation.bad)
-            add_file(program, name, cursor_uleb(&operation));
+            line_program_add_file(program, name, cursor_uleb(&operation));
     }
     return false;
 }

@@ -209,7 +209,8 @@ static bool source_in_unit(struct symbols *symbols, struct unit *unit, uint64_t 
     return found;
 }
 
-static void find_piece(struct symbols *symbols, uint64_t address, use_piece *use, char *out, size_t room)
+static void lines_find_piece(struct symbols *symbols, uint64_t address, use_piece *use, char *out,
+                             size_t room)
 {
     out[0] = '\0';
     struct unit_search search = {.symbols = symbols, .address = address};
@@ -221,7 +222,7 @@ static void find_piece(struct symbols *symbols, uint64_t address, use_piece *use
 
 void lines_source(struct symbols *symbols, uint64_t address, char *out, size_t room)
 {
-    find_piece(symbols, address, name_piece, out, room);
+    lines_find_piece(symbols, address, name_piece, out, room);
 }
 
 /* --- the lines of a piece of code ---------------------------------------------------------------------- */
@@ -270,7 +271,7 @@ void symbols_file(struct symbols *symbols, uint64_t address, char *out, size_t r
 {
     out[0] = '\0';
     if (symbols != NULL)
-        find_piece(symbols, address, path_of_piece, out, room);
+        lines_find_piece(symbols, address, path_of_piece, out, room);
 }
 
 struct mapping_lines {

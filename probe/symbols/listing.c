@@ -41,8 +41,8 @@ static enum code_flow flow_of(const struct instruction *does)
     return does->kind == GOES_AWAY || does->kind == GOES_TABLE ? FLOW_AWAY : FLOW_ON;
 }
 
-static void put_text(struct making *making, const struct code_instruction *one,
-                     const struct instruction *does, struct listing_row *row)
+static void listing_put_text(struct making *making, const struct code_instruction *one,
+                             const struct instruction *does, struct listing_row *row)
 {
     struct instruction_text text;
     char *out = row->text;
@@ -64,7 +64,7 @@ static bool joins(const struct code_instruction *one, const struct code_instruct
            next->address == one->address + 2;
 }
 
-static void add_row(struct making *making, const struct code_instruction *one)
+static void listing_add_row(struct making *making, const struct code_instruction *one)
 {
     struct listing_row *row = &making->out->rows[making->out->n++];
     struct instruction does = code_decode(one);
@@ -80,7 +80,7 @@ static void add_row(struct making *making, const struct code_instruction *one)
                                 .calls = instruction_calls(&does),
                                 .target = does.target};
     making->it_left = in_it ? making->it_left - 1 : does.kind == GOES_IT ? does.number : 0;
-    put_text(making, one, &does, row);
+    listing_put_text(making, one, &does, row);
 }
 
 /* The next one. The walk leaves out the values of constants. */
@@ -96,14 +96,14 @@ static bool listing_take(struct code_walk *walk, struct code_instruction *out)
     return true;
 }
 
-static void join(struct code_instruction *one, uint32_t second, bool big_endian)
+static void listing_join(struct code_instruction *one, uint32_t second, bool big_endian)
 {
     one->code = big_endian ? one->code << 16 | second : second << 16 | one->code;
     one->size = 4;
 }
 
 /* `room` rows are there. Sections that overlap, which no linker makes, do not go back. */
-static void add_rows(struct making *making, uint64_t high, size_t room)
+static void listing_add_rows(struct making *making, uint64_t high, size_t room)
 {
     struct code_walk walk = {.symbols = making->symbols, .low = making->low, .high = high};
     struct code_instruction one, next;
@@ -112,18 +112,18 @@ static void add_rows(struct making *making, uint64_t high, size_t room)
     while (more && making->out->n < room) {
         more = listing_take(&walk, &next);
         if (more && joins(&one, &next)) {
-            join(&one, next.code, walk.symbols->big_endian);
+            listing_join(&one, next.code, walk.symbols->big_endian);
             more = listing_take(&walk, &next);
         }
         if (one.address >= end) {
             end = one.address + one.size;
-            add_row(making, &one);
+            listing_add_row(making, &one);
         }
         one = next;
     }
 }
 
-static bool add_lines(struct making *making, uint64_t high)
+static bool listing_add_lines(struct making *making, uint64_t high)
 {
     struct listing *out = making->out;
     struct line_map map;
@@ -142,7 +142,7 @@ static bool add_lines(struct making *making, uint64_t high)
     return true;
 }
 
-static bool check(struct symbols *symbols, uint64_t low, uint64_t high, struct error *error)
+static bool listing_check(struct symbols *symbols, uint64_t low, uint64_t high, struct error *error)
 {
     struct symbols_machine machine;
     symbols_machine(symbols, &machine);
@@ -161,7 +161,7 @@ bool listing_make(struct symbols *symbols, uint64_t low, uint64_t high, struct l
                   struct error *error)
 {
     *out = (struct listing){0};
-    if (!check(symbols, low, high, error))
+    if (!listing_check(symbols, low, high, error))
         return false;
     struct making making = {
         .symbols = symbols, .out = out, .low = low, .disassembler = disassembler_open(symbols)};
@@ -169,8 +169,8 @@ bool listing_make(struct symbols *symbols, uint64_t low, uint64_t high, struct l
     out->rows = calloc(room, sizeof *out->rows);
     bool ok = out->rows != NULL && making.disassembler != NULL;
     if (ok) {
-        add_rows(&making, high, room);
-        ok = add_lines(&making, high);
+        listing_add_rows(&making, high, room);
+        ok = listing_add_lines(&making, high);
     }
     disassembler_close(making.disassembler);
     if (!ok)
@@ -200,7 +200,7 @@ size_t listing_row_at(const struct listing *listing, uint64_t address)
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
-static const struct listing_row *row_of(const struct listing *listing, uint64_t address)
+static const struct listing_row *listing_row_of(const struct listing *listing, uint64_t address)
 {
     size_t i = listing_row_at(listing, address);
     return i < listing->n && listing->rows[i].address == address && !listing->rows[i].is_data
@@ -210,7 +210,7 @@ static const struct listing_row *row_of(const struct listing *listing, uint64_t 
 
 /* Of one block with the row before it. An IT and what it has conditions for are one piece, of the IT's line:
  * no core is sure to stop within it. */
-static bool continues(const struct listing *listing, size_t first, const struct listing_row *row)
+static bool listing_continues(const struct listing *listing, size_t first, const struct listing_row *row)
 {
     const struct listing_row *before = row - 1, *begin = &listing->rows[first];
     if (before->is_data || before->address + before->size != row->address)
@@ -222,19 +222,19 @@ static void mark_targets(const struct listing *listing, bool *begins)
 {
     for (size_t i = 0; i < listing->n; i++) {
         const struct listing_row *row = &listing->rows[i];
-        const struct listing_row *target = row->flow == FLOW_TO ? row_of(listing, row->target) : NULL;
+        const struct listing_row *target = row->flow == FLOW_TO ? listing_row_of(listing, row->target) : NULL;
         if (target != NULL && !target->in_it)
             begins[target - listing->rows] = true;
     }
     for (size_t i = 0, first = 0; i < listing->n; i++) {
-        begins[i] = begins[i] || i == 0 || !continues(listing, first, &listing->rows[i]);
+        begins[i] = begins[i] || i == 0 || !listing_continues(listing, first, &listing->rows[i]);
         first = begins[i] ? i : first;
     }
 }
 
 static void add_next(const struct listing *listing, struct code_block *block, uint64_t address)
 {
-    if (row_of(listing, address) == NULL) {
+    if (listing_row_of(listing, address) == NULL) {
         block->returns = true; /* a jump to another function, which returns in this one's place */
         return;
     }

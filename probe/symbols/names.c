@@ -230,7 +230,7 @@ enum { MANGLED_ROOM = 2048 };
 
 /* --- what compilers append ----------------------------------------------------------------------------- */
 
-static bool is_number(const char *text, size_t length)
+static bool names_is_number(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (!isdigit((unsigned char)text[i]))
@@ -271,7 +271,7 @@ static size_t strip_suffixes(const char *text, size_t length, enum likeness *lik
         size_t dot = last_dot(text, length), end = length;
         if (dot == 0)
             return length;
-        bool numbered = is_number(text + dot + 1, end - dot - 1);
+        bool numbered = names_is_number(text + dot + 1, end - dot - 1);
         size_t before = numbered ? last_dot(text, dot) : dot;
         enum likeness word = UNLIKE;
         if (before > 0)
@@ -338,7 +338,7 @@ static bool demangle(const char *mangled, enum form form, char *out, size_t room
 /* By rules of our own: libiberty's functions end the process when memory is short. */
 
 /* False: `out` is too small. */
-static bool append(char *out, size_t room, const char *text, size_t length)
+static bool names_append(char *out, size_t room, const char *text, size_t length)
 {
     size_t used = strlen(out);
     if (length >= room - used)
@@ -361,7 +361,7 @@ static bool decode_d(const char *symbol, char *out, size_t room)
             length = 10 * length + (size_t)(*at - '0');
         bool is_template = strncmp(at, "__", 2) == 0;
         if (length == 0 || strnlen(at, length) < length || is_template ||
-            (out[0] != '\0' && !append(out, room, ".", 1)) || !append(out, room, at, length))
+            (out[0] != '\0' && !names_append(out, room, ".", 1)) || !names_append(out, room, at, length))
             return false;
         at += length;
     }
@@ -374,9 +374,10 @@ static bool decode_fortran(const char *symbol, char *out, size_t room)
     static const char joint[] = "_MOD_";
     const char *name = strncmp(symbol, "__", 2) == 0 ? strstr(symbol, joint) : NULL;
     out[0] = '\0';
-    return name != NULL && name > symbol + 2 && append(out, room, symbol + 2, (size_t)(name - symbol) - 2) &&
-           append(out, room, "::", 2) &&
-           append(out, room, name + sizeof joint - 1, strlen(name + sizeof joint - 1));
+    return name != NULL && name > symbol + 2 &&
+           names_append(out, room, symbol + 2, (size_t)(name - symbol) - 2) &&
+           names_append(out, room, "::", 2) &&
+           names_append(out, room, name + sizeof joint - 1, strlen(name + sizeof joint - 1));
 }
 
 /* filters__twist__2, an overload, is filters.twist. Names of C may have the same form, so none is shown that
@@ -389,14 +390,14 @@ static bool decode_ada(const char *symbol, char *out, size_t room)
     if (!islower((unsigned char)*at) || strstr(symbol, joint) == NULL)
         return false;
     for (const char *end; (end = strstr(at, joint)) != NULL; at = end + sizeof joint - 1) {
-        if (!append(out, room, at, (size_t)(end - at)))
+        if (!names_append(out, room, at, (size_t)(end - at)))
             return false;
-        if (is_number(end + 2, strlen(end + 2)))
+        if (names_is_number(end + 2, strlen(end + 2)))
             return true;
-        if (!append(out, room, ".", 1))
+        if (!names_append(out, room, ".", 1))
             return false;
     }
-    return append(out, room, at, strlen(at));
+    return names_append(out, room, at, strlen(at));
 }
 
 static bool is_in_other_words(const struct name_query *request, const char *symbol)
@@ -418,7 +419,7 @@ bool name_is_mangled(const char *symbol)
 
 /* --- one way to write a name --------------------------------------------------------------------------- */
 
-static bool is_word(char c)
+static bool names_is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80) != 0;
 }
@@ -430,7 +431,7 @@ static size_t begins(const char *text, size_t length, const char *with)
 }
 
 /* The number of bytes here that do not distinguish names. */
-static size_t noise(const char *text, size_t length)
+static size_t names_noise(const char *text, size_t length)
 {
     static const char *const words[] = {"(anonymous namespace)::", "{anonymous}::"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -449,13 +450,13 @@ static void squeeze(char *out, size_t room, const char *text, size_t length)
     size_t used = 0;
     bool blank = false;
     for (size_t i = 0; i < length && used + 2 < room;) {
-        size_t skip = noise(text + i, length - i);
+        size_t skip = names_noise(text + i, length - i);
         if (skip > 0 || isspace((unsigned char)text[i])) {
             blank = blank || skip == 0;
             i += skip > 0 ? skip : 1;
             continue;
         }
-        if (blank && used > 0 && is_word(out[used - 1]) && is_word(text[i]))
+        if (blank && used > 0 && names_is_word(out[used - 1]) && names_is_word(text[i]))
             out[used++] = ' ';
         blank = false;
         out[used++] = text[i++];
@@ -470,7 +471,7 @@ static bool is_spelt_out(const char *text)
 }
 
 /* The function's own name, without template arguments and parameters. */
-static void find_word(const char *text, char *out, size_t room)
+static void names_find_word(const char *text, char *out, size_t room)
 {
     size_t begin = 0, length = 0;
     int depth = 0;
@@ -479,9 +480,9 @@ static void find_word(const char *text, char *out, size_t room)
         if (text[i] == '(' && depth == 0 && length > 0)
             break;
         depth += text[i] == '<' || text[i] == '(' ? 1 : text[i] == '>' || text[i] == ')' ? -1 : 0;
-        if (depth != 0 || !is_word(text[i]))
+        if (depth != 0 || !names_is_word(text[i]))
             continue;
-        if (i == 0 || !is_word(text[i - 1]))
+        if (i == 0 || !names_is_word(text[i - 1]))
             begin = i;
         length = i + 1 - begin;
     }
@@ -530,7 +531,7 @@ void name_query_init(struct name_query *request, const char *text, size_t length
     }
     request->suffix = request->suffix_text;
     squeeze(request->squeezed, sizeof request->squeezed, text, request->base);
-    find_word(request->squeezed, request->word, sizeof request->word);
+    names_find_word(request->squeezed, request->word, sizeof request->word);
 }
 
 /* What follows the parameters, such as const and &, may be left out. */

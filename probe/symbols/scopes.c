@@ -281,7 +281,7 @@ static bool is_copy(const struct inlined *self, Dwarf_Die *die)
            is_reference_among(die, DW_AT_abstract_origin, self->origins, self->n_origins);
 }
 
-static void add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
+static void scopes_add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
 {
     struct inlined_copy copy = {.outer = outer, .file = call_file(self->unit, die)};
     Dwarf_Addr base = 0;
@@ -312,7 +312,7 @@ static void find_copies(struct inlined *self, Dwarf_Die *parent, const char *out
     bool more = depth <= MOST_DEPTH && dwarf_child(parent, &die) == 0;
     for (; more; more = die_next(&die)) {
         if (is_copy(self, &die))
-            add_copy(self, &die, outer);
+            scopes_add_copy(self, &die, outer);
         bool is_function = dwarf_tag(&die) == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_inline);
         find_copies(self, &die, is_function ? dwarf_diename(&die) : outer, depth + 1);
     }
@@ -422,7 +422,7 @@ static bool is_named(Dwarf_Die *die, const char *name)
     return its != NULL && strcmp(its, name) == 0;
 }
 
-static bool describe(Dwarf_Die *member, struct symbols_member *out)
+static bool scopes_describe(Dwarf_Die *member, struct symbols_member *out)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die type;
@@ -443,7 +443,7 @@ static bool find_member(Dwarf_Die *structure, const char *member, struct symbols
     bool more = dwarf_child(structure, &child) == 0;
     for (; more; more = die_next(&child))
         if (dwarf_tag(&child) == DW_TAG_member && is_named(&child, member))
-            return describe(&child, out);
+            return scopes_describe(&child, out);
     return false;
 }
 

@@ -37,8 +37,8 @@ static void constants_load(struct constants_known *constants, struct symbols *sy
 enum { CALL_CHANGES = 0x500F };
 
 /* What gives a register a constant; any other instruction forgets the registers it changes. */
-static void follow(struct constants_known *constants, struct symbols *symbols, uint64_t at,
-                   const struct instruction *does)
+static void stores_follow(struct constants_known *constants, struct symbols *symbols, uint64_t at,
+                          const struct instruction *does)
 {
     unsigned to = does->to, from = does->gives == GIVES_TOP ? to : does->from;
     bool known = from < ARM_PC && constants_know(constants, from);
@@ -62,7 +62,7 @@ static void follow(struct constants_known *constants, struct symbols *symbols, u
 }
 
 /* At the target of forward jumps the constants are known on which all ways to it agree. */
-static void merge(struct constants_known *into, const struct constants_known *other)
+static void stores_merge(struct constants_known *into, const struct constants_known *other)
 {
     for (unsigned i = 0; i < 16; i++)
         if (into->values[i] != other->values[i])
@@ -78,7 +78,7 @@ static void constants_leave(struct constants *constants, uint64_t to)
     if (i == LANDINGS)
         return;
     if (i < constants->n) {
-        merge(&constants->landings[i].known, &constants->now);
+        stores_merge(&constants->landings[i].known, &constants->now);
         return;
     }
     constants->landings[constants->n++] = (struct landing){.at = to, .known = constants->now};
@@ -92,13 +92,13 @@ void constants_arrive(struct constants *constants, uint64_t at)
         if (constants->landings[i].at == at && constants->passed)
             constants->now = constants->landings[i].known;
         else if (constants->landings[i].at == at)
-            merge(&constants->now, &constants->landings[i].known);
+            stores_merge(&constants->now, &constants->landings[i].known);
         constants->passed = constants->passed && constants->landings[i].at != at;
         constants->landings[i--] = constants->landings[--constants->n];
     }
 }
 
-static void jump(struct constants *constants, uint64_t at, const struct instruction *does)
+static void stores_jump(struct constants *constants, uint64_t at, const struct instruction *does)
 {
     if (does->kind == GOES_JUMP && does->target > at)
         constants_leave(constants, does->target);
@@ -118,8 +118,8 @@ bool constants_follow(struct constants *constants, struct symbols *symbols,
         return false;
     bool hits = does->access == ACCESS_STORE && constants_know(&constants->now, does->base) &&
                 constants_know(&constants->now, does->index) && store_hits(does, constants->now.values, word);
-    follow(&constants->now, symbols, one->address, does);
-    jump(constants, one->address, does);
+    stores_follow(&constants->now, symbols, one->address, does);
+    stores_jump(constants, one->address, does);
     return hits;
 }
 
@@ -176,7 +176,7 @@ static bool is_joined(const struct search *search)
     return false;
 }
 
-static void add_function(struct search *search, uint64_t inside)
+static void stores_add_function(struct search *search, uint64_t inside)
 {
     struct extent extent;
     if (search->n_entries == MOST_FUNCTIONS || table_around(search->symbols, inside, &extent) == NULL)
@@ -190,10 +190,10 @@ static void add_function(struct search *search, uint64_t inside)
 static void add_entered(struct search *search, const struct instruction *does)
 {
     if (does->kind == GOES_CALL || (does->kind == GOES_JUMP && !does->conditional))
-        add_function(search, does->target);
+        stores_add_function(search, does->target);
 }
 
-static void search_function(struct search *search, uint64_t entry, bool is_first)
+static void stores_search_function(struct search *search, uint64_t entry, bool is_first)
 {
     struct extent extent = {0, 0};
     struct constants constants = {.n = 0};
@@ -268,10 +268,10 @@ bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, ui
                             .word = word,
                             .pc = registers[ARM_PC],
                             .back = registers[ARM_LR] & ~UINT64_C(1)};
-    add_function(&search, registers[ARM_PC]);
+    stores_add_function(&search, registers[ARM_PC]);
     search_caller(&search);
     for (size_t i = 0; i < search.n_entries && !search.has_last; i++)
-        search_function(&search, search.entries[i], i == 0);
+        stores_search_function(&search, search.entries[i], i == 0);
     if (search.has_last && search.n > 1 && is_joined(&search))
         return false;
     if (!search.has_last && search.n != 1)

@@ -13,7 +13,7 @@ enum { MONITOR = 9, NUMBERED = 14 };
 
 /* By CRn, CRm and opc2, which are the same in both: DDI 0406C table C12-10, DDI 0487 D13.4 (A64) and G8.4.
  * Of the numbered registers, CRm has the upper bits of the number. */
-static bool name_register(unsigned crn, unsigned crm, unsigned opc2, char *out, size_t size)
+static bool switches_name_register(unsigned crn, unsigned crm, unsigned opc2, char *out, size_t size)
 {
     static const struct {
         uint8_t crm, opc2;
@@ -46,12 +46,12 @@ static bool writes_register(enum instruction_set isa, const struct instruction *
         return true;
     }
     return does->system == SYSTEM_WRITE && does->op1 == (isa == ISA_A64 ? A64_OP1 : 0) &&
-           name_register(does->crn, does->crm, does->op2, out, size);
+           switches_name_register(does->crn, does->crm, does->op2, out, size);
 }
 
 /* `named` or its SET or CLR twin is the very first, then the registers that change the cycle counter at
  * once. */
-static unsigned rank_of(const char *name, const char *named)
+static unsigned switches_rank_of(const char *name, const char *named)
 {
     static const char *const telling[] = {"PMCCNTR", "PMCR", "PMCNTENCLR", "PMCNTENSET", "PMCCFILTR"};
     static const char enables[] = "PMCNTEN";
@@ -66,7 +66,7 @@ static unsigned rank_of(const char *name, const char *named)
 }
 
 /* Inserts by rank; without room the last one is dropped. */
-static void offer(struct counter_write *out, size_t n, size_t room, const struct counter_write *one)
+static void switches_offer(struct counter_write *out, size_t n, size_t room, const struct counter_write *one)
 {
     size_t to = n < room ? n : room;
     if (to == room && (room == 0 || out[room - 1].rank <= one->rank))
@@ -88,8 +88,8 @@ size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct
         struct instruction does = code_decode(&one);
         if (!writes_register(one.isa, &does, found.name, sizeof found.name))
             continue;
-        found.rank = rank_of(found.name, named);
-        offer(out, n++, room, &found);
+        found.rank = switches_rank_of(found.name, named);
+        switches_offer(out, n++, room, &found);
     }
     return n;
 }

@@ -114,7 +114,7 @@ static bool unwind_read_word(void *context, uint64_t address, uint64_t *out)
     return true;
 }
 
-static bool add_frame(struct walk *walk, struct unwind_frame frame)
+static bool unwind_add_frame(struct walk *walk, struct unwind_frame frame)
 {
     if (walk->out->count == UNWIND_FRAMES)
         return false;
@@ -242,7 +242,8 @@ static enum unwind_end find_by_rules(struct walk *walk, const struct unwind_fram
     }
 }
 
-static enum unwind_end find_caller(struct walk *walk, const struct unwind_frame *frame, struct caller *caller)
+static enum unwind_end unwind_find_caller(struct walk *walk, const struct unwind_frame *frame,
+                                          struct caller *caller)
 {
     walk->is_unread = false;
     enum unwind_end end = frame->is_exact ? find_by_ending(walk, caller) : UNWIND_NO_RULES;
@@ -359,7 +360,7 @@ static bool is_exception_return(const struct walk *walk, uint64_t back)
 }
 
 /* Whether other functions call the one around the address, so that no stack begins with it. */
-static bool is_called(struct unwind *unwind, uint64_t address)
+static bool unwind_is_called(struct unwind *unwind, uint64_t address)
 {
     struct extent function = {0, 0};
     if (table_around(unwind->symbols, address, &function) == NULL)
@@ -408,7 +409,7 @@ static enum unwind_end enter_interrupted(struct walk *walk, const struct unwind_
     bool is_guess = frame->is_guess || (caller->is_guess && !to_psp);
     struct unwind_frame next = {
         .pc = core->value[UNWIND_ARM_PC], .is_exact = true, .is_guess = is_guess, .has_taken = true};
-    return add_frame(walk, next) ? UNWIND_OUTERMOST : UNWIND_TOO_DEEP;
+    return unwind_add_frame(walk, next) ? UNWIND_OUTERMOST : UNWIND_TOO_DEEP;
 }
 
 static enum unwind_end enter_caller(struct walk *walk, const struct unwind_frame *frame,
@@ -424,22 +425,22 @@ static enum unwind_end enter_caller(struct walk *walk, const struct unwind_frame
     core->known = caller->known & ~(UINT64_C(1) << walk->unwind->lr);
     core->status = 0;
     struct unwind_frame next = {.pc = pc, .is_guess = frame->is_guess || caller->is_guess};
-    return add_frame(walk, next) ? UNWIND_OUTERMOST : UNWIND_TOO_DEEP;
+    return unwind_add_frame(walk, next) ? UNWIND_OUTERMOST : UNWIND_TOO_DEEP;
 }
 
 /* Adds the next frame, or says why there is none. */
-static enum unwind_end step(struct walk *walk, bool *is_done)
+static enum unwind_end unwind_step(struct walk *walk, bool *is_done)
 {
     struct unwind_frame frame = walk->out->at[walk->out->count - 1];
     struct caller caller = {.back = 0};
     *is_done = is_within(&walk->unwind->start, unwind_place(&frame));
     if (*is_done)
         return UNWIND_OUTERMOST;
-    enum unwind_end end = find_caller(walk, &frame, &caller);
+    enum unwind_end end = unwind_find_caller(walk, &frame, &caller);
     if (end != UNWIND_OUTERMOST)
         return end;
     if (is_no_address(walk, caller.back)) {
-        *is_done = !caller.is_guess && !is_called(walk->unwind, unwind_place(&frame));
+        *is_done = !caller.is_guess && !unwind_is_called(walk->unwind, unwind_place(&frame));
         return *is_done ? UNWIND_OUTERMOST : UNWIND_NO_CALL;
     }
     if (walk->core.is_m && (caller.back | 1) == (FNC_RETURN | 1))
@@ -458,10 +459,10 @@ void unwind_find(struct unwind *unwind, const struct unwind_core *core, unwind_m
     memset(out, 0, sizeof *out);
     if (!unwind->wide)
         walk.core.value[unwind->pc] &= ~UINT64_C(1);
-    add_frame(&walk, (struct unwind_frame){.pc = walk.core.value[unwind->pc], .is_exact = true});
+    unwind_add_frame(&walk, (struct unwind_frame){.pc = walk.core.value[unwind->pc], .is_exact = true});
     if (!knows(core->known, unwind->sp))
         out->end = UNWIND_NO_VALUE;
     while (!is_done && out->end == UNWIND_OUTERMOST)
-        out->end = step(&walk, &is_done);
+        out->end = unwind_step(&walk, &is_done);
     out->unread = out->end == UNWIND_NO_MEMORY ? walk.unread : 0;
 }

@@ -63,7 +63,7 @@ static bool is_ok(const struct wire *wire)
 }
 
 /* Whether parts of the answer are from the file. */
-static bool takes(const struct wire *wire)
+static bool exchange_takes(const struct wire *wire)
 {
     return wire->replays && is_ok(wire);
 }
@@ -109,7 +109,7 @@ static void take_sayings(struct wire *wire)
     }
 }
 
-static bool begin(struct wire *wire)
+static bool exchange_begin(struct wire *wire)
 {
     wire->count++;
     line_clear(&wire->line);
@@ -124,7 +124,7 @@ static bool begin(struct wire *wire)
 }
 
 /* The `k`th number of "run 1-7 2*5"; 0: there are fewer. */
-static uint64_t number_at(const char *text, size_t k)
+static uint64_t exchange_number_at(const char *text, size_t k)
 {
     struct words words = {.at = text + strlen(run)};
     uint64_t first, last, times;
@@ -150,7 +150,7 @@ static const struct saying *step_on_file(const struct wire *wire, const char *te
     struct words words = {.at = text + strlen(rest)};
     uint64_t n;
     if (strncmp(text, rest, strlen(rest)) != 0)
-        return dictionary_at(&wire->steps, number_at(text, k));
+        return dictionary_at(&wire->steps, exchange_number_at(text, k));
     bool ok = words_number(&words, wire->n_before, &n) && k < n;
     return ok ? wire->before[wire->n_before - n + k] : NULL;
 }
@@ -245,7 +245,7 @@ bool wire_ask(struct wire *wire, struct error *error, const char *format, ...)
     for (char *at = text; *at != '\0'; at++)
         if ((unsigned char)*at < ' ')
             *at = '?'; /* a line stays one */
-    if (begin(wire))
+    if (exchange_begin(wire))
         line_add(&wire->line, "%s", text);
     return ask(wire, NULL, 0, error);
 }
@@ -310,7 +310,7 @@ bool wire_ask_steps(struct wire *wire, const struct step *steps, size_t n, struc
     if (wire->replays && !is_ok(wire))
         return error_copy(error, &wire->failure);
     struct saying **asked = array_grow(wire->asked, n + 1, &wire->asked_room, sizeof(struct saying *));
-    bool begun = begin(wire), room = asked != NULL;
+    bool begun = exchange_begin(wire), room = asked != NULL;
     wire->asked = room ? asked : wire->asked;
     for (size_t i = 0; i < n && room; i++)
         wire->asked[i] = begun ? say_step(wire, &steps[i], &text) : NULL;
@@ -381,7 +381,7 @@ void wire_number(struct wire *wire, uint64_t most, uint64_t *number)
 {
     if (!wire->replays)
         line_add(&wire->line, " %" PRIx64, *number);
-    else if (*number = 0, takes(wire) && !words_number(&wire->words, most, number))
+    else if (*number = 0, exchange_takes(wire) && !words_number(&wire->words, most, number))
         (void)wire_damaged(wire);
 }
 
@@ -399,7 +399,7 @@ void wire_text(struct wire *wire, char *text, size_t size)
         return;
     }
     text[0] = '\0';
-    if (takes(wire) && !words_text(&wire->words, text, size)) {
+    if (exchange_takes(wire) && !words_text(&wire->words, text, size)) {
         text[0] = '\0';
         (void)wire_damaged(wire);
     }
@@ -409,7 +409,7 @@ void wire_bytes(struct wire *wire, void *bytes, size_t n)
 {
     if (!wire->replays)
         line_add_bytes(&wire->line, bytes, n);
-    else if (memset(bytes, 0, n), takes(wire) && !words_bytes(&wire->words, bytes, n))
+    else if (memset(bytes, 0, n), exchange_takes(wire) && !words_bytes(&wire->words, bytes, n))
         (void)wire_damaged(wire);
 }
 
@@ -445,7 +445,7 @@ static void put_results(struct wire *wire, const struct step *steps, size_t n, c
     put_same(wire, &same);
 }
 
-static void take_results(struct wire *wire, const struct step *steps, size_t n, uint64_t *results)
+static void exchange_take_results(struct wire *wire, const struct step *steps, size_t n, uint64_t *results)
 {
     uint64_t same = 0;
     for (size_t i = 0; i < n && is_ok(wire); i++) {
@@ -496,10 +496,10 @@ void wire_outcome(struct wire *wire, const struct step *steps, size_t n, struct 
             line_add(&wire->line, "%zx %" PRIx64, outcome->done, outcome->saw);
         put_results(wire, steps, outcome->done, results);
     }
-    if (takes(wire))
+    if (exchange_takes(wire))
         take_outcome(wire, n, outcome);
-    if (takes(wire))
-        take_results(wire, steps, outcome->done, results);
+    if (exchange_takes(wire))
+        exchange_take_results(wire, steps, outcome->done, results);
     if (wire->replays && !is_ok(wire))
         *outcome = (struct outcome){.why = LINK_LOST};
     keep_list(wire, n);
@@ -527,7 +527,7 @@ static void pass_error(struct wire *wire, struct error *error)
 {
     if (wire->replays) {
         error_clear(error);
-        if (takes(wire) && words_take(&wire->words, '!'))
+        if (exchange_takes(wire) && words_take(&wire->words, '!'))
             take_error(wire, error);
         return;
     }

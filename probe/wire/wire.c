@@ -227,18 +227,18 @@ static struct wire *wire_new(const char *name, const struct wire_run *run, struc
     return wire;
 }
 
-static const char *base_name(const char *path)
+static const char *wire_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
 }
 
 /* "--elf=/home/me/app.elf" becomes "--elf=app.elf": a file is sent to others. */
-static void add_word(struct line *line, const char *word)
+static void wire_add_word(struct line *line, const char *word)
 {
     const char *equals = strchr(word, '='), *slash = strchr(word, '/');
     int kept = equals != NULL && slash != NULL && equals < slash ? (int)(equals + 1 - word) : 0;
-    line_add(line, " %.*s%s", kept, word, base_name(word + kept));
+    line_add(line, " %.*s%s", kept, word, wire_base_name(word + kept));
 }
 
 /* A replay of another program would search for its names in the wrong places. */
@@ -262,7 +262,7 @@ static bool identify_elf(const char *path, char *out, size_t size, const struct 
     if (fd >= 0)
         close(fd);
     struct line line = {0};
-    line_add_text(&line, base_name(path));
+    line_add_text(&line, wire_base_name(path));
     line_add(&line, " %" PRIx64 " %08lx", all, crc);
     snprintf(out, size, "%s", line.bytes != NULL ? line.bytes + 1 : "");
     line_free(&line);
@@ -274,7 +274,7 @@ static void write_head(struct wire *wire, const char *elf)
     struct line *out = &wire->out;
     line_add(out, "%s%d, pmu-probe %s\ncommand", first_line, WIRE_VERSION, wire->run.version);
     for (int i = 1; i < wire->run.n; i++)
-        add_word(out, wire->run.words[i]);
+        wire_add_word(out, wire->run.words[i]);
     line_add(out, "\nelf %s\nbegan %" PRId64 " %" PRId64 " %" PRId64 "\n", elf, wire->wall_s, wire->began_us,
              patience_ms(1));
     wire_write(wire);
@@ -333,7 +333,7 @@ static bool take_patience(uint64_t patience)
     return setenv("PMU_PROBE_PATIENCE", text, 1) == 0;
 }
 
-static bool read_head(struct wire *wire, struct error *error)
+static bool wire_read_head(struct wire *wire, struct error *error)
 {
     struct words version, command, elf, began;
     uint64_t wall_s, began_us, patience;
@@ -370,7 +370,7 @@ struct wire *wire_replay_text(char *text, size_t size, const char *name, const s
     wire->text = wire->at = text;
     wire->end = text + size;
     *wire->end = '\0';
-    if (!read_head(wire, error)) {
+    if (!wire_read_head(wire, error)) {
         wire_free(wire);
         return NULL;
     }
@@ -416,7 +416,7 @@ const char *wire_spec(const char *probe)
 /* --- the end -------------------------------------------------------------------------------------------- */
 
 /* What a replay left out. */
-static void check_end(struct wire *wire, int code)
+static void wire_check_end(struct wire *wire, int code)
 {
     struct words rest;
     uint64_t its_code = 0;
@@ -441,7 +441,7 @@ bool wire_end(struct wire *wire, int code, struct error *error)
 {
     deadline_use_clock(NULL);
     if (wire->replays) {
-        check_end(wire, code);
+        wire_check_end(wire, code);
     } else {
         wire_flush_times(wire);
         line_add(&wire->out, "end %x\n", (unsigned)code);

@@ -45,8 +45,8 @@ static const char *wire_debugger_leaves(struct debugger *debugger)
     return debugger->stays_halted ? "halted" : "running";
 }
 
-static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
-                        const struct deadline *deadline, struct error *error)
+static bool wire_link_read_memory(struct debugger *debugger, uint64_t at, void *out, size_t n,
+                                  const struct deadline *deadline, struct error *error)
 {
     struct wire *wire = wire_debugger_of(debugger)->wire;
     struct debugger *inner = inner_of(debugger);
@@ -61,8 +61,8 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
     return wire_closed(wire, &why, error) && ok;
 }
 
-static bool write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
-                         const struct deadline *deadline, struct error *error)
+static bool wire_link_write_memory(struct debugger *debugger, uint64_t at, const void *bytes, size_t n,
+                                   const struct deadline *deadline, struct error *error)
 {
     struct debugger *inner = inner_of(debugger);
     struct error why = {0};
@@ -77,8 +77,8 @@ static bool write_memory(struct debugger *debugger, uint64_t at, const void *byt
     return ok;
 }
 
-static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
-                       const struct deadline *deadline, struct error *error)
+static bool wire_link_breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bool set,
+                                 const struct deadline *deadline, struct error *error)
 {
     struct debugger *inner = inner_of(debugger);
     struct error why = {0};
@@ -89,8 +89,8 @@ static bool breakpoint(struct debugger *debugger, uint64_t at, unsigned size, bo
                        error);
 }
 
-static bool go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
-               struct error *error)
+static bool wire_link_go(struct debugger *debugger, enum debugger_go how, const struct deadline *deadline,
+                         struct error *error)
 {
     struct debugger *inner = inner_of(debugger);
     struct error why = {0};
@@ -131,7 +131,7 @@ static enum debugger_wait wait_for_stop(struct debugger *debugger, struct debugg
     return wire_closed(wire, &why, error) ? (enum debugger_wait)how : DEBUGGER_GONE;
 }
 
-static bool interrupt(struct debugger *debugger, struct error *error)
+static bool wire_link_interrupt(struct debugger *debugger, struct error *error)
 {
     struct debugger *inner = inner_of(debugger);
     struct error why = {0};
@@ -140,8 +140,8 @@ static bool interrupt(struct debugger *debugger, struct error *error)
                        &why, error);
 }
 
-static bool read_register(struct debugger *debugger, const char *name, uint64_t *out,
-                          const struct deadline *deadline, struct error *error)
+static bool wire_link_read_register(struct debugger *debugger, const char *name, uint64_t *out,
+                                    const struct deadline *deadline, struct error *error)
 {
     struct wire *wire = wire_debugger_of(debugger)->wire;
     struct debugger *inner = inner_of(debugger);
@@ -156,8 +156,8 @@ static bool read_register(struct debugger *debugger, const char *name, uint64_t 
     return wire_closed(wire, &why, error) && ok;
 }
 
-static bool monitor(struct debugger *debugger, const char *command, char *out, size_t size,
-                    const struct deadline *deadline, struct error *error)
+static bool wire_link_monitor(struct debugger *debugger, const char *command, char *out, size_t size,
+                              const struct deadline *deadline, struct error *error)
 {
     struct wire *wire = wire_debugger_of(debugger)->wire;
     struct debugger *inner = inner_of(debugger);
@@ -172,7 +172,7 @@ static bool monitor(struct debugger *debugger, const char *command, char *out, s
     return wire_closed(wire, &why, error) && ok;
 }
 
-static bool is_running(const struct debugger *debugger)
+static bool wire_link_is_running(const struct debugger *debugger)
 {
     struct wire *wire = wire_debugger_of(debugger)->wire;
     const struct debugger *inner = wire_debugger_of(debugger)->inner;
@@ -191,15 +191,15 @@ static void close_nothing(struct debugger *debugger, bool run)
     (void)run;
 }
 
-static const struct debugger_ops all_debugger_ops = {.read_memory = read_memory,
-                                                     .write_memory = write_memory,
-                                                     .breakpoint = breakpoint,
-                                                     .go = go,
+static const struct debugger_ops all_debugger_ops = {.read_memory = wire_link_read_memory,
+                                                     .write_memory = wire_link_write_memory,
+                                                     .breakpoint = wire_link_breakpoint,
+                                                     .go = wire_link_go,
                                                      .wait = wait_for_stop,
-                                                     .interrupt = interrupt,
-                                                     .read_register = read_register,
-                                                     .monitor = monitor,
-                                                     .is_running = is_running,
+                                                     .interrupt = wire_link_interrupt,
+                                                     .read_register = wire_link_read_register,
+                                                     .monitor = wire_link_monitor,
+                                                     .is_running = wire_link_is_running,
                                                      .close = close_nothing};
 
 static void pass_facts(struct wire *wire, struct debugger_facts *facts)
@@ -269,16 +269,17 @@ struct wire_link {
     struct debugger *debugger;
 };
 
-static struct wire_link *self_of(struct link *link)
+static struct wire_link *wire_link_self_of(struct link *link)
 {
     return (struct wire_link *)link;
 }
 
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
+static struct outcome wire_link_execute(struct link *link, const struct step *steps, size_t n,
+                                        uint64_t *results, const struct deadline *deadline,
+                                        struct error *error)
 {
-    struct wire *wire = self_of(link)->wire;
-    struct link *inner = self_of(link)->inner;
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct outcome outcome = {.why = LINK_LOST};
     struct error why = {0};
     if (!wire_ask_steps(wire, steps, n, error))
@@ -309,10 +310,10 @@ static void pass_view(struct wire *wire, struct link_view *view)
     view->state = (enum view_state)state;
 }
 
-static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
+static size_t wire_link_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
-    struct wire *wire = self_of(link)->wire;
-    struct link *inner = self_of(link)->inner;
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
     if (!wire_ask(wire, error, "views"))
         return 0;
@@ -327,10 +328,10 @@ static size_t views(struct link *link, struct link_view *out, size_t room, struc
     return wire_closed(wire, &why, error) ? (size_t)n : 0;
 }
 
-static void describe(struct link *link, char *out, size_t size)
+static void wire_link_describe(struct link *link, char *out, size_t size)
 {
-    struct wire *wire = self_of(link)->wire;
-    struct link *inner = self_of(link)->inner;
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
     out[0] = '\0';
     if (!wire_ask(wire, NULL, "describe"))
         return;
@@ -341,18 +342,19 @@ static void describe(struct link *link, char *out, size_t size)
     (void)wire_answered(wire, NULL);
 }
 
-static bool hold(struct link *link, bool on, struct error *error)
+static bool wire_link_hold(struct link *link, bool on, struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "hold %d", on) &&
-           wire_worked(self_of(link)->wire, inner != NULL && link_hold(inner, on, &why), &why, error);
+    return wire_ask(wire_link_self_of(link)->wire, error, "hold %d", on) &&
+           wire_worked(wire_link_self_of(link)->wire, inner != NULL && link_hold(inner, on, &why), &why,
+                       error);
 }
 
-static void hold_while(struct link *link, const struct step *halted)
+static void wire_link_hold_while(struct link *link, const struct step *halted)
 {
-    struct wire *wire = self_of(link)->wire;
-    struct link *inner = self_of(link)->inner;
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct line step = {0};
     if (halted != NULL)
         wire_step(&step, halted);
@@ -366,61 +368,63 @@ static void hold_while(struct link *link, const struct step *halted)
 }
 
 /* Who claims it is not asked: that is a process of the host. */
-static bool claim(struct link *link, const struct claim *claim, struct error *error)
+static bool wire_link_claim(struct link *link, const struct claim *claim, struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "claim") &&
-           wire_worked(self_of(link)->wire, inner != NULL && link_claim(inner, claim, &why), &why, error);
+    return wire_ask(wire_link_self_of(link)->wire, error, "claim") &&
+           wire_worked(wire_link_self_of(link)->wire, inner != NULL && link_claim(inner, claim, &why), &why,
+                       error);
 }
 
-static bool recover(struct link *link, struct error *error)
+static bool wire_link_recover(struct link *link, struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "recover") &&
-           wire_worked(self_of(link)->wire, inner != NULL && link_server_recover(inner, &why), &why, error);
+    return wire_ask(wire_link_self_of(link)->wire, error, "recover") &&
+           wire_worked(wire_link_self_of(link)->wire, inner != NULL && link_server_recover(inner, &why), &why,
+                       error);
 }
 
-static bool server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
-                       struct error *error)
+static bool wire_link_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
+                                 struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "server-%s %u", run ? "run" : "halt", unit) &&
-           wire_worked(self_of(link)->wire,
+    return wire_ask(wire_link_self_of(link)->wire, error, "server-%s %u", run ? "run" : "halt", unit) &&
+           wire_worked(wire_link_self_of(link)->wire,
                        inner != NULL && link_server_run(inner, unit, run, deadline, &why), &why, error);
 }
 
 static bool server_forget(struct link *link, uint16_t unit, const struct deadline *deadline,
                           struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "server-forget %u", unit) &&
-           wire_worked(self_of(link)->wire, inner != NULL && link_server_forget(inner, unit, deadline, &why),
-                       &why, error);
+    return wire_ask(wire_link_self_of(link)->wire, error, "server-forget %u", unit) &&
+           wire_worked(wire_link_self_of(link)->wire,
+                       inner != NULL && link_server_forget(inner, unit, deadline, &why), &why, error);
 }
 
 static bool server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
                          struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "server-reset %u%s", unit, halt ? " halt" : "") &&
-           wire_worked(self_of(link)->wire,
+    return wire_ask(wire_link_self_of(link)->wire, error, "server-reset %u%s", unit, halt ? " halt" : "") &&
+           wire_worked(wire_link_self_of(link)->wire,
                        inner != NULL && link_server_reset(inner, unit, halt, deadline, &why), &why, error);
 }
 
-static struct debugger *debugger_of(struct link *link)
+static struct debugger *wire_link_debugger_of(struct link *link)
 {
-    return self_of(link)->debugger;
+    return wire_link_self_of(link)->debugger;
 }
 
 static void leave_power(struct link *link, enum link_power power)
 {
-    struct wire *wire = self_of(link)->wire;
-    struct link *inner = self_of(link)->inner;
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
     if (!wire_ask(wire, NULL, "power %d", (int)power))
         return;
     if (inner != NULL)
@@ -431,24 +435,25 @@ static void leave_power(struct link *link, enum link_power power)
 
 static bool release(struct link *link, const struct deadline *deadline, struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "release") &&
-           wire_worked(self_of(link)->wire, inner != NULL && link_release(inner, deadline, &why), &why,
-                       error);
+    return wire_ask(wire_link_self_of(link)->wire, error, "release") &&
+           wire_worked(wire_link_self_of(link)->wire, inner != NULL && link_release(inner, deadline, &why),
+                       &why, error);
 }
 
-static bool end(struct link *link, struct error *error)
+static bool wire_link_end(struct link *link, struct error *error)
 {
-    struct link *inner = self_of(link)->inner;
+    struct link *inner = wire_link_self_of(link)->inner;
     struct error why = {0};
-    return wire_ask(self_of(link)->wire, error, "end %s", wire_debugger_leaves(self_of(link)->debugger)) &&
-           wire_worked(self_of(link)->wire, inner != NULL && link_end(inner, &why), &why, error);
+    return wire_ask(wire_link_self_of(link)->wire, error, "end %s",
+                    wire_debugger_leaves(wire_link_self_of(link)->debugger)) &&
+           wire_worked(wire_link_self_of(link)->wire, inner != NULL && link_end(inner, &why), &why, error);
 }
 
-static void close_link(struct link *link)
+static void wire_link_close_link(struct link *link)
 {
-    struct wire_link *self = self_of(link);
+    struct wire_link *self = wire_link_self_of(link);
     bool asked = wire_ask(self->wire, NULL, "close %s", wire_debugger_leaves(self->debugger));
     link_close(self->inner);
     if (asked) {
@@ -459,21 +464,21 @@ static void close_link(struct link *link)
     free(self);
 }
 
-static const struct link_ops all_ops = {.execute = execute,
-                                        .views = views,
-                                        .describe = describe,
-                                        .hold = hold,
-                                        .hold_while = hold_while,
-                                        .claim = claim,
-                                        .recover = recover,
-                                        .server_run = server_run,
+static const struct link_ops all_ops = {.execute = wire_link_execute,
+                                        .views = wire_link_views,
+                                        .describe = wire_link_describe,
+                                        .hold = wire_link_hold,
+                                        .hold_while = wire_link_hold_while,
+                                        .claim = wire_link_claim,
+                                        .recover = wire_link_recover,
+                                        .server_run = wire_link_server_run,
                                         .server_forget = server_forget,
                                         .server_reset = server_reset,
-                                        .debugger = debugger_of,
+                                        .debugger = wire_link_debugger_of,
                                         .leave_power = leave_power,
                                         .release = release,
-                                        .end = end,
-                                        .close = close_link};
+                                        .end = wire_link_end,
+                                        .close = wire_link_close_link};
 
 /* What callers can know of a link without asking it. */
 static bool pass_nature(struct wire_link *self)

@@ -11,7 +11,7 @@
 
 static const char hex[] = "0123456789abcdef";
 
-static bool make_room(struct line *line, size_t more)
+static bool words_make_room(struct line *line, size_t more)
 {
     if (line->failed)
         return false;
@@ -27,7 +27,7 @@ void line_add(struct line *line, const char *format, ...)
     va_start(arguments, format);
     va_copy(again, arguments);
     int n = vsnprintf(NULL, 0, format, arguments);
-    if (n >= 0 && make_room(line, (size_t)n + 1)) {
+    if (n >= 0 && words_make_room(line, (size_t)n + 1)) {
         (void)vsnprintf(line->bytes + line->used, (size_t)n + 1, format, again);
         line->used += (size_t)n;
     }
@@ -68,7 +68,7 @@ void line_free(struct line *line)
     *line = (struct line){0};
 }
 
-static void skip(struct words *words)
+static void words_skip(struct words *words)
 {
     while (*words->at == ' ')
         words->at++;
@@ -77,23 +77,23 @@ static void skip(struct words *words)
 bool words_are_over(const struct words *words)
 {
     struct words left = *words;
-    skip(&left);
+    words_skip(&left);
     return *left.at == '\0';
 }
 
 bool words_take(struct words *words, char first)
 {
-    skip(words);
+    words_skip(words);
     if (*words->at == '\0' || *words->at != first)
         return false;
     words->at++;
     return true;
 }
 
-static bool read_number(struct words *words, unsigned base, uint64_t most, uint64_t *out)
+static bool words_read_number(struct words *words, unsigned base, uint64_t most, uint64_t *out)
 {
     uint64_t value = 0;
-    skip(words);
+    words_skip(words);
     const char *at = words->at;
     for (const char *digit; *at != '\0' && (digit = memchr(hex, *at, base)) != NULL; at++) {
         uint64_t next = (uint64_t)(digit - hex);
@@ -110,12 +110,12 @@ static bool read_number(struct words *words, unsigned base, uint64_t most, uint6
 
 bool words_number(struct words *words, uint64_t most, uint64_t *out)
 {
-    return read_number(words, 16, most, out);
+    return words_read_number(words, 16, most, out);
 }
 
 bool words_decimal(struct words *words, uint64_t most, uint64_t *out)
 {
-    return read_number(words, 10, most, out);
+    return words_read_number(words, 10, most, out);
 }
 
 static bool read_byte(const char *at, uint8_t *out)
@@ -152,7 +152,7 @@ bool words_text(struct words *words, char *out, size_t size)
 
 bool words_bytes(struct words *words, uint8_t *out, size_t n)
 {
-    skip(words);
+    words_skip(words);
     for (size_t i = 0; i < n; i++, words->at += 2)
         if (!read_byte(words->at, &out[i]))
             return false;
@@ -161,14 +161,14 @@ bool words_bytes(struct words *words, uint8_t *out, size_t n)
 
 /* --- dictionaries --------------------------------------------------------------------------------------- */
 
-static const char *text_of(const void *saying)
+static const char *words_text_of(const void *saying)
 {
     return ((const struct saying *)saying)->text;
 }
 
-static int compare_texts(const void *one, const void *other)
+static int words_compare_texts(const void *one, const void *other)
 {
-    return strcmp(text_of(one), text_of(other));
+    return strcmp(words_text_of(one), words_text_of(other));
 }
 
 /* The tree compares sayings, of which a key has only the text. */
@@ -184,7 +184,7 @@ static struct saying *make_key(const char *text)
 struct saying *dictionary_find(const struct dictionary *dictionary, const char *text)
 {
     struct saying *key = make_key(text);
-    void *found = key == NULL ? NULL : tfind(key, &dictionary->tree, compare_texts);
+    void *found = key == NULL ? NULL : tfind(key, &dictionary->tree, words_compare_texts);
     free(key);
     return found != NULL ? *(struct saying **)found : NULL;
 }
@@ -196,7 +196,7 @@ struct saying *dictionary_add(struct dictionary *dictionary, const char *text)
         sayings =
             array_grow(dictionary->sayings, dictionary->n + 1, &dictionary->room, sizeof(struct saying *));
     dictionary->sayings = sayings != NULL ? sayings : dictionary->sayings;
-    void *found = sayings == NULL ? NULL : tsearch(new, &dictionary->tree, compare_texts);
+    void *found = sayings == NULL ? NULL : tsearch(new, &dictionary->tree, words_compare_texts);
     if (found == NULL || *(struct saying **)found != new) {
         free(new);
         return found != NULL ? *(struct saying **)found : NULL;
@@ -215,7 +215,7 @@ void dictionary_free(struct dictionary *dictionary)
 {
     while (dictionary->n > 0) {
         struct saying *last = dictionary->sayings[--dictionary->n];
-        (void)tdelete(last, &dictionary->tree, compare_texts);
+        (void)tdelete(last, &dictionary->tree, words_compare_texts);
         free(last->answer);
         free(last);
     }

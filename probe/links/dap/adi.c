@@ -38,7 +38,7 @@ enum {
 /* ---- transfers */
 
 /* Whether the reply has a word for it. */
-static bool is_read(const struct adi_access *access)
+static bool adi_is_read(const struct adi_access *access)
 {
     return (access->request & (TRANSFER_READ | TRANSFER_MATCH_VALUE)) == TRANSFER_READ;
 }
@@ -51,7 +51,7 @@ static size_t write_request(const struct adi *adi, const struct adi_access *list
     out[2] = (uint8_t)n;
     for (size_t i = 0; i < n; i++) {
         out[length++] = list[i].request;
-        for (unsigned shift = 0; !is_read(&list[i]) && shift < 32; shift += 8)
+        for (unsigned shift = 0; !adi_is_read(&list[i]) && shift < 32; shift += 8)
             out[length++] = (uint8_t)(list[i].value >> shift);
     }
     return length;
@@ -82,15 +82,15 @@ static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, str
         return false;
     size_t good = reply[1], at = TRANSFER_HEAD, words = 0;
     *end = adi_end_of(reply[2]);
-    if (*end != ADI_OK && *end != ADI_MISMATCH && good > 0 && is_read(&list[good - 1]) &&
+    if (*end != ADI_OK && *end != ADI_MISMATCH && good > 0 && adi_is_read(&list[good - 1]) &&
         (adi->jtag || (list[good - 1].request & TRANSFER_AP)))
         good--; /* its word arrives with the next transfer */
     for (size_t i = 0; i < good; i++)
-        words += is_read(&list[i]);
+        words += adi_is_read(&list[i]);
     if (!right_length(adi, length, at + 4 * words, *end == ADI_OK || *end == ADI_MISMATCH))
         return false;
     for (size_t i = 0; i < good; i++) {
-        if (!is_read(&list[i]))
+        if (!adi_is_read(&list[i]))
             continue;
         list[i].value = reply[at] | (uint32_t)reply[at + 1] << 8 | (uint32_t)reply[at + 2] << 16 |
                         (uint32_t)reply[at + 3] << 24;
@@ -103,8 +103,8 @@ static bool take_reply(struct adi *adi, const uint8_t *reply, size_t length, str
 }
 
 /* *understood: the reply fits the list. */
-static enum adi_end exchange(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
-                             bool *understood, struct error *error)
+static enum adi_end adi_exchange(struct adi *adi, struct adi_access *list, size_t n, size_t *done,
+                                 bool *understood, struct error *error)
 {
     uint8_t packet[TRANSFER_HEAD + 5 * ADI_BATCH], reply[CARRIER_ROOM];
     enum adi_end end = ADI_NO_ACK;
@@ -122,7 +122,7 @@ enum adi_end adi_transfer(struct adi *adi, struct adi_access *list, size_t n, si
                           struct error *error)
 {
     bool understood;
-    enum adi_end end = exchange(adi, list, n, done, &understood, error);
+    enum adi_end end = adi_exchange(adi, list, n, done, &understood, error);
     if (end != ADI_LOST && !understood)
         probe_distrust(adi->probe, error);
     return understood ? end : ADI_LOST;
@@ -534,7 +534,7 @@ static bool try_match(struct adi *adi, uint32_t dpidr, enum adi_end wanted, int6
     size_t done;
     bool understood;
     int64_t begun = deadline_now_us();
-    enum adi_end end = exchange(adi, list, n, &done, &understood, error);
+    enum adi_end end = adi_exchange(adi, list, n, &done, &understood, error);
     *us = deadline_now_us() - begun;
     return end == wanted && understood && done == (wanted == ADI_OK ? n : match) && list[1].value == dpidr &&
            (wanted != ADI_OK || list[n - 1].value == dpidr);
@@ -552,14 +552,14 @@ static bool keeps_place(struct adi *adi, struct error *error)
     struct adi_access known[] = {{DP_SELECT, BANK_IDR}, {IDR, 0}, {STAT, 0}};
     bool understood;
     size_t done;
-    if (exchange(adi, known, 3, &done, &understood, error) != ADI_OK || !understood)
+    if (adi_exchange(adi, known, 3, &done, &understood, error) != ADI_OK || !understood)
         return false;
     const uint32_t idr = known[1].value, stat = known[2].value;
     for (size_t i = 0; i < sizeof reads; i++) {
         struct adi_access fails[] = {
             {DP_SELECT, BANK_IDR}, {reads[i], 0}, {IDR | TRANSFER_MATCH_VALUE, ~idr}};
-        if (exchange(adi, fails, 3, &done, &understood, error) != ADI_MISMATCH || !understood || done != 2 ||
-            fails[1].value != known[1 + i].value)
+        if (adi_exchange(adi, fails, 3, &done, &understood, error) != ADI_MISMATCH || !understood ||
+            done != 2 || fails[1].value != known[1 + i].value)
             return false;
     }
     struct adi_access list[] = {{DP_SELECT, BANK_IDR},
@@ -571,7 +571,7 @@ static bool keeps_place(struct adi *adi, struct error *error)
                                 {STAT | TRANSFER_MATCH_VALUE, stat},
                                 {IDR, 0}};
     const size_t n = sizeof list / sizeof *list;
-    return exchange(adi, list, n, &done, &understood, error) == ADI_OK && understood && done == n &&
+    return adi_exchange(adi, list, n, &done, &understood, error) == ADI_OK && understood && done == n &&
            list[1].value == idr && list[3].value == stat && list[5].value == stat && list[7].value == idr;
 }
 

@@ -27,13 +27,13 @@ uint32_t ap_state_select(const struct access_port *port, uint32_t offset)
 
 /* ---- the steps ahead */
 
-static bool is_word(const struct step *step)
+static bool ap_state_is_word(const struct step *step)
 {
     return step->at.space == SPACE_MEMORY && step->at.size == 4;
 }
 
 /* The next step after `at` that is an access, or n. */
-static size_t next_access(const struct step *steps, size_t n, size_t at)
+static size_t ap_state_next_access(const struct step *steps, size_t n, size_t at)
 {
     do {
         at++;
@@ -52,8 +52,8 @@ static unsigned run_ahead(const struct step *steps, size_t n, size_t at)
     unsigned length = 1;
     if (is_match(&steps[at]))
         return 1;
-    for (size_t next = next_access(steps, n, at); next < n && length < AHEAD;
-         at = next, next = next_access(steps, n, at), length++)
+    for (size_t next = ap_state_next_access(steps, n, at); next < n && length < AHEAD;
+         at = next, next = ap_state_next_access(steps, n, at), length++)
         if (steps[next].op != steps[at].op || steps[next].at.space != SPACE_MEMORY ||
             steps[next].at.size != steps[at].at.size || steps[next].at.unit != steps[at].at.unit ||
             steps[next].at.offset != steps[at].at.offset + steps[at].at.size)
@@ -66,8 +66,8 @@ static unsigned moves_ahead(const struct access_port *port, const struct step *s
 {
     uint32_t last = port->tar;
     unsigned moves = 0;
-    for (unsigned i = 0; i < AHEAD && at < n; at = next_access(steps, n, at), i++) {
-        if (!is_word(&steps[at]) || steps[at].at.unit != port->unit ||
+    for (unsigned i = 0; i < AHEAD && at < n; at = ap_state_next_access(steps, n, at), i++) {
+        if (!ap_state_is_word(&steps[at]) || steps[at].at.unit != port->unit ||
             steps[at].at.offset / WINDOW != port->tar / WINDOW)
             break;
         moves += steps[at].at.offset != last;
@@ -78,7 +78,7 @@ static unsigned moves_ahead(const struct access_port *port, const struct step *s
 
 static bool same_again(const struct step *steps, size_t n, size_t at)
 {
-    size_t next = next_access(steps, n, at);
+    size_t next = ap_state_next_access(steps, n, at);
     return next < n && steps[next].at.space == SPACE_MEMORY && steps[next].at.unit == steps[at].at.unit &&
            steps[next].at.offset == steps[at].at.offset;
 }

@@ -61,7 +61,7 @@ size_t descriptors_reply_room(size_t in_packet, size_t packet_size)
     return (packets < most ? packets : most) * in_packet;
 }
 
-static bool is_printable(uint32_t letter)
+static bool carrier_is_printable(uint32_t letter)
 {
     return letter >= 0x20 && letter < 0x7F;
 }
@@ -70,7 +70,7 @@ size_t descriptors_text(const uint8_t *text, size_t n, char *out, size_t size)
 {
     size_t used = 0;
     for (size_t i = 0; i < n && used + 1 < size; i++)
-        if (is_printable(text[i]))
+        if (carrier_is_printable(text[i]))
             out[used++] = (char)text[i];
     out[used] = '\0';
     return used;
@@ -80,7 +80,7 @@ size_t descriptors_wide_text(const wchar_t *text, char *out, size_t size)
 {
     size_t used = 0;
     for (; text != NULL && *text != 0 && used + 1 < size; text++)
-        if (is_printable((uint32_t)*text))
+        if (carrier_is_printable((uint32_t)*text))
             out[used++] = (char)*text;
     out[used] = '\0';
     return used;
@@ -203,7 +203,7 @@ static bool choose_interface(libusb_device *device, libusb_device_handle *handle
     return true;
 }
 
-static void read_port(libusb_device *device, char out[USB_PORT_ROOM])
+static void carrier_read_port(libusb_device *device, char out[USB_PORT_ROOM])
 {
     uint8_t ports[DEPTH];
     int n = libusb_get_port_numbers(device, ports, DEPTH);
@@ -219,7 +219,7 @@ static void read_attribute(libusb_device *device, const char *attribute, char *o
 {
     char port[USB_PORT_ROOM], path[160];
     out[0] = '\0';
-    read_port(device, port);
+    carrier_read_port(device, port);
     snprintf(path, sizeof path, "/sys/bus/usb/devices/%s/%s", port, attribute);
     FILE *file = fopen(path, "re");
     if (file == NULL)
@@ -229,7 +229,7 @@ static void read_attribute(libusb_device *device, const char *attribute, char *o
     fclose(file);
 }
 
-static void name_place(libusb_device *device, char *out, size_t size)
+static void carrier_name_place(libusb_device *device, char *out, size_t size)
 {
     snprintf(out, size, "%u/%u", libusb_get_bus_number(device), libusb_get_device_address(device));
 }
@@ -245,8 +245,8 @@ static bool look_at(libusb_device *device, const struct libusb_device_descriptor
                               .product = descriptor->idProduct,
                               .release = descriptor->bcdDevice,
                               .by_hand = probe_spec_names(spec, descriptor->idVendor, descriptor->idProduct)};
-    name_place(device, out->place, sizeof out->place);
-    read_port(device, out->usb);
+    carrier_name_place(device, out->place, sizeof out->place);
+    carrier_read_port(device, out->usb);
     int failure = libusb_open(device, &handle);
     if (failure == 0) {
         read_string(handle, descriptor->iSerialNumber, out->serial, sizeof out->serial);
@@ -309,7 +309,7 @@ static void visit_adapter(struct visit *visit, libusb_device *device,
         return;
     read_attribute(device, "product", found->name, sizeof found->name);
     read_attribute(device, "serial", found->serial, sizeof found->serial);
-    read_port(device, found->usb);
+    carrier_read_port(device, found->usb);
     visit->n++;
 }
 
@@ -329,7 +329,7 @@ static void LIBUSB_CALL finished(struct libusb_transfer *transfer)
 }
 
 /* Lets libusb work until *busy is cleared; false if the deadline passes first. */
-static bool work(struct usb *usb, const int *busy, const struct deadline *deadline)
+static bool carrier_work(struct usb *usb, const int *busy, const struct deadline *deadline)
 {
     while (*busy) {
         int ms = deadline_poll_ms(deadline);
@@ -374,7 +374,7 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     struct exchange *exchange = &usb->exchanges[usb->sent % IN_FLIGHT];
     if (n > CARRIER_ROOM || usb->sent - usb->received >= IN_FLIGHT)
         return error_set(error, ERROR_SYSTEM, "too many packets in flight");
-    if (!work(usb, &exchange->out_busy, deadline))
+    if (!carrier_work(usb, &exchange->out_busy, deadline))
         return lost(&usb->carrier, "it takes no more packets", error);
     memcpy(exchange->request, packet, n);
     libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->place.out, exchange->request, (int)n, finished,
@@ -399,7 +399,7 @@ static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
     int failure = usb->received == usb->sent ? ask_for_reply(usb, exchange) : 0;
     if (failure != 0)
         return lost(&usb->carrier, libusb_strerror(failure), error);
-    if (!work(usb, &exchange->in_busy, deadline)) {
+    if (!carrier_work(usb, &exchange->in_busy, deadline)) {
         if (!exchange->out_busy && exchange->out->status != LIBUSB_TRANSFER_COMPLETED)
             return lost(&usb->carrier, words_for(exchange->out->status), error);
         return lost(&usb->carrier, "no answer", error);
@@ -427,8 +427,8 @@ static void usb_close(struct carrier *carrier)
             (void)libusb_cancel_transfer(exchange->out);
         if (exchange->in_busy)
             (void)libusb_cancel_transfer(exchange->in);
-        quiet =
-            work(usb, &exchange->out_busy, &deadline) && work(usb, &exchange->in_busy, &deadline) && quiet;
+        quiet = carrier_work(usb, &exchange->out_busy, &deadline) &&
+                carrier_work(usb, &exchange->in_busy, &deadline) && quiet;
     }
     if (!quiet) /* libusb may still write into it: leak it */
         return;
@@ -454,7 +454,7 @@ static int open_place(struct usb *usb, const struct dap_found *found)
     ssize_t count = libusb_get_device_list(usb->context, &devices);
     for (ssize_t i = 0; i < count; i++) {
         char name[sizeof found->place];
-        name_place(devices[i], name, sizeof name);
+        carrier_name_place(devices[i], name, sizeof name);
         if (strcmp(name, found->place) != 0)
             continue;
         failure = libusb_open(devices[i], &usb->handle);

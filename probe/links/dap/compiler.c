@@ -424,7 +424,7 @@ static bool look_decides(const struct packet *packet, const struct note *look)
 }
 
 /* False: the packet ends here. */
-static bool take_look(struct decoding *d, const struct note *note, uint32_t word)
+static bool compiler_take_look(struct decoding *d, const struct note *note, uint32_t word)
 {
     const struct step *step = &d->steps[note->step];
     uint64_t saw = off_bus(d, note, word);
@@ -469,7 +469,7 @@ static bool decoder_take(struct decoding *d, const struct note *note)
         take_match(d, note);
         break;
     case NOTE_LOOK:
-        return take_look(d, note, word);
+        return compiler_take_look(d, note, word);
     case NOTE_LEARN:
         d->results[note->step] = word;
         predict_learn(&d->compiler->predictor, note->entry, word);
@@ -495,7 +495,7 @@ static bool decoder_take(struct decoding *d, const struct note *note)
  * Takes the first `good` transfers. `exact`: the reply must end with their words, since a longer reply is
  * from firmware that read the request differently. After a failure some firmware adds a word.
  */
-static bool take_all(struct decoding *d, size_t good, bool exact)
+static bool compiler_take_all(struct decoding *d, size_t good, bool exact)
 {
     size_t length = TRANSFER_HEAD;
     for (size_t i = 0; i < good; i++)
@@ -511,10 +511,10 @@ static bool take_all(struct decoding *d, size_t good, bool exact)
     return true;
 }
 
-static void mismatch(struct decoding *d, size_t count)
+static void compiler_mismatch(struct decoding *d, size_t count)
 {
     const struct note *note = &d->packet->notes[count];
-    if (!take_all(d, count, true))
+    if (!compiler_take_all(d, count, true))
         return;
     if (note->kind == NOTE_GATE) {
         d->out.end = DECODE_NO_ACK;
@@ -551,7 +551,7 @@ static void not_acknowledged(struct decoding *d, size_t count, enum decode_end e
     }
     if (failed == NULL) /* an empty packet */
         failed = &packet->notes[0];
-    if (!take_all(d, (size_t)(failed - packet->notes), false))
+    if (!compiler_take_all(d, (size_t)(failed - packet->notes), false))
         return;
     d->out.end = end;
     d->out.step = failed->step;
@@ -585,10 +585,10 @@ struct decoded decode(struct compiler *compiler, const struct packet *packet, co
         bool cut = (ack & ACK_MISMATCH) != 0 && count < packet->n &&
                    (packet->notes[count].request & TRANSFER_MATCH_VALUE) != 0;
         if (cut) {
-            mismatch(&d, count);
+            compiler_mismatch(&d, count);
         } else if (ack == ACK_OK && count == packet->n) {
             d.out.step = packet->end;
-            take_all(&d, count, true);
+            compiler_take_all(&d, count, true);
         } else {
             d.out.end = DECODE_BROKEN;
         }

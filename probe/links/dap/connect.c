@@ -44,7 +44,7 @@ static enum adi_end try_target(struct adi *adi, uint32_t device, struct error *e
 }
 
 /* Finds out whether the port is one of several of a chip in `multidrop`. */
-static enum adi_end look_for_more(struct adi *adi, struct error *error)
+static enum adi_end connect_look_for_more(struct adi *adi, struct error *error)
 {
     uint32_t id = 0;
     if (adi_version(adi) < 2)
@@ -90,7 +90,7 @@ static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct 
     }
     if (end == ADI_OK)
         end = adi_clear_sticky(adi, error);
-    return end == ADI_OK ? look_for_more(adi, error) : end;
+    return end == ADI_OK ? connect_look_for_more(adi, error) : end;
 }
 
 /* ADI_OK if the wires carry the clock: many reads of one register agree. */

@@ -45,7 +45,7 @@ static const struct port_left *find_left(const struct dap *dap, uint16_t unit)
     return NULL;
 }
 
-static size_t add_note(char *text, size_t used, const struct port_left *left)
+static size_t dap_add_note(char *text, size_t used, const struct port_left *left)
 {
     if (used < NOTE)
         used += (size_t)snprintf(text + used, NOTE - used, "port %x %" PRIx32 " %" PRIx32 " %" PRIx32 ";",
@@ -54,7 +54,7 @@ static size_t add_note(char *text, size_t used, const struct port_left *left)
 }
 
 /* The power of each debug port, and CSW and TAR[63:32] of each access port, as found. */
-static void note_state(void *context)
+static void dap_note_state(void *context)
 {
     struct dap *dap = context;
     const struct adi *adi = &dap->executor.adi;
@@ -67,13 +67,13 @@ static void note_state(void *context)
                                      adi->power[i].found);
     for (size_t i = 0; i < ap->n; i++)
         if (ap->ports[i].memory && find_left(dap, ap->ports[i].unit) == NULL)
-            used = add_note(text, used,
-                            &(struct port_left){.unit = ap->ports[i].unit,
-                                                .csw = ap->ports[i].csw_found,
-                                                .tar_high = ap->ports[i].tar_high_found,
-                                                .ours = ap->ports[i].csw_took});
+            used = dap_add_note(text, used,
+                                &(struct port_left){.unit = ap->ports[i].unit,
+                                                    .csw = ap->ports[i].csw_found,
+                                                    .tar_high = ap->ports[i].tar_high_found,
+                                                    .ours = ap->ports[i].csw_took});
     for (size_t i = 0; i < dap->n_left; i++)
-        used = add_note(text, used, &dap->left[i]);
+        used = dap_add_note(text, used, &dap->left[i]);
     if (used < sizeof text)
         lock_note(dap->link.lock, text);
 }
@@ -123,7 +123,7 @@ static void advise(struct error *error)
 
 /* ---- open */
 
-static bool claim(struct dap *dap, const char *name, struct error *error)
+static bool dap_claim(struct dap *dap, const char *name, struct error *error)
 {
     bool first = dap->link.lock == NULL;
     if (!link_lock(&dap->link, name, error))
@@ -140,7 +140,7 @@ static struct carrier *open_carrier(struct dap *dap, const struct deadline *dead
     char name[LINK_NAME], identity[LINK_NAME - 16];
     if (spec->kind == DAP_TCP) {
         link_end_name(name, sizeof name, "cmsis-dap-tcp", spec->host, spec->port);
-        return claim(dap, name, error) ? tcp_connect(spec->host, spec->port, deadline, error) : NULL;
+        return dap_claim(dap, name, error) ? tcp_connect(spec->host, spec->port, deadline, error) : NULL;
     }
     size_t n = usb_list(spec, list, FOUND);
     n += hid_list(spec, list + n, FOUND - n);
@@ -149,7 +149,7 @@ static struct carrier *open_carrier(struct dap *dap, const struct deadline *dead
         return NULL;
     usb_choice_identity(list, n, found, identity, sizeof identity);
     snprintf(name, sizeof name, "cmsis-dap %s", identity);
-    if (!claim(dap, name, error))
+    if (!dap_claim(dap, name, error))
         return NULL;
     usb_choice_keep(list, n, found, &dap->spec); /* to reopen only this probe */
     return found->kind == DAP_USB ? usb_connect(found, error) : hid_connect(found, error);
@@ -164,7 +164,7 @@ static bool dap_begin(struct dap *dap, const struct deadline *deadline, struct e
         dap->probe.lost = true;
         return false;
     }
-    struct adi fresh = {.probe = &dap->probe, .before_change = note_state, .context = dap};
+    struct adi fresh = {.probe = &dap->probe, .before_change = dap_note_state, .context = dap};
     memcpy(fresh.power, executor->adi.power, sizeof fresh.power); /* as found at the first connection */
     executor->adi = fresh;
     if (!probe_identify(&dap->probe, deadline, error) ||
@@ -321,7 +321,7 @@ static bool restore_ports(struct dap *dap)
     return all && !dap->probe.lost;
 }
 
-static bool is_given_up(const struct dap *dap)
+static bool dap_is_given_up(const struct dap *dap)
 {
     return dap->probe.ending != NULL && ending_is_over(dap->probe.ending);
 }
@@ -330,7 +330,7 @@ static bool is_given_up(const struct dap *dap)
 static void leave_target(struct dap *dap)
 {
     struct error ignored = {0};
-    for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL && !is_given_up(dap); i++) {
+    for (int i = 0; i < CLOSE_TRIES && dap->probe.carrier != NULL && !dap_is_given_up(dap); i++) {
         struct deadline deadline = ending_deadline(dap->probe.ending, patience_ms(REOPEN_MS));
         bool back =
             !dap->probe.lost || (adi_power_is_ours(&dap->executor.adi) && reopen(dap, &deadline, &ignored));
@@ -394,7 +394,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
         connect_find_ports(&dap->executor.adi, &dap->executor.compiler.ap, deadline, error) &&
         connect_check_clock(&dap->executor.adi, &dap->executor.compiler.ap, error)) {
         put_ports_left(dap);
-        note_state(dap);
+        dap_note_state(dap);
         dap->spec.hz = dap->executor.adi.hz; /* for reopening */
         executor_begin(&dap->executor);
         log_ports(dap);

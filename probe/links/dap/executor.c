@@ -86,7 +86,7 @@ static bool is_once(const struct call *call, size_t step)
     return step < call->n && call->steps[step].once;
 }
 
-static bool noise(struct call *call, size_t step)
+static bool executor_noise(struct call *call, size_t step)
 {
     call->done = step;
     call->look = false;
@@ -146,7 +146,7 @@ static bool fill_again(struct call *call)
            call_lost(call);
 }
 
-static bool mend(struct call *call, const struct decoded *decoded)
+static bool executor_mend(struct call *call, const struct decoded *decoded)
 {
     struct adi *adi = &call->executor->adi;
     enum adi_end end = decoded->end == DECODE_WAIT    ? ADI_WAIT
@@ -163,12 +163,12 @@ static bool mend(struct call *call, const struct decoded *decoded)
     case ADI_FINE:
         if (write && end != ADI_NO_ACK)
             return call_end(call, LINK_LOST, decoded->written, ERROR_FAULT, unknown_write);
-        return noise(call, decoded->step);
+        return executor_noise(call, decoded->step);
     case ADI_REFUSED:
         return call_end(call, TARGET_FAULT, refused, ERROR_FAULT, "the target refuses it (FAULT)");
     case ADI_GARBLED:
         /* If a later write was not acknowledged, that one's data was damaged */
-        return noise(call, decoded->write && end == ADI_FAULT ? decoded->written : decoded->step);
+        return executor_noise(call, decoded->write && end == ADI_FAULT ? decoded->written : decoded->step);
     case ADI_LATE:
         call->look = false;
         if (is_once(call, call->done))
@@ -210,14 +210,14 @@ static bool faulted_instead(struct call *call, const struct decoded *decoded, bo
     fault.write = false;
     unsigned noise_before = call->noise;
     call->noise = 0;
-    *go_on = mend(call, &fault);
+    *go_on = executor_mend(call, &fault);
     if (!*go_on)
         return true;
     call->noise = noise_before; /* no noise */
     return false;
 }
 
-static bool mismatch(struct call *call, const struct decoded *decoded)
+static bool executor_mismatch(struct call *call, const struct decoded *decoded)
 {
     bool go_on = true;
     if (faulted_instead(call, decoded, &go_on))
@@ -251,11 +251,11 @@ static bool call_ended_early(struct call *call, const struct decoded *decoded)
         call->done = decoded->step;
         return true;
     case DECODE_MISMATCH:
-        return mismatch(call, decoded);
+        return executor_mismatch(call, decoded);
     case DECODE_WAIT:
     case DECODE_FAULT:
     case DECODE_NO_ACK:
-        return mend(call, decoded) &&
+        return executor_mend(call, decoded) &&
                (call->done != decoded->step || call->done == call->n || fill_again(call));
     case DECODE_BROKEN:
         break;
@@ -274,7 +274,7 @@ static bool is_access(const struct step *step)
     return step->op != OP_TIME;
 }
 
-static size_t next_access(const struct call *call)
+static size_t executor_next_access(const struct call *call)
 {
     size_t at = call->done;
     while (at < call->n && !is_access(&call->steps[at]))
@@ -336,7 +336,7 @@ static size_t packet_size(const struct adi *adi)
 /* The end of the row of accesses to memory through one access port that begins at the next step. */
 static size_t find_row_end(const struct call *call, bool reads)
 {
-    size_t at = call->done, first = next_access(call);
+    size_t at = call->done, first = executor_next_access(call);
     if (first == call->n || call->executor->adi.jtag || call->executor->adi.patient ||
         call->executor->adi.waits_since_us != 0 || !call->executor->compiler.match || call->look)
         return at;
@@ -610,7 +610,7 @@ struct outcome executor_run(struct executor *executor, const struct step *steps,
     call.results = results;
     bool begun = false;
     while (call.done < n) {
-        size_t at = next_access(&call);
+        size_t at = executor_next_access(&call);
         if (!executor_refuse(&call, at) || (at < n && !select_port(&call, at)))
             return call.out;
         if (begun && !call.look && deadline_passed(&call.budget) && call.sent == call.received)

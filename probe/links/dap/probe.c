@@ -261,7 +261,7 @@ bool wires_connect(struct dap_probe *probe, uint8_t port, struct error *error)
 }
 
 /* After a missing acknowledge, some firmware leaves SWDIO an input and does not drive sequences on it. */
-static bool take_line(struct dap_probe *probe, struct error *error)
+static bool dap_probe_take_line(struct dap_probe *probe, struct error *error)
 {
     const uint8_t connect[] = {DAP_CONNECT, probe->port};
     uint8_t reply[CARRIER_ROOM];
@@ -278,7 +278,7 @@ bool wires_send(struct dap_probe *probe, enum wires_sequence sequence, struct er
     unsigned n;
     const uint8_t *bits = wires_bits(sequence, &n);
     size_t length = protocol_swj_sequence(packet, bits, n);
-    return take_line(probe, error) &&
+    return dap_probe_take_line(probe, error) &&
            probe_tell(probe, packet, length, "send a sequence on the wires", error);
 }
 

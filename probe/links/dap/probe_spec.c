@@ -12,7 +12,7 @@
 static const char usb_word[] = "cmsis-dap", tcp_word[] = "cmsis-dap-tcp", usb_port_word[] = "usb:";
 
 /* The text after the word and its colon; NULL if the text begins with another word. */
-static const char *after(const char *text, const char *word)
+static const char *probe_spec_after(const char *text, const char *word)
 {
     size_t n = strlen(word);
     if (strncasecmp(text, word, n) != 0 || (text[n] != '\0' && text[n] != ':'))
@@ -22,7 +22,7 @@ static const char *after(const char *text, const char *word)
 
 bool probe_spec_is(const char *probe)
 {
-    return after(probe, usb_word) != NULL || after(probe, tcp_word) != NULL;
+    return probe_spec_after(probe, usb_word) != NULL || probe_spec_after(probe, tcp_word) != NULL;
 }
 
 bool probe_spec_names(const struct probe_spec *spec, uint16_t vendor, uint16_t product)
@@ -92,12 +92,12 @@ bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *er
 {
     *out = (struct probe_spec){.port = DAP_TCP_PORT};
     snprintf(out->host, sizeof out->host, "localhost");
-    const char *rest = after(probe, tcp_word);
+    const char *rest = probe_spec_after(probe, tcp_word);
     if (rest != NULL) {
         out->kind = DAP_TCP;
         return socket_address_read(rest, out->host, sizeof out->host, &out->port, error);
     }
-    rest = after(probe, usb_word);
+    rest = probe_spec_after(probe, usb_word);
     if (rest == NULL)
         return error_set(error, ERROR_USAGE, "--probe %.64s: not a CMSIS-DAP probe", probe);
     if (strncmp(rest, usb_port_word, strlen(usb_port_word)) == 0)
@@ -155,7 +155,7 @@ bool usb_choice_takes_several(const struct dap_found *found, const char **words)
     return found->release >= first_good;
 }
 
-static bool is_wanted(const struct dap_found *found, const struct probe_spec *spec)
+static bool probe_spec_is_wanted(const struct dap_found *found, const struct probe_spec *spec)
 {
     if (spec->kind != DAP_ANY && spec->kind != found->kind)
         return false;
@@ -167,7 +167,7 @@ static bool is_wanted(const struct dap_found *found, const struct probe_spec *sp
 }
 
 /* The same probe, seen through its other interface. */
-static bool is_same(const struct dap_found *a, const struct dap_found *b)
+static bool probe_spec_is_same(const struct dap_found *a, const struct dap_found *b)
 {
     bool places = a->usb[0] != '\0' && b->usb[0] != '\0';
     return a->vendor == b->vendor && a->product == b->product && a->kind != b->kind &&
@@ -220,7 +220,7 @@ static void add_candidate(char *names, size_t size, const struct dap_found *foun
 static bool is_again(const struct dap_found *list, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (is_same(&list[k], &list[i]))
+        if (probe_spec_is_same(&list[k], &list[i]))
             return true;
     return false;
 }
@@ -235,7 +235,7 @@ size_t usb_choice_merge(struct dap_found *list, size_t n)
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         size_t same = 0;
-        while (same < kept && (list[same].speaks_both || !is_same(&list[same], &list[i])))
+        while (same < kept && (list[same].speaks_both || !probe_spec_is_same(&list[same], &list[i])))
             same++;
         if (same == kept) {
             list[kept++] = list[i];
@@ -255,9 +255,9 @@ const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n
     char names[512] = "";
     size_t others = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_wanted(&list[i], spec))
+        if (!probe_spec_is_wanted(&list[i], spec))
             continue;
-        if (chosen != NULL && is_same(chosen, &list[i])) {
+        if (chosen != NULL && probe_spec_is_same(chosen, &list[i])) {
             chosen = is_better(&list[i], chosen) || chosen->problem[0] != '\0' ? &list[i] : chosen;
             continue;
         }
