@@ -124,3 +124,16 @@ def test_code_in_ram_that_the_program_has_replaced():
         result = finish_tool(run)
         assert "something else has written it since" in result.err, result.err
         assert place.board.read("in_ram", CODE_IN_RAM)[at:at + 2] == b"\x00\xbf"
+
+
+def test_a_single_step_that_a_debugger_did_not_end_ends_with_the_run():
+    """As OpenOCD leaves one in whose middle the core was reset: the core would halt after each instruction, without interrupts."""
+    with GdbPlace("a53", "free", WORK_BY_DATA) as place:
+        run = place.start("delta", "never_called", "--for", "20s")
+        wait_for(lambda: any(value & 1 for value in place.board.state()["bcr"]) and place.board.state()["run"] != "halted", "the breakpoint")
+        place.server("a53.apb mww 0x80410024 4; a53.apb mww 0x80410088 0xC04000")
+        run.send_signal(2)
+        result = finish_tool(run)
+        state = place.board.state()
+        assert "left alone" not in result.err and state["edecr"] == 0 and state["edscr"] & 3 << 22 == 0, (result.err, state)
+        place.board.wait_for(lambda state: state["run"] != "halted")
