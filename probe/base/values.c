@@ -2,7 +2,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,15 @@ const char *numbers_read(const char *text, int base, uint64_t *out, size_t n)
     return text;
 }
 
+void text_add(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
 void *array_grow(void *items, size_t n, size_t *room, size_t size)
 {
     enum { FIRST = 16 };
@@ -35,6 +46,8 @@ void *array_grow(void *items, size_t n, size_t *room, size_t size)
     if (n <= *room)
         return items;
     wanted = wanted > FIRST ? wanted : FIRST;
+    if (wanted > SIZE_MAX / size)
+        return NULL;
     items = realloc(items, wanted * size);
     if (items != NULL)
         *room = wanted;

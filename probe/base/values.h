@@ -16,6 +16,9 @@ const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);
 /* "1 hit", "2 hits" */
 #define PLURAL(n) ((n) == 1 ? "" : "s")
 
+/* After what `text`, of `size` bytes, has; what does not fit is cut. */
+void text_add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* Room for `n` items of `size` bytes: the array, which may have moved. NULL: out of memory, and `items`
  * stays. */
 void *array_grow(void *items, size_t n, size_t *room, size_t size);

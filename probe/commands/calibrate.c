@@ -79,8 +79,8 @@ int command_calibrate(const struct context *context, struct error *error)
     struct location location = {0};
     const char *probe = options->request.probe;
     if (probe == NULL || strncmp(probe, "door:", strlen("door:")) != 0)
-        return command_code(
-            error_set(error, ERROR_USAGE, "there is no calibrate any more: use doctor LOCATION"), error);
+        return command_code(error_set(error, ERROR_USAGE, "calibrate was removed: use doctor LOCATION"),
+                            error);
     struct calibrating *self = calloc(1, sizeof *self);
     if (self == NULL)
         return command_code(error_set(error, ERROR_SYSTEM, "out of memory"), error);

@@ -79,7 +79,7 @@ static void note_names(const struct report_command *self, struct side *side)
              by_address && !given ? ": name the program with --elf" : "");
 }
 
-/* Among which is why there are no names. */
+/* A note says why names are missing, among others. */
 static bool has_notes(enum format format)
 {
     return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_MARKDOWN ||

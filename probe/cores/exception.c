@@ -1,12 +1,12 @@
 #include "cores/exception.h"
 
 #include "base/arm_debug.h"
+#include "base/values.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
 #include "cores/armv8_transfer.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,28 +50,18 @@ bool exception_add(const struct core *core, struct steps *list)
     return true;
 }
 
-__attribute__((format(printf, 3, 4))) static void exception_append(char *out, size_t size, const char *format,
-                                                                   ...)
-{
-    size_t used = strlen(out);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(out + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
 static void add_bits(const char *name, uint64_t value, const struct bit_name *bits, size_t n, char *out,
                      size_t size)
 {
     const char *before = " (";
-    exception_append(out, size, "%s%s 0x%08" PRIX64, strchr(out, ':') == NULL ? ": " : ", ", name, value);
+    text_add(out, size, "%s%s 0x%08" PRIX64, strchr(out, ':') == NULL ? ": " : ", ", name, value);
     for (size_t i = 0; i < n; i++)
         if ((value >> bits[i].bit & 1) != 0) {
-            exception_append(out, size, "%s%s", before, bits[i].name);
+            text_add(out, size, "%s%s", before, bits[i].name);
             before = ", ";
         }
     if (before[0] == ',')
-        exception_append(out, size, ")");
+        text_add(out, size, ")");
 }
 
 void exception_describe(const struct core *core, const uint64_t *words, bool *is_fault, char *out,
@@ -83,19 +73,19 @@ void exception_describe(const struct core *core, const uint64_t *words, bool *is
     if (number == 0)
         return;
     if (number >= EXCEPTION_IRQS)
-        exception_append(out, size, "exception %u (interrupt %u)", number, number - EXCEPTION_IRQS);
+        text_add(out, size, "exception %u (interrupt %u)", number, number - EXCEPTION_IRQS);
     else if (exception_name(number) != NULL)
-        exception_append(out, size, "exception %u (%s)", number, exception_name(number));
+        text_add(out, size, "exception %u (%s)", number, exception_name(number));
     else
-        exception_append(out, size, "exception %u", number);
+        text_add(out, size, "exception %u", number);
     if (!*is_fault || cortex_m_is_baseline(core))
         return;
     uint64_t cfsr = words[READ_CFSR];
     add_bits("CFSR", cfsr, cfsr_bits, sizeof cfsr_bits / sizeof *cfsr_bits, out, size);
     if ((cfsr & MMARVALID) != 0)
-        exception_append(out, size, ", MMFAR 0x%08" PRIX64, words[READ_MMFAR]);
+        text_add(out, size, ", MMFAR 0x%08" PRIX64, words[READ_MMFAR]);
     if ((cfsr & BFARVALID) != 0)
-        exception_append(out, size, ", BFAR 0x%08" PRIX64, words[READ_BFAR]);
+        text_add(out, size, ", BFAR 0x%08" PRIX64, words[READ_BFAR]);
     add_bits("HFSR", words[READ_HFSR], hfsr_bits, sizeof hfsr_bits / sizeof *hfsr_bits, out, size);
 }
 
@@ -292,9 +282,9 @@ static void exception_add_fault(const char *name, uint64_t status, char *out, si
     unsigned code = (unsigned)((status >> 6 & 0x10) | (status & 0xF));
     const char *what =
         (status & long_format) == 0 ? name_of_code(fault_names, COUNT(fault_names), code) : NULL;
-    exception_append(out, size, "%s 0x%08" PRIX64, name, status);
+    text_add(out, size, "%s 0x%08" PRIX64, name, status);
     if (what != NULL)
-        exception_append(out, size, " (%s)", what);
+        text_add(out, size, " (%s)", what);
 }
 
 static void describe_by_level(const struct core *core, const struct exception_fault *fault, char *out,
@@ -312,9 +302,9 @@ static void describe_by_level(const struct core *core, const struct exception_fa
              exception_kind_of(core, fault) == VECTOR_SERROR ? "SErrors" : "synchronous exceptions",
              hyp ? "Hyp mode, " : "", level, hyp ? "HSR" : "ESR", esr);
     if (what != NULL)
-        exception_append(out, size, " (%s%s%s)", what, why != NULL ? ", " : "", why != NULL ? why : "");
+        text_add(out, size, " (%s%s%s)", what, why != NULL ? ", " : "", why != NULL ? why : "");
     if (aborts && (!hyp || class >= EC_ABORT_DATA)) /* of another abort HIFAR is as ELR_hyp */
-        exception_append(out, size, ", %s 0x%08" PRIX64, hyp ? "HDFAR" : "FAR", fault->values[FAR]);
+        text_add(out, size, ", %s 0x%08" PRIX64, hyp ? "HDFAR" : "FAR", fault->values[FAR]);
 }
 
 void exception_describe_faults(const struct core *core, const struct exception_fault *fault, char *out,
@@ -329,9 +319,9 @@ void exception_describe_faults(const struct core *core, const struct exception_f
     }
     snprintf(out, size, ": ");
     exception_add_fault("DFSR", fault->values[0], out, size);
-    exception_append(out, size, ", DFAR 0x%08" PRIX64 ", ", fault->values[1]);
+    text_add(out, size, ", DFAR 0x%08" PRIX64 ", ", fault->values[1]);
     exception_add_fault("IFSR", fault->values[2], out, size);
-    exception_append(out, size, ", IFAR 0x%08" PRIX64, fault->values[3]);
+    text_add(out, size, ", IFAR 0x%08" PRIX64, fault->values[3]);
 }
 
 bool exception_returns_by_lr(const struct core *core, uint64_t status)

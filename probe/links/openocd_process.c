@@ -377,7 +377,7 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
         error_advise(error, ERROR_NO_PROBE,
                      "Install it (apt install openocd), or say where it is: --openocd PATH, or the variable "
                      "PMU_OPENOCD.",
-                     "there is no openocd in PATH");
+                     "openocd is not in PATH");
     else if (failure != 0)
         error_set(error, ERROR_NO_PROBE, "cannot run %.200s: %s", argv[0], strerror(failure));
     free(argv);

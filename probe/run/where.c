@@ -1,5 +1,6 @@
 #include "run/where.h"
 
+#include "base/values.h"
 #include "cores/exception.h"
 #include "device/run.h"
 #include "links/ledger.h"
@@ -8,7 +9,6 @@
 #include "run/elf_memory.h"
 #include "run/values.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +20,6 @@ struct where {
     bool is_moved;
     uint64_t by;
 };
-
-__attribute__((format(printf, 2, 3))) static void where_add(struct where *where, const char *format, ...)
-{
-    size_t used = strlen(where->text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(where->text + used, sizeof where->text - used, format, arguments);
-    va_end(arguments);
-}
 
 static bool read_exception(struct session *session, const struct core *core, uint64_t words[EXCEPTION_WORDS])
 {
@@ -60,7 +51,7 @@ static void where_add_function(struct where *where, uint64_t address)
     symbols_describe(where->session->symbols, address, &location);
     if (location.high != 0)
         symbols_describe(where->session->symbols, location.low, &location);
-    where_add(where, "%s", location.name);
+    text_add(where->text, sizeof where->text, "%s", location.name);
 }
 
 /* ", called by step, main; it interrupted work.c:12 (work+0x12), called by main" */
@@ -72,11 +63,11 @@ static void add_callers(struct where *where, const struct unwind_stack *stack)
         if (frame->has_taken) {
             char place[PLACE_ROOM];
             place_name(where->session->symbols, unwind_place(frame), place);
-            where_add(where, "; it interrupted %s", place);
+            text_add(where->text, sizeof where->text, "; it interrupted %s", place);
             before = ", called by ";
             continue;
         }
-        where_add(where, "%s", before);
+        text_add(where->text, sizeof where->text, "%s", before);
         where_add_function(where, unwind_place(frame));
         before = ", ";
     }
@@ -87,7 +78,7 @@ static void where_add_place(struct where *where, uint64_t pc)
     const struct core *core = &where->session->device.chosen->core;
     char place[PLACE_ROOM];
     place_name(where->session->symbols, core_place(core, core_code_place(pc)), place);
-    where_add(where, "The core is in %s", place);
+    text_add(where->text, sizeof where->text, "The core is in %s", place);
 }
 
 /* As a boot loader that has moved itself to RAM. */
@@ -101,8 +92,8 @@ static void where_add_moved(struct where *where, uint64_t pc)
         return;
     value_offset_text(by, offset);
     place_name(session->symbols, place - by, linked);
-    where_add(where, ", and runs what the ELF has at %s: with --load-offset %s it is found there", linked,
-              offset);
+    text_add(where->text, sizeof where->text,
+             ", and runs what the ELF has at %s: with --load-offset %s it is found there", linked, offset);
 }
 
 static void add_exception(struct where *where, uint64_t status)
@@ -113,7 +104,8 @@ static void add_exception(struct where *where, uint64_t status)
         where_describe_exception(where->session, core, false, text, sizeof text);
     else
         exception_describe_mode(core, status, text, sizeof text);
-    where_add(where, "%s%s", !core_has(core, SYSTEM_SPACE) && text[0] != '\0' ? ", in " : "", text);
+    text_add(where->text, sizeof where->text, "%s%s",
+             !core_has(core, SYSTEM_SPACE) && text[0] != '\0' ? ", in " : "", text);
 }
 
 /* A debugger's registers do not have them. */
@@ -150,11 +142,12 @@ static bool where_add_fault(struct where *where, struct engine *engine, uint64_t
     if (!exception_is_fault(core, &fault))
         return false;
     exception_describe_faults(core, &fault, text, sizeof text);
-    where_add(where, "%s", text);
+    text_add(where->text, sizeof where->text, "%s", text);
     if (!exception_interrupted(core, &fault, &at))
         return true;
     place_name(where->session->symbols, at, place);
-    where_add(where, "; %sit interrupted %s", exception_returns_by_lr(core, status) ? "by LR " : "", place);
+    text_add(where->text, sizeof where->text, "; %sit interrupted %s",
+             exception_returns_by_lr(core, status) ? "by LR " : "", place);
     return true;
 }
 
@@ -181,7 +174,7 @@ static void look_at_place(struct where *where, struct engine *engine)
         stack_reader_take(&reader, &deadline, &unread))
         add_callers(where, &reader.stack);
     stack_reader_close(&reader);
-    where_add(where, ".");
+    text_add(where->text, sizeof where->text, ".");
 }
 
 /* A core that may be where no debugger sees it does not halt on request. */

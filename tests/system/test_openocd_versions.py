@@ -133,7 +133,7 @@ def test_where_it_is_found(tmp_path):
         result = own_openocd(place, nowhere | {"PMU_OPENOCD": str(tmp_path / "none")}, "--openocd", tmp_path / "named")
         assert result.code == 0 and log.read_text().split() == [str(tmp_path / "named")], result.err
         result = own_openocd(place, {"PATH": str(tmp_path / "nothing"), "HOME": str(tmp_path)})
-        assert result.code == 3 and "there is no openocd in PATH" in result.err and "apt install openocd" in result.err
+        assert result.code == 3 and "openocd is not in PATH" in result.err and "apt install openocd" in result.err
         result = own_openocd(place, {"PMU_OPENOCD": str(tmp_path / "none")})
         assert result.code == 3 and f"cannot run {tmp_path}/none: No such file" in result.err
 

@@ -425,7 +425,7 @@ CLEAN_TEST(test_no_openocd_installed)
     struct link *link = openocd_start(NULL, NULL, 0, 0, NULL, &deadline, &fake.error);
     setenv("PATH", path, 1);
     assert_null(link);
-    assert_string_equal(fake.error.text, "there is no openocd in PATH");
+    assert_string_equal(fake.error.text, "openocd is not in PATH");
 }
 
 CLEAN_TEST(test_ours_dies)
