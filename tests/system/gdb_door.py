@@ -3,6 +3,7 @@ import os
 import re
 import shlex
 import subprocess
+import uuid
 
 import pexpect
 
@@ -76,7 +77,7 @@ class Screen:
     """GDB on a whole terminal, for its TUI."""
 
     def __init__(self, words):
-        self.name = f"gdb-{os.getpid()}-{id(self)}"
+        self.name = f"gdb-{uuid.uuid4().hex}"  # an id is used again, while the server of that name still ends
         self._tmux("new-session", "-d", "-s", self.name, "-x", "120", "-y", "40", " ".join(map(shlex.quote, words)) + "; sleep 60")
 
     def _tmux(self, *words):

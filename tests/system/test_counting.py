@@ -5,6 +5,7 @@ import re
 import struct
 import subprocess
 import time
+import uuid
 
 import pytest
 
@@ -245,7 +246,7 @@ class Terminal:
     """A real terminal, driven from outside."""
 
     def __init__(self, place, *args, command="watch"):
-        self.name = f"pmu-{os.getpid()}-{id(self)}"
+        self.name = f"pmu-{uuid.uuid4().hex}"  # an id is used again, while the server of that name still ends
         command = " ".join(f"'{word}'" for word in place.words(command, *args))
         self._tmux("new-session", "-d", "-s", self.name, "-x", "100", "-y", "20", f"{command}; echo ENDED $?; sleep 60")
 
