@@ -1,8 +1,16 @@
 #include "base/file.h"
 
+#include "base/deadline.h"
+#include "base/values.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,4 +115,176 @@ bool file_takes(int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLOUT};
     return poll(&end, 1, 0) > 0;
+}
+
+/* ---- spool */
+
+enum {
+    SPOOL_LOOK_MS = 100,
+    STILL_MS = 2000,
+    READ_AT_ONCE = 1 << 16,
+    WRITE_AT_ONCE = 4096, /* this number fits when poll(2) says that some do: PIPE_BUF */
+};
+
+struct spool {
+    int from, into, to; /* the pipe that is written to, by its two ends, and the reader's */
+    size_t most;
+    volatile sig_atomic_t *signals;
+    atomic_bool ends_the_run, has_ended_it;
+    pthread_t thread;
+    /* The thread's, until it is joined. */
+    char *bytes;
+    size_t room, begin, end;
+    bool whole;       /* nothing more will be written */
+    int reason;       /* errno; 0: the reader got everything so far */
+    int64_t taken_us; /* when the reader last took something, or had nothing to take */
+    int64_t still_us; /* longer than that without taking anything, and it is nobody */
+};
+
+static size_t waiting(const struct spool *spool)
+{
+    return spool->end - spool->begin;
+}
+
+/* False: out of memory; with nothing in it there is always some. */
+static bool spool_make_room(struct spool *spool)
+{
+    if (spool->begin > 0 && (spool->begin == spool->end || spool->begin > spool->room / 2)) {
+        memmove(spool->bytes, spool->bytes + spool->begin, waiting(spool));
+        spool->end -= spool->begin;
+        spool->begin = 0;
+    }
+    char *bytes = array_grow(spool->bytes, spool->end + READ_AT_ONCE, &spool->room, 1);
+    spool->bytes = bytes != NULL ? bytes : spool->bytes;
+    return bytes != NULL;
+}
+
+static bool takes_more(struct spool *spool)
+{
+    return !spool->whole && (waiting(spool) < spool->most || *spool->signals != 0) && spool_make_room(spool);
+}
+
+static void spool_take_all(struct spool *spool)
+{
+    ssize_t n = read(spool->from, spool->bytes + spool->end, READ_AT_ONCE);
+    if (n > 0)
+        spool->end += (size_t)n;
+    else if (n == 0 || errno != EINTR)
+        spool->whole = true;
+}
+
+static void spool_give(struct spool *spool)
+{
+    size_t most = waiting(spool) < WRITE_AT_ONCE ? waiting(spool) : WRITE_AT_ONCE;
+    ssize_t n = write(spool->to, spool->bytes + spool->begin, most);
+    if (n > 0) {
+        spool->begin += (size_t)n;
+        spool->taken_us = deadline_host_us();
+    } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
+        spool->reason = errno;
+    }
+}
+
+/* A check of the user and the clock while the reader takes nothing. */
+static void spool_wait(struct spool *spool, bool full)
+{
+    if (*spool->signals > 1)
+        spool->reason = EINTR;
+    bool still = deadline_host_us() - spool->taken_us > spool->still_us;
+    if (full && still && *spool->signals == 0 && atomic_load(&spool->ends_the_run)) {
+        atomic_store(&spool->has_ended_it, true);
+        *spool->signals = 1;
+    }
+}
+
+static void *carry(void *argument)
+{
+    struct spool *spool = argument;
+    while (spool->reason == 0 && !(spool->whole && waiting(spool) == 0)) {
+        bool takes = takes_more(spool), gives = waiting(spool) > 0;
+        struct pollfd ends[] = {{.fd = takes ? spool->from : -1, .events = POLLIN},
+                                {.fd = gives ? spool->to : -1, .events = POLLOUT}};
+        int found = poll(ends, 2, gives ? SPOOL_LOOK_MS : -1);
+        if (found > 0 && ends[0].revents != 0)
+            spool_take_all(spool);
+        if (!gives)
+            spool->taken_us = deadline_host_us();
+        else if (found > 0 && ends[1].revents != 0)
+            spool_give(spool);
+        else if (found >= 0)
+            spool_wait(spool, !takes);
+    }
+    close(spool->from); /* who still writes learns of it */
+    return NULL;
+}
+
+/* The thread gets no signals: they are for who measures. */
+static int start(struct spool *spool)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int reason = pthread_create(&spool->thread, NULL, carry, spool);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return reason;
+}
+
+static bool open_pipe(struct spool *spool)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    spool->from = ends[0];
+    spool->into = ends[1];
+    return true;
+}
+
+struct spool *spool_open(int to, size_t most, volatile sig_atomic_t *signals)
+{
+    struct spool *spool = calloc(1, sizeof *spool);
+    if (spool == NULL)
+        return NULL;
+    *spool = (struct spool){.to = to,
+                            .most = most,
+                            .bytes = malloc(READ_AT_ONCE),
+                            .room = READ_AT_ONCE,
+                            .taken_us = deadline_host_us(),
+                            .still_us = patience_ms(STILL_MS) * 1000};
+    spool->signals = signals;
+    if (spool->bytes != NULL && open_pipe(spool)) {
+        int reason = start(spool);
+        if (reason == 0)
+            return spool;
+        close(spool->from);
+        close(spool->into);
+        errno = reason;
+    }
+    free(spool->bytes);
+    free(spool);
+    return NULL;
+}
+
+int spool_descriptor(const struct spool *spool)
+{
+    return spool->into;
+}
+
+void spool_ends_the_run(struct spool *spool)
+{
+    atomic_store(&spool->ends_the_run, true);
+}
+
+bool spool_has_ended_the_run(const struct spool *spool)
+{
+    return atomic_load(&spool->has_ended_it);
+}
+
+bool spool_close(struct spool *spool)
+{
+    pthread_join(spool->thread, NULL);
+    int reason = spool->reason;
+    free(spool->bytes);
+    free(spool);
+    errno = reason;
+    return reason == 0;
 }

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -18,3 +19,28 @@ ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *canc
 bool file_write(int fd, const void *bytes, size_t n);
 /* Whether a line can be written now, and nobody waits for a reader. */
 bool file_takes(int fd);
+
+/*
+ * Output that a run does not wait for. A thread takes what is written and passes it on to a pipe or socket,
+ * as fast as its reader takes it. The rest stays in memory, so that a paused `less` does not keep the core
+ * halted.
+ */
+
+struct spool;
+
+enum { SPOOL_MOST = 32 << 20 };
+
+/*
+ * Writes to `to`, which the caller closes later. At most `most` bytes are kept; with more, a write blocks.
+ * `signals` counts those of the user: after the first one everything is taken, however much; after the second
+ * one nobody waits for the reader. NULL with errno.
+ */
+struct spool *spool_open(int to, size_t most, volatile sig_atomic_t *signals);
+int spool_descriptor(const struct spool *spool); /* to write to; the caller closes it */
+/* From now on a reader that takes nothing for 2 s (times $PMU_PROBE_PATIENCE) while a write waits ends the
+ * run: it counts as a first signal. */
+void spool_ends_the_run(struct spool *spool);
+bool spool_has_ended_the_run(const struct spool *spool);
+/* Waits for the reader; the descriptor is closed. False with errno: it did not get all; EINTR after a second
+ * signal. */
+bool spool_close(struct spool *spool);

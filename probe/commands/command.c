@@ -1,10 +1,10 @@
 #include "commands/command.h"
 
-#include "base/spool.h"
+#include "base/file.h"
 #include "report/render.h"
 #include "report/terminal.h"
 #include "run/session.h"
-#include "symbols/names.h"
+#include "symbols/symbols.h"
 
 #include <string.h>
 

@@ -8,9 +8,9 @@
 #include "report/document.h"
 #include "report/render.h"
 #include "report/terminal.h"
+#include "run/engine_use.h"
 #include "run/program.h"
 #include "run/session.h"
-#include "run/where.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
 #include "base/values.h"
-#include "commands/cockpit.h"
 #include "commands/command.h"
+#include "commands/top.h"
 #include "measure/delta.h"
 #include "measure/line_costs.h"
 #include "measure/plausible.h"
@@ -10,7 +10,6 @@
 #include "report/terminal.h"
 #include "run/counting.h"
 #include "run/engine_use.h"
-#include "run/own_code.h"
 #include "run/program.h"
 #include "run/region.h"
 #include "run/session.h"
@@ -317,7 +316,7 @@ static int lines_end_run(struct lines_command *self, bool ok, const struct error
 }
 
 /* `within`: in a session that is open and stays so. */
-static int run_lines(struct lines_command *self, bool within, struct error *error)
+static int lines_run(struct lines_command *self, bool within, struct error *error)
 {
     struct session *session = self->session;
     struct error after = {0};
@@ -335,7 +334,7 @@ static int run_lines(struct lines_command *self, bool within, struct error *erro
 bool lines_within(struct session *session, const struct context *context, struct error *error)
 {
     struct lines_command self = {.context = context, .session = session};
-    return run_lines(&self, true, error) == EXIT_DONE;
+    return lines_run(&self, true, error) == EXIT_DONE;
 }
 
 int command_lines(const struct context *context, struct error *error)
@@ -345,5 +344,5 @@ int command_lines(const struct context *context, struct error *error)
                               .needs_name = command_names(context->options),
                               .may_stop = true};
     struct lines_command self = {.context = context, .session = &session};
-    return run_lines(&self, false, error);
+    return lines_run(&self, false, error);
 }

@@ -7,7 +7,7 @@
 #include "run/connect.h"
 #include "run/program.h"
 #include "run/session.h"
-#include "symbols/names.h"
+#include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "report/json.h"
 #include "report/place_report.h"
 #include "report/terminal.h"
-#include "run/region_file.h"
+#include "run/region.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>

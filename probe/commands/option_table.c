@@ -1,6 +1,5 @@
 #include "commands/command.h"
-#include "commands/options.h"
-#include "measure/slow_hits.h"
+#include "measure/delta.h"
 #include "profile/event_sampler.h"
 #include "report/terminal.h"
 

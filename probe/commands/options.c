@@ -1,10 +1,9 @@
-#include "commands/options.h"
+#include "commands/command.h"
 
 #include "base/deadline.h"
-#include "commands/command.h"
 #include "knc/msr.h"
 #include "links/dap/carrier.h"
-#include "symbols/names.h"
+#include "symbols/symbols.h"
 #include "wire/wire.h"
 
 #include <stdio.h>

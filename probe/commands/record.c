@@ -3,9 +3,9 @@
 #include "base/values.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
+#include "report/canvas.h"
 #include "report/number.h"
 #include "report/profile_file.h"
-#include "report/progress.h"
 #include "run/pc_samples.h"
 
 #include <math.h>

@@ -18,7 +18,6 @@
 #include "report/number.h"
 #include "report/terminal.h"
 #include "run/counting.h"
-#include "run/own_code.h"
 #include "run/program.h"
 #include "run/session.h"
 #include "run/trial.h"

@@ -1,7 +1,7 @@
 /* `show`: an old result, from its JSON lines, in any format that its command has. No target is touched. */
 #include "report/show.h"
 #include "commands/command.h"
-#include "commands/verdicts.h"
+#include "commands/compare.h"
 #include "report/terminal.h"
 
 #include <stdlib.h>

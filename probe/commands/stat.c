@@ -1,8 +1,8 @@
 /* stat: counts over a time window while the core runs. More events than counters take successive windows. */
 #include "commands/command.h"
 #include "debuggers/debugger.h"
+#include "report/canvas.h"
 #include "report/number.h"
-#include "report/progress.h"
 #include "run/trial.h"
 #include "run/windows.h"
 

@@ -2,20 +2,17 @@
 #include "run/turns.h"
 
 #include "commands/command.h"
-#include "commands/verdicts.h"
+#include "commands/compare.h"
 #include "report/comparison.h"
 #include "report/formats.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
 #include "report/terminal.h"
 #include "run/counting.h"
-#include "run/heat.h"
-#include "run/own_code.h"
+#include "run/engine_use.h"
 #include "run/program.h"
 #include "run/region.h"
-#include "run/survey_regions.h"
 #include "run/trial.h"
-#include "run/where.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "counters/metric.h"
 
-#include "counters/span.h"
+#include "counters/events.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct metric_names {
 
 enum { DEEPEST = 16, LONGEST_NUMBER = 32 };
 
-struct reading {
+struct metric_parse {
     struct span rest;
     struct metric_names *names;
     struct metric *out;
@@ -25,21 +25,21 @@ struct reading {
     const char *what;
 };
 
-static bool metric_refuse(struct reading *r, const char *what)
+static bool metric_refuse(struct metric_parse *r, const char *what)
 {
     if (r->what == NULL)
         r->what = what;
     return false;
 }
 
-static void metric_skip(struct reading *r, size_t n)
+static void metric_skip(struct metric_parse *r, size_t n)
 {
     r->rest.at += n;
     r->rest.n -= n;
 }
 
 /* The next character that is not a blank; '\0' at the end. */
-static char peek(struct reading *r)
+static char peek(struct metric_parse *r)
 {
     while (r->rest.n > 0 && (r->rest.at[0] == ' ' || r->rest.at[0] == '\t'))
         metric_skip(r, 1);
@@ -48,7 +48,7 @@ static char peek(struct reading *r)
     return r->rest.at[0];
 }
 
-static bool emit(struct reading *r, struct metric_step step)
+static bool emit(struct metric_parse *r, struct metric_step step)
 {
     if (r->out->n_steps == METRIC_STEPS)
         return metric_refuse(r, "too long an expression, at");
@@ -56,7 +56,7 @@ static bool emit(struct reading *r, struct metric_step step)
     return true;
 }
 
-static size_t length_of(const struct reading *r, const char *set)
+static size_t length_of(const struct metric_parse *r, const char *set)
 {
     size_t n = 0;
     while (n < r->rest.n && r->rest.at[n] != '\0' && strchr(set, r->rest.at[n]) != NULL)
@@ -64,7 +64,7 @@ static size_t length_of(const struct reading *r, const char *set)
     return n;
 }
 
-static bool metric_read_number(struct reading *r)
+static bool metric_read_number(struct metric_parse *r)
 {
     char text[LONGEST_NUMBER], *end;
     size_t n = length_of(r, "0123456789.");
@@ -77,7 +77,7 @@ static bool metric_read_number(struct reading *r)
     return emit(r, (struct metric_step){.op = METRIC_NUMBER, .number = value});
 }
 
-static bool use_event(struct reading *r, const char *name)
+static bool use_event(struct metric_parse *r, const char *name)
 {
     struct metric *out = r->out;
     unsigned i = 0;
@@ -90,7 +90,7 @@ static bool use_event(struct reading *r, const char *name)
     return emit(r, (struct metric_step){.op = METRIC_EVENT, .event = i});
 }
 
-static bool read_name(struct reading *r)
+static bool read_name(struct metric_parse *r)
 {
     static const struct {
         const char *name;
@@ -116,9 +116,9 @@ static bool read_name(struct reading *r)
     return metric_refuse(r, "EVENTS above does not name");
 }
 
-static bool read_sum(struct reading *r);
+static bool read_sum(struct metric_parse *r);
 
-static bool read_factor(struct reading *r)
+static bool read_factor(struct metric_parse *r)
 {
     char c = peek(r);
     if (c != '(' && c != '-')
@@ -142,7 +142,7 @@ static bool read_factor(struct reading *r)
     return true;
 }
 
-static bool read_product(struct reading *r)
+static bool read_product(struct metric_parse *r)
 {
     if (!read_factor(r))
         return false;
@@ -155,7 +155,7 @@ static bool read_product(struct reading *r)
     return true;
 }
 
-static bool read_sum(struct reading *r)
+static bool read_sum(struct metric_parse *r)
 {
     if (!read_product(r))
         return false;
@@ -171,7 +171,7 @@ static bool read_sum(struct reading *r)
 static bool parse_expression(struct span text, struct metric_names *names, struct metric *out,
                              const char **what, struct span *at)
 {
-    struct reading r = {.rest = text, .names = names, .out = out};
+    struct metric_parse r = {.rest = text, .names = names, .out = out};
     out->n_steps = out->n_events = 0;
     bool ok = read_sum(&r);
     if (ok && peek(&r) != '\0')

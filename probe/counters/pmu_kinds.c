@@ -2,7 +2,6 @@
  * The kinds of PMU: which cores have one, where its registers lie, and what its identity says.
  */
 #include "base/arm_debug.h"
-#include "base/coresight_id.h"
 #include "base/values.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"

@@ -1,4 +1,4 @@
-#include "device/awake.h"
+#include "device/device.h"
 
 #include <string.h>
 

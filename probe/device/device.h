@@ -8,10 +8,9 @@
 #include "base/error.h"
 #include "cores/core.h"
 #include "counters/counter.h"
-#include "counters/reading.h"
 #include "device/halted_access.h"
-#include "device/own_breakpoint.h"
-#include "device/witness.h"
+#include "device/run.h"
+#include "device/settings.h"
 #include "find/discovery.h"
 #include "links/ledger.h"
 #include "links/link.h"
@@ -149,3 +148,22 @@ bool device_check_left(const struct device *device, struct error *error);
 bool device_stands(struct device *device, uint64_t *pc, const struct deadline *deadline);
 /* Frees all; undoes nothing. */
 void device_close(struct device *device);
+
+/*
+ * Memory of a program that runs. Where a Cortex-M sleeps, a chip may have no clock on the way to its memory
+ * (STM32 without DBGMCU.DBG_SLEEP): a read then gives zeros, or what was read before, without a fault. So
+ * each word that matters is read together with the core's state.
+ */
+
+/* Of one of the device's cores. Each notes a reset in the device: the register shows it only once. */
+typedef bool memory_reader(struct device *device, const struct core *core, const struct steps *list,
+                           uint64_t *results, bool *asleep, const struct deadline *deadline,
+                           struct error *error);
+/* The reads of `list`, of memory, at once. *asleep: the core was, before or after them. */
+memory_reader awake_look;
+/* Makes the reads of `list`, of memory, while the core is awake, if it wakes within some time. *asleep: it
+ * was not found awake. */
+memory_reader awake_read;
+/* The same while it sleeps, if it does within some time; false: it did not, or they cannot be read. */
+bool asleep_read(struct device *device, const struct core *core, const struct steps *list, uint64_t *results,
+                 const struct deadline *deadline);

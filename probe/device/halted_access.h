@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "counters/reading.h"
+#include "counters/counter.h"
 #include "links/ledger.h"
 
 #include <stdbool.h>

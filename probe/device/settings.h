@@ -1,15 +1,20 @@
 /*
  * Applying settings, and checking that they hold: a register that ignores writes must not end in a number.
  * Some chips' locks say that they are open and still ignore writes: a setting that does not hold is written
- * once more after the lock's key.
+ * once more after the lock's key. The witness: registers on which counts depend (enables, dividers, event
+ * selections), and the bits that they must hold while we count. If something else changes one of them, a
+ * count means nothing.
  */
 #pragma once
 
+#include "base/error.h"
+#include "base/step.h"
 #include "cores/core.h"
 #include "links/ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* ledger_apply, then a read. ERROR_NO_COUNTER: the register does not hold what was written. `locks` are the
  * settings, n of them, among which its lock may be. *again: a lock had lied, and all that it protects and
@@ -49,3 +54,35 @@ bool settings_read_comparator(struct ledger *ledger, const struct core *core, un
  * first: they must not wake up with it. */
 bool settings_switch_on_comparators(struct ledger *ledger, const struct core *core,
                                     const struct deadline *deadline, struct error *error);
+
+struct core;
+struct core_proof;
+
+enum { WITNESS_ROOM = 40 };
+
+struct witness {
+    struct witness_item {
+        struct address at;
+        uint64_t mask, value;
+        const char *name; /* "DWT_CTRL" */
+    } items[WITNESS_ROOM];
+    size_t n;
+};
+
+/* Indices of its words among a list's results. */
+struct witness_places {
+    uint16_t at[WITNESS_ROOM];
+};
+
+/* Takes the bits that a setting tests, if the setting names its register. For one address the last setting
+ * counts. */
+void witness_take(struct witness *witness, const struct setting *setting);
+/* Adds reads of all items; none for NULL. Items in SPACE_CORE are read by `core`, which must be halted;
+ * `spare` is as for core_add_coprocessor. */
+void witness_add(const struct witness *witness, const struct core *core, const struct core_proof *spare,
+                 struct steps *list, struct witness_places *out);
+/* The first item that has changed, and in *saw its value; NULL: none. */
+const struct witness_item *witness_changed(const struct witness *witness, const uint64_t *results,
+                                           const struct witness_places *places, uint64_t *saw);
+/* Always false, with ERROR_WRITTEN. */
+bool witness_tell(const struct witness_item *item, uint64_t saw, struct error *error);

@@ -1,7 +1,7 @@
 #include "device/writers.h"
 
 #include "base/arm_debug.h"
-#include "cores/watchpoints.h"
+#include "cores/cortex_m.h"
 #include "device/run.h"
 #include "device/settings.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
-#include "cores/watchpoints.h"
+#include "cores/cortex_m.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,6 @@
 #include "engine/breakpoints.h"
 #include "engine/call.h"
 #include "engine/engine.h"
-#include "engine/stops.h"
 
 #include <stdbool.h>
 #include <stdint.h>

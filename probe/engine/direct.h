@@ -9,8 +9,6 @@
 #include "engine/call.h"
 #include "engine/engine.h"
 #include "engine/hit_plan.h"
-#include "engine/hit_results.h"
-#include "engine/stops.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,7 +107,7 @@ bool direct_go_on_in_handler(struct direct_engine *self, bool wait, struct error
  * halted in a handler first. */
 bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, struct error *error);
 
-/* --- direct_start.c: what it finds out at a start ------------------------------------------------------- */
+/* --- direct_list.c: what it finds out at a start ---- */
 
 /* Whether the registers of the halted core can be read: in another Execution state it must execute nothing of
  * ours. */
@@ -132,9 +130,8 @@ bool direct_has_spare(struct direct_engine *self);
 bool direct_find_spare(struct direct_engine *self, struct error *error);
 void direct_note_change(struct direct_engine *self);
 
-/* --- direct_leave.c, walk.c: see engine_ops ---------------------------------------------------- */
+/* --- direct.c, walk.c: see engine_ops ---------------------------------------------------- */
 
-bool direct_disarm(struct engine *engine, const struct deadline *deadline, struct error *error);
 bool direct_scout(struct engine *engine, const struct engine_scout *scout, struct engine_found *found,
                   const struct deadline *deadline, struct error *error);
 bool direct_walk(struct engine *engine, const struct engine_walk *walk, const struct deadline *deadline,

@@ -6,7 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "counters/reading.h"
+#include "counters/counter.h"
 #include "device/device.h"
 #include "engine/counter_stop_steps.h"
 

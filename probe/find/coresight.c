@@ -1,6 +1,6 @@
 #include "find/coresight.h"
 
-#include "base/coresight_id.h"
+#include "base/arm_debug.h"
 
 #include <stdio.h>
 

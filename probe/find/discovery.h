@@ -67,10 +67,6 @@ struct found {
     int preferred; /* the core to take if the user names none */
 };
 
-/* False: it cannot be read; ERROR_* only when the link itself failed. */
-bool discovery_read_port(struct found *found, uint16_t port, uint64_t offset, uint32_t *value);
-/* The server calls it a Cortex-M. */
-bool discovery_is_told(const struct link_view *view);
 /* An access port, which may lead anywhere. */
 static inline bool discovery_is_bare(const struct link_view *view)
 {

@@ -14,7 +14,6 @@ enum { KNC_THREADS = 4 }; /* of a core */
 
 /* `cpu` is the card's own number for the thread. */
 void knc_describe(uint16_t cpu, struct core *out);
-struct address knc_msr(const struct core *core, uint64_t number);
 
 /*
  * A program on an x86-64 processor under a debugger, which alone stops and starts it; its counters are

@@ -55,10 +55,6 @@ struct msr_carrier_ops {
 /* Sets the operations; the caller fills in the rest first. */
 void msr_link_init(struct msr_link *link, const struct msr_carrier_ops *carrier);
 
-struct link *msr_files_open(const char *root, int cpu, struct error *error); /* cpu -1: all */
-struct link *msr_agent_open(const char *host, uint16_t port, const struct deadline *deadline,
-                            struct error *error);
-
 /*
  * Messages between this link and the agent on a card; pure. All numbers are little-endian.
  *
@@ -71,8 +67,6 @@ enum { FRAME_REQUEST = FRAME_HEADER + MSR_BATCH * FRAME_OP };
 
 enum frame_why { FRAME_DONE, FRAME_REFUSED, FRAME_FAULT, FRAME_NONSENSE };
 
-/* `out` has room for FRAME_REQUEST; returns the length. */
-size_t frame_request(const struct msr_op *ops, size_t n, unsigned serial, uint8_t *out);
 /* False: not sent by an agent. */
 bool frame_greeting(const uint8_t *header, size_t *n_cpus, bool *busy);
 bool frame_cpus(const uint8_t *bytes, size_t n, struct msr_cpu *out); /* rising, each once */

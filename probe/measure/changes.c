@@ -1,6 +1,6 @@
 #include "measure/changes.h"
 
-#include "base/random.h"
+#include "base/values.h"
 #include "measure/verdict.h"
 
 #include <math.h>
@@ -85,16 +85,16 @@ static struct split changes_judge(const struct change_value *values, size_t from
         .at = at, .t = error > 0 ? fabs(sides.right - sides.left) / error : 0, .df = fmax(df * fewer, 1)};
 }
 
-struct place {
+struct cut_place {
     size_t at;      /* the first run after the cut; that of the row if there is no place for one */
     double between; /* how much a cut there takes from the squares around the mean */
 };
 
 /* The cut that leaves the least squares around two means. */
-static struct place best_place(const struct change_value *values, size_t from, size_t to)
+static struct cut_place best_place(const struct change_value *values, size_t from, size_t to)
 {
     double first = values[from].value, all = 0, left = 0;
-    struct place best = {.at = from, .between = -1};
+    struct cut_place best = {.at = from, .between = -1};
     size_t equal = from + 1, unequal = to - 1; /* how far runs are equal to the first, and to the last */
     for (size_t i = from; i < to; i++)
         all += values[i].value - first;
@@ -112,14 +112,14 @@ static struct place best_place(const struct change_value *values, size_t from, s
         double apart = left / (double)before - (all - left) / (double)after;
         double between = apart * apart * ((double)before / (double)(to - from)) * (double)after;
         if (between > best.between)
-            best = (struct place){.at = at, .between = between};
+            best = (struct cut_place){.at = at, .between = between};
     }
     return best;
 }
 
 static struct split best_split(const struct change_value *values, size_t from, size_t to)
 {
-    struct place place = best_place(values, from, to);
+    struct cut_place place = best_place(values, from, to);
     struct split split = {.at = from};
     if (place.at > from)
         split = changes_judge(values, from, place.at, to);

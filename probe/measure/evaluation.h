@@ -5,13 +5,11 @@
  */
 #pragma once
 
-#include "counters/reading.h"
+#include "counters/counter.h"
 #include "device/device.h"
 #include "engine/engine.h"
-#include "measure/clock.h"
 #include "measure/result.h"
 #include "measure/widen.h"
-#include "measure/wrap_evidence.h"
 
 #include <stdbool.h>
 #include <stdint.h>

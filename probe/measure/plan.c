@@ -1,8 +1,8 @@
 #include "measure/plan.h"
 
 #include "base/values.h"
-#include "counters/span.h"
-#include "symbols/names.h"
+#include "counters/events.h"
+#include "symbols/symbols.h"
 
 #include <stdio.h>
 #include <string.h>

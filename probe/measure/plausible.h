@@ -6,10 +6,10 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "counters/reading.h"
+#include "counters/counter.h"
 #include "device/device.h"
 #include "engine/engine.h"
-#include "measure/clock.h"
+#include "measure/result.h"
 #include "measure/widen.h"
 
 #include <stdbool.h>

@@ -1,9 +1,13 @@
 /*
- * Results: the numbers of a measurement and the conditions under which they were taken. measure/ fills them
- * in, report/ prints them; neither calls the other.
+ * Results: the numbers of a measurement and the conditions under which they were taken, such as the clock:
+ * how fast the core runs, by the user, by the program's own variable, or by a counter measured against host
+ * time. measure/ fills them in, report/ prints them; neither calls the other.
  */
 #pragma once
 
+#include "base/deadline.h"
+#include "base/error.h"
+#include "device/device.h"
 #include "measure/statistics.h"
 
 #include <stdbool.h>
@@ -146,3 +150,23 @@ struct summary {
     char advice[96];                /* how to count hits that have only a bound; "" */
     char ended[256];                /* why it ended before `wanted`: "Ctrl-C", "cancelled"; else "" */
 };
+
+struct clock {
+    double hz, error_hz; /* 0: unknown */
+    char source[32];
+    double bound_hz;   /* the counter never runs faster, by what is claimed of it */
+    double fastest_hz; /* nor does any core of its architecture */
+    char doubt[128];   /* why what is claimed of it is not believed: then it is unknown; "" */
+};
+
+/* `fastest_hz`: of any such core, core_fastest_hz. */
+struct clock clock_unknown(double fastest_hz);
+/* So slow that two accesses of a probe may be closer than a register transfer takes. */
+bool clock_is_slow(const struct clock *clock);
+struct clock clock_given(double hz, const char *source, double fastest_hz);
+/* The counter of cycles was seen to run so fast at least: a claimed clock that is slower is wrong. */
+void clock_check(struct clock *clock, double seen_hz);
+/* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
+ * meanwhile. */
+bool clock_measure(struct device *device, int ms, struct clock *out, const struct deadline *deadline,
+                   struct error *error);

@@ -50,16 +50,12 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
                                          double threshold, size_t family);
 /* The first of these that one of the two is: regressed, not comparable, inconclusive, pass. */
 enum verdict verdict_both(enum verdict one, enum verdict other);
-/* Of a counted column; all zeros if it is not supported. */
-struct verdict_side verdict_side_of(const struct column *column);
 /* Where the change of the true means lies with 95 %, as a part of the baseline's mean. False: it is not
  * known. */
 struct verdict_interval {
     double low, high;
 };
 bool verdict_interval(const struct verdict_line *line, struct verdict_interval *out);
-void verdict_conclude(struct verdict_line *line, enum verdict verdict, const char *why, ...)
-    __attribute__((format(printf, 3, 4)));
 /* Of all lines; without any, nothing is comparable. */
 enum verdict verdict_overall(const struct verdict_line *lines, size_t n);
 const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconclusive", "not comparable" */
@@ -83,3 +79,18 @@ uint64_t precision_next(uint64_t hits);
 double verdict_student_above(double t, double df);
 /* The t that is exceeded with this chance, below one half. */
 double verdict_student_quantile(double chance, double df);
+
+/*
+ * Budgets: what a region may cost at most, in cycles or in time. For a budget of the maximum one hit above it
+ * is enough; for one of the mean chance is reckoned with, as in a verdict against a baseline. Pure.
+ */
+
+struct budget {
+    enum { BUDGET_NONE, BUDGET_MAX, BUDGET_MEAN } of;
+    double limit; /* cycles, or seconds */
+    bool is_time;
+};
+
+/* Whether the region's first column keeps within the budget; `name` is the budget as text. `now` NULL: it has
+ * no hit. `family`: the number of verdicts made together. */
+struct verdict_line budget_decide(const struct budget *budget, const struct summary *now, size_t family);

@@ -8,9 +8,9 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "device/device.h"
-#include "measure/clock.h"
 #include "measure/evaluation.h"
 #include "measure/plausible.h"
+#include "measure/result.h"
 
 #include <stdbool.h>
 #include <stddef.h>

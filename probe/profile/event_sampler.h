@@ -1,7 +1,8 @@
 /*
- * The event sampler: a counter stops the core after every N events, give or take an eighth by chance, so that
- * stops keep no step with loops. There the sampler reads where the core is, arms the counter anew and lets
- * the core go on.
+ * Samples that stop the core. A counter stops it after every N events, give or take an eighth by chance, so
+ * that stops keep no step with loops: there the sampler reads where the core is, arms the counter anew and
+ * lets the core go on. Or, where nothing shows the PC while the core runs, through a GDB server and in GDB:
+ * the core runs for a random time and is interrupted, so it is halted for a good part of the time.
  */
 #pragma once
 
@@ -10,12 +11,27 @@
 #include "device/device.h"
 #include "engine/counter_stop.h"
 #include "measure/plausible.h"
-#include "profile/contexts.h"
 #include "profile/profile.h"
-#include "profile/stack_reader.h"
+#include "profile/sampler.h"
+#include "profile/stacks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct halt_sampler {
+    struct device *device;
+    uint64_t random;   /* never 0 */
+    double us_each;    /* how long the last stops took */
+    uint64_t stood_us; /* at most: from the interrupt to the next run */
+    int64_t halted_us; /* since when it is halted */
+};
+
+/* After device_take. The core is halted. */
+void halt_sampler_begin(struct halt_sampler *sampler, struct device *device);
+/* One sample; the core is halted afterwards. ERROR_FOREIGN_STOP: it stopped by itself, at a breakpoint of the
+ * user's or by a fault. */
+bool halt_sampler_take(struct halt_sampler *sampler, struct profile_tally *tally,
+                       const struct deadline *deadline, struct error *error);
 
 /* Fewer leave the program no time between two stops. */
 enum { EVENT_SAMPLER_LEAST = 100, EVENT_SAMPLER_MOST = INT32_MAX / 2 };

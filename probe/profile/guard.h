@@ -10,7 +10,7 @@
 #include "engine/counter_stop.h"
 #include "engine/engine.h"
 #include "measure/plausible.h"
-#include "profile/stack_reader.h"
+#include "profile/stacks.h"
 
 #include <stdbool.h>
 #include <stddef.h>

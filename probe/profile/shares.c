@@ -19,7 +19,7 @@ enum {
 };
 static const double large_part = 0.1, uneven_part = 0.5, sparse_part = 0.95;
 
-struct place {
+struct shares_place {
     uint64_t address, samples;
     struct row *row;
 };
@@ -38,7 +38,7 @@ struct making {
     const struct profile *profile;
     struct symbols *symbols;
     struct shares *out;
-    struct place *places; /* by address */
+    struct shares_place *places; /* by address */
     size_t n_places;
     void *tree;        /* of rows, by key */
     struct row **rows; /* owned */
@@ -68,13 +68,13 @@ static bool shares_is_of(const struct making *making, const struct profile_inter
 
 static int shares_by_address(const void *a, const void *b)
 {
-    const struct place *one = a, *other = b;
+    const struct shares_place *one = a, *other = b;
     return (one->address > other->address) - (one->address < other->address);
 }
 
 static void shares_add_place(void *first, const void *row)
 {
-    ((struct place *)first)->samples += ((const struct place *)row)->samples;
+    ((struct shares_place *)first)->samples += ((const struct shares_place *)row)->samples;
 }
 
 static bool shares_gather_places(struct making *making)
@@ -83,15 +83,15 @@ static bool shares_gather_places(struct making *making)
     size_t n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
         n += shares_is_of(making, &profile->intervals[i]) ? profile->intervals[i].count_count : 0;
-    struct place *places = calloc(n + 1, sizeof *places);
+    struct shares_place *places = calloc(n + 1, sizeof *places);
     if (places == NULL)
         return false;
     n = 0;
     for (size_t i = 0; i < profile->interval_count; i++) {
         const struct profile_interval *interval = &profile->intervals[i];
         for (size_t k = 0; shares_is_of(making, interval) && k < interval->count_count; k++)
-            places[n++] = (struct place){.address = interval->counts[k].address,
-                                         .samples = interval->counts[k].samples};
+            places[n++] = (struct shares_place){.address = interval->counts[k].address,
+                                                .samples = interval->counts[k].samples};
     }
     making->places = places;
     making->n_places = sorted_join(places, n, sizeof *places, shares_by_address, shares_add_place);
@@ -102,7 +102,7 @@ static bool shares_gather_places(struct making *making)
 static bool is_sparse(const struct making *making)
 {
     uint64_t alone = 0, all = 0;
-    const struct place *places = making->places;
+    const struct shares_place *places = making->places;
     for (size_t i = 0; i < making->n_places; i++) {
         bool before = i > 0 && places[i].address - places[i - 1].address <= INSTRUCTION;
         bool behind = i + 1 < making->n_places && places[i + 1].address - places[i].address <= INSTRUCTION;
@@ -275,7 +275,7 @@ static bool name_row(struct making *making, uint64_t address, struct row *row)
 static bool shares_make_rows(struct making *making)
 {
     for (size_t i = 0; i < making->n_places; i++) {
-        struct place *place = &making->places[i];
+        struct shares_place *place = &making->places[i];
         struct row *row = calloc(1, sizeof *row);
         if (row == NULL)
             return false;
@@ -324,8 +324,8 @@ static void add_to_batch(struct making *making, const struct profile_interval *i
                          struct row *states[PROFILE_STATES])
 {
     for (size_t i = 0; i < interval->count_count; i++) {
-        struct place wanted = {.address = interval->counts[i].address};
-        struct place *place =
+        struct shares_place wanted = {.address = interval->counts[i].address};
+        struct shares_place *place =
             bsearch(&wanted, making->places, making->n_places, sizeof wanted, shares_by_address);
         place->row->now += (double)interval->counts[i].samples;
     }
@@ -510,4 +510,137 @@ void shares_free(struct shares *shares)
     }
     free(shares->rows);
     *shares = (struct shares){0};
+}
+
+/* ---- shares diff */
+
+static const char *shares_diff_text_of(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* "fir.c:42" with or without its line. */
+static int compare_sources(const char *one, const char *other, bool with_line)
+{
+    const char *colon = with_line ? NULL : strrchr(one, ':'), *its = with_line ? NULL : strrchr(other, ':');
+    size_t length = colon != NULL ? (size_t)(colon - one) : strlen(one);
+    size_t its_length = its != NULL ? (size_t)(its - other) : strlen(other);
+    int order = memcmp(one, other, length < its_length ? length : its_length);
+    return order != 0 ? order : (length > its_length) - (length < its_length);
+}
+
+static int compare_keys(const struct share *one, const struct share *other, enum shares_sort sort)
+{
+    if (one->state != other->state)
+        return one->state < other->state ? -1 : 1;
+    if (sort == SHARES_ADDRESS)
+        return (one->address > other->address) - (one->address < other->address);
+    int order = strcmp(shares_diff_text_of(one->function), shares_diff_text_of(other->function));
+    return order != 0 ? order
+                      : compare_sources(shares_diff_text_of(one->source), shares_diff_text_of(other->source),
+                                        sort != SHARES_FUNCTION);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct share_change *one = a, *other = b;
+    return compare_keys(one->row, other->row, SHARES_FUNCTION);
+}
+
+static int shares_diff_by_line(const void *a, const void *b)
+{
+    const struct share_change *one = a, *other = b;
+    return compare_keys(one->row, other->row, SHARES_LINE);
+}
+
+static int shares_diff_by_address(const void *a, const void *b)
+{
+    const struct share_change *one = a, *other = b;
+    return compare_keys(one->row, other->row, SHARES_ADDRESS);
+}
+
+static int (*order_of(enum shares_sort sort))(const void *, const void *)
+{
+    return sort == SHARES_ADDRESS    ? shares_diff_by_address
+           : sort == SHARES_FUNCTION ? by_name
+                                     : shares_diff_by_line;
+}
+
+static int by_change(const void *a, const void *b)
+{
+    const struct share_change *one = a, *other = b;
+    if (one->is_noise != other->is_noise)
+        return one->is_noise ? 1 : -1;
+    double size = fabs(one->change), its_size = fabs(other->change);
+    if (size < its_size || size > its_size)
+        return size > its_size ? -1 : 1;
+    return compare_keys(one->row, other->row, SHARES_LINE);
+}
+
+/* Two rows of one name become one: static functions of one name in files of one name. */
+static void add_side(struct share_side *to, const struct share_side *more)
+{
+    if (more->samples == 0)
+        return;
+    to->plus_minus = to->samples == 0 ? more->plus_minus : hypot(to->plus_minus, more->plus_minus);
+    to->samples += more->samples;
+    to->part += more->part;
+}
+
+static void shares_diff_merge(void *first, const void *other)
+{
+    struct share_change *to = first;
+    const struct share_change *row = other;
+    to->row = to->now.samples > 0 ? to->row : row->row;
+    add_side(&to->now, &row->now);
+    add_side(&to->old, &row->old);
+}
+
+/* What did not occur once in this number of samples has a part below this, if samples were independent. */
+static double least_error(const struct shares *shares)
+{
+    static const double chance = 0.05;
+    return shares->samples > 0 ? fmin(-log(chance) / (double)shares->samples, 1) : NAN;
+}
+
+static void shares_diff_judge(struct share_change *row, const struct shares *now, const struct shares *old)
+{
+    if (row->now.samples == 0)
+        row->now.plus_minus = least_error(now);
+    if (row->old.samples == 0)
+        row->old.plus_minus = least_error(old);
+    row->change = row->now.part - row->old.part;
+    row->plus_minus = hypot(row->now.plus_minus, row->old.plus_minus);
+    row->is_noise = !(fabs(row->change) > row->plus_minus);
+}
+
+static struct share_side shares_diff_side_of(const struct share *row)
+{
+    return (struct share_side){.samples = row->samples, .part = row->part, .plus_minus = row->plus_minus};
+}
+
+bool shares_diff_make(const struct shares *now, const struct shares *old, struct shares_diff *out)
+{
+    *out = (struct shares_diff){.rows = calloc(now->n + old->n + 1, sizeof *out->rows)};
+    if (out->rows == NULL)
+        return false;
+    for (size_t i = 0; i < now->n; i++)
+        out->rows[out->n++] =
+            (struct share_change){.row = &now->rows[i], .now = shares_diff_side_of(&now->rows[i])};
+    for (size_t i = 0; i < old->n; i++)
+        out->rows[out->n++] =
+            (struct share_change){.row = &old->rows[i], .old = shares_diff_side_of(&old->rows[i])};
+    out->n = sorted_join(out->rows, out->n, sizeof *out->rows, order_of(now->sort), shares_diff_merge);
+    for (size_t i = 0; i < out->n; i++) {
+        shares_diff_judge(&out->rows[i], now, old);
+        out->noise += out->rows[i].is_noise;
+    }
+    qsort(out->rows, out->n, sizeof *out->rows, by_change);
+    return true;
+}
+
+void shares_diff_free(struct shares_diff *diff)
+{
+    free(diff->rows);
+    *diff = (struct shares_diff){0};
 }

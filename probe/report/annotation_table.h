@@ -1,12 +1,15 @@
 /*
- * A function with its samples: source lines and instructions as JSON lines, and these in each format. Names
- * and sources are from files and may hold any bytes: nothing in them is taken as part of the format.
+ * A function with its samples: source lines and instructions as JSON lines, and these in each format; and a
+ * whole profile as a page in one file: a flame graph, the table of functions of each core, the source of the
+ * hottest functions. Names and sources are from files and may hold any bytes: nothing in them is taken as
+ * part of the format.
  */
 #pragma once
 
 #include "profile/annotation.h"
-#include "report/page_command.h"
-#include "report/profile_notes.h"
+#include "profile/call_tree.h"
+#include "report/page.h"
+#include "report/profile_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +31,14 @@ bool annotation_write(const struct rendering *to, const struct annotation_report
 /* The same of its lines; `command` NULL: it is not known. */
 bool annotation_show(const struct rendering *to, const struct document *document,
                      const struct page_command *command);
-/* The lines `function`, `line` and `instruction` of each core. Returns the samples of the function. */
-uint64_t annotation_add(struct document *document, const struct annotation_report *report);
-/* The code that belongs to a line `function`. False: out of memory. */
-bool annotation_put_code(const struct rendering *to, const struct document *document, const json_t *function);
+
+struct profile_page {
+    const struct profile_report *report; /* by function */
+    const struct stacks *stacks;
+    const struct flame *flame;
+    const struct annotated_function *functions; /* the hottest first */
+    size_t n;
+};
+
+/* False: the output could not be written whole. */
+bool profile_page(FILE *out, const struct profile_page *page);

@@ -1,12 +1,127 @@
 #include "report/canvas.h"
 
+#include "base/deadline.h"
+#include "report/number.h"
 #include "report/terminal.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+enum { DELAY_US = 1000000, INTERVAL_US = 100000, STUCK_US = 1000000, LINE = 256 };
+
+void progress_begin(struct progress *progress, FILE *to)
+{
+    *progress = (struct progress){.next_us = deadline_host_us() + DELAY_US};
+    if (isatty(fileno(to)))
+        progress->to = to;
+}
+
+/* A wrapped line could not be erased. The last column stays free, because some terminals wrap there. */
+static void progress_cut(char *line, FILE *to)
+{
+    struct winsize window = {0};
+    size_t room = 79;
+    if (ioctl(fileno(to), TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+        room = window.ws_col - 1U;
+    size_t width = utf8_width(line);
+    for (char *end = line + strlen(line); width > room; width--) {
+        do
+            end--;
+        while (((unsigned char)*end & 0xC0) == 0x80); /* inside a UTF-8 character */
+        *end = '\0';
+    }
+}
+
+static void progress_put(struct progress *progress, const char *format, va_list list)
+{
+    char text[LINE], line[UTF8_CLEAN_ROOM(LINE)];
+    vsnprintf(text, sizeof(text), format, list);
+    terminal_text(line, sizeof(line), text);
+    progress_cut(line, progress->to);
+
+    size_t width = utf8_width(line);
+    int rest = width < progress->width ? (int)(progress->width - width) : 0;
+    /* Blanks, no escape sequence: TERM=dumb knows none */
+    fprintf(progress->to, "\r%s%*s", line, rest, "");
+    for (int i = 0; i < rest; i++)
+        fputc('\b', progress->to);
+    fflush(progress->to);
+    progress->width = width;
+}
+
+static bool is_time(struct progress *progress, int64_t now)
+{
+    if (progress->to == NULL || now < progress->next_us)
+        return false;
+    progress->next_us = now + INTERVAL_US;
+    return true;
+}
+
+void progress_show(struct progress *progress, const char *format, ...)
+{
+    if (!is_time(progress, progress->to != NULL ? deadline_host_us() : 0))
+        return;
+    va_list list;
+    va_start(list, format);
+    progress_put(progress, format, list);
+    va_end(list);
+}
+
+void progress_now(struct progress *progress, const char *format, ...)
+{
+    if (progress->to == NULL)
+        return;
+    va_list list;
+    va_start(list, format);
+    progress_put(progress, format, list);
+    va_end(list);
+}
+
+void progress_count(struct progress *progress, uint64_t done, uint64_t of, const char *what,
+                    const char *state)
+{
+    char all[NUMBER_ROOM + 4] = "", left[NUMBER_ROOM + 16] = "", time[NUMBER_ROOM];
+    if (progress->to == NULL)
+        return;
+    int64_t now = deadline_host_us();
+    if (progress->first_us == 0 && done > 0) {
+        progress->first = done;
+        progress->first_us = now;
+    }
+    if (done != progress->last || progress->last_us == 0) {
+        progress->last = done;
+        progress->last_us = now;
+    }
+    if (!is_time(progress, now))
+        return;
+    bool is_stuck = done == 0 || now - progress->last_us > STUCK_US;
+    if (of > 0)
+        snprintf(all, sizeof all, " of %s", NUMBER(of));
+    if (of > done && done > progress->first && !is_stuck) {
+        double each = (double)(now - progress->first_us) / 1e6 / (double)(done - progress->first);
+        double seconds = fmax(1, round(each * (double)(of - done)));
+        snprintf(left, sizeof left, ", %s left",
+                 seconds < 10 ? (snprintf(time, sizeof time, "%.0f s", seconds), time) : ELAPSED(seconds));
+    }
+    progress->next_us = now; /* show the line below now */
+    progress_show(progress, "%s%s %s%s%s%s", NUMBER(done), all, what, left,
+                  is_stuck && state[0] != '\0' ? ", " : "", is_stuck ? state : "");
+}
+
+void progress_clear(struct progress *progress)
+{
+    if (progress->to == NULL || progress->width == 0)
+        return;
+    fprintf(progress->to, "\r%*s\r", (int)progress->width, "");
+    fflush(progress->to);
+    progress->width = 0;
+}
+
+/* ---- canvas */
 
 static const char home[] = "\033[H", end_of_line[] = "\033[K\r\n", rest_of_screen[] = "\033[J";
 
@@ -157,4 +272,108 @@ void canvas_spark(char *out, size_t size, const double *values, size_t n, double
         used += (size_t)snprintf(out + used, size - used, "%s",
                                  isnan(values[i]) ? " " : terminal_or(heights[at], plain[at]));
     }
+}
+
+/* ---- live table */
+
+enum { LIVE_TABLE_LINE = 4 * CANVAS_LINE };
+
+static bool live_table_is_drawn(const struct live_table *table, size_t i)
+{
+    return table->columns[i].as == LIVE_DRAWN;
+}
+
+void live_widen(struct live_table *table, const char *const *cells)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        size_t width = live_table_is_drawn(table, i) ? 0 : utf8_width(cells[i]),
+               most = table->columns[i].most;
+        width = most > 0 && width > most ? most : width;
+        table->width[i] = width > table->width[i] ? width : table->width[i];
+    }
+}
+
+/* What the columns of this way take; `width` gets how wide each is, but for the name and what is drawn. */
+static size_t widths(const struct live_table *table, const struct live_way *way, size_t *width)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        size_t least = live_table_is_drawn(table, i) || (!way->tight && table->width[i] > 0)
+                           ? table->columns[i].least
+                           : 0;
+        width[i] = table->width[i] > least ? table->width[i] : least;
+        if ((way->columns & 1u << i) == 0)
+            width[i] = 0;
+        size_t takes = i == table->name && way->name > 0 && way->name < width[i] ? way->name : width[i];
+        all += takes > 0 ? takes + (all > 0 ? table->columns[i].gap : 0) : 0;
+    }
+    return all;
+}
+
+/* The room that is left over is the name's first, and then that of the column that is drawn. */
+static void live_table_share_out(struct live_table *table, const struct live_way *way, size_t *width,
+                                 size_t left)
+{
+    size_t *name = &width[table->name], whole = *name;
+    if (way->name > 0 && way->name < whole) {
+        *name = whole - way->name < left ? whole : way->name + left;
+        left -= *name - way->name;
+    }
+    for (size_t i = 0; i < table->n; i++)
+        if (live_table_is_drawn(table, i) && width[i] > 0) {
+            size_t most = table->columns[i].most;
+            width[i] = width[i] + left < most ? width[i] + left : most;
+        }
+}
+
+void live_fit(struct live_table *table, size_t columns)
+{
+    size_t width[LIVE_COLUMNS] = {0}, used = 0, i = 0;
+    while ((used = widths(table, &table->ways[i], width)) > columns && i + 1 < table->n_ways)
+        i++;
+    if (used > columns) {
+        memset(width, 0, sizeof width);
+        width[table->name] = columns;
+    } else {
+        live_table_share_out(table, &table->ways[i], width, columns - used);
+    }
+    memcpy(table->width, width, sizeof width);
+}
+
+static size_t live_table_put(char *line, size_t used, const char *cell, size_t width, size_t gap, bool right)
+{
+    size_t rest = width - utf8_width(cell);
+    return used + (size_t)snprintf(line + used, LIVE_TABLE_LINE - used, "%*s%s%*s",
+                                   (int)(gap + (right ? rest : 0)), "", cell, (int)(right ? 0 : rest), "");
+}
+
+void live_row(struct canvas *canvas, const struct live_table *table, const char *const *cells,
+              const char *instead)
+{
+    char line[LIVE_TABLE_LINE] = "", cell[CANVAS_LINE];
+    size_t used = 0, name = table->width[table->name];
+    for (size_t i = 0; i < table->n; i++) {
+        if (table->width[i] == 0 || (instead != NULL && i != table->name))
+            continue;
+        snprintf(cell, sizeof cell, "%s", cells[i]);
+        canvas_cut(cell, table->width[i]);
+        used = live_table_put(line, used, cell, table->width[i], used > 0 ? table->columns[i].gap : 0,
+                              table->columns[i].as == LIVE_NUMBER);
+    }
+    size_t gap = table->columns[table->name].gap;
+    if (instead != NULL && name + gap + utf8_width(instead) <= canvas->columns)
+        live_table_put(line, used, instead, utf8_width(instead), gap, false);
+    for (used = strlen(line); used > 0 && line[used - 1] == ' ';)
+        line[--used] = '\0';
+    canvas_line(canvas, line);
+}
+
+void live_more(struct canvas *canvas, size_t rows)
+{
+    char text[NUMBER_ROOM + 32];
+    if (rows == 0)
+        return;
+    snprintf(text, sizeof text, "%s more: a larger terminal", NUMBER(rows));
+    canvas_cut(text, canvas->columns);
+    canvas_line(canvas, text);
 }

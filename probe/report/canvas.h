@@ -1,12 +1,35 @@
 /*
  * A picture for a terminal: lines that fit into its width, and no more of them than it has. It goes out in
  * one write, so it does not flicker. Texts from outside must be clean (terminal_text), except for
- * canvas_text.
+ * canvas_text. A table on it leaves columns out and cuts names on a narrow terminal, in the order that the
+ * table says; a number is never cut. And the one line that shows progress.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct progress {
+    FILE *to;        /* NULL: not a terminal */
+    int64_t next_us; /* when it may be shown next */
+    size_t width;    /* characters on the screen now */
+    /* progress_count: the first and the last count, and when. */
+    uint64_t first, last;
+    int64_t first_us, last_us;
+};
+
+void progress_begin(struct progress *progress, FILE *to);
+/* Replaces the line. Cheap enough to call for every hit. */
+void progress_show(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same without a delay, before a long step. */
+void progress_now(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "120 of 1,000 hits, 3 s left"; `of` 0: unknown. `state` is shown while the count does not grow. */
+void progress_count(struct progress *progress, uint64_t done, uint64_t of, const char *what,
+                    const char *state);
+/* Erases the line before other output. */
+void progress_clear(struct progress *progress);
 
 enum { CANVAS_ROOM = 65536, CANVAS_LINE = 512 };
 
@@ -40,3 +63,37 @@ void canvas_spark(char *out, size_t size, const double *values, size_t n, double
 /* A bar of `part` (0..1) of the width, in eighths of a character; in whole ones without UTF-8. It needs
  * 3 * width + 4 bytes. */
 void canvas_bar(char *out, size_t size, double part, size_t width);
+
+enum { LIVE_COLUMNS = 8 };
+
+struct live_column {
+    enum { LIVE_NUMBER, LIVE_TEXT, LIVE_DRAWN } as; /* at the right; at the left; as wide as there is room */
+    size_t gap;                                     /* blanks before it */
+    size_t least; /* its width where there is room; of one that is drawn always */
+    size_t most;  /* texts are cut here; 0: never */
+};
+
+/* A way to show it: the first that has room is taken. */
+struct live_way {
+    unsigned columns; /* bits */
+    size_t name;      /* the name is cut to no less; 0: it stays whole */
+    bool tight;       /* each column is as wide as its texts */
+};
+
+struct live_table {
+    const struct live_column *columns;
+    const struct live_way *ways; /* the last one is taken in any case */
+    size_t n, n_ways;
+    size_t name;                /* which column */
+    size_t width[LIVE_COLUMNS]; /* 0: the column is not there */
+};
+
+/* Once for each row. A column without any text is left out, but for one that is drawn. */
+void live_widen(struct live_table *table, const char *const *cells);
+/* Then `width` is how wide each column is. */
+void live_fit(struct live_table *table, size_t columns);
+/* Cells are clean. `instead`: in place of the cells after the name where that has room; NULL: none. */
+void live_row(struct canvas *canvas, const struct live_table *table, const char *const *cells,
+              const char *instead);
+/* For rows that have no line: how many, if any. */
+void live_more(struct canvas *canvas, size_t rows);

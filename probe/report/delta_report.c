@@ -1,16 +1,322 @@
 #include "report/delta_report.h"
 
+#include "base/values.h"
 #include "report/comparison_report.h"
 #include "report/conditions.h"
 #include "report/editor.h"
+#include "report/histogram.h"
 #include "report/junit.h"
-#include "report/outlier_report.h"
+#include "report/number.h"
+#include "report/page.h"
+#include "report/place_report.h"
+#include "report/plots.h"
 #include "report/run_report.h"
+#include "report/terminal.h"
 #include "report/views.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool delta_page(const struct rendering *to, const struct delta_report *report);
+
+enum { CELL = 512, BINS = 40 };
+
+struct delta_page {
+    const struct delta_report *report;
+    struct run_lines run;
+    const char *name;     /* of its first column */
+    const json_t *column; /* NULL: it has no numbers */
+};
+
+/* ---- the head */
+
+static void put_headline(FILE *out, const char *name, const char *text, bool small)
+{
+    fprintf(out, "<div%s>", small ? " class=\"small\"" : "");
+    html_element(out, "dt", NULL, name);
+    html_element(out, "dd", NULL, text);
+    fputs("</div>\n", out);
+}
+
+static void put_headlines(FILE *out, const struct delta_page *page)
+{
+    const json_t *first = page->column, *summary = page->run.summary;
+    char text[CELL];
+    double hz = page->run.conditions.clock_hz;
+    fputs("<dl class=\"headline\">\n", out);
+    if (first != NULL) {
+        uint64_t median = field_count(first, "median");
+        snprintf(text, sizeof text, "median %s", page->name);
+        put_headline(out, text, NUMBER(median), false);
+        if (hz > 0)
+            put_headline(out, "median time", DURATION((double)median / hz), false);
+        run_mean_text(text, sizeof text, first);
+        put_headline(out, run_mean_error(first) > 0 ? "mean (95 %)" : "mean", text, true);
+        snprintf(text, sizeof text, "%s to %s", NUMBER(field_count(first, "min")),
+                 NUMBER(field_count(first, "max")));
+        put_headline(out, "least to most", text, true);
+        put_headline(out, "p99", NUMBER(field_count(first, "p99")), true);
+        if (json_is_true(field_of(first, "calibrated"))) {
+            snprintf(text, sizeof text, "±%s", MEAN(field_real(first, "plus_minus")));
+            put_headline(out, "each hit", text, true);
+        }
+    }
+    put_headline(out, "hits", NUMBER(field_count(summary, "hits")), true);
+    if (field_count(summary, "tainted") > 0)
+        put_headline(out, "tainted", NUMBER(field_count(summary, "tainted")), true);
+    fputs("</dl>\n", out);
+}
+
+/* In a sentence, what the ± of a hit means. */
+static void put_plus_minus(FILE *out, const json_t *first)
+{
+    double each = field_real(first, "plus_minus"), overhead = field_real(first, "overhead");
+    char text[CELL];
+    if (first == NULL)
+        return;
+    if (!json_is_true(field_of(first, "calibrated")))
+        snprintf(text, sizeof text,
+                 "There is no ±: what it costs to stop the core was not measured, so it is still in "
+                 "each count, and nobody knows how much it is.");
+    else if (each > 0)
+        snprintf(
+            text, sizeof text,
+            "±%s means that the count of one hit may be that much too high or too low: stopping the core "
+            "adds %s on average. This is subtracted, but it varies from hit to hit.",
+            MEAN(each), MEAN(overhead));
+    else
+        snprintf(text, sizeof text,
+                 "±0 means that each count is exact: stopping the core adds %s to a hit%s.",
+                 overhead != 0 ? MEAN(overhead) : "nothing", overhead != 0 ? ", which is subtracted" : "");
+    html_element(out, "p", "plus-minus", text);
+}
+
+/* ---- the histogram */
+
+static void delta_page_put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, const char *side)
+{
+    char text[CELL], to[NUMBER_ROOM];
+    if (n == 0)
+        return;
+    number_unsigned(to, sizeof to, most);
+    snprintf(text, sizeof text, "Not drawn, far %s: %s hit%s, %s%s%s.", side, NUMBER(n), PLURAL(n),
+             NUMBER(least), least != most ? " to " : "", least != most ? to : "");
+    html_element(out, "p", "outliers", text);
+}
+
+/* The baseline's median is drawn if the two can be compared. */
+static bool find_rule(const struct delta_page *page, double *median)
+{
+    const json_t *verdict = page->run.verdict,
+                 *line = json_object_get(field_of(verdict, "columns"), page->name);
+    *median = field_real(line, "base.median");
+    return isfinite(*median) && field_of(verdict, "not_comparable") == NULL;
+}
+
+static void put_histogram(FILE *out, const struct delta_page *page)
+{
+    struct histogram_bin bins[BINS];
+    char title[CELL], says[CELL], rule_text[NUMBER_ROOM + 32];
+    struct plot_rule rule = {.text = rule_text};
+    size_t n = histogram_bins(page->column, bins, BINS);
+    if (page->column == NULL || n == 0)
+        return;
+    const struct outliers outliers = histogram_outliers(page->column);
+    uint64_t count = field_count(page->column, "count"), far = outliers.below + outliers.above;
+    uint64_t near = count > far ? count - far : 0;
+    bool has_rule = find_rule(page, &rule.at);
+    snprintf(rule_text, sizeof rule_text, "baseline's median %s", has_rule ? MEAN(rule.at) : "");
+    snprintf(title, sizeof title, "Hits by %s", page->name);
+    snprintf(says, sizeof says, "A histogram of %s hit%s from %s to %s%s%s", NUMBER(near), PLURAL(near),
+             NUMBER(outliers.low), NUMBER(outliers.high), has_rule ? "; a dashed line is the " : "",
+             has_rule ? rule_text : "");
+    const struct plot plot = {.out = out, .id = "histogram", .title = title, .says = says};
+    page_heading(out, "distribution", "How the hits are distributed");
+    fputs("<figure>\n", out);
+    plot_histogram(&plot, bins, n, &rule, has_rule ? 1 : 0);
+    fputs("<figcaption>Hits up, ", out);
+    html_text(out, page->name);
+    fprintf(out, " to the right%s.</figcaption>\n</figure>\n",
+            has_rule ? "; the dashed line is the baseline's median" : "");
+    delta_page_put_outliers(out, outliers.below, outliers.below_least, outliers.below_most, "below");
+    delta_page_put_outliers(out, outliers.above, outliers.above_least, outliers.above_most, "above");
+    page_end_section(out);
+}
+
+/* ---- the timeline */
+
+static const struct {
+    enum plot_look look;
+    const char *words, *key;
+} kinds[HIT_KINDS] = {
+    [HIT_CLEAN] = {PLOT_PLAIN, "", "a hit"},
+    [HIT_TAINTED] = {PLOT_ODD, ", tainted",
+                     "tainted: an interrupt that the halt had delayed ran in it; it is in no number above"},
+    [HIT_AT_LEAST] = {PLOT_BOUND, " at least",
+                      "at least so much: its counter may have overflowed; it is in no number above"},
+    [HIT_WARMUP] = {PLOT_FAINT, ", for warm-up", "before the others, to warm up; it is in no number above"},
+};
+
+static void put_single(const struct plot *plot, const struct hit_span *span, enum hit_kind kind)
+{
+    char label[CELL];
+    snprintf(label, sizeof label, "hit %s, %.3f s: %s%s", NUMBER(span->first), span->from,
+             NUMBER(span->of[kind].least), kinds[kind].words);
+    plot_mark(plot, span->from, (double)span->of[kind].least, kinds[kind].look, label);
+}
+
+static void put_several(const struct plot *plot, const struct hit_span *span, enum hit_kind kind)
+{
+    char label[CELL];
+    double middle = (span->from + span->to) / 2;
+    snprintf(label, sizeof label, "hits %s to %s, %.3f to %.3f s: %s of them from %s to %s%s",
+             NUMBER(span->first), NUMBER(span->last), span->from, span->to, NUMBER(span->of[kind].n),
+             NUMBER(span->of[kind].least), NUMBER(span->of[kind].greatest), kinds[kind].words);
+    if (span->of[kind].least == span->of[kind].greatest)
+        plot_mark(plot, middle, (double)span->of[kind].least, kinds[kind].look, label);
+    else
+        plot_line(plot, (double[]){middle, (double)span->of[kind].least},
+                  (double[]){middle, (double)span->of[kind].greatest}, kinds[kind].look, label);
+}
+
+/* Those of one kind lie above those of the kinds before. */
+static void put_spans(const struct plot *plot, const struct hit_times *times, bool seen[HIT_KINDS])
+{
+    for (int kind = 0; kind < HIT_KINDS; kind++)
+        for (size_t i = 0; i < times->n; i++) {
+            const struct hit_span *span = &times->spans[i];
+            if (span->of[kind].n == 0)
+                continue;
+            seen[kind] = true;
+            if (times->each == 1)
+                put_single(plot, span, (enum hit_kind)kind);
+            else
+                put_several(plot, span, (enum hit_kind)kind);
+        }
+}
+
+static void put_timeline(FILE *out, const struct delta_page *page)
+{
+    const struct hit_times *times = page->report->times;
+    char title[CELL], says[CELL];
+    uint64_t least = 0, greatest = 0;
+    bool seen[HIT_KINDS] = {false};
+    if (times == NULL || !hit_times_range(times, &least, &greatest))
+        return;
+    double room = (double)(greatest - least) / 20;
+    snprintf(title, sizeof title, "%s of each hit over time", page->name);
+    snprintf(says, sizeof says, "%s hit%s from %s to %s in %.3f s", NUMBER(times->hits), PLURAL(times->hits),
+             NUMBER(least), NUMBER(greatest), times->spans[times->n - 1].to);
+    const struct plot plot = {.out = out,
+                              .id = "timeline",
+                              .title = title,
+                              .says = says,
+                              .x = {.to = times->spans[times->n - 1].to, .unit = "s"},
+                              .y = {.from = (double)least - room, .to = (double)greatest + room}};
+    page_heading(out, "time", "When they were");
+    fputs("<figure>\n", out);
+    plot_begin(&plot);
+    put_spans(&plot, times, seen);
+    plot_end(&plot);
+    fputs("<figcaption>", out);
+    html_text(out, page->name);
+    fputs(" up, seconds since the begin to the right", out);
+    if (times->each > 1)
+        fprintf(out, "; %" PRIu64 " successive hits together, from the lowest to the highest", times->each);
+    fputs(".<br>\n", out);
+    for (int kind = 0; kind < HIT_KINDS; kind++)
+        if (seen[kind])
+            plot_key(out, kinds[kind].look, kinds[kind].key);
+    fputs("</figcaption>\n</figure>\n", out);
+    page_end_section(out);
+}
+
+/* ---- the page */
+
+static bool delta_page_put_numbers(const struct rendering *to, const struct delta_page *page)
+{
+    page_heading(to->out, "numbers", "All that was counted");
+    bool ok = run_write_table(to, &page->run);
+    page_end_section(to->out);
+    return ok;
+}
+
+static bool put_slowest(FILE *out, const struct document *document)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = document_line(document, "outlier") != NULL ? open_memstream(&text, &size) : NULL;
+    const struct rendering to = {.out = lines, .format = FORMAT_TEXT, .columns = 80};
+    if (lines == NULL)
+        return document_line(document, "outlier") == NULL;
+    outlier_write(&to, document);
+    bool ok = fclose(lines) == 0;
+    page_heading(out, "slowest", "The slowest hits");
+    fputs("<pre class=\"outliers\" tabindex=\"0\">", out);
+    if (ok)
+        html_clean(out, text + (text[0] == '\n'));
+    fputs("</pre>\n", out);
+    page_end_section(out);
+    free(text);
+    return ok;
+}
+
+static bool put_baseline(FILE *out, const json_t *verdict)
+{
+    char caption[CELL];
+    double scale = 0;
+    json_t *rows = json_array();
+    comparison_against_text(verdict, caption, sizeof caption);
+    caption[0] = 'A';
+    comparison_widen(&scale, verdict);
+    page_heading(out, "baseline", "Against the baseline");
+    bool ok = comparison_add_rows(rows, verdict, "", scale);
+    ok = comparison_put_table(out, rows, caption, scale) && ok;
+    fputs("<ul class=\"notes\">\n", out);
+    comparison_put_items(out, verdict);
+    fputs("</ul>\n", out);
+    page_end_section(out);
+    return ok;
+}
+
+/* A page, by what delta_write gives to it. */
+static bool delta_page(const struct rendering *to, const struct delta_report *report)
+{
+    FILE *out = to->out;
+    const struct document *document = report->document;
+    struct delta_page self = {.report = report, .name = ""};
+    self.run = run_lines(document_line(document, "header"), (json_t *)document_line(document, "summary"),
+                         document_line(document, "verdict"));
+    self.column = run_first(self.run.summary, &self.name);
+    self.column = run_is_counted(self.column) ? self.column : NULL;
+    const json_t *verdict = self.run.verdict;
+    const struct conditions *conditions = &self.run.conditions;
+    char title[CELL], text[CELL];
+    snprintf(text, sizeof text, ", against %.256s", field_text(verdict, "baseline.file"));
+    const struct page page = {.to = to,
+                              .title = page_region(conditions->start, conditions->end, title, sizeof title),
+                              .conditions = conditions,
+                              .verdict = field_text(verdict, "verdict"),
+                              .about_verdict = text,
+                              .columns = field_of(self.run.summary, "columns"),
+                              .command = report->command,
+                              .document = document,
+                              .left_out = report->left_out};
+    page_begin(&page);
+    put_headlines(out, &self);
+    put_plus_minus(out, self.column);
+    put_histogram(out, &self);
+    put_timeline(out, &self);
+    bool ok = delta_page_put_numbers(to, &self);
+    ok = put_slowest(out, document) && ok;
+    if (verdict != NULL)
+        ok = put_baseline(out, verdict) && ok;
+    return page_end(&page) && ok;
+}
+
+/* ---- delta report */
 
 static enum hit_kind delta_report_kind_of(const json_t *hit, const char *column)
 {
@@ -115,5 +421,174 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
         ok = delta_report_put_text(to, report, &run);
         break;
     }
+    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+}
+
+/* ---- compare report */
+
+enum { COMPARE_REPORT_CELL = 1024 };
+
+static struct run_lines run_of(const json_t *verdict)
+{
+    return run_lines(field_of(verdict, "run.header"), (json_t *)field_of(verdict, "run.summary"), verdict);
+}
+
+/* "fir_filter to its return, new.jsonl" */
+static const char *pair_name(const json_t *verdict, bool with_file, char *out, size_t size)
+{
+    const char *file = with_file ? field_text(verdict, "file") : "";
+    page_region(field_text(verdict, "region.start"), field_text(verdict, "region.end"), out, size);
+    size_t used = strlen(out);
+    if (file[0] != '\0' && used < size)
+        snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", file);
+    return out;
+}
+
+/* ---- text and others that have a part a pair */
+
+static bool put_pair(const struct rendering *to, const json_t *verdict, size_t i)
+{
+    char name[COMPARE_REPORT_CELL], clean[UTF8_CLEAN_ROOM(COMPARE_REPORT_CELL)];
+    const struct run_lines run = run_of(verdict);
+    if (to->format == FORMAT_JUNIT)
+        return junit_run(to->out, &run);
+    if (i > 0)
+        fputc('\n', to->out);
+    if (to->format == FORMAT_MARKDOWN)
+        return run_write_markdown(to, &run);
+    fprintf(to->out, "%s\n", terminal_text(clean, sizeof clean, pair_name(verdict, true, name, sizeof name)));
+    comparison_write(to, verdict);
+    return true;
+}
+
+static bool put_pairs(const struct rendering *to, const json_t *verdicts, const json_t *summary)
+{
+    const char *mark = to->format == FORMAT_MARKDOWN ? "**" : "";
+    size_t i;
+    const json_t *verdict;
+    bool ok = true;
+    if (to->format == FORMAT_JUNIT)
+        junit_begin(to->out);
+    json_array_foreach(verdicts, i, verdict)
+        ok = put_pair(to, verdict, i) && ok;
+    if (to->format == FORMAT_JUNIT)
+        return junit_end(to->out) && ok;
+    if (json_array_size(verdicts) > 1) /* one alone has all of it */
+        fprintf(to->out, "\n%s%s%s over all %zu\n", mark,
+                verdict_name(verdict_by_name(field_text(summary, "verdict"))), mark,
+                json_array_size(verdicts));
+    return ok;
+}
+
+static bool compare_report_put_csv(const struct rendering *to, const json_t *verdicts)
+{
+    json_t *rows = json_array();
+    size_t i;
+    const json_t *verdict;
+    bool ok = rows != NULL;
+    json_array_foreach(verdicts, i, verdict) {
+        const struct run_lines run = run_of(verdict);
+        ok = run_add_rows(&run, true, rows) && ok;
+    }
+    return run_write_csv(to, rows, "judged") && ok;
+}
+
+static bool compare_report_put_gcc(const struct rendering *to, const json_t *verdicts)
+{
+    json_t *rows = json_array();
+    size_t i;
+    const json_t *verdict;
+    bool ok = true;
+    json_array_foreach(verdicts, i, verdict) {
+        const struct run_lines run = run_of(verdict);
+        ok = editor_add_run(rows, &run) && ok;
+    }
+
+    return render_table(to, &text_gcc, rows) && ok;
+}
+
+/* ---- the page */
+
+static void put_notes(FILE *out, const json_t *verdict)
+{
+    char name[COMPARE_REPORT_CELL], text[COMPARE_REPORT_CELL];
+    const char *is = field_text(verdict, "verdict");
+    fputs("<li>", out);
+    html_text(out, pair_name(verdict, true, name, sizeof name));
+    comparison_against_text(verdict, text, sizeof text);
+    fputc(' ', out);
+    html_text(out, text);
+    fputs(": <strong", out);
+    html_attribute(out, "class", html_verdict_class(is));
+    fputc('>', out);
+    html_text(out, is);
+    fputs("</strong>", out);
+    if (field_of(verdict, "not_comparable") != NULL || field_of(verdict, "notes") != NULL) {
+        fputs("\n<ul>\n", out);
+        comparison_put_items(out, verdict);
+        fputs("</ul>", out);
+    }
+    fputs("</li>\n", out);
+}
+
+static bool put_verdicts(FILE *out, const json_t *verdicts)
+{
+    double scale = 0;
+    bool files = false, ok = true;
+    char name[COMPARE_REPORT_CELL];
+    json_t *rows = json_array();
+    size_t i;
+    const json_t *verdict;
+    json_array_foreach(verdicts, i, verdict) {
+        comparison_widen(&scale, verdict);
+        files = files ||
+                strcmp(field_text(verdict, "file"), field_text(json_array_get(verdicts, 0), "file")) != 0;
+    }
+    json_array_foreach(verdicts, i, verdict)
+        ok = comparison_add_rows(rows, verdict, pair_name(verdict, files, name, sizeof name), scale) && ok;
+    return comparison_put_table(out, rows, "Each later run against the first", scale) && ok;
+}
+
+static bool compare_report_put_page(const struct rendering *to, const struct document *document,
+                                    const json_t *verdicts, const struct page_command *command)
+{
+    char text[64];
+    size_t i, n = json_array_size(verdicts);
+    const json_t *verdict;
+    text[0] = '\0';
+    if (n > 1)
+        snprintf(text, sizeof text, " over all %zu", n);
+    const struct page page = {.to = to,
+                              .title = "Comparison",
+                              .verdict = field_text(document_line(document, "summary"), "verdict"),
+                              .about_verdict = text,
+                              .command = command,
+                              .document = document};
+    page_begin(&page);
+    page_heading(to->out, "verdicts", "Verdicts");
+    bool ok = put_verdicts(to->out, verdicts);
+    page_end_section(to->out);
+    page_heading(to->out, "runs", "What was compared");
+    fputs("<ul class=\"notes\">\n", to->out);
+    json_array_foreach(verdicts, i, verdict)
+        put_notes(to->out, verdict);
+    fputs("</ul>\n", to->out);
+    page_end_section(to->out);
+    return page_end(&page) && ok;
+}
+
+bool compare_write(const struct rendering *to, const struct document *document,
+                   const struct page_command *command)
+{
+    json_t *verdicts = document_rows(document, "verdict", NULL);
+    bool ok = document->ok && verdicts != NULL;
+    if (ok && to->format == FORMAT_JSON)
+        ok = document_write(to->out, document);
+    else if (ok)
+        ok = to->format == FORMAT_CSV    ? compare_report_put_csv(to, verdicts)
+             : to->format == FORMAT_GCC  ? compare_report_put_gcc(to, verdicts)
+             : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts, command)
+                                         : put_pairs(to, verdicts, document_line(document, "summary"));
+    json_decref(verdicts);
     return fflush(to->out) == 0 && !ferror(to->out) && ok;
 }

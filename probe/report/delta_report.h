@@ -1,11 +1,12 @@
 /*
- * delta's result in each format, by its lines: header, hits, outliers, summary, verdict.
+ * delta's result in each format, by its lines: header, hits, outliers, summary, verdict; and compare's: a
+ * verdict for each pair of runs.
  */
 #pragma once
 
 #include "measure/result.h"
-#include "report/hit_times.h"
-#include "report/page_command.h"
+#include "measure/statistics.h"
+#include "report/page.h"
 #include "report/render.h"
 
 enum { PAGE_HITS = 10000 }; /* this many hits are in the lines of a page; later ones only in what is drawn */
@@ -22,5 +23,7 @@ bool delta_write(const struct rendering *to, const struct delta_report *report);
 
 /* By its line, and the first column. */
 void delta_add_time(struct hit_times *times, const json_t *hit, const char *column);
-/* A page, by what delta_write gives to it. */
-bool delta_page(const struct rendering *to, const struct delta_report *report);
+
+/* `command` NULL: it is not known. False: out of memory, or the output could not be written whole. */
+bool compare_write(const struct rendering *to, const struct document *document,
+                   const struct page_command *command);

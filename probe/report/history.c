@@ -5,6 +5,8 @@
 #include "report/canvas.h"
 #include "report/formats.h"
 #include "report/number.h"
+#include "report/page.h"
+#include "report/plots.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
@@ -12,6 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool history_page(const struct rendering *to, const struct document *document,
+                         const struct page_command *command);
 
 /* In keys that are sorted, between texts that have no control characters. */
 #define BETWEEN "\x01"
@@ -174,7 +179,8 @@ static struct json_part history_region_line(json_t *row, double chance)
     return line;
 }
 
-bool history_has_changed(const json_t *row)
+/* Of its lines. There is a step or a trend. */
+static bool history_has_changed(const json_t *row)
 {
     return field_of(row, "changes|trend") != NULL;
 }
@@ -208,7 +214,7 @@ struct document history_document(const struct history *history, double chance)
 
 enum { CELL = 512, COURSE_MOST = 60 };
 
-void history_region_text(const json_t *row, char *out, size_t size)
+static void history_region_text(const json_t *row, char *out, size_t size)
 {
     const char *end = field_text(row, "region.end");
     bool function = end[0] == '\0' || strcmp(end, "its return") == 0;
@@ -216,12 +222,14 @@ void history_region_text(const json_t *row, char *out, size_t size)
              function ? "" : end);
 }
 
-const char *history_value_text(char *out, size_t size, double value)
+/* "fir_filter", "start to stop" */
+static const char *history_value_text(char *out, size_t size, double value)
 {
     return number_unsigned(out, size, (uint64_t)llround(fmin(fmax(0, value), 0x1p62)));
 }
 
-void history_change_text(const json_t *change, const char *to, char *out, size_t size)
+/* "+2.04 %, 18,199 to 18,570"; `to` is the word between the two. */
+static void history_change_text(const json_t *change, const char *to, char *out, size_t size)
 {
     char before[NUMBER_ROOM], after[NUMBER_ROOM];
     const char *part = CHANGE(field_real(change, "change"));
@@ -239,7 +247,8 @@ static void since_text(const json_t *row, const json_t *change, char *out, size_
              build[0] != '\0' ? ", build " : "", build, field_text(run, "file"));
 }
 
-bool history_take_fact(const json_t *row, size_t i, const char *to, struct history_fact *out)
+/* The i-th; 0 is the counter and the clock. False: there are no more. */
+static bool history_take_fact(const json_t *row, size_t i, const char *to, struct history_fact *out)
 {
     const json_t *changes = field_of(row, "changes"), *trend = field_of(row, "trend");
     size_t n = json_array_size(changes), room = sizeof out->text;
@@ -264,7 +273,8 @@ bool history_take_fact(const json_t *row, size_t i, const char *to, struct histo
     return i <= 2 + n;
 }
 
-void history_summary_texts(const json_t *summary, char *changed, char *skipped, size_t size)
+/* "40 files, 1 of 2 rows changed", and which were skipped, or "". */
+static void history_summary_texts(const json_t *summary, char *changed, char *skipped, size_t size)
 {
     uint64_t files = field_count(summary, "files"), rows = field_count(summary, "regions"),
              left = field_count(summary, "skipped");
@@ -409,4 +419,145 @@ bool history_write(const struct rendering *to, const struct document *document,
         history_put_text(to, document, rows);
     json_decref(rows);
     return fflush(to->out) == 0 && !ferror(to->out) && ok;
+}
+
+/* ---- history page */
+
+/* A history as a page without a script: each row's course as a line, its changes marked. */
+
+enum { NAME = 512, TEXT = 1024 };
+
+static double median_of(const json_t *runs, size_t i)
+{
+    return fmax(0, field_real(json_array_get(runs, i), "median"));
+}
+
+/* A new level begins at this run: that it is higher, or lower. */
+static enum plot_look history_page_look_of(const json_t *row, size_t run)
+{
+    size_t i;
+    const json_t *change;
+    json_array_foreach(field_of(row, "changes"), i, change)
+        if (field_count(change, "run") == run + 1)
+            return field_real(change, "after") > field_real(change, "before") ? PLOT_BAD : PLOT_GOOD;
+    return PLOT_PLAIN;
+}
+
+/* ---- a row */
+
+static void put_run(const struct plot *plot, const json_t *row, const json_t *runs, size_t i)
+{
+    const json_t *run = json_array_get(runs, i);
+    const char *started = field_text(run, "started"), *build = field_text(run, "build_id");
+    char value[NUMBER_ROOM], label[TEXT];
+    snprintf(label, sizeof label, "%s: %s%s%.12s, %.400s",
+             history_value_text(value, sizeof value, median_of(runs, i)), started[0] != '\0' ? started : "?",
+             build[0] != '\0' ? ", build " : "", build, field_text(run, "file"));
+    plot_mark(plot, (double)(i + 1), median_of(runs, i), history_page_look_of(row, i), label);
+}
+
+static void put_plot(FILE *out, const json_t *row, const char *id, const char *name)
+{
+    const json_t *runs = field_of(row, "runs"), *changes = field_of(row, "changes"), *change;
+    char plot_id[64], says[TEXT];
+    double least = INFINITY, most = -INFINITY;
+    size_t n = json_array_size(runs), i;
+    for (i = 0; i < n; i++) {
+        least = fmin(least, median_of(runs, i));
+        most = fmax(most, median_of(runs, i));
+    }
+    double room = most > least ? (most - least) / 10 : 2;
+    snprintf(plot_id, sizeof plot_id, "%.32s-plot", id);
+    snprintf(says, sizeof says, "The median of each of %zu runs in the order of their time; %zu changes", n,
+             json_array_size(changes));
+    const struct plot plot = {.out = out,
+                              .id = plot_id,
+                              .title = name,
+                              .says = says,
+                              .x = {.from = 0.5, .to = (double)n + 0.5, .bare = true},
+                              .y = {.from = fmax(0, least - room), .to = most + room}};
+    plot_begin(&plot);
+    for (i = 0; i + 1 < n; i++) {
+        const double from[] = {(double)(i + 1), median_of(runs, i)},
+                     to[] = {(double)(i + 2), median_of(runs, i + 1)};
+        plot_line(&plot, from, to, PLOT_PLAIN, "");
+    }
+    for (i = 0; i < n; i++)
+        put_run(&plot, row, runs, i);
+    json_array_foreach(changes, i, change) {
+        plot_rule_at_x(&plot, (double)field_count(change, "run") - 0.5, CHANGE(field_real(change, "change")));
+    }
+    plot_tick(&plot, 1, field_text(json_array_get(runs, 0), "started"));
+    if (n > 1)
+        plot_tick(&plot, (double)n, field_text(json_array_get(runs, n - 1), "started"));
+    plot_end(&plot);
+}
+
+static void history_page_put_row(FILE *out, const json_t *row, size_t number)
+{
+    char id[32], region[NAME], name[TEXT];
+    struct history_fact fact;
+    history_region_text(row, region, sizeof region);
+    snprintf(id, sizeof id, "row-%zu", number);
+    snprintf(name, sizeof name, "%s, %.80s, %.120s", region, field_text(row, "column"),
+             field_text(row, "core"));
+    page_heading(out, id, name);
+    if (json_array_size(field_of(row, "runs")) > 0)
+        put_plot(out, row, id, name);
+    for (size_t i = 0; history_take_fact(row, i, "to", &fact); i++)
+        if (fact.text[0] != '\0')
+            html_element(out, "p", NULL, fact.text);
+    page_end_section(out);
+}
+
+/* ---- the page */
+
+static bool put_overview(const struct rendering *to, const json_t *rows)
+{
+    struct document shown = document_new();
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row) {
+        const json_t *runs = field_of(row, "runs"), *changes = field_of(row, "changes"),
+                     *last = json_array_get(changes, json_array_size(changes) - 1);
+        size_t n = json_array_size(runs);
+        struct json_part one = json_part_new(NULL);
+        char region[NAME], change[TEXT] = "";
+        history_region_text(row, region, sizeof region);
+        if (history_has_changed(row))
+            history_change_text(last != NULL ? last : field_of(row, "trend"), "to", change, sizeof change);
+        row_text(&one, "region", region);
+        row_real(&one, "runs", (double)n);
+        row_real(&one, "first", field_real(json_array_get(runs, 0), "median"));
+        row_real(&one, "last", n > 0 ? median_of(runs, n - 1) : (double)NAN);
+        row_text(&one, "column", field_text(row, "column"));
+        row_text(&one, "core", field_text(row, "core"));
+        row_text(&one, "change", change);
+        document_add(&shown, one);
+    }
+    bool ok = shown.ok && render_table(to, &history_view, json_incref(shown.lines));
+    document_free(&shown);
+    return ok;
+}
+
+static bool history_page(const struct rendering *to, const struct document *document,
+                         const struct page_command *command)
+{
+    const struct page page = {.to = to, .title = "History", .command = command, .document = document};
+    json_t *rows = document_rows(document, "region", NULL);
+    char changed[TEXT], skipped[TEXT];
+    history_summary_texts(document_line(document, "summary"), changed, skipped, sizeof changed);
+    page_begin(&page);
+    html_element(to->out, "p", NULL, changed);
+    if (skipped[0] != '\0')
+        html_element(to->out, "p", NULL, skipped);
+    bool ok = rows != NULL && (json_array_size(rows) == 0 || put_overview(to, rows));
+    fputs("<p>", to->out);
+    plot_key(to->out, PLOT_BAD, "the first run on a higher level");
+    plot_key(to->out, PLOT_GOOD, "the first run on a lower level");
+    fputs("</p>\n", to->out);
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        history_page_put_row(to->out, json_array_get(rows, i), i + 1);
+    json_decref(rows);
+    return page_end(&page) && ok;
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "report/comparison.h"
-#include "report/page_command.h"
+#include "report/page.h"
 #include "report/render.h"
 
 struct history {
@@ -24,16 +24,7 @@ void history_free(struct history *history);
 /* In every format; `command` may be NULL. False if the output could not be written whole. */
 bool history_write(const struct rendering *to, const struct document *document,
                    const struct page_command *command);
-bool history_page(const struct rendering *to, const struct document *document,
-                  const struct page_command *command);
 
-/* Of its lines. There is a step or a trend. */
-bool history_has_changed(const json_t *row);
-/* "fir_filter", "start to stop" */
-void history_region_text(const json_t *row, char *out, size_t size);
-const char *history_value_text(char *out, size_t size, double value);
-/* "+2.04 %, 18,199 to 18,570"; `to` is the word between the two. */
-void history_change_text(const json_t *change, const char *to, char *out, size_t size);
 /* What else is known of a row: with which counter and clock, what was left out, each step and the trend:
  * "+2.04
  * %, 18,199 to 18,570 since 2026-10-06T23:00:00Z, build abababababab: out/run-17.jsonl". */
@@ -41,7 +32,3 @@ struct history_fact {
     char text[1024];      /* "": nothing */
     const json_t *change; /* NULL: it is not of one */
 };
-/* The i-th; 0 is the counter and the clock. False: there are no more. */
-bool history_take_fact(const json_t *row, size_t i, const char *to, struct history_fact *out);
-/* "40 files, 1 of 2 rows changed", and which were skipped, or "". */
-void history_summary_texts(const json_t *summary, char *changed, char *skipped, size_t size);

@@ -47,7 +47,7 @@ static void put_seconds(FILE *out, double seconds, int decimals)
     fprintf(out, " time=\"%.*f\"", decimals, isfinite(seconds) && seconds >= 0 ? seconds : 0);
 }
 
-enum outcome { PASSED, FAILED, ERRED, SKIPPED, OUTCOMES };
+enum case_outcome { PASSED, FAILED, ERRED, SKIPPED, OUTCOMES };
 static const char *const outcomes[OUTCOMES] = {[FAILED] = "failure type=\"regressed\"",
                                                [ERRED] = "error type=\"not comparable\"",
                                                [SKIPPED] = "skipped"};
@@ -185,12 +185,12 @@ void junit_conditions(struct junit_suite *suite, const struct conditions *condit
     row_text(to, "clock_source", conditions->clock_source);
 }
 
-static enum outcome outcome_of(const struct junit_case *one)
+static enum case_outcome outcome_of(const struct junit_case *one)
 {
-    static const enum outcome of[] = {[VERDICT_PASS] = PASSED,
-                                      [VERDICT_REGRESSED] = FAILED,
-                                      [VERDICT_INCONCLUSIVE] = SKIPPED,
-                                      [VERDICT_NOT_COMPARABLE] = ERRED};
+    static const enum case_outcome of[] = {[VERDICT_PASS] = PASSED,
+                                           [VERDICT_REGRESSED] = FAILED,
+                                           [VERDICT_INCONCLUSIVE] = SKIPPED,
+                                           [VERDICT_NOT_COMPARABLE] = ERRED};
     if (one->verdict[0] == '\0')
         return run_is_counted(one->column) ? PASSED : SKIPPED;
     return of[verdict_by_name(one->verdict)];
@@ -235,7 +235,7 @@ void junit_add(struct junit_suite *suite, const struct junit_case *one)
 {
     struct json_part part = json_part_new(NULL);
     char numbers[LONG] = "", text[2 * LONG];
-    enum outcome outcome = outcome_of(one);
+    enum case_outcome outcome = outcome_of(one);
     if (run_is_counted(one->column))
         describe_numbers(one->column, numbers, sizeof numbers);
     /* What failed says so in its message */

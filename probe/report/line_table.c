@@ -4,7 +4,7 @@
 #include "report/conditions.h"
 #include "report/number.h"
 #include "report/page.h"
-#include "report/profile_notes.h"
+#include "report/profile_table.h"
 #include "report/terminal.h"
 #include "report/views.h"
 

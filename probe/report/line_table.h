@@ -6,8 +6,8 @@
 
 #include "measure/line_costs.h"
 #include "measure/result.h"
-#include "profile/source_text.h"
-#include "report/page_command.h"
+#include "profile/annotation.h"
+#include "report/page.h"
 #include "report/render.h"
 #include "symbols/listing.h"
 

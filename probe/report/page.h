@@ -5,8 +5,22 @@
 #pragma once
 
 #include "report/html.h"
-#include "report/page_command.h"
 #include "report/run_report.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * The command that made a page, as a shell reads it back.
+ */
+
+/* What was typed. */
+struct page_command {
+    int n;
+    char *const *words; /* the first is the program's name */
+    const char *probe;  /* of $PMU_PROBE; NULL: it was not used */
+    bool has_conf;      /* a pmu-probe.conf was read */
+};
 
 struct page {
     const struct rendering *to; /* in other formats than HTML the shell is nothing */

@@ -1,9 +1,18 @@
 #include "report/place_report.h"
 
+#include "base/deadline.h"
+#include "base/values.h"
+#include "report/conditions.h"
+#include "report/editor.h"
+#include "report/formats.h"
+#include "report/json.h"
+#include "report/number.h"
 #include "report/terminal.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM])
 {
@@ -15,14 +24,15 @@ void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM])
         snprintf(out, PLACE_ROOM, "%s", location.name);
 }
 
-void place_text(const json_t *place, char out[PLACE_ROOM])
+/* The same of an object with its `function` and `source`. */
+static void place_text(const json_t *place, char out[PLACE_ROOM])
 {
     const char *source = field_text(place, "source"), *function = field_text(place, "function");
     snprintf(out, PLACE_ROOM, "%.300s%s%.1000s%s", source, source[0] != '\0' ? " (" : "", function,
              source[0] != '\0' ? ")" : "");
 }
 
-void place_print_callers(FILE *out, const json_t *line, size_t indent)
+static void place_print_callers(FILE *out, const json_t *line, size_t indent)
 {
     char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)];
     const json_t *frame;
@@ -38,7 +48,8 @@ void place_print_callers(FILE *out, const json_t *line, size_t indent)
                 terminal_text(clean, sizeof clean, field_text(line, "cut")));
 }
 
-void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t indent)
+/* A line for each caller of a line, and the registers, folded at `columns`. */
+static void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t indent)
 {
     struct fold fold = {.out = out, .columns = columns, .indent = indent};
     char name[UTF8_CLEAN_ROOM(32)], text[sizeof name + 40];
@@ -66,7 +77,8 @@ static void place_report_put_place(struct json_part *part, struct symbols *symbo
     json_part_text(part, "file", file);
 }
 
-void place_put_stack(struct json_part *line, struct symbols *symbols, const struct unwind_stack *stack)
+/* "address", "function" and "source"; then "callers" and "cut". */
+static void place_put_stack(struct json_part *line, struct symbols *symbols, const struct unwind_stack *stack)
 {
     json_t *frames = json_array();
     place_report_put_place(line, symbols, unwind_place(&stack->at[0]));
@@ -85,10 +97,427 @@ void place_put_stack(struct json_part *line, struct symbols *symbols, const stru
         json_part_text(line, "cut", unwind_end_text(stack->end));
 }
 
-void place_put_registers(struct json_part *line, const struct stop_place *place)
+/* "registers" */
+static void place_put_registers(struct json_part *line, const struct stop_place *place)
 {
     struct json_part registers = json_part_new(NULL);
     for (size_t i = 0; i < place->n_registers; i++)
         json_part_hex(&registers, place->registers[i].name, place->registers[i].value);
     json_part_object(line, "registers", registers);
+}
+
+/* ---- outlier report */
+
+enum { INDENT = 2, TEXT_ROOM = 160 };
+static const double LARGE_S = 1e-3;
+
+/* The column that counts exceptions, if this hit was counted in its pass; else the number of columns. */
+static size_t exceptions_column(const struct outlier_report *report, const struct slow_hit *outlier)
+{
+    const struct summary *summary = report->summary;
+    for (size_t i = 0; i < outlier->hit.n; i++)
+        if (!outlier->hit.values[i].absent &&
+            result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT)
+            return i;
+    return summary->n;
+}
+
+static bool any_exceptions(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n; i++)
+        if (result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT &&
+            summary->columns[i].unsupported[0] == '\0')
+            return true;
+    return false;
+}
+
+/* --- JSON ----------------------------------------------------------------------------------------------- */
+
+static struct json_part outlier_line(const struct outlier_report *report, size_t i)
+{
+    const struct summary *summary = report->summary;
+    const struct slow_hit *outlier = &report->hits->at[i];
+    size_t column = exceptions_column(report, outlier);
+    struct json_part line = json_part_new("outlier"), words = json_part_new(NULL),
+                     texts = json_part_new(NULL);
+    char text[32];
+    json_part_unsigned(&line, "outlier", i + 1);
+    json_part_unsigned(&line, "hit", outlier->hit.number);
+    json_part_real(&line, "seconds", outlier->hit.seconds);
+    json_part_unsigned(&line, "counted", outlier->hit.values[0].count);
+    if (outlier->hit.values[0].at_least)
+        json_part_bool(&line, "at_least", true);
+    if (column < summary->n) {
+        bool taken = result_exceptions(summary->columns[column].name) == RESULT_EXCEPTIONS_TAKEN;
+        json_part_unsigned(&line, taken ? "exceptions" : "exception_cycles",
+                           outlier->hit.values[column].count);
+        if (outlier->hit.values[column].at_least)
+            json_part_bool(&line, "exceptions_at_least", true);
+    }
+    for (size_t k = 0; k < summary->at_max.n; k++) {
+        snprintf(text, sizeof text, "0x%" PRIX64, outlier->words[k]);
+        json_part_unsigned(&words, summary->at_max.names[k], outlier->words[k]);
+        json_part_text(&texts, summary->at_max.names[k], text);
+    }
+    json_part_object(&line, "words", words);
+    json_part_object(&line, "word_texts", texts);
+    if (report->hits->is_read[outlier->slot]) {
+        const struct stop_place *place = &report->places[outlier->slot];
+        if (!place->stack.at[0].is_exact)
+            json_part_bool(&line, "returned", true);
+        place_put_stack(&line, report->symbols, &place->stack);
+        place_put_registers(&line, place);
+    }
+    return line;
+}
+
+void outlier_lines(struct document *document, const struct outlier_report *report)
+{
+    for (size_t i = 0; i < report->hits->n; i++)
+        document_add(document, outlier_line(report, i));
+}
+
+void outlier_summary(struct json_part *summary, const struct outlier_report *report)
+{
+    struct json_part part = json_part_new(NULL);
+    if (report->hits->n == 0) {
+        json_part_object(summary, "outliers", part);
+        return;
+    }
+    json_part_unsigned(&part, "count", report->hits->n);
+    if (any_exceptions(report->summary))
+        json_part_bool(&part, "exceptions_counted", true);
+    else
+        json_part_text(&part, "exceptions_by",
+                       report->counts_exceptions != NULL ? report->counts_exceptions : "");
+    json_part_real(&part, "kept_s", (double)report->hits->longest_us / 1e6);
+    json_part_object(summary, "outliers", part);
+}
+
+/* --- text ----------------------------------------------------------------------------------------------- */
+
+/* "; 2 exceptions inside". If no hit shows them, the last line says so once. */
+static void describe_exceptions(const json_t *line, bool counted, char *out, size_t size)
+{
+    const json_t *taken = field_of(line, "exceptions"), *cycles = field_of(line, "exception_cycles");
+    bool at_least = field_is(line, "exceptions_at_least");
+    uint64_t count = count_of(taken != NULL ? taken : cycles);
+    const char *bound = at_least ? "at least " : "", *s = PLURAL(count);
+    char number[NUMBER_ROOM];
+    out[0] = '\0';
+    number_unsigned(number, sizeof number, count);
+    if (taken == NULL && cycles == NULL)
+        snprintf(out, size, "%s", counted ? "; exceptions were not counted in this hit's pass" : "");
+    else if (count == 0)
+        snprintf(out, size, at_least ? "; exceptions inside: not known" : "; no exception inside");
+    else if (taken != NULL)
+        snprintf(out, size, "; %s%s exception%s inside", bound, number, s);
+    else
+        snprintf(out, size, "; exceptions inside, %s%s cycle%s of their entry and exit", bound, number, s);
+}
+
+static void print_words(const struct rendering *to, const json_t *line)
+{
+    struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
+    char name[UTF8_CLEAN_ROOM(64)], value[64], text[sizeof name + sizeof value];
+    json_t *words = json_object_get(line, "words"), *word;
+    const char *key;
+    bool first = true;
+    json_object_foreach(words, key, word) {
+        const char *exact = json_string_value(json_object_get(field_of(line, "word_texts"), key));
+        snprintf(value, sizeof value, "0x%" PRIX64, count_of(word));
+        snprintf(text, sizeof text, "%*s%s=%.40s", first ? INDENT : 0, "",
+                 terminal_text(name, sizeof name, key), exact != NULL ? exact : value);
+        fold_put(&fold, text, first ? 0 : 2);
+        first = false;
+    }
+    fold_end(&fold);
+}
+
+static void print_outlier(const struct rendering *to, const json_t *line, const char *column, bool counted)
+{
+    char count[NUMBER_ROOM + 128], exceptions[TEXT_ROOM], name[PLACE_ROOM],
+        clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], event[UTF8_CLEAN_ROOM(96)];
+    describe_exceptions(line, counted, exceptions, sizeof exceptions);
+    fprintf(to->out, "hit %s: %s%s, %s into the run%s\n", NUMBER(field_count(line, "hit")),
+            field_is(line, "at_least") ? "at least " : "",
+            number_events(count, sizeof count, field_count(line, "counted"),
+                          terminal_text(event, sizeof event / 3, column)),
+            ELAPSED(field_real(line, "seconds")), exceptions);
+    print_words(to, line);
+    if (field_of(line, "registers") == NULL) {
+        fputs("  the run ended before its registers were read\n", to->out);
+        return;
+    }
+    place_text(line, name);
+    fprintf(to->out, "  %s %s\n", field_is(line, "returned") ? "returned to" : "ended at",
+            terminal_text(clean, sizeof clean, name));
+    place_print_callers(to->out, line, INDENT);
+    place_print_registers(to->out, to->columns, line, INDENT);
+}
+
+static void print_how_to_count(const struct rendering *to, const char *event)
+{
+    char line[TEXT_ROOM];
+    if (event[0] == '\0')
+        snprintf(line, sizeof line, "these counters do not show which exceptions ran inside");
+    else
+        snprintf(line, sizeof line, "which exceptions ran inside is not known: -e %.32s counts %s", event,
+                 result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN ? "them"
+                                                                     : "the cycles of their entry and exit");
+    render_text(to, line);
+}
+
+void outlier_write(const struct rendering *to, const struct document *document)
+{
+    const json_t *summary = document_line(document, "summary"), *of = field_of(summary, "outliers");
+    json_t *lines = document_rows(document, "outlier", NULL);
+    size_t n = json_array_size(lines), i;
+    const json_t *line;
+    const char *column = json_object_iter_key(json_object_iter(json_object_get(summary, "columns")));
+    bool counted = field_is(of, "exceptions_counted");
+    double kept = field_real(of, "kept_s");
+    if (n == 1)
+        fputs("\nthe slowest hit, and where it ended\n", to->out);
+    else if (n > 1)
+        fprintf(to->out, "\nthe %zu slowest hits, and where they ended\n", n);
+    json_array_foreach(lines, i, line)
+        print_outlier(to, line, column != NULL ? column : "", counted);
+    if (n > 0 && of != NULL && !counted)
+        print_how_to_count(to, field_text(of, "exceptions_by"));
+    if (n > 0 && kept >= LARGE_S)
+        fprintf(to->out, "the core was held up to %s longer at the end of a hit for this\n", ELAPSED(kept));
+    json_decref(lines);
+}
+
+/* ---- guard report */
+
+enum { DEEP = 4 };
+
+/* "69.58 µs (835 cycles)" with the time in which a budget was given; 0: it was given in events. */
+static void amount_text(char *out, size_t size, uint64_t count, const char *event, double seconds)
+{
+    char events[192], name[UTF8_CLEAN_ROOM(96)];
+    number_events(events, sizeof events, count, terminal_text(name, sizeof name / 3, event));
+    if (seconds > 0)
+        snprintf(out, size, "%s (%s)", DURATION(seconds), events);
+    else
+        snprintf(out, size, "%s", events);
+}
+
+static void guard_report_print_begin(const struct guard_view *view, const json_t *line)
+{
+    char budget[256], way[UTF8_CLEAN_ROOM(96)], clock[UTF8_CLEAN_ROOM(256)], text[2048];
+    amount_text(budget, sizeof budget, field_count(line, "budget"), view->event,
+                field_real(line, "budget_s"));
+    snprintf(text, sizeof text, "budget %s%s%s, by %s", budget, view->clock[0] != '\0' ? " " : "",
+             terminal_text(clock, sizeof clock, view->clock),
+             terminal_text(way, sizeof way, field_text(line, "stops_by")));
+    fprintf(view->out, "%*s", INDENT, "");
+    fold_text_at(view->out, view->columns, INDENT, DEEP, text);
+    fputc('\n', view->out);
+}
+
+static void print_overrun(const struct guard_view *view, const json_t *line)
+{
+    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], counted[256];
+    uint64_t n = field_count(line, "calls"), count = field_count(line, "counted");
+    bool has_pc = field_of(line, "address") != NULL;
+    snprintf(place, sizeof place, "where its registers cannot be read");
+    if (has_pc)
+        place_text(line, place);
+    amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
+    fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s\n",
+            field_count(line, "overrun"), NUMBER(n), PLURAL(n), terminal_text(clean, sizeof clean, place),
+            counted, NUMBER(field_count(line, "skid")));
+    if (!has_pc)
+        return;
+    place_print_callers(view->out, line, INDENT);
+    if (field_is(line, "elsewhere"))
+        fputs("  not in the call: another task ran, or the call was left without returning\n", view->out);
+    place_print_registers(view->out, view->columns, line, INDENT);
+}
+
+static void guard_report_print_end(const struct guard_view *view, const json_t *line)
+{
+    FILE *out = view->out;
+    const char *ended = field_text(line, "ended");
+    char amount[256];
+    uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
+             most = field_count(line, "most"), skid = field_count(line, "skid"),
+             unstopped = field_count(line, "unstopped"), left = field_count(line, "left");
+    fprintf(out, "%s overrun%s; ", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
+    fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
+            ELAPSED(field_real(line, "elapsed_s")));
+    amount_text(amount, sizeof amount, most, view->event, (double)most * view->each_s);
+    if (calls > 0)
+        fprintf(out, ", the longest took %s", amount);
+    amount_text(amount, sizeof amount, skid, view->event, (double)skid * view->each_s);
+    if (overruns > 0)
+        fprintf(out, "\nthe budget was exceeded by at most %s", amount);
+    fputc('\n', out);
+    if (unstopped > 0)
+        fprintf(out, "%s call%s over the budget returned before the core could be stopped\n",
+                NUMBER(unstopped), PLURAL(unstopped));
+    if (left > 0)
+        fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
+    if (strcmp(ended, "no return") == 0)
+        fputs("the last call did not return\n", out);
+    if (strcmp(ended, "Ctrl-C") == 0 || strcmp(ended, "error") == 0)
+        fprintf(out, "ended by %s\n", ended[0] == 'e' ? "an error" : ended);
+    if (field_is(line, "kept"))
+        fputs("the core is left halted there, for a debugger\n", out);
+}
+
+void guard_view_set(struct guard_view *view, const struct conditions *conditions)
+{
+    snprintf(view->guarded, sizeof view->guarded, "%s", conditions->start);
+    conditions_clock_text(conditions, view->clock, sizeof view->clock);
+}
+
+/* Overruns alone. */
+static bool guard_report_put_gcc(const struct guard_view *view, const json_t *line)
+{
+    const struct rendering to = {.out = view->out, .format = FORMAT_GCC};
+    char text[1536], counted[256], budget[256];
+    uint64_t count = field_count(line, "counted");
+    json_t *rows = json_array();
+    amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
+    amount_text(budget, sizeof budget, view->budget, view->event, (double)view->budget * view->each_s);
+    snprintf(text, sizeof text, "%.500s: %s so far, over the budget of %s", view->guarded, counted, budget);
+    bool ok = editor_add(rows, field_text(line, "file"), field_text(line, "source"), text, true);
+    return render_table(&to, &text_gcc, rows) && ok;
+}
+
+static void read_begin(struct guard_view *view, const json_t *line)
+{
+    double seconds = field_real(line, "budget_s");
+    snprintf(view->event, sizeof view->event, "%s", field_text(line, "event"));
+    view->budget = field_count(line, "budget");
+    view->each_s = seconds > 0 && view->budget > 0 ? seconds / (double)view->budget : 0;
+}
+
+static void guard_report_print_line(struct guard_view *view, const json_t *line)
+{
+    const char *type = field_text(line, "type");
+    char amount[256];
+    uint64_t counted = field_count(line, "counted");
+    if (strcmp(type, "guard") == 0) {
+        guard_report_print_begin(view, line);
+    } else if (strcmp(type, "overrun") == 0) {
+        print_overrun(view, line);
+    } else if (strcmp(type, "left") == 0) {
+        fputs("  the call had been left without returning: this is not an overrun\n", view->out);
+    } else if (strcmp(type, "returned") == 0) {
+        amount_text(amount, sizeof amount, counted, view->event, (double)counted * view->each_s);
+        fprintf(view->out, "  returned after %s\n", amount);
+    } else if (strcmp(type, "guard_end") == 0) {
+        guard_report_print_end(view, line);
+    }
+}
+
+bool guard_put_line(struct guard_view *view, const json_t *line)
+{
+    const char *type = field_text(line, "type");
+    if (strcmp(type, "guard") == 0)
+        read_begin(view, line);
+    if (view->format != FORMAT_GCC)
+        guard_report_print_line(view, line);
+    return view->format != FORMAT_GCC || strcmp(type, "overrun") != 0 || guard_report_put_gcc(view, line);
+}
+
+/* Each line is written at once. */
+static bool guard_report_put(struct guard_report *report, struct json_part line)
+{
+    if (report->format == FORMAT_JSON)
+        return json_part_write(report->out, line);
+    report->view.out = report->out;
+    report->view.format = report->format;
+    report->view.columns = terminal_columns(report->out);
+    report->view.budget = report->budget;
+    report->view.each_s = report->budget > 0 ? report->budget_s / (double)report->budget : 0;
+    snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
+    bool ok = guard_put_line(&report->view, line.json) && line.ok;
+    json_decref(line.json);
+    return fflush(report->out) == 0 && ferror(report->out) == 0 && ok;
+}
+
+/* --- JSON ----------------------------------------------------------------------------------------------- */
+
+static bool write_begin(struct guard_report *report)
+{
+    struct json_part line = json_part_new("guard");
+    json_part_text(&line, "event", report->event);
+    json_part_unsigned(&line, "budget", report->budget);
+    if (report->budget_s > 0)
+        json_part_real(&line, "budget_s", report->budget_s);
+    json_part_text(&line, "stops_by", report->way);
+    return guard_report_put(report, line);
+}
+
+bool guard_report_overrun(struct guard_report *report, const struct guard_overrun *overrun)
+{
+    struct json_part line = json_part_new("overrun");
+    json_part_unsigned(&line, "overrun", overrun->number);
+    json_part_unsigned(&line, "calls", overrun->calls);
+    json_part_unsigned(&line, "counted", overrun->counted);
+    json_part_unsigned(&line, "skid", overrun->skid);
+    if (overrun->has_pc)
+        place_put_stack(&line, report->symbols, &overrun->place.stack);
+    if (overrun->is_elsewhere)
+        json_part_bool(&line, "elsewhere", true);
+    place_put_registers(&line, &overrun->place);
+    return guard_report_put(report, line);
+}
+
+bool guard_report_end(struct guard_report *report, const struct guard_result *result)
+{
+    static const char *const why[] = {[GUARD_OVERRUNS] = "overruns",
+                                      [GUARD_TIME] = "time",
+                                      [GUARD_CANCELLED] = "Ctrl-C",
+                                      [GUARD_NO_RETURN] = "no return",
+                                      [GUARD_FAILED] = "error"};
+    struct json_part line = json_part_new("guard_end");
+    json_part_unsigned(&line, "calls", result->calls);
+    json_part_unsigned(&line, "overruns", result->overruns);
+    json_part_unsigned(&line, "unstopped", result->unstopped);
+    if (result->left > 0)
+        json_part_unsigned(&line, "left", result->left);
+    json_part_unsigned(&line, "most", result->most);
+    if (result->halt_most >= result->halt_least)
+        json_part_unsigned(&line, "halt_cost", result->halt_least);
+    if (result->overruns > 0)
+        json_part_unsigned(&line, "skid", result->skid);
+    json_part_real(&line, "elapsed_s", result->elapsed_s);
+    json_part_text(&line, "ended", why[result->end]);
+    if (result->is_kept)
+        json_part_bool(&line, "kept", true);
+    return guard_report_put(report, line);
+}
+
+bool guard_report_begin(struct guard_report *report, const struct conditions *conditions)
+{
+    struct column column = {0};
+    snprintf(column.name, sizeof column.name, "%s", report->event);
+    if (report->format == FORMAT_JSON && !json_header(report->out, conditions, &column, 1, deadline_wall_s()))
+        return false;
+    if (report->format == FORMAT_TEXT)
+        text_header(report->out, conditions);
+    guard_view_set(&report->view, conditions);
+    return write_begin(report);
+}
+
+bool guard_report_left(struct guard_report *report, uint64_t number)
+{
+    struct json_part line = json_part_new("left");
+    json_part_unsigned(&line, "overrun", number);
+    return guard_report_put(report, line);
+}
+
+bool guard_report_returned(struct guard_report *report, uint64_t number, uint64_t counted)
+{
+    struct json_part line = json_part_new("returned");
+    json_part_unsigned(&line, "overrun", number);
+    json_part_unsigned(&line, "counted", counted);
+    return guard_report_put(report, line);
 }

@@ -1,13 +1,20 @@
 /*
  * Where a core is halted: its place in the program, the callers, its registers; as text and as parts of JSON
- * lines. `symbols` names the places.
+ * lines. What delta --outliers found, and what guard prints, are such places. `symbols` names the places. A
+ * result is false if the output could not be written whole.
  */
 #pragma once
 
-#include "profile/stack_reader.h"
+#include "measure/delta.h"
+#include "measure/result.h"
+#include "profile/guard.h"
+#include "profile/stacks.h"
 #include "report/document.h"
+#include "report/formats.h"
+#include "report/render.h"
 #include "symbols/symbols.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,12 +24,52 @@ enum { PLACE_ROOM = 1400 };
 
 /* "main.c:88 (step+0x12)". Not cleaned. */
 void place_name(struct symbols *symbols, uint64_t address, char out[PLACE_ROOM]);
-/* The same of an object with its `function` and `source`. */
-void place_text(const json_t *place, char out[PLACE_ROOM]);
-/* A line for each caller of a line, and the registers, folded at `columns`. */
-void place_print_callers(FILE *out, const json_t *line, size_t indent);
-void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t indent);
-/* "address", "function" and "source"; then "callers" and "cut". */
-void place_put_stack(struct json_part *line, struct symbols *symbols, const struct unwind_stack *stack);
-/* "registers" */
-void place_put_registers(struct json_part *line, const struct stop_place *place);
+
+struct outlier_report {
+    struct symbols *symbols;
+    const struct summary *summary;
+    const struct slow_hits *hits;
+    const struct stop_place *places; /* by slot */
+    const char *counts_exceptions;   /* the event of this core that would; NULL: it has none */
+};
+
+/* A line `outlier` for each; they precede the summary: a run without one was cut off. */
+void outlier_lines(struct document *document, const struct outlier_report *report);
+/* Of the summary: how to count exceptions, and for how long the core was kept. */
+void outlier_summary(struct json_part *summary, const struct outlier_report *report);
+/* Below the table, as text. */
+void outlier_write(const struct rendering *to, const struct document *document);
+
+/* Its lines as text or for editors, one after the other. */
+struct guard_view {
+    FILE *out;
+    enum format format;
+    size_t columns;
+    char guarded[REGION_NAME], clock[256];
+    /* Of its first line */
+    char event[96];
+    uint64_t budget;
+    double each_s; /* of an event, if the budget was given in time; else 0 */
+};
+/* What its function and clock are. */
+void guard_view_set(struct guard_view *view, const struct conditions *conditions);
+/* False: out of memory. */
+bool guard_put_line(struct guard_view *view, const json_t *line);
+
+struct guard_report {
+    FILE *out;
+    enum format format; /* text or JSON */
+    struct symbols *symbols;
+    const char *event; /* "CPU_CYCLES" */
+    const char *way;   /* how the core is stopped: "DWT cycle match" */
+    uint64_t budget;
+    double budget_s; /* as the user gave it; 0: in events */
+    bool keeps;
+    struct guard_view view;
+};
+
+bool guard_report_begin(struct guard_report *report, const struct conditions *conditions);
+bool guard_report_overrun(struct guard_report *report, const struct guard_overrun *overrun);
+bool guard_report_returned(struct guard_report *report, uint64_t number, uint64_t counted);
+bool guard_report_left(struct guard_report *report, uint64_t number);
+bool guard_report_end(struct guard_report *report, const struct guard_result *result);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "measure/statistics.h"
+#include "profile/call_tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +44,6 @@ void plot_begin(const struct plot *plot);
 /* A number, or any other text, below the x axis. */
 void plot_tick(const struct plot *plot, double x, const char *text);
 /* From the bottom up to `y`. `label` is shown by a browser when it is pointed at. */
-void plot_bar(const struct plot *plot, double from, double to, double y, const char *label);
 void plot_mark(const struct plot *plot, double x, double y, enum plot_look look, const char *label);
 /* A line from one point to another, with a label. */
 void plot_line(const struct plot *plot, const double from[2], const double to[2], enum plot_look look,
@@ -73,3 +73,17 @@ struct plot_interval {
     enum plot_look look;
 };
 void plot_interval(FILE *out, const char *title, const struct plot_interval *interval);
+
+/*
+ * A flame graph as SVG inside a page of html.h. Places and widths are in percent, so it is as wide as the
+ * page; each frame is a separate <svg>, which cuts its text.
+ */
+
+struct flame_svg {
+    const struct flame *flame;
+    const struct stacks *stacks;
+    const struct profile_about *about; /* of the cores */
+};
+
+/* Returns how many frames were left out because they are too narrow to be seen. */
+size_t flame_svg(FILE *out, const struct flame_svg *svg);

@@ -173,7 +173,7 @@ struct track {
     enum { STACKS_NOT_KNOWN, STACKS_NONE, STACKS_ALL } stacks; /* its samples have stacks, or none has */
 };
 
-struct reading {
+struct profile_reading {
     struct profile *out;
     struct track *tracks; /* one a core, then one a core for each kind of context */
     uint64_t samples;     /* so far, of all cores */
@@ -189,7 +189,8 @@ static const int most_number = 1000000;
 static const double longest_s = 1e9;
 
 /* The first failure is the one that counts. */
-__attribute__((format(printf, 2, 3))) static void fail(struct reading *reading, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void fail(struct profile_reading *reading, const char *format,
+                                                       ...)
 {
     char fact[256], clean[UTF8_CLEAN_ROOM(sizeof fact)], path[UTF8_CLEAN_ROOM(128)], line[32] = "";
     va_list list;
@@ -205,7 +206,7 @@ __attribute__((format(printf, 2, 3))) static void fail(struct reading *reading, 
     reading->failed = true;
 }
 
-static void fail_as(struct reading *reading, enum error_kind kind, const char *text)
+static void fail_as(struct profile_reading *reading, enum error_kind kind, const char *text)
 {
     if (!reading->failed)
         error_set(reading->error, kind, "%s", text);
@@ -213,7 +214,7 @@ static void fail_as(struct reading *reading, enum error_kind kind, const char *t
 }
 
 /* Memory that was asked for. */
-static void *granted(struct reading *reading, void *memory)
+static void *granted(struct profile_reading *reading, void *memory)
 {
     if (memory == NULL)
         fail_as(reading, ERROR_SYSTEM, "out of memory");
@@ -221,7 +222,7 @@ static void *granted(struct reading *reading, void *memory)
 }
 
 /* NULL: it is not a text, or there is no memory for it. */
-static char *profile_file_copy_text(struct reading *reading, const json_t *value)
+static char *profile_file_copy_text(struct profile_reading *reading, const json_t *value)
 {
     const char *text = json_string_value(value);
     char clean[4096];
@@ -229,7 +230,8 @@ static char *profile_file_copy_text(struct reading *reading, const json_t *value
 }
 
 /* An absent one is 0. */
-static uint64_t take_count(struct reading *reading, const json_t *object, const char *key, uint64_t most)
+static uint64_t take_count(struct profile_reading *reading, const json_t *object, const char *key,
+                           uint64_t most)
 {
     const json_t *value = json_object_get(object, key);
     uint64_t count = json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
@@ -239,7 +241,8 @@ static uint64_t take_count(struct reading *reading, const json_t *object, const 
     return 0;
 }
 
-static double take_seconds(struct reading *reading, const json_t *object, const char *key, bool needed)
+static double take_seconds(struct profile_reading *reading, const json_t *object, const char *key,
+                           bool needed)
 {
     const json_t *value = json_object_get(object, key);
     double seconds = json_number_value(value);
@@ -259,7 +262,7 @@ static bool read_address(const char *text, uint64_t *out)
     return true;
 }
 
-static void take_numbers(struct reading *reading, const json_t *numbers)
+static void take_numbers(struct profile_reading *reading, const json_t *numbers)
 {
     struct profile_about *about = &reading->out->about;
     if (numbers == NULL || reading->failed)
@@ -275,7 +278,7 @@ static void take_numbers(struct reading *reading, const json_t *numbers)
     }
 }
 
-static void take_cores(struct reading *reading, const json_t *cores)
+static void take_cores(struct profile_reading *reading, const json_t *cores)
 {
     struct profile_about *about = &reading->out->about;
     size_t n = json_array_size(cores), tracks = n * (1 + PROFILE_CONTEXTS);
@@ -295,7 +298,7 @@ static void take_cores(struct reading *reading, const json_t *cores)
     }
 }
 
-static void take_head(struct reading *reading, const json_t *object)
+static void take_head(struct profile_reading *reading, const json_t *object)
 {
     struct profile_about *about = &reading->out->about;
     const char *offset = json_string_value(json_object_get(object, "load_offset"));
@@ -319,7 +322,7 @@ static void take_head(struct reading *reading, const json_t *object)
     take_numbers(reading, json_object_get(object, "numbers"));
 }
 
-static void take_counts(struct reading *reading, json_t *object, const char *name,
+static void take_counts(struct profile_reading *reading, json_t *object, const char *name,
                         struct profile_interval *interval)
 {
     json_t *addresses = json_object_get(object, name), *value;
@@ -345,7 +348,8 @@ static void take_counts(struct reading *reading, json_t *object, const char *nam
 }
 
 /* `left`: this many samples may be the stack's. */
-static void take_stack(struct reading *reading, const json_t *object, uint64_t left, struct call_stack *out)
+static void take_stack(struct profile_reading *reading, const json_t *object, uint64_t left,
+                       struct call_stack *out)
 {
     const json_t *addresses = json_object_get(object, "at"), *cut = json_object_get(object, "cut");
     out->depth = json_array_size(addresses);
@@ -367,7 +371,7 @@ static void take_stack(struct reading *reading, const json_t *object, uint64_t l
 }
 
 /* They are of the samples that `pc` has, in each line of a core or in none. */
-static void take_stacks(struct reading *reading, struct track *track, const json_t *object,
+static void take_stacks(struct profile_reading *reading, struct track *track, const json_t *object,
                         struct profile_interval *interval)
 {
     const json_t *rows = json_object_get(object, "stacks");
@@ -433,7 +437,7 @@ static bool merge_track(struct track *track)
 }
 
 /* Takes over the interval's counts. */
-static void profile_file_add_interval(struct reading *reading, struct track *track,
+static void profile_file_add_interval(struct profile_reading *reading, struct track *track,
                                       struct profile_interval *interval)
 {
     if (track->intervals == NULL && !reading->failed)
@@ -459,8 +463,8 @@ static void profile_file_add_interval(struct reading *reading, struct track *tra
 }
 
 /* Where and when it is. */
-static struct track *profile_file_take_place(struct reading *reading, size_t kind, const json_t *object,
-                                             struct profile_interval *interval)
+static struct track *profile_file_take_place(struct profile_reading *reading, size_t kind,
+                                             const json_t *object, struct profile_interval *interval)
 {
     size_t cores = reading->out->about.core_count;
     interval->core = (unsigned)take_count(reading, object, "core", cores - 1);
@@ -472,7 +476,7 @@ static struct track *profile_file_take_place(struct reading *reading, size_t kin
     return track;
 }
 
-static void take_contexts(struct reading *reading, enum profile_context kind, json_t *object,
+static void take_contexts(struct profile_reading *reading, enum profile_context kind, json_t *object,
                           struct profile_interval *interval)
 {
     struct track *track = profile_file_take_place(reading, 1 + (size_t)kind, object, interval);
@@ -480,7 +484,7 @@ static void take_contexts(struct reading *reading, enum profile_context kind, js
     profile_file_add_interval(reading, track, interval);
 }
 
-static void take_task(struct reading *reading, const json_t *object)
+static void take_task(struct profile_reading *reading, const json_t *object)
 {
     struct profile *out = reading->out;
     struct profile_task task = {.name = NULL};
@@ -500,7 +504,7 @@ static void take_task(struct reading *reading, const json_t *object)
     out->tasks[out->task_count++] = task;
 }
 
-static void take_interval(struct reading *reading, json_t *object, struct profile_interval *interval)
+static void take_interval(struct profile_reading *reading, json_t *object, struct profile_interval *interval)
 {
     struct track *track = profile_file_take_place(reading, 0, object, interval);
     for (int state = 0; state < PROFILE_STATES; state++) {
@@ -516,7 +520,7 @@ static void take_interval(struct reading *reading, json_t *object, struct profil
     profile_file_add_interval(reading, track, interval);
 }
 
-static void take_end(struct reading *reading, const json_t *object)
+static void take_end(struct profile_reading *reading, const json_t *object)
 {
     struct profile_end *end = &reading->out->end;
     end->elapsed_s = take_seconds(reading, object, "elapsed_s", true);
@@ -527,7 +531,7 @@ static void take_end(struct reading *reading, const json_t *object)
 }
 
 /* False: it is not a line that can be here. */
-static bool profile_file_check_line(struct reading *reading, const json_t *object, const char *type)
+static bool profile_file_check_line(struct profile_reading *reading, const json_t *object, const char *type)
 {
     const json_t *schema = json_object_get(object, "schema");
     const char *named = json_string_value(schema);
@@ -544,7 +548,7 @@ static bool profile_file_check_line(struct reading *reading, const json_t *objec
     return !reading->failed;
 }
 
-static void profile_file_take_line(struct reading *reading, json_t *object)
+static void profile_file_take_line(struct profile_reading *reading, json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     struct profile_interval interval = {0};
@@ -575,7 +579,8 @@ static int profile_file_by_time(const void *a, const void *b)
 }
 
 /* Moves the intervals of all cores into one list. */
-static void gather_tracks(struct reading *reading, size_t kind, struct profile_interval **out, size_t *count)
+static void gather_tracks(struct profile_reading *reading, size_t kind, struct profile_interval **out,
+                          size_t *count)
 {
     size_t n = 0, cores = reading->out->about.core_count;
     struct track *tracks = reading->tracks + cores * kind;
@@ -592,7 +597,7 @@ static void gather_tracks(struct reading *reading, size_t kind, struct profile_i
     qsort(*out, n, sizeof **out, profile_file_by_time);
 }
 
-static void profile_file_gather(struct reading *reading)
+static void profile_file_gather(struct profile_reading *reading)
 {
     struct profile *out = reading->out;
     reading->line = 0;
@@ -605,7 +610,7 @@ static void profile_file_gather(struct reading *reading)
 }
 
 /* A line that has no end after a head is of a run that was cut off. */
-static void profile_file_read_lines(struct reading *reading, struct json_lines *lines)
+static void profile_file_read_lines(struct profile_reading *reading, struct json_lines *lines)
 {
     json_t *object;
     while (!reading->failed && (object = json_lines_next(lines)) != NULL) {
@@ -626,7 +631,7 @@ static void profile_file_read_lines(struct reading *reading, struct json_lines *
 static bool read_profile(struct json_lines *lines, const char *path, struct profile **out,
                          struct error *error)
 {
-    struct reading reading = {.path = path, .error = error};
+    struct profile_reading reading = {.path = path, .error = error};
     *out = NULL;
     lines->most = PROFILE_LINE_MAX;
     reading.out = granted(&reading, calloc(1, sizeof *reading.out));

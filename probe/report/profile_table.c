@@ -5,13 +5,166 @@
 #include "report/number.h"
 #include "report/page.h"
 #include "report/profile_file.h"
-#include "report/profile_notes.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
+
+void profile_notes_add(struct profile_notes *notes, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (notes->n < PROFILE_NOTES)
+        vsnprintf(notes->text[notes->n++], PROFILE_NOTE, format, list);
+    va_end(list);
+}
+
+/* Of the whole profile. `no_names`: why there are none, or why they may be wrong; "": they are right. */
+static void profile_notes_of_run(struct profile_notes *notes, const struct profile *profile, const char *file,
+                                 const char *no_names)
+{
+    if (!profile->end.known)
+        profile_notes_add(
+            notes, "%s has no end: the run was cut off, and this is what it had written by then.", file);
+    if (profile->end.error != NULL)
+        profile_notes_add(notes, "The run ended early: %s.", profile->end.error);
+    if (no_names[0] != '\0')
+        profile_notes_add(notes, "%s.", no_names);
+    if (strcmp(or_empty(profile->about.source), "halts") == 0)
+        profile_notes_add(
+            notes, "The core was stopped for each sample, so it ran in another rhythm than by itself.");
+}
+
+/* Why the shares of a core are to be trusted less. */
+static void profile_notes_of_core(struct profile_notes *notes, const struct shares *shares)
+{
+    if (shares->resets > 0)
+        profile_notes_add(notes, "Resets of the target while samples were taken: %u.", shares->resets);
+    if (shares->samples == 0)
+        return;
+    if (shares->is_few)
+        profile_notes_add(notes, "Few samples: the shares are rough. Record longer (record --for 10s).");
+    if (shares->is_uneven)
+        profile_notes_add(notes,
+                          "A large share differs much between the parts of the run: the program has phases, "
+                          "or samples are in step with one of its loops. Record longer, and compare two "
+                          "runs.");
+    if (shares->is_sparse)
+        profile_notes_add(notes, "The sampled addresses lie apart: this core may only be sampled at "
+                                 "branches, or samples are in step with a loop. Trust functions, not lines.");
+    if (shares->states[PROFILE_NOT_PERMITTED] > 0)
+        profile_notes_add(notes, "Not permitted: the core ran where it must not be sampled, such as Secure "
+                                 "state. What ran then is not known.");
+    if (shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS)
+        profile_notes_add(notes,
+                          "An address may be that of a neighbouring instruction: trust lines more than "
+                          "addresses, and functions most.");
+}
+
+/* Which part of the time the samples stopped the core, 0 to 1. */
+static double profile_stood_part(const struct shares *shares)
+{
+    return shares->seconds > 0 ? shares->stood_s / shares->seconds : 0;
+}
+
+static double percent(uint64_t part, uint64_t all)
+{
+    return 100 * (double)part / (double)all;
+}
+
+/* How far its call stacks are to be trusted. */
+static void note_stacks(struct profile_notes *notes, const struct profile *profile, unsigned core)
+{
+    uint64_t all = 0, guessed = 0, cut = 0, by_end[UNWIND_TOO_DEEP + 1] = {0};
+    enum unwind_end worst = UNWIND_OUTERMOST;
+    for (size_t i = 0; i < profile->interval_count; i++) {
+        const struct profile_interval *interval = &profile->intervals[i];
+        for (size_t k = 0; interval->core == core && k < interval->stacks.n; k++) {
+            const struct call_stack *stack = &interval->stacks.rows[k];
+            all += stack->samples;
+            guessed += stack->sure < stack->depth ? stack->samples : 0;
+            by_end[stack->end] += stack->samples;
+        }
+    }
+    for (int end = UNWIND_OUTERMOST + 1; end <= UNWIND_TOO_DEEP; end++) {
+        cut += by_end[end];
+        if (by_end[end] > 0 && (worst == UNWIND_OUTERMOST || by_end[end] > by_end[worst]))
+            worst = (enum unwind_end)end;
+    }
+    if (cut > 0)
+        profile_notes_add(notes, "Call stacks that are cut short: %.1f %%, mostly by %s.", percent(cut, all),
+                          unwind_end_text(worst));
+    if (guessed > 0)
+        profile_notes_add(notes,
+                          "Call stacks with frames that are guessed, as the code there has no call frame "
+                          "information: %.1f %%.",
+                          percent(guessed, all));
+}
+
+/* The same of a counter's stops and their call stacks; nothing for other profiles. */
+static void profile_notes_of_stops(struct profile_notes *notes, const struct profile *profile,
+                                   const struct shares *shares)
+{
+    static const double much = 0.2;
+    if (profile->about.event != NULL && profile_stood_part(shares) > much)
+        profile_notes_add(
+            notes,
+            "The core was halted %.0f %% of the time for its samples: what else goes on at its own "
+            "pace, such as timers and interrupts, was more frequent than in its own rhythm. Take "
+            "a larger --every.",
+            100 * profile_stood_part(shares));
+    note_stacks(notes, profile, shares->core);
+}
+
+void profile_notes_json(struct json_part *line, const struct profile_notes *notes)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < notes->n; i++)
+        json_part_append(line, array, json_part_string(notes->text[i]));
+    json_part_array(line, "notes", array);
+}
+
+static void profile_notes_put(const struct rendering *to, const struct profile_notes *notes)
+{
+    struct json_part line = json_part_new(NULL);
+    profile_notes_json(&line, notes);
+    render_notes(to, field_of(line.json, "notes"));
+    json_decref(line.json);
+}
+
+struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
+                              const char *elf, const char *no_names)
+{
+    const struct profile_about *about = &profile->about;
+    struct json_part line = json_part_new(type);
+    struct profile_notes notes = {0};
+    json_part_text(&line, "file", file);
+    json_part_text(&line, "date", or_empty(about->date));
+    json_part_text(&line, "source", or_empty(about->source));
+    json_part_text(&line, "event", or_empty(about->event));
+    if (about->event != NULL)
+        json_part_unsigned(&line, "every", about->every);
+    json_part_text(&line, "elf", or_empty(elf));
+    json_part_text(&line, "build_id", or_empty(about->build_id));
+    json_part_bool(&line, "cut", !profile->end.known);
+    json_part_text(&line, "ended", or_empty(profile->end.why));
+    profile_notes_of_run(&notes, profile, file, no_names);
+    profile_notes_json(&line, &notes);
+    return line;
+}
+
+void profile_head_put(const struct rendering *to, const char *before, const json_t *profile, const char *link)
+{
+    char file[PROFILE_NOTE];
+    snprintf(file, sizeof file, "%s%s", before, field_text(profile, "file"));
+    const char *facts[] = {file, field_text(profile, "date"), link, field_text(profile, "elf")};
+    render_facts(to, facts, sizeof facts / sizeof *facts, 2);
+}
+
+/* ---- profile table */
 
 enum { CELL = 512, CALLS_DEEPEST = 60 };
 
@@ -38,7 +191,8 @@ static const char *const sorts[SHARES_SORTS] = {
     [SHARES_PROCESS] = "context",
 };
 
-const char *profile_sort_name(enum shares_sort sort)
+/* "line" */
+static const char *profile_sort_name(enum shares_sort sort)
 {
     return sorts[sort];
 }
@@ -460,4 +614,133 @@ void profile_text_core(const struct rendering *to, const struct profile_report *
     if (document.ok)
         profile_table_put_core(to, &document, document_line(&document, "core"), shares->sort, most);
     document_free(&document);
+}
+
+/* ---- profile diff */
+
+static bool is_state(const struct share *row)
+{
+    return row->state != PROFILE_STATES;
+}
+
+/* ---- the document */
+
+static void profile_diff_note_core(struct profile_notes *notes, const struct profile_diff_report *report,
+                                   size_t i)
+{
+    const struct shares_diff *diff = &report->diffs[i];
+    const char *name = or_empty(report->now->profile->about.cores[i]);
+    const char *its = or_empty(report->old->profile->about.cores[i]);
+    if (diff->noise > 0)
+        profile_notes_add(notes, "~: within noise: the two shares differ by no more than the ± of their "
+                                 "difference, or a run was too short to show one.");
+    if (strcmp(name, its) != 0)
+        profile_notes_add(notes, "Core %u was another one before: %s.",
+                          profile_core_number(&report->now->profile->about, (unsigned)i), its);
+}
+
+static void note_pair(struct profile_notes *notes, const struct profile_diff_report *report)
+{
+    const struct profile_about *now = &report->now->profile->about, *old = &report->old->profile->about;
+    if (strcmp(or_empty(now->source), or_empty(old->source)) != 0)
+        profile_notes_add(notes, "The samples are of another kind than before: %s, not %s.",
+                          or_empty(now->source), or_empty(old->source));
+    if (now->core_count != old->core_count)
+        profile_notes_add(notes, "One profile has %zu core%s, the other %zu: those that both have are shown.",
+                          now->core_count, PLURAL(now->core_count), old->core_count);
+}
+
+static struct json_part profile_diff_core_line(const struct profile_diff_report *report, size_t i)
+{
+    struct json_part line = json_part_new("core"), old = json_part_new(NULL);
+    struct profile_notes notes = {0}, its = {0};
+    json_part_unsigned(&line, "core", profile_core_number(&report->now->profile->about, (unsigned)i));
+    json_part_text(&line, "name", or_empty(report->now->profile->about.cores[i]));
+    json_part_unsigned(&line, "samples", report->now->shares[i].samples);
+    profile_diff_note_core(&notes, report, i);
+    profile_notes_of_core(&notes, &report->now->shares[i]);
+    profile_notes_json(&line, &notes);
+    json_part_text(&old, "name", or_empty(report->old->profile->about.cores[i]));
+    json_part_unsigned(&old, "samples", report->old->shares[i].samples);
+    profile_notes_of_core(&its, &report->old->shares[i]);
+    profile_notes_json(&old, &its);
+    json_part_object(&line, "old", old);
+    return line;
+}
+
+static void json_side(struct json_part *part, const struct share_side *side)
+{
+    json_part_real(part, "share", side->part);
+    json_part_real(part, "plus_minus", side->plus_minus);
+    json_part_unsigned(part, "samples", side->samples);
+}
+
+static struct json_part change_line(const struct profile_about *about, size_t core, enum shares_sort sort,
+                                    const struct share_change *row)
+{
+    struct json_part line = json_part_new("change"), now = json_part_new(NULL), old = json_part_new(NULL);
+    json_part_unsigned(&line, "core", profile_core_number(about, (unsigned)core));
+    json_part_real(&line, "change", row->change);
+    json_part_real(&line, "plus_minus", row->plus_minus);
+    json_part_bool(&line, "noise", row->is_noise);
+    if (is_state(row->row))
+        json_part_text(&line, "state", profile_file_state(row->row->state));
+    json_part_text(&line, "function", or_empty(row->row->function));
+    json_part_text(&line, "source", or_empty(row->row->source));
+    if (sort == SHARES_ADDRESS && !is_state(row->row))
+        json_part_hex(&line, "address", row->row->address);
+    json_side(&now, &row->now);
+    json_side(&old, &row->old);
+    json_part_object(&line, "now", now);
+    json_part_object(&line, "old", old);
+    return line;
+}
+
+static struct json_part side_line(const char *type, const struct profile_report *side)
+{
+    return profile_line(type, side->profile, side->file, side->elf, side->no_names);
+}
+
+static struct json_part profile_diff_summary_line(const struct profile_diff_report *report)
+{
+    struct json_part summary = json_part_new("summary");
+    struct profile_notes notes = {0};
+    uint64_t samples = 0;
+    for (size_t i = 0; i < report->n; i++)
+        samples += report->now->shares[i].samples;
+    json_part_unsigned(&summary, "samples", samples);
+    note_pair(&notes, report);
+    profile_notes_json(&summary, &notes);
+    return summary;
+}
+
+static struct document diff_document(const struct profile_diff_report *report)
+{
+    const struct profile_about *about = &report->now->profile->about;
+    const char *link = or_empty(about->probe), *its = or_empty(report->old->profile->about.probe);
+    struct document document = document_new();
+    struct json_part old = side_line("old", report->old);
+    if (strcmp(link, its) != 0)
+        json_part_text(&old, "link", its);
+    document_add(&document, json_command_part("report", link));
+    struct json_part now = side_line("profile", report->now);
+    json_part_text(&now, "sort", profile_sort_name(report->now->shares[0].sort));
+    document_add(&document, now);
+    document_add(&document, old);
+    for (size_t i = 0; i < report->n; i++) {
+        document_add(&document, profile_diff_core_line(report, i));
+        for (size_t k = 0; k < report->diffs[i].n; k++)
+            document_add(&document,
+                         change_line(about, i, report->now->shares[i].sort, &report->diffs[i].rows[k]));
+    }
+    document_add(&document, profile_diff_summary_line(report));
+    return document;
+}
+
+bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
+{
+    struct document document = diff_document(report);
+    bool ok = profile_show(to, &document, report->now->command);
+    document_free(&document);
+    return ok;
 }

@@ -1,17 +1,39 @@
 /*
- * The shares of a profile: tables for people, JSON lines, CSV, folded stacks. Names are of files and may
- * hold any bytes: nothing in them is taken as part of the format.
+ * The shares of a profile, and the changes against an older one: tables for people, JSON lines, CSV; with
+ * what goes with the numbers: which run it was, which program the names are from, and the reasons to trust
+ * the numbers less. Names are of files and may hold any bytes: nothing in them is taken as part of the
+ * format.
  */
 #pragma once
 
 #include "profile/shares.h"
 #include "profile/stacks.h"
-#include "report/page_command.h"
+#include "report/page.h"
 #include "report/render.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+enum { PROFILE_NOTES = 16, PROFILE_NOTE = 1024 };
+
+struct profile_notes {
+    char text[PROFILE_NOTES][PROFILE_NOTE]; /* whole sentences, with any bytes in their names */
+    size_t n;
+};
+
+void profile_notes_add(struct profile_notes *notes, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* As "notes". */
+void profile_notes_json(struct json_part *line, const struct profile_notes *notes);
+
+/* The line `profile` of a result; `elf` may be NULL. */
+struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
+                              const char *elf, const char *no_names);
+/* The first lines: what was recorded when. */
+void profile_head_put(const struct rendering *to, const char *before, const json_t *profile,
+                      const char *link);
 
 struct profile_report {
     const struct profile *profile;
@@ -28,11 +50,9 @@ struct document profile_document(const struct profile_report *report);
 /* Folded: a line for each row, "core 0;work 123", of which flame graphs are drawn. False if the output could
  * not be written whole. */
 bool profile_write(const struct rendering *to, const struct profile_report *report);
-/* The same of lines, also those of two profiles (profile_diff.h); `command` NULL: it is not known. */
+/* The same of lines, also those of two profiles; `command` NULL: it is not known. */
 bool profile_show(const struct rendering *to, const struct document *document,
                   const struct page_command *command);
-/* "line" */
-const char *profile_sort_name(enum shares_sort sort);
 enum shares_sort profile_sort_by_name(const char *name);
 /* Parts of a page: what was recorded; each core with its table. False: out of memory. */
 void profile_put_head(const struct rendering *to, const struct document *document);
@@ -46,3 +66,12 @@ bool profile_json_core(FILE *out, const struct profile_report *report, const str
 
 /* What its rows are of: "function", "file", "task", "exception". */
 const char *profile_row_kind(enum shares_sort sort);
+
+struct profile_diff_report {
+    const struct profile_report *now, *old;
+    const struct shares_diff *diffs; /* of each core that both have */
+    size_t n;
+};
+
+/* As text, JSON lines, CSV, Markdown or a page. False if the output could not be written whole. */
+bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report);

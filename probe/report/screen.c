@@ -1,8 +1,8 @@
 #include "report/screen.h"
 
+#include "report/canvas.h"
 #include "report/counts.h"
 #include "report/formats.h"
-#include "report/live_table.h"
 #include "report/number.h"
 #include "report/terminal.h"
 

@@ -6,12 +6,16 @@
 #include "report/html.h"
 #include "report/junit.h"
 #include "report/number.h"
+#include "report/page.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+static bool survey_page(const struct rendering *to, const struct survey_report *report,
+                        const struct survey_lines *lines);
 
 enum { INDENT = 2, DEEP = 4, NAME = UTF8_CLEAN_ROOM(160), TEXT = 1024, TELLING = 8 };
 enum { LISTED = 4, NAMED = 10 }; /* more functions without a hit share lines, and this many are named */
@@ -329,7 +333,8 @@ static bool put_column(const struct rendering *to, const struct survey_lines *li
     return ok;
 }
 
-bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
+/* A table for each column; `heading` puts its name before it. */
+static bool survey_tables(const struct rendering *to, const struct survey_lines *lines)
 {
     json_t *columns = json_object_get(first_of(lines), "columns"), *column;
     const char *name;
@@ -497,7 +502,8 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
                   field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
 }
 
-json_t *survey_notes(const struct survey_lines *lines)
+/* Texts below the tables, to be freed; NULL: out of memory. */
+static json_t *survey_notes(const struct survey_lines *lines)
 {
     struct json_part list = json_list_new();
     size_t i, told = 0;
@@ -619,4 +625,73 @@ bool survey_write(const struct rendering *to, const struct survey_report *report
     json_decref(lines.regions);
     json_decref(lines.verdicts);
     return fflush(to->out) == 0 && !ferror(to->out) && ok;
+}
+
+/* ---- survey page */
+
+enum { CELL = 1024 };
+
+static bool put_checks(const struct rendering *to, const struct survey_lines *lines)
+{
+    struct check check;
+    size_t i;
+    const json_t *region;
+    if (field_of(lines->summary, "verdict") == NULL)
+        return true;
+    struct document rows = document_new();
+    page_heading(to->out, "verdicts", "Verdicts");
+    json_array_foreach(lines->regions, i, region) {
+        for (size_t k = 0; check_take(region, json_array_get(lines->verdicts, i), k, &check); k++) {
+            struct json_part row = json_part_new(NULL);
+            json_t *list = json_array();
+            char numbers[CELL], words[CELL];
+            check_numbers(&check, numbers, sizeof numbers);
+            check_words(&check, words, sizeof words);
+            row_text(&row, "region", field_text(region, "name"));
+            row_text(&row, "name", check.name);
+            row_text(&row, "found", numbers);
+            check_append(&row, list, "", check.verdict, words, "");
+            json_part_array(&row, "verdict", list);
+            document_add(&rows, row);
+        }
+    }
+    bool ok = rows.ok && render_table(to, &check_view, json_incref(rows.lines));
+    document_free(&rows);
+    page_end_section(to->out);
+    return ok;
+}
+
+/* What a halt adds is shown for the first region that has hits. */
+static const json_t *survey_page_columns_of(const struct survey_lines *lines)
+{
+    size_t i;
+    const json_t *region;
+    json_array_foreach(lines->regions, i, region)
+        if (field_of(region, "columns") != NULL)
+            return field_of(region, "columns");
+    return NULL;
+}
+
+/* A page, by what survey_write gives to it. */
+static bool survey_page(const struct rendering *to, const struct survey_report *report,
+                        const struct survey_lines *lines)
+{
+    char title[64];
+    size_t n = json_array_size(lines->regions);
+    snprintf(title, sizeof title, "Survey of %zu region%s", n, PLURAL(n));
+    const struct page page = {.to = to,
+                              .title = title,
+                              .conditions = &lines->conditions,
+                              .verdict = field_text(lines->summary, "verdict"),
+                              .about_verdict = " over all",
+                              .columns = survey_page_columns_of(lines),
+                              .command = report->command,
+                              .document = report->document};
+    page_begin(&page);
+    bool ok = put_checks(to, lines);
+    page_heading(to->out, "numbers", "All regions, largest share first");
+    ok = survey_tables(to, lines) && ok;
+    ok = run_put_notes(to, survey_notes(lines)) && ok;
+    page_end_section(to->out);
+    return page_end(&page) && ok;
 }

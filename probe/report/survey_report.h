@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "report/page_command.h"
+#include "report/page.h"
 #include "report/run_report.h"
 
 struct survey_report {
@@ -20,13 +20,6 @@ struct survey_lines {
     json_t *regions, *verdicts;
     struct conditions conditions;
 };
-/* Texts below the tables, to be freed; NULL: out of memory. */
-json_t *survey_notes(const struct survey_lines *lines);
-/* A table for each column; `heading` puts its name before it. */
-bool survey_tables(const struct rendering *to, const struct survey_lines *lines);
 
-/* A page, by what survey_write gives to it. */
-bool survey_page(const struct rendering *to, const struct survey_report *report,
-                 const struct survey_lines *lines);
 /* For editors. */
 bool survey_gcc(const struct rendering *to, const struct survey_lines *lines);

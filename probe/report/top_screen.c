@@ -1,6 +1,6 @@
 #include "report/top_screen.h"
 
-#include "report/live_table.h"
+#include "report/canvas.h"
 #include "report/number.h"
 #include "report/terminal.h"
 

@@ -1,7 +1,7 @@
 #include "run/counting.h"
 #include "base/file.h"
 
-#include "symbols/names.h"
+#include "symbols/symbols.h"
 
 #include "run/values.h"
 

@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "measure/plan.h"
 #include "measure/result.h"
-#include "measure/wrap_evidence.h"
+#include "measure/widen.h"
 #include "run/session.h"
 
 #include <stdbool.h>

@@ -1,9 +1,381 @@
 #include "run/program.h"
 
-#include "run/elf_check.h"
+#include "base/log.h"
+#include "run/elf_files.h"
+#include "run/engine_use.h"
+#include "run/values.h"
 
+#include <elf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- the machine */
+
+/* Tag_CPU_arch: the M profile, and others. */
+enum { V7 = 10, V6_M = 11, V6S_M = 12, V7E_M = 13, V8_A = 14, V8_R = 15, V8_M_BASE = 16, V8_M_MAIN = 17 };
+enum { V81_A = 18, V83_A = 20, V81_M_MAIN = 21, V9_A = 22 };
+
+static bool fits_cortex_m(const struct symbols_machine *machine, const struct core *core)
+{
+    enum architecture is = core_part(core)->architecture;
+    bool v8 = is >= ARMV8_M_BASE, main = is != ARMV6_M && is != ARMV8_M_BASE;
+    if (machine->number != EM_ARM || machine->profile == 'A' || machine->profile == 'R')
+        return false;
+    switch (machine->architecture) {
+    case V7:
+    case V7E_M: /* may run on a Cortex-M3 too, if it avoids what that core lacks */
+        return main;
+    case V8_M_BASE:
+        return v8;
+    case V8_M_MAIN:
+        return v8 && main;
+    case V81_M_MAIN:
+        return is == ARMV81_M;
+    case V8_A:
+    case V8_R:
+    case V9_A:
+        return false;
+    default:
+        return machine->architecture < V81_A || machine->architecture > V83_A;
+    }
+}
+
+static bool elf_check_is_for_m(const struct symbols_machine *machine)
+{
+    unsigned architecture = machine->architecture;
+    return machine->profile == 'M' || (architecture >= V6_M && architecture <= V7E_M) ||
+           architecture == V8_M_BASE || architecture == V8_M_MAIN || architecture == V81_M_MAIN;
+}
+
+bool elf_check_fits(const struct symbols_machine *machine, const struct core *core)
+{
+    bool arm = machine->number == EM_ARM && !elf_check_is_for_m(machine);
+    if (core_has(core, SYSTEM_SPACE))
+        return fits_cortex_m(machine, core);
+    if (core_has(core, WIDE_REGISTERS)) /* may be in AArch32 state, which shows only where it is stopped */
+        return arm || (machine->number == EM_AARCH64 && core_part(core)->architecture != ARMV8_R);
+    if (core_has(core, ARM_CODE))
+        return arm;
+    /* A program on a card, or which a GDB server there shows alike */
+    return machine->number == EM_K10M || machine->number == EM_L10M || machine->number == EM_X86_64;
+}
+
+static bool check_machine(struct session *session, struct error *error)
+{
+    const struct core *core = &session->device.chosen->core;
+    struct symbols_machine machine;
+    symbols_machine(session->symbols, &machine);
+    if (session->device.debugger == NULL)
+        (void)core_take_state(&session->device.chosen->core, machine.number == EM_AARCH64);
+    if (!elf_check_fits(&machine, core))
+        return error_set(error, ERROR_ELF_MISMATCH, "this ELF is for %s; the core is a %s", machine.name,
+                         core->name);
+    if (core_has(core, PROGRAM_ONLY) && symbols_is_movable(session->symbols) &&
+        session->request->load_offset == 0)
+        return error_advise(error, ERROR_USAGE,
+                            "Link it with -no-pie, or give --load-offset: how far above its addresses it is.",
+                            "the ELF is position independent, and where a system has put it is not known");
+    return true;
+}
+
+static bool check_code(struct session *session, struct error *error)
+{
+    return symbols_has_code(session->symbols) ||
+           error_advise(error, ERROR_ELF,
+                        "Name the program itself with --elf: its separate file is found next to it, in "
+                        ".debug and in /usr/lib/debug.",
+                        "%.300s has names and lines of a program, and not its code", session_elf(session));
+}
+
+/* ---- what is in memory */
+
+/* ---- the same through the core */
+
+/* The core's cache may be ahead of memory, and the MMU may map an address to another place. */
+static bool may_see_more(const struct session *session)
+{
+    const struct device *device = &session->device;
+    const struct core *core = &device->chosen->core;
+    return core_has(core, DEBUG_COMPONENT) && device_has_run_control(device) && core->unstoppable == NULL;
+}
+
+/* The core stays halted until all is compared. */
+static bool elf_check_look_by_core(struct session *session, uint64_t address, uint64_t *words, size_t n,
+                                   struct error *error)
+{
+    struct device *device = &session->device;
+    struct deadline deadline = session_deadline(session);
+    bool ready = session->elf.by_core ||
+                 (device_keep(device, &deadline, error) && device_access_by_core(device, &deadline, error));
+    session->elf.by_core = device->halted_access != NULL;
+    return ready && halted_access_look(device->halted_access, address, words, n, &deadline, error);
+}
+
+/* False with ERROR_ELF_MISMATCH only when its own view differs. */
+static bool compare_by_core(struct session *session, const struct segment *piece, struct error *error)
+{
+    struct elf_words words = {.skip = (4 - piece->address % 4) % 4};
+    words.n = piece->size < words.skip ? 0 : (piece->size - words.skip) / 4;
+    words.n = words.n < ELF_WORDS ? words.n : ELF_WORDS;
+    if (!elf_check_look_by_core(session, piece->address + words.skip, words.at, words.n, error) ||
+        !elf_memory_compare(session, piece, &words, error))
+        return false;
+    log_line(session->around->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
+             piece->address);
+    return true;
+}
+
+/* The same of a core that sleeps, once it is halted: then its memory has a clock. */
+static bool compare_halted(struct session *session, const struct segment *piece, struct error *error)
+{
+    struct elf_words words;
+    bool same = false;
+    struct deadline deadline = session_deadline(session);
+    struct engine *engine = session_engine(session, error);
+    if (engine == NULL)
+        return false;
+    if (device_keep(&session->device, &deadline, error) && engine->ops->stand(engine, &deadline, error))
+        same = elf_memory_read(session, awake_look, piece, &words, error) &&
+               elf_memory_compare(session, piece, &words, error);
+    struct error stays = {0};
+    if (!session_disarm(session, engine, &stays) && same)
+        same = error_copy(error, &stays);
+    engine->ops->free(engine);
+    if (same)
+        log_line(session->around->log, "0x%08" PRIX64 ": halted, the core has the ELF's code; asleep, other",
+                 piece->address);
+    return same;
+}
+
+static bool stops_there(enum error_kind kind)
+{
+    return kind == ERROR_ELF_MISMATCH || kind == ERROR_LINK_LOST || kind == ERROR_CANCELLED ||
+           kind == ERROR_FOREIGN_STOP || kind == ERROR_RESET || kind == ERROR_SYSTEM;
+}
+
+/* What memory alone does not show, of a command that does not stop the core. */
+static const char *elf_check_cached(struct session *session)
+{
+    return !session->may_stop && may_see_more(session)
+               ? ". Caches may be ahead of memory: delta reads through the core"
+               : "";
+}
+
+/* Compares the beginning of a piece of the file with the target: another program differs early. */
+static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
+{
+    struct elf_words words;
+    struct error differs = {0}, by_core = {0}, ignored = {0};
+    if (!elf_memory_read(session, awake_look, piece, &words, &differs)) {
+        error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
+        if (differs.kind == ERROR_FAULT)
+            differs.advice =
+                "The program is probably another chip's, with memory where this one has none. Else: are its "
+                "power and clocks on?";
+    } else if (elf_memory_compare(session, piece, &words, &differs)) {
+        session->elf.shown_in_sleep = session->elf.shown_in_sleep || words.asleep;
+        return true;
+    } else if (words.asleep && elf_memory_read(session, awake_read, piece, &words, &ignored) &&
+               elf_memory_compare(session, piece, &words, &ignored)) {
+        return true;
+    } else if (words.asleep && session->may_stop) {
+        return compare_halted(session, piece, error);
+    } else if (words.asleep) {
+        if (!session->elf.may_be_other)
+            request_note(session->request,
+                         "it is not known whether the target runs this ELF: its core sleeps, and some chips "
+                         "show other words than memory has then");
+        session->elf.may_be_other = true;
+        return true;
+    }
+    bool lost = differs.kind == ERROR_LINK_LOST || differs.kind == ERROR_CANCELLED;
+    if (!lost && may_see_more(session)) {
+        if (session->may_stop && compare_by_core(session, piece, &by_core))
+            return true;
+        if (stops_there(by_core.kind))
+            return error_copy(error, &by_core);
+        if (!session->may_stop)
+            return error_set(error, differs.kind, "%s%s", differs.text, elf_check_cached(session));
+    }
+    return error_copy(error, &differs);
+}
+
+/* Whether the core can run it, and memory has its code, as it can be seen while the core runs. */
+static bool elf_check_is_there(struct session *session)
+{
+    struct error other = {0};
+    return !session->device.chosen->core.memory_hidden && check_machine(session, &other) &&
+           check_code(session, &other) && elf_memory_is_whole(session, session->request->load_offset);
+}
+
+/* Undoes what it did to read through the core. */
+static bool let_go(struct session *session, struct error *error)
+{
+    if (!session->elf.by_core)
+        return true;
+    if (!session_undo(session, error) || !device_check_left(&session->device, error))
+        return false; /* session_close tries again */
+    device_end_access(&session->device);
+    session->elf.by_core = false;
+    return true;
+}
+
+/* The bytes where the core is show how far the program was moved. The run begins anew with that. */
+static void find_moved(struct session *session, struct error *error)
+{
+    uint64_t by;
+    uint64_t *load_offset = session->around->load_offset;
+    struct error moved = {0};
+    char offset[VALUE_OFFSET];
+    if ((error->kind != ERROR_ELF_MISMATCH && error->kind != ERROR_FAULT) || !session->may_stop ||
+        !let_go(session, &moved) || !where_moved(session, &by))
+        return;
+    if (load_offset != NULL && session->request->load_offset == 0)
+        *load_offset = by;
+    value_offset_text(by, offset);
+    error_advise(&moved, error->kind, "", "It runs the ELF's code at another place: --load-offset %s",
+                 offset);
+    error_add(error, &moved);
+}
+
+/* ---- the build ID */
+
+enum { NOTE_HEADER = 16, ID_SHOWN = 6, ID_MOST = 64 }; /* n_namesz, n_descsz, n_type, "GNU" */
+
+struct build_id {
+    uint8_t bytes[ID_SHOWN + 2];
+    size_t size; /* of the whole ID */
+};
+
+/* Reads the ID of a note that begins here, as words of memory; false: no note. */
+static bool take_id(const uint64_t *words, size_t n, struct build_id *out)
+{
+    enum { NAME = sizeof ELF_NOTE_GNU, GNU = 0x00554E47 };
+    if (n < 6 || words[0] != NAME || words[1] < ID_SHOWN || words[1] > ID_MOST ||
+        words[2] != NT_GNU_BUILD_ID || words[3] != GNU)
+        return false;
+    out->size = words[1];
+    for (size_t i = 0; i < sizeof out->bytes; i++)
+        out->bytes[i] = (uint8_t)(words[4 + i / 4] >> 8 * (i % 4));
+    return true;
+}
+
+/* The memory in which another build would have its note: the segment of our note and a bit more. Not farther,
+ * as a read may disturb a peripheral. */
+static struct segment neighbourhood(const struct segment *segments, size_t n, const struct segment *note)
+{
+    enum { LEAST = 4096, MOST = 65536 };
+    for (size_t i = 0; i < n; i++) {
+        size_t size = segments[i].size, more = size < LEAST ? LEAST : size > MOST ? MOST : size;
+        if (note->address >= segments[i].address && note->address - segments[i].address < size)
+            return (struct segment){.address = segments[i].address & ~UINT64_C(3), .size = size + more};
+    }
+    return *note;
+}
+
+/* Searches for the note of the program that is flashed, from the address of ours outwards. A side ends where
+ * the target refuses to be read. */
+static bool find_id(struct session *session, const struct segment *around, uint64_t from,
+                    struct build_id *out)
+{
+    enum { STEP = 4 * (ELF_WORDS - 6), SEARCH_MS = 3000 };
+    struct deadline deadline = deadline_in_ms(patience_ms(SEARCH_MS), session->around->cancel);
+    uint64_t end = around->address + around->size;
+    bool ended[2] = {false, false}; /* after the note, before it */
+    for (uint64_t round = 0; !(ended[0] && ended[1]) && !deadline_passed(&deadline); round++) {
+        struct elf_words words;
+        uint64_t distance = (round + 1) / 2 * STEP;
+        bool before = round % 2 != 0;
+        uint64_t below = from - around->address, at = before ? around->address : from + distance;
+        struct error unread = {0};
+        if (before && distance < below)
+            at = from - distance;
+        ended[before] = ended[before] || (before ? distance >= below + STEP : at >= end);
+        if (ended[before])
+            continue;
+        struct segment piece = {.address = at, .size = end - at};
+        ended[before] = !elf_memory_read(session, awake_look, &piece, &words, &unread);
+        for (size_t i = 0; !ended[before] && i < words.n; i++)
+            if (take_id(words.at + i, words.n - i, out))
+                return true;
+    }
+    return false;
+}
+
+static void show_id(const struct build_id *id, char *out, size_t room)
+{
+    for (size_t i = 0; i < ID_SHOWN && 2 * i + 6 < room; i++)
+        snprintf(out + 2 * i, room - 2 * i, "%02x%s", id->bytes[i],
+                 i + 1 == ID_SHOWN && id->size > ID_SHOWN ? "..." : "");
+}
+
+/* Names the two builds instead of the words that differ, if both have a build ID. */
+static void name_builds(struct session *session, const struct segment *segments, size_t n,
+                        struct error *error)
+{
+    struct segment note;
+    struct build_id ours, theirs;
+    uint64_t words[6];
+    char file[32] = "", device[32] = "";
+    if (error->kind != ERROR_ELF_MISMATCH || !symbols_build_note(session->symbols, &note) ||
+        note.address % 4 != 0 || note.size < 24)
+        return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        uint32_t word;
+        memcpy(&word, note.bytes + 4 * i, 4);
+        words[i] = word;
+    }
+    const struct segment around = neighbourhood(segments, n, &note);
+    if (!take_id(words, sizeof words / sizeof *words, &ours) ||
+        !find_id(session, &around, note.address, &theirs) ||
+        memcmp(ours.bytes, theirs.bytes, sizeof ours.bytes) == 0)
+        return;
+    show_id(&ours, file, sizeof file);
+    show_id(&theirs, device, sizeof device);
+    error_clear(error);
+    error_set(error, ERROR_ELF_MISMATCH,
+              "the target does not run this ELF: the target holds build ID %s, the file %s%s", device, file,
+              elf_check_cached(session));
+}
+
+static bool check_segment(struct session *session, const struct segment *segment, struct error *error)
+{
+    for (size_t k = 0; k < ELF_PIECES; k++) {
+        const struct segment piece = elf_memory_piece(segment, k);
+        if (!check_piece(session, &piece, error))
+            return false;
+    }
+    return true;
+}
+
+/* Compares the beginning, middle and end of each segment, and the build ID. */
+static bool check_memory(struct session *session, struct error *error)
+{
+    struct segment segments[ELF_SEGMENTS + 1];
+    if (session->device.chosen->core.memory_hidden)
+        return true;
+    size_t n = elf_memory_segments(session, segments);
+    for (size_t i = 0; i < n; i++)
+        if (!check_segment(session, &segments[i], error)) {
+            name_builds(session, segments, n, error);
+            find_moved(session, error);
+            return false;
+        }
+    return true;
+}
+
+/* The session must have chosen its core; true without an ELF. */
+static bool elf_check(struct session *session, struct error *error)
+{
+    struct error after = {0};
+    bool same = session->symbols == NULL ||
+                (check_machine(session, error) && check_code(session, error) && check_memory(session, error));
+    return let_go(session, &after) ? same : error_add(error, &after);
+}
+
+/* ---- program */
 
 /* Of the files found, newest first: session->elf.found is the first that the target runs. Returns how many it
  * may run. */

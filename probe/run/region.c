@@ -1,7 +1,13 @@
 #include "run/region.h"
 
+#include "report/terminal.h"
+#include "run/values.h"
+
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_return(void *symbols, uint64_t address)
 {
@@ -114,4 +120,176 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
         region->apart = at_start.offset - at_end.offset;
     }
     return true;
+}
+
+/* ---- region file */
+
+/* --- a line --------------------------------------------------------------------------------------------- */
+
+/* Decimals without a sign or an exponent. */
+static bool region_file_read_number(const char *text, double *out)
+{
+    char *end;
+    if (text[strspn(text, "0123456789.")] != '\0' || text[0] == '\0' || strlen(text) > 24)
+        return false;
+    *out = strtod(text, &end);
+    return *end == '\0' && isfinite(*out) && *out > 0;
+}
+
+static bool region_file_read_budget(const struct word_file *file, const char *number, const char *unit,
+                                    struct budget *out)
+{
+    static const struct {
+        const char *name;
+        double each;
+        bool is_time;
+    } units[] = {{"cycles", 1, false}, {"ns", 1e-9, true}, {"us", 1e-6, true},
+                 {"µs", 1e-6, true},   {"ms", 1e-3, true}, {"s", 1, true}};
+    double value;
+    if (!region_file_read_number(number, &value))
+        return word_file_fails(file, "a budget is a number above 0, such as 1200, not \"%.32s\"", number);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].name, unit) == 0) {
+            out->limit = value * units[i].each;
+            out->is_time = units[i].is_time;
+            return (out->is_time ? out->limit >= 1e-12 && out->limit < 1e9 : value >= 1e-3 && value < 1e15) ||
+                   word_file_fails(file, "a budget is from 0.001 to 1e15 cycles, or from 0.001 ns to 1e9 s");
+        }
+    return word_file_fails(file, "the unit of a budget is cycles, ns, us, ms or s, not \"%.32s\"", unit);
+}
+
+static bool begins_rest(const struct words *words, size_t i)
+{
+    return words_have(words, i, "<=") ||
+           (words_have(words, i + 1, "<=") &&
+            (words_have(words, i, "max") || words_have(words, i, "mean"))) ||
+           (i < words->n && !words->quoted[i] && words->at[i][0] == '-');
+}
+
+static bool take_budget(const struct word_file *file, const struct words *words, size_t *i,
+                        struct region_line *line)
+{
+    line->budget.of = words_have(words, *i, "mean") ? BUDGET_MEAN : BUDGET_MAX;
+    *i += words_have(words, *i, "<=") ? 1 : 2;
+    if (*i + 1 >= words->n)
+        return word_file_fails(file, "after <= follow a number and its unit, such as 1200 cycles or 40 us");
+    *i += 2;
+    return region_file_read_budget(file, words->at[*i - 2], words->at[*i - 1], &line->budget);
+}
+
+static bool take_option(const struct word_file *file, const struct words *words, size_t *i,
+                        struct region_line *line)
+{
+    const char *name = words->at[*i], *value = *i + 1 < words->n ? words->at[*i + 1] : "";
+    *i += 2;
+    if (strcmp(name, "-r") == 0 || strcmp(name, "--repeat") == 0)
+        return (value_many(value, INT32_MAX, &line->hits) && line->hits > 0) ||
+               word_file_fails(file, "%s takes a whole number from 1 up, not \"%.32s\"", name, value);
+    if (strcmp(name, "--threshold") == 0)
+        return verdict_threshold(value, &line->threshold) ||
+               word_file_fails(file, "--threshold takes a part such as 2%% or 0.02, not \"%.32s\"", value);
+    return word_file_fails(file, "a region takes -r N and --threshold PART, not \"%.32s\"", name);
+}
+
+static bool take_words(const struct word_file *file, const struct words *words, struct region_line *line)
+{
+    size_t i = 2;
+    *line = (struct region_line){.line = file->line, .threshold = -1};
+    if (words->n < 2 || begins_rest(words, 1))
+        return word_file_fails(file, "a region is a name, and a function or a start and an end");
+    if (!words_copy(file, line->name, sizeof line->name, words->at[0], "the name") ||
+        !words_copy(file, line->start, sizeof line->start, words->at[1], "the start"))
+        return false;
+    if (i < words->n && !begins_rest(words, i) &&
+        !words_copy(file, line->end, sizeof line->end, words->at[i++], "the end"))
+        return false;
+    while (i < words->n) {
+        bool is_budget = words_have(words, i, "<=") || words_have(words, i + 1, "<=");
+        if (!begins_rest(words, i))
+            return word_file_fails(file, "\"%.64s\" is too much: a budget and options follow the region",
+                                   words->at[i]);
+        if (is_budget && line->budget.of != BUDGET_NONE)
+            return word_file_fails(file, "a second budget");
+        if (is_budget ? !take_budget(file, words, &i, line) : !take_option(file, words, &i, line))
+            return false;
+    }
+    return true;
+}
+
+static bool region_file_add(struct region_file *out, const struct word_file *file,
+                            const struct region_line *line)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (strcmp(out->lines[i].name, line->name) == 0)
+            return word_file_fails(file, "line %u has the name \"%.64s\", too", out->lines[i].line,
+                                   line->name);
+    if (out->n == REGION_FILE_MOST)
+        return word_file_fails(file, "more than %d regions", REGION_FILE_MOST);
+    if ((out->n & (out->n - 1)) == 0) { /* full: room doubles */
+        size_t room = out->n > 0 ? 2 * out->n : 1;
+        struct region_line *more = realloc(out->lines, room * sizeof *more);
+        if (more == NULL)
+            return error_set(file->error, ERROR_SYSTEM, "out of memory");
+        out->lines = more;
+    }
+    out->lines[out->n++] = *line;
+    return true;
+}
+
+static bool region_file_take_line(void *out, const struct word_file *file, const struct words *words)
+{
+    struct region_line region;
+    return take_words(file, words, &region) && region_file_add(out, file, &region);
+}
+
+bool region_file_parse(const char *text, size_t size, const char *path, struct region_file *out,
+                       struct error *error)
+{
+    struct word_file file = {.name = out->file, .error = error};
+    *out = (struct region_file){.n = 0};
+    utf8_clean(out->file, sizeof out->file, path);
+    return word_file_parse(&file, text, size, region_file_take_line, out) &&
+           (out->n > 0 || word_file_fails(&file, "it names no region"));
+}
+
+bool region_file_read(const char *path, const volatile sig_atomic_t *cancel, struct region_file *out,
+                      struct error *error)
+{
+    size_t size;
+    *out = (struct region_file){.n = 0};
+    char *text = word_file_read(path, cancel, &size, error);
+    bool ok = text != NULL && region_file_parse(text, size, path, out, error);
+    free(text);
+    return ok;
+}
+
+void region_file_free(struct region_file *file)
+{
+    free(file->lines);
+    *file = (struct region_file){.n = 0};
+}
+
+static void region_file_put_word(FILE *out, const char *word, int width)
+{
+    bool quotes = word[strcspn(word, " \t\r#")] != '\0' || word[0] == '-' || strcmp(word, "max") == 0 ||
+                  strcmp(word, "mean") == 0 || strcmp(word, "<=") == 0;
+    int used = fprintf(out, quotes ? "\"%s\"" : "%s", word);
+    fprintf(out, "%*s", used < width ? width - used : 0, "");
+}
+
+bool region_file_write(FILE *out, const struct region_line *line)
+{
+    region_file_put_word(out, line->name, 30);
+    fputs("  ", out);
+    region_file_put_word(out, line->start, 30);
+    if (line->end[0] != '\0') {
+        fputs("  ", out);
+        region_file_put_word(out, line->end, 0);
+    }
+    if (line->budget.of != BUDGET_NONE) {
+        struct verdict_line named = budget_decide(&line->budget, NULL, 1);
+        fprintf(out, "  %s", named.name);
+    }
+    fputc('\n', out);
+    return !ferror(out);
 }

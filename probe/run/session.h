@@ -7,14 +7,14 @@
 #include "device/device.h"
 #include "engine/engine.h"
 #include "links/link.h"
-#include "measure/clock.h"
 #include "measure/result.h"
-#include "report/progress.h"
-#include "run/elf_search.h"
+#include "report/canvas.h"
 #include "run/request.h"
 #include "symbols/symbols.h"
 
 #include <stdbool.h>
+
+enum { ELF_PATH = 512 };
 
 struct journal_head;
 struct named_region;
@@ -96,7 +96,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
 void conditions_add_note(struct conditions *conditions, const char *text); /* "": none */
 
 /*
- * What an earlier run has left, and this run's journal (session_left.c).
+ * What an earlier run has left, and this run's journal (session_undo.c).
  */
 /* What a run that did not end has left there: ERROR_LEFT. A journal of which nothing is left is removed. The
  * link must be ours, so no other run can be under way. */

@@ -1,11 +1,14 @@
+#include "base/error.h"
+#include "report/terminal.h"
 #include "run/session.h"
+#include <stdarg.h>
 
-#include "base/spool.h"
-#include "device/awake.h"
+#include "base/file.h"
+#include "device/device.h"
 #include "links/claim.h"
 #include "run/connect.h"
-#include "run/own_code.h"
 #include "run/tasks.h"
+#include "run/trial.h"
 #include "wire/wire.h"
 
 #include <inttypes.h>
@@ -234,4 +237,16 @@ void conditions_add_note(struct conditions *conditions, const char *text)
     size_t used = strlen(conditions->note);
     if (text[0] != '\0' && used < sizeof conditions->note)
         snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
+}
+
+void request_note(const struct request *request, const char *format, ...)
+{
+    char text[sizeof((struct error *)NULL)->text + 256], clean[UTF8_CLEAN_ROOM(sizeof text)];
+    va_list arguments;
+    if (request->quiet)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, text));
 }

@@ -1,8 +1,8 @@
 #include "run/slowest.h"
 
 #include "counters/events.h"
-#include "profile/stack_reader.h"
-#include "report/outlier_report.h"
+#include "profile/stacks.h"
+#include "report/place_report.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "measure/delta.h"
 #include "measure/result.h"
-#include "measure/slow_hits.h"
 #include "run/session.h"
 
 #include <stdbool.h>

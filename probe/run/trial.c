@@ -1,11 +1,231 @@
 #include "run/trial.h"
 
+#include "cores/architectures.h"
 #include "measure/plausible.h"
 #include "report/number.h"
-#include "run/own_code.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { FIRST_HANDLER = 11, INTERRUPTS = 32, MOST_VECTORS = 256 }; /* SVC is the first that is not a fault */
+
+static size_t places_of(const struct session *session, uint64_t *out)
+{
+    const struct device *device = &session->device;
+    size_t n = 0;
+    for (size_t i = 0; i < device->n_changes; i++)
+        if (device->block != NULL && device->changes[i].kind == device->block->kind)
+            out[n++] = device->changes[i].at;
+    return n;
+}
+
+void own_code_measured(struct session *session, struct named_region *named, bool may_watch)
+{
+    const struct region *region = &named->region;
+    session->measured.region = named;
+    session->measured.inside = region_code(named);
+    session->measured.may_watch = may_watch && (region->to_return || region->start != region->end);
+}
+
+/* "writes.c:96 (write_it+0x8) writes DWT_CYCCNT" */
+static void own_code_describe(const struct session *session, uint64_t at, char *out, size_t size)
+{
+    const struct device *device = &session->device;
+    char place[256];
+    const char *name = "";
+    for (size_t i = 0; i < device->n_changes; i++)
+        if (device->changes[i].kind == device->block->kind && device->changes[i].at == at)
+            name = device->changes[i].name;
+    session_place(session, at, place, sizeof place);
+    snprintf(out, size, "%.80s writes %.24s", place, name);
+}
+
+bool own_code_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
+                            size_t size)
+{
+    uint64_t places[DEVICE_CHANGES];
+    size_t n_places = places_of(session, places), which = 0;
+    if (n_places == 0 || !symbols_reach(session->symbols, ranges, n, places, n_places, &which))
+        return false;
+    own_code_describe(session, places[which], out, size);
+    return true;
+}
+
+/* The handlers that the target has now, of a Cortex-M. What cannot be read has none. */
+static size_t read_handlers(struct session *session, struct extent *out)
+{
+    const struct core *core = &session->device.chosen->core;
+    struct deadline deadline = session_deadline(session);
+    struct step items[MOST_VECTORS];
+    uint64_t results[MOST_VECTORS], table, lines;
+    struct steps list = {.items = items, .room = MOST_VECTORS};
+    struct error unread = {0};
+    size_t n = 0;
+    if (!core_has(core, SYSTEM_SPACE) ||
+        !ledger_read(session->device.ledger, cortex_m_vectors(core), &table, &deadline, &unread) ||
+        !ledger_read(session->device.ledger, cortex_m_lines(core), &lines, &deadline, &unread))
+        return 0;
+    size_t all = 16 + INTERRUPTS * ((lines & 0xF) + 1);
+    for (size_t i = FIRST_HANDLER; i < all && i < MOST_VECTORS; i++)
+        steps_add(&list, step_read(core_word(core, (table & ~UINT64_C(0x7F)) + 4 * i)));
+    if (!ledger_read_list(session->device.ledger, &list, results, &deadline, &unread))
+        return 0;
+    for (size_t i = 0; i < list.n; i++)
+        if ((results[i] & 1) != 0)
+            out[n++] = (struct extent){.low = results[i] & ~UINT64_C(1)};
+    return n;
+}
+
+static bool own_code_refuse(struct session *session, const char *what, const char *where, struct error *error)
+{
+    memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
+    return error_set(error, ERROR_WRITER_SOUGHT, "the program itself can change %s: %s, %s",
+                     session->device.block->text, what, where);
+}
+
+bool own_code_watch(struct session *session, const struct error *why)
+{
+    if (why->kind != ERROR_WRITER_SOUGHT || !session->measured.may_watch || session->measured.watches)
+        return false;
+    session->measured.watches = true;
+    return true;
+}
+
+/* "main.c:96 (reset_timer+0x8) writes DWT_CYCCNT"; of one that leads to it, but is none itself: "..., and it
+ * is reached from main.c:20 (fir+0x10)". */
+static void describe_stop(const struct session *session, uint64_t stop, bool is_place, uint64_t leads_to,
+                          struct region_writer *out)
+{
+    struct location at;
+    char place[112], what[112];
+    symbols_describe(session->symbols, stop, &at);
+    *out = (struct region_writer){.at = stop, .is_thumb = at.isa == ISA_THUMB};
+    own_code_describe(session, is_place ? stop : leads_to, what, sizeof what);
+    session_place(session, stop, place, sizeof place);
+    snprintf(out->what, sizeof out->what, "%s%s%.80s", what, is_place ? "" : ", and it is reached from ",
+             is_place ? "" : place);
+}
+
+static bool is_writing_place(const uint64_t *places, size_t n, uint64_t place)
+{
+    for (size_t i = 0; i < n; i++)
+        if (places[i] == place)
+            return true;
+    return false;
+}
+
+bool own_code_watch_region(struct session *session, const struct extent *code, struct region *region,
+                           uint64_t *first)
+{
+    struct extent ranges[1 + MOST_VECTORS];
+    uint64_t places[DEVICE_CHANGES], stops[REGION_WRITERS];
+    size_t n_places = places_of(session, places), n_ranges = 0, which = 0;
+    region->n_writers = 0;
+    if (code->low != 0)
+        ranges[n_ranges++] = *code;
+    n_ranges += read_handlers(session, ranges + n_ranges);
+    size_t n =
+        symbols_stops_before(session->symbols, ranges, n_ranges, places, n_places, stops, REGION_WRITERS);
+    for (size_t i = 0; i < n; i++)
+        if (n > REGION_WRITERS || stops[i] == region->start) /* the core is halted there when they are set */
+            return false;
+    (void)symbols_reach(session->symbols, ranges, n_ranges, places, n_places, &which);
+    *first = places[which];
+    for (size_t i = 0; i < n; i++)
+        describe_stop(session, stops[i], is_writing_place(places, n_places, stops[i]), *first,
+                      &region->writers[i]);
+    region->n_writers = n;
+    return true;
+}
+
+static void own_code_note(struct session *session, uint64_t first, size_t n, const char *means)
+{
+    struct counter_block *block = session->device.block;
+    char text[sizeof block->note], what[112], more[40] = "";
+    own_code_describe(session, first, what, sizeof what);
+    memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
+    if (n > 1)
+        snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
+    snprintf(text, sizeof text, "%.150s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
+             more, means);
+    if (strstr(block->note, what) == NULL)
+        memcpy(block->note, text, sizeof text);
+}
+
+bool own_code_check(struct session *session, struct error *error)
+{
+    struct extent handlers[MOST_VECTORS];
+    uint64_t places[DEVICE_CHANGES];
+    char what[112];
+    size_t n = places_of(session, places);
+    session->measured.own_write[0] = '\0';
+    if (session->measured.region != NULL)
+        session->measured.region->region.n_writers = 0;
+    if (n == 0)
+        return true;
+    uint64_t first = 0;
+    if (session->measured.watches && session->measured.region != NULL &&
+        own_code_watch_region(session, &session->measured.inside, &session->measured.region->region,
+                              &first) &&
+        session->measured.region->region.n_writers > 0) {
+        own_code_note(session, first, n, "a hit in which it runs ends the run");
+        return true;
+    }
+    if (session->measured.region != NULL) {
+        if (session->measured.inside.low != 0 &&
+            own_code_writes_inside(session, &session->measured.inside, 1, what, sizeof what))
+            return own_code_refuse(session, what, "which what is measured may run", error);
+        size_t n_handlers = read_handlers(session, handlers);
+        if (own_code_writes_inside(session, handlers, n_handlers, what, sizeof what))
+            return own_code_refuse(session, what, "which an exception handler may run", error);
+    }
+    own_code_note(session, places[0], n, "counts in which it runs are wrong");
+    return true;
+}
+
+/* --- sleep ---------------------------------------------------------------------------------------------- */
+
+static void find_sleeps(struct session *session)
+{
+    enum { SLEEPS = sizeof session->sleeps.at / sizeof *session->sleeps.at };
+    if (session->sleeps.known || session->symbols == NULL)
+        return;
+    size_t n = symbols_sleeps(session->symbols, session->sleeps.at, SLEEPS);
+    session->sleeps.known = true;
+    session->sleeps.more = n > SLEEPS;
+    session->sleeps.n = n < SLEEPS ? n : SLEEPS;
+}
+
+enum sampler_place own_code_sampled(void *context, uint64_t address)
+{
+    enum { LONGEST = 4 }; /* bytes of an instruction */
+    struct session *session = context;
+    find_sleeps(session);
+    for (size_t i = 0; i < session->sleeps.n; i++)
+        if (address >= session->sleeps.at[i] && address - session->sleeps.at[i] <= LONGEST)
+            return SAMPLER_SLEEPS;
+    bool known = session->sleeps.known && !session->sleeps.more && symbols_is_code(session->symbols, address);
+    return known ? SAMPLER_WORKS : SAMPLER_UNKNOWN;
+}
+
+void own_code_sleep_note(struct session *session, const struct extent *code, char *out, size_t size)
+{
+    char place[256];
+    size_t which = 0;
+    out[0] = '\0';
+    find_sleeps(session);
+    if (code->low == 0 || session->sleeps.n == 0 ||
+        !symbols_reach(session->symbols, code, 1, session->sleeps.at, session->sleeps.n, &which))
+        return;
+    session_place(session, session->sleeps.at[which], place, sizeof place);
+    snprintf(
+        out, size,
+        "%.120s may sleep (WFI or WFE): its clock may go on then, and cycles count that do not without a "
+        "debugger",
+        place);
+}
+
+/* ---- trial */
 
 enum { CLOCK_MS = 60 };
 

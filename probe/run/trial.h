@@ -1,10 +1,36 @@
 /*
  * Which counter a run takes and by which clock: what the program writes itself, and what is tried for a
- * moment, decides; and whether the clock was the same at the end.
+ * moment, decides; and whether the clock was the same at the end. The program's own instructions that matter
+ * for this are those that the ELF shows: which change the counter in use, and at which the core may sleep.
  */
 #pragma once
 
+#include "profile/sampler.h"
+#include "run/region.h"
 #include "run/session.h"
+
+/* What is measured, for own_code_check, which may fill its region's writers if the engine can watch for
+ * them. */
+void own_code_measured(struct session *session, struct named_region *named, bool may_watch);
+/* ERROR_WRITER_SOUGHT if the program can change the counter in what is measured, or in an exception handler
+ * of a Cortex-M; if elsewhere, a note says so. */
+bool own_code_check(struct session *session, struct error *error);
+/* Whether another try may do better than the one that ended with `why`: from here on, own_code_check lets
+ * the engine watch for such an instruction, where it can. */
+bool own_code_watch(struct session *session, const struct error *why);
+/* Has the engine watch for what changes the counter in use, in `code` and in handlers: region->writers, and
+ * in *first the first such instruction, if there are any. False: it cannot. */
+bool own_code_watch_region(struct session *session, const struct extent *code, struct region *region,
+                           uint64_t *first);
+/* Whether this code, or what it calls, changes the counter: "main.c:96 (reset_timer) writes DWT_CYCCNT" */
+bool own_code_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
+                            size_t size);
+
+/* Of a WFI or WFE in the code, or in what it calls by a number; "": there is none. */
+enum { SLEEP_NOTE = 256 };
+void own_code_sleep_note(struct session *session, const struct extent *code, char *out, size_t size);
+/* For a sampler_code, whose context is the session. */
+enum sampler_place own_code_sampled(void *session, uint64_t address);
 
 bool trial_clock(struct session *session, struct clock *out, struct error *error);
 /* Checks the program's code, measures the clock and tries the counter in use. */

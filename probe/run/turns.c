@@ -1,12 +1,310 @@
 #include "run/turns.h"
 
-#include "base/random.h"
+#include "base/values.h"
 #include "engine/engine.h"
+#include "profile/event_sampler.h"
+#include "profile/sampler.h"
+#include "profile/shares.h"
 #include "report/number.h"
 #include "run/engine_use.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+static const size_t FUNCTIONS_MOST = 200000;
+
+static bool has_it(const struct survey_regions *regions, uint64_t start)
+{
+    for (size_t i = regions->n; i-- > 0;)
+        if (regions->at[i].named.region.start == start)
+            return true;
+    return false;
+}
+
+static struct survey_region *survey_regions_add(struct survey_regions *regions, struct error *error)
+{
+    if (regions->n == regions->room) {
+        size_t room = regions->room > 0 ? 2 * regions->room : 64;
+        struct survey_region *more =
+            room <= FUNCTIONS_MOST ? realloc(regions->at, room * sizeof *more) : NULL;
+        if (more == NULL) {
+            error_set(error, ERROR_SYSTEM, "out of memory");
+            return NULL;
+        }
+        regions->at = more;
+        regions->room = room;
+    }
+    struct survey_region *region = &regions->at[regions->n++];
+    *region = (struct survey_region){.seen = false};
+    return region;
+}
+
+/* A function that delta would refuse is kept, with the reason. */
+static bool survey_regions_add_function(struct survey_regions *regions, struct symbols *symbols,
+                                        const struct location *location, const struct process *process,
+                                        struct error *error)
+{
+    struct error why = {0};
+    if (has_it(regions, location->address))
+        return true;
+    struct survey_region *one = survey_regions_add(regions, error);
+    if (one == NULL)
+        return false;
+    one->named.start = *location;
+    region_of_function(&one->named, process);
+    one->refused = !region_look_into(&one->named, symbols, &why);
+    snprintf(one->why, sizeof one->why, "%.500s", why.text);
+    return true;
+}
+
+/* Code that the compiler moved out of a function is jumped to, not called. */
+static bool is_part(const char *name)
+{
+    return strstr(name, ".cold") != NULL;
+}
+
+static bool choose_matching(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
+                            const struct process *process, struct error *error)
+{
+    char name[LOCATION_NAME];
+    size_t matches = 0;
+    for (size_t i = 0; symbols_function_name(symbols, i, name, sizeof name); i++) {
+        struct location location;
+        if (is_part(name) || fnmatch(pattern, name, 0) != 0)
+            continue;
+        matches++;
+        if (symbols_function(symbols, i, &location) && location.is_function_entry &&
+            !survey_regions_add_function(regions, symbols, &location, process, error))
+            return false;
+    }
+    return matches > 0 || error_set(error, ERROR_SYMBOL, "no function matches \"%.128s\"", pattern);
+}
+
+bool survey_regions_choose(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
+                           const struct process *process, struct error *error)
+{
+    struct location location;
+    if (symbols == NULL)
+        return error_set(error, ERROR_ELF,
+                         "functions are found by name, and there is no ELF file to find "
+                         "them in");
+    if (pattern[0] != '*' || strncmp(pattern, "*0x", 3) != 0)
+        if (strpbrk(pattern, "*?[") != NULL)
+            return choose_matching(regions, symbols, pattern, process, error);
+    if (!symbols_locate(symbols, pattern, &location, error))
+        return false;
+    if (!location.is_function_entry)
+        return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function", pattern);
+    return survey_regions_add_function(regions, symbols, &location, process, error);
+}
+
+/* Adds the function around an address; does nothing if there is none, or it is there already. */
+static bool survey_regions_choose_at(struct survey_regions *regions, struct symbols *symbols,
+                                     uint64_t address, const struct process *process, struct error *error)
+{
+    struct location around, entry;
+    symbols_describe(symbols, address, &around);
+    if (around.high == 0)
+        return true;
+    symbols_describe(symbols, around.low, &entry);
+    return !entry.is_function_entry || survey_regions_add_function(regions, symbols, &entry, process, error);
+}
+
+bool survey_regions_choose_lines(struct survey_regions *regions, struct symbols *symbols,
+                                 const struct region_file *file, const struct process *process,
+                                 struct error *error)
+{
+    for (size_t i = 0; i < file->n; i++) {
+        const struct region_line *line = &file->lines[i];
+        struct survey_region *one = survey_regions_add(regions, error);
+        struct error why = {0};
+        if (one == NULL)
+            return false;
+        one->line = line;
+        if (!region_locate(&one->named, symbols, line->start, line->end[0] != '\0' ? line->end : NULL,
+                           process, error))
+            return error_prefix(error, "%s:%u: ", file->file, line->line);
+        one->refused = !region_look_into(&one->named, symbols, &why);
+        snprintf(one->why, sizeof one->why, "%.500s", why.text);
+    }
+    return true;
+}
+
+const char *survey_regions_name(const struct survey_region *region)
+{
+    return region->line != NULL ? region->line->name : region->named.start.name;
+}
+
+void survey_regions_free(struct survey_regions *regions)
+{
+    for (size_t i = 0; i < regions->n; i++) {
+        struct survey_region *region = &regions->at[i];
+        if (region->summary != NULL)
+            summary_free(region->summary);
+        free(region->summary);
+    }
+    free(regions->at);
+    *regions = (struct survey_regions){.n = 0};
+}
+
+/* ---- heat */
+
+enum { SAMPLED_US = 1000000, SAMPLED_PART = 10, SAMPLES_US = 20000 };
+
+/* --- samples -------------------------------------------------------------------------------------------- */
+
+static void heat_show(struct progress *progress)
+{
+    progress_show(progress, "sampling, to find the hottest functions");
+}
+
+static bool cannot_be_sampled(const struct error *why)
+{
+    return why->kind == ERROR_NO_COUNTER || why->kind == ERROR_HALTED;
+}
+
+static bool heat_sample(struct session *session, struct progress *progress, int64_t us,
+                        struct sampler *sampler, struct profile_tally *tally, struct error *error)
+{
+    struct deadline deadline = session_deadline(session);
+    int64_t end_us = deadline_now_us() + us;
+    bool hidden;
+    if (!sampler_find(sampler, &session->device, &hidden, &deadline, error))
+        return false;
+    session->device.looks_only = true;
+    if (!session_take_core(session, false, error) ||
+        (hidden && !sampler_find(sampler, &session->device, &hidden, &deadline, error)) ||
+        !sampler_begin(sampler, &deadline, error))
+        return false;
+    while (deadline_now_us() < end_us) {
+        deadline = session_deadline(session);
+        heat_show(progress);
+        if (!sampler_take(sampler, SAMPLES_US, tally, &deadline, error))
+            return false;
+    }
+    deadline = session_last_deadline(session);
+    sampler_end(sampler, tally, &deadline);
+    sampler_settle(sampler, tally);
+    return true;
+}
+
+/* Samples need another hold on the target than counting does: all is undone in between. */
+static bool sample_running(struct session *session, struct progress *progress, int64_t us,
+                           struct profile_tally *tally, struct error *error)
+{
+    const struct sampler_code code = {.context = session, .place = own_code_sampled};
+    struct sampler sampler = {.code = &code};
+    struct error why = {0};
+    bool ok = heat_sample(session, progress, us, &sampler, tally, &why);
+    sampler_free(&sampler);
+    if (!ok && !cannot_be_sampled(&why))
+        return error_copy(error, &why);
+    if (!session_undo(session, error) || !session_look_again(session, session->request->core, error))
+        return false;
+    return ok || error_copy(error, &why);
+}
+
+/* Through a debugger that has the session's core, which is halted. */
+static bool sample_halting(struct session *session, struct progress *progress, int64_t us,
+                           struct profile_tally *tally, struct error *error)
+{
+    struct halt_sampler sampler;
+    int64_t end_us = deadline_now_us() + us;
+    halt_sampler_begin(&sampler, &session->device);
+    while (deadline_now_us() < end_us) {
+        struct deadline deadline = session_deadline(session);
+        heat_show(progress);
+        if (!halt_sampler_take(&sampler, tally, &deadline, error))
+            return false;
+    }
+    return true;
+}
+
+static bool heat_make_shares(const struct session *session, struct profile_tally *tally, struct shares *out,
+                             struct error *error)
+{
+    struct profile_interval interval = {0};
+    char *names[] = {NULL};
+    if (!profile_tally_close(tally, (double)SAMPLED_US / 1e6, &interval))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    const struct profile profile = {
+        .about = {.cores = names, .core_count = 1}, .intervals = &interval, .interval_count = 1};
+    bool ok = shares_make(&profile, 0, SHARES_FUNCTION, session->symbols, out);
+    profile_interval_free(&interval);
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+static bool find_shares(struct session *session, struct progress *progress, int64_t us, struct shares *out,
+                        struct error *error)
+{
+    struct profile_tally tally = {0};
+    bool ok = (device_sees_running(&session->device) ? sample_running : sample_halting)(session, progress, us,
+                                                                                        &tally, error) &&
+              heat_make_shares(session, &tally, out, error);
+    progress_clear(progress);
+    profile_tally_free(&tally);
+    return ok;
+}
+
+/* --- the functions -------------------------------------------------------------------------------------- */
+
+bool heat_choose(struct survey_regions *regions, struct session *session, struct progress *progress,
+                 struct error *error)
+{
+    const struct request *request = session->request;
+    struct shares shares = {0};
+    bool ok = session_sees_running(session, "--hot", error) &&
+              find_shares(session, progress, SAMPLED_US, &shares, error);
+    for (size_t i = 0; ok && i < shares.n && regions->n < request->hot; i++)
+        if (shares.rows[i].state == PROFILE_STATES)
+            ok = survey_regions_choose_at(regions, session->symbols, shares.rows[i].address,
+                                          &request->process, error);
+    shares_free(&shares);
+    return ok && (regions->n > 0 ||
+                  error_set(error, ERROR_STATE, "no sample of the program counter is in a function of %.128s",
+                            session_elf(session)));
+}
+
+/* The one that begins at the address takes the place `to`, and those between follow it. */
+static bool bring_forward(struct survey_regions *regions, uint64_t address, uint64_t samples, size_t to)
+{
+    size_t from = to;
+    while (from < regions->n && regions->at[from].named.region.start != address)
+        from++;
+    if (from == regions->n)
+        return false;
+    struct survey_region one = regions->at[from];
+    one.samples = samples;
+    memmove(&regions->at[to + 1], &regions->at[to], (from - to) * sizeof one);
+    regions->at[to] = one;
+    return true;
+}
+
+bool heat_order(struct survey_regions *regions, struct session *session, struct progress *progress,
+                struct heat *heat, struct error *error)
+{
+    struct shares shares = {0};
+    struct error why = {0};
+    int64_t begun_us = deadline_now_us(), part_us = (int64_t)(session->request->for_s * 1e6) / SAMPLED_PART;
+    bool ok = find_shares(session, progress, part_us > 0 && part_us < SAMPLED_US ? part_us : SAMPLED_US,
+                          &shares, &why);
+    *heat = (struct heat){.samples = ok ? shares.samples : 0};
+    for (size_t i = 0; i < shares.n; i++)
+        if (shares.rows[i].state == PROFILE_STATES)
+            heat->hot += bring_forward(regions, shares.rows[i].address, shares.rows[i].samples, heat->hot);
+    shares_free(&shares);
+    heat->took_us = deadline_now_us() - begun_us;
+    if (!ok && !cannot_be_sampled(&why))
+        return error_copy(error, &why);
+    if (heat->hot == 0)
+        snprintf(heat->none, sizeof heat->none, "%.250s",
+                 ok ? "no sample of the program counter was in one of them" : why.text);
+    return true;
+}
+
+/* ---- turns */
 
 enum {
     ROUNDS = 4,

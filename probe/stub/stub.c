@@ -1,7 +1,7 @@
 #include "stub/stub.h"
 
 #include "base/arm_debug.h"
-#include "cores/watchpoints.h"
+#include "cores/cortex_m.h"
 #include "device/halted_access.h"
 
 #include <inttypes.h>

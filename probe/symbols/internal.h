@@ -6,7 +6,6 @@
 #pragma once
 
 #include "symbols/listing.h"
-#include "symbols/names.h"
 #include "symbols/symbols.h"
 
 #include <elfutils/libdw.h>
@@ -57,7 +56,7 @@ struct unit {
     Dwarf_Die die;
     uint64_t lines;
     bool has_lines;
-    bool has_ranges; /* these three are functions.c's */
+    bool has_ranges; /* these three are scopes.c's */
     bool functions_known;
     struct ranges functions;
 };
@@ -101,7 +100,7 @@ struct symbols {
     struct debug_section line, line_str, str;
 };
 
-/* --- cursor.c: integers and strings of ELF and DWARF ---------------------------------------------------- */
+/* --- line_program.c: integers and strings of ELF and DWARF ---------------------------------------------------- */
 
 /* Reads bytes that may be damaged. Past the end everything is 0 or "" and `bad` is set, so a reader may check
  * once for many fields. */
@@ -241,7 +240,7 @@ struct stack_code {
 };
 bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
 
-/* --- calls.c: who calls whom, by the instructions ------------------------------------------------------ */
+/* --- code.c: who calls whom, by the instructions ------------------------------------------------------ */
 
 /* The call that returns to the address, which has no Thumb bit. False: there is none. */
 bool call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa,
@@ -307,7 +306,7 @@ void frame_rules_close(struct frame_rules *rules);
 enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, const struct frame_state *state,
                                    uint64_t *value, uint64_t *known, uint64_t *back);
 
-/* --- disassembly.c: instructions as text ---------------------------------------------------------------- */
+/* --- listing.c: instructions as text ---------------------------------------------------------------- */
 
 struct disassembler;
 struct instruction_text {
@@ -451,7 +450,7 @@ void line_search(struct symbols *symbols, const char *path, size_t length, uint6
 /* Offers all file names of the line tables. */
 void line_search_near(struct symbols *symbols, struct near *near);
 
-/* --- functions.c: which unit and function of DWARF an address belongs to -------------------------------- */
+/* --- scopes.c: which unit and function of DWARF an address belongs to -------------------------------- */
 
 bool ranges_add(struct ranges *ranges, const struct range *range); /* false: no memory */
 void ranges_sort(struct ranges *ranges);                           /* after the last one was added */
@@ -464,7 +463,7 @@ struct unit *functions_find(struct symbols *symbols, uint64_t address, Dwarf_Die
 struct unit_search {
     struct symbols *symbols;
     uint64_t address;
-    unsigned stage; /* these are functions.c's */
+    unsigned stage; /* these are scopes.c's */
     size_t i;
 };
 bool units_next(struct unit_search *search, struct unit **unit);

@@ -1,4 +1,4 @@
-#include "symbols/names.h"
+#include "symbols/symbols.h"
 
 #include "symbols/internal.h"
 

@@ -7,6 +7,336 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * Which instructions of the program write to a counter's registers: an A or R core's to its PMU, and any
+ * core's that may start a counter.
+ */
+
+/* --- writes to the PMU of an A or R core --------------------------------------------------------------- */
+
+enum { MONITOR = 9, NUMBERED = 14 };
+
+/* By CRn, CRm and opc2, which are the same in both: DDI 0406C table C12-10, DDI 0487 D13.4 (A64) and G8.4.
+ * Of the numbered registers, CRm has the upper bits of the number. */
+static bool switches_name_register(unsigned crn, unsigned crm, unsigned opc2, char *out, size_t size)
+{
+    static const struct {
+        uint8_t crm, opc2;
+        const char *name;
+    } names[] = {{12, 0, "PMCR"},    {12, 1, "PMCNTENSET"}, {12, 2, "PMCNTENCLR"}, {12, 5, "PMSELR"},
+                 {13, 0, "PMCCNTR"}, {13, 1, "PMXEVTYPER"}, {13, 2, "PMXEVCNTR"}};
+    enum { COUNTERS = 8, TYPES = 12, FILTER = 31 };
+    if (crn == NUMBERED && crm >= COUNTERS) {
+        unsigned n = (crm & 3) << 3 | opc2;
+        if (n == FILTER && crm >= TYPES)
+            snprintf(out, size, "PMCCFILTR");
+        else if (n < FILTER)
+            snprintf(out, size, "PMEV%s%u", crm >= TYPES ? "TYPER" : "CNTR", n);
+        return n < FILTER || crm >= TYPES;
+    }
+    for (size_t i = 0; crn == MONITOR && i < sizeof names / sizeof *names; i++)
+        if (names[i].crm == crm && names[i].opc2 == opc2) {
+            snprintf(out, size, "%s", names[i].name);
+            return true;
+        }
+    return false;
+}
+
+/* Whether the instruction writes one. */
+static bool writes_register(enum instruction_set isa, const struct instruction *does, char *out, size_t size)
+{
+    enum { A64_OP1 = 3 };
+    if (does->system == SYSTEM_WRITE_BOTH && does->crm == MONITOR && does->op1 == 0) {
+        snprintf(out, size, "PMCCNTR");
+        return true;
+    }
+    return does->system == SYSTEM_WRITE && does->op1 == (isa == ISA_A64 ? A64_OP1 : 0) &&
+           switches_name_register(does->crn, does->crm, does->op2, out, size);
+}
+
+/* `named` or its SET or CLR twin is the very first, then the registers that change the cycle counter at
+ * once. */
+static unsigned switches_rank_of(const char *name, const char *named)
+{
+    static const char *const telling[] = {"PMCCNTR", "PMCR", "PMCNTENCLR", "PMCNTENSET", "PMCCFILTR"};
+    static const char enables[] = "PMCNTEN";
+    enum { ALL = sizeof telling / sizeof *telling };
+    if (named != NULL && (strcmp(name, named) == 0 || (strncmp(name, enables, sizeof enables - 1) == 0 &&
+                                                       strncmp(named, enables, sizeof enables - 1) == 0)))
+        return 0;
+    for (unsigned i = 0; i < ALL; i++)
+        if (strcmp(name, telling[i]) == 0)
+            return i + 1;
+    return ALL + 1;
+}
+
+/* Inserts by rank; without room the last one is dropped. */
+static void switches_offer(struct counter_write *out, size_t n, size_t room, const struct counter_write *one)
+{
+    size_t to = n < room ? n : room;
+    if (to == room && (room == 0 || out[room - 1].rank <= one->rank))
+        return;
+    to -= to == room;
+    for (; to > 0 && out[to - 1].rank > one->rank; to--)
+        out[to] = out[to - 1];
+    out[to] = *one;
+}
+
+size_t symbols_counter_writes(struct symbols *symbols, const char *named, struct counter_write *out,
+                              size_t room)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    size_t n = 0;
+    while (code_next(&walk, &one)) {
+        struct counter_write found = {.address = one.address};
+        struct instruction does = code_decode(&one);
+        if (!writes_register(one.isa, &does, found.name, sizeof found.name))
+            continue;
+        found.rank = switches_rank_of(found.name, named);
+        switches_offer(out, n++, room, &found);
+    }
+    return n;
+}
+
+/* --- what starts a counter ------------------------------------------------------------------------------ */
+
+/* A register's value is followed back through this many instructions. */
+enum { TRAIL = 24 };
+
+struct trail {
+    struct code_instruction items[TRAIL];
+    struct constants_known known[TRAIL]; /* after each */
+    size_t n, next;                      /* where the next one goes */
+};
+
+/* The nth before the end, from 1 to trail->n. */
+static size_t trail_back(const struct trail *trail, size_t n)
+{
+    return (trail->next + TRAIL - n) % TRAIL;
+}
+
+/* What an instruction makes of a register. */
+struct effect {
+    enum { UNTOUCHED, NUMBER, SETS, KEEPS, COPIES, READS_BACK, OTHERWISE } what;
+    uint32_t number; /* the value; the bits that are set; those that are kept */
+    unsigned from;   /* the register that it had the others from */
+};
+
+static struct effect effect_of(unsigned what, uint32_t number, unsigned from)
+{
+    return (struct effect){.what = what, .number = number, .from = from};
+}
+
+/* Whether a callee may change it. */
+static bool is_lost_in_calls(enum instruction_set isa, unsigned which)
+{
+    enum { A64_KEPT = 19, KEPT = 4, SCRATCH = 12 };
+    return isa == ISA_A64 ? which < A64_KEPT : which < KEPT || which == SCRATCH;
+}
+
+static struct effect find_effect(const struct code_instruction *one, const struct constants_known *before,
+                                 unsigned which, uint64_t word)
+{
+    struct instruction does = code_decode(one);
+    bool knows_base = does.base < ARM_PC && constants_know(before, does.base) && does.index == NO_REGISTER;
+    bool reads_back = does.access == ACCESS_LOAD && does.bytes == 4 && knows_base &&
+                      before->values[does.base] + (uint32_t)does.offset == word;
+    bool knows_number = does.with == NO_REGISTER || constants_know(before, does.with);
+    uint32_t number = does.with == NO_REGISTER ? does.number : knows_number ? before->values[does.with] : 0;
+    if (instruction_calls(&does))
+        return effect_of(is_lost_in_calls(one->isa, which) ? OTHERWISE : UNTOUCHED, 0, 0);
+    if ((does.writes >> which & 1) == 0)
+        return effect_of(UNTOUCHED, 0, 0);
+    if (does.system == SYSTEM_READ || (reads_back && (does.list >> which & 1) != 0))
+        return effect_of(READS_BACK, 0, 0);
+    if (does.to != which || !knows_number)
+        return effect_of(OTHERWISE, 0, 0);
+    switch (does.gives) {
+    case GIVES_NUMBER:
+        return effect_of(NUMBER, number, 0);
+    case GIVES_SUM:
+        return effect_of(number == 0 ? COPIES : OTHERWISE, 0, does.from);
+    case GIVES_OR:
+        return effect_of(SETS, number, does.from);
+    case GIVES_AND:
+        return effect_of(KEEPS, number, does.from);
+    case GIVES_CLEARED:
+        return effect_of(KEEPS, ~number, does.from);
+    default:
+        return effect_of(OTHERWISE, 0, 0);
+    }
+}
+
+/* Whether the value that register `which` has after the trail may have one of the bits as `set` says, where
+ * the target had it otherwise. */
+static bool may_turn(const struct trail *trail, unsigned which, uint32_t bits, bool set, uint64_t word)
+{
+    static const struct constants_known none = {.known = 0};
+    for (size_t back = 1; bits != 0 && back <= trail->n; back++) {
+        size_t i = trail_back(trail, back);
+        const struct code_instruction *one = &trail->items[i];
+        /* Those of Thumb alone are followed */
+        const struct constants_known *before =
+            back < trail->n && one->isa == ISA_THUMB ? &trail->known[trail_back(trail, back + 1)] : &none;
+        if (one->isa == ISA_THUMB && which < 16 && constants_know(&trail->known[i], which))
+            return ((set ? trail->known[i].values[which] : ~trail->known[i].values[which]) & bits) != 0;
+        struct effect effect = find_effect(one, before, which, word);
+        if (effect.what == NUMBER)
+            return ((set ? effect.number : ~effect.number) & bits) != 0;
+        if (effect.what == READS_BACK)
+            return false;
+        uint32_t turned = effect.what == SETS ? effect.number : effect.what == KEEPS ? ~effect.number : 0;
+        if (effect.what == OTHERWISE || ((effect.what == SETS) == set && (turned & bits) != 0))
+            return true;
+        bits &= ~turned; /* what the instruction decides, the ones before it do not */
+        if (effect.what != UNTOUCHED)
+            which = effect.from;
+    }
+    return bits != 0;
+}
+
+/* Constants of this function that lie near a wanted word. What is not known at a loop's beginning may be any
+ * of them. */
+enum { BASES = 16 };
+struct bases {
+    uint32_t at[BASES];
+    size_t n;
+};
+
+static bool is_near(uint32_t value, const struct counter_switch *switches, size_t n)
+{
+    enum { NEAR_BITS = 12 };
+    for (size_t i = 0; i < n; i++)
+        if (value >> NEAR_BITS == switches[i].word >> NEAR_BITS)
+            return true;
+    return false;
+}
+
+static void note_bases(struct bases *bases, const struct constants_known *now, uint32_t writes,
+                       const struct counter_switch *switches, size_t n)
+{
+    enum { PRIVATE_REGION = 0xE }; /* of each wanted word */
+    for (uint32_t left = now->known & writes; left != 0 && bases->n < BASES; left &= left - 1) {
+        uint32_t value = now->values[__builtin_ctz(left)];
+        bool is_new = value >> 28 == PRIVATE_REGION && is_near(value, switches, n);
+        for (size_t k = 0; k < bases->n && is_new; k++)
+            is_new = bases->at[k] != value;
+        if (is_new)
+            bases->at[bases->n++] = value;
+    }
+}
+
+/* Whether it stores to the word, or may. */
+static bool may_hit(const struct instruction *store, const struct constants_known *now,
+                    const struct bases *bases, uint64_t word)
+{
+    uint32_t registers[16];
+    if (constants_know(now, store->base))
+        return constants_know(now, store->index) && store_hits(store, now->values, word);
+    memcpy(registers, now->values, sizeof registers);
+    for (size_t i = 0; i < bases->n && constants_know(now, store->index); i++) {
+        registers[store->base] = bases->at[i];
+        if (store_hits(store, registers, word))
+            return true;
+    }
+    return false;
+}
+
+/* A write to a counter's register, and the source of its value; NO_REGISTER: not one register. */
+struct written {
+    char name[sizeof((struct counter_write *)0)->name]; /* "": a store */
+    struct instruction does;
+    unsigned from;
+};
+
+/* False: the instruction does not write one. */
+static bool find_write(const struct code_instruction *one, struct written *out)
+{
+    const struct instruction *does = &out->does;
+    out->does = code_decode(one);
+    out->name[0] = '\0';
+    out->from = NO_REGISTER;
+    if (writes_register(one->isa, does, out->name, sizeof out->name)) {
+        out->from = does->from;
+        return true;
+    }
+    if (does->bytes == 4 && does->list != 0)
+        out->from = (unsigned)__builtin_ctz(does->list);
+    return one->isa == ISA_THUMB && does->access == ACCESS_STORE;
+}
+
+static bool is_to(const struct written *write, const struct counter_switch *which, const struct trail *trail,
+                  const struct bases *bases)
+{
+    if (which->name != NULL || write->name[0] != '\0')
+        return which->name != NULL && strcmp(write->name, which->name) == 0;
+    return trail->n > 0 && may_hit(&write->does, &trail->known[trail_back(trail, 1)], bases, which->word);
+}
+
+static bool turns(const struct written *write, const struct code_instruction *one,
+                  const struct counter_switch *which, const struct trail *trail, uint32_t bits, bool set)
+{
+    enum { ZERO = 31 };
+    if (bits == 0)
+        return false;
+    if (one->isa == ISA_A64 && write->from == ZERO)
+        return !set;
+    return (write->from == NO_REGISTER && one->isa != ISA_A64) ||
+           may_turn(trail, write->from, bits, set, which->word);
+}
+
+static void note_write(const struct written *write, const struct code_instruction *one,
+                       struct counter_switch *which, const struct trail *trail)
+{
+    which->is_set = which->is_set || turns(write, one, which, trail, which->bits, true);
+    if (!which->each && !turns(write, one, which, trail, which->on, false) &&
+        !turns(write, one, which, trail, which->strikes, true))
+        return;
+    if (which->n_changes < COUNTER_CHANGES)
+        which->changes[which->n_changes] = one->address;
+    which->n_changes++;
+}
+
+void symbols_find_switches(struct symbols *symbols, struct counter_switch *switches, size_t n)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct constants constants = {.n = 0};
+    struct code_instruction one;
+    struct trail trail = {.n = 0};
+    struct bases bases = {.n = 0};
+    struct written write;
+    uint64_t function_end = 0;
+    while (code_next(&walk, &one)) {
+        if (one.is_first || one.address >= function_end) {
+            trail.n = bases.n = 0;
+            function_end = table_next_function(symbols, one.address, UINT64_MAX);
+        }
+        /* The constants as they are when this instruction begins, which other ways may lead to */
+        constants_arrive(&constants, one.address);
+        if (trail.n > 0)
+            trail.known[trail_back(&trail, 1)] = constants.now;
+        bool writes = find_write(&one, &write);
+        for (size_t i = 0; writes && i < n; i++)
+            if (is_to(&write, &switches[i], &trail, &bases))
+                note_write(&write, &one, &switches[i], &trail);
+        (void)constants_follow(&constants, symbols, &one, &write.does, UINT64_MAX);
+        note_bases(&bases, &constants.now, write.does.writes, switches, n);
+        if (one.is_data)
+            continue;
+        trail.items[trail.next] = one;
+        trail.next = (trail.next + 1) % TRAIL;
+        trail.n += trail.n < TRAIL;
+    }
+    /* Without marks, data is taken for code */
+    for (size_t i = 0; i < n && symbols->table.no_memory; i++) {
+        switches[i].is_set = false;
+        switches[i].n_changes = 0;
+    }
+}
+
+/* ---- stores */
+
 bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word)
 {
     uint32_t from = registers[store->base] + (uint32_t)store->offset;

@@ -2,11 +2,10 @@
  * Any bytes as the file that `report` reads. What is refused is so with a fact that says where; what is read
  * keeps what the header promises, is the same when it is written and read again, and has shares that sum up.
  */
-#include "profile/shares_diff.h"
-#include "report/profile_diff.h"
-#include "report/profile_file.h"
-#include "report/profile_page.h"
+#include "profile/shares.h"
 #include "report/profile_table.h"
+#include "report/profile_file.h"
+#include "report/annotation_table.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * Any bytes as a region file. What is refused is so with a fact that names the file; what is read keeps what
  * the header promises, and reads back when it is written.
  */
-#include "run/region_file.h"
+#include "run/region.h"
 
 #include <math.h>
 #include <stddef.h>

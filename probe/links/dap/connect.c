@@ -1,6 +1,6 @@
 #include "links/dap/adi.h"
 
-#include "base/coresight_id.h"
+#include "base/arm_debug.h"
 
 #include "links/dap/probe.h"
 

@@ -1,6 +1,6 @@
 #include "links/dap/dap.h"
 
-#include "base/coresight_id.h"
+#include "base/arm_debug.h"
 #include "base/state.h"
 #include "base/values.h"
 

@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include "base/deadline.h"
-#include "base/spool.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* Every option with every command: taken, or refused by name. */
 #include "commands/command.h"
-#include "commands/options.h"
 #include "golden.h"
 #include "report/terminal.h"
 

@@ -1,4 +1,4 @@
-#include "commands/options.h"
+#include "commands/command.h"
 #include "test.h"
 
 #include <limits.h>
@@ -406,10 +406,10 @@ CONFIG_TEST(only_the_users_own_config_acts)
     static const char *const acts[] = {
         "file = x.cfg", "tcl = exec touch pwned", "search = .",         "output = x", "reset", "resume",
         "mend",         "probe = msr:0@card",     "counters = msr@card"};
-    static const char *const commands[] = {"delta f ", "doctor "};
+    static const char *const of[] = {"delta f ", "doctor "};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         char text[64], trusted[64];
-        const char *command = commands[strcmp(acts[i], "mend") == 0];
+        const char *command = of[strcmp(acts[i], "mend") == 0];
         snprintf(text, sizeof text, "# not\n%s\n", acts[i]);
         write_config(text);
         refuses(command);

@@ -64,7 +64,7 @@ static void add(size_t n)
 }
 
 /* In as many goes as a slow core takes; returns the first step that was not done. */
-static size_t run_list(const struct step *steps, size_t n, uint64_t *results, enum why *why)
+static size_t run_accesses(const struct step *steps, size_t n, uint64_t *results, enum why *why)
 {
     size_t done = 0;
     *why = DONE;
@@ -81,7 +81,7 @@ static size_t run_list(const struct step *steps, size_t n, uint64_t *results, en
 
 static size_t run(enum why *why)
 {
-    return run_list(b.items, b.list.n, b.results, why);
+    return run_accesses(b.items, b.list.n, b.results, why);
 }
 
 /* As run.c gives back what a list that ended has borrowed: *to becomes the list for that. False:
@@ -108,7 +108,7 @@ static bool give_back(const struct steps *list)
     enum why why = NOT_YET;
     core_add_recover_instruction(&b.core, &recovery, &list->items[0]);
     if (link_execute(&b.model.link, ready, recovery.n, ignored, &b.deadline, &b.error).why == DONE)
-        (void)run_list(list->items, list->n, ignored, &why);
+        (void)run_accesses(list->items, list->n, ignored, &why);
     return why == DONE;
 }
 

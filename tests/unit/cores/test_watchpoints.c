@@ -1,5 +1,5 @@
 #include "cores/architectures.h"
-#include "cores/watchpoints.h"
+#include "cores/cortex_m.h"
 #include "test.h"
 
 static const struct core M0PLUS = {.ops = &cortex_m_ops, .id = 0x410CC601};

@@ -1,7 +1,7 @@
 /* Where the values of a reading lie among a list's results, for counters of one word and of two. */
 #include "../test.h"
 
-#include "counters/reading.h"
+#include "counters/counter.h"
 
 #include <string.h>
 

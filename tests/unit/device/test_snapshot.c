@@ -4,7 +4,7 @@
 
 #include "cores/architectures.h"
 #include "device/settings.h"
-#include "device/snapshot.h"
+#include "device/doctor.h"
 
 enum {
     CYCCNT = 0xE0001004,

@@ -1,7 +1,7 @@
 /* The registers that counts depend on: which are read, and how a change is reported. */
 #include "../test.h"
 
-#include "device/witness.h"
+#include "device/settings.h"
 
 #include <string.h>
 

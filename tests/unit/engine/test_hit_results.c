@@ -4,7 +4,7 @@
 #include "../test.h"
 
 #include "cores/architectures.h"
-#include "engine/hit_results.h"
+#include "engine/hit_plan.h"
 
 #include <string.h>
 

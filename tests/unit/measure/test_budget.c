@@ -1,7 +1,7 @@
 /* Budgets: what keeps within, what does not, and what is not known. */
 #include "../test.h"
 
-#include "measure/budget.h"
+#include "measure/verdict.h"
 
 #include <string.h>
 

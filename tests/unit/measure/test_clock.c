@@ -1,7 +1,7 @@
 #include "../test.h"
 #include "cores/architectures.h"
 
-#include "measure/clock.h"
+#include "measure/result.h"
 #include "ticking_link.h"
 
 #include <time.h>

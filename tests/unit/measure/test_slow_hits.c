@@ -1,7 +1,7 @@
 /* Which hits are kept as the slowest, and that slots are neither lost nor given twice. */
 #include "../test.h"
 
-#include "measure/slow_hits.h"
+#include "measure/delta.h"
 
 #include <string.h>
 

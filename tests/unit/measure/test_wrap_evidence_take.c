@@ -1,7 +1,7 @@
 /* Taking what is to be read with a counter: a tick variable that must go up, the timer of an RP2040. */
 #include "../test.h"
 
-#include "measure/wrap_evidence.h"
+#include "measure/widen.h"
 
 #include <math.h>
 #include <string.h>

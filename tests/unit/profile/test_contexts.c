@@ -2,7 +2,7 @@
 #include "../test.h"
 #include "cores/architectures.h"
 
-#include "profile/contexts.h"
+#include "profile/sampler.h"
 
 static struct step items[4];
 

@@ -1,7 +1,7 @@
 /* Stacks as a flame graph: each sample is in one frame of each height, and no frame leaves its parent. */
 #include "profiles.h"
 
-#include "profile/flame.h"
+#include "profile/call_tree.h"
 
 #include <math.h>
 

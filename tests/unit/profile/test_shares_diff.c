@@ -2,7 +2,7 @@
  * its ± says. */
 #include "profiles.h"
 
-#include "profile/shares_diff.h"
+#include "profile/shares.h"
 
 #include <math.h>
 

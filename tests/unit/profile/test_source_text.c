@@ -1,7 +1,7 @@
 /* Source files: found by the end of their paths, read by lines, whatever is in them. */
 #include "test.h"
 
-#include "profile/source_text.h"
+#include "profile/annotation.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What guard prints of its lines: of an overrun as much as is known. */
 #include "report/results.h"
 
-#include "report/guard_report.h"
+#include "report/place_report.h"
 
 static void expect(const char *line, const char *text)
 {

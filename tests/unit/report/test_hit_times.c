@@ -3,7 +3,7 @@
 #include "test.h"
 // clang-format on
 
-#include "report/hit_times.h"
+#include "measure/statistics.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "golden.h"
 #include "profiles.h"
 
-#include "report/flame_svg.h"
+#include "report/plots.h"
 #include "report/html.h"
 
 static void text_is(const char *text, const char *expected)

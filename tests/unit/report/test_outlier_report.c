@@ -1,7 +1,7 @@
 /* The slowest hits as text, of their lines: as far as anything is known of each. */
 #include "report/results.h"
 
-#include "report/outlier_report.h"
+#include "report/place_report.h"
 
 #define PLACE                                                                                                \
     ",'returned':true,'address':'0x00001001','function':'f','callers':[{'address':'0x2001','function':'g'}]" \

@@ -4,7 +4,7 @@
 // clang-format on
 
 #include "report/baselines.h"
-#include "report/compare_report.h"
+#include "report/delta_report.h"
 #include "report/results.h"
 #include "report/survey.h"
 #include "report/survey_report.h"

@@ -3,7 +3,6 @@
 #include "profiles.h"
 #include "report/results.h"
 
-#include "report/profile_diff.h"
 #include "report/profile_table.h"
 #include "report/stack_formats.h"
 

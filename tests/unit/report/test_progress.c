@@ -1,7 +1,7 @@
 /* One line that is written over and over, on a terminal. */
 #include "screens.h"
 
-#include "report/progress.h"
+#include "report/canvas.h"
 
 static FILE *terminal;
 static struct progress progress;

@@ -2,7 +2,7 @@
 #include "cores/architectures.h"
 #include "knc/knc.h"
 
-#include "run/elf_check.h"
+#include "run/program.h"
 
 #include <elf.h>
 #include <string.h>

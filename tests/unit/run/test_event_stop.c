@@ -1,7 +1,7 @@
 #include "../test.h"
 #include "cores/architectures.h"
 
-#include "run/event_stop.h"
+#include "run/pc_samples.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Region files: what they may say, and what the errors name. */
 #include "../test.h"
 
-#include "run/region_file.h"
+#include "run/region.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "fixture.h"
 
 #include "symbols/internal.h"
-#include "symbols/names.h"
+#include "symbols/symbols.h"
 
 static const char *shown(const char *text, size_t room)
 {

@@ -1,0 +1,252 @@
+#include "run/elf_files.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_ENTRIES = 4096 };
+static const off_t largest = 512 << 20;
+
+const char elf_folders[] = "this folder, build/, target/ and .pio/build/";
+
+static unsigned elf_search_half_at(const Elf32_Ehdr *head, const Elf32_Half *half)
+{
+    const unsigned char *bytes = (const unsigned char *)half;
+    return head->e_ident[EI_DATA] == ELFDATA2MSB ? bytes[0] << 8U | bytes[1] : bytes[1] << 8U | bytes[0];
+}
+
+/* An ELF file of 64 bits begins alike. One of this machine's own programs is none. */
+static bool is_program(const char *path)
+{
+    Elf32_Ehdr head;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, &head, sizeof head) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (n != (ssize_t)sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    unsigned type = elf_search_half_at(&head, &head.e_type),
+             machine = elf_search_half_at(&head, &head.e_machine);
+    return (type == ET_EXEC || type == ET_DYN) &&
+           (machine == EM_ARM || machine == EM_AARCH64 || machine == EM_K10M || machine == EM_L10M);
+}
+
+/* Keeps the newest. */
+static void keep(struct elf_files *self, const char *path, const struct stat *status)
+{
+    struct elf_file file = {.changed_ns =
+                                status->st_mtim.tv_sec * INT64_C(1000000000) + status->st_mtim.tv_nsec};
+    if (snprintf(file.path, sizeof file.path, "%s", path) >= (int)sizeof file.path)
+        return;
+    size_t at = self->n;
+    while (at > 0 && self->files[at - 1].changed_ns < file.changed_ns)
+        at--;
+    if (at == ELF_FILES)
+        return;
+    self->n += self->n < ELF_FILES;
+    memmove(self->files + at + 1, self->files + at, (self->n - at - 1) * sizeof file);
+    self->files[at] = file;
+}
+
+/* A pattern's next folder ends at a slash; "*" is any, and what ends the pattern is any file. */
+static void elf_search_look(struct elf_files *self, const char *folder, const char *pattern)
+{
+    size_t length = strcspn(pattern, "/");
+    const char *rest = pattern[length] == '/' ? pattern + length + 1 : NULL;
+    DIR *dir = opendir(folder[0] != '\0' ? folder : ".");
+    const struct dirent *entry;
+    while (dir != NULL && self->entries < MOST_ENTRIES && (entry = readdir(dir)) != NULL) {
+        char path[ELF_PATH];
+        struct stat status;
+        bool any = pattern[0] == '*' && entry->d_name[0] != '.';
+        self->entries++;
+        if (!any && (strncmp(entry->d_name, pattern, length) != 0 || entry->d_name[length] != '\0'))
+            continue;
+        if (snprintf(path, sizeof path, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", entry->d_name) >=
+                (int)sizeof path ||
+            lstat(path, &status) != 0)
+            continue;
+        if (rest != NULL && S_ISDIR(status.st_mode))
+            elf_search_look(self, path, rest);
+        else if (rest == NULL && S_ISREG(status.st_mode) && status.st_size <= largest && is_program(path))
+            keep(self, path, &status);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+void elf_files_find(struct elf_files *out)
+{
+    static const char *const patterns[] = {"*",
+                                           "build/*",
+                                           "build/*/*",
+                                           "build/*/*/*",
+                                           "target/debug/*",
+                                           "target/release/*",
+                                           "target/*/debug/*",
+                                           "target/*/release/*",
+                                           ".pio/build/*/*"};
+    out->n = 0;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        out->entries = 0;
+        elf_search_look(out, "", patterns[i]);
+    }
+}
+
+/* ---- elf memory */
+
+/* Some chips' flash tools put a checksum into this unused vector. */
+static const uint64_t VECTOR_CHECKSUM = 0x1C;
+
+bool elf_memory_read(struct session *session, memory_reader *read, const struct segment *piece,
+                     struct elf_words *out, struct error *error)
+{
+    struct step items[ELF_WORDS];
+    struct steps list = {.items = items, .room = ELF_WORDS};
+    struct device *device = &session->device;
+    const struct core *core = &device->chosen->core;
+    *out = (struct elf_words){.skip = (4 - piece->address % 4) % 4};
+    for (size_t at = out->skip; at + 4 <= piece->size && list.n < ELF_WORDS; at += 4)
+        steps_add(&list, step_read(core_word(core, piece->address + at)));
+    out->n = list.n;
+    struct deadline deadline = session_deadline(session);
+    return list.n == 0 || read(device, core, &list, out->at, &out->asleep, &deadline, error);
+}
+
+/* A program that moved itself has moved the addresses in it, too. */
+static bool compare_moved(const struct session *session, const struct segment *piece,
+                          const struct elf_words *words, uint32_t moved, struct error *error)
+{
+    struct symbols_machine machine;
+    symbols_machine(session->symbols, &machine);
+    for (size_t i = 0; i < words->n; i++) {
+        uint32_t in_file;
+        size_t at = words->skip + 4 * i;
+        if (piece->address + at == VECTOR_CHECKSUM)
+            continue;
+        memcpy(&in_file, piece->bytes + at, 4);
+        if (machine.big_endian_words)
+            in_file = __builtin_bswap32(in_file);
+        if (in_file != words->at[i] && in_file + moved != words->at[i])
+            return error_set(error, ERROR_ELF_MISMATCH,
+                             "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
+                             ", the file 0x%08" PRIX32,
+                             piece->address + at, (uint32_t)words->at[i], in_file);
+    }
+    return true;
+}
+
+bool elf_memory_compare(const struct session *session, const struct segment *piece,
+                        const struct elf_words *words, struct error *error)
+{
+    return compare_moved(session, piece, words, (uint32_t)session->request->load_offset, error);
+}
+
+struct segment elf_memory_piece(const struct segment *segment, size_t k)
+{
+    enum { PIECE = 256 };
+    const size_t offsets[ELF_PIECES] = {0, segment->size / 2 & ~(size_t)3,
+                                        segment->size > PIECE ? segment->size - PIECE : 0};
+    return (struct segment){segment->address + offsets[k], segment->size - offsets[k],
+                            segment->bytes + offsets[k]};
+}
+
+size_t elf_memory_segments(struct session *session, struct segment out[ELF_SEGMENTS + 1])
+{
+    size_t n = symbols_segments(session->symbols, out, ELF_SEGMENTS);
+    return n + symbols_build_note(session->symbols, &out[n]);
+}
+
+/* --- a program that was moved --------------------------------------------------------------------------- */
+
+static bool elf_memory_is_narrow(const struct session *session)
+{
+    struct symbols_machine machine;
+    symbols_machine(session->symbols, &machine);
+    return machine.number == EM_ARM;
+}
+
+bool elf_memory_is_whole(struct session *session, uint64_t offset)
+{
+    struct segment segments[ELF_SEGMENTS + 1];
+    size_t n = elf_memory_segments(session, segments);
+    for (size_t i = 0; i < n * ELF_PIECES; i++) {
+        struct segment piece = elf_memory_piece(&segments[i / ELF_PIECES], i % ELF_PIECES);
+        struct elf_words words;
+        struct error differs = {0};
+        piece.address += offset - session->request->load_offset;
+        if (elf_memory_is_narrow(session))
+            piece.address &= UINT32_MAX;
+        if (!elf_memory_read(session, awake_look, &piece, &words, &differs) ||
+            !compare_moved(session, &piece, &words, (uint32_t)offset, &differs))
+            return false;
+    }
+    return n > 0;
+}
+
+/* The words of the target from an address on, as the file has its bytes. */
+static bool elf_memory_read_bytes(struct session *session, uint64_t address, uint8_t *out, size_t size)
+{
+    const struct segment piece = {.address = address, .size = size};
+    struct elf_words words;
+    struct symbols_machine machine;
+    struct error unread = {0};
+    symbols_machine(session->symbols, &machine);
+    if (!elf_memory_read(session, awake_look, &piece, &words, &unread))
+        return false;
+    for (size_t i = 0; i < words.n; i++) {
+        uint32_t word = (uint32_t)words.at[i];
+        if (machine.big_endian_words)
+            word = __builtin_bswap32(word);
+        memcpy(out + 4 * i, &word, 4);
+    }
+    return true;
+}
+
+bool elf_memory_find_moved(struct session *session, uint64_t pc, uint64_t *by)
+{
+    static const struct {
+        size_t before, size;
+    } pieces[] = {{32, 64}, {0, 32}, {32, 32}, {0, 16}, {16, 16}}; /* code may begin or end there */
+    uint8_t bytes[64];
+    uint64_t linked;
+    if (session->symbols == NULL || session->device.chosen->core.memory_hidden)
+        return false;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        uint64_t from = (pc & ~UINT64_C(3)) - pieces[i].before;
+        if (from > pc || !elf_memory_read_bytes(session, from, bytes, pieces[i].size) ||
+            !symbols_find_moved(session->symbols, from, bytes, pieces[i].size, &linked))
+            continue;
+        *by = session->request->load_offset + (from - linked);
+        if (elf_memory_is_narrow(session))
+            *by = (uint64_t)(int64_t)(int32_t)*by;
+        return from != linked && elf_memory_is_whole(session, *by);
+    }
+    return false;
+}
+
+static bool read_in_sleep(struct device *device, const struct core *core, const struct steps *list,
+                          uint64_t *results, bool *asleep, const struct deadline *deadline,
+                          struct error *error)
+{
+    (void)error;
+    *asleep = true;
+    return asleep_read(device, core, list, results, deadline);
+}
+
+bool elf_memory_hides_in_sleep(struct session *session)
+{
+    struct segment segment;
+    struct elf_words words;
+    struct error differs = {0};
+    if (session->symbols == NULL || symbols_segments(session->symbols, &segment, 1) == 0)
+        return false;
+    return elf_memory_read(session, read_in_sleep, &segment, &words, &differs) && words.n > 1 &&
+           !elf_memory_compare(session, &segment, &words, &differs);
+}
