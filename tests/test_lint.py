@@ -120,7 +120,7 @@ def house(folder, files):
         path = folder / "probe" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f'#include "{header}"\n' for header in included))
-    return list(layers.problems(folder, frozenset()))
+    return list(layers.problems(folder))
 
 
 def test_an_include_downwards_is_right(tmp_path):

@@ -100,7 +100,8 @@ struct symbols {
     struct debug_section line, line_str, str;
 };
 
-/* --- line_program.c: integers and strings of ELF and DWARF ---------------------------------------------------- */
+/* --- line_program.c: integers and strings of ELF and DWARF
+ * ---------------------------------------------------- */
 
 /* Reads bytes that may be damaged. Past the end everything is 0 or "" and `bad` is set, so a reader may check
  * once for many fields. */

@@ -3,9 +3,9 @@
  * keeps what the header promises, is the same when it is written and read again, and has shares that sum up.
  */
 #include "profile/shares.h"
-#include "report/profile_table.h"
-#include "report/profile_file.h"
 #include "report/annotation_table.h"
+#include "report/profile_file.h"
+#include "report/profile_table.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
 #include "../test.h"
 
 #include "cores/architectures.h"
-#include "device/settings.h"
 #include "device/doctor.h"
+#include "device/settings.h"
 
 enum {
     CYCCNT = 0xE0001004,

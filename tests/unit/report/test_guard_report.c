@@ -29,7 +29,8 @@ TEST(an_overrun)
     expect("{'type':'overrun','overrun':2,'calls':1,'counted':1204,'skid':4}",
            "overrun 2 after 1 call: where its registers cannot be read, after 1,204 cycles, skid 4\n");
     expect("{'type':'returned','overrun':2,'counted':31}", "  returned after 31 cycles\n");
-    expect("{'type':'left','overrun':2}", "  the call had been left without returning: this is not an overrun\n");
+    expect("{'type':'left','overrun':2}",
+           "  the call had been left without returning: this is not an overrun\n");
 }
 
 TEST(its_line)

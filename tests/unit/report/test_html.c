@@ -2,8 +2,8 @@
 #include "golden.h"
 #include "profiles.h"
 
-#include "report/plots.h"
 #include "report/html.h"
+#include "report/plots.h"
 
 static void text_is(const char *text, const char *expected)
 {
