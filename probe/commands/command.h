@@ -294,7 +294,6 @@ int command_restore(const struct context *context, struct error *error);
 /* What a journal of the link that the user names says, before a command that frees whatever it finds. */
 bool restore_first(const struct context *context, struct error *error);
 /* --force: also what other debuggers have set. */
-int restore_by_force(const struct context *context, struct error *error);
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);
 
@@ -360,7 +359,6 @@ bool output_open(struct output *output, const char *name, volatile sig_atomic_t 
 void output_open_log(struct output *output, volatile sig_atomic_t *signals);
 /* From now on the run ends if nobody takes the output: see base/file.h. */
 void output_ends_the_run(const struct output *output);
-bool output_is_unread(const struct output *output); /* the run was ended by that */
 /* Waits for the reader of a pipe. False: not all of it could be written. A reader that has had enough is not
  * an error: *left. */
 bool output_close(struct output *output, enum output_keep keep, bool *left, struct error *error);

@@ -211,7 +211,7 @@ void output_ends_the_run(const struct output *output)
         spool_ends_the_run(output->spool);
 }
 
-bool output_is_unread(const struct output *output)
+static bool output_is_unread(const struct output *output)
 {
     return output->spool != NULL && spool_has_ended_the_run(output->spool);
 }

@@ -186,7 +186,7 @@ static void let_server_settle(const struct session *session)
         deadline_nap_us(INT64_C(1000) * SETTLE_MS);
 }
 
-int restore_by_force(const struct context *context, struct error *error)
+static int restore_by_force(const struct context *context, struct error *error)
 {
     struct release_command self = {.context = context,
                                    .session = {.request = &context->options->request,

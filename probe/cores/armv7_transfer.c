@@ -58,14 +58,15 @@ static void add_wait_done(const struct core *core, struct steps *list)
     steps_add(list, step_until(armv7_word(core, DBGDSCR), DBGDSCR_INSTRCOMPL_L, DBGDSCR_INSTRCOMPL_L));
 }
 
-void armv7_add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
+/* Has the core execute an instruction, and waits until that is done: the next is taken only then, C8. */
+static void armv7_add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
 {
     armv7_add_write(core, list, DBGITR, instruction);
     add_wait_done(core, list);
 }
 
 /* Does not use DBGDTRRX, which must be empty when R0 is restored through it. */
-void armv7_add_constant(const struct core *core, struct steps *list, unsigned general, uint32_t value)
+static void armv7_add_constant(const struct core *core, struct steps *list, unsigned general, uint32_t value)
 {
     uint32_t low = value & 0xFFFF, high = value >> 16;
     armv7_add_instruction(core, list, MOVW | (low & 0xF000) << 4 | general << RT_SHIFT | (low & 0xFFF));
@@ -181,7 +182,8 @@ void armv7_add_expect_register(const struct core *core, struct steps *list, enum
     steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
 }
 
-uint64_t armv7_pc(uint64_t r15, uint64_t cpsr)
+/* The PC as code has it, from R15 as it reads in Debug state, C5.3, and CPSR. */
+static uint64_t armv7_pc(uint64_t r15, uint64_t cpsr)
 {
     return (cpsr & CPSR_T) != 0 ? ((r15 - AHEAD_THUMB) & 0xFFFFFFFE) | 1 : (r15 - AHEAD_ARM) & 0xFFFFFFFC;
 }

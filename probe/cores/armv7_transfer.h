@@ -18,12 +18,6 @@ struct address armv7_word(const struct core *core, uint32_t offset);
 void armv7_add_write(const struct core *core, struct steps *list, uint32_t offset, uint32_t value);
 /* Writes DBGDSCR unless the list has just written that value; true if it was written. */
 bool armv7_set_control(const struct core *core, struct steps *list, uint32_t value);
-/* Has the core execute an instruction, and waits until that is done: the next is taken only then, C8. */
-void armv7_add_instruction(const struct core *core, struct steps *list, uint32_t instruction);
-/* MOVW, and MOVT if the value needs it: a constant into one of the general registers. */
-void armv7_add_constant(const struct core *core, struct steps *list, unsigned general, uint32_t value);
-/* The PC as code has it, from R15 as it reads in Debug state, C5.3, and CPSR. */
-uint64_t armv7_pc(uint64_t r15, uint64_t cpsr);
 
 /* As in struct core_ops. */
 size_t armv7_add_register(const struct core *core, struct steps *list, enum core_register which);

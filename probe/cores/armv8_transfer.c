@@ -92,7 +92,8 @@ void armv8_set_control(const struct core *core, struct steps *list, uint32_t val
     steps_add(list, step_write(control, value));
 }
 
-void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
+/* Has the core execute an instruction; the next is taken only when this one is done. */
+static void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
 {
     armv8_add_write(core, list, EDITR, instruction);
     steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));

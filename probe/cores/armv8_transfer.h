@@ -25,9 +25,6 @@ void armv8_add_write(const struct core *core, struct steps *list, uint32_t offse
 /* Writes EDSCR unless the list has just written or seen that value. */
 void armv8_set_control(const struct core *core, struct steps *list, uint32_t value);
 
-/* Has the core execute an instruction; the next is taken only when this one is done. */
-void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t instruction);
-
 /* What the instruction puts into X0, as armv8_register_value takes it; X0 is given back. */
 size_t armv8_add_through_x0(const struct core *core, struct steps *list, uint32_t instruction);
 /* The instruction for EDITR that moves the register at this place of SPACE_CORE to X0, or from there. */

@@ -85,7 +85,8 @@ int window_longest_ms(const struct window *window)
     return pace < 1 ? 1 : (int)pace;
 }
 
-int window_pace_ms(const struct window *window)
+/* If samples do not halt the core they are frequent, so that a write to a counter by the target shows. */
+static int window_pace_ms(const struct window *window)
 {
     enum { OFTEN_MS = 100 };
     int ms = window_longest_ms(window);

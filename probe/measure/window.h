@@ -40,8 +40,6 @@ bool window_begin(struct window *window, struct device *device, const struct clo
 bool window_sample(struct window *window, const struct deadline *deadline, struct error *error);
 /* The longest time between samples in ms: 1 to 1000, or up to a minute if each sample halts the core. */
 int window_longest_ms(const struct window *window);
-/* If samples do not halt the core they are frequent, so that a write to a counter by the target shows. */
-int window_pace_ms(const struct window *window);
 
 struct cpu_windows_member {
     struct device_core *core; /* core->core.unit: the CPU; core->view.core_id: its core */

@@ -115,7 +115,6 @@ uint64_t cursor_unsigned(struct cursor *cursor, size_t width); /* width: 1 to 8 
 uint64_t cursor_uleb(struct cursor *cursor);
 int64_t cursor_sleb(struct cursor *cursor);
 const char *cursor_string(struct cursor *cursor);
-void cursor_skip(struct cursor *cursor, uint64_t size);
 /* The next `size` bytes as their own cursor; `cursor` moves past them. */
 struct cursor cursor_part(struct cursor *cursor, uint64_t size);
 bool cursor_more(const struct cursor *cursor);
@@ -307,21 +306,6 @@ void frame_rules_close(struct frame_rules *rules);
 enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, const struct frame_state *state,
                                    uint64_t *value, uint64_t *known, uint64_t *back);
 
-/* --- listing.c: instructions as text ---------------------------------------------------------------- */
-
-struct disassembler;
-struct instruction_text {
-    char name[32];      /* "ldr" */
-    char operands[160]; /* "r3, [pc, #0x14]"; may be "" */
-};
-
-struct disassembler *disassembler_open(const struct symbols *symbols); /* NULL: no memory */
-/* Instructions are given in the order of their addresses: Thumb's conditions are those of an IT before.
- * False: it has no name here, or an operand that is not a target. */
-bool disassembler_text(struct disassembler *disassembler, const struct code_instruction *instruction,
-                       struct instruction_text *out);
-void disassembler_close(struct disassembler *disassembler); /* NULL is allowed */
-
 /* --- stores.c: stores of a Cortex-M's code, and the constants by which they are found ------------------- */
 
 /* Whether a store goes to part of the word, with the registers before it. */
@@ -457,9 +441,6 @@ bool ranges_add(struct ranges *ranges, const struct range *range); /* false: no 
 void ranges_sort(struct ranges *ranges);                           /* after the last one was added */
 const struct range *ranges_find(const struct ranges *ranges, uint64_t address); /* the one that begins last */
 
-/* The unit with the function around the address; NULL if there is none. */
-struct unit *functions_find(struct symbols *symbols, uint64_t address, Dwarf_Die *function);
-
 /* The units that may have lines for an address, the likeliest first. */
 struct unit_search {
     struct symbols *symbols;
@@ -478,8 +459,6 @@ void functions_close(struct symbols *symbols);
 /* The next sibling; false at the end, and if the file leads back, which libdw would follow for ever. */
 bool die_next(Dwarf_Die *die);
 bool die_number(Dwarf_Die *die, unsigned attribute, uint64_t *out); /* false: it has none */
-bool die_is_namespace(int tag);
-const char *die_linkage_name(Dwarf_Die *die); /* NULL: it has none */
 /* dwarf_ranges and dwarf_entrypc, with addresses in memory. */
 ptrdiff_t die_ranges(const struct symbols *symbols, Dwarf_Die *die, ptrdiff_t offset, Dwarf_Addr *base,
                      struct extent *out);

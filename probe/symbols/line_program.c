@@ -84,7 +84,7 @@ const char *cursor_string(struct cursor *cursor)
     return string;
 }
 
-void cursor_skip(struct cursor *cursor, uint64_t size)
+static void cursor_skip(struct cursor *cursor, uint64_t size)
 {
     if (cursor->bad || size > left(cursor))
         cursor_give_up(cursor);

@@ -17,6 +17,11 @@
 enum { ARMV8_M_BASE = 16 }; /* Tag_CPU_arch, IHI 0045 */
 enum { NOP = 0xBF00 };
 
+struct instruction_text {
+    char name[32];      /* "ldr" */
+    char operands[160]; /* "r3, [pc, #0x14]"; may be "" */
+};
+
 struct disassembler {
     bool is_m, is_v8m;
     struct decoder {
@@ -36,7 +41,7 @@ static bool disassembly_is_for_m(const struct symbols *symbols)
     return symbols->architecture == 0 && symbols->table.function_count > 0 && (symbols->entry & 1) != 0;
 }
 
-struct disassembler *disassembler_open(const struct symbols *symbols)
+static struct disassembler *disassembler_open(const struct symbols *symbols)
 {
     struct disassembler *disassembler = calloc(1, sizeof *disassembler);
     if (disassembler == NULL)
@@ -46,7 +51,7 @@ struct disassembler *disassembler_open(const struct symbols *symbols)
     return disassembler;
 }
 
-void disassembler_close(struct disassembler *disassembler)
+static void disassembler_close(struct disassembler *disassembler)
 {
     for (size_t i = 0; disassembler != NULL && i < ISA_OTHER; i++)
         if (disassembler->decoders[i].instruction != NULL) {
@@ -139,8 +144,10 @@ static void disassembly_put_number(const struct code_instruction *one, struct in
     snprintf(out->operands, sizeof out->operands, "0x%0*" PRIx32, (int)one->size * 2, one->code);
 }
 
-bool disassembler_text(struct disassembler *disassembler, const struct code_instruction *one,
-                       struct instruction_text *out)
+/* Instructions are given in the order of their addresses: Thumb's conditions are those of an IT before.
+ * False: it has no name here, or an operand that is not a target. */
+static bool disassembler_text(struct disassembler *disassembler, const struct code_instruction *one,
+                              struct instruction_text *out)
 {
     *out = (struct instruction_text){.name = ""};
     bool thumb = one->isa == ISA_THUMB;
@@ -456,12 +463,4 @@ void blocks_free(struct code_blocks *blocks)
 {
     free(blocks->at);
     *blocks = (struct code_blocks){0};
-}
-
-size_t blocks_at(const struct code_blocks *blocks, uint64_t address)
-{
-    for (size_t i = 0; i < blocks->n; i++)
-        if (address >= blocks->at[i].low && address < blocks->at[i].high)
-            return i;
-    return BLOCK_NONE;
 }

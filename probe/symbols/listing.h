@@ -58,7 +58,6 @@ size_t listing_row_at(const struct listing *listing, uint64_t address);
  * callee does.
  */
 enum { BLOCK_NEXT = 2 };
-#define BLOCK_NONE SIZE_MAX
 
 struct code_block {
     uint64_t low, last, high; /* the first instruction, the last at which a core stops, and the end */
@@ -81,5 +80,3 @@ struct code_blocks {
 /* Of all code of the listing. ERROR_ELF: it has no lines. On failure `out` is empty. */
 bool blocks_make(const struct listing *listing, struct code_blocks *out, struct error *error);
 void blocks_free(struct code_blocks *blocks);
-/* The block that has the address; BLOCK_NONE: none. */
-size_t blocks_at(const struct code_blocks *blocks, uint64_t address);

@@ -94,7 +94,7 @@ static bool add_ranges(struct symbols *symbols, struct ranges *out, Dwarf_Die *d
     return any;
 }
 
-bool die_is_namespace(int tag)
+static bool die_is_namespace(int tag)
 {
     return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
            tag == DW_TAG_structure_type;
@@ -168,7 +168,8 @@ static const struct range *function_range(struct symbols *symbols, uint64_t addr
     return has_unit ? NULL : ranges_find(all_functions(symbols), address);
 }
 
-struct unit *functions_find(struct symbols *symbols, uint64_t address, Dwarf_Die *function)
+/* The unit with the function around the address; NULL if there is none. */
+static struct unit *functions_find(struct symbols *symbols, uint64_t address, Dwarf_Die *function)
 {
     const struct range *range = function_range(symbols, address);
     return range != NULL && dwarf_offdie(symbols->dwarf, range->what, function) != NULL
@@ -252,7 +253,7 @@ static bool is_entry(const struct symbols *symbols, Dwarf_Die *die, uint64_t low
     return die_ranges(symbols, die, 0, &base, &at) > 0 && at.low == low;
 }
 
-const char *die_linkage_name(Dwarf_Die *die)
+static const char *die_linkage_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     return dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL ? dwarf_formstring(&attribute)

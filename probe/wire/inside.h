@@ -123,8 +123,7 @@ bool wire_fail(struct wire *wire, const char *format, ...) __attribute__((format
 bool wire_damaged(struct wire *wire);
 
 /* Lines of the file. */
-void wire_write(struct wire *wire); /* `out` goes to the file */
-void wire_note_time(struct wire *wire, int64_t now_us);
+void wire_write(struct wire *wire);       /* `out` goes to the file */
 void wire_flush_times(struct wire *wire); /* to `out` */
 void wire_note_signals(struct wire *wire);
 char wire_peek(struct wire *wire); /* how the next line begins; '\0': there is none */

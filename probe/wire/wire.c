@@ -292,7 +292,7 @@ void wire_flush_times(struct wire *wire)
     line_clear(&wire->times);
 }
 
-void wire_note_time(struct wire *wire, int64_t now_us)
+static void wire_note_time(struct wire *wire, int64_t now_us)
 {
     line_add(&wire->times, " %" PRId64, now_us - wire->noted_us);
     wire->noted_us = now_us;

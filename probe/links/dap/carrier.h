@@ -39,8 +39,6 @@ bool probe_spec_names(const struct probe_spec *spec, uint16_t vendor, uint16_t p
 bool probe_spec_is(const char *probe);
 bool probe_spec_read(const char *probe, struct probe_spec *out, struct error *error);
 
-/* Where a USB device is plugged in, as Linux spells it: "1-1.4" is port 4 of the hub at port 1 of bus 1. */
-bool usb_port_is(const char *text);
 /* The device that a path in /sys/devices leads through, the last one; false: none. */
 bool usb_port_of_path(const char *path, char out[USB_PORT_ROOM]);
 

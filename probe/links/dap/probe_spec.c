@@ -47,7 +47,8 @@ static const char *skip_number(const char *text)
     return text[0] != '0' && value >= 1 && value <= UINT8_MAX ? at : NULL;
 }
 
-bool usb_port_is(const char *text)
+/* Where a USB device is plugged in, as Linux spells it: "1-1.4" is port 4 of the hub at port 1 of bus 1. */
+static bool usb_port_is(const char *text)
 {
     enum { DEPTH = 7 }; /* USB 2.0, 4.1.1: tiers; sysfs has a number for each but the root's */
     const char *at = skip_number(text);

@@ -3,6 +3,15 @@
 
 #include "symbols/listing.h"
 
+/* The block that has the address; SIZE_MAX: none. */
+static size_t blocks_at(const struct code_blocks *blocks, uint64_t address)
+{
+    for (size_t i = 0; i < blocks->n; i++)
+        if (address >= blocks->at[i].low && address < blocks->at[i].high)
+            return i;
+    return SIZE_MAX;
+}
+
 struct expected_block {
     uint64_t low, last;
     unsigned line;
@@ -36,7 +45,7 @@ static void blocks_are(const struct listing *listing, const struct expected_bloc
         assert_int_equal(block->is_open, expected[i].is_open);
         assert_int_equal(blocks_at(&blocks, block->last), i);
     }
-    assert_int_equal(blocks_at(&blocks, blocks.at[0].low - 2), BLOCK_NONE);
+    assert_int_equal(blocks_at(&blocks, blocks.at[0].low - 2), SIZE_MAX);
     blocks_free(&blocks);
 }
 
