@@ -123,7 +123,7 @@ static int by_key(const void *a, const void *b)
     if (one->id != other->id)
         return one->id < other->id ? -1 : 1;
     const char *source = one->share.source, *its = other->share.source;
-    return strcmp(source != NULL ? source : "", its != NULL ? its : "");
+    return strcmp(or_empty(source), or_empty(its));
 }
 
 static void row_free(struct row *row)
@@ -146,16 +146,12 @@ static struct row *shares_find_row(struct making *making, struct row *wanted)
         row_free(wanted);
         return *found;
     }
-    if (making->n == making->room) {
-        size_t room = making->room == 0 ? 64 : making->room * 2;
-        struct row **more = realloc(making->rows, room * sizeof(struct row *));
-        if (more == NULL) {
-            row_free(wanted);
-            return NULL;
-        }
-        making->rows = more;
-        making->room = room;
+    struct row **more = array_grow(making->rows, making->n + 1, &making->room, sizeof(struct row *));
+    if (more == NULL) {
+        row_free(wanted);
+        return NULL;
     }
+    making->rows = more;
     making->rows[making->n++] = wanted;
     return tsearch(wanted, &making->tree, by_key) != NULL ? wanted : NULL;
 }
@@ -514,11 +510,6 @@ void shares_free(struct shares *shares)
 
 /* ---- shares diff */
 
-static const char *shares_diff_text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 /* "fir.c:42" with or without its line. */
 static int compare_sources(const char *one, const char *other, bool with_line)
 {
@@ -535,10 +526,10 @@ static int compare_keys(const struct share *one, const struct share *other, enum
         return one->state < other->state ? -1 : 1;
     if (sort == SHARES_ADDRESS)
         return (one->address > other->address) - (one->address < other->address);
-    int order = strcmp(shares_diff_text_of(one->function), shares_diff_text_of(other->function));
-    return order != 0 ? order
-                      : compare_sources(shares_diff_text_of(one->source), shares_diff_text_of(other->source),
-                                        sort != SHARES_FUNCTION);
+    int order = strcmp(or_empty(one->function), or_empty(other->function));
+    return order != 0
+               ? order
+               : compare_sources(or_empty(one->source), or_empty(other->source), sort != SHARES_FUNCTION);
 }
 
 static int by_name(const void *a, const void *b)

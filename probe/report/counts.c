@@ -143,7 +143,7 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     row_text(&row, "region", report->of_cores ? core : "");
     row_text(&row, "name", name);
     row_text(&row, "unit", unit_of_counter(name));
-    row_text(&row, "missing", missing != NULL ? missing : "");
+    row_text(&row, "missing", or_empty(missing));
     if (!counts_is_of(line, "summary") && field_real(line, "since_begin") > 0)
         row_decimal(&row, "since_begin", field_real(line, "since_begin"), 6);
     if (report->of_cores || missing == NULL)

@@ -279,11 +279,6 @@ const json_t *field_of(const json_t *line, const char *keys)
     }
 }
 
-const char *or_empty(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 const char *text_or_empty(const json_t *value)
 {
     return or_empty(json_string_value(value));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/values.h"
 #include "report/json.h"
 
 #include <signal.h>
@@ -70,6 +71,5 @@ const char *field_text(const json_t *line, const char *keys); /* "": none, or no
 double field_real(const json_t *line, const char *keys);      /* NaN: none, or not a number */
 uint64_t field_count(const json_t *line, const char *keys);   /* 0: none, or not a count */
 bool field_is(const json_t *line, const char *keys);          /* there, and not false */
-const char *or_empty(const char *text);                       /* NULL: "" */
 const char *text_or_empty(const json_t *value);               /* as field_text */
 uint64_t count_of(const json_t *value);                       /* as field_count */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/values.h"
 #include "page_hashes.h"
 #include "report/terminal.h"
 
@@ -161,7 +162,7 @@ static bool is_name(const struct html_table *table)
 void html_cell_begin(struct html_table *table, const char *mark)
 {
     fprintf(table->out, "<%s class=\"%s%s%s\">", is_name(table) ? "th scope=\"row\"" : "td",
-            html_kind_of(table), mark != NULL ? " " : "", mark != NULL ? mark : "");
+            html_kind_of(table), mark != NULL ? " " : "", or_empty(mark));
 }
 
 void html_cell_end(struct html_table *table)

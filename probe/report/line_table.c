@@ -47,9 +47,8 @@ static struct check check_sum(const struct line_report *report)
 
 static const char *line_table_text_of(const struct line_report *report, const struct line_cost *line)
 {
-    const char *text =
-        line->file != LISTING_NO_FILE ? source_text_line(&report->texts[line->file], line->line) : NULL;
-    return text != NULL ? text : "";
+    return or_empty(line->file != LISTING_NO_FILE ? source_text_line(&report->texts[line->file], line->line)
+                                                  : NULL);
 }
 
 static size_t count_lines(const struct line_costs *costs, bool (*is)(const struct line_cost *))

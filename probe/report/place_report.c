@@ -188,8 +188,7 @@ void outlier_summary(struct json_part *summary, const struct outlier_report *rep
     if (any_exceptions(report->summary))
         json_part_bool(&part, "exceptions_counted", true);
     else
-        json_part_text(&part, "exceptions_by",
-                       report->counts_exceptions != NULL ? report->counts_exceptions : "");
+        json_part_text(&part, "exceptions_by", or_empty(report->counts_exceptions));
     json_part_real(&part, "kept_s", (double)report->hits->longest_us / 1e6);
     json_part_object(summary, "outliers", part);
 }
@@ -282,7 +281,7 @@ void outlier_write(const struct rendering *to, const struct document *document)
     else if (n > 1)
         fprintf(to->out, "\nthe %zu slowest hits, and where they ended\n", n);
     json_array_foreach(lines, i, line)
-        print_outlier(to, line, column != NULL ? column : "", counted);
+        print_outlier(to, line, or_empty(column), counted);
     if (n > 0 && of != NULL && !counted)
         print_how_to_count(to, field_text(of, "exceptions_by"));
     if (n > 0 && kept >= LARGE_S)

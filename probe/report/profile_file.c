@@ -70,7 +70,7 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
         json_part_hex(&head, "load_offset", about->load_offset);
     json_t *cores = json_array();
     for (size_t i = 0; i < about->core_count; i++)
-        json_part_append(&head, cores, json_part_string(about->cores[i] != NULL ? about->cores[i] : ""));
+        json_part_append(&head, cores, json_part_string(or_empty(about->cores[i])));
     json_part_array(&head, "cores", cores);
     profile_file_put_numbers(&head, about);
     profile_file_put_text(&head, "source", about->source);

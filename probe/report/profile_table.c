@@ -221,7 +221,7 @@ static void profile_table_add_calls(struct json_part *line, json_t *list, const 
         json_part_unsigned(&call, "depth", depth);
         json_part_real(&call, "share", part);
         json_part_unsigned(&call, "samples", nodes[i].samples);
-        json_part_text(&call, "function", stacks->functions[nodes[i].function].name);
+        json_part_text(&call, "function", stacks->functions[stacks->places[nodes[i].place].function].name);
         line->ok = line->ok && call.ok;
         if (part < least) {
             json_decref(call.json);

@@ -104,7 +104,7 @@ static void put_cell(const struct view_column *column, const json_t *row, char o
     else if (json_is_boolean(value))
         snprintf(out, CELL, "%d", json_is_true(value));
     else
-        snprintf(out, CELL, "%s", column->none != NULL ? column->none : "");
+        snprintf(out, CELL, "%s", or_empty(column->none));
     if (is_true(row, column->mark)) {
         memmove(out + 1, out, strlen(out) + 1);
         out[0] = '~';

@@ -235,8 +235,7 @@ static void draw_row(struct canvas *canvas, const struct live_table *table, cons
     screen_make_texts(view, row, &texts);
     make_spark(past, table->width[COLUMN_SPARK], spark, sizeof spark);
     terminal_text(why, sizeof why, field_text(row->column, "not_supported"));
-    snprintf(instead, sizeof instead, "%s%s%s", missing != NULL ? missing : "", why[0] != '\0' ? ": " : "",
-             why);
+    snprintf(instead, sizeof instead, "%s%s%s", or_empty(missing), why[0] != '\0' ? ": " : "", why);
     if (missing != NULL && table->width[COLUMN_NAME] + GAP + utf8_width(instead) > canvas->columns)
         snprintf(instead, sizeof instead, "%s", missing);
     live_row(canvas, table, (const char *[]){texts.name, texts.rate, texts.percent, spark, texts.total},

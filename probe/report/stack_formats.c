@@ -370,25 +370,15 @@ struct stack_pprof_writer {
     char (*cores)[CORE];
 };
 
-static const char *stack_pprof_text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 /* ---- messages */
 
 /* False: out of memory. */
 static bool stack_pprof_make_room(struct message *message, size_t n)
 {
-    if (message->n + n > message->room) {
-        size_t room = 2 * (message->n + n);
-        uint8_t *more = message->lacks_memory ? NULL : realloc(message->bytes, room);
-        message->lacks_memory = more == NULL;
-        if (more != NULL) {
-            message->bytes = more;
-            message->room = room;
-        }
-    }
+    uint8_t *more =
+        message->lacks_memory ? NULL : array_grow(message->bytes, message->n + n, &message->room, 1);
+    message->lacks_memory = more == NULL;
+    message->bytes = more != NULL ? more : message->bytes;
     return !message->lacks_memory;
 }
 
@@ -443,7 +433,7 @@ static int stack_pprof_by_text(const void *a, const void *b)
 
 static uint64_t stack_pprof_number_of(const struct stack_pprof_writer *writer, const char *text)
 {
-    text = stack_pprof_text_of(text);
+    text = or_empty(text);
     const char **found = text[0] == '\0' ? NULL
                                          : bsearch(&text, writer->texts, writer->n_texts,
                                                    sizeof *writer->texts, stack_pprof_by_text);
@@ -487,7 +477,7 @@ static bool name_cores(struct stack_pprof_writer *writer)
     writer->cores = calloc(about->core_count + 1, sizeof *writer->cores);
     for (size_t i = 0; i < about->core_count && writer->cores != NULL; i++)
         snprintf(writer->cores[i], CORE, "%u %.64s", profile_core_number(about, i),
-                 stack_pprof_text_of(about->cores[i]));
+                 or_empty(about->cores[i]));
     return writer->cores != NULL;
 }
 
@@ -501,7 +491,7 @@ static int by_part(const void *a, const void *b)
 
 static struct part stack_pprof_part_of(const struct stack_place *place)
 {
-    return (struct part){.function = place->function, .file = stack_pprof_text_of(place->file)};
+    return (struct part){.function = place->function, .file = or_empty(place->file)};
 }
 
 static bool gather_parts(struct stack_pprof_writer *writer)
@@ -596,8 +586,7 @@ static void put_functions(struct stack_pprof_writer *writer)
         stack_pprof_put_number(message, FUNCTION_SYSTEM_NAME, stack_pprof_number_of(writer, function->name));
         stack_pprof_put_number(message, FUNCTION_FILE, stack_pprof_number_of(writer, part->file));
         stack_pprof_put_number(message, FUNCTION_LINE,
-                               strcmp(part->file, stack_pprof_text_of(function->file)) == 0 ? function->line
-                                                                                            : 0);
+                               strcmp(part->file, or_empty(function->file)) == 0 ? function->line : 0);
         put_message(&writer->all, PROFILE_FUNCTION, message);
     }
 }
@@ -620,7 +609,7 @@ static void put_times(struct stack_pprof_writer *writer)
     static const double giga = 1e9, most = 9e18;
     const struct profile *profile = writer->report->profile;
     struct tm date = {0};
-    const char *end = strptime(stack_pprof_text_of(profile->about.date), "%Y-%m-%dT%H:%M:%SZ", &date);
+    const char *end = strptime(or_empty(profile->about.date), "%Y-%m-%dT%H:%M:%SZ", &date);
     time_t seconds = end != NULL && *end == '\0' ? timegm(&date) : 0;
     if (seconds > 0 && (double)seconds * giga < most)
         stack_pprof_put_number(&writer->all, PROFILE_TIME, (uint64_t)seconds * (uint64_t)giga);

@@ -38,7 +38,7 @@ static void top_screen_make_texts(const struct shares *shares, const struct shar
     if (by_address && !is_state)
         snprintf(out->address, sizeof out->address, "0x%08" PRIx64, row->address);
     terminal_text(out->name, sizeof out->name, name != NULL ? name : by_address ? "" : "[unknown]");
-    terminal_text(out->source, sizeof out->source, source != NULL ? source : "");
+    terminal_text(out->source, sizeof out->source, or_empty(source));
 }
 
 enum {
