@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, NAME = 512, PLACE = 4096, GAP = 4 };
+enum { CELL = 64, NAME = 512, PLACE = 4096, GAP = 4, NOTES_MOST = 16 };
 
 /* ---- notes */
 
@@ -21,24 +21,23 @@ static bool is_exact(const struct profile *profile)
     return strcmp(or_empty(profile->about.source), "halts") == 0;
 }
 
-static void note_texts(struct profile_notes *notes, const struct annotated_function *function)
+static void note_texts(struct json_part *notes, const struct annotated_function *function)
 {
     const struct listing *listing = &function->listing;
     if (listing->file_count == 0)
-        profile_notes_add(
+        json_list_say(
             notes, "No lines are known of this function: instructions only. Compile it with -g for lines.");
-    for (size_t i = 0; i < listing->file_count; i++) {
+    for (size_t i = 0; i < listing->file_count && json_array_size(notes->json) < NOTES_MOST; i++) {
         const struct source_text *text = &function->texts[i];
         if (text->path == NULL)
-            profile_notes_add(notes, "%.300s was not found, so its lines are without their text.",
-                              listing->files[i]);
+            json_list_say(notes, "%.300s was not found, so its lines are without their text.",
+                          listing->files[i]);
         else if (function->built != 0 && text->changed > function->built)
-            profile_notes_add(notes, "%.300s is newer than the program: its lines may have moved.",
-                              text->path);
+            json_list_say(notes, "%.300s is newer than the program: its lines may have moved.", text->path);
     }
 }
 
-static void annotation_table_note_core(struct profile_notes *notes, const struct annotated_function *function,
+static void annotation_table_note_core(struct json_part *notes, const struct annotated_function *function,
                                        const struct annotation *core, bool exact)
 {
     bool borders = false, lines = false;
@@ -47,17 +46,17 @@ static void annotation_table_note_core(struct profile_notes *notes, const struct
         lines = lines || core->lines[i].line > 0;
     }
     if (core->is_few && core->samples > 0)
-        profile_notes_add(
+        json_list_say(
             notes, "Few samples of this function: the shares are rough. Record longer (record --for 10s).");
     if (core->is_sparse)
-        profile_notes_add(notes, "The sampled addresses lie apart: this core may only be sampled at "
-                                 "branches, or samples are in step with a loop. Trust functions, not lines.");
+        json_list_say(notes, "The sampled addresses lie apart: this core may only be sampled at "
+                             "branches, or samples are in step with a loop. Trust functions, not lines.");
     if (core->samples > 0 && !exact && lines)
-        profile_notes_add(notes, "A sample may be at the instruction before or after the one that took the "
-                                 "time (skid): trust the share of a line, not that of an instruction.");
+        json_list_say(notes, "A sample may be at the instruction before or after the one that took the "
+                             "time (skid): trust the share of a line, not that of an instruction.");
     if (borders && !exact && lines)
-        profile_notes_add(notes, "~: most samples of this line are where it borders on another one, and skid "
-                                 "may have moved them across: trust both lines together.");
+        json_list_say(notes, "~: most samples of this line are where it borders on another one, and skid "
+                             "may have moved them across: trust both lines together.");
     note_texts(notes, function);
 }
 
@@ -87,7 +86,7 @@ static struct json_part function_line(const struct annotation_report *report, co
 {
     const struct location *at = &report->function->at;
     struct json_part line = json_part_new("function");
-    struct profile_notes notes = {0};
+    struct json_part notes = json_list_new();
     json_part_unsigned(&line, "core", profile_core_number(&report->profile->about, core->core));
     json_part_text(&line, "name", or_empty(report->profile->about.cores[core->core]));
     json_part_text(&line, "function", at->name);
@@ -102,7 +101,7 @@ static struct json_part function_line(const struct annotation_report *report, co
     if (report->hot > 0)
         json_part_unsigned(&line, "hot", report->hot);
     annotation_table_note_core(&notes, report->function, core, is_exact(report->profile));
-    profile_notes_json(&line, &notes);
+    json_part_object(&line, "notes", notes);
     return line;
 }
 
@@ -364,16 +363,13 @@ static bool annotation_put_code(const struct rendering *to, const struct documen
 static void annotation_table_put_core(const struct rendering *to, const json_t *function)
 {
     const char *name = field_text(function, "name");
-    char text[NAME * 2], share[NUMBER_ROOM], error[NUMBER_ROOM];
+    char share[NUMBER_ROOM], error[NUMBER_ROOM];
     uint64_t n = field_count(function, "samples"), all = field_count(function, "core_samples");
-    int used = snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s of %s sample%s",
-                        field_count(function, "core"), name[0] != '\0' ? " " : "", name, NUMBER(n),
-                        NUMBER(all), PLURAL(all));
-    if (n > 0)
-        snprintf(text + used, sizeof text - (size_t)used, ", %s ±%s",
-                 number_share(share, field_real(function, "share")),
-                 number_points(error, field_real(function, "plus_minus")));
-    render_text(to, text);
+    number_share(share, field_real(function, "share"));
+    number_points(error, field_real(function, "plus_minus"));
+    render_text(to, "core %" PRIu64 "%s%.128s: %s of %s sample%s%s%s%s%s", field_count(function, "core"),
+                name[0] != '\0' ? " " : "", name, NUMBER(n), NUMBER(all), PLURAL(all), n > 0 ? ", " : "",
+                n > 0 ? share : "", n > 0 ? " ±" : "", n > 0 ? error : "");
 }
 
 static void annotation_table_put_head(const struct rendering *to, const struct document *document)

@@ -20,15 +20,8 @@ struct side_reading {
     json_t *surveyed; /* the header of a survey that goes on: its regions are runs; NULL: it is none */
 };
 
-__attribute__((format(printf, 2, 3))) static bool baseline_fails(const struct side_reading *reading,
-                                                                 const char *format, ...)
-{
-    va_list facts;
-    va_start(facts, format);
-    error_set_in_file(reading->error, reading->out->file, reading->line, format, facts);
-    va_end(facts);
-    return false;
-}
+#define baseline_fails(reading, ...)                                                                         \
+    error_set_in_file((reading)->error, (reading)->out->file, (reading)->line, __VA_ARGS__)
 
 static bool is_real(const json_t *object, const char *key)
 {

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { LINE = 1024, INDENT = 2, NAME_ROOM = UTF8_CLEAN_ROOM(96) };
@@ -57,17 +56,6 @@ static void counts_put_line(const struct rendering *to, const char *line)
         fold_text(to->out, to->columns, INDENT, line + strspn(line, " "));
 }
 
-__attribute__((format(printf, 2, 3))) static void put_note(const struct rendering *to, const char *format,
-                                                           ...)
-{
-    char text[LINE], clean[UTF8_CLEAN_ROOM(LINE)];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
-}
-
 static void put_text_row(const struct rendering *to, const char *key, const json_t *column, double since)
 {
     char rate[NUMBER_ROOM], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16], why[NAME_ROOM];
@@ -100,27 +88,28 @@ static void put_footer(const struct counts_report *report, const json_t *line, c
     fprintf(to->out, "\n%*.6f s%s\n", COUNT, fmax(0, field_real(line, "seconds")),
             field_count(summary, "passes") > 1 ? " per window" : "");
     if (halts == 0 && (report->of_cores || json_array_size(field_of(report->header, "columns")) > 1))
-        put_note(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "",
-                 DURATION((double)field_count(summary, "skew_us") / 1e6));
+        render_text(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "",
+                    DURATION((double)field_count(summary, "skew_us") / 1e6));
     if (halts > 0)
-        put_note(to,
-                 "the core was halted %s time%s (%s in all) to read its counters; that cost is included in "
-                 "the counts",
-                 NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
+        render_text(
+            to,
+            "the core was halted %s time%s (%s in all) to read its counters; that cost is included in "
+            "the counts",
+            NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
     if (lost > 0)
-        put_note(to,
-                 "%s read%s too late: the counter may have wrapped in between, so totals are lower bounds",
-                 NUMBER(lost), lost == 1 ? " was" : "s were");
+        render_text(to,
+                    "%s read%s too late: the counter may have wrapped in between, so totals are lower bounds",
+                    NUMBER(lost), lost == 1 ? " was" : "s were");
     conditions_read_clock(&conditions, field_of(report->header, "clock"));
     if (field_of(summary, "clock_change") == NULL && conditions_clock_text(&conditions, clock, sizeof clock))
-        put_note(to, "%s", clock);
-    put_note(to, "%s", field_is(summary, "slept") ? RESULT_SLEPT : "");
-    put_note(to, "%s", field_text(summary, "clock_change"));
+        render_text(to, "%s", clock);
+    render_text(to, "%s", field_is(summary, "slept") ? RESULT_SLEPT : "");
+    render_text(to, "%s", field_text(summary, "clock_change"));
     json_object_foreach(report->of_cores ? json_object_get(line, "columns") : NULL, key, why)
         if (field_of(why, "not_supported") != NULL)
-            put_note(to, "%.96s: %.128s", key, field_text(why, "not_supported"));
+            render_text(to, "%.96s: %.128s", key, field_text(why, "not_supported"));
     json_object_foreach(json_object_get(line, "metric_reasons"), key, why)
-        put_note(to, "%.96s: %.128s", key, text_or_empty(why));
+        render_text(to, "%.96s: %.128s", key, text_or_empty(why));
 }
 
 /* ---- CSV: a row for each counter, and each core of several */
@@ -239,7 +228,7 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
     report->totals[i].at_least = report->totals[i].at_least || at_least;
     if (report->totals[i].at_least && !report->bounds_told) {
         report->bounds_told = true;
-        put_note(&report->to, ">=: at least; reads were too late, and a counter may have wrapped");
+        render_text(&report->to, ">=: at least; reads were too late, and a counter may have wrapped");
     }
     snprintf(count, sizeof count, "%s%s", at_least ? ">=" : "", NUMBER(field_count(column, "count")));
     snprintf(rate, sizeof rate, "%s%s/s", at_least ? ">=" : "", counts_rate_text(number, column));
@@ -383,7 +372,7 @@ bool counts_begin(const struct counts_report *report)
         if (report->has_totals)
             counts_put_rates(to, heading);
     }
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* `rows` has the lines of the table above. */
@@ -423,7 +412,7 @@ bool counts_put(struct counts_report *report, const struct document *lines)
         json_array_foreach(lines->lines, i, line)
             ok = put_one(report, line, rows) && ok;
     json_decref(rows);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 bool counts_show(const struct rendering *to, const struct document *document)

@@ -421,7 +421,7 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
         ok = delta_report_put_text(to, report, &run);
         break;
     }
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* ---- compare report */
@@ -590,5 +590,5 @@ bool compare_write(const struct rendering *to, const struct document *document,
              : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts, command)
                                          : put_pairs(to, verdicts, document_line(document, "summary"));
     json_decref(verdicts);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }

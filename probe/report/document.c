@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -194,16 +193,6 @@ json_t *json_lines_next(struct json_lines *reader)
     return NULL;
 }
 
-__attribute__((format(printf, 4, 5))) static bool document_fails(struct error *error, const char *path,
-                                                                 unsigned line, const char *format, ...)
-{
-    va_list facts;
-    va_start(facts, format);
-    error_set_in_file(error, path, line, format, facts);
-    va_end(facts);
-    return false;
-}
-
 /* Of a later schema the keys may mean something else. */
 static bool check_header(const json_t *header, const char *path, unsigned line, struct error *error)
 {
@@ -211,11 +200,11 @@ static bool check_header(const json_t *header, const char *path, unsigned line, 
     bool known = strcmp(schema, JSON_SCHEMA) == 0 || strcmp(schema, JSON_SCHEMA_2) == 0;
     if (document_is_of(header, "header") && known)
         return true;
-    return document_fails(error, path, line,
-                          schema[0] == '\0' ? "no header of schema " JSON_SCHEMA
-                                              ": not written by pmu-probe -j%s"
-                                            : "its schema is %.64s, which is not a result of a command",
-                          schema);
+    return error_set_in_file(error, path, line,
+                             schema[0] == '\0' ? "no header of schema " JSON_SCHEMA
+                                                 ": not written by pmu-probe -j%s"
+                                               : "its schema is %.64s, which is not a result of a command",
+                             schema);
 }
 
 static bool parse_lines(struct document *out, struct json_lines *lines, const char *path, struct error *error)
@@ -225,8 +214,8 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
         bool first = json_array_size(out->lines) == 0;
         if (!first && document_is_of(line, "header")) {
             json_decref(line);
-            return document_fails(error, path, lines->line,
-                                  "a second header: there are several results in it");
+            return error_set_in_file(error, path, lines->line,
+                                     "a second header: there are several results in it");
         }
         if (json_array_append_new(out->lines, line) != 0)
             return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -234,9 +223,9 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
             return false;
     }
     if (lines->why != NULL)
-        return document_fails(error, path, lines->line, "%s%s",
-                              lines->is_last ? "that run was cut off in this line: " : "", lines->why);
-    return json_array_size(out->lines) > 0 || document_fails(error, path, 0, "empty");
+        return error_set_in_file(error, path, lines->line, "%s%s",
+                                 lines->is_last ? "that run was cut off in this line: " : "", lines->why);
+    return json_array_size(out->lines) > 0 || error_set_in_file(error, path, 0, "empty");
 }
 
 bool document_parse(const char *text, size_t size, const char *path, struct document *out,

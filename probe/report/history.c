@@ -418,7 +418,7 @@ bool history_write(const struct rendering *to, const struct document *document,
     else if (ok)
         history_put_text(to, document, rows);
     json_decref(rows);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* ---- history page */

@@ -72,7 +72,7 @@ void json_part_hex(struct json_part *part, const char *key, uint64_t address)
 void json_part_object(struct json_part *part, const char *key, struct json_part inner)
 {
     part->ok = part->ok && inner.ok;
-    if (json_object_size(inner.json) > 0)
+    if (json_object_size(inner.json) + json_array_size(inner.json) > 0)
         json_put(part, key, inner.json);
     else
         json_decref(inner.json);

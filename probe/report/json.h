@@ -48,7 +48,7 @@ void json_part_object(struct json_part *part, const char *key, struct json_part 
 void json_part_array(struct json_part *part, const char *key, json_t *array);
 void json_part_append(struct json_part *part, json_t *array, json_t *value);
 json_t *json_part_string(const char *text);
-/* A list of texts. */
+/* A list of texts, or of rows. */
 struct json_part json_list_new(void);
 void json_list_say(struct json_part *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 json_t *json_list_end(struct json_part list); /* NULL: out of memory */

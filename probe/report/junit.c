@@ -152,7 +152,7 @@ void junit_begin(FILE *out)
 bool junit_end(FILE *out)
 {
     fputs("</testsuites>\n", out);
-    return fflush(out) == 0 && !ferror(out);
+    return output_flush(out);
 }
 
 /* ---- suites and cases */

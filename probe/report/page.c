@@ -2,6 +2,7 @@
 
 #include "report/html.h"
 #include "report/number.h"
+#include "report/terminal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -218,5 +219,5 @@ bool page_end(const struct page *page)
         ok = page_put_lines(page);
         (page->searched ? html_end : html_end_still)(page->to->out);
     }
-    return fflush(page->to->out) == 0 && !ferror(page->to->out) && ok;
+    return output_flush(page->to->out) && ok;
 }

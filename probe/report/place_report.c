@@ -257,14 +257,13 @@ static void print_outlier(const struct rendering *to, const json_t *line, const 
 
 static void print_how_to_count(const struct rendering *to, const char *event)
 {
-    char line[TEXT_ROOM];
     if (event[0] == '\0')
-        snprintf(line, sizeof line, "these counters do not show which exceptions ran inside");
+        render_text(to, "these counters do not show which exceptions ran inside");
     else
-        snprintf(line, sizeof line, "which exceptions ran inside is not known: -e %.32s counts %s", event,
-                 result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN ? "them"
-                                                                     : "the cycles of their entry and exit");
-    render_text(to, line);
+        render_text(to, "which exceptions ran inside is not known: -e %.32s counts %s", event,
+                    result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN
+                        ? "them"
+                        : "the cycles of their entry and exit");
 }
 
 void outlier_write(const struct rendering *to, const struct document *document)
@@ -438,7 +437,7 @@ static bool guard_report_put(struct guard_report *report, struct json_part line)
     snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
     bool ok = guard_put_line(&report->view, line.json) && line.ok;
     json_decref(line.json);
-    return fflush(report->out) == 0 && ferror(report->out) == 0 && ok;
+    return output_flush(report->out) && ok;
 }
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */

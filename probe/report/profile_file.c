@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -189,22 +188,9 @@ static const int most_number = 1000000;
 static const double longest_s = 1e9;
 
 /* The first failure is the one that counts. */
-__attribute__((format(printf, 2, 3))) static void fail(struct profile_reading *reading, const char *format,
-                                                       ...)
-{
-    char fact[256], clean[UTF8_CLEAN_ROOM(sizeof fact)], path[UTF8_CLEAN_ROOM(128)], line[32] = "";
-    va_list list;
-    va_start(list, format);
-    vsnprintf(fact, sizeof fact, format, list);
-    va_end(list);
-    if (reading->line > 0)
-        snprintf(line, sizeof line, ":%u", reading->line);
-    if (!reading->failed)
-        error_advise(reading->error, ERROR_USAGE, "report reads the file that pmu-probe record writes.",
-                     "%s%s: %s", utf8_clean(path, sizeof path, reading->path), line,
-                     utf8_clean(clean, sizeof clean, fact));
-    reading->failed = true;
-}
+#define fail(reading, ...)                                                                                   \
+    ((reading)->failed = true,                                                                               \
+     (void)error_set_in_file((reading)->error, (reading)->path, (reading)->line, __VA_ARGS__))
 
 static void fail_as(struct profile_reading *reading, enum error_kind kind, const char *text)
 {
@@ -631,7 +617,8 @@ static void profile_file_read_lines(struct profile_reading *reading, struct json
 static bool read_profile(struct json_lines *lines, const char *path, struct profile **out,
                          struct error *error)
 {
-    struct profile_reading reading = {.path = path, .error = error};
+    char name[UTF8_CLEAN_ROOM(128)];
+    struct profile_reading reading = {.path = utf8_clean(name, sizeof name, path), .error = error};
     *out = NULL;
     lines->most = PROFILE_LINE_MAX;
     reading.out = granted(&reading, calloc(1, sizeof *reading.out));
@@ -646,6 +633,8 @@ static bool read_profile(struct json_lines *lines, const char *path, struct prof
         free(reading.tracks[i].intervals);
     }
     free(reading.tracks);
+    if (reading.failed && error->kind == ERROR_USAGE)
+        error->advice = "report reads the file that pmu-probe record writes.";
     if (reading.failed)
         profile_file_free(reading.out);
     else

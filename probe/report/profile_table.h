@@ -15,19 +15,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PROFILE_NOTES = 16, PROFILE_NOTE = 1024 };
-
-struct profile_notes {
-    char text[PROFILE_NOTES][PROFILE_NOTE]; /* whole sentences, with any bytes in their names */
-    size_t n;
-};
-
-void profile_notes_add(struct profile_notes *notes, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* As "notes". */
-void profile_notes_json(struct json_part *line, const struct profile_notes *notes);
-
 /* The line `profile` of a result; `elf` may be NULL. */
 struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
                               const char *elf, const char *no_names);

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -756,6 +757,13 @@ void render_notes(const struct rendering *to, const json_t *notes)
     fputs(to->format == FORMAT_HTML ? "</ul>\n" : to->format == FORMAT_MARKDOWN ? "\n" : "", to->out);
 }
 
+bool render_list(const struct rendering *to, struct json_part list)
+{
+    render_notes(to, list.json);
+    json_decref(list.json);
+    return list.ok && list.json != NULL;
+}
+
 static void put_fact(const struct rendering *to, struct fold *fold, const char *fact, size_t gap)
 {
     char text[UTF8_CLEAN_ROOM(CELL)];
@@ -787,13 +795,18 @@ void render_facts(const struct rendering *to, const char *const *facts, size_t n
         fputs(to->format == FORMAT_HTML ? "</p>\n" : "\n\n", to->out);
 }
 
-void render_text(const struct rendering *to, const char *text)
+void render_text(const struct rendering *to, const char *format, ...)
 {
-    char clean[UTF8_CLEAN_ROOM(2 * CELL)];
+    char text[UTF8_CLEAN_ROOM(2 * CELL)], clean[sizeof text];
+    const char *fact = text;
+    va_list facts;
+    va_start(facts, format);
+    vsnprintf(text, sizeof text, format, facts);
+    va_end(facts);
     if (to->format == FORMAT_TEXT)
         fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
     else
-        render_facts(to, &text, 1, 0);
+        render_facts(to, &fact, 1, 0);
 }
 
 void render_heading(const struct rendering *to, const char *text)
@@ -802,6 +815,6 @@ void render_heading(const struct rendering *to, const char *text)
         html_element(to->out, "h2", NULL, text);
     } else {
         fputs(to->format == FORMAT_MARKDOWN ? "### " : "\n", to->out);
-        render_text(to, text);
+        render_text(to, "%s", text);
     }
 }

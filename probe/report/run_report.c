@@ -626,7 +626,7 @@ static void range_text(const json_t *column, char *out, size_t size)
 /* "work_by_data: 465 ±31 cycles, 38.8 µs (200 hits, 81 to 837)" */
 static void run_report_put_summary(const struct rendering *to, const struct run_lines *run)
 {
-    char text[TEXT], value[2 * NUMBER_ROOM + 8], time[NUMBER_ROOM] = "", range[4 * NUMBER_ROOM];
+    char value[2 * NUMBER_ROOM + 8], time[NUMBER_ROOM] = "", range[4 * NUMBER_ROOM];
     const char *name, *unit;
     const struct conditions *of = &run->conditions;
     const json_t *column = run_first(run->summary, &name);
@@ -642,10 +642,9 @@ static void run_report_put_summary(const struct rendering *to, const struct run_
     if (isfinite(seconds))
         number_duration(time, sizeof time, seconds);
     range_text(column, range, sizeof range);
-    snprintf(text, sizeof text, "%.640s%s%.640s%s%s%s %.96s%s%s (%s)", of->start, ends ? " to " : "",
-             ends ? of->end : "", of->start[0] != '\0' ? ": " : "", near ? "" : "median ", value,
-             unit[0] != '\0' ? unit : name, time[0] != '\0' ? ", " : "", time, range);
-    render_text(to, text);
+    render_text(to, "%.640s%s%.640s%s%s%s %.96s%s%s (%s)", of->start, ends ? " to " : "", ends ? of->end : "",
+                of->start[0] != '\0' ? ": " : "", near ? "" : "median ", value, unit[0] != '\0' ? unit : name,
+                time[0] != '\0' ? ", " : "", time, range);
     fputc('\n', to->out);
 }
 
@@ -662,7 +661,7 @@ bool run_write_table(const struct rendering *to, const struct run_lines *run)
         json_t *facts = run_facts(run), *fact;
         size_t i;
         json_array_foreach(facts, i, fact)
-            render_text(to, json_string_value(fact));
+            render_text(to, "%s", json_string_value(fact));
         json_decref(facts);
         return ok && facts != NULL;
     }

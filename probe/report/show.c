@@ -50,7 +50,7 @@ static bool show_guard(const struct rendering *to, const struct document *docume
         conditions_write(to, &conditions);
     json_array_foreach(document->lines, i, line)
         ok = guard_put_line(&view, line) && ok;
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 static bool show_lines(const struct rendering *to, const struct document *document)

@@ -65,7 +65,7 @@ bool stacks_folded(FILE *out, const struct stack_report *report)
         fprintf(out, " %" PRIu64 "\n", samples);
     }
     free(rows);
-    return fflush(out) == 0 && !ferror(out);
+    return output_flush(out);
 }
 
 /* ---- stack perf */
@@ -159,7 +159,7 @@ bool stacks_perf_within(FILE *out, const struct stack_report *report, uint64_t e
         put_span(out, report, &span, samples / events + 1, module);
         at += span.n;
     }
-    return fflush(out) == 0 && !ferror(out);
+    return output_flush(out);
 }
 
 bool stacks_perf(FILE *out, const struct stack_report *report)
@@ -306,7 +306,7 @@ bool stacks_callgrind(FILE *out, const struct stack_report *report)
     }
     free(writer.own);
     free(writer.calls);
-    return fflush(out) == 0 && !ferror(out) && ok;
+    return output_flush(out) && ok;
 }
 
 /* ---- stack pprof */

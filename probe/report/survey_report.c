@@ -624,7 +624,7 @@ bool survey_write(const struct rendering *to, const struct survey_report *report
                                              : put_people(to, report, &lines));
     json_decref(lines.regions);
     json_decref(lines.verdicts);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* ---- survey page */
