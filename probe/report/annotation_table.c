@@ -49,8 +49,7 @@ static void annotation_table_note_core(struct json_part *notes, const struct ann
         json_list_say(
             notes, "Few samples of this function: the shares are rough. Record longer (record --for 10s).");
     if (core->is_sparse)
-        json_list_say(notes, "The sampled addresses lie apart: this core may only be sampled at "
-                             "branches, or samples are in step with a loop. Trust functions, not lines.");
+        json_list_say(notes, PROFILE_SPARSE);
     if (core->samples > 0 && !exact && lines)
         json_list_say(notes, "A sample may be at the instruction before or after the one that took the "
                              "time (skid): trust the share of a line, not that of an instruction.");
@@ -236,20 +235,13 @@ static void annotation_table_add_row(struct showing *showing, const json_t *line
                  field_of(line, "file") != NULL ? field_text(line, "found|file") : "(no file)");
     row_text(&row, "where", where);
     row_text(&row, "text", text);
-    showing->ok = showing->ok && row.ok && json_array_append(showing->rows, row.json) == 0;
-    json_decref(row.json);
-}
-
-static struct json_part annotation_table_row_of(const json_t *line)
-{
-    json_t *row = json_copy((json_t *)line);
-    return (struct json_part){.json = row, .ok = row != NULL};
+    showing->ok = rows_add(showing->rows, row) && showing->ok;
 }
 
 static void annotation_table_add_line(struct showing *showing, const json_t *line)
 {
     char where[PLACE] = "";
-    struct json_part row = annotation_table_row_of(line);
+    struct json_part row = json_part_copy(line);
     uint64_t number = field_count(line, "line");
     const char *file = name_of_file(field_text(line, "file"));
     if (number > 0)
@@ -267,7 +259,7 @@ static void add_instructions(struct showing *showing, const json_t *line)
     const json_t *instruction;
     json_array_foreach(json_object_get(showing->code, place_key(line, key)), i, instruction) {
         snprintf(text, sizeof text, "  %s", field_text(instruction, "text"));
-        annotation_table_add_row(showing, line, annotation_table_row_of(instruction),
+        annotation_table_add_row(showing, line, json_part_copy(instruction),
                                  field_text(instruction, "address"), text);
     }
 }
@@ -426,11 +418,10 @@ static bool annotation_table_put_all(const struct rendering *to, const struct do
 static bool annotation_table_put_csv(const struct rendering *to, const struct document *document)
 {
     json_t *rows = json_copy(document->lines);
-    for (size_t i = json_array_size(rows); i-- > 0;) {
-        const char *type = field_text(json_array_get(rows, i), "type");
-        if (strcmp(type, "line") != 0 && strcmp(type, "instruction") != 0)
+    for (size_t i = json_array_size(rows); i-- > 0;)
+        if (!line_is_of(json_array_get(rows, i), "line") &&
+            !line_is_of(json_array_get(rows, i), "instruction"))
             json_array_remove(rows, i);
-    }
     return render_table(to, &code_csv, rows);
 }
 
@@ -505,8 +496,7 @@ static bool profile_page_put_function(const struct rendering *to, const struct p
                  number_share(share, field_real(line, "share")),
                  number_points(error, field_real(line, "plus_minus")), NUMBER(samples), PLURAL(samples));
         if (of->core_count > 1)
-            snprintf(text + strlen(text), sizeof text - strlen(text), ", core %" PRIu64,
-                     field_count(line, "core"));
+            text_add(text, sizeof text, ", core %" PRIu64, field_count(line, "core"));
         fprintf(to->out, "<details%s>\n", open ? " open" : "");
         html_element(to->out, "summary", NULL, text);
         ok = annotation_put_code(to, &document, line) && ok;

@@ -82,7 +82,7 @@ void check_words(const struct check *check, char *out, size_t size)
 {
     const char *why = field_text(check->line, "why");
     verdict_words(check, out, size);
-    snprintf(out + strlen(out), size - strlen(out), "%s%.384s", why[0] != '\0' ? ": " : "", why);
+    text_add(out, size, "%s%.384s", why[0] != '\0' ? ": " : "", why);
 }
 
 /* A file of an older tool does not say what was found, but the numbers are there. */
@@ -131,8 +131,7 @@ void check_append(struct json_part *row, json_t *list, const char *before, const
     row_text(&one, "verdict", words);
     row_text(&one, "why", why);
     row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
-    row->ok = row->ok && one.ok;
-    json_part_append(row, list, one.json);
+    json_part_add(row, list, one);
 }
 
 /* ---- text */
@@ -325,10 +324,9 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
     const char *name;
     bool ok = true;
     json_object_foreach(json_object_get(verdict, "columns"), name, line) {
-        struct json_part row = {.json = json_copy(line)};
+        struct json_part row = json_part_copy(line);
         char why[CELL];
         json_t *list = json_array();
-        row.ok = row.json != NULL;
         bool told = !has_reasons(verdict) && field_of(line, "why") != NULL; /* else reasons follow below */
         snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? field_text(line, "why") : "");
         row_text(&row, "name", name);
@@ -336,8 +334,7 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
         check_append(&row, list, "", field_text(line, "verdict"), field_text(line, "verdict"), why);
         json_part_array(&row, "verdict", list);
         comparison_report_add_interval(&row, verdict, line, scale);
-        ok = row.ok && json_array_append(rows, row.json) == 0 && ok;
-        json_decref(row.json);
+        ok = rows_add(rows, row) && ok;
     }
     return ok;
 }

@@ -13,11 +13,6 @@ enum { LINE = 1024, INDENT = 2, NAME_ROOM = UTF8_CLEAN_ROOM(96) };
 enum { COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24 }; /* widths of counts */
 enum { HEAD = 10, NARROWEST = 16, TEXT = NUMBER_ROOM + 4 };              /* widths of cores */
 
-static bool counts_is_of(const json_t *line, const char *type)
-{
-    return strcmp(field_text(line, "type"), type) == 0;
-}
-
 const char *counts_missing(const json_t *column)
 {
     return field_of(column, "not_supported") != NULL ? "<not supported>"
@@ -60,17 +55,17 @@ static void put_text_row(const struct rendering *to, const char *key, const json
 {
     char rate[NUMBER_ROOM], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16], why[NAME_ROOM];
     bool is_interval = since > 0;
-    int used = is_interval ? snprintf(line, sizeof line, "%12.6f ", since) : 0;
     int wide = is_interval ? INTERVAL_COUNT : COUNT, name_wide = is_interval ? INTERVAL_NAME : NAME;
+    snprintf(line, sizeof line, is_interval ? "%12.6f " : "", since);
     terminal_text(name, sizeof name, key);
     if (counts_missing(column) != NULL) {
         terminal_text(why, sizeof why, field_text(column, "not_supported"));
-        snprintf(line + used, sizeof line - (size_t)used, "%*s  %s    %s", wide, counts_missing(column), name,
+        text_add(line, sizeof line, "%*s  %s    %s", wide, counts_missing(column), name,
                  why[0] != '\0' ? why : "its window did not run");
     } else {
         snprintf(words, sizeof words, "%s%s", field_is(column, "at_least") ? "at least " : "",
                  NUMBER(field_count(column, "count")));
-        snprintf(line + used, sizeof line - (size_t)used, "%*s  %-*s %15s /s", wide, words, name_wide, name,
+        text_add(line, sizeof line, "%*s  %-*s %15s /s", wide, words, name_wide, name,
                  counts_rate_text(rate, column));
     }
     counts_put_line(to, line);
@@ -127,13 +122,12 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     const json_t *column = json_object_get(field_of(line, "columns"), name);
     const char *missing = counts_missing(column);
     char core[NUMBER_ROOM];
-    snprintf(core, sizeof core, counts_is_of(line, "all") ? "all" : "core %" PRIu64,
-             field_count(line, "core"));
+    snprintf(core, sizeof core, line_is_of(line, "all") ? "all" : "core %" PRIu64, field_count(line, "core"));
     row_text(&row, "region", report->of_cores ? core : "");
     row_text(&row, "name", name);
     row_text(&row, "unit", unit_of_counter(name));
     row_text(&row, "missing", or_empty(missing));
-    if (!counts_is_of(line, "summary") && field_real(line, "since_begin") > 0)
+    if (!line_is_of(line, "summary") && field_real(line, "since_begin") > 0)
         row_decimal(&row, "since_begin", field_real(line, "since_begin"), 6);
     if (report->of_cores || missing == NULL)
         row_decimal(&row, "seconds", fmax(0, field_real(report->of_cores ? line : column, "seconds")), 6);
@@ -146,11 +140,12 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     return row;
 }
 
-static bool counts_put_csv(const struct counts_report *report, const json_t *rows)
+/* Frees the rows. */
+static bool counts_put_csv(const struct counts_report *report, json_t *rows)
 {
     struct rendering more = report->to;
     more.goes_on = true;
-    return render_table(&more, report->of_cores ? &cores_csv : &counts_csv, json_incref((json_t *)rows));
+    return render_table(&more, report->of_cores ? &cores_csv : &counts_csv, rows);
 }
 
 /* ---- one core */
@@ -162,7 +157,7 @@ static void counts_add_metrics(const struct rendering *to, struct document *rows
     json_object_foreach(metrics, key, metric) {
         struct json_part row = json_part_new(NULL);
         char value[NUMBER_ROOM], text[LINE], name[NAME_ROOM], unit[UTF8_CLEAN_ROOM(16)];
-        terminal_text(unit, sizeof unit, text_or_empty(json_object_get(field_of(line, "metric_units"), key)));
+        terminal_text(unit, sizeof unit, text_in(line, "metric_units", key));
         row_text(&row, "name", key);
         row_text(&row, "unit", unit);
         row_text(&row, "missing", counts_metric(value, metric));
@@ -178,7 +173,7 @@ static void counts_add_metrics(const struct rendering *to, struct document *rows
 static bool counts_put_counts(const struct counts_report *report, const json_t *line)
 {
     const struct rendering *to = &report->to;
-    bool is_sample = counts_is_of(line, "sample"), text = to->format == FORMAT_TEXT;
+    bool is_sample = line_is_of(line, "sample"), text = to->format == FORMAT_TEXT;
     struct document rows = document_new();
     const json_t *one;
     size_t i;
@@ -197,9 +192,10 @@ static bool counts_put_counts(const struct counts_report *report, const json_t *
         counts_add_metrics(to, &rows, line);
     if (text && !is_sample)
         put_footer(report, line, line);
-    bool ok = rows.ok && (text || counts_put_csv(report, rows.lines));
+    if (!text)
+        return counts_put_csv(report, document_end(rows));
     document_free(&rows);
-    return ok;
+    return rows.ok;
 }
 
 /* ---- one core, with totals */
@@ -209,12 +205,12 @@ static void counts_put_rates(const struct rendering *to, const char *const cells
     enum { FIRST = 18 };
     char line[LINE];
     size_t width = utf8_width(cells[0]);
-    int used = snprintf(line, sizeof line, "%s%*s %10s %15s", cells[0],
-                        width < FIRST ? (int)(FIRST - width) : 0, "", cells[1], cells[2]);
+    snprintf(line, sizeof line, "%s%*s %10s %15s", cells[0], width < FIRST ? (int)(FIRST - width) : 0, "",
+             cells[1], cells[2]);
     if (cells[4] != NULL)
-        snprintf(line + used, sizeof line - (size_t)used, " %16s %17s", cells[3], cells[4]);
+        text_add(line, sizeof line, " %16s %17s", cells[3], cells[4]);
     else
-        snprintf(line + used, sizeof line - (size_t)used, "%s%s", cells[3][0] != '\0' ? " " : "", cells[3]);
+        text_join(line, sizeof line, " ", cells[3]);
     counts_put_line(to, line);
 }
 
@@ -251,7 +247,7 @@ static void put_interval(struct counts_report *report, const json_t *line)
             put_rates_row(report, i, text_or_empty(one), column, time);
     }
     json_object_foreach(metrics, key, metric) {
-        terminal_text(unit, sizeof unit, text_or_empty(json_object_get(field_of(line, "metric_units"), key)));
+        terminal_text(unit, sizeof unit, text_in(line, "metric_units", key));
         counts_put_rates(&report->to, (const char *[]){terminal_text(name, sizeof name, key), time,
                                                        counts_metric(value, metric), unit, NULL});
     }
@@ -316,7 +312,7 @@ static size_t counts_put_part(const struct counts_report *report, const json_t *
     fputc('\n', out);
     for (size_t r = 0; r < json_array_size(rows); r++) {
         const json_t *row = json_array_get(rows, r);
-        snprintf(text, sizeof text, counts_is_of(row, "all") ? "all" : "core %" PRIu64,
+        snprintf(text, sizeof text, line_is_of(row, "all") ? "all" : "core %" PRIu64,
                  field_count(row, "core"));
         fprintf(out, "%-*s", HEAD, text);
         for (i = first; i < end; i++) {
@@ -332,7 +328,6 @@ static size_t counts_put_part(const struct counts_report *report, const json_t *
 static bool put_cores(const struct counts_report *report, const json_t *rows)
 {
     double since = field_real(json_array_get(rows, 0), "since_begin");
-    bool ok = true;
     if (report->to.format == FORMAT_TEXT) {
         json_t *names = names_of(report, rows);
         fputc('\n', report->to.out);
@@ -349,9 +344,7 @@ static bool put_cores(const struct counts_report *report, const json_t *rows)
     json_array_foreach(rows, i, row)
         json_array_foreach(field_of(report->header, "columns"), k, name)
             document_add(&list, csv_row(report, row, text_or_empty(name)));
-    ok = list.ok && counts_put_csv(report, list.lines);
-    document_free(&list);
-    return ok;
+    return counts_put_csv(report, document_end(list));
 }
 
 /* ---- all */
@@ -379,20 +372,20 @@ bool counts_begin(const struct counts_report *report)
 static bool put_one(struct counts_report *report, json_t *line, json_t *rows)
 {
     bool text = report->to.format == FORMAT_TEXT, ok = true;
-    if (counts_is_of(line, "core") || counts_is_of(line, "all")) {
-        if (json_array_size(rows) > 0 && counts_is_of(json_array_get(rows, json_array_size(rows) - 1), "all"))
+    if (line_is_of(line, "core") || line_is_of(line, "all")) {
+        if (json_array_size(rows) > 0 && line_is_of(json_array_get(rows, json_array_size(rows) - 1), "all"))
             json_array_clear(rows);
         ok = json_array_append(rows, line) == 0;
-        return (counts_is_of(line, "core") || put_cores(report, rows)) && ok;
+        return (line_is_of(line, "core") || put_cores(report, rows)) && ok;
     }
-    if (counts_is_of(line, "sample") && text && report->has_totals)
+    if (line_is_of(line, "sample") && text && report->has_totals)
         put_interval(report, line);
-    else if (counts_is_of(line, "reset") && text)
+    else if (line_is_of(line, "reset") && text)
         fprintf(report->to.out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n",
                 field_real(line, "seconds"));
-    else if (!report->of_cores && (counts_is_of(line, "sample") || counts_is_of(line, "summary")))
+    else if (!report->of_cores && (line_is_of(line, "sample") || line_is_of(line, "summary")))
         ok = counts_put_counts(report, line);
-    else if (counts_is_of(line, "summary") && text) {
+    else if (line_is_of(line, "summary") && text) {
         const json_t *all = json_array_get(rows, json_array_size(rows) - 1);
         if (all != NULL && field_of(all, "since_begin") == NULL) /* else nothing has the whole */
             put_footer(report, all, line);

@@ -438,9 +438,7 @@ static const char *pair_name(const json_t *verdict, bool with_file, char *out, s
 {
     const char *file = with_file ? field_text(verdict, "file") : "";
     page_region(field_text(verdict, "region.start"), field_text(verdict, "region.end"), out, size);
-    size_t used = strlen(out);
-    if (file[0] != '\0' && used < size)
-        snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", file);
+    text_join(out, size, ", ", file);
     return out;
 }
 

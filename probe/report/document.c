@@ -24,11 +24,22 @@ void document_free(struct document *document)
 
 void document_add(struct document *document, struct json_part line)
 {
-    document->ok = document->ok && line.ok && json_array_append(document->lines, line.json) == 0;
-    json_decref(line.json);
+    document->ok = rows_add(document->lines, line) && document->ok;
 }
 
-static bool document_is_of(const json_t *line, const char *type)
+bool rows_add(json_t *rows, struct json_part row)
+{
+    bool ok = row.ok && json_array_append(rows, row.json) == 0;
+    json_decref(row.json);
+    return ok;
+}
+
+json_t *document_end(struct document document)
+{
+    return json_list_end((struct json_part){.json = document.lines, .ok = document.ok});
+}
+
+bool line_is_of(const json_t *line, const char *type)
 {
     return strcmp(field_text(line, "type"), type) == 0;
 }
@@ -36,7 +47,7 @@ static bool document_is_of(const json_t *line, const char *type)
 const json_t *document_line(const struct document *document, const char *type)
 {
     for (size_t i = json_array_size(document->lines); i-- > 0;)
-        if (document_is_of(json_array_get(document->lines, i), type))
+        if (line_is_of(json_array_get(document->lines, i), type))
             return json_array_get(document->lines, i);
     return NULL;
 }
@@ -46,7 +57,7 @@ json_t *document_rows(const struct document *document, const char *type, const j
     json_t *rows = json_array(), *line;
     size_t i;
     json_array_foreach(document->lines, i, line)
-        if (document_is_of(line, type) &&
+        if (line_is_of(line, type) &&
             (core == NULL || field_count(line, "core") == field_count(core, "core")) &&
             json_array_append(rows, line) != 0) {
             json_decref(rows);
@@ -198,7 +209,7 @@ static bool check_header(const json_t *header, const char *path, unsigned line, 
 {
     const char *schema = field_text(header, "schema");
     bool known = strcmp(schema, JSON_SCHEMA) == 0 || strcmp(schema, JSON_SCHEMA_2) == 0;
-    if (document_is_of(header, "header") && known)
+    if (line_is_of(header, "header") && known)
         return true;
     return error_set_in_file(error, path, line,
                              schema[0] == '\0' ? "no header of schema " JSON_SCHEMA
@@ -212,7 +223,7 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
     json_t *line;
     while ((line = json_lines_next(lines)) != NULL) {
         bool first = json_array_size(out->lines) == 0;
-        if (!first && document_is_of(line, "header")) {
+        if (!first && line_is_of(line, "header")) {
             json_decref(line);
             return error_set_in_file(error, path, lines->line,
                                      "a second header: there are several results in it");
@@ -271,6 +282,11 @@ const json_t *field_of(const json_t *line, const char *keys)
 const char *text_or_empty(const json_t *value)
 {
     return or_empty(json_string_value(value));
+}
+
+const char *text_in(const json_t *line, const char *key, const char *name)
+{
+    return text_or_empty(json_object_get(field_of(line, key), name));
 }
 
 const char *field_text(const json_t *line, const char *keys)

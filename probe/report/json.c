@@ -92,6 +92,18 @@ void json_part_append(struct json_part *part, json_t *array, json_t *value)
         part->ok = false;
 }
 
+void json_part_add(struct json_part *part, json_t *array, struct json_part inner)
+{
+    part->ok = part->ok && inner.ok;
+    json_part_append(part, array, inner.json);
+}
+
+struct json_part json_part_copy(const json_t *line)
+{
+    json_t *copy = line != NULL ? json_copy((json_t *)line) : json_object();
+    return (struct json_part){.json = copy, .ok = copy != NULL};
+}
+
 struct json_part json_list_new(void)
 {
     return (struct json_part){.json = json_array(), .ok = true};

@@ -87,7 +87,7 @@ static void note_it_lines(const struct listing *listing, struct json_part *notes
 {
     const struct listing_row *it = NULL, *told = NULL;
     char list[160] = "";
-    size_t used = 0, n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < listing->n; i++) {
         const struct listing_row *row = &listing->rows[i];
         it = row->in_it ? it : row;
@@ -96,8 +96,8 @@ static void note_it_lines(const struct listing *listing, struct json_part *notes
             continue;
         told = row;
         n++;
-        if (used + 16 < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u", n > 1 ? ", " : "", row->line);
+        if (strlen(list) + 16 < sizeof list)
+            text_add(list, sizeof list, "%s%u", n > 1 ? ", " : "", row->line);
     }
     if (n > 0)
         json_list_say(notes,
@@ -173,8 +173,7 @@ static void line_table_add_blocks(struct json_part *part, const struct line_cost
         json_part_hex(&block, "address", costs->blocks->at[i].low);
         json_part_unsigned(&block, "instructions", costs->blocks->at[i].instructions);
         json_part_unsigned(&block, "hits", costs->of_block[i].hits);
-        json_part_append(part, blocks, block.json);
-        part->ok = part->ok && block.ok;
+        json_part_add(part, blocks, block);
     }
     json_part_array(part, "blocks", blocks);
 }
@@ -258,9 +257,8 @@ static bool is_one_instruction(const json_t *line)
 
 static struct json_part shown_line(const json_t *line, const char *region)
 {
-    struct json_part row = {.json = json_copy((json_t *)line)};
+    struct json_part row = json_part_copy(line);
     char marks[8];
-    row.ok = row.json != NULL;
     snprintf(marks, sizeof marks, "%s%s%s%s", field_is(line, "calls") ? "c" : " ",
              field_is(line, "inlined") ? "i" : " ", field_is(line, "mixed") ? "m" : " ",
              is_one_instruction(line) ? "1" : " ");
@@ -279,14 +277,12 @@ static bool line_table_put_lines(const struct rendering *to, const struct docume
     size_t i;
     const json_t *line;
     json_array_foreach(document->lines, i, line)
-        if (strcmp(field_text(line, "type"), "line") == 0)
+        if (line_is_of(line, "line"))
             document_add(&rows, shown_line(line, region));
     const struct view *view = to->format == FORMAT_CSV   ? &line_csv
                               : to->format == FORMAT_GCC ? &line_gcc
                                                          : &line_view;
-    bool ok = rows.ok && render_table(to, view, json_incref(rows.lines));
-    document_free(&rows);
-    return ok;
+    return render_table(to, view, document_end(rows));
 }
 
 static void put_sum(const struct rendering *to, const json_t *summary)

@@ -86,12 +86,9 @@ static void put_about(FILE *out, const struct conditions *conditions)
 {
     const char *const pieces[] = {conditions->core, conditions->counter, conditions->link};
     char text[CELL] = "";
-    size_t used = 0;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (pieces[i][0] != '\0')
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", pieces[i]);
-    if (used > 0)
+        text_join(text, sizeof text, ", ", pieces[i]);
+    if (text[0] != '\0')
         html_element(out, "p", "faint", text);
 }
 

@@ -89,8 +89,7 @@ static void place_put_stack(struct json_part *line, struct symbols *symbols, con
             json_part_bool(&frame, "guess", true);
         if (stack->at[i].has_taken)
             json_part_bool(&frame, "interrupted", true);
-        line->ok = line->ok && frame.ok;
-        json_part_append(line, frames, frame.json);
+        json_part_add(line, frames, frame);
     }
     json_part_array(line, "callers", frames);
     if (stack->end != UNWIND_OUTERMOST)

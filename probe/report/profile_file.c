@@ -99,8 +99,7 @@ static void put_stacks(struct json_part *line, const struct call_stacks *stacks)
         if (stack->sure < stack->depth)
             json_part_unsigned(&row, "sure", stack->sure);
         profile_file_put_text(&row, "cut", call_stack_end_name(stack->end));
-        line->ok = line->ok && row.ok;
-        json_part_append(line, rows, row.json);
+        json_part_add(line, rows, row);
     }
     json_part_array(line, "stacks", rows);
 }
@@ -194,8 +193,7 @@ static const double longest_s = 1e9;
 
 static void fail_as(struct profile_reading *reading, enum error_kind kind, const char *text)
 {
-    if (!reading->failed)
-        error_set(reading->error, kind, "%s", text);
+    error_set(reading->error, kind, "%s", text);
     reading->failed = true;
 }
 

@@ -45,8 +45,7 @@ static void profile_notes_of_core(struct json_part *notes, const struct shares *
                       "or samples are in step with one of its loops. Record longer, and compare two "
                       "runs.");
     if (shares->is_sparse)
-        json_list_say(notes, "The sampled addresses lie apart: this core may only be sampled at "
-                             "branches, or samples are in step with a loop. Trust functions, not lines.");
+        json_list_say(notes, PROFILE_SPARSE);
     if (shares->states[PROFILE_NOT_PERMITTED] > 0)
         json_list_say(notes, "Not permitted: the core ran where it must not be sampled, such as Secure "
                              "state. What ran then is not known.");
@@ -194,12 +193,11 @@ static void profile_table_add_calls(struct json_part *line, json_t *list, const 
         json_part_real(&call, "share", part);
         json_part_unsigned(&call, "samples", nodes[i].samples);
         json_part_text(&call, "function", stacks->functions[stacks->places[nodes[i].place].function].name);
-        line->ok = line->ok && call.ok;
         if (part < least) {
             json_decref(call.json);
             continue;
         }
-        json_part_append(line, list, call.json);
+        json_part_add(line, list, call);
         if (depth < CALLS_DEEPEST)
             profile_table_add_calls(line, list, stacks, nodes, i, depth + 1);
     }
@@ -357,24 +355,22 @@ static bool put_rows(const struct rendering *to, const struct document *document
 static void put_core_head(const struct rendering *to, const json_t *profile, const json_t *core,
                           enum shares_sort sort)
 {
-    char name[CELL], count[CELL], rate[CELL] = "", number[NUMBER_ROOM], elapsed[NUMBER_ROOM];
+    char name[CELL], count[CELL], rate[CELL] = "";
     const char *text = field_text(core, "name"), *source = field_text(profile, "source"),
                *event = field_text(profile, "event");
     uint64_t samples = field_count(core, "samples");
     double seconds = field_real(core, "seconds");
-    int used = snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s", field_count(core, "core"),
-                        text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source);
+    snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s", field_count(core, "core"),
+             text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source);
     if (event[0] != '\0')
-        used += snprintf(name + used, sizeof name - (size_t)used, " each %s %.64s",
-                         number_unsigned(number, sizeof number, field_count(profile, "every")), event);
-    snprintf(count, sizeof count, "%s %s",
-             samples > 0 ? number_unsigned(number, sizeof number, samples) : "no",
+        text_add(name, sizeof name, " each %s %.64s", NUMBER(field_count(profile, "every")), event);
+    snprintf(count, sizeof count, "%s %s", samples > 0 ? NUMBER(samples) : "no",
              sort >= SHARES_CONTEXTS ? "looks" : "samples");
     if (samples > 0 && seconds > 0)
-        snprintf(rate, sizeof rate, "in %s, %s/s", number_elapsed(elapsed, sizeof elapsed, seconds),
-                 number_unsigned(number, sizeof number, (uint64_t)round((double)samples / seconds)));
+        snprintf(rate, sizeof rate, "in %s, %s/s", ELAPSED(seconds),
+                 NUMBER((uint64_t)round((double)samples / seconds)));
     if (to->format == FORMAT_TEXT)
-        snprintf(name + used, sizeof name - (size_t)used, ":");
+        text_add(name, sizeof name, ":");
     else
         render_heading(to, name);
     const char *facts[] = {to->format == FORMAT_TEXT ? name : "", count, rate};
@@ -392,14 +388,13 @@ static bool put_calls(const struct rendering *to, const json_t *calls)
     size_t i;
     bool ok = rows != NULL;
     json_array_foreach(calls, i, call) {
-        struct json_part row = {.json = json_copy(call), .ok = true};
+        struct json_part row = json_part_copy(call);
         text[0] = '\0';
         for (uint64_t n = field_count(call, "depth"); n > 0 && strlen(text) + CELL + 4 < sizeof text; n--)
             strcat(text, blank);
-        snprintf(text + strlen(text), CELL, "%s", field_text(call, "function"));
+        text_add(text, sizeof text, "%.511s", field_text(call, "function"));
         row_text(&row, "text", text);
-        ok = row.ok && json_array_append(rows, row.json) == 0 && ok;
-        json_decref(row.json);
+        ok = rows_add(rows, row) && ok;
     }
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     return render_table(to, &call_view, rows) && ok;
@@ -519,7 +514,7 @@ static void put_folded(FILE *out, const struct document *document)
     const json_t *line;
     json_array_foreach(document->lines, i, line) {
         const char *state = field_text(line, "state"), *source = field_text(line, "source");
-        if (strcmp(field_text(line, "type"), "share") != 0)
+        if (!line_is_of(line, "share"))
             continue;
         fprintf(out, "core %" PRIu64 ";", field_count(line, "core"));
         if (state[0] != '\0') {

@@ -15,6 +15,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Why lines are to be trusted less. */
+#define PROFILE_SPARSE                                                                                       \
+    "The sampled addresses lie apart: this core may only be sampled at branches, or samples are in step "    \
+    "with a loop. Trust functions, not lines."
+
 /* The line `profile` of a result; `elf` may be NULL. */
 struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
                               const char *elf, const char *no_names);

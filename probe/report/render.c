@@ -343,14 +343,12 @@ static void put_below(const struct view *view, const struct layout *layout, cons
 {
     FILE *out = layout->to->out;
     char text[CODE] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < view->n && length < sizeof text; i++) {
+    for (size_t i = 0; i < view->n; i++) {
         const struct view_column *column = &view->columns[i];
-        if (!column->below || cells->text[i][0] == '\0' ||
-            (column->only != NULL && !is_true(row, column->only)))
-            continue;
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s", length > 0 ? ", " : "",
-                                   column->heading, column->heading[0] != '\0' ? " " : "", cells->text[i]);
+        if (column->below && cells->text[i][0] != '\0' &&
+            (column->only == NULL || is_true(row, column->only)))
+            text_add(text, sizeof text, "%s%s%s%s", text[0] != '\0' ? ", " : "", column->heading,
+                     column->heading[0] != '\0' ? " " : "", cells->text[i]);
     }
     if (text[0] == '\0') {
         fputc('\n', out);
@@ -549,7 +547,7 @@ static void put_spark(struct html_table *table, const json_t *row)
     snprintf(title, sizeof title, "%s hit%s from %s to %s", NUMBER(near), PLURAL(near), NUMBER(shape.low),
              NUMBER(shape.high));
     if (far > 0)
-        snprintf(title + strlen(title), sizeof title - strlen(title), ", and %s far off", NUMBER(far));
+        text_add(title, sizeof title, ", and %s far off", NUMBER(far));
     plot_sparkline(table->out, title, bins, n);
 }
 

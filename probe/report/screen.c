@@ -66,7 +66,7 @@ static const json_t *totals_of(const struct document *totals, const json_t *line
 {
     size_t i;
     const json_t *total;
-    if (strcmp(field_text(line, "type"), "sample") == 0)
+    if (line_is_of(line, "sample"))
         return document_line(totals, "summary");
     json_array_foreach(totals->lines, i, total)
         if (strcmp(field_text(total, "type"), field_text(line, "type")) == 0 &&
@@ -105,7 +105,7 @@ static size_t take_rows(const struct screen_view *view, struct row rows[SCREEN_R
     size_t n = screen_add_rows(view, first_line(view), rows, 0), i;
     const json_t *line;
     json_array_foreach(view->interval->lines, i, line)
-        if (strcmp(field_text(line, "type"), "core") == 0)
+        if (line_is_of(line, "core"))
             n = screen_add_rows(view, line, rows, n);
     return n;
 }
@@ -116,7 +116,7 @@ static size_t screen_count_rows(const struct screen_view *view)
     size_t n = 0, i;
     const json_t *line;
     json_array_foreach(view->interval->lines, i, line)
-        if (line == first_line(view) || strcmp(field_text(line, "type"), "core") == 0)
+        if (line == first_line(view) || line_is_of(line, "core"))
             n += json_object_size(field_of(line, "columns"));
     return n;
 }
@@ -304,8 +304,7 @@ static void draw_rows(struct screen *screen, struct canvas *canvas, const struct
         draw_row(canvas, &table, view, &rows[at], &screen->past[at]);
     json_object_foreach(metrics, key, metric)
         if (at++ < shown)
-            draw_metric(canvas, key, metric,
-                        text_or_empty(json_object_get(field_of(first_line(view), "metric_units"), key)));
+            draw_metric(canvas, key, metric, text_in(first_line(view), "metric_units", key));
     live_more(canvas, all - shown);
 }
 
