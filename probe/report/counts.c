@@ -192,10 +192,11 @@ static bool counts_put_counts(const struct counts_report *report, const json_t *
         counts_add_metrics(to, &rows, line);
     if (text && !is_sample)
         put_footer(report, line, line);
+    bool ok = rows.ok;
     if (!text)
         return counts_put_csv(report, document_end(rows));
     document_free(&rows);
-    return rows.ok;
+    return ok;
 }
 
 /* ---- one core, with totals */
