@@ -19,6 +19,16 @@ enum verdict verdict_by_name(const char *name)
     return VERDICT_NOT_COMPARABLE;
 }
 
+enum verdict line_verdict(const json_t *line)
+{
+    return verdict_by_name(field_text(line, "verdict"));
+}
+
+const char *line_verdict_name(const json_t *line)
+{
+    return verdict_name(line_verdict(line));
+}
+
 enum colour verdict_colour(enum verdict verdict)
 {
     return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
@@ -235,7 +245,7 @@ static void comparison_report_write_text(const struct rendering *to, const json_
     put_list(to, field_of(verdict, "not_comparable"), "");
     put_list(to, field_of(verdict, "notes"), "note: ");
     if (json_object_size(columns) != 1)
-        fprintf(to->out, "verdict: %s%s\n", verdict_name(verdict_by_name(field_text(verdict, "verdict"))),
+        fprintf(to->out, "verdict: %s%s\n", line_verdict_name(verdict),
                 json_object_size(columns) == 0 ? ", there is nothing to compare" : "");
 }
 
@@ -263,8 +273,7 @@ static void comparison_report_write_markdown(FILE *out, const json_t *verdict)
     const char *file = field_text(verdict, "file");
     const json_t *one;
     size_t i;
-    fprintf(out, "* **%s**%s", verdict_name(verdict_by_name(field_text(verdict, "verdict"))),
-            file[0] != '\0' ? ": " : "");
+    fprintf(out, "* **%s**%s", line_verdict_name(verdict), file[0] != '\0' ? ": " : "");
     markdown_text(out, file);
     comparison_against_text(verdict, text, sizeof text);
     fputc(' ', out);

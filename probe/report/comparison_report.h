@@ -8,6 +8,8 @@
 
 /* "regressed" of a line; of none, and of any other text, "not comparable". */
 enum verdict verdict_by_name(const char *name);
+enum verdict line_verdict(const json_t *line); /* of its `verdict` */
+const char *line_verdict_name(const json_t *line);
 enum colour verdict_colour(enum verdict verdict);
 
 /* One verdict: of a column, or of a region's budget. */

@@ -472,8 +472,7 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     if (to->format == FORMAT_JUNIT)
         return junit_end(to->out) && ok;
     if (json_array_size(verdicts) > 1) /* one alone has all of it */
-        fprintf(to->out, "\n%s%s%s over all %zu\n", mark,
-                verdict_name(verdict_by_name(field_text(summary, "verdict"))), mark,
+        fprintf(to->out, "\n%s%s%s over all %zu\n", mark, line_verdict_name(summary), mark,
                 json_array_size(verdicts));
     return ok;
 }

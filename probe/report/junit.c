@@ -332,7 +332,7 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
     row_text(to, "baseline_started", field_text(verdict, "baseline.started"));
     row_text(to, "baseline_build_id", field_text(verdict, "baseline.build_id"));
     row_text(to, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
-    row_text(to, "verdict", verdict_name(verdict_by_name(field_text(verdict, "verdict"))));
+    row_text(to, "verdict", line_verdict_name(verdict));
     if (field_of(verdict, "not_comparable") != NULL)
         to->ok =
             json_object_set(to->json, "not_comparable", json_object_get(verdict, "not_comparable")) == 0 &&

@@ -150,7 +150,7 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
             counts[is]++;
         }
     }
-    fprintf(to->out, "verdict: %s", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
+    fprintf(to->out, "verdict: %s", line_verdict_name(lines->summary));
     if (n == 0)
         fputs(", there is nothing to judge", to->out);
     for (size_t k = 0, told = 0; n > 0 && k < 4; k++)
@@ -594,7 +594,7 @@ static bool put_people(const struct rendering *to, const struct survey_report *r
     if (!text && lines->conditions.note[0] != '\0')
         json_list_say(&notes, "%s", lines->conditions.note);
     if (judged && !text)
-        fprintf(to->out, "* **%s**\n", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
+        fprintf(to->out, "* **%s**\n", line_verdict_name(lines->summary));
     ok = render_list(to, notes) && ok;
     if (judged && text)
         print_checks(to, lines);

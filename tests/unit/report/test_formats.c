@@ -23,9 +23,9 @@ static void expect(const char *name)
 
 FRESH_TEST(what_has_no_number)
 {
-    compared = calloc(1, sizeof *compared);
+    compared = json_pack("{s:s, s:s, s:i, s:{s:s}}", "type", "verdict", "verdict", "not comparable",
+                         "threshold", 0, "baseline", "file", "a_b|c");
     assert_non_null(compared);
-    *compared = (struct comparison){.verdict = VERDICT_NOT_COMPARABLE, .file = "a_b|c"};
     summary_column(summary, "EMPTY", NULL, 0)->calibrated = false;
     snprintf(SUMMARY_COLUMN(summary, "STALL", {0, 0})->unsupported, 96, "no such event");
     struct column *bounded = SUMMARY_COLUMN(summary, "SOME", {5, 1});
