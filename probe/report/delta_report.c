@@ -118,20 +118,17 @@ static bool find_rule(const struct delta_page *page, double *median)
 static void put_histogram(FILE *out, const struct delta_page *page)
 {
     struct histogram_bin bins[BINS];
-    char title[CELL], says[CELL], rule_text[NUMBER_ROOM + 32];
+    char title[CELL], says[CELL] = "A histogram of ", rule_text[NUMBER_ROOM + 32];
     struct plot_rule rule = {.text = rule_text};
     size_t n = histogram_bins(page->column, bins, BINS);
     if (page->column == NULL || n == 0)
         return;
     const struct outliers outliers = histogram_outliers(page->column);
-    uint64_t count = field_count(page->column, "count"), far = outliers.below + outliers.above;
-    uint64_t near = count > far ? count - far : 0;
     bool has_rule = find_rule(page, &rule.at);
     snprintf(rule_text, sizeof rule_text, "baseline's median %s", has_rule ? MEAN(rule.at) : "");
     snprintf(title, sizeof title, "Hits by %s", page->name);
-    snprintf(says, sizeof says, "A histogram of %s hit%s from %s to %s%s%s", NUMBER(near), PLURAL(near),
-             NUMBER(outliers.low), NUMBER(outliers.high), has_rule ? "; a dashed line is the " : "",
-             has_rule ? rule_text : "");
+    histogram_says(page->column, says, sizeof says);
+    text_join(says, sizeof says, "; a dashed line is the ", has_rule ? rule_text : "");
     const struct plot plot = {.out = out, .id = "histogram", .title = title, .says = says};
     page_heading(out, "distribution", "How the hits are distributed");
     fputs("<figure>\n", out);

@@ -31,6 +31,16 @@ struct outliers histogram_outliers(const json_t *column)
                              .above_most = field_count(of, "above.most")};
 }
 
+uint64_t histogram_says(const json_t *column, char *out, size_t size)
+{
+    const struct outliers shape = histogram_outliers(column);
+    uint64_t count = field_count(column, "count"), far = shape.below + shape.above;
+    uint64_t near = count > far ? count - far : 0;
+    text_add(out, size, "%s hit%s from %s to %s", NUMBER(near), PLURAL(near), NUMBER(shape.low),
+             NUMBER(shape.high));
+    return far;
+}
+
 /* One of its bins: from which value on, and how many. */
 static struct histogram_bin bin_of(const json_t *pair)
 {

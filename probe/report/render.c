@@ -54,31 +54,29 @@ static bool is_true(const json_t *row, const char *key)
 static void render_put_number(const struct view_column *column, const json_t *value, char *out)
 {
     double real = json_number_value(value);
-    char number[NUMBER_ROOM] = "";
     switch (column->as) {
     case AS_COUNT:
-        number_unsigned(number, sizeof number, count_of(value));
+        number_unsigned(out, NUMBER_ROOM, count_of(value));
         break;
     case AS_MEAN:
-        number_mean(number, real);
+        number_mean(out, real);
         break;
     case AS_CHANGE:
-        number_change(number, real);
+        number_change(out, real);
         break;
     case AS_SHARE:
     case AS_HEAT:
-        number_share(number, real);
+        number_share(out, real);
         break;
     case AS_POINTS:
-        number_points(number, real);
+        number_points(out, real);
         break;
     case AS_STEP:
-        snprintf(number, sizeof number, "%+.2f", 100 * real);
+        snprintf(out, NUMBER_ROOM, "%+.2f", 100 * real);
         break;
     default:
-        snprintf(number, sizeof number, "%.0f", real);
+        snprintf(out, NUMBER_ROOM, "%.0f", real);
     }
-    snprintf(out, CELL, "%s", number);
 }
 
 /* "[not permitted]" */
@@ -360,7 +358,7 @@ static void put_below(const struct view *view, const struct layout *layout, cons
     }
 }
 
-/* Of a view that folds. A reason is in the place of all numbers. */
+/* Of a view that folds, a reason is in the place of all numbers. */
 static void render_put_row(const struct view *view, const struct layout *layout, const json_t *row,
                            struct cells *cells, const char *reason)
 {
@@ -368,6 +366,11 @@ static void render_put_row(const struct view *view, const struct layout *layout,
     size_t name = layout->width[0];
     if (layout->blocks) {
         put_block(view, layout, cells, reason);
+        return;
+    }
+    if (!view->folds) {
+        render_put_line(view, layout, cells, reason);
+        fputc('\n', out);
         return;
     }
     if (utf8_width(cells->text[0]) > name) {
@@ -391,12 +394,10 @@ static bool has_heading(const struct view *view, const struct layout *layout, co
 {
     size_t i;
     const json_t *row;
-    if (!view->folds)
-        return true;
+    bool has = !view->folds;
     json_array_foreach(rows, i, row)
-        if (!layout->blocks && !is_true(row, view->reason))
-            return true;
-    return false;
+        has = has || (!layout->blocks && !is_true(row, view->reason));
+    return has;
 }
 
 static const char *reason_of(const struct view *view, const json_t *row, char out[CODE])
@@ -423,13 +424,8 @@ static void render_write_text(const struct rendering *to, struct view *view,
         render_fill(view, row, cells);
         cut_code(view, &layout, cells);
         fputs(faint ? terminal_colour(to->out, COLOUR_FAINT) : "", to->out);
-        if (view->folds) {
-            render_put_row(view, &layout, row, cells, reason_of(view, row, reason));
-            fputs(faint ? terminal_colour(to->out, COLOUR_END) : "", to->out);
-            continue;
-        }
-        render_put_line(view, &layout, cells, reason_of(view, row, reason));
-        fprintf(to->out, "%s\n", faint ? terminal_colour(to->out, COLOUR_END) : "");
+        render_put_row(view, &layout, row, cells, reason_of(view, row, reason));
+        fputs(faint ? terminal_colour(to->out, COLOUR_END) : "", to->out);
     }
 }
 
@@ -480,22 +476,20 @@ void markdown_text(FILE *out, const char *text)
     }
 }
 
-static void put_markdown(FILE *out, const struct view_column *column, const json_t *row, const char *text)
+/* Of a column AS_VERDICT. `bold` is around what is bad. */
+static void put_verdicts(FILE *out, const json_t *list, void (*put)(FILE *, const char *), const char *bold)
 {
-    const json_t *list = field_of(row, column->key), *one;
     size_t i;
-    fputs("| ", out);
+    const json_t *one;
     json_array_foreach(list, i, one) {
-        bool is_bad = json_is_true(json_object_get(one, "bad"));
+        const char *mark = json_is_true(json_object_get(one, "bad")) ? bold : "";
         fputs(i > 0 ? "<br>" : "", out);
-        markdown_text(out, field_text(one, "before"));
-        fputs(is_bad ? "**" : "", out);
-        markdown_text(out, field_text(one, "verdict"));
-        fputs(is_bad ? "**" : "", out);
-        markdown_text(out, field_text(one, "why"));
+        put(out, field_text(one, "before"));
+        fputs(mark, out);
+        put(out, field_text(one, "verdict"));
+        fputs(mark, out);
+        put(out, field_text(one, "why"));
     }
-    markdown_text(out, text);
-    fputs(" ", out);
 }
 
 static void render_write_markdown(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
@@ -519,7 +513,10 @@ static void render_write_markdown(FILE *out, const struct view *view, const json
         }
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
-            put_markdown(out, &view->columns[k], row, text);
+            fputs("| ", out);
+            put_verdicts(out, field_of(row, view->columns[k].key), markdown_text, "**");
+            markdown_text(out, text);
+            fputc(' ', out);
         }
         fputs("|\n", out);
     }
@@ -537,15 +534,11 @@ static const char *heat_of(const struct view_column *column, const json_t *row)
 static void put_spark(struct html_table *table, const json_t *row)
 {
     struct histogram_bin bins[BINS];
-    char title[CELL];
-    const struct outliers shape = histogram_outliers(row);
+    char title[CELL] = "";
     size_t n = histogram_bins(row, bins, BINS);
-    uint64_t count = field_count(row, "count"), far = shape.below + shape.above;
-    uint64_t near = count > far ? count - far : 0;
     if (n == 0)
         return;
-    snprintf(title, sizeof title, "%s hit%s from %s to %s", NUMBER(near), PLURAL(near), NUMBER(shape.low),
-             NUMBER(shape.high));
+    uint64_t far = histogram_says(row, title, sizeof title);
     if (far > 0)
         text_add(title, sizeof title, ", and %s far off", NUMBER(far));
     plot_sparkline(table->out, title, bins, n);
@@ -577,8 +570,7 @@ static void render_put_bar(struct html_table *table, const json_t *of)
 /* False: it is a text. */
 static bool put_drawn(struct html_table *table, const struct view_column *column, const json_t *row)
 {
-    const json_t *value = field_of(row, column->key), *one;
-    size_t i;
+    const json_t *value = field_of(row, column->key);
     if (render_is_drawn(column)) {
         html_cell_begin(table, NULL);
         if (column->as == AS_SPARK)
@@ -592,12 +584,7 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
         return false;
     const json_t *last = json_array_get(value, json_array_size(value) - 1);
     html_cell_begin(table, last != NULL ? html_verdict_class(field_text(last, "of")) : NULL);
-    json_array_foreach(value, i, one) {
-        fputs(i > 0 ? "<br>" : "", table->out);
-        html_text(table->out, field_text(one, "before"));
-        html_text(table->out, field_text(one, "verdict"));
-        html_text(table->out, field_text(one, "why"));
-    }
+    put_verdicts(table->out, value, html_text, "");
     html_cell_end(table);
     return true;
 }
@@ -731,28 +718,25 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
 
 void render_notes(const struct rendering *to, const json_t *notes)
 {
+    bool page = to->format == FORMAT_HTML, text = to->format == FORMAT_TEXT;
     size_t i;
     const json_t *note;
     if (json_array_size(notes) == 0)
         return;
-    fputs(to->format == FORMAT_HTML   ? "<ul class=\"notes\">\n"
-          : to->format == FORMAT_TEXT ? "\n"
-                                      : "",
-          to->out);
+    fputs(page ? "<ul class=\"notes\">\n" : text ? "\n" : "", to->out);
     json_array_foreach(notes, i, note) {
-        const char *text = json_string_value(note);
-        char clean[UTF8_CLEAN_ROOM(1024)];
-        if (to->format == FORMAT_HTML) {
-            html_element(to->out, "li", NULL, text);
-        } else if (to->format == FORMAT_MARKDOWN) {
-            fputs("* ", to->out);
-            markdown_text(to->out, text);
-            fputc('\n', to->out);
+        const char *one = text_or_empty(note);
+        if (page) {
+            html_element(to->out, "li", NULL, one);
+        } else if (text) {
+            render_text(to, "%s", one);
         } else {
-            fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
+            fputs("* ", to->out);
+            markdown_text(to->out, one);
+            fputc('\n', to->out);
         }
     }
-    fputs(to->format == FORMAT_HTML ? "</ul>\n" : to->format == FORMAT_MARKDOWN ? "\n" : "", to->out);
+    fputs(page ? "</ul>\n" : text ? "" : "\n", to->out);
 }
 
 bool render_list(const struct rendering *to, struct json_part list)
@@ -762,34 +746,30 @@ bool render_list(const struct rendering *to, struct json_part list)
     return list.ok && list.json != NULL;
 }
 
-static void put_fact(const struct rendering *to, struct fold *fold, const char *fact, size_t gap)
+void render_piece(const struct rendering *to, struct fold *fold, const char *piece, size_t gap)
 {
     char text[UTF8_CLEAN_ROOM(CELL)];
     if (to->format == FORMAT_TEXT) {
-        fold_put(fold, terminal_text(text, sizeof text, fact), gap);
+        fold_put(fold, terminal_text(text, sizeof text, piece), fold->used > 0 ? gap : 0);
         return;
     }
-    fprintf(to->out, "%*s", (int)gap, "");
-    if (to->format == FORMAT_HTML)
-        html_text(to->out, fact);
-    else
-        markdown_text(to->out, fact);
+    fprintf(to->out, "%*s", fold->used++ > 0 ? (int)gap : 0, "");
+    (to->format == FORMAT_HTML ? html_text : markdown_text)(to->out, piece);
 }
 
 void render_facts(const struct rendering *to, const char *const *facts, size_t n, size_t gap)
 {
     struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
-    bool begun = false;
     for (size_t i = 0; i < n; i++) {
         if (facts[i][0] == '\0')
             continue;
-        if (!begun && to->format == FORMAT_HTML)
+        if (fold.used == 0 && to->format == FORMAT_HTML)
             fputs("<p class=\"faint\">", to->out);
-        put_fact(to, &fold, facts[i], begun ? gap : 0);
-        begun = true;
+        render_piece(to, &fold, facts[i], gap);
     }
-    fold_end(&fold);
-    if (begun && to->format != FORMAT_TEXT)
+    if (to->format == FORMAT_TEXT)
+        fold_end(&fold);
+    else if (fold.used > 0)
         fputs(to->format == FORMAT_HTML ? "</p>\n" : "\n\n", to->out);
 }
 

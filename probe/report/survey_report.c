@@ -261,18 +261,6 @@ static void small_heading(const struct rendering *to, const struct survey_lines 
                  from, strcmp(from, to_text) != 0 ? " to " : "", strcmp(from, to_text) != 0 ? to_text : "");
 }
 
-/* `used` counts pieces where nothing folds. */
-static void put_piece(const struct rendering *to, struct fold *fold, const char *text)
-{
-    char clean[NAME];
-    if (to->format == FORMAT_TEXT) {
-        fold_put(fold, terminal_text(clean, sizeof clean, text), fold->used > 0);
-        return;
-    }
-    fputs(fold->used++ > 0 ? " " : "", to->out);
-    (to->format == FORMAT_HTML ? html_text : markdown_text)(to->out, text);
-}
-
 /* A page has all names, folded in. */
 static void put_small(const struct rendering *to, const struct survey_lines *lines, bool no_turn)
 {
@@ -287,7 +275,7 @@ static void put_small(const struct rendering *to, const struct survey_lines *lin
           : to->format == FORMAT_MARKDOWN ? "* "
                                           : "",
           to->out);
-    put_piece(to, &fold, text);
+    render_piece(to, &fold, text, 1);
     if (to->format == FORMAT_HTML) {
         fputs("</summary>\n<p>", to->out);
         fold.used = 0;
@@ -297,11 +285,11 @@ static void put_small(const struct rendering *to, const struct survey_lines *lin
         if (!is_small(to, lines, i) || had_no_turn(region) != no_turn)
             continue;
         snprintf(text, sizeof text, "%.900s%s", field_text(region, "name"), ++put < n ? "," : "");
-        put_piece(to, &fold, text);
+        render_piece(to, &fold, text, 1);
     }
     snprintf(text, sizeof text, "and %s more (-j)", number_unsigned(heading, NUMBER_ROOM, n - put));
     if (put < n)
-        put_piece(to, &fold, text);
+        render_piece(to, &fold, text, 1);
     if (to->format == FORMAT_TEXT)
         fold_end(&fold);
     fputs(to->format == FORMAT_HTML       ? "</p>\n</details>\n"
