@@ -59,6 +59,12 @@ const char *shares_state_name(enum profile_state state)
     return state_names[state];
 }
 
+void shares_state_text(enum profile_state state, uint64_t n, uint64_t of, char *out, size_t size)
+{
+    const char *name = state_names[state] + 1; /* without its brackets */
+    snprintf(out, size, "%.*s %.1f %%", (int)strlen(name) - 1, name, 100 * (double)n / (double)of);
+}
+
 static bool shares_is_of(const struct making *making, const struct profile_interval *interval)
 {
     return interval->core == making->out->core;

@@ -21,28 +21,13 @@ void progress_begin(struct progress *progress, FILE *to)
         progress->to = to;
 }
 
-/* A wrapped line could not be erased. The last column stays free, because some terminals wrap there. */
-static void progress_cut(char *line, FILE *to)
-{
-    struct winsize window = {0};
-    size_t room = 79;
-    if (ioctl(fileno(to), TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
-        room = window.ws_col - 1U;
-    size_t width = utf8_width(line);
-    for (char *end = line + strlen(line); width > room; width--) {
-        do
-            end--;
-        while (((unsigned char)*end & 0xC0) == 0x80); /* inside a UTF-8 character */
-        *end = '\0';
-    }
-}
-
 static void progress_put(struct progress *progress, const char *format, va_list list)
 {
     char text[LINE], line[UTF8_CLEAN_ROOM(LINE)];
     vsnprintf(text, sizeof(text), format, list);
     terminal_text(line, sizeof(line), text);
-    progress_cut(line, progress->to);
+    /* A wrapped line could not be erased. The last column stays free, because some terminals wrap there */
+    utf8_cut(line, terminal_columns(progress->to) - 1);
 
     size_t width = utf8_width(line);
     int rest = width < progress->width ? (int)(progress->width - width) : 0;
@@ -189,15 +174,10 @@ void canvas_line(struct canvas *canvas, const char *line)
 
 void canvas_cut(char *text, size_t width)
 {
-    size_t all = utf8_width(text);
-    if (all <= width)
+    if (utf8_width(text) <= width)
         return;
-    char *end = text + strlen(text);
-    for (size_t left = width > 0 ? width - 1 : 0; all > left; all--)
-        do
-            end--;
-        while (end > text && ((unsigned char)*end & 0xC0) == 0x80);
-    memcpy(end, width > 0 ? "~" : "", width > 0 ? 2 : 1);
+    utf8_cut(text, width > 0 ? width - 1 : 0);
+    strcat(text, width > 0 ? "~" : "");
 }
 
 /* Up to the next wide gap. */

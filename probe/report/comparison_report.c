@@ -124,12 +124,19 @@ void check_numbers(const struct check *check, char *out, size_t size)
                  cells.change);
 }
 
+void check_message(const struct check *check, char *out, size_t size)
+{
+    char words[TEXT];
+    check_numbers(check, out, size);
+    check_words(check, words, sizeof words);
+    text_add(out, size, ": %s", words);
+}
+
 void check_text(const struct check *check, char *out, size_t size)
 {
-    char numbers[4 * NUMBER_ROOM], words[TEXT];
-    check_numbers(check, numbers, sizeof numbers);
-    check_words(check, words, sizeof words);
-    snprintf(out, size, "%.200s: %s: %s", check->name, numbers, words);
+    char message[2 * TEXT];
+    check_message(check, message, sizeof message);
+    snprintf(out, size, "%.200s: %s", check->name, message);
 }
 
 void check_append(struct json_part *row, json_t *list, const char *before, const char *verdict,
@@ -142,6 +149,17 @@ void check_append(struct json_part *row, json_t *list, const char *before, const
     row_text(&one, "why", why);
     row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
     json_part_add(row, list, one);
+}
+
+void check_put(struct json_part *row, const json_t *verdict, const json_t *line)
+{
+    const char *name = field_text(line, "verdict");
+    char why[TEXT] = "";
+    json_t *list = json_array();
+    if (!has_reasons(verdict) && field_of(line, "why") != NULL)
+        snprintf(why, sizeof why, ": %s", field_text(line, "why"));
+    check_append(row, list, "", name, name, why);
+    json_part_array(row, "verdict", list);
 }
 
 /* ---- text */
@@ -334,14 +352,9 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
     bool ok = true;
     json_object_foreach(json_object_get(verdict, "columns"), name, line) {
         struct json_part row = json_part_copy(line);
-        char why[CELL];
-        json_t *list = json_array();
-        bool told = !has_reasons(verdict) && field_of(line, "why") != NULL; /* else reasons follow below */
-        snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? field_text(line, "why") : "");
         row_text(&row, "name", name);
         row_text(&row, "region", region);
-        check_append(&row, list, "", field_text(line, "verdict"), field_text(line, "verdict"), why);
-        json_part_array(&row, "verdict", list);
+        check_put(&row, verdict, line);
         comparison_report_add_interval(&row, verdict, line, scale);
         ok = rows_add(rows, row) && ok;
     }

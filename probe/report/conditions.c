@@ -109,6 +109,7 @@ void text_header(FILE *out, const struct conditions *conditions)
 static void conditions_write_markdown(FILE *out, const struct conditions *conditions)
 {
     const char *const first[] = {conditions->link, conditions->core, conditions->counter};
+    char text[4 * FIELD] = "";
     if (conditions->start[0] != '\0') {
         fputs("**", out);
         markdown_text(out, conditions->start);
@@ -120,12 +121,9 @@ static void conditions_write_markdown(FILE *out, const struct conditions *condit
         }
         fputs("  \n", out); /* two blanks: a line break */
     }
-    for (size_t i = 0, before = 0; i < sizeof first / sizeof *first; i++) {
-        if (first[i][0] == '\0')
-            continue;
-        fputs(before++ > 0 ? ", " : "", out);
-        markdown_text(out, first[i]);
-    }
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        text_join(text, sizeof text, ", ", first[i]);
+    markdown_text(out, text);
     fputs("\n\n", out);
 }
 

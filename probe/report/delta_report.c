@@ -365,11 +365,15 @@ static bool delta_report_put_page(const struct rendering *to, const struct delta
     return ok;
 }
 
-static bool delta_report_put_csv(const struct rendering *to, const struct run_lines *run)
+/* Of CSV and for editors: the rows of a run; then all of them, those of CSV that have one of the keys. */
+static bool add_run(const struct rendering *to, const struct run_lines *run, json_t *rows)
 {
-    json_t *rows = json_array();
-    bool ok = run_add_rows(run, true, rows);
-    return run_write_csv(to, rows, "unit|mean|missing") && ok;
+    return to->format == FORMAT_CSV ? run_add_rows(run, true, rows) : editor_add_run(rows, run);
+}
+
+static bool put_runs(const struct rendering *to, json_t *rows, const char *keys)
+{
+    return to->format == FORMAT_CSV ? run_write_csv(to, rows, keys) : render_table(to, &text_gcc, rows);
 }
 
 static bool delta_report_put_text(const struct rendering *to, const struct delta_report *report,
@@ -399,12 +403,10 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
     case FORMAT_HTML:
         return delta_report_put_page(to, report);
     case FORMAT_CSV:
-        ok = delta_report_put_csv(to, &run);
-        break;
     case FORMAT_GCC: {
         json_t *rows = json_array();
-        ok = editor_add_run(rows, &run);
-        ok = render_table(to, &text_gcc, rows) && ok;
+        ok = add_run(to, &run, rows);
+        ok = put_runs(to, rows, "unit|mean|missing") && ok;
         break;
     }
     case FORMAT_MARKDOWN:
@@ -474,7 +476,7 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     return ok;
 }
 
-static bool compare_report_put_csv(const struct rendering *to, const json_t *verdicts)
+static bool compare_report_put_rows(const struct rendering *to, const json_t *verdicts)
 {
     json_t *rows = json_array();
     size_t i;
@@ -482,23 +484,9 @@ static bool compare_report_put_csv(const struct rendering *to, const json_t *ver
     bool ok = rows != NULL;
     json_array_foreach(verdicts, i, verdict) {
         const struct run_lines run = run_of(verdict);
-        ok = run_add_rows(&run, true, rows) && ok;
+        ok = add_run(to, &run, rows) && ok;
     }
-    return run_write_csv(to, rows, "judged") && ok;
-}
-
-static bool compare_report_put_gcc(const struct rendering *to, const json_t *verdicts)
-{
-    json_t *rows = json_array();
-    size_t i;
-    const json_t *verdict;
-    bool ok = true;
-    json_array_foreach(verdicts, i, verdict) {
-        const struct run_lines run = run_of(verdict);
-        ok = editor_add_run(rows, &run) && ok;
-    }
-
-    return render_table(to, &text_gcc, rows) && ok;
+    return put_runs(to, rows, "judged") && ok;
 }
 
 /* ---- the page */
@@ -579,8 +567,7 @@ bool compare_write(const struct rendering *to, const struct document *document,
     if (ok && to->format == FORMAT_JSON)
         ok = document_write(to->out, document);
     else if (ok)
-        ok = to->format == FORMAT_CSV    ? compare_report_put_csv(to, verdicts)
-             : to->format == FORMAT_GCC  ? compare_report_put_gcc(to, verdicts)
+        ok = to->format == FORMAT_CSV || to->format == FORMAT_GCC ? compare_report_put_rows(to, verdicts)
              : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts, command)
                                          : put_pairs(to, verdicts, document_line(document, "summary"));
     json_decref(verdicts);

@@ -62,11 +62,16 @@ void json_part_bool(struct json_part *part, const char *key, bool value)
     json_put(part, key, json_boolean(value));
 }
 
-void json_part_hex(struct json_part *part, const char *key, uint64_t address)
+json_t *json_hex(uint64_t address)
 {
     char text[32];
     snprintf(text, sizeof(text), "0x%08" PRIx64, address);
-    json_put(part, key, json_string(text));
+    return json_string(text);
+}
+
+void json_part_hex(struct json_part *part, const char *key, uint64_t address)
+{
+    json_put(part, key, json_hex(address));
 }
 
 void json_part_object(struct json_part *part, const char *key, struct json_part inner)

@@ -51,6 +51,7 @@ void json_part_add(struct json_part *part, json_t *array, struct json_part inner
 /* Of a line, to be changed. */
 struct json_part json_part_copy(const json_t *line);
 json_t *json_part_string(const char *text);
+json_t *json_hex(uint64_t address);
 /* A list of texts, or of rows. */
 struct json_part json_list_new(void);
 void json_list_say(struct json_part *list, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -264,10 +264,8 @@ static void add_check(struct junit_suite *suite, const struct run_lines *run, co
                       const struct check *check)
 {
     const char *first;
-    char message[4 * FIELD], words[2 * FIELD];
-    check_numbers(check, message, sizeof message);
-    check_words(check, words, sizeof words);
-    text_add(message, sizeof message, ": %s", words);
+    char message[4 * FIELD];
+    check_message(check, message, sizeof message);
     add_case(
         suite, run,
         (struct junit_case){.class = class,

@@ -49,39 +49,6 @@ static const char *line_table_text_of(const struct line_report *report, const st
                                                   : NULL);
 }
 
-static size_t count_lines(const struct line_costs *costs, bool (*is)(const struct line_cost *))
-{
-    size_t n = 0;
-    for (size_t i = 0; i < costs->n; i++)
-        n += is(&costs->lines[i]);
-    return n;
-}
-
-static bool is_mixed(const struct line_cost *line)
-{
-    return line->is_mixed && line->hits > 0;
-}
-
-static bool is_caller(const struct line_cost *line)
-{
-    return line->has_calls && line->hits > 0;
-}
-
-static bool is_inlined(const struct line_cost *line)
-{
-    return line->is_inlined && line->hits > 0;
-}
-
-static bool is_short(const struct line_cost *line)
-{
-    return line->instructions == 1 && line->hits > 0;
-}
-
-static bool is_disturbed(const struct line_cost *line)
-{
-    return line->is_disturbed;
-}
-
 /* Lines whose code, or some of it, counts as another line's: see blocks.c. */
 static void note_it_lines(const struct listing *listing, struct json_part *notes)
 {
@@ -109,29 +76,38 @@ static void note_it_lines(const struct listing *listing, struct json_part *notes
 static void make_notes(const struct line_report *report, const struct check *check, struct json_part *notes)
 {
     const struct line_costs *costs = report->costs;
-    size_t n;
+    size_t callers = 0, inlined = 0, mixed = 0, alone = 0, disturbed = 0;
+    for (size_t i = 0; i < costs->n; i++) {
+        const struct line_cost *line = &costs->lines[i];
+        bool hit = line->hits > 0;
+        callers += hit && line->has_calls;
+        inlined += hit && line->is_inlined;
+        mixed += hit && line->is_mixed;
+        alone += hit && line->instructions == 1;
+        disturbed += line->is_disturbed;
+    }
     if (check->known && !check->agrees)
         json_list_say(notes,
                       "warning: the lines and the function differ by %s cycles, which is more than "
                       "%s%s: the function behaves otherwise while it is stopped so often",
                       DECIMAL(fabs(check->not_attributed), 2), terminal_or("±", "+-"),
                       DECIMAL(check->tolerance, 2));
-    if ((n = count_lines(costs, is_caller)) > 0)
-        json_list_say(notes, "c: %zu line%s function%s; the time of what is called is in the line", n,
-                      n == 1 ? " calls a" : "s call", PLURAL(n));
-    if ((n = count_lines(costs, is_inlined)) > 0)
+    if (callers > 0)
+        json_list_say(notes, "c: %zu line%s function%s; the time of what is called is in the line", callers,
+                      callers == 1 ? " calls a" : "s call", PLURAL(callers));
+    if (inlined > 0)
         json_list_say(notes, "i: %zu line%s of an inlined function; its code counts here, by its own lines",
-                      n, n == 1 ? " is" : "s are");
-    if ((n = count_lines(costs, is_mixed)) > 0)
+                      inlined, inlined == 1 ? " is" : "s are");
+    if (mixed > 0)
         json_list_say(notes,
                       "m: the compiler has mixed the instructions of %zu line%s with those of others; what "
                       "one instruction waits for another is in the line where it waits",
-                      n, PLURAL(n));
-    if ((n = count_lines(costs, is_short)) > 0)
+                      mixed, PLURAL(mixed));
+    if (alone > 0)
         json_list_say(notes,
                       "1: %zu line%s one instruction only; a stop before and after it empties the "
                       "pipeline, so what it overlaps with others does not show",
-                      n, n == 1 ? " has" : "s have");
+                      alone, alone == 1 ? " has" : "s have");
     note_it_lines(report->listing, notes);
     if (costs->tainted > 0)
         json_list_say(notes,
@@ -139,9 +115,9 @@ static void make_notes(const struct line_report *report, const struct check *che
                       " steps an interrupt ran that pended while the core was halted; they count as hits, "
                       "not as cycles",
                       costs->tainted, costs->hops);
-    if ((n = count_lines(costs, is_disturbed)) > 0)
-        json_list_say(notes, "%zu line%s never measured without such an interrupt", n,
-                      n == 1 ? " was" : "s were");
+    if (disturbed > 0)
+        json_list_say(notes, "%zu line%s never measured without such an interrupt", disturbed,
+                      disturbed == 1 ? " was" : "s were");
     if (costs->bounded > 0)
         json_list_say(notes, "the counter may have wrapped unseen in %" PRIu64 " step%s", costs->bounded,
                       PLURAL(costs->bounded));

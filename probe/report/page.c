@@ -37,7 +37,7 @@ static void page_command_put_word(FILE *out, const char *word)
 /* Its section. */
 static void page_repeat(FILE *out, const struct page_command *command)
 {
-    fputs("<section aria-labelledby=\"repeat\">\n<h2 id=\"repeat\">To repeat it</h2>\n", out);
+    page_heading(out, "repeat", "To repeat it");
     fputs("<pre class=\"command\">", out);
     if (command->probe != NULL) {
         fputs("PMU_PROBE=", out);
@@ -52,7 +52,7 @@ static void page_repeat(FILE *out, const struct page_command *command)
     fputs("</pre>\n", out);
     if (command->has_conf)
         html_element(out, "p", "faint", "Settings of a pmu-probe.conf count, too.");
-    fputs("</section>\n", out);
+    page_end_section(out);
 }
 
 /* ---- page */
@@ -96,7 +96,7 @@ void page_begin(const struct page *page)
 {
     if (page->to->format != FORMAT_HTML)
         return;
-    (page->searched ? html_begin : html_begin_still)(page->to->out, page->title);
+    html_begin(page->to->out, page->title, page->searched);
     if (page->conditions != NULL)
         put_about(page->to->out, page->conditions);
     if (page->verdict == NULL || page->verdict[0] == '\0')
@@ -214,7 +214,7 @@ bool page_end(const struct page *page)
         page_repeat(page->to->out, page->command);
     if (is_page) {
         ok = page_put_lines(page);
-        (page->searched ? html_end : html_end_still)(page->to->out);
+        html_end(page->to->out, page->searched);
     }
     return output_flush(page->to->out) && ok;
 }

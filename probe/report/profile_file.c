@@ -35,12 +35,6 @@ static int write_part(FILE *out, struct json_part part)
     return errno != 0 ? -errno : -EIO;
 }
 
-static void profile_file_put_text(struct json_part *part, const char *key, const char *text)
-{
-    if (text != NULL)
-        json_part_text(part, key, text);
-}
-
 /* Only if they are not those of the list. */
 static void profile_file_put_numbers(struct json_part *head, const struct profile_about *about)
 {
@@ -61,10 +55,10 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     struct json_part head = json_part_new(NULL);
     json_part_text(&head, "schema", PROFILE_SCHEMA);
     json_part_text(&head, "type", "profile");
-    profile_file_put_text(&head, "date", about->date);
-    profile_file_put_text(&head, "probe", about->probe);
-    profile_file_put_text(&head, "elf", about->elf);
-    profile_file_put_text(&head, "build_id", about->build_id);
+    json_part_text(&head, "date", or_empty(about->date));
+    json_part_text(&head, "probe", or_empty(about->probe));
+    json_part_text(&head, "elf", or_empty(about->elf));
+    json_part_text(&head, "build_id", or_empty(about->build_id));
     if (about->load_offset != 0)
         json_part_hex(&head, "load_offset", about->load_offset);
     json_t *cores = json_array();
@@ -72,9 +66,9 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
         json_part_append(&head, cores, json_part_string(or_empty(about->cores[i])));
     json_part_array(&head, "cores", cores);
     profile_file_put_numbers(&head, about);
-    profile_file_put_text(&head, "source", about->source);
-    profile_file_put_text(&head, "task", about->task);
-    profile_file_put_text(&head, "event", about->event);
+    json_part_text(&head, "source", or_empty(about->source));
+    json_part_text(&head, "task", or_empty(about->task));
+    json_part_text(&head, "event", or_empty(about->event));
     if (about->event != NULL)
         json_part_unsigned(&head, "every", about->every);
     if (about->asked_s > 0)
@@ -90,15 +84,12 @@ static void put_stacks(struct json_part *line, const struct call_stacks *stacks)
         struct json_part row = json_part_new(NULL);
         json_t *at = json_array();
         json_part_unsigned(&row, "samples", stack->samples);
-        for (size_t k = 0; k < stack->depth; k++) {
-            char address[32];
-            snprintf(address, sizeof address, "0x%08" PRIx64, stack->at[k]);
-            json_part_append(&row, at, json_part_string(address));
-        }
+        for (size_t k = 0; k < stack->depth; k++)
+            json_part_append(&row, at, json_hex(stack->at[k]));
         json_part_array(&row, "at", at);
         if (stack->sure < stack->depth)
             json_part_unsigned(&row, "sure", stack->sure);
-        profile_file_put_text(&row, "cut", call_stack_end_name(stack->end));
+        json_part_text(&row, "cut", or_empty(call_stack_end_name(stack->end)));
         json_part_add(line, rows, row);
     }
     json_part_array(line, "stacks", rows);
@@ -156,8 +147,8 @@ int profile_file_end(FILE *out, const struct profile_end *end)
     struct json_part line = json_part_new("end");
     json_part_real(&line, "elapsed_s", end->elapsed_s);
     json_part_unsigned(&line, "samples", end->samples);
-    profile_file_put_text(&line, "why", end->why);
-    profile_file_put_text(&line, "error", end->error);
+    json_part_text(&line, "why", or_empty(end->why));
+    json_part_text(&line, "error", or_empty(end->error));
     return write_part(out, line);
 }
 

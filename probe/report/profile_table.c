@@ -241,8 +241,8 @@ static struct json_part profile_table_core_line(const struct profile_report *rep
     if (!isfinite(since_begin)) {
         profile_notes_of_core(&notes, shares);
         profile_notes_of_stops(&notes, report->profile, shares);
-        json_part_object(&line, "notes", notes);
     }
+    json_part_object(&line, "notes", notes);
     return line;
 }
 
@@ -324,10 +324,8 @@ static void put_states(const struct rendering *to, const json_t *profile, const 
     for (int state = 0; state < PROFILE_STATES; state++) {
         uint64_t n = field_count(core, profile_file_state((enum profile_state)state));
         facts[1 + state] = texts[1 + state];
-        const char *name = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
         if (samples > 0 && (n > 0 || (!by_halts && !of_events && state <= PROFILE_NOT_PERMITTED)))
-            snprintf(texts[1 + state], sizeof texts[0], "%.*s %.1f %%", (int)strlen(name) - 1, name,
-                     100 * (double)n / (double)samples);
+            shares_state_text((enum profile_state)state, n, samples, texts[1 + state], sizeof texts[0]);
     }
     render_facts(to, facts, 1 + PROFILE_STATES, 2);
 }

@@ -178,13 +178,18 @@ static void fill_heading(const struct view *view, const char *group, struct cell
                       view->group != NULL && i + 1 == view->n ? group : view->columns[i].heading);
 }
 
+static void cut_blanks(char *text)
+{
+    for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';)
+        text[--end] = '\0';
+}
+
 static void render_fill(const struct view *view, const json_t *row, struct cells *cells)
 {
     char text[CODE];
     for (size_t i = 0; i < view->n; i++) {
         put_cell(&view->columns[i], row, text);
-        for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';)
-            text[--end] = '\0';
+        cut_blanks(text);
         terminal_text(cells->text[i], CODE, text);
     }
 }
@@ -271,18 +276,14 @@ static struct layout render_lay_out(const struct rendering *to, struct view *vie
 static void cut_code(const struct view *view, const struct layout *layout, struct cells *cells)
 {
     char *text = cells->text[view->n - 1];
-    size_t used = 0, bytes = 0;
+    size_t used = 0;
     if (layout->to->uncut || view->columns[view->n - 1].as != AS_CODE)
         return;
     for (size_t i = 0; i < view->n; i++)
         used += gap_of(view, i) + layout->width[i];
     size_t most = layout->to->columns > used + CODE_LEAST ? layout->to->columns - used : CODE_LEAST;
-    for (size_t n = 0; text[bytes] != '\0'; bytes++)
-        if (((unsigned char)text[bytes] & 0xC0) != 0x80 && n++ == most)
-            break;
-    while (bytes > 0 && text[bytes - 1] == ' ')
-        bytes--;
-    text[bytes] = '\0';
+    utf8_cut(text, most);
+    cut_blanks(text);
 }
 
 /* Blanks wait until a text follows them, so that no line ends in one. A reason takes the places of the

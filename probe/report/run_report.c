@@ -184,21 +184,14 @@ struct json_part run_column_row(const json_t *summary, const char *name, json_t 
     return row;
 }
 
-/* Reasons of the whole comparison follow below the table. */
 static void add_verdict(struct json_part *row, const json_t *verdict, const json_t *line)
 {
-    char why[TEXT];
-    json_t *list = json_array();
-    const char *name = field_text(line, "verdict"), *reason = field_text(line, "why");
-    bool told = field_of(verdict, "not_comparable") == NULL && reason[0] != '\0';
-    snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? reason : "");
     if (field_count(line, "base.count") > 0)
         row_real(row, "baseline", field_real(line, "base.mean"));
     row_real(row, "change", field_real(line, "change"));
-    row_text(row, "judged", name);
-    row_text(row, "why", reason);
-    check_append(row, list, "", name, name, why);
-    json_part_array(row, "verdict", list);
+    row_text(row, "judged", field_text(line, "verdict"));
+    row_text(row, "why", field_text(line, "why"));
+    check_put(row, verdict, line);
 }
 
 static bool append_row(json_t *rows, const struct run_lines *run, struct json_part row)

@@ -482,27 +482,25 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
                   field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
 }
 
-/* Texts below the tables, to be freed. */
-static struct json_part survey_notes(const struct survey_lines *lines)
+/* Texts below the tables. */
+static void survey_notes(struct json_part *list, const struct survey_lines *lines)
 {
-    struct json_part list = json_list_new();
     size_t i, told = 0;
     const json_t *region;
     char remark[2 * TEXT];
     json_array_foreach(lines->regions, i, region)
         if (survey_report_has_hits(region))
-            survey_report_add_metrics(&list, region);
+            survey_report_add_metrics(list, region);
     if (first_of(lines) != NULL)
-        survey_report_add_legend(&list, lines);
+        survey_report_add_legend(list, lines);
     json_array_foreach(lines->regions, i, region) {
         if (told < TELLING && remark_of(region, remark, sizeof remark)) {
-            json_list_say(&list, "%s: %s", field_text(region, "name"), remark);
+            json_list_say(list, "%s: %s", field_text(region, "name"), remark);
             told++;
         }
     }
-    add_end(&list, lines);
-    add_order(&list, lines);
-    return list;
+    add_end(list, lines);
+    add_order(list, lines);
 }
 
 /* ---- JUnit */
@@ -539,8 +537,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
     survey_report_add_columns(&suite, lines);
     row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
     row_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
-    json_decref(suite.said.json);
-    suite.said = survey_notes(lines);
+    survey_notes(&suite.said, lines);
     junit_begin(to->out);
     bool ok = junit_write(to->out, &suite);
     return junit_end(to->out) && ok;
@@ -575,7 +572,8 @@ static bool put_people(const struct rendering *to, const struct survey_report *r
                        const struct survey_lines *lines)
 {
     bool text = to->format == FORMAT_TEXT, judged = field_of(lines->summary, "verdict") != NULL;
-    struct json_part notes = survey_notes(lines);
+    struct json_part notes = json_list_new();
+    survey_notes(&notes, lines);
     if (!text || !report->begun)
         conditions_write(to, &lines->conditions);
     bool ok = survey_tables(to, lines);
@@ -639,17 +637,6 @@ static bool put_checks(const struct rendering *to, const struct survey_lines *li
     return ok;
 }
 
-/* What a halt adds is shown for the first region that has hits. */
-static const json_t *survey_page_columns_of(const struct survey_lines *lines)
-{
-    size_t i;
-    const json_t *region;
-    json_array_foreach(lines->regions, i, region)
-        if (field_of(region, "columns") != NULL)
-            return field_of(region, "columns");
-    return NULL;
-}
-
 /* A page, by what survey_write gives to it. */
 static bool survey_page(const struct rendering *to, const struct survey_report *report,
                         const struct survey_lines *lines)
@@ -662,14 +649,16 @@ static bool survey_page(const struct rendering *to, const struct survey_report *
                               .conditions = &lines->conditions,
                               .verdict = field_text(lines->summary, "verdict"),
                               .about_verdict = " over all",
-                              .columns = survey_page_columns_of(lines),
+                              .columns = field_of(first_of(lines), "columns"),
                               .command = report->command,
                               .document = report->document};
     page_begin(&page);
+    struct json_part notes = json_list_new();
+    survey_notes(&notes, lines);
     bool ok = put_checks(to, lines);
     page_heading(to->out, "numbers", "All regions, largest share first");
     ok = survey_tables(to, lines) && ok;
-    ok = render_list(to, survey_notes(lines)) && ok;
+    ok = render_list(to, notes) && ok;
     page_end_section(to->out);
     return page_end(&page) && ok;
 }

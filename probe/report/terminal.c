@@ -94,6 +94,13 @@ size_t utf8_width(const char *text)
     return width;
 }
 
+void utf8_cut(char *text, size_t width)
+{
+    for (size_t n = 0; *text != '\0' && (is_continuation((unsigned char)*text) || n++ < width);)
+        text++;
+    *text = '\0';
+}
+
 static bool is_terminal(FILE *to)
 {
     int fd = fileno(to);

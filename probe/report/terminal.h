@@ -43,6 +43,8 @@ bool error_set_in_file(struct error *error, const char *file, unsigned line, con
     __attribute__((format(printf, 4, 5)));
 /* Characters in a clean text. */
 size_t utf8_width(const char *text);
+/* Leaves out those beyond the width. */
+void utf8_cut(char *text, size_t width);
 
 /*
  * Lines that fold: pieces of text side by side, as many as fit into a line. A piece is never cut.

@@ -115,12 +115,11 @@ static void make_heading(const struct top_core *core, struct heading *out)
              number_unsigned(number, sizeof number, (uint64_t)per_second));
     out->facts[0] = out->rate;
     for (int state = 0; state < PROFILE_STATES; state++) {
-        const char *word = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
         out->states[state][0] = '\0';
         if (shares->samples > 0 &&
             (shares->states[state] > 0 || (state == PROFILE_ASLEEP && !core->by_halts)))
-            snprintf(out->states[state], sizeof out->states[state], "%.*s %.1f %%", (int)strlen(word) - 1,
-                     word, 100 * (double)shares->states[state] / (double)shares->samples);
+            shares_state_text((enum profile_state)state, shares->states[state], shares->samples,
+                              out->states[state], sizeof out->states[state]);
         out->facts[1 + state] = out->states[state];
     }
 }

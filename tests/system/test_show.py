@@ -174,6 +174,9 @@ def test_what_record_wrote(tmp_path):
     for form in (*TABLES, "html", "folded", "callgrind"):
         reported = written(run_tool("report", profile, "--format", form, "-o", out), out)
         assert without_date(comparable(shown(profile, form, tmp_path))) == without_date(comparable(reported)), form
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(shown(profile, "json", tmp_path))
+    assert shown(lines, "folded", tmp_path) == shown(profile, "folded", tmp_path)
     page = shown(profile, "html", tmp_path)
     assert 'id="flame"' in page and "Source of the hottest functions" in page
 

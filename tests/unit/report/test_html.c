@@ -33,8 +33,8 @@ TEST(texts_are_escaped)
 TEST(a_page_without_a_script)
 {
     FILE *out = output();
-    html_begin_still(out, "<&>");
-    html_end_still(out);
+    html_begin(out, "<&>", false);
+    html_end(out, false);
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "content=\"default-src 'none'; style-src 'sha256-"));
     assert_null(strstr(text, "script"));
