@@ -83,27 +83,25 @@ static void put_location(struct fold *fold, const char *before, const char *name
     }
 }
 
-static void conditions_write_text(FILE *out, const struct conditions *conditions, size_t columns)
+static void conditions_write_text(const struct rendering *to, const struct conditions *conditions)
 {
     const char *first[] = {conditions->link, conditions->core, conditions->counter};
-    char clean[UTF8_CLEAN_ROOM(FIELD)];
-    struct fold fold = {.out = out, .columns = columns, .indent = INDENT};
-    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
-        fold_put(&fold, terminal_text(clean, sizeof clean, first[i]), 5);
-    fold_end(&fold);
+    struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
+    render_facts(to, first, sizeof first / sizeof *first, 5);
     if (conditions->start[0] != '\0') {
         put_location(&fold, "", conditions->start, conditions->start_source, conditions->start_address);
         if (conditions->end[0] != '\0')
             put_location(&fold, "to ", conditions->end, conditions->end_source, conditions->end_address);
         fold_end(&fold);
     }
-    fold_text(out, columns, INDENT, terminal_text(clean, sizeof clean, conditions->note));
-    fflush(out);
+    render_text(to, "%s", conditions->note);
+    fflush(to->out);
 }
 
 void text_header(FILE *out, const struct conditions *conditions)
 {
-    conditions_write_text(out, conditions, terminal_columns(out));
+    const struct rendering to = {.out = out, .format = FORMAT_TEXT, .columns = terminal_columns(out)};
+    conditions_write_text(&to, conditions);
 }
 
 static void conditions_write_markdown(FILE *out, const struct conditions *conditions)
@@ -132,5 +130,5 @@ void conditions_write(const struct rendering *to, const struct conditions *condi
     if (to->format == FORMAT_MARKDOWN)
         conditions_write_markdown(to->out, conditions);
     else if (to->format == FORMAT_TEXT)
-        conditions_write_text(to->out, conditions, to->columns);
+        conditions_write_text(to, conditions);
 }

@@ -56,7 +56,9 @@ static void put_text_row(const struct rendering *to, const char *key, const json
     char rate[NUMBER_ROOM], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16], why[NAME_ROOM];
     bool is_interval = since > 0;
     int wide = is_interval ? INTERVAL_COUNT : COUNT, name_wide = is_interval ? INTERVAL_NAME : NAME;
-    snprintf(line, sizeof line, is_interval ? "%12.6f " : "", since);
+    line[0] = '\0';
+    if (is_interval)
+        text_add(line, sizeof line, "%12.6f ", since);
     terminal_text(name, sizeof name, key);
     if (counts_missing(column) != NULL) {
         terminal_text(why, sizeof why, field_text(column, "not_supported"));

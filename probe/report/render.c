@@ -478,7 +478,8 @@ void markdown_text(FILE *out, const char *text)
 }
 
 /* Of a column AS_VERDICT. `bold` is around what is bad. */
-static void put_verdicts(FILE *out, const json_t *list, void (*put)(FILE *, const char *), const char *bold)
+static void render_put_verdicts(FILE *out, const json_t *list, void (*put)(FILE *, const char *),
+                                const char *bold)
 {
     size_t i;
     const json_t *one;
@@ -515,7 +516,7 @@ static void render_write_markdown(FILE *out, const struct view *view, const json
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
             fputs("| ", out);
-            put_verdicts(out, field_of(row, view->columns[k].key), markdown_text, "**");
+            render_put_verdicts(out, field_of(row, view->columns[k].key), markdown_text, "**");
             markdown_text(out, text);
             fputc(' ', out);
         }
@@ -585,7 +586,7 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
         return false;
     const json_t *last = json_array_get(value, json_array_size(value) - 1);
     html_cell_begin(table, last != NULL ? html_verdict_class(field_text(last, "of")) : NULL);
-    put_verdicts(table->out, value, html_text, "");
+    render_put_verdicts(table->out, value, html_text, "");
     html_cell_end(table);
     return true;
 }

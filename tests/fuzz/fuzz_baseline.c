@@ -104,7 +104,7 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
     const char *name;
     bool regressed = line_verdict(comparison.json) == VERDICT_REGRESSED;
     baseline_free(&live);
-    demand(comparison.ok && json_object_size(columns) <= 2 * RESULT_COLUMNS);
+    demand(comparison.ok && json_object_size(columns) <= (size_t)2 * RESULT_COLUMNS);
     demand(json_object_get(comparison.json, "not_comparable") == NULL);
     json_object_foreach(columns, name, column) {
         demand(is_clean(name, sizeof((struct verdict_line *)NULL)->name));
