@@ -355,13 +355,11 @@ static bool annotation_put_code(const struct rendering *to, const struct documen
 static void annotation_table_put_core(const struct rendering *to, const json_t *function)
 {
     const char *name = field_text(function, "name");
-    char share[NUMBER_ROOM], error[NUMBER_ROOM];
     uint64_t n = field_count(function, "samples"), all = field_count(function, "core_samples");
-    number_share(share, field_real(function, "share"));
-    number_points(error, field_real(function, "plus_minus"));
     render_text(to, "core %" PRIu64 "%s%.128s: %s of %s sample%s%s%s%s%s", field_count(function, "core"),
                 name[0] != '\0' ? " " : "", name, NUMBER(n), NUMBER(all), PLURAL(all), n > 0 ? ", " : "",
-                n > 0 ? share : "", n > 0 ? " ±" : "", n > 0 ? error : "");
+                n > 0 ? SHARE(field_real(function, "share")) : "", n > 0 ? " ±" : "",
+                n > 0 ? POINTS(field_real(function, "plus_minus")) : "");
 }
 
 static void annotation_table_put_head(const struct rendering *to, const struct document *document)
@@ -488,13 +486,13 @@ static bool profile_page_put_function(const struct rendering *to, const struct p
     json_t *cores = document_rows(&document, "function", NULL), *line;
     bool ok = document.ok && cores != NULL;
     json_array_foreach(cores, i, line) {
-        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[2 * PROFILE_PAGE_CELL];
+        char text[2 * PROFILE_PAGE_CELL];
         uint64_t samples = field_count(line, "samples");
         if (samples == 0)
             continue;
         snprintf(text, sizeof text, "%.512s  %s ±%s, %s sample%s", field_text(line, "function"),
-                 number_share(share, field_real(line, "share")),
-                 number_points(error, field_real(line, "plus_minus")), NUMBER(samples), PLURAL(samples));
+                 SHARE(field_real(line, "share")), POINTS(field_real(line, "plus_minus")), NUMBER(samples),
+                 PLURAL(samples));
         if (of->core_count > 1)
             text_add(text, sizeof text, ", core %" PRIu64, field_count(line, "core"));
         fprintf(to->out, "<details%s>\n", open ? " open" : "");

@@ -57,14 +57,13 @@ void conditions_read(struct conditions *conditions, const json_t *header)
 
 bool conditions_clock_text(const struct conditions *conditions, char *out, size_t size)
 {
-    char error[NUMBER_ROOM] = "";
-    const char *source = conditions->clock_source;
     if (!(conditions->clock_hz > 0))
         return false;
+    snprintf(out, size, "at %s", FREQUENCY(conditions->clock_hz));
     if (conditions->clock_error_hz > 0)
-        number_frequency(error, sizeof error, conditions->clock_error_hz);
-    snprintf(out, size, "at %s%s%s%s%s%s", FREQUENCY(conditions->clock_hz), error[0] != '\0' ? " ± " : "",
-             error, source[0] != '\0' ? " (" : "", source, source[0] != '\0' ? ")" : "");
+        text_add(out, size, " ± %s", FREQUENCY(conditions->clock_error_hz));
+    if (conditions->clock_source[0] != '\0')
+        text_add(out, size, " (%s)", conditions->clock_source);
     return true;
 }
 

@@ -97,12 +97,11 @@ static void put_plus_minus(FILE *out, const json_t *first)
 
 static void delta_page_put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, const char *side)
 {
-    char text[CELL], to[NUMBER_ROOM];
+    char text[CELL];
     if (n == 0)
         return;
-    number_unsigned(to, sizeof to, most);
     snprintf(text, sizeof text, "Not drawn, far %s: %s hit%s, %s%s%s.", side, NUMBER(n), PLURAL(n),
-             NUMBER(least), least != most ? " to " : "", least != most ? to : "");
+             NUMBER(least), least != most ? " to " : "", least != most ? NUMBER(most) : "");
     html_element(out, "p", "outliers", text);
 }
 

@@ -132,19 +132,19 @@ static void page_put_end(struct html_table *table, const char *name, const char 
 
 static void page_put_clock(struct html_table *table, const struct conditions *conditions)
 {
-    char text[CELL] = "", clock[NUMBER_ROOM], error[NUMBER_ROOM] = "";
-    if (conditions->clock_error_hz > 0)
-        number_frequency(error, sizeof error, conditions->clock_error_hz);
-    if (conditions->clock_hz > 0)
-        snprintf(text, sizeof text, "%s%s%s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
-                 error[0] != '\0' ? " ±" : "", error, conditions->clock_source[0] != '\0' ? ", by " : "",
-                 conditions->clock_source);
+    char text[CELL] = "";
+    if (conditions->clock_hz > 0) {
+        text_join(text, sizeof text, "", FREQUENCY(conditions->clock_hz));
+        text_join(text, sizeof text, " ±",
+                  conditions->clock_error_hz > 0 ? FREQUENCY(conditions->clock_error_hz) : "");
+        text_join(text, sizeof text, ", by ", conditions->clock_source);
+    }
     put_condition(table, "clock", text[0] != '\0' ? text : "not known: no times");
 }
 
 static void put_overheads(struct html_table *table, const json_t *columns)
 {
-    char name[CELL], text[CELL], number[NUMBER_ROOM], error[NUMBER_ROOM];
+    char name[CELL], text[CELL];
     const char *key;
     json_t *column;
     json_object_foreach((json_t *)columns, key, column) {
@@ -153,9 +153,8 @@ static void put_overheads(struct html_table *table, const json_t *columns)
             continue;
         snprintf(name, sizeof name, "what a halt adds to %s", key);
         if (known)
-            snprintf(text, sizeof text, "%s ±%s, taken off",
-                     number_mean(number, field_real(column, "overhead")),
-                     number_mean(error, field_real(column, "plus_minus")));
+            snprintf(text, sizeof text, "%s ±%s, taken off", MEAN(field_real(column, "overhead")),
+                     MEAN(field_real(column, "plus_minus")));
         put_condition(table, name, known ? text : "not measured, and in the counts");
     }
 }

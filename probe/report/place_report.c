@@ -205,9 +205,8 @@ static void describe_exceptions(const json_t *line, bool counted, char *out, siz
     bool at_least = field_is(line, "exceptions_at_least");
     uint64_t count = count_of(taken != NULL ? taken : cycles);
     const char *bound = at_least ? "at least " : "", *s = PLURAL(count);
-    char number[NUMBER_ROOM];
+    const char *number = NUMBER(count);
     out[0] = '\0';
-    number_unsigned(number, sizeof number, count);
     if (taken == NULL && cycles == NULL)
         snprintf(out, size, "%s", counted ? "; exceptions were not counted in this hit's pass" : "");
     else if (count == 0)

@@ -249,13 +249,9 @@ static uint64_t highest_of(const struct histogram_bin *bins, size_t n)
 
 static const char *label_of(const struct histogram_bin *bin, char out[LABEL])
 {
-    char low[NUMBER_ROOM], high[NUMBER_ROOM] = "", count[NUMBER_ROOM];
-    number_unsigned(low, sizeof low, bin->low);
-    if (bin->high > bin->low)
-        number_unsigned(high, sizeof high, bin->high);
-    number_unsigned(count, sizeof count, bin->count);
-    snprintf(out, LABEL, "%s%s%s: %s hit%s", low, high[0] != '\0' ? " to " : "", high, count,
-             PLURAL(bin->count));
+    bool wide = bin->high > bin->low;
+    snprintf(out, LABEL, "%s%s%s: %s hit%s", NUMBER(bin->low), wide ? " to " : "",
+             wide ? NUMBER(bin->high) : "", NUMBER(bin->count), PLURAL(bin->count));
     return out;
 }
 

@@ -371,7 +371,7 @@ static void render_put_row(const struct view *view, const struct layout *layout,
     }
     if (!view->folds) {
         render_put_line(view, layout, cells, reason);
-        fputc('\n', out);
+        fprintf(out, "%s\n", is_true(row, view->faint) ? terminal_colour(out, COLOUR_END) : "");
         return;
     }
     if (utf8_width(cells->text[0]) > name) {
@@ -426,7 +426,7 @@ static void render_write_text(const struct rendering *to, struct view *view,
         cut_code(view, &layout, cells);
         fputs(faint ? terminal_colour(to->out, COLOUR_FAINT) : "", to->out);
         render_put_row(view, &layout, row, cells, reason_of(view, row, reason));
-        fputs(faint ? terminal_colour(to->out, COLOUR_END) : "", to->out);
+        fputs(faint && view->folds ? terminal_colour(to->out, COLOUR_END) : "", to->out);
     }
 }
 
@@ -478,8 +478,8 @@ void markdown_text(FILE *out, const char *text)
 }
 
 /* Of a column AS_VERDICT. `bold` is around what is bad. */
-static void render_put_verdicts(FILE *out, const json_t *list, void (*put)(FILE *, const char *),
-                                const char *bold)
+static void render_verdicts(FILE *out, const json_t *list, void (*put)(FILE *, const char *),
+                            const char *bold)
 {
     size_t i;
     const json_t *one;
@@ -516,7 +516,7 @@ static void render_write_markdown(FILE *out, const struct view *view, const json
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
             fputs("| ", out);
-            render_put_verdicts(out, field_of(row, view->columns[k].key), markdown_text, "**");
+            render_verdicts(out, field_of(row, view->columns[k].key), markdown_text, "**");
             markdown_text(out, text);
             fputc(' ', out);
         }
@@ -555,7 +555,7 @@ static enum plot_look render_look_of(const char *verdict)
 
 static void render_put_bar(struct html_table *table, const json_t *of)
 {
-    char low[NUMBER_ROOM], high[NUMBER_ROOM], text[CELL];
+    char text[CELL];
     const struct plot_interval plot = {.low = field_real(of, "low"),
                                        .at = field_real(of, "at"),
                                        .high = field_real(of, "high"),
@@ -564,8 +564,7 @@ static void render_put_bar(struct html_table *table, const json_t *of)
                                        .look = render_look_of(field_text(of, "verdict"))};
     if (!isfinite(plot.low) || !isfinite(plot.high) || !isfinite(plot.at) || !(plot.scale > 0))
         return;
-    snprintf(text, sizeof text, "between %s and %s", number_change(low, plot.low),
-             number_change(high, plot.high));
+    snprintf(text, sizeof text, "between %s and %s", CHANGE(plot.low), CHANGE(plot.high));
     plot_interval(table->out, text, &plot);
 }
 
@@ -586,7 +585,7 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
         return false;
     const json_t *last = json_array_get(value, json_array_size(value) - 1);
     html_cell_begin(table, last != NULL ? html_verdict_class(field_text(last, "of")) : NULL);
-    render_put_verdicts(table->out, value, html_text, "");
+    render_verdicts(table->out, value, html_text, "");
     html_cell_end(table);
     return true;
 }

@@ -307,17 +307,16 @@ static bool all_equal(const json_t *summary)
 
 static void add_hits(struct json_part *list, const json_t *summary)
 {
-    char hits[NUMBER_ROOM], passes[NUMBER_ROOM + 16] = "";
+    char passes[NUMBER_ROOM + 16] = "";
     uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
     uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
     double seconds = field_real(summary, "seconds");
     const char *ended = field_text(summary, "ended");
     bool is_short = n < all;
     uint64_t of = is_short ? all : n;
-    number_unsigned(hits, sizeof hits, n);
     if (n_passes > 1)
         snprintf(passes, sizeof passes, " in %" PRIu64 " passes", n_passes);
-    json_list_say(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
+    json_list_say(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", NUMBER(n),
                   is_short ? " of " : "", is_short ? NUMBER(all) : "", PLURAL(of), passes,
                   seconds > 0 ? " in " : "", seconds > 0 ? ELAPSED(seconds) : "",
                   all_equal(summary) ? ", all equal" : "");
@@ -328,15 +327,14 @@ static void add_hits(struct json_part *list, const json_t *summary)
 /* How the run began and why it ended, if that was asked for. */
 static void add_rules(struct json_part *list, const json_t *summary)
 {
-    char wanted[NUMBER_ROOM];
     const json_t *precision = field_of(summary, "precision");
+    const char *wanted = PART(field_real(precision, "wanted"));
     uint64_t warmup = field_count(summary, "warmup");
     double mean = field_real(precision, "mean");
     if (warmup > 0)
         json_list_say(list, "%s hit%s before for warm-up, not counted", NUMBER(warmup), PLURAL(warmup));
     if (precision == NULL)
         return;
-    number_part(wanted, field_real(precision, "wanted"));
     if (isfinite(mean))
         json_list_say(list, "mean ±%s (95 %%): --precision %s was %sreached", PART_UP(mean), wanted,
                       field_is(precision, "reached") ? "" : "not ");

@@ -225,14 +225,11 @@ static uint64_t lost_of(const struct screen_view *view)
 
 static void draw_foot(struct canvas *canvas, const struct screen_view *view)
 {
-    char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], number[NUMBER_ROOM], lost[LINE_ROOM],
-        clock[NUMBER_ROOM + 8] = "";
+    char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], lost[LINE_ROOM], clock[NUMBER_ROOM + 8] = "";
     uint64_t n = lost_of(view);
-    number_decimal(number, sizeof number, field_real(totals_of(view->totals, first_line(view)), "seconds"),
-                   1);
-    snprintf(seconds, sizeof seconds, "%.40s s", number);
-    number_decimal(number, sizeof number, view->samples_per_second, 0);
-    snprintf(samples, sizeof samples, "%s samples/s", number);
+    snprintf(seconds, sizeof seconds, "%.40s s",
+             DECIMAL(field_real(totals_of(view->totals, first_line(view)), "seconds"), 1));
+    snprintf(samples, sizeof samples, "%s samples/s", DECIMAL(view->samples_per_second, 0));
     if (view->clock_hz > 0)
         snprintf(clock, sizeof clock, "%%: of %s", FREQUENCY(view->clock_hz));
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples, clock};

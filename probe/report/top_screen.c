@@ -108,11 +108,9 @@ struct heading {
 static void make_heading(const struct top_core *core, struct heading *out)
 {
     const struct shares *shares = core->shares;
-    char number[NUMBER_ROOM];
     double per_second = shares->seconds > 0 ? (double)shares->samples / shares->seconds : 0;
     terminal_text(out->name, sizeof out->name, core->name);
-    snprintf(out->rate, sizeof out->rate, "%s samples/s",
-             number_unsigned(number, sizeof number, (uint64_t)per_second));
+    snprintf(out->rate, sizeof out->rate, "%s samples/s", NUMBER((uint64_t)per_second));
     out->facts[0] = out->rate;
     for (int state = 0; state < PROFILE_STATES; state++) {
         out->states[state][0] = '\0';
