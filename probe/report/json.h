@@ -48,7 +48,7 @@ void json_part_object(struct json_part *part, const char *key, struct json_part 
 void json_part_array(struct json_part *part, const char *key, json_t *array);
 void json_part_append(struct json_part *part, json_t *array, json_t *value);
 void json_part_add(struct json_part *part, json_t *array, struct json_part inner);
-/* Of a line, to be changed. */
+/* Of a line, to be changed; of NULL an empty one. */
 struct json_part json_part_copy(const json_t *line);
 json_t *json_part_string(const char *text);
 json_t *json_hex(uint64_t address);
