@@ -39,6 +39,17 @@ void text_add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+void text_join(char *text, size_t size, const char *between, const char *piece)
+{
+    if (piece[0] != '\0')
+        text_add(text, size, "%s%s", text[0] != '\0' ? between : "", piece);
+}
+
+const char *or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
 void *array_grow(void *items, size_t n, size_t *room, size_t size)
 {
     enum { FIRST = 16 };

@@ -40,6 +40,9 @@ const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);
 
 /* After what `text`, of `size` bytes, has; what does not fit is cut. */
 void text_add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same of a piece, with `between` if there is a text before it. "" adds nothing. */
+void text_join(char *text, size_t size, const char *between, const char *piece);
+const char *or_empty(const char *text); /* NULL: "" */
 
 /* Room for `n` items of `size` bytes: the array, which may have moved. NULL: out of memory, and `items`
  * stays. */

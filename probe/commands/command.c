@@ -309,13 +309,13 @@ const struct command commands[COMMANDS] = {
                           "FILE is what delta, survey, lines, report, compare, history, stat or guard wrote "
                           "with -j, by this tool or an "
                           "older one. It is shown as the command itself shows it, in each format that the "
-                          "command has. No target is touched.",
+                          "command has. A profile of record is shown as report does. No target is touched.",
                       .examples = "pmu-probe show run.jsonl\n"
                                   "pmu-probe show run.jsonl --format html -o run.html\n",
-                      .needs = "a FILE that a command wrote with -j",
+                      .needs = "a FILE that a command wrote with -j, or record",
                       .least = 1,
                       .most = 1,
-                      .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
+                      .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS | STACKS,
                       .run = command_show},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",

@@ -2,6 +2,7 @@
 
 #include "commands/command.h"
 #include "report/comparison.h"
+#include "report/comparison_report.h"
 #include "report/delta_report.h"
 
 #include <ctype.h>
@@ -68,7 +69,6 @@ struct compare_command {
     size_t family;                      /* verdicts about one later file */
     struct runs files[OPTION_OPERANDS]; /* each later one is compared with the first */
     struct baseline missing;
-    struct comparison comparison;
     struct document document;
     enum verdict verdict; /* over all */
     uint64_t compared, not_comparable;
@@ -79,13 +79,14 @@ struct compare_command {
 static void compare_pair(struct compare_command *self, const struct baseline *before,
                          const struct baseline *now)
 {
-    struct comparison *comparison = &self->comparison;
-    runs_compare(before, now, self->threshold, self->context->options->request.any_elf, self->family,
-                 comparison);
-    document_add(&self->document, comparison_line_with(comparison, now));
+    struct json_part line =
+        runs_compare(before, now, self->threshold, self->context->options->request.any_elf, self->family);
+    enum verdict verdict = line_verdict(line.json);
+    comparison_add_run(&line, now);
+    document_add(&self->document, line);
     self->compared++;
-    self->not_comparable += comparison->verdict == VERDICT_NOT_COMPARABLE;
-    self->verdict = verdict_both(self->verdict, comparison->verdict);
+    self->not_comparable += verdict == VERDICT_NOT_COMPARABLE;
+    self->verdict = verdict_both(self->verdict, verdict);
 }
 
 /* In place of the run that the file of `other` has and this one lacks. */

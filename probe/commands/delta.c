@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "report/canvas.h"
 #include "report/comparison.h"
+#include "report/comparison_report.h"
 #include "report/conditions.h"
 #include "report/delta_report.h"
 #include "report/formats.h"
@@ -268,7 +269,6 @@ struct verdict_output {
     struct baseline baseline;
     double threshold;
     bool any_elf;
-    struct comparison comparison;
 };
 
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
@@ -312,10 +312,10 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
     if (check != NULL) {
         struct baseline now;
         document->ok = baseline_live(&now, &self->summary) && document->ok;
-        runs_compare(&check->baseline, &now, check->threshold, check->any_elf, 1, &check->comparison);
+        struct json_part verdict = runs_compare(&check->baseline, &now, check->threshold, check->any_elf, 1);
         baseline_free(&now);
-        document_add(document, comparison_line(&check->comparison));
-        *code = verdicts_exit_code(check->comparison.verdict);
+        *code = verdicts_exit_code(line_verdict(verdict.json));
+        document_add(document, verdict);
     }
     return delta_write(&to, &(struct delta_report){.document = document,
                                                    .begun = true,

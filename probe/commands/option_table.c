@@ -34,7 +34,7 @@ enum {
     ALL = (1 << COMMANDS) - 1,
     LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE | SHOW), /* they reach for a target */
     TARGET = LINKED & ~PROBES,                                     /* they read a core */
-    PROGRAM = (TARGET | READING | LOCATE) & ~LIST,                 /* and at what it runs */
+    PROGRAM = (TARGET | READING | LOCATE | SHOW) & ~LIST,          /* and at what it runs */
     COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE,  /* they count events there */
     TAKING = COUNTING | LINES | DOCTOR                             /* they take its counters */
 };

@@ -165,7 +165,7 @@ static const double hot_part = 0.01;
 
 struct page_parts {
     struct stacks stacks;
-    struct flame flame;
+    struct call_tree flame;
     struct annotated_function functions[HOT_MOST];
     size_t n;
 };
@@ -215,7 +215,7 @@ bool profiling_page(FILE *out, const struct profile_report *report, struct symbo
     }
     for (size_t i = 0; i < parts.n; i++)
         annotated_function_free(&parts.functions[i]);
-    flame_free(&parts.flame);
+    call_tree_free(&parts.flame);
     stacks_free(&parts.stacks);
     return ok;
 }

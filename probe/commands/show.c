@@ -26,6 +26,16 @@ static bool show_show(const struct context *context, const struct document *docu
            error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
+/* What record wrote: report shows it. */
+static bool is_profile(const char *text, size_t size)
+{
+    struct json_lines lines = {.text = text, .size = size};
+    json_t *first = json_lines_next(&lines);
+    bool is = line_is_of(first, "profile");
+    json_decref(first);
+    return is;
+}
+
 int command_show(const struct context *context, struct error *error)
 {
     const char *path = context->options->operands[0];
@@ -37,6 +47,10 @@ int command_show(const struct context *context, struct error *error)
               error_set(error, ERROR_USAGE, "-o names %.256s, which is to be shown", path);
     char *text = ok ? json_lines_file(path, context->around.cancel, &size, error) : NULL;
     ok = ok && text != NULL;
+    if (ok && is_profile(text, size)) {
+        free(text);
+        return command_report(context, error);
+    }
     if (ok && !document_parse(text, size, path, &document, &why)) {
         ok = error_advise(error, ERROR_SYSTEM, from_where, "%s", why.text);
     } else if (ok) {

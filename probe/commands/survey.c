@@ -155,29 +155,26 @@ static const struct baseline *find_before(const struct survey_command *self,
 }
 
 /* NULL, without an error: neither run has the region. */
-static struct comparison *compare_one(const struct survey_command *self, const struct survey_region *region,
-                                      size_t family, bool *ok)
+static json_t *compare_one(const struct survey_command *self, const struct survey_region *region,
+                           size_t family, bool *ok)
 {
     const struct options *options = survey_options_of(self);
     const struct baseline *before = find_before(self, region);
     struct baseline now = {.conditions = self->conditions}, missing = {.missing = true};
     if (before == NULL && region->summary == NULL)
         return NULL;
-    struct comparison *out = calloc(1, sizeof *out);
     name_ends(region, &now.conditions);
-    *ok = out != NULL && (region->summary == NULL || baseline_live(&now, region->summary));
-    if (*ok) {
-        missing.conditions = now.conditions;
-        memcpy(missing.file, self->before->file, sizeof missing.file);
-        double threshold =
-            region->line != NULL && region->line->threshold >= 0 ? region->line->threshold : self->threshold;
-        runs_compare(before != NULL ? before : &missing, &now, threshold, options->request.any_elf, family,
-                     out);
-        memcpy(out->start, now.conditions.start, sizeof out->start);
-        memcpy(out->end, now.conditions.end, sizeof out->end);
-    }
+    bool live = region->summary == NULL || baseline_live(&now, region->summary);
+    now.is_named = true;
+    missing.conditions = now.conditions;
+    memcpy(missing.file, self->before->file, sizeof missing.file);
+    double threshold =
+        region->line != NULL && region->line->threshold >= 0 ? region->line->threshold : self->threshold;
+    struct json_part line =
+        runs_compare(before != NULL ? before : &missing, &now, threshold, options->request.any_elf, family);
+    *ok = live && line.ok;
     baseline_free(&now);
-    return out;
+    return line.json;
 }
 
 /* A hit above a budget is a fact, whatever else is judged. */
@@ -269,7 +266,7 @@ static bool survey_print(struct survey_command *self, const struct error *why, i
         *code = verdicts_exit_code(survey_verdict(&survey));
     ok = ok && write_out(self, &survey);
     for (size_t i = 0; i < survey.n; i++)
-        free(survey.rows[i].comparison);
+        json_decref(survey.rows[i].comparison);
     free(budgets);
     free(survey.rows);
     return ok;

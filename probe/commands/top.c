@@ -82,8 +82,8 @@ static void put_failure(const struct rendering *to, const struct error *why)
 {
     if (why->kind == ERROR_NONE)
         return;
-    render_text(to, why->text);
-    render_text(to, error_advice(why));
+    render_text(to, "%s", why->text);
+    render_text(to, "%s", error_advice(why));
 }
 
 static bool cockpit_measure(struct pc_samples *pc_samples, const struct context *context,

@@ -1,43 +1,98 @@
 #include "profile/call_tree.h"
 
+#include "base/values.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the tree ------------------------------------------------------------------------------------------- */
-
 struct growing {
+    const struct stacks *stacks;
+    bool is_flame, with_cores;
+    unsigned core; /* whose stacks they are; of a flame graph those of all */
     struct call_tree *out;
     size_t room;
 };
 
-/* The child of this function; 0: out of memory. */
-static size_t find_child(struct growing *growing, size_t parent, size_t function)
+/* What a stack has at a height above the root: a core, functions, a line. False: it is not that high. */
+static bool element_at(const struct growing *growing, const struct stack *row, size_t height,
+                       struct call_node *out)
+{
+    const struct stacks *stacks = growing->stacks;
+    size_t innermost = stacks->frames[row->first];
+    if (growing->with_cores && height-- == 0) {
+        *out = (struct call_node){.kind = CALL_CORE, .core = row->core};
+        return true;
+    }
+    if (height < row->depth) {
+        size_t place = stacks->frames[row->first + row->depth - 1 - height];
+        *out = (struct call_node){.kind = CALL_FUNCTION, .core = row->core, .place = place};
+        return true;
+    }
+    *out = (struct call_node){.kind = CALL_LINE, .core = row->core, .place = innermost};
+    return growing->is_flame && height == row->depth && stacks->places[innermost].line > 0;
+}
+
+static int compare_elements(const struct growing *growing, const struct call_node *one,
+                            const struct call_node *other)
+{
+    const struct stack_place *place = &growing->stacks->places[one->place];
+    const struct stack_place *its = &growing->stacks->places[other->place];
+    if (one->kind != other->kind)
+        return one->kind < other->kind ? -1 : 1;
+    if (one->kind == CALL_CORE)
+        return (one->core > other->core) - (one->core < other->core);
+    if (one->kind == CALL_FUNCTION)
+        return (place->function > its->function) - (place->function < its->function);
+    if (place->line != its->line)
+        return place->line < its->line ? -1 : 1;
+    return strcmp(or_empty(place->file), or_empty(its->file));
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+    const struct stack *one = *(const struct stack *const *)a, *other = *(const struct stack *const *)b;
+    for (size_t height = 0;; height++) {
+        struct call_node element, its;
+        bool has = element_at(context, one, height, &element);
+        bool other_has = element_at(context, other, height, &its);
+        if (!has || !other_has)
+            return (has ? 1 : 0) - (other_has ? 1 : 0);
+        int order = compare_elements(context, &element, &its);
+        if (order != 0)
+            return order;
+    }
+}
+
+/* The child of its parent that is this element; 0: out of memory. */
+static size_t find_child(struct growing *growing, size_t parent, const struct call_node *element)
 {
     struct call_tree *out = growing->out;
     for (size_t child = out->nodes[parent].child; child != 0; child = out->nodes[child].next)
-        if (out->nodes[child].function == function)
+        if (compare_elements(growing, &out->nodes[child], element) == 0)
             return child;
-    if (out->n == growing->room) {
-        size_t room = 2 * growing->room;
-        struct call_node *nodes = realloc(out->nodes, room * sizeof *nodes);
-        if (nodes == NULL)
-            return 0;
-        out->nodes = nodes;
-        growing->room = room;
-    }
-    out->nodes[out->n] = (struct call_node){.function = function, .next = out->nodes[parent].child};
-    out->nodes[parent].child = out->n;
+    struct call_node *nodes = array_grow(out->nodes, out->n + 1, &growing->room, sizeof *nodes);
+    if (nodes == NULL)
+        return 0;
+    out->nodes = nodes;
+    struct call_node *node = &nodes[out->n];
+    *node = *element;
+    node->parent = parent;
+    node->depth = nodes[parent].depth + 1;
+    node->next = nodes[parent].child;
+    nodes[parent].child = out->n;
+    out->depth = node->depth > out->depth ? node->depth : out->depth;
     return out->n++;
 }
 
-static bool call_tree_add_row(struct growing *growing, const struct stacks *stacks, const struct stack *row)
+static bool call_tree_add_row(struct growing *growing, const struct stack *row)
 {
+    struct call_node element;
     size_t node = 0;
     growing->out->nodes[0].samples += row->samples;
-    for (size_t i = row->depth; i-- > 0;) {
-        node = find_child(growing, node, stacks->places[stacks->frames[row->first + i]].function);
+    for (size_t height = 0; element_at(growing, row, height, &element); height++) {
+        node = find_child(growing, node, &element);
         if (node == 0)
             return false;
         growing->out->nodes[node].samples += row->samples;
@@ -45,42 +100,96 @@ static bool call_tree_add_row(struct growing *growing, const struct stacks *stac
     return true;
 }
 
-/* Takes the largest of the list that begins at `from`; returns its index. */
-static size_t take_largest(struct call_node *nodes, size_t *from)
+/* Those of a flame graph in the order of their frames, from the root. */
+static bool call_tree_add_rows(struct growing *growing)
 {
-    size_t *best = from;
-    for (size_t *at = from; *at != 0; at = &nodes[*at].next)
-        if (nodes[*at].samples > nodes[*best].samples)
-            best = at;
-    size_t largest = *best;
-    *best = nodes[largest].next;
-    return largest;
+    const struct stacks *stacks = growing->stacks;
+    const struct stack **rows = calloc(stacks->n + 1, sizeof(struct stack *));
+    size_t n = 0;
+    bool ok = rows != NULL;
+    for (size_t i = 0; i < stacks->n && ok; i++)
+        if (growing->is_flame || stacks->rows[i].core == growing->core)
+            rows[n++] = &stacks->rows[i];
+    if (ok && growing->is_flame)
+        qsort_r(rows, n, sizeof(struct stack *), compare_rows, growing);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = call_tree_add_row(growing, rows[i]);
+    free(rows);
+    return ok;
 }
 
-static void sort_children(struct call_node *nodes, size_t parent)
+/* Parents first, then the widest child. */
+struct placed {
+    struct call_node node;
+    size_t index, rank;
+};
+
+static int by_width(const void *a, const void *b)
 {
-    size_t left = nodes[parent].child, *to = &nodes[parent].child;
-    while (left != 0) {
-        *to = take_largest(nodes, &left);
-        to = &nodes[*to].next;
-        *to = 0;
+    const struct placed *one = a, *other = b;
+    if (one->node.depth != other->node.depth)
+        return one->node.depth < other->node.depth ? -1 : 1;
+    if (one->node.samples != other->node.samples)
+        return one->node.samples > other->node.samples ? -1 : 1;
+    return (one->rank > other->rank) - (one->rank < other->rank);
+}
+
+/* Children next to each other in the order of their widths, each from the left of its parent on. Equal ones
+ * of a flame graph are in the order of their making. */
+static bool call_tree_lay_out(struct call_tree *tree, bool is_flame)
+{
+    struct placed *sorted = calloc(tree->n, sizeof *sorted);
+    size_t *moved = calloc(tree->n, sizeof *moved);
+    double *used = calloc(tree->n, sizeof *used);
+    bool ok = sorted != NULL && moved != NULL && used != NULL;
+    for (size_t i = 0; ok && i < tree->n; i++)
+        sorted[i] = (struct placed){.node = tree->nodes[i], .index = i, .rank = is_flame ? i : tree->n - i};
+    if (ok)
+        qsort(sorted, tree->n, sizeof *sorted, by_width);
+    double all = ok ? (double)tree->nodes[0].samples : 0;
+    for (size_t i = 0; ok && i < tree->n; i++) {
+        struct call_node *node = &tree->nodes[i];
+        moved[sorted[i].index] = i;
+        *node = sorted[i].node;
+        node->parent = moved[node->parent];
+        node->child = node->next = 0;
+        node->width = all > 0 ? (double)node->samples / all : 1;
+        if (i > 0) {
+            node->x = tree->nodes[node->parent].x + used[node->parent];
+            used[node->parent] += node->width;
+        }
     }
+    for (size_t i = ok ? tree->n : 0; i-- > 1;) {
+        tree->nodes[i].next = tree->nodes[tree->nodes[i].parent].child;
+        tree->nodes[tree->nodes[i].parent].child = i;
+    }
+    free(sorted);
+    free(moved);
+    free(used);
+    return ok;
+}
+
+static bool call_tree_grow(struct growing growing)
+{
+    struct call_tree *out = growing.out;
+    *out = (struct call_tree){.nodes = array_grow(NULL, 1, &growing.room, sizeof *out->nodes), .n = 1};
+    if (out->nodes != NULL)
+        out->nodes[0] = (struct call_node){.kind = CALL_ALL};
+    bool ok = out->nodes != NULL && call_tree_add_rows(&growing) && call_tree_lay_out(out, growing.is_flame);
+    if (!ok)
+        call_tree_free(out);
+    return ok;
 }
 
 bool call_tree_make(const struct stacks *stacks, unsigned core, struct call_tree *out)
 {
-    struct growing growing = {.out = out, .room = 64};
-    *out = (struct call_tree){.nodes = calloc(growing.room, sizeof *out->nodes), .n = 1};
-    bool ok = out->nodes != NULL;
-    if (ok)
-        out->nodes[0].function = SIZE_MAX;
-    for (size_t i = 0; i < stacks->n && ok; i++)
-        ok = stacks->rows[i].core != core || call_tree_add_row(&growing, stacks, &stacks->rows[i]);
-    for (size_t i = 0; i < out->n && ok; i++)
-        sort_children(out->nodes, i);
-    if (!ok)
-        call_tree_free(out);
-    return ok;
+    return call_tree_grow((struct growing){.stacks = stacks, .core = core, .out = out});
+}
+
+bool flame_make(const struct stacks *stacks, size_t core_count, struct call_tree *out)
+{
+    return call_tree_grow(
+        (struct growing){.stacks = stacks, .is_flame = true, .with_cores = core_count > 1, .out = out});
 }
 
 void call_tree_free(struct call_tree *tree)
@@ -185,214 +294,4 @@ bool call_tree_add_children(const struct stacks *stacks, struct shares *shares)
     qsort(shares->rows, shares->n, sizeof *shares->rows, by_children);
     shares->has_children = true;
     return true;
-}
-
-/* ---- flame */
-
-struct making {
-    const struct stacks *stacks;
-    bool with_cores;
-    struct flame *out;
-    size_t room;
-    const struct stack **rows; /* in the order of their frames, from the root */
-    size_t *open;              /* frames of the last row, by depth */
-    unsigned open_count;
-};
-
-/* What a stack has at a height above the root: a core, functions, a line. */
-struct element {
-    enum flame_kind kind;
-    unsigned core;
-    size_t place;
-};
-
-static const char *flame_text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
-/* False: the stack is not that high. */
-static bool element_at(const struct making *making, const struct stack *row, size_t height,
-                       struct element *out)
-{
-    const struct stacks *stacks = making->stacks;
-    size_t innermost = stacks->frames[row->first];
-    if (making->with_cores && height-- == 0) {
-        *out = (struct element){.kind = FLAME_CORE, .core = row->core};
-        return true;
-    }
-    if (height < row->depth) {
-        size_t place = stacks->frames[row->first + row->depth - 1 - height];
-        *out = (struct element){.kind = FLAME_FUNCTION, .core = row->core, .place = place};
-        return true;
-    }
-    *out = (struct element){.kind = FLAME_LINE, .core = row->core, .place = innermost};
-    return height == row->depth && stacks->places[innermost].line > 0;
-}
-
-static int compare_elements(const struct making *making, const struct element *one,
-                            const struct element *other)
-{
-    const struct stack_place *place = &making->stacks->places[one->place];
-    const struct stack_place *its = &making->stacks->places[other->place];
-    if (one->kind != other->kind)
-        return one->kind < other->kind ? -1 : 1;
-    if (one->kind == FLAME_CORE)
-        return (one->core > other->core) - (one->core < other->core);
-    if (one->kind == FLAME_FUNCTION)
-        return (place->function > its->function) - (place->function < its->function);
-    if (place->line != its->line)
-        return place->line < its->line ? -1 : 1;
-    return strcmp(flame_text_of(place->file), flame_text_of(its->file));
-}
-
-static int compare_rows(const void *a, const void *b, void *context)
-{
-    const struct making *making = context;
-    const struct stack *one = *(const struct stack *const *)a, *other = *(const struct stack *const *)b;
-    for (size_t height = 0;; height++) {
-        struct element element, its;
-        bool has = element_at(making, one, height, &element);
-        bool other_has = element_at(making, other, height, &its);
-        if (!has || !other_has)
-            return (has ? 1 : 0) - (other_has ? 1 : 0);
-        int order = compare_elements(making, &element, &its);
-        if (order != 0)
-            return order;
-    }
-}
-
-/* False: out of memory. */
-static bool flame_add_frame(struct making *making, const struct element *element, size_t parent,
-                            unsigned depth)
-{
-    struct flame *out = making->out;
-    if (out->n == making->room) {
-        size_t room = making->room == 0 ? 256 : making->room * 2;
-        struct flame_frame *more = realloc(out->frames, room * sizeof *more);
-        if (more == NULL)
-            return false;
-        out->frames = more;
-        making->room = room;
-    }
-    out->frames[out->n] = (struct flame_frame){.kind = element->kind,
-                                               .parent = parent,
-                                               .depth = depth,
-                                               .core = element->core,
-                                               .place = element->place};
-    out->depth = depth > out->depth ? depth : out->depth;
-    making->open[depth] = out->n++;
-    return true;
-}
-
-static bool flame_is_open(const struct making *making, unsigned depth, const struct element *element)
-{
-    if (depth >= making->open_count)
-        return false;
-    const struct flame_frame *frame = &making->out->frames[making->open[depth]];
-    struct element its = {.kind = frame->kind, .core = frame->core, .place = frame->place};
-    return compare_elements(making, element, &its) == 0;
-}
-
-static bool flame_add_row(struct making *making, const struct stack *row)
-{
-    struct element element;
-    unsigned depth = 0;
-    making->out->frames[0].samples += row->samples;
-    while (element_at(making, row, depth, &element)) {
-        depth++;
-        if (!flame_is_open(making, depth, &element)) {
-            if (!flame_add_frame(making, &element, making->open[depth - 1], depth))
-                return false;
-            making->open_count = depth + 1;
-        }
-        making->out->frames[making->open[depth]].samples += row->samples;
-    }
-    making->open_count = depth + 1;
-    return true;
-}
-
-/* Parents first, then the widest child; the order of equal ones is that of their making. */
-struct placed {
-    struct flame_frame frame;
-    size_t index;
-};
-
-static int by_width(const void *a, const void *b)
-{
-    const struct placed *one = a, *other = b;
-    if (one->frame.depth != other->frame.depth)
-        return one->frame.depth < other->frame.depth ? -1 : 1;
-    if (one->frame.samples != other->frame.samples)
-        return one->frame.samples > other->frame.samples ? -1 : 1;
-    return (one->index > other->index) - (one->index < other->index);
-}
-
-/* Next to each other in the order of their widths, each from the left of its parent on. */
-static bool flame_lay_out(struct flame *flame)
-{
-    struct placed *sorted = calloc(flame->n, sizeof *sorted);
-    size_t *moved = calloc(flame->n, sizeof *moved);
-    double *used = calloc(flame->n, sizeof *used);
-    bool ok = sorted != NULL && moved != NULL && used != NULL;
-    for (size_t i = 0; ok && i < flame->n; i++)
-        sorted[i] = (struct placed){.frame = flame->frames[i], .index = i};
-    if (ok)
-        qsort(sorted, flame->n, sizeof *sorted, by_width);
-    double all = ok ? (double)flame->frames[0].samples : 0;
-    for (size_t i = 0; ok && i < flame->n; i++) {
-        struct flame_frame *frame = &flame->frames[i];
-        moved[sorted[i].index] = i;
-        *frame = sorted[i].frame;
-        frame->parent = moved[frame->parent];
-        frame->width = all > 0 ? (double)frame->samples / all : 1;
-        if (i > 0) {
-            frame->x = flame->frames[frame->parent].x + used[frame->parent];
-            used[frame->parent] += frame->width;
-        }
-    }
-    free(sorted);
-    free(moved);
-    free(used);
-    return ok;
-}
-
-static bool flame_add_rows(struct making *making)
-{
-    const struct stacks *stacks = making->stacks;
-    const struct element root = {.kind = FLAME_ALL};
-    size_t highest = 0;
-    for (size_t i = 0; i < stacks->n; i++) {
-        making->rows[i] = &stacks->rows[i];
-        highest = stacks->rows[i].depth > highest ? stacks->rows[i].depth : highest;
-    }
-    /* The root, a core, functions, a line */
-    making->open = calloc(highest + 4, sizeof *making->open);
-    if (making->open == NULL || !flame_add_frame(making, &root, 0, 0))
-        return false;
-    making->open_count = 1;
-    qsort_r(making->rows, stacks->n, sizeof(struct stack *), compare_rows, making);
-    bool ok = true;
-    for (size_t i = 0; i < stacks->n && ok; i++)
-        ok = flame_add_row(making, making->rows[i]);
-    return ok;
-}
-
-bool flame_make(const struct stacks *stacks, size_t core_count, struct flame *out)
-{
-    struct making making = {.stacks = stacks, .with_cores = core_count > 1, .out = out};
-    *out = (struct flame){.n = 0};
-    making.rows = calloc(stacks->n + 1, sizeof(struct stack *));
-    bool ok = making.rows != NULL && flame_add_rows(&making) && flame_lay_out(out);
-    free(making.rows);
-    free(making.open);
-    if (!ok)
-        flame_free(out);
-    return ok;
-}
-
-void flame_free(struct flame *flame)
-{
-    free(flame->frames);
-    *flame = (struct flame){.n = 0};
 }

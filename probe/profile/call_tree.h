@@ -13,42 +13,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum call_kind { CALL_ALL, CALL_CORE, CALL_FUNCTION, CALL_LINE };
+
 struct call_node {
-    size_t function;    /* index into stacks.functions; SIZE_MAX: the root, of all samples */
+    enum call_kind kind;
+    unsigned core, depth;
+    size_t place;       /* index into stacks.places: a line's, or one in the function */
     uint64_t samples;   /* with those of its children */
-    size_t child, next; /* indexes of nodes, the largest first; 0: none */
+    size_t parent;      /* index; of the root 0 */
+    size_t child, next; /* indexes, the largest first; 0: none */
+    double x, width;    /* parts of the whole, 0..1 */
 };
 
 struct call_tree {
-    struct call_node *nodes; /* the root first */
+    struct call_node *nodes; /* the root first, a parent before its children; the widest child at the left */
     size_t n;
+    unsigned depth; /* of the highest node */
 };
 
-/* False: out of memory, and `out` is empty. */
+/* Both of stacks that are not in time. False: out of memory, and `out` is empty. */
 bool call_tree_make(const struct stacks *stacks, unsigned core, struct call_tree *out);
+bool flame_make(const struct stacks *stacks, size_t core_count, struct call_tree *out);
 void call_tree_free(struct call_tree *tree);
 /* Fills in `children` of shares by function, adds functions that only call, and puts the largest first.
  * False: out of memory. */
 bool call_tree_add_children(const struct stacks *stacks, struct shares *shares);
-
-enum flame_kind { FLAME_ALL, FLAME_CORE, FLAME_FUNCTION, FLAME_LINE };
-
-struct flame_frame {
-    enum flame_kind kind;
-    size_t parent; /* index; of the root 0 */
-    unsigned depth;
-    uint64_t samples; /* with those of all frames above it */
-    double x, width;  /* parts of the whole, 0..1 */
-    unsigned core;
-    size_t place; /* index into stacks.places: a line's, or one in the function */
-};
-
-struct flame {
-    struct flame_frame *frames; /* a parent is before its children; the widest child is at the left */
-    size_t n;
-    unsigned depth; /* of the highest frame */
-};
-
-/* Of stacks that are not in time. False: out of memory, and `out` is empty. */
-bool flame_make(const struct stacks *stacks, size_t core_count, struct flame *out);
-void flame_free(struct flame *flame);

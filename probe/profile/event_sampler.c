@@ -303,11 +303,6 @@ static bool event_sampler_take_stop(struct event_sampler *sampler, const struct 
 
 /* --- when the target does not answer -------------------------------------------------------------------- */
 
-static bool event_sampler_is_passing(const struct error *why)
-{
-    return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP || why->kind == ERROR_RESET;
-}
-
 /* After a reset all is set once more, as soon as the core is out of it. *reset: there was one. */
 static bool event_sampler_renew(struct event_sampler *sampler, bool *reset, const struct deadline *deadline,
                                 struct error *error)
@@ -318,7 +313,7 @@ static bool event_sampler_renew(struct event_sampler *sampler, bool *reset, cons
         if (counter_stop_renew(&sampler->stop, reset, deadline, &again) &&
             counter_stop_begin(&sampler->stop, next_count(sampler), deadline, &again))
             return true;
-        if (!event_sampler_is_passing(&again) || deadline_now_us() > until_us)
+        if (!sampler_is_passing(&again) || deadline_now_us() > until_us)
             return error_copy(error, &again);
         deadline_nap_us(NAP_US);
     }
@@ -371,7 +366,7 @@ static bool check_count(struct event_sampler *sampler, const struct deadline *de
     if (sampler->device->reading.by_core != NULL)
         return check_by_halting(sampler, deadline, error);
     if (!read_count(sampler->device, sampler->n_picks, &now, deadline, &why))
-        return event_sampler_is_passing(&why) || error_copy(error, &why);
+        return sampler_is_passing(&why) || error_copy(error, &why);
     uint64_t count = went_by(sampler->device, sampler->n_picks, sampler->seen, now.value);
     uint64_t us = us_between(sampler->seen_us, now.after_us);
     if (sampler->has_seen && !plausible_count(&sampler->plausible, 0, count, us, 0, &why) &&
@@ -393,7 +388,7 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
         struct error why = {0};
         int64_t halted_us = 0;
         if (!counter_stop_wait(&sampler->stop, until_us, &state, &look, &halted_us, deadline, &why)) {
-            if (!event_sampler_is_passing(&why))
+            if (!sampler_is_passing(&why))
                 return error_copy(error, &why);
             state = COUNTER_STOP_RESET;
         }
@@ -401,7 +396,7 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
         struct deadline visit = deadline_slice(deadline, patience_ms(VISIT_MS));
         if (state == COUNTER_STOP_STANDS &&
             !event_sampler_take_stop(sampler, &look, halted_us, tally, &visit, &why)) {
-            if (!event_sampler_is_passing(&why))
+            if (!sampler_is_passing(&why))
                 return error_copy(error, &why);
             state = COUNTER_STOP_RESET; /* in the middle of it */
         }

@@ -293,8 +293,6 @@ void profile_tally_free(struct profile_tally *tally)
 
 /* --- the last seconds ----------------------------------------------------------------------------------- */
 
-enum { INTERVALS_FIRST = 32 };
-
 static void drop_old(struct rolling *rolling, double now)
 {
     const double rounding = 1e-9;
@@ -308,28 +306,17 @@ static void drop_old(struct rolling *rolling, double now)
     profile->interval_count = kept;
 }
 
-static bool make_rolling_room(struct rolling *rolling)
-{
-    struct profile *profile = &rolling->profile;
-    if (profile->interval_count < rolling->room)
-        return true;
-    size_t room = rolling->room != 0 ? 2 * rolling->room : INTERVALS_FIRST;
-    struct profile_interval *more = realloc(profile->intervals, room * sizeof *more);
-    if (more == NULL)
-        return false;
-    profile->intervals = more;
-    rolling->room = room;
-    return true;
-}
-
 bool rolling_add(struct rolling *rolling, struct profile_interval *interval)
 {
     struct profile *profile = &rolling->profile;
     drop_old(rolling, interval->to);
-    if (!make_rolling_room(rolling)) {
+    struct profile_interval *more =
+        array_grow(profile->intervals, profile->interval_count + 1, &rolling->room, sizeof *more);
+    if (more == NULL) {
         profile_interval_free(interval);
         return false;
     }
+    profile->intervals = more;
     profile->intervals[profile->interval_count++] = *interval;
     *interval = (struct profile_interval){0};
     return true;

@@ -381,7 +381,7 @@ static bool sampler_renew(struct sampler *sampler, struct profile_tally *tally,
     return true;
 }
 
-static bool sampler_is_passing(const struct error *why)
+bool sampler_is_passing(const struct error *why)
 {
     return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP || why->kind == ERROR_RESET;
 }

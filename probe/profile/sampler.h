@@ -111,3 +111,5 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally);
 /* After the last list: for the samples that wait for a look. */
 void sampler_end(struct sampler *sampler, struct profile_tally *tally, const struct deadline *deadline);
 void sampler_free(struct sampler *sampler);
+/* It may answer again. */
+bool sampler_is_passing(const struct error *why);

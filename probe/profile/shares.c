@@ -19,11 +19,6 @@ enum {
 };
 static const double large_part = 0.1, uneven_part = 0.5, sparse_part = 0.95;
 
-struct shares_place {
-    uint64_t address, samples;
-    struct row *row;
-};
-
 /* A row under construction. Its key: a function's entry or an address, and the source where that counts. */
 struct row {
     uint64_t id;
@@ -38,7 +33,8 @@ struct making {
     const struct profile *profile;
     struct symbols *symbols;
     struct shares *out;
-    struct shares_place *places; /* by address */
+    struct profile_count *places; /* by address */
+    struct row **row_of;          /* each of them */
     size_t n_places;
     void *tree;        /* of rows, by key */
     struct row **rows; /* owned */
@@ -59,6 +55,12 @@ const char *shares_state_name(enum profile_state state)
     return state_names[state];
 }
 
+void shares_state_text(enum profile_state state, uint64_t n, uint64_t of, char *out, size_t size)
+{
+    const char *name = state_names[state] + 1; /* without its brackets */
+    snprintf(out, size, "%.*s %.1f %%", (int)strlen(name) - 1, name, 100 * (double)n / (double)of);
+}
+
 static bool shares_is_of(const struct making *making, const struct profile_interval *interval)
 {
     return interval->core == making->out->core;
@@ -66,35 +68,23 @@ static bool shares_is_of(const struct making *making, const struct profile_inter
 
 /* ---- places */
 
-static int shares_by_address(const void *a, const void *b)
-{
-    const struct shares_place *one = a, *other = b;
-    return (one->address > other->address) - (one->address < other->address);
-}
-
-static void shares_add_place(void *first, const void *row)
-{
-    ((struct shares_place *)first)->samples += ((const struct shares_place *)row)->samples;
-}
-
 static bool shares_gather_places(struct making *making)
 {
     const struct profile *profile = making->profile;
     size_t n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
         n += shares_is_of(making, &profile->intervals[i]) ? profile->intervals[i].count_count : 0;
-    struct shares_place *places = calloc(n + 1, sizeof *places);
-    if (places == NULL)
+    making->places = calloc(n + 1, sizeof *making->places);
+    making->row_of = calloc(n + 1, sizeof(struct row *));
+    if (making->places == NULL || making->row_of == NULL)
         return false;
     n = 0;
     for (size_t i = 0; i < profile->interval_count; i++) {
         const struct profile_interval *interval = &profile->intervals[i];
         for (size_t k = 0; shares_is_of(making, interval) && k < interval->count_count; k++)
-            places[n++] = (struct shares_place){.address = interval->counts[k].address,
-                                                .samples = interval->counts[k].samples};
+            making->places[n++] = interval->counts[k];
     }
-    making->places = places;
-    making->n_places = sorted_join(places, n, sizeof *places, shares_by_address, shares_add_place);
+    making->n_places = profile_counts_join(making->places, n);
     return true;
 }
 
@@ -102,7 +92,7 @@ static bool shares_gather_places(struct making *making)
 static bool is_sparse(const struct making *making)
 {
     uint64_t alone = 0, all = 0;
-    const struct shares_place *places = making->places;
+    const struct profile_count *places = making->places;
     for (size_t i = 0; i < making->n_places; i++) {
         bool before = i > 0 && places[i].address - places[i - 1].address <= INSTRUCTION;
         bool behind = i + 1 < making->n_places && places[i + 1].address - places[i].address <= INSTRUCTION;
@@ -123,7 +113,7 @@ static int by_key(const void *a, const void *b)
     if (one->id != other->id)
         return one->id < other->id ? -1 : 1;
     const char *source = one->share.source, *its = other->share.source;
-    return strcmp(source != NULL ? source : "", its != NULL ? its : "");
+    return strcmp(or_empty(source), or_empty(its));
 }
 
 static void row_free(struct row *row)
@@ -146,16 +136,12 @@ static struct row *shares_find_row(struct making *making, struct row *wanted)
         row_free(wanted);
         return *found;
     }
-    if (making->n == making->room) {
-        size_t room = making->room == 0 ? 64 : making->room * 2;
-        struct row **more = realloc(making->rows, room * sizeof(struct row *));
-        if (more == NULL) {
-            row_free(wanted);
-            return NULL;
-        }
-        making->rows = more;
-        making->room = room;
+    struct row **more = array_grow(making->rows, making->n + 1, &making->room, sizeof(struct row *));
+    if (more == NULL) {
+        row_free(wanted);
+        return NULL;
     }
+    making->rows = more;
     making->rows[making->n++] = wanted;
     return tsearch(wanted, &making->tree, by_key) != NULL ? wanted : NULL;
 }
@@ -275,7 +261,7 @@ static bool name_row(struct making *making, uint64_t address, struct row *row)
 static bool shares_make_rows(struct making *making)
 {
     for (size_t i = 0; i < making->n_places; i++) {
-        struct shares_place *place = &making->places[i];
+        const struct profile_count *place = &making->places[i];
         struct row *row = calloc(1, sizeof *row);
         if (row == NULL)
             return false;
@@ -284,10 +270,10 @@ static bool shares_make_rows(struct making *making)
             row_free(row);
             return false;
         }
-        place->row = shares_find_row(making, row);
-        if (place->row == NULL)
+        making->row_of[i] = shares_find_row(making, row);
+        if (making->row_of[i] == NULL)
             return false;
-        place->row->share.samples += place->samples;
+        making->row_of[i]->share.samples += place->samples;
     }
     return true;
 }
@@ -324,10 +310,9 @@ static void add_to_batch(struct making *making, const struct profile_interval *i
                          struct row *states[PROFILE_STATES])
 {
     for (size_t i = 0; i < interval->count_count; i++) {
-        struct shares_place wanted = {.address = interval->counts[i].address};
-        struct shares_place *place =
-            bsearch(&wanted, making->places, making->n_places, sizeof wanted, shares_by_address);
-        place->row->now += (double)interval->counts[i].samples;
+        size_t until = sorted_until(making->places, making->n_places, sizeof *making->places,
+                                    interval->counts[i].address);
+        making->row_of[until - 1]->now += (double)interval->counts[i].samples;
     }
     for (int state = 0; state < PROFILE_STATES; state++)
         if (states[state] != NULL)
@@ -496,6 +481,7 @@ bool shares_make(const struct profile *profile, unsigned core, enum shares_sort 
     for (size_t i = 0; i < making.n; i++)
         row_free(making.rows[i]);
     free(making.rows);
+    free(making.row_of);
     free(making.places);
     if (!ok)
         shares_free(out);
@@ -514,11 +500,6 @@ void shares_free(struct shares *shares)
 
 /* ---- shares diff */
 
-static const char *shares_diff_text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 /* "fir.c:42" with or without its line. */
 static int compare_sources(const char *one, const char *other, bool with_line)
 {
@@ -535,10 +516,10 @@ static int compare_keys(const struct share *one, const struct share *other, enum
         return one->state < other->state ? -1 : 1;
     if (sort == SHARES_ADDRESS)
         return (one->address > other->address) - (one->address < other->address);
-    int order = strcmp(shares_diff_text_of(one->function), shares_diff_text_of(other->function));
-    return order != 0 ? order
-                      : compare_sources(shares_diff_text_of(one->source), shares_diff_text_of(other->source),
-                                        sort != SHARES_FUNCTION);
+    int order = strcmp(or_empty(one->function), or_empty(other->function));
+    return order != 0
+               ? order
+               : compare_sources(or_empty(one->source), or_empty(other->source), sort != SHARES_FUNCTION);
 }
 
 static int by_name(const void *a, const void *b)

@@ -67,6 +67,8 @@ void shares_free(struct shares *shares);
 
 /* "[asleep]", as a name of a row. */
 const char *shares_state_name(enum profile_state state);
+/* "asleep 41.2 %" */
+void shares_state_text(enum profile_state state, uint64_t n, uint64_t of, char *out, size_t size);
 
 /* The function around an address, by its entry; unknown: low and high are 0. Addresses are in order, so it is
  * mostly the one that `last` has, which begins as {0}. */

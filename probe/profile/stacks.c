@@ -307,14 +307,11 @@ static bool cut_source(const char *source, char **file, unsigned *line)
 static bool stacks_add_function(struct making *making, const char *name, const char *source, uint64_t entry)
 {
     struct stacks *out = making->out;
-    if (out->function_count == making->function_room) {
-        size_t room = making->function_room == 0 ? 64 : making->function_room * 2;
-        struct stack_function *more = realloc(out->functions, room * sizeof *more);
-        if (more == NULL)
-            return false;
-        out->functions = more;
-        making->function_room = room;
-    }
+    struct stack_function *more =
+        array_grow(out->functions, out->function_count + 1, &making->function_room, sizeof *more);
+    if (more == NULL)
+        return false;
+    out->functions = more;
     struct stack_function *function = &out->functions[out->function_count++];
     *function = (struct stack_function){.entry = entry, .name = strdup(name)};
     return cut_source(source, &function->file, &function->line) && function->name != NULL;

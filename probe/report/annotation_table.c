@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, NAME = 512, PLACE = 4096, GAP = 4 };
+enum { CELL = 64, NAME = 512, PLACE = 4096, GAP = 4, NOTES_MOST = 16 };
 
 /* ---- notes */
 
@@ -21,24 +21,23 @@ static bool is_exact(const struct profile *profile)
     return strcmp(or_empty(profile->about.source), "halts") == 0;
 }
 
-static void note_texts(struct profile_notes *notes, const struct annotated_function *function)
+static void note_texts(struct json_part *notes, const struct annotated_function *function)
 {
     const struct listing *listing = &function->listing;
     if (listing->file_count == 0)
-        profile_notes_add(
+        json_list_say(
             notes, "No lines are known of this function: instructions only. Compile it with -g for lines.");
-    for (size_t i = 0; i < listing->file_count; i++) {
+    for (size_t i = 0; i < listing->file_count && json_array_size(notes->json) < NOTES_MOST; i++) {
         const struct source_text *text = &function->texts[i];
         if (text->path == NULL)
-            profile_notes_add(notes, "%.300s was not found, so its lines are without their text.",
-                              listing->files[i]);
+            json_list_say(notes, "%.300s was not found, so its lines are without their text.",
+                          listing->files[i]);
         else if (function->built != 0 && text->changed > function->built)
-            profile_notes_add(notes, "%.300s is newer than the program: its lines may have moved.",
-                              text->path);
+            json_list_say(notes, "%.300s is newer than the program: its lines may have moved.", text->path);
     }
 }
 
-static void annotation_table_note_core(struct profile_notes *notes, const struct annotated_function *function,
+static void annotation_table_note_core(struct json_part *notes, const struct annotated_function *function,
                                        const struct annotation *core, bool exact)
 {
     bool borders = false, lines = false;
@@ -47,17 +46,16 @@ static void annotation_table_note_core(struct profile_notes *notes, const struct
         lines = lines || core->lines[i].line > 0;
     }
     if (core->is_few && core->samples > 0)
-        profile_notes_add(
+        json_list_say(
             notes, "Few samples of this function: the shares are rough. Record longer (record --for 10s).");
     if (core->is_sparse)
-        profile_notes_add(notes, "The sampled addresses lie apart: this core may only be sampled at "
-                                 "branches, or samples are in step with a loop. Trust functions, not lines.");
+        json_list_say(notes, PROFILE_SPARSE);
     if (core->samples > 0 && !exact && lines)
-        profile_notes_add(notes, "A sample may be at the instruction before or after the one that took the "
-                                 "time (skid): trust the share of a line, not that of an instruction.");
+        json_list_say(notes, "A sample may be at the instruction before or after the one that took the "
+                             "time (skid): trust the share of a line, not that of an instruction.");
     if (borders && !exact && lines)
-        profile_notes_add(notes, "~: most samples of this line are where it borders on another one, and skid "
-                                 "may have moved them across: trust both lines together.");
+        json_list_say(notes, "~: most samples of this line are where it borders on another one, and skid "
+                             "may have moved them across: trust both lines together.");
     note_texts(notes, function);
 }
 
@@ -87,7 +85,7 @@ static struct json_part function_line(const struct annotation_report *report, co
 {
     const struct location *at = &report->function->at;
     struct json_part line = json_part_new("function");
-    struct profile_notes notes = {0};
+    struct json_part notes = json_list_new();
     json_part_unsigned(&line, "core", profile_core_number(&report->profile->about, core->core));
     json_part_text(&line, "name", or_empty(report->profile->about.cores[core->core]));
     json_part_text(&line, "function", at->name);
@@ -102,7 +100,7 @@ static struct json_part function_line(const struct annotation_report *report, co
     if (report->hot > 0)
         json_part_unsigned(&line, "hot", report->hot);
     annotation_table_note_core(&notes, report->function, core, is_exact(report->profile));
-    profile_notes_json(&line, &notes);
+    json_part_object(&line, "notes", notes);
     return line;
 }
 
@@ -237,20 +235,13 @@ static void annotation_table_add_row(struct showing *showing, const json_t *line
                  field_of(line, "file") != NULL ? field_text(line, "found|file") : "(no file)");
     row_text(&row, "where", where);
     row_text(&row, "text", text);
-    showing->ok = showing->ok && row.ok && json_array_append(showing->rows, row.json) == 0;
-    json_decref(row.json);
-}
-
-static struct json_part annotation_table_row_of(const json_t *line)
-{
-    json_t *row = json_copy((json_t *)line);
-    return (struct json_part){.json = row, .ok = row != NULL};
+    showing->ok = rows_add(showing->rows, row) && showing->ok;
 }
 
 static void annotation_table_add_line(struct showing *showing, const json_t *line)
 {
     char where[PLACE] = "";
-    struct json_part row = annotation_table_row_of(line);
+    struct json_part row = json_part_copy(line);
     uint64_t number = field_count(line, "line");
     const char *file = name_of_file(field_text(line, "file"));
     if (number > 0)
@@ -268,7 +259,7 @@ static void add_instructions(struct showing *showing, const json_t *line)
     const json_t *instruction;
     json_array_foreach(json_object_get(showing->code, place_key(line, key)), i, instruction) {
         snprintf(text, sizeof text, "  %s", field_text(instruction, "text"));
-        annotation_table_add_row(showing, line, annotation_table_row_of(instruction),
+        annotation_table_add_row(showing, line, json_part_copy(instruction),
                                  field_text(instruction, "address"), text);
     }
 }
@@ -364,16 +355,11 @@ static bool annotation_put_code(const struct rendering *to, const struct documen
 static void annotation_table_put_core(const struct rendering *to, const json_t *function)
 {
     const char *name = field_text(function, "name");
-    char text[NAME * 2], share[NUMBER_ROOM], error[NUMBER_ROOM];
     uint64_t n = field_count(function, "samples"), all = field_count(function, "core_samples");
-    int used = snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s of %s sample%s",
-                        field_count(function, "core"), name[0] != '\0' ? " " : "", name, NUMBER(n),
-                        NUMBER(all), PLURAL(all));
-    if (n > 0)
-        snprintf(text + used, sizeof text - (size_t)used, ", %s ±%s",
-                 number_share(share, field_real(function, "share")),
-                 number_points(error, field_real(function, "plus_minus")));
-    render_text(to, text);
+    render_text(to, "core %" PRIu64 "%s%.128s: %s of %s sample%s%s%s%s%s", field_count(function, "core"),
+                name[0] != '\0' ? " " : "", name, NUMBER(n), NUMBER(all), PLURAL(all), n > 0 ? ", " : "",
+                n > 0 ? SHARE(field_real(function, "share")) : "", n > 0 ? " ±" : "",
+                n > 0 ? POINTS(field_real(function, "plus_minus")) : "");
 }
 
 static void annotation_table_put_head(const struct rendering *to, const struct document *document)
@@ -430,11 +416,10 @@ static bool annotation_table_put_all(const struct rendering *to, const struct do
 static bool annotation_table_put_csv(const struct rendering *to, const struct document *document)
 {
     json_t *rows = json_copy(document->lines);
-    for (size_t i = json_array_size(rows); i-- > 0;) {
-        const char *type = field_text(json_array_get(rows, i), "type");
-        if (strcmp(type, "line") != 0 && strcmp(type, "instruction") != 0)
+    for (size_t i = json_array_size(rows); i-- > 0;)
+        if (!line_is_of(json_array_get(rows, i), "line") &&
+            !line_is_of(json_array_get(rows, i), "instruction"))
             json_array_remove(rows, i);
-    }
     return render_table(to, &code_csv, rows);
 }
 
@@ -501,16 +486,15 @@ static bool profile_page_put_function(const struct rendering *to, const struct p
     json_t *cores = document_rows(&document, "function", NULL), *line;
     bool ok = document.ok && cores != NULL;
     json_array_foreach(cores, i, line) {
-        char share[NUMBER_ROOM], error[NUMBER_ROOM], text[2 * PROFILE_PAGE_CELL];
+        char text[2 * PROFILE_PAGE_CELL];
         uint64_t samples = field_count(line, "samples");
         if (samples == 0)
             continue;
         snprintf(text, sizeof text, "%.512s  %s ±%s, %s sample%s", field_text(line, "function"),
-                 number_share(share, field_real(line, "share")),
-                 number_points(error, field_real(line, "plus_minus")), NUMBER(samples), PLURAL(samples));
+                 SHARE(field_real(line, "share")), POINTS(field_real(line, "plus_minus")), NUMBER(samples),
+                 PLURAL(samples));
         if (of->core_count > 1)
-            snprintf(text + strlen(text), sizeof text - strlen(text), ", core %" PRIu64,
-                     field_count(line, "core"));
+            text_add(text, sizeof text, ", core %" PRIu64, field_count(line, "core"));
         fprintf(to->out, "<details%s>\n", open ? " open" : "");
         html_element(to->out, "summary", NULL, text);
         ok = annotation_put_code(to, &document, line) && ok;

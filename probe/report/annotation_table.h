@@ -35,7 +35,7 @@ bool annotation_show(const struct rendering *to, const struct document *document
 struct profile_page {
     const struct profile_report *report; /* by function */
     const struct stacks *stacks;
-    const struct flame *flame;
+    const struct call_tree *flame;
     const struct annotated_function *functions; /* the hottest first */
     size_t n;
 };

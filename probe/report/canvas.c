@@ -1,6 +1,7 @@
 #include "report/canvas.h"
 
 #include "base/deadline.h"
+#include "base/values.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -20,28 +21,13 @@ void progress_begin(struct progress *progress, FILE *to)
         progress->to = to;
 }
 
-/* A wrapped line could not be erased. The last column stays free, because some terminals wrap there. */
-static void progress_cut(char *line, FILE *to)
-{
-    struct winsize window = {0};
-    size_t room = 79;
-    if (ioctl(fileno(to), TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
-        room = window.ws_col - 1U;
-    size_t width = utf8_width(line);
-    for (char *end = line + strlen(line); width > room; width--) {
-        do
-            end--;
-        while (((unsigned char)*end & 0xC0) == 0x80); /* inside a UTF-8 character */
-        *end = '\0';
-    }
-}
-
 static void progress_put(struct progress *progress, const char *format, va_list list)
 {
     char text[LINE], line[UTF8_CLEAN_ROOM(LINE)];
     vsnprintf(text, sizeof(text), format, list);
     terminal_text(line, sizeof(line), text);
-    progress_cut(line, progress->to);
+    /* A wrapped line could not be erased. The last column stays free, because some terminals wrap there */
+    utf8_cut(line, terminal_columns(progress->to) - 1);
 
     size_t width = utf8_width(line);
     int rest = width < progress->width ? (int)(progress->width - width) : 0;
@@ -188,15 +174,10 @@ void canvas_line(struct canvas *canvas, const char *line)
 
 void canvas_cut(char *text, size_t width)
 {
-    size_t all = utf8_width(text);
-    if (all <= width)
+    if (utf8_width(text) <= width)
         return;
-    char *end = text + strlen(text);
-    for (size_t left = width > 0 ? width - 1 : 0; all > left; all--)
-        do
-            end--;
-        while (end > text && ((unsigned char)*end & 0xC0) == 0x80);
-    memcpy(end, width > 0 ? "~" : "", width > 0 ? 2 : 1);
+    utf8_cut(text, width > 0 ? width - 1 : 0);
+    strcat(text, width > 0 ? "~" : "");
 }
 
 /* Up to the next wide gap. */
@@ -226,8 +207,7 @@ void canvas_text(struct canvas *canvas, const char *text)
         }
         if (used == 0)
             line[0] = '\0';
-        size_t bytes = strlen(line);
-        snprintf(line + bytes, sizeof line - bytes, "%*s%s", used > 0 ? (int)gap : 0, "", word);
+        text_add(line, sizeof line, "%*s%s", used > 0 ? (int)gap : 0, "", word);
         used = utf8_width(line);
         at += gap + length;
     }
@@ -239,10 +219,9 @@ void canvas_pieces(struct canvas *canvas, const char *const *pieces, size_t n)
 {
     char line[CANVAS_LINE] = "";
     for (size_t i = 0; i < n; i++) {
-        size_t used = strlen(line), gap = used > 0 ? 3 : 0;
-        bool fits = utf8_width(line) + gap + utf8_width(pieces[i]) <= canvas->columns;
-        if (pieces[i][0] != '\0' && fits)
-            snprintf(line + used, sizeof line - used, "%*s%s", (int)gap, "", pieces[i]);
+        size_t gap = line[0] != '\0' ? 3 : 0;
+        if (utf8_width(line) + gap + utf8_width(pieces[i]) <= canvas->columns)
+            text_join(line, sizeof line, "   ", pieces[i]);
     }
     canvas_line(canvas, line);
 }
@@ -250,27 +229,23 @@ void canvas_pieces(struct canvas *canvas, const char *const *pieces, size_t n)
 void canvas_bar(char *out, size_t size, double part, size_t width)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    size_t used = 0;
     double filled = part > 1 ? 1 : part > 0 ? part : 0;
     size_t all = (size_t)(filled * (double)width * 8 + 0.5);
     out[0] = '\0';
-    for (size_t i = 0; i < all / 8 && used + 4 < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s", terminal_or("█", "#"));
-    if (used + 4 < size)
-        snprintf(out + used, size - used, "%s", terminal_or(eighths[all % 8], all % 8 >= 4 ? "#" : ""));
+    for (size_t i = 0; i < all / 8; i++)
+        text_add(out, size, "%s", terminal_or("█", "#"));
+    text_add(out, size, "%s", terminal_or(eighths[all % 8], all % 8 >= 4 ? "#" : ""));
 }
 
 void canvas_spark(char *out, size_t size, const double *values, size_t n, double highest)
 {
     static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const plain[] = {"_", ".", "-", "=", "+", "*", "%", "#"};
-    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < n && used + 4 <= size; i++) {
+    for (size_t i = 0; i < n; i++) {
         double part = highest > 0 ? values[i] / highest : 0;
         size_t at = part > 0 ? (size_t)(fmin(part, 1) * 7 + 0.5) : 0;
-        used += (size_t)snprintf(out + used, size - used, "%s",
-                                 isnan(values[i]) ? " " : terminal_or(heights[at], plain[at]));
+        text_add(out, size, "%s", isnan(values[i]) ? " " : terminal_or(heights[at], plain[at]));
     }
 }
 
@@ -283,10 +258,10 @@ static bool live_table_is_drawn(const struct live_table *table, size_t i)
     return table->columns[i].as == LIVE_DRAWN;
 }
 
-void live_widen(struct live_table *table, const char *const *cells)
+void live_widen(struct live_table *table, const struct live_cells *cells)
 {
     for (size_t i = 0; i < table->n; i++) {
-        size_t width = live_table_is_drawn(table, i) ? 0 : utf8_width(cells[i]),
+        size_t width = live_table_is_drawn(table, i) ? 0 : utf8_width(cells->text[i]),
                most = table->columns[i].most;
         width = most > 0 && width > most ? most : width;
         table->width[i] = width > table->width[i] ? width : table->width[i];
@@ -347,7 +322,7 @@ static size_t live_table_put(char *line, size_t used, const char *cell, size_t w
                                    (int)(gap + (right ? rest : 0)), "", cell, (int)(right ? 0 : rest), "");
 }
 
-void live_row(struct canvas *canvas, const struct live_table *table, const char *const *cells,
+void live_row(struct canvas *canvas, const struct live_table *table, const struct live_cells *cells,
               const char *instead)
 {
     char line[LIVE_TABLE_LINE] = "", cell[CANVAS_LINE];
@@ -355,7 +330,7 @@ void live_row(struct canvas *canvas, const struct live_table *table, const char 
     for (size_t i = 0; i < table->n; i++) {
         if (table->width[i] == 0 || (instead != NULL && i != table->name))
             continue;
-        snprintf(cell, sizeof cell, "%s", cells[i]);
+        snprintf(cell, sizeof cell, "%s", cells->text[i]);
         canvas_cut(cell, table->width[i]);
         used = live_table_put(line, used, cell, table->width[i], used > 0 ? table->columns[i].gap : 0,
                               table->columns[i].as == LIVE_NUMBER);

@@ -31,7 +31,7 @@ void progress_count(struct progress *progress, uint64_t done, uint64_t of, const
 /* Erases the line before other output. */
 void progress_clear(struct progress *progress);
 
-enum { CANVAS_ROOM = 65536, CANVAS_LINE = 512 };
+enum { CANVAS_ROOM = 65536, CANVAS_LINE = 512, CANVAS_FOOT = 3 /* lines of a screen */ };
 
 struct canvas {
     char text[CANVAS_ROOM];
@@ -64,7 +64,7 @@ void canvas_spark(char *out, size_t size, const double *values, size_t n, double
  * 3 * width + 4 bytes. */
 void canvas_bar(char *out, size_t size, double part, size_t width);
 
-enum { LIVE_COLUMNS = 8 };
+enum { LIVE_COLUMNS = 8, LIVE_GAP = 2 };
 
 struct live_column {
     enum { LIVE_NUMBER, LIVE_TEXT, LIVE_DRAWN } as; /* at the right; at the left; as wide as there is room */
@@ -75,7 +75,7 @@ struct live_column {
 
 /* A way to show it: the first that has room is taken. */
 struct live_way {
-    unsigned columns; /* bits */
+    unsigned columns; /* bits; UINT_MAX: all */
     size_t name;      /* the name is cut to no less; 0: it stays whole */
     bool tight;       /* each column is as wide as its texts */
 };
@@ -88,12 +88,17 @@ struct live_table {
     size_t width[LIVE_COLUMNS]; /* 0: the column is not there */
 };
 
+/* A row, clean. */
+struct live_cells {
+    char text[LIVE_COLUMNS][CANVAS_LINE];
+};
+
 /* Once for each row. A column without any text is left out, but for one that is drawn. */
-void live_widen(struct live_table *table, const char *const *cells);
+void live_widen(struct live_table *table, const struct live_cells *cells);
 /* Then `width` is how wide each column is. */
 void live_fit(struct live_table *table, size_t columns);
-/* Cells are clean. `instead`: in place of the cells after the name where that has room; NULL: none. */
-void live_row(struct canvas *canvas, const struct live_table *table, const char *const *cells,
+/* `instead`: in place of the cells after the name where that has room; NULL: none. */
+void live_row(struct canvas *canvas, const struct live_table *table, const struct live_cells *cells,
               const char *instead);
 /* For rows that have no line: how many, if any. */
 void live_more(struct canvas *canvas, size_t rows);

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +19,8 @@ struct side_reading {
     json_t *surveyed; /* the header of a survey that goes on: its regions are runs; NULL: it is none */
 };
 
-__attribute__((format(printf, 2, 3))) static bool baseline_fails(const struct side_reading *reading,
-                                                                 const char *format, ...)
-{
-    va_list facts;
-    va_start(facts, format);
-    error_set_in_file(reading->error, reading->out->file, reading->line, format, facts);
-    va_end(facts);
-    return false;
-}
+#define baseline_fails(reading, ...)                                                                         \
+    error_set_in_file((reading)->error, (reading)->out->file, (reading)->line, __VA_ARGS__)
 
 static bool is_real(const json_t *object, const char *key)
 {
@@ -278,28 +270,14 @@ bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct run
 
 enum { TEXT = 160 };
 
-__attribute__((format(printf, 2, 3))) static void add_reason(struct comparison *out, const char *format, ...)
-{
-    if (out->n_reasons == COMPARISON_REASONS)
-        return;
-    va_list list;
-    va_start(list, format);
-    vsnprintf(out->reasons[out->n_reasons], sizeof out->reasons[0], format, list);
-    va_end(list);
-    out->n_reasons++;
-}
-
-__attribute__((format(printf, 2, 3))) static void comparison_add_note(struct comparison *out,
-                                                                      const char *format, ...)
-{
-    if (out->n_notes == COMPARISON_NOTES)
-        return;
-    va_list list;
-    va_start(list, format);
-    vsnprintf(out->notes[out->n_notes], sizeof out->notes[0], format, list);
-    va_end(list);
-    out->n_notes++;
-}
+/* A line `verdict` under construction. */
+struct comparison {
+    double threshold;
+    size_t family, n;
+    struct verdict_line lines[2 * RESULT_COLUMNS];
+    struct json_part reasons; /* why the two cannot be compared */
+    struct json_part notes;   /* differences that are allowed */
+};
 
 static const char *or_unknown(const char *text)
 {
@@ -310,8 +288,8 @@ static void comparison_compare_texts(struct comparison *out, const char *what, c
                                      const char *now)
 {
     if (strcmp(base, now) != 0)
-        add_reason(out, "another %s: %.159s in the baseline, %.159s now", what, or_unknown(base),
-                   or_unknown(now));
+        json_list_say(&out->reasons, "another %s: %.159s in the baseline, %.159s now", what, or_unknown(base),
+                      or_unknown(now));
 }
 
 const char *comparison_link_kind(char *out, size_t size, const char *link)
@@ -344,9 +322,10 @@ static void compare_clocks(struct comparison *out, const struct conditions *base
     number_frequency(before, sizeof before, base->clock_hz);
     number_frequency(after, sizeof after, now->clock_hz);
     if (is_measured(base) || is_measured(now))
-        comparison_add_note(out, "clocks differ, as measured (%s -> %s): cycles are compared", before, after);
+        json_list_say(&out->notes, "clocks differ, as measured (%s -> %s): cycles are compared", before,
+                      after);
     else
-        add_reason(out, "another clock: %s in the baseline, %s now", before, after);
+        json_list_say(&out->reasons, "another clock: %s in the baseline, %s now", before, after);
 }
 
 static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now,
@@ -356,9 +335,10 @@ static void compare_elves(struct comparison *out, const struct conditions *base,
     if (base->elf[0] == '\0' || now->elf[0] == '\0' || strcmp(before, after) == 0)
         return;
     if (any_elf)
-        comparison_add_note(out, "ELF files differ (%.128s -> %.128s)", before, after);
+        json_list_say(&out->notes, "ELF files differ (%.128s -> %.128s)", before, after);
     else
-        add_reason(out, "baseline is of %.128s, this run of %.128s (--any-elf compares them)", before, after);
+        json_list_say(&out->reasons, "baseline is of %.128s, this run of %.128s (--any-elf compares them)",
+                      before, after);
 }
 
 static void compare_regions(struct comparison *out, const struct conditions *base,
@@ -368,10 +348,10 @@ static void compare_regions(struct comparison *out, const struct conditions *bas
     if (runs_are_of_one_region(base, now))
         return;
     if (strcmp(base->end, now->end) == 0)
-        add_reason(out, "baseline is for %.159s, this run for %.159s", before, after);
+        json_list_say(&out->reasons, "baseline is for %.159s, this run for %.159s", before, after);
     else
-        add_reason(out, "baseline is for %.80s to %.80s, this run for %.80s to %.80s", before,
-                   or_unknown(base->end), after, or_unknown(now->end));
+        json_list_say(&out->reasons, "baseline is for %.80s to %.80s, this run for %.80s to %.80s", before,
+                      or_unknown(base->end), after, or_unknown(now->end));
 }
 
 static void compare_conditions(struct comparison *out, const struct conditions *base,
@@ -392,8 +372,8 @@ static void comparison_note_end(struct comparison *out, const char *what, const 
 {
     char ended[UTF8_CLEAN_ROOM(256)];
     if (field_text(run->summary, "ended")[0] != '\0')
-        comparison_add_note(out, "%s ended early: %s", what,
-                            utf8_clean(ended, sizeof ended, field_text(run->summary, "ended")));
+        json_list_say(&out->notes, "%s ended early: %s", what,
+                      utf8_clean(ended, sizeof ended, field_text(run->summary, "ended")));
 }
 
 static void comparison_add_notes(struct comparison *out, const struct baseline *base,
@@ -402,39 +382,35 @@ static void comparison_add_notes(struct comparison *out, const struct baseline *
     const char *before = base->conditions.build_id, *after = now->conditions.build_id;
     uint64_t warmup = field_count(base->summary, "warmup"), its = field_count(now->summary, "warmup");
     if (before[0] != '\0' && after[0] != '\0' && strcmp(before, after) != 0)
-        comparison_add_note(out, "builds differ (%.6s -> %.6s)", before, after);
+        json_list_say(&out->notes, "builds differ (%.6s -> %.6s)", before, after);
     if (warmup != its)
-        comparison_add_note(out, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", warmup, its);
+        json_list_say(&out->notes, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", warmup, its);
     comparison_note_end(out, "the baseline", base);
     if (now->file[0] == '\0')
         return;
     if (base->missing || now->missing)
-        comparison_add_note(out, "%s does not have this region", base->missing ? base->file : now->file);
+        json_list_say(&out->notes, "%s does not have this region", base->missing ? base->file : now->file);
     comparison_note_end(out, now->file, now);
 }
 
-/* All reasons in one text: some formats have no other place for them. */
-static void name_reasons(const struct comparison *comparison, char *out, size_t size)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < comparison->n_reasons && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? "" : "; ", comparison->reasons[i]);
-}
-
-/* `why`: what prevents comparing this column, or NULL. */
+/* `why`: what prevents comparing this column, or NULL. All reasons are in one text: some formats have no
+ * other place for them. */
 static void comparison_add_line(struct comparison *out, const char *name, const struct verdict_side *base,
                                 const struct verdict_side *now, const char *why)
 {
     struct verdict_line *line = &out->lines[out->n++];
+    size_t i;
+    const json_t *reason;
     *line = verdict_decide_among(base, now, out->threshold, out->family);
     utf8_clean(line->name, sizeof line->name, name);
-    if (why == NULL && out->n_reasons == 0)
-        return;
-    line->verdict = VERDICT_NOT_COMPARABLE;
-    if (out->n_reasons > 0)
-        name_reasons(out, line->why, sizeof line->why);
-    else
-        snprintf(line->why, sizeof line->why, "%s", why);
+    if (why != NULL || json_array_size(out->reasons.json) > 0) {
+        line->verdict = VERDICT_NOT_COMPARABLE;
+        line->why[0] = '\0';
+    }
+    json_array_foreach(out->reasons.json, i, reason)
+        text_join(line->why, sizeof line->why, "; ", text_or_empty(reason));
+    if (line->why[0] == '\0')
+        text_add(line->why, sizeof line->why, "%s", or_empty(why));
 }
 
 static bool is_unsupported(const json_t *column)
@@ -500,26 +476,6 @@ static void compare_columns(struct comparison *out, json_t *before, json_t *now)
     }
 }
 
-void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
-                  size_t family, struct comparison *out)
-{
-    const struct conditions *base = &before->conditions;
-    *out = (struct comparison){.threshold = threshold, .family = family};
-    memcpy(out->file, before->file, sizeof out->file);
-    utf8_clean(out->started, sizeof out->started, field_text(before->header, "started"));
-    memcpy(out->build_id, base->build_id, sizeof out->build_id);
-    memcpy(out->file_now, now->file, sizeof out->file_now);
-    if (now->file[0] != '\0') {
-        memcpy(out->start, now->conditions.start, sizeof out->start);
-        memcpy(out->end, now->conditions.end, sizeof out->end);
-    }
-    compare_conditions(out, base, &now->conditions, any_elf);
-    comparison_add_notes(out, before, now);
-    compare_columns(out, json_object_get(before->summary, "columns"),
-                    json_object_get(now->summary, "columns"));
-    out->verdict = verdict_overall(out->lines, out->n);
-}
-
 static struct json_part side_object(const struct verdict_side *side)
 {
     struct json_part object = json_part_new(NULL);
@@ -554,46 +510,45 @@ static struct json_part line_object(const struct verdict_line *line)
     return object;
 }
 
-static void put_json_texts(struct json_part *part, const char *key, const char (*texts)[384], size_t n)
+struct json_part runs_compare(const struct baseline *before, const struct baseline *now, double threshold,
+                              bool any_elf, size_t family)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_part_append(part, array, json_part_string(texts[i]));
-    json_part_array(part, key, array);
-}
-
-struct json_part comparison_line(const struct comparison *comparison)
-{
-    struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL);
-    struct json_part columns = json_part_new(NULL);
-    json_part_text(&line, "verdict", verdict_name(comparison->verdict));
-    if (comparison->start[0] != '\0') {
-        struct json_part region = json_part_new(NULL);
-        json_part_text(&region, "start", comparison->start);
-        json_part_text(&region, "end", comparison->end);
-        json_part_object(&line, "region", region);
+    struct comparison out = {
+        .threshold = threshold, .family = family, .reasons = json_list_new(), .notes = json_list_new()};
+    struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL),
+                     region = json_part_new(NULL), columns = json_part_new(NULL);
+    char started[32];
+    compare_conditions(&out, &before->conditions, &now->conditions, any_elf);
+    comparison_add_notes(&out, before, now);
+    compare_columns(&out, json_object_get(before->summary, "columns"),
+                    json_object_get(now->summary, "columns"));
+    json_part_text(&line, "verdict", verdict_name(verdict_overall(out.lines, out.n)));
+    if ((now->file[0] != '\0' || now->is_named) && now->conditions.start[0] != '\0') {
+        json_part_text(&region, "start", now->conditions.start);
+        json_part_text(&region, "end", now->conditions.end);
     }
-    json_part_text(&line, "file", comparison->file_now);
-    json_part_real(&line, "threshold", comparison->threshold);
-    json_part_text(&baseline, "file", comparison->file);
-    json_part_text(&baseline, "started", comparison->started);
-    json_part_text(&baseline, "build_id", comparison->build_id);
+    json_part_object(&line, "region", region);
+    json_part_text(&line, "file", now->file);
+    json_part_real(&line, "threshold", threshold);
+    json_part_text(&baseline, "file", before->file);
+    json_part_text(&baseline, "started",
+                   utf8_clean(started, sizeof started, field_text(before->header, "started")));
+    json_part_text(&baseline, "build_id", before->conditions.build_id);
     json_part_object(&line, "baseline", baseline);
-    for (size_t i = 0; i < comparison->n; i++)
-        json_part_object(&columns, comparison->lines[i].name, line_object(&comparison->lines[i]));
+    for (size_t i = 0; i < out.n; i++)
+        json_part_object(&columns, out.lines[i].name, line_object(&out.lines[i]));
     json_part_object(&line, "columns", columns);
-    put_json_texts(&line, "not_comparable", comparison->reasons, comparison->n_reasons);
-    put_json_texts(&line, "notes", comparison->notes, comparison->n_notes);
+    json_part_object(&line, "not_comparable", out.reasons);
+    json_part_object(&line, "notes", out.notes);
     return line;
 }
 
-struct json_part comparison_line_with(const struct comparison *comparison, const struct baseline *now)
+void comparison_add_run(struct json_part *line, const struct baseline *now)
 {
-    struct json_part line = comparison_line(comparison), run = json_part_new(NULL);
+    struct json_part run = json_part_new(NULL);
     if (now->header != NULL && json_object_set(run.json, "header", now->header) != 0)
         run.ok = false;
     if (now->summary != NULL && json_object_set(run.json, "summary", now->summary) != 0)
         run.ok = false;
-    json_part_object(&line, "run", run);
-    return line;
+    json_part_object(line, "run", run);
 }

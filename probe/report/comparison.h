@@ -1,7 +1,6 @@
 /*
  * Comparisons: a run against its baseline, an earlier run. Both are read from their JSON lines. Other
  * hardware, another clock or another region make the two incomparable; otherwise each column gets a verdict.
- * A struct takes several tens of KiB.
  */
 #pragma once
 
@@ -20,6 +19,7 @@
  * are counts. */
 struct baseline {
     char file[256];           /* "": it has just ended */
+    bool is_named;            /* its region is named in the comparison, as that of a file always is */
     bool missing;             /* the file lacks the region: no lines, and the conditions of the other run */
     json_t *header, *summary; /* of a survey its region; NULL: none */
     struct conditions conditions; /* of these lines; clean */
@@ -53,28 +53,9 @@ bool runs_are_of_one_region(const struct conditions *one, const struct condition
 /* "openocd" of "openocd localhost:6666"; returns `out`. */
 const char *comparison_link_kind(char *out, size_t size, const char *link);
 
-enum { COMPARISON_LINES = 2 * RESULT_COLUMNS, COMPARISON_REASONS = 8, COMPARISON_NOTES = 7 };
-
-struct comparison {
-    char file[256], started[32], build_id[80]; /* the baseline's */
-    /* The later run's file, if it is read from one, and its region, if there are several. Else "". */
-    char file_now[256], start[REGION_NAME], end[REGION_NAME];
-    double threshold;
-    size_t family;        /* verdicts that are made together; 0: this one alone */
-    enum verdict verdict; /* over all */
-    size_t n;
-    struct verdict_line lines[COMPARISON_LINES]; /* their names are clean */
-    size_t n_reasons;
-    char reasons[COMPARISON_REASONS][384]; /* why the two cannot be compared */
-    size_t n_notes;
-    char notes[COMPARISON_NOTES][384]; /* differences that are allowed */
-};
-
-/* `any_elf`: ELF files with different names are allowed. `family`: verdicts of all regions; of one alone 1.
- */
-void runs_compare(const struct baseline *before, const struct baseline *now, double threshold, bool any_elf,
-                  size_t family, struct comparison *out);
-/* A line `verdict` */
-struct json_part comparison_line(const struct comparison *comparison);
-/* The same with the later run as its file has it. */
-struct json_part comparison_line_with(const struct comparison *comparison, const struct baseline *now);
+/* The line `verdict` of both. `any_elf`: ELF files with different names are allowed. `family`: verdicts of
+ * all regions; of one alone 1. */
+struct json_part runs_compare(const struct baseline *before, const struct baseline *now, double threshold,
+                              bool any_elf, size_t family);
+/* Adds the later run to it, as its file has it. */
+void comparison_add_run(struct json_part *line, const struct baseline *now);

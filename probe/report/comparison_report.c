@@ -19,6 +19,16 @@ enum verdict verdict_by_name(const char *name)
     return VERDICT_NOT_COMPARABLE;
 }
 
+enum verdict line_verdict(const json_t *line)
+{
+    return verdict_by_name(field_text(line, "verdict"));
+}
+
+const char *line_verdict_name(const json_t *line)
+{
+    return verdict_name(line_verdict(line));
+}
+
 enum colour verdict_colour(enum verdict verdict)
 {
     return verdict == VERDICT_PASS ? COLOUR_GOOD : verdict == VERDICT_REGRESSED ? COLOUR_BAD : COLOUR_ODD;
@@ -82,7 +92,7 @@ void check_words(const struct check *check, char *out, size_t size)
 {
     const char *why = field_text(check->line, "why");
     verdict_words(check, out, size);
-    snprintf(out + strlen(out), size - strlen(out), "%s%.384s", why[0] != '\0' ? ": " : "", why);
+    text_add(out, size, "%s%.384s", why[0] != '\0' ? ": " : "", why);
 }
 
 /* A file of an older tool does not say what was found, but the numbers are there. */
@@ -114,12 +124,19 @@ void check_numbers(const struct check *check, char *out, size_t size)
                  cells.change);
 }
 
+void check_message(const struct check *check, char *out, size_t size)
+{
+    char words[TEXT];
+    check_numbers(check, out, size);
+    check_words(check, words, sizeof words);
+    text_add(out, size, ": %s", words);
+}
+
 void check_text(const struct check *check, char *out, size_t size)
 {
-    char numbers[4 * NUMBER_ROOM], words[TEXT];
-    check_numbers(check, numbers, sizeof numbers);
-    check_words(check, words, sizeof words);
-    snprintf(out, size, "%.200s: %s: %s", check->name, numbers, words);
+    char message[2 * TEXT];
+    check_message(check, message, sizeof message);
+    snprintf(out, size, "%.200s: %s", check->name, message);
 }
 
 void check_append(struct json_part *row, json_t *list, const char *before, const char *verdict,
@@ -131,8 +148,18 @@ void check_append(struct json_part *row, json_t *list, const char *before, const
     row_text(&one, "verdict", words);
     row_text(&one, "why", why);
     row_flag(&one, "bad", strcmp(verdict, verdict_name(VERDICT_REGRESSED)) == 0);
-    row->ok = row->ok && one.ok;
-    json_part_append(row, list, one.json);
+    json_part_add(row, list, one);
+}
+
+void check_put(struct json_part *row, const json_t *verdict, const json_t *line)
+{
+    const char *name = field_text(line, "verdict");
+    char why[TEXT] = "";
+    json_t *list = json_array();
+    if (!has_reasons(verdict) && field_of(line, "why") != NULL)
+        snprintf(why, sizeof why, ": %s", field_text(line, "why"));
+    check_append(row, list, "", name, name, why);
+    json_part_array(row, "verdict", list);
 }
 
 /* ---- text */
@@ -236,7 +263,7 @@ static void comparison_report_write_text(const struct rendering *to, const json_
     put_list(to, field_of(verdict, "not_comparable"), "");
     put_list(to, field_of(verdict, "notes"), "note: ");
     if (json_object_size(columns) != 1)
-        fprintf(to->out, "verdict: %s%s\n", verdict_name(verdict_by_name(field_text(verdict, "verdict"))),
+        fprintf(to->out, "verdict: %s%s\n", line_verdict_name(verdict),
                 json_object_size(columns) == 0 ? ", there is nothing to compare" : "");
 }
 
@@ -264,8 +291,7 @@ static void comparison_report_write_markdown(FILE *out, const json_t *verdict)
     const char *file = field_text(verdict, "file");
     const json_t *one;
     size_t i;
-    fprintf(out, "* **%s**%s", verdict_name(verdict_by_name(field_text(verdict, "verdict"))),
-            file[0] != '\0' ? ": " : "");
+    fprintf(out, "* **%s**%s", line_verdict_name(verdict), file[0] != '\0' ? ": " : "");
     markdown_text(out, file);
     comparison_against_text(verdict, text, sizeof text);
     fputc(' ', out);
@@ -325,19 +351,12 @@ bool comparison_add_rows(json_t *rows, const json_t *verdict, const char *region
     const char *name;
     bool ok = true;
     json_object_foreach(json_object_get(verdict, "columns"), name, line) {
-        struct json_part row = {.json = json_copy(line)};
-        char why[CELL];
-        json_t *list = json_array();
-        row.ok = row.json != NULL;
-        bool told = !has_reasons(verdict) && field_of(line, "why") != NULL; /* else reasons follow below */
-        snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? field_text(line, "why") : "");
+        struct json_part row = json_part_copy(line);
         row_text(&row, "name", name);
         row_text(&row, "region", region);
-        check_append(&row, list, "", field_text(line, "verdict"), field_text(line, "verdict"), why);
-        json_part_array(&row, "verdict", list);
+        check_put(&row, verdict, line);
         comparison_report_add_interval(&row, verdict, line, scale);
-        ok = row.ok && json_array_append(rows, row.json) == 0 && ok;
-        json_decref(row.json);
+        ok = rows_add(rows, row) && ok;
     }
     return ok;
 }

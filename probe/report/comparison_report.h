@@ -8,6 +8,8 @@
 
 /* "regressed" of a line; of none, and of any other text, "not comparable". */
 enum verdict verdict_by_name(const char *name);
+enum verdict line_verdict(const json_t *line); /* of its `verdict` */
+const char *line_verdict_name(const json_t *line);
 enum colour verdict_colour(enum verdict verdict);
 
 /* One verdict: of a column, or of a region's budget. */
@@ -23,8 +25,12 @@ bool check_take(const json_t *run, const json_t *verdict, size_t i, struct check
 void check_numbers(const struct check *check, char *out, size_t size);
 /* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
 void check_words(const struct check *check, char *out, size_t size);
+/* Both: "1,200 -> 1,236 +3.00 %: regressed (threshold 2 %)" */
+void check_message(const struct check *check, char *out, size_t size);
 /* All of it: "CPU_CYCLES: 1,200 -> 1,236 +3.00 %: regressed (threshold 2 %)" */
 void check_text(const struct check *check, char *out, size_t size);
+/* Adds what AS_VERDICT shows of a column's line; reasons of the whole comparison follow elsewhere. */
+void check_put(struct json_part *row, const json_t *verdict, const json_t *line);
 /* Adds an object of a list with AS_VERDICT. */
 void check_append(struct json_part *row, json_t *list, const char *before, const char *verdict,
                   const char *words, const char *why);

@@ -57,14 +57,13 @@ void conditions_read(struct conditions *conditions, const json_t *header)
 
 bool conditions_clock_text(const struct conditions *conditions, char *out, size_t size)
 {
-    char error[NUMBER_ROOM] = "";
-    const char *source = conditions->clock_source;
     if (!(conditions->clock_hz > 0))
         return false;
+    snprintf(out, size, "at %s", FREQUENCY(conditions->clock_hz));
     if (conditions->clock_error_hz > 0)
-        number_frequency(error, sizeof error, conditions->clock_error_hz);
-    snprintf(out, size, "at %s%s%s%s%s%s", FREQUENCY(conditions->clock_hz), error[0] != '\0' ? " ± " : "",
-             error, source[0] != '\0' ? " (" : "", source, source[0] != '\0' ? ")" : "");
+        text_add(out, size, " ± %s", FREQUENCY(conditions->clock_error_hz));
+    if (conditions->clock_source[0] != '\0')
+        text_add(out, size, " (%s)", conditions->clock_source);
     return true;
 }
 
@@ -83,32 +82,31 @@ static void put_location(struct fold *fold, const char *before, const char *name
     }
 }
 
-static void conditions_write_text(FILE *out, const struct conditions *conditions, size_t columns)
+static void conditions_write_text(const struct rendering *to, const struct conditions *conditions)
 {
     const char *first[] = {conditions->link, conditions->core, conditions->counter};
-    char clean[UTF8_CLEAN_ROOM(FIELD)];
-    struct fold fold = {.out = out, .columns = columns, .indent = INDENT};
-    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
-        fold_put(&fold, terminal_text(clean, sizeof clean, first[i]), 5);
-    fold_end(&fold);
+    struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
+    render_facts(to, first, sizeof first / sizeof *first, 5);
     if (conditions->start[0] != '\0') {
         put_location(&fold, "", conditions->start, conditions->start_source, conditions->start_address);
         if (conditions->end[0] != '\0')
             put_location(&fold, "to ", conditions->end, conditions->end_source, conditions->end_address);
         fold_end(&fold);
     }
-    fold_text(out, columns, INDENT, terminal_text(clean, sizeof clean, conditions->note));
-    fflush(out);
+    render_text(to, "%s", conditions->note);
+    fflush(to->out);
 }
 
 void text_header(FILE *out, const struct conditions *conditions)
 {
-    conditions_write_text(out, conditions, terminal_columns(out));
+    const struct rendering to = {.out = out, .format = FORMAT_TEXT, .columns = terminal_columns(out)};
+    conditions_write_text(&to, conditions);
 }
 
 static void conditions_write_markdown(FILE *out, const struct conditions *conditions)
 {
     const char *const first[] = {conditions->link, conditions->core, conditions->counter};
+    char text[4 * FIELD] = "";
     if (conditions->start[0] != '\0') {
         fputs("**", out);
         markdown_text(out, conditions->start);
@@ -120,12 +118,9 @@ static void conditions_write_markdown(FILE *out, const struct conditions *condit
         }
         fputs("  \n", out); /* two blanks: a line break */
     }
-    for (size_t i = 0, before = 0; i < sizeof first / sizeof *first; i++) {
-        if (first[i][0] == '\0')
-            continue;
-        fputs(before++ > 0 ? ", " : "", out);
-        markdown_text(out, first[i]);
-    }
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        text_join(text, sizeof text, ", ", first[i]);
+    markdown_text(out, text);
     fputs("\n\n", out);
 }
 
@@ -134,5 +129,5 @@ void conditions_write(const struct rendering *to, const struct conditions *condi
     if (to->format == FORMAT_MARKDOWN)
         conditions_write_markdown(to->out, conditions);
     else if (to->format == FORMAT_TEXT)
-        conditions_write_text(to->out, conditions, to->columns);
+        conditions_write_text(to, conditions);
 }

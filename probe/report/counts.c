@@ -7,17 +7,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { LINE = 1024, INDENT = 2, NAME_ROOM = UTF8_CLEAN_ROOM(96) };
 enum { COUNT = 24, NAME = 28, INTERVAL_COUNT = 20, INTERVAL_NAME = 24 }; /* widths of counts */
 enum { HEAD = 10, NARROWEST = 16, TEXT = NUMBER_ROOM + 4 };              /* widths of cores */
-
-static bool counts_is_of(const json_t *line, const char *type)
-{
-    return strcmp(field_text(line, "type"), type) == 0;
-}
 
 const char *counts_missing(const json_t *column)
 {
@@ -57,32 +51,23 @@ static void counts_put_line(const struct rendering *to, const char *line)
         fold_text(to->out, to->columns, INDENT, line + strspn(line, " "));
 }
 
-__attribute__((format(printf, 2, 3))) static void put_note(const struct rendering *to, const char *format,
-                                                           ...)
-{
-    char text[LINE], clean[UTF8_CLEAN_ROOM(LINE)];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
-}
-
 static void put_text_row(const struct rendering *to, const char *key, const json_t *column, double since)
 {
     char rate[NUMBER_ROOM], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16], why[NAME_ROOM];
     bool is_interval = since > 0;
-    int used = is_interval ? snprintf(line, sizeof line, "%12.6f ", since) : 0;
     int wide = is_interval ? INTERVAL_COUNT : COUNT, name_wide = is_interval ? INTERVAL_NAME : NAME;
+    line[0] = '\0';
+    if (is_interval)
+        text_add(line, sizeof line, "%12.6f ", since);
     terminal_text(name, sizeof name, key);
     if (counts_missing(column) != NULL) {
         terminal_text(why, sizeof why, field_text(column, "not_supported"));
-        snprintf(line + used, sizeof line - (size_t)used, "%*s  %s    %s", wide, counts_missing(column), name,
+        text_add(line, sizeof line, "%*s  %s    %s", wide, counts_missing(column), name,
                  why[0] != '\0' ? why : "its window did not run");
     } else {
         snprintf(words, sizeof words, "%s%s", field_is(column, "at_least") ? "at least " : "",
                  NUMBER(field_count(column, "count")));
-        snprintf(line + used, sizeof line - (size_t)used, "%*s  %-*s %15s /s", wide, words, name_wide, name,
+        text_add(line, sizeof line, "%*s  %-*s %15s /s", wide, words, name_wide, name,
                  counts_rate_text(rate, column));
     }
     counts_put_line(to, line);
@@ -100,27 +85,28 @@ static void put_footer(const struct counts_report *report, const json_t *line, c
     fprintf(to->out, "\n%*.6f s%s\n", COUNT, fmax(0, field_real(line, "seconds")),
             field_count(summary, "passes") > 1 ? " per window" : "");
     if (halts == 0 && (report->of_cores || json_array_size(field_of(report->header, "columns")) > 1))
-        put_note(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "",
-                 DURATION((double)field_count(summary, "skew_us") / 1e6));
+        render_text(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "",
+                    DURATION((double)field_count(summary, "skew_us") / 1e6));
     if (halts > 0)
-        put_note(to,
-                 "the core was halted %s time%s (%s in all) to read its counters; that cost is included in "
-                 "the counts",
-                 NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
+        render_text(
+            to,
+            "the core was halted %s time%s (%s in all) to read its counters; that cost is included in "
+            "the counts",
+            NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
     if (lost > 0)
-        put_note(to,
-                 "%s read%s too late: the counter may have wrapped in between, so totals are lower bounds",
-                 NUMBER(lost), lost == 1 ? " was" : "s were");
+        render_text(to,
+                    "%s read%s too late: the counter may have wrapped in between, so totals are lower bounds",
+                    NUMBER(lost), lost == 1 ? " was" : "s were");
     conditions_read_clock(&conditions, field_of(report->header, "clock"));
     if (field_of(summary, "clock_change") == NULL && conditions_clock_text(&conditions, clock, sizeof clock))
-        put_note(to, "%s", clock);
-    put_note(to, "%s", field_is(summary, "slept") ? RESULT_SLEPT : "");
-    put_note(to, "%s", field_text(summary, "clock_change"));
+        render_text(to, "%s", clock);
+    render_text(to, "%s", field_is(summary, "slept") ? RESULT_SLEPT : "");
+    render_text(to, "%s", field_text(summary, "clock_change"));
     json_object_foreach(report->of_cores ? json_object_get(line, "columns") : NULL, key, why)
         if (field_of(why, "not_supported") != NULL)
-            put_note(to, "%.96s: %.128s", key, field_text(why, "not_supported"));
+            render_text(to, "%.96s: %.128s", key, field_text(why, "not_supported"));
     json_object_foreach(json_object_get(line, "metric_reasons"), key, why)
-        put_note(to, "%.96s: %.128s", key, text_or_empty(why));
+        render_text(to, "%.96s: %.128s", key, text_or_empty(why));
 }
 
 /* ---- CSV: a row for each counter, and each core of several */
@@ -138,13 +124,12 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     const json_t *column = json_object_get(field_of(line, "columns"), name);
     const char *missing = counts_missing(column);
     char core[NUMBER_ROOM];
-    snprintf(core, sizeof core, counts_is_of(line, "all") ? "all" : "core %" PRIu64,
-             field_count(line, "core"));
+    snprintf(core, sizeof core, line_is_of(line, "all") ? "all" : "core %" PRIu64, field_count(line, "core"));
     row_text(&row, "region", report->of_cores ? core : "");
     row_text(&row, "name", name);
     row_text(&row, "unit", unit_of_counter(name));
-    row_text(&row, "missing", missing != NULL ? missing : "");
-    if (!counts_is_of(line, "summary") && field_real(line, "since_begin") > 0)
+    row_text(&row, "missing", or_empty(missing));
+    if (!line_is_of(line, "summary") && field_real(line, "since_begin") > 0)
         row_decimal(&row, "since_begin", field_real(line, "since_begin"), 6);
     if (report->of_cores || missing == NULL)
         row_decimal(&row, "seconds", fmax(0, field_real(report->of_cores ? line : column, "seconds")), 6);
@@ -157,11 +142,12 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     return row;
 }
 
-static bool counts_put_csv(const struct counts_report *report, const json_t *rows)
+/* Frees the rows. */
+static bool counts_put_csv(const struct counts_report *report, json_t *rows)
 {
     struct rendering more = report->to;
     more.goes_on = true;
-    return render_table(&more, report->of_cores ? &cores_csv : &counts_csv, json_incref((json_t *)rows));
+    return render_table(&more, report->of_cores ? &cores_csv : &counts_csv, rows);
 }
 
 /* ---- one core */
@@ -173,7 +159,7 @@ static void counts_add_metrics(const struct rendering *to, struct document *rows
     json_object_foreach(metrics, key, metric) {
         struct json_part row = json_part_new(NULL);
         char value[NUMBER_ROOM], text[LINE], name[NAME_ROOM], unit[UTF8_CLEAN_ROOM(16)];
-        terminal_text(unit, sizeof unit, text_or_empty(json_object_get(field_of(line, "metric_units"), key)));
+        terminal_text(unit, sizeof unit, text_in(line, "metric_units", key));
         row_text(&row, "name", key);
         row_text(&row, "unit", unit);
         row_text(&row, "missing", counts_metric(value, metric));
@@ -189,7 +175,7 @@ static void counts_add_metrics(const struct rendering *to, struct document *rows
 static bool counts_put_counts(const struct counts_report *report, const json_t *line)
 {
     const struct rendering *to = &report->to;
-    bool is_sample = counts_is_of(line, "sample"), text = to->format == FORMAT_TEXT;
+    bool is_sample = line_is_of(line, "sample"), text = to->format == FORMAT_TEXT;
     struct document rows = document_new();
     const json_t *one;
     size_t i;
@@ -208,7 +194,9 @@ static bool counts_put_counts(const struct counts_report *report, const json_t *
         counts_add_metrics(to, &rows, line);
     if (text && !is_sample)
         put_footer(report, line, line);
-    bool ok = rows.ok && (text || counts_put_csv(report, rows.lines));
+    bool ok = rows.ok;
+    if (!text)
+        return counts_put_csv(report, document_end(rows));
     document_free(&rows);
     return ok;
 }
@@ -220,12 +208,12 @@ static void counts_put_rates(const struct rendering *to, const char *const cells
     enum { FIRST = 18 };
     char line[LINE];
     size_t width = utf8_width(cells[0]);
-    int used = snprintf(line, sizeof line, "%s%*s %10s %15s", cells[0],
-                        width < FIRST ? (int)(FIRST - width) : 0, "", cells[1], cells[2]);
+    snprintf(line, sizeof line, "%s%*s %10s %15s", cells[0], width < FIRST ? (int)(FIRST - width) : 0, "",
+             cells[1], cells[2]);
     if (cells[4] != NULL)
-        snprintf(line + used, sizeof line - (size_t)used, " %16s %17s", cells[3], cells[4]);
+        text_add(line, sizeof line, " %16s %17s", cells[3], cells[4]);
     else
-        snprintf(line + used, sizeof line - (size_t)used, "%s%s", cells[3][0] != '\0' ? " " : "", cells[3]);
+        text_join(line, sizeof line, " ", cells[3]);
     counts_put_line(to, line);
 }
 
@@ -239,7 +227,7 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
     report->totals[i].at_least = report->totals[i].at_least || at_least;
     if (report->totals[i].at_least && !report->bounds_told) {
         report->bounds_told = true;
-        put_note(&report->to, ">=: at least; reads were too late, and a counter may have wrapped");
+        render_text(&report->to, ">=: at least; reads were too late, and a counter may have wrapped");
     }
     snprintf(count, sizeof count, "%s%s", at_least ? ">=" : "", NUMBER(field_count(column, "count")));
     snprintf(rate, sizeof rate, "%s%s/s", at_least ? ">=" : "", counts_rate_text(number, column));
@@ -262,7 +250,7 @@ static void put_interval(struct counts_report *report, const json_t *line)
             put_rates_row(report, i, text_or_empty(one), column, time);
     }
     json_object_foreach(metrics, key, metric) {
-        terminal_text(unit, sizeof unit, text_or_empty(json_object_get(field_of(line, "metric_units"), key)));
+        terminal_text(unit, sizeof unit, text_in(line, "metric_units", key));
         counts_put_rates(&report->to, (const char *[]){terminal_text(name, sizeof name, key), time,
                                                        counts_metric(value, metric), unit, NULL});
     }
@@ -327,7 +315,7 @@ static size_t counts_put_part(const struct counts_report *report, const json_t *
     fputc('\n', out);
     for (size_t r = 0; r < json_array_size(rows); r++) {
         const json_t *row = json_array_get(rows, r);
-        snprintf(text, sizeof text, counts_is_of(row, "all") ? "all" : "core %" PRIu64,
+        snprintf(text, sizeof text, line_is_of(row, "all") ? "all" : "core %" PRIu64,
                  field_count(row, "core"));
         fprintf(out, "%-*s", HEAD, text);
         for (i = first; i < end; i++) {
@@ -343,7 +331,6 @@ static size_t counts_put_part(const struct counts_report *report, const json_t *
 static bool put_cores(const struct counts_report *report, const json_t *rows)
 {
     double since = field_real(json_array_get(rows, 0), "since_begin");
-    bool ok = true;
     if (report->to.format == FORMAT_TEXT) {
         json_t *names = names_of(report, rows);
         fputc('\n', report->to.out);
@@ -360,9 +347,7 @@ static bool put_cores(const struct counts_report *report, const json_t *rows)
     json_array_foreach(rows, i, row)
         json_array_foreach(field_of(report->header, "columns"), k, name)
             document_add(&list, csv_row(report, row, text_or_empty(name)));
-    ok = list.ok && counts_put_csv(report, list.lines);
-    document_free(&list);
-    return ok;
+    return counts_put_csv(report, document_end(list));
 }
 
 /* ---- all */
@@ -383,27 +368,27 @@ bool counts_begin(const struct counts_report *report)
         if (report->has_totals)
             counts_put_rates(to, heading);
     }
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* `rows` has the lines of the table above. */
 static bool put_one(struct counts_report *report, json_t *line, json_t *rows)
 {
     bool text = report->to.format == FORMAT_TEXT, ok = true;
-    if (counts_is_of(line, "core") || counts_is_of(line, "all")) {
-        if (json_array_size(rows) > 0 && counts_is_of(json_array_get(rows, json_array_size(rows) - 1), "all"))
+    if (line_is_of(line, "core") || line_is_of(line, "all")) {
+        if (json_array_size(rows) > 0 && line_is_of(json_array_get(rows, json_array_size(rows) - 1), "all"))
             json_array_clear(rows);
         ok = json_array_append(rows, line) == 0;
-        return (counts_is_of(line, "core") || put_cores(report, rows)) && ok;
+        return (line_is_of(line, "core") || put_cores(report, rows)) && ok;
     }
-    if (counts_is_of(line, "sample") && text && report->has_totals)
+    if (line_is_of(line, "sample") && text && report->has_totals)
         put_interval(report, line);
-    else if (counts_is_of(line, "reset") && text)
+    else if (line_is_of(line, "reset") && text)
         fprintf(report->to.out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n",
                 field_real(line, "seconds"));
-    else if (!report->of_cores && (counts_is_of(line, "sample") || counts_is_of(line, "summary")))
+    else if (!report->of_cores && (line_is_of(line, "sample") || line_is_of(line, "summary")))
         ok = counts_put_counts(report, line);
-    else if (counts_is_of(line, "summary") && text) {
+    else if (line_is_of(line, "summary") && text) {
         const json_t *all = json_array_get(rows, json_array_size(rows) - 1);
         if (all != NULL && field_of(all, "since_begin") == NULL) /* else nothing has the whole */
             put_footer(report, all, line);
@@ -423,7 +408,7 @@ bool counts_put(struct counts_report *report, const struct document *lines)
         json_array_foreach(lines->lines, i, line)
             ok = put_one(report, line, rows) && ok;
     json_decref(rows);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 bool counts_show(const struct rendering *to, const struct document *document)

@@ -97,12 +97,11 @@ static void put_plus_minus(FILE *out, const json_t *first)
 
 static void delta_page_put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, const char *side)
 {
-    char text[CELL], to[NUMBER_ROOM];
+    char text[CELL];
     if (n == 0)
         return;
-    number_unsigned(to, sizeof to, most);
     snprintf(text, sizeof text, "Not drawn, far %s: %s hit%s, %s%s%s.", side, NUMBER(n), PLURAL(n),
-             NUMBER(least), least != most ? " to " : "", least != most ? to : "");
+             NUMBER(least), least != most ? " to " : "", least != most ? NUMBER(most) : "");
     html_element(out, "p", "outliers", text);
 }
 
@@ -118,20 +117,17 @@ static bool find_rule(const struct delta_page *page, double *median)
 static void put_histogram(FILE *out, const struct delta_page *page)
 {
     struct histogram_bin bins[BINS];
-    char title[CELL], says[CELL], rule_text[NUMBER_ROOM + 32];
+    char title[CELL], says[CELL] = "A histogram of ", rule_text[NUMBER_ROOM + 32];
     struct plot_rule rule = {.text = rule_text};
     size_t n = histogram_bins(page->column, bins, BINS);
     if (page->column == NULL || n == 0)
         return;
     const struct outliers outliers = histogram_outliers(page->column);
-    uint64_t count = field_count(page->column, "count"), far = outliers.below + outliers.above;
-    uint64_t near = count > far ? count - far : 0;
     bool has_rule = find_rule(page, &rule.at);
     snprintf(rule_text, sizeof rule_text, "baseline's median %s", has_rule ? MEAN(rule.at) : "");
     snprintf(title, sizeof title, "Hits by %s", page->name);
-    snprintf(says, sizeof says, "A histogram of %s hit%s from %s to %s%s%s", NUMBER(near), PLURAL(near),
-             NUMBER(outliers.low), NUMBER(outliers.high), has_rule ? "; a dashed line is the " : "",
-             has_rule ? rule_text : "");
+    histogram_says(page->column, says, sizeof says);
+    text_join(says, sizeof says, "; a dashed line is the ", has_rule ? rule_text : "");
     const struct plot plot = {.out = out, .id = "histogram", .title = title, .says = says};
     page_heading(out, "distribution", "How the hits are distributed");
     fputs("<figure>\n", out);
@@ -368,11 +364,15 @@ static bool delta_report_put_page(const struct rendering *to, const struct delta
     return ok;
 }
 
-static bool delta_report_put_csv(const struct rendering *to, const struct run_lines *run)
+/* Of CSV and for editors: the rows of a run; then all of them, those of CSV that have one of the keys. */
+static bool add_run(const struct rendering *to, const struct run_lines *run, json_t *rows)
 {
-    json_t *rows = json_array();
-    bool ok = run_add_rows(run, true, rows);
-    return run_write_csv(to, rows, "unit|mean|missing") && ok;
+    return to->format == FORMAT_CSV ? run_add_rows(run, true, rows) : editor_add_run(rows, run);
+}
+
+static bool put_runs(const struct rendering *to, json_t *rows, const char *keys)
+{
+    return to->format == FORMAT_CSV ? run_write_csv(to, rows, keys) : render_table(to, &text_gcc, rows);
 }
 
 static bool delta_report_put_text(const struct rendering *to, const struct delta_report *report,
@@ -402,12 +402,10 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
     case FORMAT_HTML:
         return delta_report_put_page(to, report);
     case FORMAT_CSV:
-        ok = delta_report_put_csv(to, &run);
-        break;
     case FORMAT_GCC: {
         json_t *rows = json_array();
-        ok = editor_add_run(rows, &run);
-        ok = render_table(to, &text_gcc, rows) && ok;
+        ok = add_run(to, &run, rows);
+        ok = put_runs(to, rows, "unit|mean|missing") && ok;
         break;
     }
     case FORMAT_MARKDOWN:
@@ -421,7 +419,7 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
         ok = delta_report_put_text(to, report, &run);
         break;
     }
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* ---- compare report */
@@ -438,9 +436,7 @@ static const char *pair_name(const json_t *verdict, bool with_file, char *out, s
 {
     const char *file = with_file ? field_text(verdict, "file") : "";
     page_region(field_text(verdict, "region.start"), field_text(verdict, "region.end"), out, size);
-    size_t used = strlen(out);
-    if (file[0] != '\0' && used < size)
-        snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", file);
+    text_join(out, size, ", ", file);
     return out;
 }
 
@@ -474,13 +470,12 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     if (to->format == FORMAT_JUNIT)
         return junit_end(to->out) && ok;
     if (json_array_size(verdicts) > 1) /* one alone has all of it */
-        fprintf(to->out, "\n%s%s%s over all %zu\n", mark,
-                verdict_name(verdict_by_name(field_text(summary, "verdict"))), mark,
+        fprintf(to->out, "\n%s%s%s over all %zu\n", mark, line_verdict_name(summary), mark,
                 json_array_size(verdicts));
     return ok;
 }
 
-static bool compare_report_put_csv(const struct rendering *to, const json_t *verdicts)
+static bool compare_report_put_rows(const struct rendering *to, const json_t *verdicts)
 {
     json_t *rows = json_array();
     size_t i;
@@ -488,23 +483,9 @@ static bool compare_report_put_csv(const struct rendering *to, const json_t *ver
     bool ok = rows != NULL;
     json_array_foreach(verdicts, i, verdict) {
         const struct run_lines run = run_of(verdict);
-        ok = run_add_rows(&run, true, rows) && ok;
+        ok = add_run(to, &run, rows) && ok;
     }
-    return run_write_csv(to, rows, "judged") && ok;
-}
-
-static bool compare_report_put_gcc(const struct rendering *to, const json_t *verdicts)
-{
-    json_t *rows = json_array();
-    size_t i;
-    const json_t *verdict;
-    bool ok = true;
-    json_array_foreach(verdicts, i, verdict) {
-        const struct run_lines run = run_of(verdict);
-        ok = editor_add_run(rows, &run) && ok;
-    }
-
-    return render_table(to, &text_gcc, rows) && ok;
+    return put_runs(to, rows, "judged") && ok;
 }
 
 /* ---- the page */
@@ -585,10 +566,9 @@ bool compare_write(const struct rendering *to, const struct document *document,
     if (ok && to->format == FORMAT_JSON)
         ok = document_write(to->out, document);
     else if (ok)
-        ok = to->format == FORMAT_CSV    ? compare_report_put_csv(to, verdicts)
-             : to->format == FORMAT_GCC  ? compare_report_put_gcc(to, verdicts)
+        ok = to->format == FORMAT_CSV || to->format == FORMAT_GCC ? compare_report_put_rows(to, verdicts)
              : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts, command)
                                          : put_pairs(to, verdicts, document_line(document, "summary"));
     json_decref(verdicts);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }

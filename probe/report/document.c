@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,11 +24,22 @@ void document_free(struct document *document)
 
 void document_add(struct document *document, struct json_part line)
 {
-    document->ok = document->ok && line.ok && json_array_append(document->lines, line.json) == 0;
-    json_decref(line.json);
+    document->ok = rows_add(document->lines, line) && document->ok;
 }
 
-static bool document_is_of(const json_t *line, const char *type)
+bool rows_add(json_t *rows, struct json_part row)
+{
+    bool ok = row.ok && json_array_append(rows, row.json) == 0;
+    json_decref(row.json);
+    return ok;
+}
+
+json_t *document_end(struct document document)
+{
+    return json_list_end((struct json_part){.json = document.lines, .ok = document.ok});
+}
+
+bool line_is_of(const json_t *line, const char *type)
 {
     return strcmp(field_text(line, "type"), type) == 0;
 }
@@ -37,7 +47,7 @@ static bool document_is_of(const json_t *line, const char *type)
 const json_t *document_line(const struct document *document, const char *type)
 {
     for (size_t i = json_array_size(document->lines); i-- > 0;)
-        if (document_is_of(json_array_get(document->lines, i), type))
+        if (line_is_of(json_array_get(document->lines, i), type))
             return json_array_get(document->lines, i);
     return NULL;
 }
@@ -47,7 +57,7 @@ json_t *document_rows(const struct document *document, const char *type, const j
     json_t *rows = json_array(), *line;
     size_t i;
     json_array_foreach(document->lines, i, line)
-        if (document_is_of(line, type) &&
+        if (line_is_of(line, type) &&
             (core == NULL || field_count(line, "core") == field_count(core, "core")) &&
             json_array_append(rows, line) != 0) {
             json_decref(rows);
@@ -194,28 +204,18 @@ json_t *json_lines_next(struct json_lines *reader)
     return NULL;
 }
 
-__attribute__((format(printf, 4, 5))) static bool document_fails(struct error *error, const char *path,
-                                                                 unsigned line, const char *format, ...)
-{
-    va_list facts;
-    va_start(facts, format);
-    error_set_in_file(error, path, line, format, facts);
-    va_end(facts);
-    return false;
-}
-
 /* Of a later schema the keys may mean something else. */
 static bool check_header(const json_t *header, const char *path, unsigned line, struct error *error)
 {
     const char *schema = field_text(header, "schema");
     bool known = strcmp(schema, JSON_SCHEMA) == 0 || strcmp(schema, JSON_SCHEMA_2) == 0;
-    if (document_is_of(header, "header") && known)
+    if (line_is_of(header, "header") && known)
         return true;
-    return document_fails(error, path, line,
-                          schema[0] == '\0' ? "no header of schema " JSON_SCHEMA
-                                              ": not written by pmu-probe -j%s"
-                                            : "its schema is %.64s, which is not a result of a command",
-                          schema);
+    return error_set_in_file(error, path, line,
+                             schema[0] == '\0' ? "no header of schema " JSON_SCHEMA
+                                                 ": not written by pmu-probe -j%s"
+                                               : "its schema is %.64s, which is not a result of a command",
+                             schema);
 }
 
 static bool parse_lines(struct document *out, struct json_lines *lines, const char *path, struct error *error)
@@ -223,10 +223,10 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
     json_t *line;
     while ((line = json_lines_next(lines)) != NULL) {
         bool first = json_array_size(out->lines) == 0;
-        if (!first && document_is_of(line, "header")) {
+        if (!first && line_is_of(line, "header")) {
             json_decref(line);
-            return document_fails(error, path, lines->line,
-                                  "a second header: there are several results in it");
+            return error_set_in_file(error, path, lines->line,
+                                     "a second header: there are several results in it");
         }
         if (json_array_append_new(out->lines, line) != 0)
             return error_set(error, ERROR_SYSTEM, "out of memory");
@@ -234,9 +234,9 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
             return false;
     }
     if (lines->why != NULL)
-        return document_fails(error, path, lines->line, "%s%s",
-                              lines->is_last ? "that run was cut off in this line: " : "", lines->why);
-    return json_array_size(out->lines) > 0 || document_fails(error, path, 0, "empty");
+        return error_set_in_file(error, path, lines->line, "%s%s",
+                                 lines->is_last ? "that run was cut off in this line: " : "", lines->why);
+    return json_array_size(out->lines) > 0 || error_set_in_file(error, path, 0, "empty");
 }
 
 bool document_parse(const char *text, size_t size, const char *path, struct document *out,
@@ -279,14 +279,14 @@ const json_t *field_of(const json_t *line, const char *keys)
     }
 }
 
-const char *or_empty(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 const char *text_or_empty(const json_t *value)
 {
     return or_empty(json_string_value(value));
+}
+
+const char *text_in(const json_t *line, const char *key, const char *name)
+{
+    return text_or_empty(json_object_get(field_of(line, key), name));
 }
 
 const char *field_text(const json_t *line, const char *keys)

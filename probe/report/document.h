@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/values.h"
 #include "report/json.h"
 
 #include <signal.h>
@@ -18,6 +19,13 @@ struct document document_new(void);
 void document_free(struct document *document);
 /* Takes the line. It is not changed any more. */
 void document_add(struct document *document, struct json_part line);
+/* Adds a row to a list, and frees it. False: out of memory. */
+bool rows_add(json_t *rows, struct json_part row);
+/* Its lines alone, to be freed; NULL: out of memory. */
+json_t *document_end(struct document document);
+bool line_is_of(const json_t *line, const char *type);
+/* "metric_units" of a metric, or "metric_reasons"; "": none. */
+const char *text_in(const json_t *line, const char *key, const char *name);
 /* Its last line of this type; NULL: there is none. */
 const json_t *document_line(const struct document *document, const char *type);
 /* The lines of a type and, unless NULL, with the `core` of another line, in their order. To be freed. */
@@ -70,6 +78,5 @@ const char *field_text(const json_t *line, const char *keys); /* "": none, or no
 double field_real(const json_t *line, const char *keys);      /* NaN: none, or not a number */
 uint64_t field_count(const json_t *line, const char *keys);   /* 0: none, or not a count */
 bool field_is(const json_t *line, const char *keys);          /* there, and not false */
-const char *or_empty(const char *text);                       /* NULL: "" */
 const char *text_or_empty(const json_t *value);               /* as field_text */
 uint64_t count_of(const json_t *value);                       /* as field_count */

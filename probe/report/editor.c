@@ -19,9 +19,7 @@ bool editor_add(json_t *rows, const char *file, const char *source, const char *
     json_part_unsigned(&row, "line", colon != NULL ? strtoull(colon + 1, NULL, 10) : 0);
     row_text(&row, "text", text);
     row_flag(&row, "bad", bad);
-    bool ok = row.ok && json_array_append(rows, row.json) == 0;
-    json_decref(row.json);
-    return ok;
+    return rows_add(rows, row);
 }
 
 /* Without a verdict: what the first column has. */

@@ -31,6 +31,16 @@ struct outliers histogram_outliers(const json_t *column)
                              .above_most = field_count(of, "above.most")};
 }
 
+uint64_t histogram_says(const json_t *column, char *out, size_t size)
+{
+    const struct outliers shape = histogram_outliers(column);
+    uint64_t count = field_count(column, "count"), far = shape.below + shape.above;
+    uint64_t near = count > far ? count - far : 0;
+    text_add(out, size, "%s hit%s from %s to %s", NUMBER(near), PLURAL(near), NUMBER(shape.low),
+             NUMBER(shape.high));
+    return far;
+}
+
 /* One of its bins: from which value on, and how many. */
 static struct histogram_bin bin_of(const json_t *pair)
 {
@@ -106,18 +116,15 @@ struct bars {
 static void histogram_put_outliers(const struct bars *bars, uint64_t n, uint64_t least, uint64_t most,
                                    uint64_t farthest)
 {
-    char from[NUMBER_ROOM], to[NUMBER_ROOM], change[NUMBER_ROOM] = "", line[LINE];
+    char line[LINE];
     if (n == 0)
         return;
-    if (bars->median > 0)
-        number_change(change, ((double)farthest - bars->median) / bars->median);
-    number_unsigned(from, sizeof from, least);
-    number_unsigned(to, sizeof to, most);
+    const char *change = bars->median > 0 ? CHANGE(((double)farthest - bars->median) / bars->median) : "";
     fprintf(bars->out, "%*s  %s", (int)(INDENT + bars->low_width), "...",
             terminal_colour(bars->out, COLOUR_ODD));
-    snprintf(line, sizeof line, "%s outlier%s: %s%s%s%s%s%s", NUMBER(n), PLURAL(n), from,
-             least != most ? " to " : "", least != most ? to : "", change[0] != '\0' ? ", " : "", change,
-             change[0] != '\0' ? " from the median" : "");
+    snprintf(line, sizeof line, "%s outlier%s: %s%s%s%s%s%s", NUMBER(n), PLURAL(n), NUMBER(least),
+             least != most ? " to " : "", least != most ? NUMBER(most) : "", change[0] != '\0' ? ", " : "",
+             change, change[0] != '\0' ? " from the median" : "");
     size_t left = INDENT + bars->low_width + 2;
     fold_text_at(bars->out, bars->columns, left, left, line);
     fputs(terminal_colour(bars->out, COLOUR_END), bars->out);

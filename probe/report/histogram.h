@@ -9,6 +9,8 @@
 
 /* Values far off, which are in no bin. */
 struct outliers histogram_outliers(const json_t *column);
+/* Appends "40 hits from 81 to 837" of those that are drawn. Returns how many are not. */
+uint64_t histogram_says(const json_t *column, char *out, size_t size);
 /* At most `room` bins of equal width, empty ones included; how many there are. */
 size_t histogram_bins(const json_t *column, struct histogram_bin *out, size_t room);
 /* Few hits are listed, more are bars. `columns`: where a line folds. */

@@ -41,9 +41,9 @@ static void set_up(const struct conditions *of, char *out, size_t size)
     comparison_link_kind(link, sizeof link, of->link);
     const char *const parts[] = {of->counter, clock, link};
     out[0] = '\0';
-    for (size_t i = 0, used = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i][0] != '\0' && used < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%.60s", used > 0 ? ", " : "", parts[i]);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i][0] != '\0')
+            text_add(out, size, "%s%.60s", out[0] != '\0' ? ", " : "", parts[i]);
 }
 
 /* NULL: out of memory. */
@@ -243,7 +243,7 @@ static void since_text(const json_t *row, const json_t *change, char *out, size_
     uint64_t at = field_count(change, "run");
     const json_t *run = json_array_get(field_of(row, "runs"), at - 1);
     const char *started = field_text(run, "started"), *build = field_text(run, "build_id");
-    snprintf(out, size, " since %s%s%.12s: %.300s", started[0] != '\0' ? started : "?",
+    text_add(out, size, " since %s%s%.12s: %.300s", started[0] != '\0' ? started : "?",
              build[0] != '\0' ? ", build " : "", build, field_text(run, "file"));
 }
 
@@ -262,12 +262,12 @@ static bool history_take_fact(const json_t *row, size_t i, const char *to, struc
     else if (i >= 2 && i < 2 + n) {
         out->change = json_array_get(changes, i - 2);
         history_change_text(out->change, to, out->text, room);
-        since_text(row, out->change, out->text + strlen(out->text), room - strlen(out->text));
+        since_text(row, out->change, out->text, room);
     } else if (i == 2 + n && trend != NULL) {
         out->change = trend;
         history_change_text(trend, to, out->text, room);
-        snprintf(out->text + strlen(out->text), room - strlen(out->text),
-                 " over %zu runs: a %s without a step", json_array_size(field_of(row, "runs")),
+        text_add(out->text, room, " over %zu runs: a %s without a step",
+                 json_array_size(field_of(row, "runs")),
                  field_real(trend, "after") > field_real(trend, "before") ? "rise" : "fall");
     }
     return i <= 2 + n;
@@ -385,11 +385,10 @@ static bool history_put_csv(const struct rendering *to, const struct document *d
     size_t i, k;
     const json_t *region, *run;
     json_array_foreach(document->lines, i, region) {
-        if (strcmp(field_text(region, "type"), "region") != 0)
+        if (!line_is_of(region, "region"))
             continue;
         json_array_foreach(field_of(region, "runs"), k, run) {
-            struct json_part row = {.json = json_copy((json_t *)run)};
-            row.ok = row.json != NULL;
+            struct json_part row = json_part_copy(run);
             json_part_text(&row, "region", field_text(region, "region.start"));
             json_part_text(&row, "end", field_text(region, "region.end"));
             json_part_text(&row, "name", field_text(region, "column"));
@@ -399,9 +398,7 @@ static bool history_put_csv(const struct rendering *to, const struct document *d
             document_add(&rows, row);
         }
     }
-    bool ok = rows.ok && render_table(to, &history_csv, json_incref(rows.lines));
-    document_free(&rows);
-    return ok;
+    return render_table(to, &history_csv, document_end(rows));
 }
 
 bool history_write(const struct rendering *to, const struct document *document,
@@ -418,7 +415,7 @@ bool history_write(const struct rendering *to, const struct document *document,
     else if (ok)
         history_put_text(to, document, rows);
     json_decref(rows);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* ---- history page */
@@ -535,9 +532,7 @@ static bool put_overview(const struct rendering *to, const json_t *rows)
         row_text(&one, "change", change);
         document_add(&shown, one);
     }
-    bool ok = shown.ok && render_table(to, &history_view, json_incref(shown.lines));
-    document_free(&shown);
-    return ok;
+    return render_table(to, &history_view, document_end(shown));
 }
 
 static bool history_page(const struct rendering *to, const struct document *document,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/values.h"
 #include "page_hashes.h"
 #include "report/terminal.h"
 
@@ -62,7 +63,9 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
     fprintf(out, "</%s>\n", tag);
 }
 
-static void html_put_head(FILE *out, const char *title, const char *policy)
+/* Style and script are allowed by their hashes: what slipped in as markup would not run, and could not fetch
+ * anything. */
+void html_begin(FILE *out, const char *title, bool has_script)
 {
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -70,40 +73,22 @@ static void html_put_head(FILE *out, const char *title, const char *policy)
             "base-uri 'none'; form-action 'none'\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<meta name=\"referrer\" content=\"no-referrer\">\n",
-            policy);
+            has_script ? "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; "
+                       : "style-src '" PAGE_STYLE "' '" PLOTS_STYLE "'; ");
     html_element(out, "title", NULL, title);
     fprintf(out, "<style>%s</style>\n", style);
-}
-
-static void html_put_heading(FILE *out, const char *title)
-{
+    if (!has_script)
+        fprintf(out, "<style>%s</style>\n", plots);
     fputs("</head>\n<body>\n<main>\n", out);
     html_element(out, "h1", NULL, title);
 }
 
-/* Style and script are allowed by their hashes: what slipped in as markup would not run, and could not fetch
- * anything. */
-void html_begin(FILE *out, const char *title)
+void html_end(FILE *out, bool has_script)
 {
-    html_put_head(out, title, "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; ");
-    html_put_heading(out, title);
-}
-
-void html_begin_still(FILE *out, const char *title)
-{
-    html_put_head(out, title, "style-src '" PAGE_STYLE "' '" PLOTS_STYLE "'; ");
-    fprintf(out, "<style>%s</style>\n", plots);
-    html_put_heading(out, title);
-}
-
-void html_end(FILE *out)
-{
-    fprintf(out, "</main>\n<script>%s</script>\n</body>\n</html>\n", script);
-}
-
-void html_end_still(FILE *out)
-{
-    fputs("</main>\n</body>\n</html>\n", out);
+    fputs("</main>\n", out);
+    if (has_script)
+        fprintf(out, "<script>%s</script>\n", script);
+    fputs("</body>\n</html>\n", out);
 }
 
 const char *html_verdict_class(const char *verdict)
@@ -161,7 +146,7 @@ static bool is_name(const struct html_table *table)
 void html_cell_begin(struct html_table *table, const char *mark)
 {
     fprintf(table->out, "<%s class=\"%s%s%s\">", is_name(table) ? "th scope=\"row\"" : "td",
-            html_kind_of(table), mark != NULL ? " " : "", mark != NULL ? mark : "");
+            html_kind_of(table), mark != NULL ? " " : "", or_empty(mark));
 }
 
 void html_cell_end(struct html_table *table)

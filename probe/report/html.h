@@ -20,13 +20,10 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
 
 /* The class of what has a verdict. */
 const char *html_verdict_class(const char *verdict);
-/* Up to the heading; the title is the heading, too. */
-void html_begin(FILE *out, const char *title);
-/* With the script that searches and zooms, where the page has an element for it. */
-void html_end(FILE *out);
-/* The same for a page without a script; with the style of plots. */
-void html_begin_still(FILE *out, const char *title);
-void html_end_still(FILE *out);
+/* Up to the heading; the title is the heading, too. `has_script`: one that searches and zooms, where the page
+ * has an element for it; else the page has the style of plots. */
+void html_begin(FILE *out, const char *title, bool has_script);
+void html_end(FILE *out, bool has_script);
 
 struct html_table {
     FILE *out;

@@ -62,17 +62,22 @@ void json_part_bool(struct json_part *part, const char *key, bool value)
     json_put(part, key, json_boolean(value));
 }
 
-void json_part_hex(struct json_part *part, const char *key, uint64_t address)
+json_t *json_hex(uint64_t address)
 {
     char text[32];
     snprintf(text, sizeof(text), "0x%08" PRIx64, address);
-    json_put(part, key, json_string(text));
+    return json_string(text);
+}
+
+void json_part_hex(struct json_part *part, const char *key, uint64_t address)
+{
+    json_put(part, key, json_hex(address));
 }
 
 void json_part_object(struct json_part *part, const char *key, struct json_part inner)
 {
     part->ok = part->ok && inner.ok;
-    if (json_object_size(inner.json) > 0)
+    if (json_object_size(inner.json) + json_array_size(inner.json) > 0)
         json_put(part, key, inner.json);
     else
         json_decref(inner.json);
@@ -90,6 +95,18 @@ void json_part_append(struct json_part *part, json_t *array, json_t *value)
 {
     if (json_array_append_new(array, value) != 0)
         part->ok = false;
+}
+
+void json_part_add(struct json_part *part, json_t *array, struct json_part inner)
+{
+    part->ok = part->ok && inner.ok;
+    json_part_append(part, array, inner.json);
+}
+
+struct json_part json_part_copy(const json_t *line)
+{
+    json_t *copy = line != NULL ? json_copy((json_t *)line) : json_object();
+    return (struct json_part){.json = copy, .ok = copy != NULL};
 }
 
 struct json_part json_list_new(void)

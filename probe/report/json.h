@@ -47,8 +47,12 @@ void json_part_hex(struct json_part *part, const char *key, uint64_t address);
 void json_part_object(struct json_part *part, const char *key, struct json_part inner);
 void json_part_array(struct json_part *part, const char *key, json_t *array);
 void json_part_append(struct json_part *part, json_t *array, json_t *value);
+void json_part_add(struct json_part *part, json_t *array, struct json_part inner);
+/* Of a line, to be changed; of NULL an empty one. */
+struct json_part json_part_copy(const json_t *line);
 json_t *json_part_string(const char *text);
-/* A list of texts. */
+json_t *json_hex(uint64_t address);
+/* A list of texts, or of rows. */
 struct json_part json_list_new(void);
 void json_list_say(struct json_part *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 json_t *json_list_end(struct json_part list); /* NULL: out of memory */

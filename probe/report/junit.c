@@ -129,18 +129,18 @@ static void put_suite(FILE *out, const struct junit_suite *suite)
     put_properties(out, suite);
     json_array_foreach(suite->cases.json, i, one)
         put_case(out, one);
-    put_said(out, suite->said);
+    put_said(out, suite->said.json);
     fputs("</testsuite>\n", out);
 }
 
 bool junit_write(FILE *out, struct junit_suite *suite)
 {
-    bool ok = suite->properties.ok && suite->cases.ok;
+    bool ok = suite->properties.ok && suite->cases.ok && suite->said.ok;
     if (ok)
         put_suite(out, suite);
     json_decref(suite->properties.json);
     json_decref(suite->cases.json);
-    json_decref(suite->said);
+    json_decref(suite->said.json);
     return ok;
 }
 
@@ -152,7 +152,7 @@ void junit_begin(FILE *out)
 bool junit_end(FILE *out)
 {
     fputs("</testsuites>\n", out);
-    return fflush(out) == 0 && !ferror(out);
+    return output_flush(out);
 }
 
 /* ---- suites and cases */
@@ -162,7 +162,8 @@ struct junit_suite junit_suite(const char *name, double seconds)
     return (struct junit_suite){.name = name,
                                 .seconds = seconds,
                                 .properties = json_part_new(NULL),
-                                .cases = {.json = json_array(), .ok = true}};
+                                .cases = json_list_new(),
+                                .said = json_list_new()};
 }
 
 void junit_conditions(struct junit_suite *suite, const struct conditions *conditions)
@@ -199,10 +200,9 @@ static enum case_outcome outcome_of(const struct junit_case *one)
 static void add_number(char *text, size_t size, const char *name, const json_t *column, const char *key)
 {
     char number[NUMBER_ROOM];
-    size_t used = strlen(text);
     const json_t *value = field_of(column, key);
-    if (json_is_number(value) && used < size)
-        snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "", name,
+    if (json_is_number(value))
+        text_add(text, size, "%s%s %s", text[0] != '\0' ? ", " : "", name,
                  json_is_integer(value)
                      ? (snprintf(number, sizeof number, "%" PRIu64, count_of(value)), number)
                      : SHORTEST(json_number_value(value)));
@@ -215,19 +215,16 @@ static void describe_numbers(const json_t *column, char *out, size_t size)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         add_number(out, size, keys[i], column, keys[i]);
         if (strcmp(keys[i], "mean") == 0 && run_mean_error(column) > 0)
-            snprintf(out + strlen(out), size - strlen(out), " ±%s (95 %%)",
-                     DECIMAL(run_mean_error(column), 2));
+            text_add(out, size, " ±%s (95 %%)", DECIMAL(run_mean_error(column), 2));
     }
     if (json_is_true(field_of(column, "calibrated"))) {
         add_number(out, size, "per hit ±", column, "plus_minus");
         add_number(out, size, "overhead", column, "overhead");
     } else if (field_of(column, "calibrated") != NULL) {
-        snprintf(out + strlen(out), size - strlen(out),
-                 "; the overhead was not measured, and what a halt adds is in the counts");
+        text_add(out, size, "; the overhead was not measured, and what a halt adds is in the counts");
     }
     if (field_count(column, "at_least") > 0)
-        snprintf(out + strlen(out), size - strlen(out),
-                 ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,
+        text_add(out, size, ", and %" PRIu64 " of which only a lower bound is known, the highest %" PRIu64,
                  field_count(column, "at_least"), field_count(column, "at_least_max"));
 }
 
@@ -248,8 +245,7 @@ void junit_add(struct junit_suite *suite, const struct junit_case *one)
     row_real(&part, "outcome", outcome);
     row_text(&part, "message", one->message);
     row_text(&part, "numbers", text);
-    suite->cases.ok = suite->cases.ok && part.ok;
-    json_part_append(&suite->cases, suite->cases.json, part.json);
+    json_part_add(&suite->cases, suite->cases.json, part);
 }
 
 /* ---- a run */
@@ -268,10 +264,8 @@ static void add_check(struct junit_suite *suite, const struct run_lines *run, co
                       const struct check *check)
 {
     const char *first;
-    char message[4 * FIELD], words[2 * FIELD];
-    check_numbers(check, message, sizeof message);
-    check_words(check, words, sizeof words);
-    snprintf(message + strlen(message), sizeof message - strlen(message), ": %s", words);
+    char message[4 * FIELD];
+    check_message(check, message, sizeof message);
     add_case(
         suite, run,
         (struct junit_case){.class = class,
@@ -336,7 +330,7 @@ static void add_properties(struct junit_suite *suite, const struct run_lines *ru
     row_text(to, "baseline_started", field_text(verdict, "baseline.started"));
     row_text(to, "baseline_build_id", field_text(verdict, "baseline.build_id"));
     row_text(to, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
-    row_text(to, "verdict", verdict_name(verdict_by_name(field_text(verdict, "verdict"))));
+    row_text(to, "verdict", line_verdict_name(verdict));
     if (field_of(verdict, "not_comparable") != NULL)
         to->ok =
             json_object_set(to->json, "not_comparable", json_object_get(verdict, "not_comparable")) == 0 &&
@@ -352,13 +346,13 @@ static void junit_add_metrics(struct junit_suite *suite, const json_t *summary)
     json_t *value;
     char text[FIELD];
     json_object_foreach(json_object_get(summary, "metrics"), name, value) {
-        const char *unit = json_string_value(json_object_get(field_of(summary, "metric_units"), name)),
-                   *why = json_string_value(json_object_get(field_of(summary, "metric_reasons"), name));
+        const char *unit = text_in(summary, "metric_units", name),
+                   *why = text_in(summary, "metric_reasons", name);
         if (json_is_number(value))
-            snprintf(text, sizeof text, "%.4g%s%s", json_number_value(value), unit != NULL ? " " : "",
-                     unit != NULL ? unit : "");
+            snprintf(text, sizeof text, "%.4g%s%s", json_number_value(value), unit[0] != '\0' ? " " : "",
+                     unit);
         else
-            snprintf(text, sizeof text, "not counted%s%s", why != NULL ? ": " : "", why != NULL ? why : "");
+            snprintf(text, sizeof text, "not counted%s%s", why[0] != '\0' ? ": " : "", why);
         row_text(&suite->properties, name, text);
     }
 }
@@ -375,11 +369,8 @@ bool junit_run(FILE *out, const struct run_lines *run)
     junit_add_metrics(&suite, run->summary);
     junit_add_run(&suite, run, conditions->start[0] != '\0' ? conditions->start : "pmu-probe", true);
     if (run->summary != NULL) {
-        json_t *more = run_explanations(run);
-        suite.said = run_facts(run);
-        suite.cases.ok =
-            suite.cases.ok && suite.said != NULL && more != NULL && json_array_extend(suite.said, more) == 0;
-        json_decref(more);
+        run_facts(&suite.said, run);
+        run_explain(&suite.said, run);
     }
     return junit_write(out, &suite);
 }

@@ -16,7 +16,7 @@ struct junit_suite {
     double seconds;
     struct json_part properties; /* an object */
     struct json_part cases;      /* an array */
-    json_t *said;                /* texts below the cases; NULL: none */
+    struct json_part said;       /* texts below the cases */
 };
 struct junit_suite junit_suite(const char *name, double seconds);
 /* Frees what it holds. False: out of memory. */

@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { TEXT = 512 };
-
 /* The sum of the lines, and the measurement of the function itself. */
 struct check {
     double sum, own, not_attributed;
@@ -47,50 +45,16 @@ static struct check check_sum(const struct line_report *report)
 
 static const char *line_table_text_of(const struct line_report *report, const struct line_cost *line)
 {
-    const char *text =
-        line->file != LISTING_NO_FILE ? source_text_line(&report->texts[line->file], line->line) : NULL;
-    return text != NULL ? text : "";
-}
-
-static size_t count_lines(const struct line_costs *costs, bool (*is)(const struct line_cost *))
-{
-    size_t n = 0;
-    for (size_t i = 0; i < costs->n; i++)
-        n += is(&costs->lines[i]);
-    return n;
-}
-
-static bool is_mixed(const struct line_cost *line)
-{
-    return line->is_mixed && line->hits > 0;
-}
-
-static bool is_caller(const struct line_cost *line)
-{
-    return line->has_calls && line->hits > 0;
-}
-
-static bool is_inlined(const struct line_cost *line)
-{
-    return line->is_inlined && line->hits > 0;
-}
-
-static bool is_short(const struct line_cost *line)
-{
-    return line->instructions == 1 && line->hits > 0;
-}
-
-static bool is_disturbed(const struct line_cost *line)
-{
-    return line->is_disturbed;
+    return or_empty(line->file != LISTING_NO_FILE ? source_text_line(&report->texts[line->file], line->line)
+                                                  : NULL);
 }
 
 /* Lines whose code, or some of it, counts as another line's: see blocks.c. */
-static void note_it_lines(const struct listing *listing, struct profile_notes *notes)
+static void note_it_lines(const struct listing *listing, struct json_part *notes)
 {
     const struct listing_row *it = NULL, *told = NULL;
     char list[160] = "";
-    size_t used = 0, n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < listing->n; i++) {
         const struct listing_row *row = &listing->rows[i];
         it = row->in_it ? it : row;
@@ -99,66 +63,70 @@ static void note_it_lines(const struct listing *listing, struct profile_notes *n
             continue;
         told = row;
         n++;
-        if (used + 16 < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u", n > 1 ? ", " : "", row->line);
+        if (strlen(list) + 16 < sizeof list)
+            text_add(list, sizeof list, "%s%u", n > 1 ? ", " : "", row->line);
     }
     if (n > 0)
-        profile_notes_add(
-            notes,
-            "conditions of an IT: code of line%s %s counts in the line of the IT; no core is sure "
-            "to stop between them",
-            PLURAL(n), list);
+        json_list_say(notes,
+                      "conditions of an IT: code of line%s %s counts in the line of the IT; no core is sure "
+                      "to stop between them",
+                      PLURAL(n), list);
 }
 
-static void make_notes(const struct line_report *report, const struct check *check,
-                       struct profile_notes *notes)
+static void make_notes(const struct line_report *report, const struct check *check, struct json_part *notes)
 {
     const struct line_costs *costs = report->costs;
-    size_t n;
+    size_t callers = 0, inlined = 0, mixed = 0, alone = 0, disturbed = 0;
+    for (size_t i = 0; i < costs->n; i++) {
+        const struct line_cost *line = &costs->lines[i];
+        bool hit = line->hits > 0;
+        callers += hit && line->has_calls;
+        inlined += hit && line->is_inlined;
+        mixed += hit && line->is_mixed;
+        alone += hit && line->instructions == 1;
+        disturbed += line->is_disturbed;
+    }
     if (check->known && !check->agrees)
-        profile_notes_add(notes,
-                          "warning: the lines and the function differ by %s cycles, which is more than "
-                          "%s%s: the function behaves otherwise while it is stopped so often",
-                          DECIMAL(fabs(check->not_attributed), 2), terminal_or("±", "+-"),
-                          DECIMAL(check->tolerance, 2));
-    if ((n = count_lines(costs, is_caller)) > 0)
-        profile_notes_add(notes, "c: %zu line%s function%s; the time of what is called is in the line", n,
-                          n == 1 ? " calls a" : "s call", PLURAL(n));
-    if ((n = count_lines(costs, is_inlined)) > 0)
-        profile_notes_add(notes,
-                          "i: %zu line%s of an inlined function; its code counts here, by its own lines", n,
-                          n == 1 ? " is" : "s are");
-    if ((n = count_lines(costs, is_mixed)) > 0)
-        profile_notes_add(
-            notes,
-            "m: the compiler has mixed the instructions of %zu line%s with those of others; what "
-            "one instruction waits for another is in the line where it waits",
-            n, PLURAL(n));
-    if ((n = count_lines(costs, is_short)) > 0)
-        profile_notes_add(notes,
-                          "1: %zu line%s one instruction only; a stop before and after it empties the "
-                          "pipeline, so what it overlaps with others does not show",
-                          n, n == 1 ? " has" : "s have");
+        json_list_say(notes,
+                      "warning: the lines and the function differ by %s cycles, which is more than "
+                      "%s%s: the function behaves otherwise while it is stopped so often",
+                      DECIMAL(fabs(check->not_attributed), 2), terminal_or("±", "+-"),
+                      DECIMAL(check->tolerance, 2));
+    if (callers > 0)
+        json_list_say(notes, "c: %zu line%s function%s; the time of what is called is in the line", callers,
+                      callers == 1 ? " calls a" : "s call", PLURAL(callers));
+    if (inlined > 0)
+        json_list_say(notes, "i: %zu line%s of an inlined function; its code counts here, by its own lines",
+                      inlined, inlined == 1 ? " is" : "s are");
+    if (mixed > 0)
+        json_list_say(notes,
+                      "m: the compiler has mixed the instructions of %zu line%s with those of others; what "
+                      "one instruction waits for another is in the line where it waits",
+                      mixed, PLURAL(mixed));
+    if (alone > 0)
+        json_list_say(notes,
+                      "1: %zu line%s one instruction only; a stop before and after it empties the "
+                      "pipeline, so what it overlaps with others does not show",
+                      alone, alone == 1 ? " has" : "s have");
     note_it_lines(report->listing, notes);
     if (costs->tainted > 0)
-        profile_notes_add(
-            notes,
-            "in %" PRIu64 " of %" PRIu64
-            " steps an interrupt ran that pended while the core was halted; they count as hits, "
-            "not as cycles",
-            costs->tainted, costs->hops);
-    if ((n = count_lines(costs, is_disturbed)) > 0)
-        profile_notes_add(notes, "%zu line%s never measured without such an interrupt", n,
-                          n == 1 ? " was" : "s were");
+        json_list_say(notes,
+                      "in %" PRIu64 " of %" PRIu64
+                      " steps an interrupt ran that pended while the core was halted; they count as hits, "
+                      "not as cycles",
+                      costs->tainted, costs->hops);
+    if (disturbed > 0)
+        json_list_say(notes, "%zu line%s never measured without such an interrupt", disturbed,
+                      disturbed == 1 ? " was" : "s were");
     if (costs->bounded > 0)
-        profile_notes_add(notes, "the counter may have wrapped unseen in %" PRIu64 " step%s", costs->bounded,
-                          PLURAL(costs->bounded));
+        json_list_say(notes, "the counter may have wrapped unseen in %" PRIu64 " step%s", costs->bounded,
+                      PLURAL(costs->bounded));
     if (report->unframed)
-        profile_notes_add(notes,
-                          "calls of the function inside another cannot be distinguished everywhere: there is "
-                          "no call frame information");
+        json_list_say(notes,
+                      "calls of the function inside another cannot be distinguished everywhere: there is "
+                      "no call frame information");
     if (report->ended[0] != '\0')
-        profile_notes_add(notes, "it ended early: %s", report->ended);
+        json_list_say(notes, "it ended early: %s", report->ended);
 }
 
 /* ---- the document */
@@ -181,8 +149,7 @@ static void line_table_add_blocks(struct json_part *part, const struct line_cost
         json_part_hex(&block, "address", costs->blocks->at[i].low);
         json_part_unsigned(&block, "instructions", costs->blocks->at[i].instructions);
         json_part_unsigned(&block, "hits", costs->of_block[i].hits);
-        json_part_append(part, blocks, block.json);
-        part->ok = part->ok && block.ok;
+        json_part_add(part, blocks, block);
     }
     json_part_array(part, "blocks", blocks);
 }
@@ -226,7 +193,7 @@ static struct json_part line_table_summary_line(const struct line_report *report
 {
     const struct line_costs *costs = report->costs;
     struct check check = check_sum(report);
-    struct profile_notes notes = {0};
+    struct json_part notes = json_list_new();
     struct json_part part = json_part_new("summary");
     json_part_unsigned(&part, "calls", costs->calls);
     json_part_unsigned(&part, "steps", costs->hops);
@@ -243,7 +210,7 @@ static struct json_part line_table_summary_line(const struct line_report *report
         json_part_bool(&part, "agrees", check.agrees);
     }
     make_notes(report, &check, &notes);
-    profile_notes_json(&part, &notes);
+    json_part_object(&part, "notes", notes);
     json_part_text(&part, "ended", report->ended);
     return part;
 }
@@ -266,9 +233,8 @@ static bool is_one_instruction(const json_t *line)
 
 static struct json_part shown_line(const json_t *line, const char *region)
 {
-    struct json_part row = {.json = json_copy((json_t *)line)};
+    struct json_part row = json_part_copy(line);
     char marks[8];
-    row.ok = row.json != NULL;
     snprintf(marks, sizeof marks, "%s%s%s%s", field_is(line, "calls") ? "c" : " ",
              field_is(line, "inlined") ? "i" : " ", field_is(line, "mixed") ? "m" : " ",
              is_one_instruction(line) ? "1" : " ");
@@ -287,40 +253,30 @@ static bool line_table_put_lines(const struct rendering *to, const struct docume
     size_t i;
     const json_t *line;
     json_array_foreach(document->lines, i, line)
-        if (strcmp(field_text(line, "type"), "line") == 0)
+        if (line_is_of(line, "line"))
             document_add(&rows, shown_line(line, region));
     const struct view *view = to->format == FORMAT_CSV   ? &line_csv
                               : to->format == FORMAT_GCC ? &line_gcc
                                                          : &line_view;
-    bool ok = rows.ok && render_table(to, view, json_incref(rows.lines));
-    document_free(&rows);
-    return ok;
-}
-
-static const char *decimal(char out[NUMBER_ROOM], const json_t *line, const char *key)
-{
-    return number_decimal(out, NUMBER_ROOM, field_real(line, key), 2);
+    return render_table(to, view, document_end(rows));
 }
 
 static void put_sum(const struct rendering *to, const json_t *summary)
 {
-    char text[TEXT], of[NUMBER_ROOM], rest[NUMBER_ROOM], halts[NUMBER_ROOM], varies[NUMBER_ROOM];
-    bool vary = field_real(summary, "calls_plus_minus") > 0;
+    double varies = field_real(summary, "calls_plus_minus");
     uint64_t calls = field_count(summary, "calls"), hits = field_count(summary, "hits");
-    snprintf(text, sizeof text, "sum of the lines: %s cycles per call, mean of %s call%s",
-             decimal(of, summary, "sum"), NUMBER(calls), PLURAL(calls));
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
-    render_text(to, text);
+    render_text(to, "sum of the lines: %s cycles per call, mean of %s call%s",
+                DECIMAL(field_real(summary, "sum"), 2), NUMBER(calls), PLURAL(calls));
     if (field_of(summary, "function") == NULL)
         return;
-    snprintf(text, sizeof text, "the function by itself, as delta: %s cycles, mean of %s hit%s",
-             decimal(of, summary, "function"), NUMBER(hits), PLURAL(hits));
-    render_text(to, text);
-    snprintf(text, sizeof text, "in no line: %s cycles; the halts leave ±%s open%s%s",
-             decimal(rest, summary, "not_attributed"), decimal(halts, summary, "halts_plus_minus"),
-             vary ? ", and these were different calls: ±" : "",
-             vary ? decimal(varies, summary, "calls_plus_minus") : "");
-    render_text(to, text);
+    render_text(to, "the function by itself, as delta: %s cycles, mean of %s hit%s",
+                DECIMAL(field_real(summary, "function"), 2), NUMBER(hits), PLURAL(hits));
+    render_text(to, "in no line: %s cycles; the halts leave ±%s open%s%s",
+                DECIMAL(field_real(summary, "not_attributed"), 2),
+                DECIMAL(field_real(summary, "halts_plus_minus"), 2),
+                varies > 0 ? ", and these were different calls: ±" : "",
+                varies > 0 ? DECIMAL(varies, 2) : "");
 }
 
 bool line_write(const struct rendering *to, const struct document *document, bool begun,
@@ -339,7 +295,7 @@ bool line_write(const struct rendering *to, const struct document *document, boo
     if (!begun || to->format == FORMAT_MARKDOWN)
         conditions_write(to, &conditions);
     if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
-        render_text(to, conditions.note);
+        render_text(to, "%s", conditions.note);
     bool ok = line_table_put_lines(to, document);
     if (to->format != FORMAT_CSV && to->format != FORMAT_GCC) {
         put_sum(to, summary);
@@ -347,7 +303,7 @@ bool line_write(const struct rendering *to, const struct document *document, boo
         if (to->format == FORMAT_MARKDOWN || to->format == FORMAT_TEXT) {
             char clock[256];
             if (conditions_clock_text(&conditions, clock, sizeof clock))
-                render_text(to, clock);
+                render_text(to, "%s", clock);
         }
     }
     return page_end(&page) && ok;

@@ -42,5 +42,7 @@ const char *number_part_up(char out[NUMBER_ROOM], double part);
 #define ELAPSED(seconds)         number_elapsed(NUMBER_TEXT, NUMBER_ROOM, seconds)
 #define MEAN(value)              number_mean(NUMBER_TEXT, value)
 #define CHANGE(value)            number_change(NUMBER_TEXT, value)
+#define SHARE(value)             number_share(NUMBER_TEXT, value)
+#define POINTS(value)            number_points(NUMBER_TEXT, value)
 #define PART(value)              number_part(NUMBER_TEXT, value)
 #define PART_UP(value)           number_part_up(NUMBER_TEXT, value)

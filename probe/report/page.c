@@ -2,6 +2,7 @@
 
 #include "report/html.h"
 #include "report/number.h"
+#include "report/terminal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static void page_command_put_word(FILE *out, const char *word)
 /* Its section. */
 static void page_repeat(FILE *out, const struct page_command *command)
 {
-    fputs("<section aria-labelledby=\"repeat\">\n<h2 id=\"repeat\">To repeat it</h2>\n", out);
+    page_heading(out, "repeat", "To repeat it");
     fputs("<pre class=\"command\">", out);
     if (command->probe != NULL) {
         fputs("PMU_PROBE=", out);
@@ -51,7 +52,7 @@ static void page_repeat(FILE *out, const struct page_command *command)
     fputs("</pre>\n", out);
     if (command->has_conf)
         html_element(out, "p", "faint", "Settings of a pmu-probe.conf count, too.");
-    fputs("</section>\n", out);
+    page_end_section(out);
 }
 
 /* ---- page */
@@ -85,12 +86,9 @@ static void put_about(FILE *out, const struct conditions *conditions)
 {
     const char *const pieces[] = {conditions->core, conditions->counter, conditions->link};
     char text[CELL] = "";
-    size_t used = 0;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (pieces[i][0] != '\0')
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", pieces[i]);
-    if (used > 0)
+        text_join(text, sizeof text, ", ", pieces[i]);
+    if (text[0] != '\0')
         html_element(out, "p", "faint", text);
 }
 
@@ -98,7 +96,7 @@ void page_begin(const struct page *page)
 {
     if (page->to->format != FORMAT_HTML)
         return;
-    (page->searched ? html_begin : html_begin_still)(page->to->out, page->title);
+    html_begin(page->to->out, page->title, page->searched);
     if (page->conditions != NULL)
         put_about(page->to->out, page->conditions);
     if (page->verdict == NULL || page->verdict[0] == '\0')
@@ -134,19 +132,19 @@ static void page_put_end(struct html_table *table, const char *name, const char 
 
 static void page_put_clock(struct html_table *table, const struct conditions *conditions)
 {
-    char text[CELL] = "", clock[NUMBER_ROOM], error[NUMBER_ROOM] = "";
-    if (conditions->clock_error_hz > 0)
-        number_frequency(error, sizeof error, conditions->clock_error_hz);
-    if (conditions->clock_hz > 0)
-        snprintf(text, sizeof text, "%s%s%s%s%s", number_frequency(clock, sizeof clock, conditions->clock_hz),
-                 error[0] != '\0' ? " ±" : "", error, conditions->clock_source[0] != '\0' ? ", by " : "",
-                 conditions->clock_source);
+    char text[CELL] = "";
+    if (conditions->clock_hz > 0) {
+        text_join(text, sizeof text, "", FREQUENCY(conditions->clock_hz));
+        text_join(text, sizeof text, " ±",
+                  conditions->clock_error_hz > 0 ? FREQUENCY(conditions->clock_error_hz) : "");
+        text_join(text, sizeof text, ", by ", conditions->clock_source);
+    }
     put_condition(table, "clock", text[0] != '\0' ? text : "not known: no times");
 }
 
 static void put_overheads(struct html_table *table, const json_t *columns)
 {
-    char name[CELL], text[CELL], number[NUMBER_ROOM], error[NUMBER_ROOM];
+    char name[CELL], text[CELL];
     const char *key;
     json_t *column;
     json_object_foreach((json_t *)columns, key, column) {
@@ -155,9 +153,8 @@ static void put_overheads(struct html_table *table, const json_t *columns)
             continue;
         snprintf(name, sizeof name, "what a halt adds to %s", key);
         if (known)
-            snprintf(text, sizeof text, "%s ±%s, taken off",
-                     number_mean(number, field_real(column, "overhead")),
-                     number_mean(error, field_real(column, "plus_minus")));
+            snprintf(text, sizeof text, "%s ±%s, taken off", MEAN(field_real(column, "overhead")),
+                     MEAN(field_real(column, "plus_minus")));
         put_condition(table, name, known ? text : "not measured, and in the counts");
     }
 }
@@ -216,7 +213,7 @@ bool page_end(const struct page *page)
         page_repeat(page->to->out, page->command);
     if (is_page) {
         ok = page_put_lines(page);
-        (page->searched ? html_end : html_end_still)(page->to->out);
+        html_end(page->to->out, page->searched);
     }
-    return fflush(page->to->out) == 0 && !ferror(page->to->out) && ok;
+    return output_flush(page->to->out) && ok;
 }

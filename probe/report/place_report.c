@@ -48,19 +48,23 @@ static void place_print_callers(FILE *out, const json_t *line, size_t indent)
                 terminal_text(clean, sizeof clean, field_text(line, "cut")));
 }
 
-/* A line for each caller of a line, and the registers, folded at `columns`. */
+static void place_put_value(struct fold *fold, const char *key, const char *between, const char *value)
+{
+    char name[UTF8_CLEAN_ROOM(64)], text[sizeof name + 128];
+    snprintf(text, sizeof text, "%*s%s%s%.40s", fold->used == 0 ? (int)fold->indent : 0, "",
+             terminal_text(name, sizeof name, key), between, value);
+    fold_put(fold, text, 2);
+}
+
 static void place_print_registers(FILE *out, size_t columns, const json_t *line, size_t indent)
 {
     struct fold fold = {.out = out, .columns = columns, .indent = indent};
-    char name[UTF8_CLEAN_ROOM(32)], text[sizeof name + 40];
+    char text[32];
     const char *key;
     json_t *value;
-    bool first = true;
     json_object_foreach(json_object_get(line, "registers"), key, value) {
-        snprintf(text, sizeof text, "%*s%s 0x%08" PRIX64, first ? (int)indent : 0, "",
-                 terminal_text(name, sizeof name, key), (uint64_t)strtoull(text_or_empty(value), NULL, 0));
-        fold_put(&fold, text, first ? 0 : 2);
-        first = false;
+        snprintf(text, sizeof text, "0x%08" PRIX64, (uint64_t)strtoull(text_or_empty(value), NULL, 0));
+        place_put_value(&fold, key, " ", text);
     }
     fold_end(&fold);
 }
@@ -89,8 +93,7 @@ static void place_put_stack(struct json_part *line, struct symbols *symbols, con
             json_part_bool(&frame, "guess", true);
         if (stack->at[i].has_taken)
             json_part_bool(&frame, "interrupted", true);
-        line->ok = line->ok && frame.ok;
-        json_part_append(line, frames, frame.json);
+        json_part_add(line, frames, frame);
     }
     json_part_array(line, "callers", frames);
     if (stack->end != UNWIND_OUTERMOST)
@@ -188,8 +191,7 @@ void outlier_summary(struct json_part *summary, const struct outlier_report *rep
     if (any_exceptions(report->summary))
         json_part_bool(&part, "exceptions_counted", true);
     else
-        json_part_text(&part, "exceptions_by",
-                       report->counts_exceptions != NULL ? report->counts_exceptions : "");
+        json_part_text(&part, "exceptions_by", or_empty(report->counts_exceptions));
     json_part_real(&part, "kept_s", (double)report->hits->longest_us / 1e6);
     json_part_object(summary, "outliers", part);
 }
@@ -203,9 +205,8 @@ static void describe_exceptions(const json_t *line, bool counted, char *out, siz
     bool at_least = field_is(line, "exceptions_at_least");
     uint64_t count = count_of(taken != NULL ? taken : cycles);
     const char *bound = at_least ? "at least " : "", *s = PLURAL(count);
-    char number[NUMBER_ROOM];
+    const char *number = NUMBER(count);
     out[0] = '\0';
-    number_unsigned(number, sizeof number, count);
     if (taken == NULL && cycles == NULL)
         snprintf(out, size, "%s", counted ? "; exceptions were not counted in this hit's pass" : "");
     else if (count == 0)
@@ -219,17 +220,13 @@ static void describe_exceptions(const json_t *line, bool counted, char *out, siz
 static void print_words(const struct rendering *to, const json_t *line)
 {
     struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
-    char name[UTF8_CLEAN_ROOM(64)], value[64], text[sizeof name + sizeof value];
+    char value[32];
     json_t *words = json_object_get(line, "words"), *word;
     const char *key;
-    bool first = true;
     json_object_foreach(words, key, word) {
-        const char *exact = json_string_value(json_object_get(field_of(line, "word_texts"), key));
+        const char *exact = text_in(line, "word_texts", key);
         snprintf(value, sizeof value, "0x%" PRIX64, count_of(word));
-        snprintf(text, sizeof text, "%*s%s=%.40s", first ? INDENT : 0, "",
-                 terminal_text(name, sizeof name, key), exact != NULL ? exact : value);
-        fold_put(&fold, text, first ? 0 : 2);
-        first = false;
+        place_put_value(&fold, key, "=", exact[0] != '\0' ? exact : value);
     }
     fold_end(&fold);
 }
@@ -258,14 +255,13 @@ static void print_outlier(const struct rendering *to, const json_t *line, const 
 
 static void print_how_to_count(const struct rendering *to, const char *event)
 {
-    char line[TEXT_ROOM];
     if (event[0] == '\0')
-        snprintf(line, sizeof line, "these counters do not show which exceptions ran inside");
+        render_text(to, "these counters do not show which exceptions ran inside");
     else
-        snprintf(line, sizeof line, "which exceptions ran inside is not known: -e %.32s counts %s", event,
-                 result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN ? "them"
-                                                                     : "the cycles of their entry and exit");
-    render_text(to, line);
+        render_text(to, "which exceptions ran inside is not known: -e %.32s counts %s", event,
+                    result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN
+                        ? "them"
+                        : "the cycles of their entry and exit");
 }
 
 void outlier_write(const struct rendering *to, const struct document *document)
@@ -282,7 +278,7 @@ void outlier_write(const struct rendering *to, const struct document *document)
     else if (n > 1)
         fprintf(to->out, "\nthe %zu slowest hits, and where they ended\n", n);
     json_array_foreach(lines, i, line)
-        print_outlier(to, line, column != NULL ? column : "", counted);
+        print_outlier(to, line, or_empty(column), counted);
     if (n > 0 && of != NULL && !counted)
         print_how_to_count(to, field_text(of, "exceptions_by"));
     if (n > 0 && kept >= LARGE_S)
@@ -292,7 +288,7 @@ void outlier_write(const struct rendering *to, const struct document *document)
 
 /* ---- guard report */
 
-enum { DEEP = 4 };
+enum { DEEP = 4, AMOUNT = 256 };
 
 /* "69.58 µs (835 cycles)" with the time in which a budget was given; 0: it was given in events. */
 static void amount_text(char *out, size_t size, uint64_t count, const char *event, double seconds)
@@ -303,6 +299,13 @@ static void amount_text(char *out, size_t size, uint64_t count, const char *even
         snprintf(out, size, "%s (%s)", DURATION(seconds), events);
     else
         snprintf(out, size, "%s", events);
+}
+
+/* Of what was counted, in the unit of the budget. */
+static const char *guard_amount(const struct guard_view *view, uint64_t count, char out[AMOUNT])
+{
+    amount_text(out, AMOUNT, count, view->event, (double)count * view->each_s);
+    return out;
 }
 
 static void guard_report_print_begin(const struct guard_view *view, const json_t *line)
@@ -320,16 +323,15 @@ static void guard_report_print_begin(const struct guard_view *view, const json_t
 
 static void print_overrun(const struct guard_view *view, const json_t *line)
 {
-    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], counted[256];
-    uint64_t n = field_count(line, "calls"), count = field_count(line, "counted");
+    char place[PLACE_ROOM], clean[UTF8_CLEAN_ROOM(PLACE_ROOM)], counted[AMOUNT];
+    uint64_t n = field_count(line, "calls");
     bool has_pc = field_of(line, "address") != NULL;
     snprintf(place, sizeof place, "where its registers cannot be read");
     if (has_pc)
         place_text(line, place);
-    amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
     fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s\n",
             field_count(line, "overrun"), NUMBER(n), PLURAL(n), terminal_text(clean, sizeof clean, place),
-            counted, NUMBER(field_count(line, "skid")));
+            guard_amount(view, field_count(line, "counted"), counted), NUMBER(field_count(line, "skid")));
     if (!has_pc)
         return;
     place_print_callers(view->out, line, INDENT);
@@ -342,19 +344,17 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
 {
     FILE *out = view->out;
     const char *ended = field_text(line, "ended");
-    char amount[256];
+    char amount[AMOUNT];
     uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
-             most = field_count(line, "most"), skid = field_count(line, "skid"),
              unstopped = field_count(line, "unstopped"), left = field_count(line, "left");
     fprintf(out, "%s overrun%s; ", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
     fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
             ELAPSED(field_real(line, "elapsed_s")));
-    amount_text(amount, sizeof amount, most, view->event, (double)most * view->each_s);
     if (calls > 0)
-        fprintf(out, ", the longest took %s", amount);
-    amount_text(amount, sizeof amount, skid, view->event, (double)skid * view->each_s);
+        fprintf(out, ", the longest took %s", guard_amount(view, field_count(line, "most"), amount));
     if (overruns > 0)
-        fprintf(out, "\nthe budget was exceeded by at most %s", amount);
+        fprintf(out, "\nthe budget was exceeded by at most %s",
+                guard_amount(view, field_count(line, "skid"), amount));
     fputc('\n', out);
     if (unstopped > 0)
         fprintf(out, "%s call%s over the budget returned before the core could be stopped\n",
@@ -379,12 +379,11 @@ void guard_view_set(struct guard_view *view, const struct conditions *conditions
 static bool guard_report_put_gcc(const struct guard_view *view, const json_t *line)
 {
     const struct rendering to = {.out = view->out, .format = FORMAT_GCC};
-    char text[1536], counted[256], budget[256];
-    uint64_t count = field_count(line, "counted");
+    char text[1536], counted[AMOUNT], budget[AMOUNT];
     json_t *rows = json_array();
-    amount_text(counted, sizeof counted, count, view->event, (double)count * view->each_s);
-    amount_text(budget, sizeof budget, view->budget, view->event, (double)view->budget * view->each_s);
-    snprintf(text, sizeof text, "%.500s: %s so far, over the budget of %s", view->guarded, counted, budget);
+    snprintf(text, sizeof text, "%.500s: %s so far, over the budget of %s", view->guarded,
+             guard_amount(view, field_count(line, "counted"), counted),
+             guard_amount(view, view->budget, budget));
     bool ok = editor_add(rows, field_text(line, "file"), field_text(line, "source"), text, true);
     return render_table(&to, &text_gcc, rows) && ok;
 }
@@ -399,31 +398,26 @@ static void read_begin(struct guard_view *view, const json_t *line)
 
 static void guard_report_print_line(struct guard_view *view, const json_t *line)
 {
-    const char *type = field_text(line, "type");
-    char amount[256];
-    uint64_t counted = field_count(line, "counted");
-    if (strcmp(type, "guard") == 0) {
+    char amount[AMOUNT];
+    if (line_is_of(line, "guard"))
         guard_report_print_begin(view, line);
-    } else if (strcmp(type, "overrun") == 0) {
+    else if (line_is_of(line, "overrun"))
         print_overrun(view, line);
-    } else if (strcmp(type, "left") == 0) {
+    else if (line_is_of(line, "left"))
         fputs("  the call had been left without returning: this is not an overrun\n", view->out);
-    } else if (strcmp(type, "returned") == 0) {
-        amount_text(amount, sizeof amount, counted, view->event, (double)counted * view->each_s);
-        fprintf(view->out, "  returned after %s\n", amount);
-    } else if (strcmp(type, "guard_end") == 0) {
+    else if (line_is_of(line, "returned"))
+        fprintf(view->out, "  returned after %s\n", guard_amount(view, field_count(line, "counted"), amount));
+    else if (line_is_of(line, "guard_end"))
         guard_report_print_end(view, line);
-    }
 }
 
 bool guard_put_line(struct guard_view *view, const json_t *line)
 {
-    const char *type = field_text(line, "type");
-    if (strcmp(type, "guard") == 0)
+    if (line_is_of(line, "guard"))
         read_begin(view, line);
     if (view->format != FORMAT_GCC)
         guard_report_print_line(view, line);
-    return view->format != FORMAT_GCC || strcmp(type, "overrun") != 0 || guard_report_put_gcc(view, line);
+    return view->format != FORMAT_GCC || !line_is_of(line, "overrun") || guard_report_put_gcc(view, line);
 }
 
 /* Each line is written at once. */
@@ -439,7 +433,7 @@ static bool guard_report_put(struct guard_report *report, struct json_part line)
     snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
     bool ok = guard_put_line(&report->view, line.json) && line.ok;
     json_decref(line.json);
-    return fflush(report->out) == 0 && ferror(report->out) == 0 && ok;
+    return output_flush(report->out) && ok;
 }
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */

@@ -77,8 +77,7 @@ static void tick_text(const struct plot_axis *axis, double value, double step, c
     char number[NUMBER_ROOM];
     int decimals = step > 0 && step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
     number_decimal(number, sizeof number, value, decimals);
-    snprintf(out, NUMBER_ROOM + 16, "%s%s%.12s", number, axis->unit != NULL ? " " : "",
-             axis->unit != NULL ? axis->unit : "");
+    snprintf(out, NUMBER_ROOM + 16, "%s%s%.12s", number, axis->unit != NULL ? " " : "", or_empty(axis->unit));
 }
 
 static void plots_put_text(const struct plot *plot, double x, double y, const char *anchor, const char *class,
@@ -250,13 +249,9 @@ static uint64_t highest_of(const struct histogram_bin *bins, size_t n)
 
 static const char *label_of(const struct histogram_bin *bin, char out[LABEL])
 {
-    char low[NUMBER_ROOM], high[NUMBER_ROOM] = "", count[NUMBER_ROOM];
-    number_unsigned(low, sizeof low, bin->low);
-    if (bin->high > bin->low)
-        number_unsigned(high, sizeof high, bin->high);
-    number_unsigned(count, sizeof count, bin->count);
-    snprintf(out, LABEL, "%s%s%s: %s hit%s", low, high[0] != '\0' ? " to " : "", high, count,
-             PLURAL(bin->count));
+    bool wide = bin->high > bin->low;
+    snprintf(out, LABEL, "%s%s%s: %s hit%s", NUMBER(bin->low), wide ? " to " : "",
+             wide ? NUMBER(bin->high) : "", NUMBER(bin->count), PLURAL(bin->count));
     return out;
 }
 
@@ -347,34 +342,34 @@ static unsigned colour_of(const char *name)
     return (hash >> 8) % COLOURS;
 }
 
-static void name_frame(const struct flame_svg *svg, const struct flame_frame *frame, char *out, size_t room)
+static void name_frame(const struct flame_svg *svg, const struct call_node *frame, char *out, size_t room)
 {
     const struct stack_place *place = &svg->stacks->places[frame->place];
-    if (frame->kind == FLAME_ALL)
+    if (frame->kind == CALL_ALL)
         snprintf(out, room, "all");
-    else if (frame->kind == FLAME_CORE)
+    else if (frame->kind == CALL_CORE)
         snprintf(out, room, "core %u %.60s", profile_core_number(svg->about, frame->core),
-                 svg->about->cores[frame->core] != NULL ? svg->about->cores[frame->core] : "");
-    else if (frame->kind == FLAME_LINE)
-        snprintf(out, room, "%.400s:%u", place->file != NULL ? place->file : "", place->line);
+                 or_empty(svg->about->cores[frame->core]));
+    else if (frame->kind == CALL_LINE)
+        snprintf(out, room, "%.400s:%u", or_empty(place->file), place->line);
     else
         snprintf(out, room, "%s", svg->stacks->functions[place->function].name);
 }
 
-static void put_class(FILE *out, const struct flame_svg *svg, const struct flame_frame *frame)
+static void put_class(FILE *out, const struct flame_svg *svg, const struct call_node *frame)
 {
     const struct stack_place *place = &svg->stacks->places[frame->place];
-    bool state = frame->kind == FLAME_FUNCTION && place->state != PROFILE_STATES;
-    if (frame->kind == FLAME_ALL || frame->kind == FLAME_CORE)
+    bool state = frame->kind == CALL_FUNCTION && place->state != PROFILE_STATES;
+    if (frame->kind == CALL_ALL || frame->kind == CALL_CORE)
         fputs("f a", out);
     else if (state)
         fputs("f s", out);
     else
         fprintf(out, "f c%u%s", colour_of(svg->stacks->functions[place->function].name),
-                frame->kind == FLAME_LINE ? " l" : "");
+                frame->kind == CALL_LINE ? " l" : "");
 }
 
-static void flame_svg_put_frame(FILE *out, const struct flame_svg *svg, const struct flame_frame *frame)
+static void flame_svg_put_frame(FILE *out, const struct flame_svg *svg, const struct call_node *frame)
 {
     char name[NAME];
     name_frame(svg, frame, name, sizeof name);
@@ -395,7 +390,7 @@ static void flame_svg_put_frame(FILE *out, const struct flame_svg *svg, const st
 
 size_t flame_svg(FILE *out, const struct flame_svg *svg)
 {
-    const struct flame *flame = svg->flame;
+    const struct call_tree *flame = svg->flame;
     size_t left_out = 0;
     fprintf(
         out,
@@ -403,8 +398,8 @@ size_t flame_svg(FILE *out, const struct flame_svg *svg)
         "all samples; the tables below have the same numbers\" width=\"100%%\" height=\"%u\">\n",
         (flame->depth + 1) * FRAME_HEIGHT);
     for (size_t i = 0; i < flame->n; i++)
-        if (flame->frames[i].width >= seen)
-            flame_svg_put_frame(out, svg, &flame->frames[i]);
+        if (flame->nodes[i].width >= seen)
+            flame_svg_put_frame(out, svg, &flame->nodes[i]);
         else
             left_out++;
     fputs("</svg>\n", out);

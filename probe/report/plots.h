@@ -80,7 +80,7 @@ void plot_interval(FILE *out, const char *title, const struct plot_interval *int
  */
 
 struct flame_svg {
-    const struct flame *flame;
+    const struct call_tree *flame;
     const struct stacks *stacks;
     const struct profile_about *about; /* of the cores */
 };

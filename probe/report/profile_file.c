@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,12 +35,6 @@ static int write_part(FILE *out, struct json_part part)
     return errno != 0 ? -errno : -EIO;
 }
 
-static void profile_file_put_text(struct json_part *part, const char *key, const char *text)
-{
-    if (text != NULL)
-        json_part_text(part, key, text);
-}
-
 /* Only if they are not those of the list. */
 static void profile_file_put_numbers(struct json_part *head, const struct profile_about *about)
 {
@@ -62,20 +55,20 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     struct json_part head = json_part_new(NULL);
     json_part_text(&head, "schema", PROFILE_SCHEMA);
     json_part_text(&head, "type", "profile");
-    profile_file_put_text(&head, "date", about->date);
-    profile_file_put_text(&head, "probe", about->probe);
-    profile_file_put_text(&head, "elf", about->elf);
-    profile_file_put_text(&head, "build_id", about->build_id);
+    json_part_text(&head, "date", or_empty(about->date));
+    json_part_text(&head, "probe", or_empty(about->probe));
+    json_part_text(&head, "elf", or_empty(about->elf));
+    json_part_text(&head, "build_id", or_empty(about->build_id));
     if (about->load_offset != 0)
         json_part_hex(&head, "load_offset", about->load_offset);
     json_t *cores = json_array();
     for (size_t i = 0; i < about->core_count; i++)
-        json_part_append(&head, cores, json_part_string(about->cores[i] != NULL ? about->cores[i] : ""));
+        json_part_append(&head, cores, json_part_string(or_empty(about->cores[i])));
     json_part_array(&head, "cores", cores);
     profile_file_put_numbers(&head, about);
-    profile_file_put_text(&head, "source", about->source);
-    profile_file_put_text(&head, "task", about->task);
-    profile_file_put_text(&head, "event", about->event);
+    json_part_text(&head, "source", or_empty(about->source));
+    json_part_text(&head, "task", or_empty(about->task));
+    json_part_text(&head, "event", or_empty(about->event));
     if (about->event != NULL)
         json_part_unsigned(&head, "every", about->every);
     if (about->asked_s > 0)
@@ -91,17 +84,13 @@ static void put_stacks(struct json_part *line, const struct call_stacks *stacks)
         struct json_part row = json_part_new(NULL);
         json_t *at = json_array();
         json_part_unsigned(&row, "samples", stack->samples);
-        for (size_t k = 0; k < stack->depth; k++) {
-            char address[32];
-            snprintf(address, sizeof address, "0x%08" PRIx64, stack->at[k]);
-            json_part_append(&row, at, json_part_string(address));
-        }
+        for (size_t k = 0; k < stack->depth; k++)
+            json_part_append(&row, at, json_hex(stack->at[k]));
         json_part_array(&row, "at", at);
         if (stack->sure < stack->depth)
             json_part_unsigned(&row, "sure", stack->sure);
-        profile_file_put_text(&row, "cut", call_stack_end_name(stack->end));
-        line->ok = line->ok && row.ok;
-        json_part_append(line, rows, row.json);
+        json_part_text(&row, "cut", or_empty(call_stack_end_name(stack->end)));
+        json_part_add(line, rows, row);
     }
     json_part_array(line, "stacks", rows);
 }
@@ -158,8 +147,8 @@ int profile_file_end(FILE *out, const struct profile_end *end)
     struct json_part line = json_part_new("end");
     json_part_real(&line, "elapsed_s", end->elapsed_s);
     json_part_unsigned(&line, "samples", end->samples);
-    profile_file_put_text(&line, "why", end->why);
-    profile_file_put_text(&line, "error", end->error);
+    json_part_text(&line, "why", or_empty(end->why));
+    json_part_text(&line, "error", or_empty(end->error));
     return write_part(out, line);
 }
 
@@ -189,27 +178,13 @@ static const int most_number = 1000000;
 static const double longest_s = 1e9;
 
 /* The first failure is the one that counts. */
-__attribute__((format(printf, 2, 3))) static void fail(struct profile_reading *reading, const char *format,
-                                                       ...)
-{
-    char fact[256], clean[UTF8_CLEAN_ROOM(sizeof fact)], path[UTF8_CLEAN_ROOM(128)], line[32] = "";
-    va_list list;
-    va_start(list, format);
-    vsnprintf(fact, sizeof fact, format, list);
-    va_end(list);
-    if (reading->line > 0)
-        snprintf(line, sizeof line, ":%u", reading->line);
-    if (!reading->failed)
-        error_advise(reading->error, ERROR_USAGE, "report reads the file that pmu-probe record writes.",
-                     "%s%s: %s", utf8_clean(path, sizeof path, reading->path), line,
-                     utf8_clean(clean, sizeof clean, fact));
-    reading->failed = true;
-}
+#define fail(reading, ...)                                                                                   \
+    ((reading)->failed = true,                                                                               \
+     (void)error_set_in_file((reading)->error, (reading)->path, (reading)->line, __VA_ARGS__))
 
 static void fail_as(struct profile_reading *reading, enum error_kind kind, const char *text)
 {
-    if (!reading->failed)
-        error_set(reading->error, kind, "%s", text);
+    error_set(reading->error, kind, "%s", text);
     reading->failed = true;
 }
 
@@ -631,7 +606,8 @@ static void profile_file_read_lines(struct profile_reading *reading, struct json
 static bool read_profile(struct json_lines *lines, const char *path, struct profile **out,
                          struct error *error)
 {
-    struct profile_reading reading = {.path = path, .error = error};
+    char name[UTF8_CLEAN_ROOM(128)];
+    struct profile_reading reading = {.path = utf8_clean(name, sizeof name, path), .error = error};
     *out = NULL;
     lines->most = PROFILE_LINE_MAX;
     reading.out = granted(&reading, calloc(1, sizeof *reading.out));
@@ -646,6 +622,8 @@ static bool read_profile(struct json_lines *lines, const char *path, struct prof
         free(reading.tracks[i].intervals);
     }
     free(reading.tracks);
+    if (reading.failed && error->kind == ERROR_USAGE)
+        error->advice = "report reads the file that pmu-probe record writes.";
     if (reading.failed)
         profile_file_free(reading.out);
     else

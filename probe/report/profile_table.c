@@ -10,58 +10,48 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
-void profile_notes_add(struct profile_notes *notes, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    if (notes->n < PROFILE_NOTES)
-        vsnprintf(notes->text[notes->n++], PROFILE_NOTE, format, list);
-    va_end(list);
-}
+enum { CELL = 512, CALLS_DEEPEST = 60 };
 
 /* Of the whole profile. `no_names`: why there are none, or why they may be wrong; "": they are right. */
-static void profile_notes_of_run(struct profile_notes *notes, const struct profile *profile, const char *file,
+static void profile_notes_of_run(struct json_part *notes, const struct profile *profile, const char *file,
                                  const char *no_names)
 {
     if (!profile->end.known)
-        profile_notes_add(
-            notes, "%s has no end: the run was cut off, and this is what it had written by then.", file);
+        json_list_say(notes, "%s has no end: the run was cut off, and this is what it had written by then.",
+                      file);
     if (profile->end.error != NULL)
-        profile_notes_add(notes, "The run ended early: %s.", profile->end.error);
+        json_list_say(notes, "The run ended early: %s.", profile->end.error);
     if (no_names[0] != '\0')
-        profile_notes_add(notes, "%s.", no_names);
+        json_list_say(notes, "%s.", no_names);
     if (strcmp(or_empty(profile->about.source), "halts") == 0)
-        profile_notes_add(
-            notes, "The core was stopped for each sample, so it ran in another rhythm than by itself.");
+        json_list_say(notes,
+                      "The core was stopped for each sample, so it ran in another rhythm than by itself.");
 }
 
 /* Why the shares of a core are to be trusted less. */
-static void profile_notes_of_core(struct profile_notes *notes, const struct shares *shares)
+static void profile_notes_of_core(struct json_part *notes, const struct shares *shares)
 {
     if (shares->resets > 0)
-        profile_notes_add(notes, "Resets of the target while samples were taken: %u.", shares->resets);
+        json_list_say(notes, "Resets of the target while samples were taken: %u.", shares->resets);
     if (shares->samples == 0)
         return;
     if (shares->is_few)
-        profile_notes_add(notes, "Few samples: the shares are rough. Record longer (record --for 10s).");
+        json_list_say(notes, "Few samples: the shares are rough. Record longer (record --for 10s).");
     if (shares->is_uneven)
-        profile_notes_add(notes,
-                          "A large share differs much between the parts of the run: the program has phases, "
-                          "or samples are in step with one of its loops. Record longer, and compare two "
-                          "runs.");
+        json_list_say(notes,
+                      "A large share differs much between the parts of the run: the program has phases, "
+                      "or samples are in step with one of its loops. Record longer, and compare two "
+                      "runs.");
     if (shares->is_sparse)
-        profile_notes_add(notes, "The sampled addresses lie apart: this core may only be sampled at "
-                                 "branches, or samples are in step with a loop. Trust functions, not lines.");
+        json_list_say(notes, PROFILE_SPARSE);
     if (shares->states[PROFILE_NOT_PERMITTED] > 0)
-        profile_notes_add(notes, "Not permitted: the core ran where it must not be sampled, such as Secure "
-                                 "state. What ran then is not known.");
+        json_list_say(notes, "Not permitted: the core ran where it must not be sampled, such as Secure "
+                             "state. What ran then is not known.");
     if (shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS)
-        profile_notes_add(notes,
-                          "An address may be that of a neighbouring instruction: trust lines more than "
-                          "addresses, and functions most.");
+        json_list_say(notes, "An address may be that of a neighbouring instruction: trust lines more than "
+                             "addresses, and functions most.");
 }
 
 /* Which part of the time the samples stopped the core, 0 to 1. */
@@ -76,7 +66,7 @@ static double percent(uint64_t part, uint64_t all)
 }
 
 /* How far its call stacks are to be trusted. */
-static void note_stacks(struct profile_notes *notes, const struct profile *profile, unsigned core)
+static void note_stacks(struct json_part *notes, const struct profile *profile, unsigned core)
 {
     uint64_t all = 0, guessed = 0, cut = 0, by_end[UNWIND_TOO_DEEP + 1] = {0};
     enum unwind_end worst = UNWIND_OUTERMOST;
@@ -95,44 +85,27 @@ static void note_stacks(struct profile_notes *notes, const struct profile *profi
             worst = (enum unwind_end)end;
     }
     if (cut > 0)
-        profile_notes_add(notes, "Call stacks that are cut short: %.1f %%, mostly by %s.", percent(cut, all),
-                          unwind_end_text(worst));
+        json_list_say(notes, "Call stacks that are cut short: %.1f %%, mostly by %s.", percent(cut, all),
+                      unwind_end_text(worst));
     if (guessed > 0)
-        profile_notes_add(notes,
-                          "Call stacks with frames that are guessed, as the code there has no call frame "
-                          "information: %.1f %%.",
-                          percent(guessed, all));
+        json_list_say(notes,
+                      "Call stacks with frames that are guessed, as the code there has no call frame "
+                      "information: %.1f %%.",
+                      percent(guessed, all));
 }
 
 /* The same of a counter's stops and their call stacks; nothing for other profiles. */
-static void profile_notes_of_stops(struct profile_notes *notes, const struct profile *profile,
+static void profile_notes_of_stops(struct json_part *notes, const struct profile *profile,
                                    const struct shares *shares)
 {
     static const double much = 0.2;
     if (profile->about.event != NULL && profile_stood_part(shares) > much)
-        profile_notes_add(
-            notes,
-            "The core was halted %.0f %% of the time for its samples: what else goes on at its own "
-            "pace, such as timers and interrupts, was more frequent than in its own rhythm. Take "
-            "a larger --every.",
-            100 * profile_stood_part(shares));
+        json_list_say(notes,
+                      "The core was halted %.0f %% of the time for its samples: what else goes on at its own "
+                      "pace, such as timers and interrupts, was more frequent than in its own rhythm. Take "
+                      "a larger --every.",
+                      100 * profile_stood_part(shares));
     note_stacks(notes, profile, shares->core);
-}
-
-void profile_notes_json(struct json_part *line, const struct profile_notes *notes)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < notes->n; i++)
-        json_part_append(line, array, json_part_string(notes->text[i]));
-    json_part_array(line, "notes", array);
-}
-
-static void profile_notes_put(const struct rendering *to, const struct profile_notes *notes)
-{
-    struct json_part line = json_part_new(NULL);
-    profile_notes_json(&line, notes);
-    render_notes(to, field_of(line.json, "notes"));
-    json_decref(line.json);
 }
 
 struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
@@ -140,7 +113,7 @@ struct json_part profile_line(const char *type, const struct profile *profile, c
 {
     const struct profile_about *about = &profile->about;
     struct json_part line = json_part_new(type);
-    struct profile_notes notes = {0};
+    struct json_part notes = json_list_new();
     json_part_text(&line, "file", file);
     json_part_text(&line, "date", or_empty(about->date));
     json_part_text(&line, "source", or_empty(about->source));
@@ -152,21 +125,19 @@ struct json_part profile_line(const char *type, const struct profile *profile, c
     json_part_bool(&line, "cut", !profile->end.known);
     json_part_text(&line, "ended", or_empty(profile->end.why));
     profile_notes_of_run(&notes, profile, file, no_names);
-    profile_notes_json(&line, &notes);
+    json_part_object(&line, "notes", notes);
     return line;
 }
 
 void profile_head_put(const struct rendering *to, const char *before, const json_t *profile, const char *link)
 {
-    char file[PROFILE_NOTE];
+    char file[2 * CELL];
     snprintf(file, sizeof file, "%s%s", before, field_text(profile, "file"));
     const char *facts[] = {file, field_text(profile, "date"), link, field_text(profile, "elf")};
     render_facts(to, facts, sizeof facts / sizeof *facts, 2);
 }
 
 /* ---- profile table */
-
-enum { CELL = 512, CALLS_DEEPEST = 60 };
 
 static const char *core_name(const struct profile_report *report, unsigned core)
 {
@@ -221,13 +192,12 @@ static void profile_table_add_calls(struct json_part *line, json_t *list, const 
         json_part_unsigned(&call, "depth", depth);
         json_part_real(&call, "share", part);
         json_part_unsigned(&call, "samples", nodes[i].samples);
-        json_part_text(&call, "function", stacks->functions[nodes[i].function].name);
-        line->ok = line->ok && call.ok;
+        json_part_text(&call, "function", stacks->functions[stacks->places[nodes[i].place].function].name);
         if (part < least) {
             json_decref(call.json);
             continue;
         }
-        json_part_append(line, list, call.json);
+        json_part_add(line, list, call);
         if (depth < CALLS_DEEPEST)
             profile_table_add_calls(line, list, stacks, nodes, i, depth + 1);
     }
@@ -250,7 +220,7 @@ static struct json_part profile_table_core_line(const struct profile_report *rep
                                                 const struct shares *shares, double since_begin)
 {
     struct json_part line = json_part_new("core");
-    struct profile_notes notes = {0};
+    struct json_part notes = json_list_new();
     json_part_unsigned(&line, "core", core_number(report, shares));
     json_part_text(&line, "name", core_name(report, shares->core));
     json_part_unsigned(&line, "samples", shares->samples);
@@ -271,8 +241,8 @@ static struct json_part profile_table_core_line(const struct profile_report *rep
     if (!isfinite(since_begin)) {
         profile_notes_of_core(&notes, shares);
         profile_notes_of_stops(&notes, report->profile, shares);
-        profile_notes_json(&line, &notes);
     }
+    json_part_object(&line, "notes", notes);
     return line;
 }
 
@@ -354,10 +324,8 @@ static void put_states(const struct rendering *to, const json_t *profile, const 
     for (int state = 0; state < PROFILE_STATES; state++) {
         uint64_t n = field_count(core, profile_file_state((enum profile_state)state));
         facts[1 + state] = texts[1 + state];
-        const char *name = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
         if (samples > 0 && (n > 0 || (!by_halts && !of_events && state <= PROFILE_NOT_PERMITTED)))
-            snprintf(texts[1 + state], sizeof texts[0], "%.*s %.1f %%", (int)strlen(name) - 1, name,
-                     100 * (double)n / (double)samples);
+            shares_state_text((enum profile_state)state, n, samples, texts[1 + state], sizeof texts[0]);
     }
     render_facts(to, facts, 1 + PROFILE_STATES, 2);
 }
@@ -385,24 +353,22 @@ static bool put_rows(const struct rendering *to, const struct document *document
 static void put_core_head(const struct rendering *to, const json_t *profile, const json_t *core,
                           enum shares_sort sort)
 {
-    char name[CELL], count[CELL], rate[CELL] = "", number[NUMBER_ROOM], elapsed[NUMBER_ROOM];
+    char name[CELL], count[CELL], rate[CELL] = "";
     const char *text = field_text(core, "name"), *source = field_text(profile, "source"),
                *event = field_text(profile, "event");
     uint64_t samples = field_count(core, "samples");
     double seconds = field_real(core, "seconds");
-    int used = snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s", field_count(core, "core"),
-                        text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source);
+    snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s", field_count(core, "core"),
+             text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source);
     if (event[0] != '\0')
-        used += snprintf(name + used, sizeof name - (size_t)used, " each %s %.64s",
-                         number_unsigned(number, sizeof number, field_count(profile, "every")), event);
-    snprintf(count, sizeof count, "%s %s",
-             samples > 0 ? number_unsigned(number, sizeof number, samples) : "no",
+        text_add(name, sizeof name, " each %s %.64s", NUMBER(field_count(profile, "every")), event);
+    snprintf(count, sizeof count, "%s %s", samples > 0 ? NUMBER(samples) : "no",
              sort >= SHARES_CONTEXTS ? "looks" : "samples");
     if (samples > 0 && seconds > 0)
-        snprintf(rate, sizeof rate, "in %s, %s/s", number_elapsed(elapsed, sizeof elapsed, seconds),
-                 number_unsigned(number, sizeof number, (uint64_t)round((double)samples / seconds)));
+        snprintf(rate, sizeof rate, "in %s, %s/s", ELAPSED(seconds),
+                 NUMBER((uint64_t)round((double)samples / seconds)));
     if (to->format == FORMAT_TEXT)
-        snprintf(name + used, sizeof name - (size_t)used, ":");
+        text_add(name, sizeof name, ":");
     else
         render_heading(to, name);
     const char *facts[] = {to->format == FORMAT_TEXT ? name : "", count, rate};
@@ -420,14 +386,13 @@ static bool put_calls(const struct rendering *to, const json_t *calls)
     size_t i;
     bool ok = rows != NULL;
     json_array_foreach(calls, i, call) {
-        struct json_part row = {.json = json_copy(call), .ok = true};
+        struct json_part row = json_part_copy(call);
         text[0] = '\0';
         for (uint64_t n = field_count(call, "depth"); n > 0 && strlen(text) + CELL + 4 < sizeof text; n--)
             strcat(text, blank);
-        snprintf(text + strlen(text), CELL, "%s", field_text(call, "function"));
+        text_add(text, sizeof text, "%.511s", field_text(call, "function"));
         row_text(&row, "text", text);
-        ok = row.ok && json_array_append(rows, row.json) == 0 && ok;
-        json_decref(row.json);
+        ok = rows_add(rows, row) && ok;
     }
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     return render_table(to, &call_view, rows) && ok;
@@ -445,7 +410,7 @@ static bool profile_table_put_core(const struct rendering *to, const struct docu
 /* Notes of the older one, and which one they are of; those of both are among the other's already. */
 static void put_old_notes(const struct rendering *to, const json_t *old, const json_t *now)
 {
-    struct profile_notes notes = {0};
+    struct json_part notes = json_list_new();
     size_t i, k;
     json_t *note, *its;
     json_array_foreach(field_of(old, "notes"), i, note) {
@@ -453,9 +418,9 @@ static void put_old_notes(const struct rendering *to, const json_t *old, const j
         json_array_foreach(field_of(now, "notes"), k, its)
             is_both = is_both || json_equal(note, its);
         if (!is_both)
-            profile_notes_add(&notes, "before: %.900s", json_string_value(note));
+            json_list_say(&notes, "before: %.900s", json_string_value(note));
     }
-    profile_notes_put(to, &notes);
+    render_list(to, notes);
 }
 
 static bool profile_table_put_changes(const struct rendering *to, const struct document *document,
@@ -547,7 +512,7 @@ static void put_folded(FILE *out, const struct document *document)
     const json_t *line;
     json_array_foreach(document->lines, i, line) {
         const char *state = field_text(line, "state"), *source = field_text(line, "source");
-        if (strcmp(field_text(line, "type"), "share") != 0)
+        if (!line_is_of(line, "share"))
             continue;
         fprintf(out, "core %" PRIu64 ";", field_count(line, "core"));
         if (state[0] != '\0') {
@@ -593,7 +558,7 @@ bool profile_show(const struct rendering *to, const struct document *document,
                   const struct page_command *command)
 {
     bool ok = document->ok && profile_table_put(to, document, command);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 bool profile_write(const struct rendering *to, const struct profile_report *report)
@@ -625,45 +590,45 @@ static bool is_state(const struct share *row)
 
 /* ---- the document */
 
-static void profile_diff_note_core(struct profile_notes *notes, const struct profile_diff_report *report,
+static void profile_diff_note_core(struct json_part *notes, const struct profile_diff_report *report,
                                    size_t i)
 {
     const struct shares_diff *diff = &report->diffs[i];
     const char *name = or_empty(report->now->profile->about.cores[i]);
     const char *its = or_empty(report->old->profile->about.cores[i]);
     if (diff->noise > 0)
-        profile_notes_add(notes, "~: within noise: the two shares differ by no more than the ± of their "
-                                 "difference, or a run was too short to show one.");
+        json_list_say(notes, "~: within noise: the two shares differ by no more than the ± of their "
+                             "difference, or a run was too short to show one.");
     if (strcmp(name, its) != 0)
-        profile_notes_add(notes, "Core %u was another one before: %s.",
-                          profile_core_number(&report->now->profile->about, (unsigned)i), its);
+        json_list_say(notes, "Core %u was another one before: %s.",
+                      profile_core_number(&report->now->profile->about, (unsigned)i), its);
 }
 
-static void note_pair(struct profile_notes *notes, const struct profile_diff_report *report)
+static void note_pair(struct json_part *notes, const struct profile_diff_report *report)
 {
     const struct profile_about *now = &report->now->profile->about, *old = &report->old->profile->about;
     if (strcmp(or_empty(now->source), or_empty(old->source)) != 0)
-        profile_notes_add(notes, "The samples are of another kind than before: %s, not %s.",
-                          or_empty(now->source), or_empty(old->source));
+        json_list_say(notes, "The samples are of another kind than before: %s, not %s.",
+                      or_empty(now->source), or_empty(old->source));
     if (now->core_count != old->core_count)
-        profile_notes_add(notes, "One profile has %zu core%s, the other %zu: those that both have are shown.",
-                          now->core_count, PLURAL(now->core_count), old->core_count);
+        json_list_say(notes, "One profile has %zu core%s, the other %zu: those that both have are shown.",
+                      now->core_count, PLURAL(now->core_count), old->core_count);
 }
 
 static struct json_part profile_diff_core_line(const struct profile_diff_report *report, size_t i)
 {
     struct json_part line = json_part_new("core"), old = json_part_new(NULL);
-    struct profile_notes notes = {0}, its = {0};
+    struct json_part notes = json_list_new(), its = json_list_new();
     json_part_unsigned(&line, "core", profile_core_number(&report->now->profile->about, (unsigned)i));
     json_part_text(&line, "name", or_empty(report->now->profile->about.cores[i]));
     json_part_unsigned(&line, "samples", report->now->shares[i].samples);
     profile_diff_note_core(&notes, report, i);
     profile_notes_of_core(&notes, &report->now->shares[i]);
-    profile_notes_json(&line, &notes);
+    json_part_object(&line, "notes", notes);
     json_part_text(&old, "name", or_empty(report->old->profile->about.cores[i]));
     json_part_unsigned(&old, "samples", report->old->shares[i].samples);
     profile_notes_of_core(&its, &report->old->shares[i]);
-    profile_notes_json(&old, &its);
+    json_part_object(&old, "notes", its);
     json_part_object(&line, "old", old);
     return line;
 }
@@ -704,13 +669,13 @@ static struct json_part side_line(const char *type, const struct profile_report 
 static struct json_part profile_diff_summary_line(const struct profile_diff_report *report)
 {
     struct json_part summary = json_part_new("summary");
-    struct profile_notes notes = {0};
+    struct json_part notes = json_list_new();
     uint64_t samples = 0;
     for (size_t i = 0; i < report->n; i++)
         samples += report->now->shares[i].samples;
     json_part_unsigned(&summary, "samples", samples);
     note_pair(&notes, report);
-    profile_notes_json(&summary, &notes);
+    json_part_object(&summary, "notes", notes);
     return summary;
 }
 

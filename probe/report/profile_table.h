@@ -15,18 +15,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PROFILE_NOTES = 16, PROFILE_NOTE = 1024 };
-
-struct profile_notes {
-    char text[PROFILE_NOTES][PROFILE_NOTE]; /* whole sentences, with any bytes in their names */
-    size_t n;
-};
-
-void profile_notes_add(struct profile_notes *notes, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* As "notes". */
-void profile_notes_json(struct json_part *line, const struct profile_notes *notes);
+/* Why lines are to be trusted less. */
+#define PROFILE_SPARSE                                                                                       \
+    "The sampled addresses lie apart: this core may only be sampled at branches, or samples are in step "    \
+    "with a loop. Trust functions, not lines."
 
 /* The line `profile` of a result; `elf` may be NULL. */
 struct json_part profile_line(const char *type, const struct profile *profile, const char *file,

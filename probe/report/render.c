@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,31 +54,29 @@ static bool is_true(const json_t *row, const char *key)
 static void render_put_number(const struct view_column *column, const json_t *value, char *out)
 {
     double real = json_number_value(value);
-    char number[NUMBER_ROOM] = "";
     switch (column->as) {
     case AS_COUNT:
-        number_unsigned(number, sizeof number, count_of(value));
+        number_unsigned(out, NUMBER_ROOM, count_of(value));
         break;
     case AS_MEAN:
-        number_mean(number, real);
+        number_mean(out, real);
         break;
     case AS_CHANGE:
-        number_change(number, real);
+        number_change(out, real);
         break;
     case AS_SHARE:
     case AS_HEAT:
-        number_share(number, real);
+        number_share(out, real);
         break;
     case AS_POINTS:
-        number_points(number, real);
+        number_points(out, real);
         break;
     case AS_STEP:
-        snprintf(number, sizeof number, "%+.2f", 100 * real);
+        snprintf(out, NUMBER_ROOM, "%+.2f", 100 * real);
         break;
     default:
-        snprintf(number, sizeof number, "%.0f", real);
+        snprintf(out, NUMBER_ROOM, "%.0f", real);
     }
-    snprintf(out, CELL, "%s", number);
 }
 
 /* "[not permitted]" */
@@ -104,7 +103,7 @@ static void put_cell(const struct view_column *column, const json_t *row, char o
     else if (json_is_boolean(value))
         snprintf(out, CELL, "%d", json_is_true(value));
     else
-        snprintf(out, CELL, "%s", column->none != NULL ? column->none : "");
+        snprintf(out, CELL, "%s", or_empty(column->none));
     if (is_true(row, column->mark)) {
         memmove(out + 1, out, strlen(out) + 1);
         out[0] = '~';
@@ -179,13 +178,18 @@ static void fill_heading(const struct view *view, const char *group, struct cell
                       view->group != NULL && i + 1 == view->n ? group : view->columns[i].heading);
 }
 
+static void cut_blanks(char *text)
+{
+    for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';)
+        text[--end] = '\0';
+}
+
 static void render_fill(const struct view *view, const json_t *row, struct cells *cells)
 {
     char text[CODE];
     for (size_t i = 0; i < view->n; i++) {
         put_cell(&view->columns[i], row, text);
-        for (size_t end = strlen(text); end > 0 && text[end - 1] == ' ';)
-            text[--end] = '\0';
+        cut_blanks(text);
         terminal_text(cells->text[i], CODE, text);
     }
 }
@@ -272,18 +276,14 @@ static struct layout render_lay_out(const struct rendering *to, struct view *vie
 static void cut_code(const struct view *view, const struct layout *layout, struct cells *cells)
 {
     char *text = cells->text[view->n - 1];
-    size_t used = 0, bytes = 0;
+    size_t used = 0;
     if (layout->to->uncut || view->columns[view->n - 1].as != AS_CODE)
         return;
     for (size_t i = 0; i < view->n; i++)
         used += gap_of(view, i) + layout->width[i];
     size_t most = layout->to->columns > used + CODE_LEAST ? layout->to->columns - used : CODE_LEAST;
-    for (size_t n = 0; text[bytes] != '\0'; bytes++)
-        if (((unsigned char)text[bytes] & 0xC0) != 0x80 && n++ == most)
-            break;
-    while (bytes > 0 && text[bytes - 1] == ' ')
-        bytes--;
-    text[bytes] = '\0';
+    utf8_cut(text, most);
+    cut_blanks(text);
 }
 
 /* Blanks wait until a text follows them, so that no line ends in one. A reason takes the places of the
@@ -342,14 +342,12 @@ static void put_below(const struct view *view, const struct layout *layout, cons
 {
     FILE *out = layout->to->out;
     char text[CODE] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < view->n && length < sizeof text; i++) {
+    for (size_t i = 0; i < view->n; i++) {
         const struct view_column *column = &view->columns[i];
-        if (!column->below || cells->text[i][0] == '\0' ||
-            (column->only != NULL && !is_true(row, column->only)))
-            continue;
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s", length > 0 ? ", " : "",
-                                   column->heading, column->heading[0] != '\0' ? " " : "", cells->text[i]);
+        if (column->below && cells->text[i][0] != '\0' &&
+            (column->only == NULL || is_true(row, column->only)))
+            text_add(text, sizeof text, "%s%s%s%s", text[0] != '\0' ? ", " : "", column->heading,
+                     column->heading[0] != '\0' ? " " : "", cells->text[i]);
     }
     if (text[0] == '\0') {
         fputc('\n', out);
@@ -361,7 +359,7 @@ static void put_below(const struct view *view, const struct layout *layout, cons
     }
 }
 
-/* Of a view that folds. A reason is in the place of all numbers. */
+/* Of a view that folds, a reason is in the place of all numbers. */
 static void render_put_row(const struct view *view, const struct layout *layout, const json_t *row,
                            struct cells *cells, const char *reason)
 {
@@ -369,6 +367,11 @@ static void render_put_row(const struct view *view, const struct layout *layout,
     size_t name = layout->width[0];
     if (layout->blocks) {
         put_block(view, layout, cells, reason);
+        return;
+    }
+    if (!view->folds) {
+        render_put_line(view, layout, cells, reason);
+        fprintf(out, "%s\n", is_true(row, view->faint) ? terminal_colour(out, COLOUR_END) : "");
         return;
     }
     if (utf8_width(cells->text[0]) > name) {
@@ -392,12 +395,10 @@ static bool has_heading(const struct view *view, const struct layout *layout, co
 {
     size_t i;
     const json_t *row;
-    if (!view->folds)
-        return true;
+    bool has = !view->folds;
     json_array_foreach(rows, i, row)
-        if (!layout->blocks && !is_true(row, view->reason))
-            return true;
-    return false;
+        has = has || (!layout->blocks && !is_true(row, view->reason));
+    return has;
 }
 
 static const char *reason_of(const struct view *view, const json_t *row, char out[CODE])
@@ -424,13 +425,8 @@ static void render_write_text(const struct rendering *to, struct view *view,
         render_fill(view, row, cells);
         cut_code(view, &layout, cells);
         fputs(faint ? terminal_colour(to->out, COLOUR_FAINT) : "", to->out);
-        if (view->folds) {
-            render_put_row(view, &layout, row, cells, reason_of(view, row, reason));
-            fputs(faint ? terminal_colour(to->out, COLOUR_END) : "", to->out);
-            continue;
-        }
-        render_put_line(view, &layout, cells, reason_of(view, row, reason));
-        fprintf(to->out, "%s\n", faint ? terminal_colour(to->out, COLOUR_END) : "");
+        render_put_row(view, &layout, row, cells, reason_of(view, row, reason));
+        fputs(faint && view->folds ? terminal_colour(to->out, COLOUR_END) : "", to->out);
     }
 }
 
@@ -481,22 +477,21 @@ void markdown_text(FILE *out, const char *text)
     }
 }
 
-static void put_markdown(FILE *out, const struct view_column *column, const json_t *row, const char *text)
+/* Of a column AS_VERDICT. `bold` is around what is bad. */
+static void render_verdicts(FILE *out, const json_t *list, void (*put)(FILE *, const char *),
+                            const char *bold)
 {
-    const json_t *list = field_of(row, column->key), *one;
     size_t i;
-    fputs("| ", out);
+    const json_t *one;
     json_array_foreach(list, i, one) {
-        bool is_bad = json_is_true(json_object_get(one, "bad"));
+        const char *mark = json_is_true(json_object_get(one, "bad")) ? bold : "";
         fputs(i > 0 ? "<br>" : "", out);
-        markdown_text(out, field_text(one, "before"));
-        fputs(is_bad ? "**" : "", out);
-        markdown_text(out, field_text(one, "verdict"));
-        fputs(is_bad ? "**" : "", out);
-        markdown_text(out, field_text(one, "why"));
+        put(out, field_text(one, "before"));
+        fputs(mark, out);
+        put(out, field_text(one, "verdict"));
+        fputs(mark, out);
+        put(out, field_text(one, "why"));
     }
-    markdown_text(out, text);
-    fputs(" ", out);
 }
 
 static void render_write_markdown(FILE *out, const struct view *view, const json_t *rows, char text[CODE])
@@ -520,7 +515,10 @@ static void render_write_markdown(FILE *out, const struct view *view, const json
         }
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
-            put_markdown(out, &view->columns[k], row, text);
+            fputs("| ", out);
+            render_verdicts(out, field_of(row, view->columns[k].key), markdown_text, "**");
+            markdown_text(out, text);
+            fputc(' ', out);
         }
         fputs("|\n", out);
     }
@@ -538,17 +536,13 @@ static const char *heat_of(const struct view_column *column, const json_t *row)
 static void put_spark(struct html_table *table, const json_t *row)
 {
     struct histogram_bin bins[BINS];
-    char title[CELL];
-    const struct outliers shape = histogram_outliers(row);
+    char title[CELL] = "";
     size_t n = histogram_bins(row, bins, BINS);
-    uint64_t count = field_count(row, "count"), far = shape.below + shape.above;
-    uint64_t near = count > far ? count - far : 0;
     if (n == 0)
         return;
-    snprintf(title, sizeof title, "%s hit%s from %s to %s", NUMBER(near), PLURAL(near), NUMBER(shape.low),
-             NUMBER(shape.high));
+    uint64_t far = histogram_says(row, title, sizeof title);
     if (far > 0)
-        snprintf(title + strlen(title), sizeof title - strlen(title), ", and %s far off", NUMBER(far));
+        text_add(title, sizeof title, ", and %s far off", NUMBER(far));
     plot_sparkline(table->out, title, bins, n);
 }
 
@@ -561,7 +555,7 @@ static enum plot_look render_look_of(const char *verdict)
 
 static void render_put_bar(struct html_table *table, const json_t *of)
 {
-    char low[NUMBER_ROOM], high[NUMBER_ROOM], text[CELL];
+    char text[CELL];
     const struct plot_interval plot = {.low = field_real(of, "low"),
                                        .at = field_real(of, "at"),
                                        .high = field_real(of, "high"),
@@ -570,16 +564,14 @@ static void render_put_bar(struct html_table *table, const json_t *of)
                                        .look = render_look_of(field_text(of, "verdict"))};
     if (!isfinite(plot.low) || !isfinite(plot.high) || !isfinite(plot.at) || !(plot.scale > 0))
         return;
-    snprintf(text, sizeof text, "between %s and %s", number_change(low, plot.low),
-             number_change(high, plot.high));
+    snprintf(text, sizeof text, "between %s and %s", CHANGE(plot.low), CHANGE(plot.high));
     plot_interval(table->out, text, &plot);
 }
 
 /* False: it is a text. */
 static bool put_drawn(struct html_table *table, const struct view_column *column, const json_t *row)
 {
-    const json_t *value = field_of(row, column->key), *one;
-    size_t i;
+    const json_t *value = field_of(row, column->key);
     if (render_is_drawn(column)) {
         html_cell_begin(table, NULL);
         if (column->as == AS_SPARK)
@@ -593,12 +585,7 @@ static bool put_drawn(struct html_table *table, const struct view_column *column
         return false;
     const json_t *last = json_array_get(value, json_array_size(value) - 1);
     html_cell_begin(table, last != NULL ? html_verdict_class(field_text(last, "of")) : NULL);
-    json_array_foreach(value, i, one) {
-        fputs(i > 0 ? "<br>" : "", table->out);
-        html_text(table->out, field_text(one, "before"));
-        html_text(table->out, field_text(one, "verdict"));
-        html_text(table->out, field_text(one, "why"));
-    }
+    render_verdicts(table->out, value, html_text, "");
     html_cell_end(table);
     return true;
 }
@@ -732,68 +719,73 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
 
 void render_notes(const struct rendering *to, const json_t *notes)
 {
+    bool page = to->format == FORMAT_HTML, text = to->format == FORMAT_TEXT;
     size_t i;
     const json_t *note;
     if (json_array_size(notes) == 0)
         return;
-    fputs(to->format == FORMAT_HTML   ? "<ul class=\"notes\">\n"
-          : to->format == FORMAT_TEXT ? "\n"
-                                      : "",
-          to->out);
+    fputs(page ? "<ul class=\"notes\">\n" : text ? "\n" : "", to->out);
     json_array_foreach(notes, i, note) {
-        const char *text = json_string_value(note);
-        char clean[UTF8_CLEAN_ROOM(1024)];
-        if (to->format == FORMAT_HTML) {
-            html_element(to->out, "li", NULL, text);
-        } else if (to->format == FORMAT_MARKDOWN) {
-            fputs("* ", to->out);
-            markdown_text(to->out, text);
-            fputc('\n', to->out);
+        const char *one = text_or_empty(note);
+        if (page) {
+            html_element(to->out, "li", NULL, one);
+        } else if (text) {
+            render_text(to, "%s", one);
         } else {
-            fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
+            fputs("* ", to->out);
+            markdown_text(to->out, one);
+            fputc('\n', to->out);
         }
     }
-    fputs(to->format == FORMAT_HTML ? "</ul>\n" : to->format == FORMAT_MARKDOWN ? "\n" : "", to->out);
+    fputs(page ? "</ul>\n" : text ? "" : "\n", to->out);
 }
 
-static void put_fact(const struct rendering *to, struct fold *fold, const char *fact, size_t gap)
+bool render_list(const struct rendering *to, struct json_part list)
+{
+    render_notes(to, list.json);
+    json_decref(list.json);
+    return list.ok && list.json != NULL;
+}
+
+void render_piece(const struct rendering *to, struct fold *fold, const char *piece, size_t gap)
 {
     char text[UTF8_CLEAN_ROOM(CELL)];
     if (to->format == FORMAT_TEXT) {
-        fold_put(fold, terminal_text(text, sizeof text, fact), gap);
+        fold_put(fold, terminal_text(text, sizeof text, piece), fold->used > 0 ? gap : 0);
         return;
     }
-    fprintf(to->out, "%*s", (int)gap, "");
-    if (to->format == FORMAT_HTML)
-        html_text(to->out, fact);
-    else
-        markdown_text(to->out, fact);
+    fprintf(to->out, "%*s", fold->used++ > 0 ? (int)gap : 0, "");
+    (to->format == FORMAT_HTML ? html_text : markdown_text)(to->out, piece);
 }
 
 void render_facts(const struct rendering *to, const char *const *facts, size_t n, size_t gap)
 {
     struct fold fold = {.out = to->out, .columns = to->columns, .indent = INDENT};
-    bool begun = false;
     for (size_t i = 0; i < n; i++) {
         if (facts[i][0] == '\0')
             continue;
-        if (!begun && to->format == FORMAT_HTML)
+        if (fold.used == 0 && to->format == FORMAT_HTML)
             fputs("<p class=\"faint\">", to->out);
-        put_fact(to, &fold, facts[i], begun ? gap : 0);
-        begun = true;
+        render_piece(to, &fold, facts[i], gap);
     }
-    fold_end(&fold);
-    if (begun && to->format != FORMAT_TEXT)
+    if (to->format == FORMAT_TEXT)
+        fold_end(&fold);
+    else if (fold.used > 0)
         fputs(to->format == FORMAT_HTML ? "</p>\n" : "\n\n", to->out);
 }
 
-void render_text(const struct rendering *to, const char *text)
+void render_text(const struct rendering *to, const char *format, ...)
 {
-    char clean[UTF8_CLEAN_ROOM(2 * CELL)];
+    char text[UTF8_CLEAN_ROOM(2 * CELL)], clean[sizeof text];
+    const char *fact = text;
+    va_list facts;
+    va_start(facts, format);
+    vsnprintf(text, sizeof text, format, facts);
+    va_end(facts);
     if (to->format == FORMAT_TEXT)
         fold_text(to->out, to->columns, INDENT, terminal_text(clean, sizeof clean, text));
     else
-        render_facts(to, &text, 1, 0);
+        render_facts(to, &fact, 1, 0);
 }
 
 void render_heading(const struct rendering *to, const char *text)
@@ -802,6 +794,6 @@ void render_heading(const struct rendering *to, const char *text)
         html_element(to->out, "h2", NULL, text);
     } else {
         fputs(to->format == FORMAT_MARKDOWN ? "### " : "\n", to->out);
-        render_text(to, text);
+        render_text(to, "%s", text);
     }
 }

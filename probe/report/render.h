@@ -7,6 +7,7 @@
 
 #include "report/document.h"
 #include "report/formats.h"
+#include "report/terminal.h"
 
 /* How a value is written for people. CSV has it as it is. */
 enum as {
@@ -74,10 +75,14 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
 #define row_part json_part_object
 /* A list of texts, whole sentences. */
 void render_notes(const struct rendering *to, const json_t *notes);
+/* The same of a list that it frees. False: out of memory. */
+bool render_list(const struct rendering *to, struct json_part list);
+/* A piece of a text that folds, of which `used` counts the pieces where nothing folds. */
+void render_piece(const struct rendering *to, struct fold *fold, const char *piece, size_t gap);
 /* Facts one after the other, which fold between two of them; "" is left out. */
 void render_facts(const struct rendering *to, const char *const *facts, size_t n, size_t gap);
 /* A sentence, or more. */
-void render_text(const struct rendering *to, const char *text);
+void render_text(const struct rendering *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Begins a part. */
 void render_heading(const struct rendering *to, const char *text);
 

@@ -170,8 +170,7 @@ static void put_reason(struct json_part *row, const json_t *summary, const json_
 
 struct json_part run_column_row(const json_t *summary, const char *name, json_t *column)
 {
-    struct json_part row = {.json = column != NULL ? json_copy(column) : json_object()};
-    row.ok = row.json != NULL;
+    struct json_part row = json_part_copy(column);
     row_text(&row, "name", name);
     row_text(&row, "unit", unit_of_counter(name));
     if (run_is_counted(column))
@@ -185,48 +184,39 @@ struct json_part run_column_row(const json_t *summary, const char *name, json_t 
     return row;
 }
 
-/* Reasons of the whole comparison follow below the table. */
 static void add_verdict(struct json_part *row, const json_t *verdict, const json_t *line)
 {
-    char why[TEXT];
-    json_t *list = json_array();
-    const char *name = field_text(line, "verdict"), *reason = field_text(line, "why");
-    bool told = field_of(verdict, "not_comparable") == NULL && reason[0] != '\0';
-    snprintf(why, sizeof why, "%s%s", told ? ": " : "", told ? reason : "");
     if (field_count(line, "base.count") > 0)
         row_real(row, "baseline", field_real(line, "base.mean"));
     row_real(row, "change", field_real(line, "change"));
-    row_text(row, "judged", name);
-    row_text(row, "why", reason);
-    check_append(row, list, "", name, name, why);
-    json_part_array(row, "verdict", list);
+    row_text(row, "judged", field_text(line, "verdict"));
+    row_text(row, "why", field_text(line, "why"));
+    check_put(row, verdict, line);
 }
 
 static bool append_row(json_t *rows, const struct run_lines *run, struct json_part row)
 {
     row_text(&row, "region", run->conditions.start);
     row_text(&row, "file", field_text(run->verdict, "file"));
-    bool ok = row.ok && json_array_append(rows, row.json) == 0;
-    json_decref(row.json);
-    return ok;
+    return rows_add(rows, row);
 }
 
 static struct json_part metric_row(const json_t *summary, const char *name, const json_t *value)
 {
     struct json_part row = json_part_new(NULL);
     char text[TEXT];
-    const char *unit = json_string_value(json_object_get(field_of(summary, "metric_units"), name)),
-               *why = json_string_value(json_object_get(field_of(summary, "metric_reasons"), name));
+    const char *unit = text_in(summary, "metric_units", name),
+               *why = text_in(summary, "metric_reasons", name);
     row_text(&row, "name", name);
-    row_text(&row, "unit", unit != NULL ? unit : "");
+    row_text(&row, "unit", unit);
     if (json_is_number(value)) {
         snprintf(text, sizeof text, "%.4g", json_number_value(value));
         row_text(&row, "mean_text", text);
         row_real(&row, "mean", json_number_value(value));
-        row_text(&row, "remark", unit != NULL ? unit : "");
+        row_text(&row, "remark", unit);
         return row;
     }
-    snprintf(text, sizeof text, "<not counted>%s%s", why != NULL ? ": " : "", why != NULL ? why : "");
+    snprintf(text, sizeof text, "<not counted>%s%s", why[0] != '\0' ? ": " : "", why);
     row_text(&row, "reason", text);
     row_text(&row, "missing", "<not counted>");
     return row;
@@ -317,17 +307,16 @@ static bool all_equal(const json_t *summary)
 
 static void add_hits(struct json_part *list, const json_t *summary)
 {
-    char hits[NUMBER_ROOM], passes[NUMBER_ROOM + 16] = "";
+    char passes[NUMBER_ROOM + 16] = "";
     uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
     uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
     double seconds = field_real(summary, "seconds");
     const char *ended = field_text(summary, "ended");
     bool is_short = n < all;
     uint64_t of = is_short ? all : n;
-    number_unsigned(hits, sizeof hits, n);
     if (n_passes > 1)
         snprintf(passes, sizeof passes, " in %" PRIu64 " passes", n_passes);
-    json_list_say(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", hits,
+    json_list_say(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", NUMBER(n),
                   is_short ? " of " : "", is_short ? NUMBER(all) : "", PLURAL(of), passes,
                   seconds > 0 ? " in " : "", seconds > 0 ? ELAPSED(seconds) : "",
                   all_equal(summary) ? ", all equal" : "");
@@ -338,15 +327,14 @@ static void add_hits(struct json_part *list, const json_t *summary)
 /* How the run began and why it ended, if that was asked for. */
 static void add_rules(struct json_part *list, const json_t *summary)
 {
-    char wanted[NUMBER_ROOM];
     const json_t *precision = field_of(summary, "precision");
+    const char *wanted = PART(field_real(precision, "wanted"));
     uint64_t warmup = field_count(summary, "warmup");
     double mean = field_real(precision, "mean");
     if (warmup > 0)
         json_list_say(list, "%s hit%s before for warm-up, not counted", NUMBER(warmup), PLURAL(warmup));
     if (precision == NULL)
         return;
-    number_part(wanted, field_real(precision, "wanted"));
     if (isfinite(mean))
         json_list_say(list, "mean ±%s (95 %%): --precision %s was %sreached", PART_UP(mean), wanted,
                       field_is(precision, "reached") ? "" : "not ");
@@ -428,39 +416,34 @@ static void run_report_add_words(struct json_part *list, const json_t *summary)
     const char *name;
     if (values == NULL)
         return;
-    size_t used = (size_t)snprintf(line, sizeof line, "max in hit %s:", NUMBER(field_count(values, "hit")));
+    snprintf(line, sizeof line, "max in hit %s:", NUMBER(field_count(values, "hit")));
     json_object_foreach(values, name, value) {
         const char *text = json_string_value(json_object_get(words, name));
-        if (strcmp(name, "hit") == 0 || used >= sizeof line)
-            continue;
         snprintf(old, sizeof old, "0x%" PRIx64, count_of(value));
-        used += (size_t)snprintf(line + used, sizeof line - used, " %s=%s", name, text != NULL ? text : old);
+        if (strcmp(name, "hit") != 0)
+            text_add(line, sizeof line, " %s=%s", name, text != NULL ? text : old);
     }
     json_list_say(list, "%s", line);
 }
 
-json_t *run_facts(const struct run_lines *run)
+void run_facts(struct json_part *list, const struct run_lines *run)
 {
-    struct json_part list = json_list_new();
     const json_t *summary = run->summary;
-    add_hits(&list, summary);
-    add_rules(&list, summary);
-    add_left_out(&list, summary);
-    add_quantiles(&list, summary);
-    add_undisturbed(&list, summary);
-    run_report_add_words(&list, summary);
+    add_hits(list, summary);
+    add_rules(list, summary);
+    add_left_out(list, summary);
+    add_quantiles(list, summary);
+    add_undisturbed(list, summary);
+    run_report_add_words(list, summary);
     if (field_of(summary, "disagreement") != NULL)
-        json_list_say(&list, "%s", field_text(summary, "disagreement"));
-    return json_list_end(list);
+        json_list_say(list, "%s", field_text(summary, "disagreement"));
 }
 
 void run_add_legend(struct json_part *list, const struct run_legend *legend, size_t n)
 {
     char text[TEXT] = "";
     for (size_t i = 0; i < n; i++)
-        if (legend[i].needed)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", text[0] != '\0' ? "; " : "",
-                     legend[i].words);
+        text_join(text, sizeof text, "; ", legend[i].needed ? legend[i].words : "");
     if (text[0] != '\0')
         json_list_say(list, "%s", text);
 }
@@ -512,14 +495,12 @@ static void run_report_add_legend(struct json_part *list, const struct seen *see
 
 static void add_bound(char text[TEXT], const char *name, const json_t *column, bool alone)
 {
-    size_t used = strlen(text);
     uint64_t bounds = field_count(column, "at_least"), n = field_count(column, "count") + bounds,
              most = field_count(column, "at_least_max");
-    used +=
-        (size_t)snprintf(text + used, TEXT - used, alone ? "%.96s: %s of %s hit%s" : "%.96s %s of %s hit%s",
-                         name, NUMBER(bounds), NUMBER(n), PLURAL(n));
-    if (most > 0 && used < TEXT)
-        snprintf(text + used, TEXT - used, " (highest: at least %s)", NUMBER(most));
+    text_add(text, TEXT, alone ? "%.96s: %s of %s hit%s" : "%.96s %s of %s hit%s", name, NUMBER(bounds),
+             NUMBER(n), PLURAL(n));
+    if (most > 0)
+        text_add(text, TEXT, " (highest: at least %s)", NUMBER(most));
 }
 
 /* Columns with counters of the same width share a sentence. */
@@ -538,8 +519,7 @@ static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits
         if (field_count(column, "at_least") == 0 || field_count(column, "bits") != bits)
             continue;
         first = put == 0 ? field_count(column, "at_least") : first;
-        size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s", put++ > 0 ? ", " : "");
+        text_add(text, sizeof text, "%s", put++ > 0 ? ", " : "");
         add_bound(text, name, column, n == 1);
     }
     if (n == 1)
@@ -567,24 +547,15 @@ static void add_bounds(struct json_part *list, const json_t *summary)
     }
 }
 
-json_t *run_explanations(const struct run_lines *run)
+void run_explain(struct json_part *list, const struct run_lines *run)
 {
-    struct json_part list = json_list_new();
     char clock[256];
     const struct seen seen = run_report_look(run->summary);
-    run_report_add_legend(&list, &seen);
+    run_report_add_legend(list, &seen);
     if (field_of(run->summary, "time") != NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
-        json_list_say(&list, "time: %s", clock);
-    add_bounds(&list, run->summary);
-    return json_list_end(list);
-}
-
-bool run_put_notes(const struct rendering *to, json_t *list)
-{
-    render_notes(to, list);
-    json_decref(list);
-    return list != NULL;
+        json_list_say(list, "time: %s", clock);
+    add_bounds(list, run->summary);
 }
 
 /* ---- all of it */
@@ -600,10 +571,11 @@ bool run_write_csv(const struct rendering *to, json_t *rows, const char *keys)
 static bool put_table(const struct rendering *to, const struct run_lines *run, bool compared)
 {
     json_t *rows = json_array();
-    if (run_add_rows(run, compared, rows))
-        return json_array_size(rows) == 0 ? (json_decref(rows), true) : render_table(to, &summary_view, rows);
+    bool ok = run_add_rows(run, compared, rows);
+    if (ok && json_array_size(rows) > 0)
+        return render_table(to, &summary_view, rows);
     json_decref(rows);
-    return false;
+    return ok;
 }
 
 /* Else a few hits, or two kinds of them, make the mean a value that hardly any hit has. */
@@ -617,16 +589,16 @@ static bool is_near_mean(const json_t *column)
 static void range_text(const json_t *column, char *out, size_t size)
 {
     uint64_t n = field_count(column, "count");
-    int used = snprintf(out, size, "%s hit%s", NUMBER(n), PLURAL(n));
+    snprintf(out, size, "%s hit%s", NUMBER(n), PLURAL(n));
     if (!is_constant(column))
-        snprintf(out + used, size - (size_t)used, ", %s to %s", NUMBER(field_count(column, "min")),
+        text_add(out, size, ", %s to %s", NUMBER(field_count(column, "min")),
                  NUMBER(field_count(column, "max")));
 }
 
 /* "work_by_data: 465 ±31 cycles, 38.8 µs (200 hits, 81 to 837)" */
 static void run_report_put_summary(const struct rendering *to, const struct run_lines *run)
 {
-    char text[TEXT], value[2 * NUMBER_ROOM + 8], time[NUMBER_ROOM] = "", range[4 * NUMBER_ROOM];
+    char value[2 * NUMBER_ROOM + 8], time[NUMBER_ROOM] = "", range[4 * NUMBER_ROOM];
     const char *name, *unit;
     const struct conditions *of = &run->conditions;
     const json_t *column = run_first(run->summary, &name);
@@ -642,10 +614,9 @@ static void run_report_put_summary(const struct rendering *to, const struct run_
     if (isfinite(seconds))
         number_duration(time, sizeof time, seconds);
     range_text(column, range, sizeof range);
-    snprintf(text, sizeof text, "%.640s%s%.640s%s%s%s %.96s%s%s (%s)", of->start, ends ? " to " : "",
-             ends ? of->end : "", of->start[0] != '\0' ? ": " : "", near ? "" : "median ", value,
-             unit[0] != '\0' ? unit : name, time[0] != '\0' ? ", " : "", time, range);
-    render_text(to, text);
+    render_text(to, "%.640s%s%.640s%s%s%s %.96s%s%s (%s)", of->start, ends ? " to " : "", ends ? of->end : "",
+                of->start[0] != '\0' ? ": " : "", near ? "" : "median ", value, unit[0] != '\0' ? unit : name,
+                time[0] != '\0' ? ", " : "", time, range);
     fputc('\n', to->out);
 }
 
@@ -657,45 +628,39 @@ bool run_write_table(const struct rendering *to, const struct run_lines *run)
         fputc('\n', to->out);
         run_report_put_summary(to, run);
     }
-    bool ok = put_table(to, run, false) && run_put_notes(to, run_explanations(run));
+    struct json_part facts = json_list_new(), more = json_list_new();
+    run_explain(&more, run);
+    run_facts(&facts, run);
+    bool ok = put_table(to, run, false);
+    ok = render_list(to, more) && ok;
     if (first == NULL && to->format == FORMAT_TEXT) { /* without a table, the facts alone */
-        json_t *facts = run_facts(run), *fact;
+        const json_t *fact;
         size_t i;
-        json_array_foreach(facts, i, fact)
-            render_text(to, json_string_value(fact));
-        json_decref(facts);
-        return ok && facts != NULL;
+        json_array_foreach(facts.json, i, fact)
+            render_text(to, "%s", json_string_value(fact));
+        json_array_clear(facts.json);
     }
-    ok = ok && run_put_notes(to, run_facts(run));
+    ok = render_list(to, facts) && ok;
     if (to->format == FORMAT_TEXT && run_is_counted(first))
         histogram_print(to->out, to->columns, name, first);
     return ok;
 }
 
-static json_t *run_conditions_notes(const struct run_lines *run)
+bool run_write_markdown(const struct rendering *to, const struct run_lines *run)
 {
     struct json_part list = json_list_new();
     char clock[256];
+    if (run->summary != NULL)
+        run_facts(&list, run);
+    run_explain(&list, run);
     if (field_of(run->summary, "time") == NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
         json_list_say(&list, "%s", clock);
     if (run->conditions.note[0] != '\0')
         json_list_say(&list, "%s", run->conditions.note);
-    return json_list_end(list);
-}
-
-bool run_write_markdown(const struct rendering *to, const struct run_lines *run)
-{
-    json_t *all = run->summary != NULL ? run_facts(run) : json_array(), *more = run_explanations(run),
-           *conditions = run_conditions_notes(run);
     conditions_write(to, &run->conditions);
-    bool ok = all != NULL && more != NULL && conditions != NULL && json_array_extend(all, more) == 0 &&
-              json_array_extend(all, conditions) == 0 && put_table(to, run, true);
-    json_decref(more);
-    json_decref(conditions);
+    bool ok = put_table(to, run, true);
     if (run->verdict != NULL)
         comparison_write(to, run->verdict);
-    render_notes(to, all);
-    json_decref(all);
-    return ok;
+    return render_list(to, list) && ok;
 }

@@ -26,19 +26,17 @@ double run_mean_error(const json_t *column);
 /* "464.2 ±3.1" */
 void run_mean_text(char *out, size_t size, const json_t *column);
 
-/* Texts of one line each, to be freed; NULL: out of memory. How many hits in what time, why it ended early,
+/* Texts of one line each. How many hits in what time, why it ended early,
  * what was left out; what the words and marks of the table mean, the clock, and which hits have only a bound.
  */
-json_t *run_facts(const struct run_lines *run);
-json_t *run_explanations(const struct run_lines *run);
+void run_facts(struct json_part *list, const struct run_lines *run);
+void run_explain(struct json_part *list, const struct run_lines *run);
 /* What the marks of a table mean, as one text. */
 struct run_legend {
     bool needed;
     const char *words;
 };
 void run_add_legend(struct json_part *list, const struct run_legend *legend, size_t n);
-/* Frees the list. False: it was NULL. */
-bool run_put_notes(const struct rendering *to, json_t *list);
 
 /* Adds its rows, with verdicts if it has some and `compared`. */
 bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows);

@@ -7,13 +7,14 @@
 #include "report/terminal.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_ROOM = CANVAS_LINE, FOOT = 3, FEWEST = 5, LOST = 76 }; /* LOST: the width of its text, or more */
+enum { LINE_ROOM = CANVAS_LINE, FEWEST = 5, LOST = 76 }; /* LOST: the width of its text, or more */
 enum {
     NAME = 28,
     SHORT_NAME = 10,
@@ -21,7 +22,6 @@ enum {
     RATE = 14,
     TOTAL = 14,
     PERCENT = 7, /* "100.0 %" */
-    GAP = 2,
     LEAST_SPARK = 6,
     MOST_SPARK = SCREEN_SECONDS
 }; /* widths */
@@ -66,7 +66,7 @@ static const json_t *totals_of(const struct document *totals, const json_t *line
 {
     size_t i;
     const json_t *total;
-    if (strcmp(field_text(line, "type"), "sample") == 0)
+    if (line_is_of(line, "sample"))
         return document_line(totals, "summary");
     json_array_foreach(totals->lines, i, total)
         if (strcmp(field_text(total, "type"), field_text(line, "type")) == 0 &&
@@ -105,7 +105,7 @@ static size_t take_rows(const struct screen_view *view, struct row rows[SCREEN_R
     size_t n = screen_add_rows(view, first_line(view), rows, 0), i;
     const json_t *line;
     json_array_foreach(view->interval->lines, i, line)
-        if (strcmp(field_text(line, "type"), "core") == 0)
+        if (line_is_of(line, "core"))
             n = screen_add_rows(view, line, rows, n);
     return n;
 }
@@ -116,7 +116,7 @@ static size_t screen_count_rows(const struct screen_view *view)
     size_t n = 0, i;
     const json_t *line;
     json_array_foreach(view->interval->lines, i, line)
-        if (line == first_line(view) || strcmp(field_text(line, "type"), "core") == 0)
+        if (line == first_line(view) || line_is_of(line, "core"))
             n += json_object_size(field_of(line, "columns"));
     return n;
 }
@@ -161,86 +161,61 @@ static void make_spark(const struct screen_past *past, size_t columns, char *out
     canvas_spark(out, size, values, columns, highest);
 }
 
-struct texts {
-    char name[UTF8_CLEAN_ROOM(128)], rate[NUMBER_ROOM + 4], percent[NUMBER_ROOM + 4], total[NUMBER_ROOM + 4];
-};
-
-static void screen_make_texts(const struct screen_view *view, const struct row *row, struct texts *out)
-{
-    char number[NUMBER_ROOM];
-    bool at_least = field_is(row->column, "at_least"),
-         is_cycles = strcmp(unit_of_counter(row->name), "cycles") == 0;
-    double part = view->clock_hz > 0 && is_cycles ? counts_rate(row->column) / view->clock_hz : 0;
-    terminal_text(out->name, sizeof out->name, row->name);
-    out->rate[0] = out->percent[0] = out->total[0] = '\0';
-    if (counts_missing(row->column) != NULL)
-        return;
-    snprintf(out->rate, sizeof out->rate, "%s%s/s", at_least ? ">" : "",
-             counts_rate_text(number, row->column));
-    if (part > 0 && part < 10)
-        snprintf(out->percent, sizeof out->percent, "%s%.1f %%", at_least ? ">" : "", 100 * part);
-    snprintf(out->total, sizeof out->total, "%s%s", field_is(row->total, "at_least") ? ">=" : "",
-             NUMBER(field_count(row->total, "count")));
-}
-
 enum { COLUMN_NAME, COLUMN_RATE, COLUMN_PERCENT, COLUMN_SPARK, COLUMN_TOTAL, COLUMNS };
 
 static const struct live_column columns[COLUMNS] = {
-    [COLUMN_NAME] = {LIVE_TEXT, .gap = GAP, .least = SHORT_NAME, .most = NAME},
-    [COLUMN_RATE] = {LIVE_NUMBER, .gap = GAP, .least = RATE},
-    [COLUMN_PERCENT] = {LIVE_NUMBER, .gap = GAP, .least = PERCENT},
-    [COLUMN_SPARK] = {LIVE_DRAWN, .gap = GAP, .least = LEAST_SPARK, .most = MOST_SPARK},
-    [COLUMN_TOTAL] = {LIVE_NUMBER, .gap = GAP, .least = TOTAL},
+    [COLUMN_NAME] = {LIVE_TEXT, .gap = LIVE_GAP, .least = SHORT_NAME, .most = NAME},
+    [COLUMN_RATE] = {LIVE_NUMBER, .gap = LIVE_GAP, .least = RATE},
+    [COLUMN_PERCENT] = {LIVE_NUMBER, .gap = LIVE_GAP, .least = PERCENT},
+    [COLUMN_SPARK] = {LIVE_DRAWN, .gap = LIVE_GAP, .least = LEAST_SPARK, .most = MOST_SPARK},
+    [COLUMN_TOTAL] = {LIVE_NUMBER, .gap = LIVE_GAP, .least = TOTAL},
 };
 
 /* On narrow terminals blanks go first, then the last minute, parts of the clock, the ends of names, the
  * totals, and last the rates. */
 enum {
-    ALL = (1u << COLUMNS) - 1,
-    OF_NUMBERS = ALL & ~(1u << COLUMN_SPARK),
-    OF_TOTALS = OF_NUMBERS & ~(1u << COLUMN_PERCENT),
-    OF_RATES = OF_TOTALS & ~(1u << COLUMN_TOTAL)
+    OF_RATES = 1u << COLUMN_NAME | 1u << COLUMN_RATE,
+    OF_TOTALS = OF_RATES | 1u << COLUMN_TOTAL,
+    OF_NUMBERS = OF_TOTALS | 1u << COLUMN_PERCENT
 };
 static const struct live_way ways[] = {
-    {ALL, 0, false},
-    {ALL, 0, true},
-    {OF_NUMBERS, 0, true},
-    {OF_TOTALS, LEAST_NAME, true},
-    {OF_RATES, LEAST_NAME, true},
-    {1u << COLUMN_NAME, 0, true},
+    {UINT_MAX, 0, false},          {UINT_MAX, 0, true},          {OF_NUMBERS, 0, true},
+    {OF_TOTALS, LEAST_NAME, true}, {OF_RATES, LEAST_NAME, true}, {1u << COLUMN_NAME, 0, true},
 };
+static const struct live_table fresh = {columns, ways, COLUMNS, sizeof ways / sizeof *ways, COLUMN_NAME, {0}};
 
-static void screen_lay_out(const struct screen_view *view, const struct row *rows, size_t n, size_t width,
-                           struct live_table *out)
+static void screen_fill(const struct screen_view *view, const struct row *row, struct live_cells *out)
 {
-    struct texts texts;
-    *out = (struct live_table){.columns = columns,
-                               .n = COLUMNS,
-                               .ways = ways,
-                               .n_ways = sizeof ways / sizeof *ways,
-                               .name = COLUMN_NAME};
-    for (size_t i = 0; i < n; i++) {
-        screen_make_texts(view, &rows[i], &texts);
-        live_widen(out, (const char *[]){texts.name, texts.rate, texts.percent, "", texts.total});
-    }
-    live_fit(out, width);
+    char number[NUMBER_ROOM];
+    bool at_least = field_is(row->column, "at_least"),
+         is_cycles = strcmp(unit_of_counter(row->name), "cycles") == 0;
+    double part = view->clock_hz > 0 && is_cycles ? counts_rate(row->column) / view->clock_hz : 0;
+    for (size_t i = 0; i < COLUMNS; i++)
+        out->text[i][0] = '\0';
+    terminal_text(out->text[COLUMN_NAME], CANVAS_LINE, row->name);
+    if (counts_missing(row->column) != NULL)
+        return;
+    snprintf(out->text[COLUMN_RATE], CANVAS_LINE, "%s%s/s", at_least ? ">" : "",
+             counts_rate_text(number, row->column));
+    if (part > 0 && part < 10)
+        snprintf(out->text[COLUMN_PERCENT], CANVAS_LINE, "%s%.1f %%", at_least ? ">" : "", 100 * part);
+    snprintf(out->text[COLUMN_TOTAL], CANVAS_LINE, "%s%s", field_is(row->total, "at_least") ? ">=" : "",
+             NUMBER(field_count(row->total, "count")));
 }
 
 static void draw_row(struct canvas *canvas, const struct live_table *table, const struct screen_view *view,
                      const struct row *row, const struct screen_past *past)
 {
-    char spark[3 * MOST_SPARK + 1], instead[LINE_ROOM], why[UTF8_CLEAN_ROOM(96)];
+    char instead[LINE_ROOM], why[UTF8_CLEAN_ROOM(96)];
     const char *missing = counts_missing(row->column);
-    struct texts texts;
-    screen_make_texts(view, row, &texts);
-    make_spark(past, table->width[COLUMN_SPARK], spark, sizeof spark);
+    struct live_cells cells;
+    screen_fill(view, row, &cells);
+    make_spark(past, table->width[COLUMN_SPARK], cells.text[COLUMN_SPARK], CANVAS_LINE);
     terminal_text(why, sizeof why, field_text(row->column, "not_supported"));
-    snprintf(instead, sizeof instead, "%s%s%s", missing != NULL ? missing : "", why[0] != '\0' ? ": " : "",
-             why);
-    if (missing != NULL && table->width[COLUMN_NAME] + GAP + utf8_width(instead) > canvas->columns)
+    snprintf(instead, sizeof instead, "%s%s%s", or_empty(missing), why[0] != '\0' ? ": " : "", why);
+    if (missing != NULL && table->width[COLUMN_NAME] + LIVE_GAP + utf8_width(instead) > canvas->columns)
         snprintf(instead, sizeof instead, "%s", missing);
-    live_row(canvas, table, (const char *[]){texts.name, texts.rate, texts.percent, spark, texts.total},
-             missing != NULL ? instead : NULL);
+    live_row(canvas, table, &cells, missing != NULL ? instead : NULL);
 }
 
 static uint64_t lost_of(const struct screen_view *view)
@@ -250,14 +225,11 @@ static uint64_t lost_of(const struct screen_view *view)
 
 static void draw_foot(struct canvas *canvas, const struct screen_view *view)
 {
-    char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], number[NUMBER_ROOM], lost[LINE_ROOM],
-        clock[NUMBER_ROOM + 8] = "";
+    char seconds[NUMBER_ROOM], samples[NUMBER_ROOM + 16], lost[LINE_ROOM], clock[NUMBER_ROOM + 8] = "";
     uint64_t n = lost_of(view);
-    number_decimal(number, sizeof number, field_real(totals_of(view->totals, first_line(view)), "seconds"),
-                   1);
-    snprintf(seconds, sizeof seconds, "%.40s s", number);
-    number_decimal(number, sizeof number, view->samples_per_second, 0);
-    snprintf(samples, sizeof samples, "%s samples/s", number);
+    snprintf(seconds, sizeof seconds, "%.40s s",
+             DECIMAL(field_real(totals_of(view->totals, first_line(view)), "seconds"), 1));
+    snprintf(samples, sizeof samples, "%s samples/s", DECIMAL(view->samples_per_second, 0));
     if (view->clock_hz > 0)
         snprintf(clock, sizeof clock, "%%: of %s", FREQUENCY(view->clock_hz));
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples, clock};
@@ -278,11 +250,11 @@ static void draw_metric(struct canvas *canvas, const char *key, const json_t *me
     counts_metric(value, metric);
     terminal_text(name, sizeof name, key);
     terminal_text(unit, sizeof unit, its_unit);
-    size_t width = strlen(value) + utf8_width(unit) + GAP + 1;
+    size_t width = strlen(value) + utf8_width(unit) + LIVE_GAP + 1;
     if (canvas->columns <= width)
         return;
     canvas_cut(name, canvas->columns - width < NAME ? canvas->columns - width : NAME);
-    size_t gap = canvas->columns < NAME + width ? GAP : NAME + GAP - utf8_width(name);
+    size_t gap = canvas->columns < NAME + width ? LIVE_GAP : NAME + LIVE_GAP - utf8_width(name);
     snprintf(line, sizeof line, "%s%*s%s %s", name, (int)gap, "", value, unit);
     canvas_line(canvas, line);
 }
@@ -292,7 +264,7 @@ static void draw_rows(struct screen *screen, struct canvas *canvas, const struct
                       size_t room)
 {
     struct row rows[SCREEN_ROWS];
-    struct live_table table;
+    struct live_table table = fresh;
     const char *key;
     json_t *metrics = json_object_get(first_line(view), "metrics"), *metric;
     size_t n = take_rows(view, rows), here = n + json_object_size(metrics),
@@ -300,13 +272,17 @@ static void draw_rows(struct screen *screen, struct canvas *canvas, const struct
            at = 0;
     if (shown < all && shown == room && room > 0)
         shown--; /* the line that says so */
-    screen_lay_out(view, rows, n, canvas->columns, &table);
+    for (size_t i = 0; i < n; i++) {
+        struct live_cells cells;
+        screen_fill(view, &rows[i], &cells);
+        live_widen(&table, &cells);
+    }
+    live_fit(&table, canvas->columns);
     for (; at < n && at < shown; at++)
         draw_row(canvas, &table, view, &rows[at], &screen->past[at]);
     json_object_foreach(metrics, key, metric)
         if (at++ < shown)
-            draw_metric(canvas, key, metric,
-                        text_or_empty(json_object_get(field_of(first_line(view), "metric_units"), key)));
+            draw_metric(canvas, key, metric, text_in(first_line(view), "metric_units", key));
     live_more(canvas, all - shown);
 }
 
@@ -318,7 +294,8 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     canvas_text(&canvas, view->note);
     canvas_line(&canvas, "");
     /* The foot stays */
-    size_t foot = lost_of(view) > 0 ? FOOT + 1 + LOST / (canvas.columns > 0 ? canvas.columns : 1) : FOOT;
+    size_t foot =
+        lost_of(view) > 0 ? CANVAS_FOOT + 1 + LOST / (canvas.columns > 0 ? canvas.columns : 1) : CANVAS_FOOT;
     size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
     draw_rows(screen, &canvas, view, room > canvas.used + 1 ? room - canvas.used - 1 : 0);
     draw_foot(&canvas, view);

@@ -50,7 +50,7 @@ static bool show_guard(const struct rendering *to, const struct document *docume
         conditions_write(to, &conditions);
     json_array_foreach(document->lines, i, line)
         ok = guard_put_line(&view, line) && ok;
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 static bool show_lines(const struct rendering *to, const struct document *document)
@@ -81,7 +81,8 @@ static const struct shown_result results[] = {
     {"compare", ALL, true, show_compare},
     {"lines", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC, true,
      show_lines},
-    {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML, true, show_report},
+    {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_FOLDED,
+     true, show_report},
     {"annotate", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC,
      true, show_annotate},
     {"history", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_HTML, true, show_history},

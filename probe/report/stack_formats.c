@@ -65,7 +65,7 @@ bool stacks_folded(FILE *out, const struct stack_report *report)
         fprintf(out, " %" PRIu64 "\n", samples);
     }
     free(rows);
-    return fflush(out) == 0 && !ferror(out);
+    return output_flush(out);
 }
 
 /* ---- stack perf */
@@ -159,7 +159,7 @@ bool stacks_perf_within(FILE *out, const struct stack_report *report, uint64_t e
         put_span(out, report, &span, samples / events + 1, module);
         at += span.n;
     }
-    return fflush(out) == 0 && !ferror(out);
+    return output_flush(out);
 }
 
 bool stacks_perf(FILE *out, const struct stack_report *report)
@@ -306,7 +306,7 @@ bool stacks_callgrind(FILE *out, const struct stack_report *report)
     }
     free(writer.own);
     free(writer.calls);
-    return fflush(out) == 0 && !ferror(out) && ok;
+    return output_flush(out) && ok;
 }
 
 /* ---- stack pprof */
@@ -360,7 +360,7 @@ struct part {
     const char *file; /* "": unknown */
 };
 
-struct stack_pprof_writer {
+struct pprof_writer {
     const struct stack_report *report;
     struct message all, inner, innermost;
     const char **texts; /* sorted; text i has number i + 1 */
@@ -370,31 +370,21 @@ struct stack_pprof_writer {
     char (*cores)[CORE];
 };
 
-static const char *stack_pprof_text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 /* ---- messages */
 
 /* False: out of memory. */
-static bool stack_pprof_make_room(struct message *message, size_t n)
+static bool pprof_make_room(struct message *message, size_t n)
 {
-    if (message->n + n > message->room) {
-        size_t room = 2 * (message->n + n);
-        uint8_t *more = message->lacks_memory ? NULL : realloc(message->bytes, room);
-        message->lacks_memory = more == NULL;
-        if (more != NULL) {
-            message->bytes = more;
-            message->room = room;
-        }
-    }
+    uint8_t *more =
+        message->lacks_memory ? NULL : array_grow(message->bytes, message->n + n, &message->room, 1);
+    message->lacks_memory = more == NULL;
+    message->bytes = more != NULL ? more : message->bytes;
     return !message->lacks_memory;
 }
 
 static void put_bytes(struct message *message, const void *bytes, size_t n)
 {
-    if (n == 0 || !stack_pprof_make_room(message, n))
+    if (n == 0 || !pprof_make_room(message, n))
         return;
     memcpy(message->bytes + message->n, bytes, n);
     message->n += n;
@@ -411,7 +401,7 @@ static void put_varint(struct message *message, uint64_t value)
 }
 
 /* As in the format, 0 is left out: it is the default. */
-static void stack_pprof_put_number(struct message *message, unsigned field, uint64_t value)
+static void pprof_number(struct message *message, unsigned field, uint64_t value)
 {
     if (value == 0)
         return;
@@ -419,7 +409,7 @@ static void stack_pprof_put_number(struct message *message, unsigned field, uint
     put_varint(message, value);
 }
 
-static void stack_pprof_put_field(struct message *message, unsigned field, const void *bytes, size_t n)
+static void pprof_bytes(struct message *message, unsigned field, const void *bytes, size_t n)
 {
     put_varint(message, field << 3 | BYTES);
     put_varint(message, n);
@@ -430,33 +420,35 @@ static void stack_pprof_put_field(struct message *message, unsigned field, const
 static void put_message(struct message *message, unsigned field, struct message *inner)
 {
     message->lacks_memory = message->lacks_memory || inner->lacks_memory;
-    stack_pprof_put_field(message, field, inner->bytes, inner->n);
+    pprof_bytes(message, field, inner->bytes, inner->n);
     inner->n = 0;
 }
 
 /* ---- tables */
 
-static int stack_pprof_by_text(const void *a, const void *b)
+static int pprof_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static uint64_t stack_pprof_number_of(const struct stack_pprof_writer *writer, const char *text)
+/* By its number. */
+static void pprof_text(const struct pprof_writer *writer, struct message *message, unsigned field,
+                       const char *text)
 {
-    text = stack_pprof_text_of(text);
+    text = or_empty(text);
     const char **found = text[0] == '\0' ? NULL
                                          : bsearch(&text, writer->texts, writer->n_texts,
-                                                   sizeof *writer->texts, stack_pprof_by_text);
-    return found != NULL ? (uint64_t)(found - writer->texts) + 1 : 0;
+                                                   sizeof *writer->texts, pprof_by_text);
+    pprof_number(message, field, found != NULL ? (uint64_t)(found - writer->texts) + 1 : 0);
 }
 
-static void stack_pprof_add_text(struct stack_pprof_writer *writer, const char *text)
+static void pprof_add_text(struct pprof_writer *writer, const char *text)
 {
     if (text != NULL && text[0] != '\0')
         writer->texts[writer->n_texts++] = text;
 }
 
-static bool gather_texts(struct stack_pprof_writer *writer)
+static bool gather_texts(struct pprof_writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
     const struct profile_about *about = &writer->report->profile->about;
@@ -466,28 +458,27 @@ static bool gather_texts(struct stack_pprof_writer *writer)
     if (writer->texts == NULL)
         return false;
     for (size_t i = 0; i < stacks->function_count; i++) {
-        stack_pprof_add_text(writer, stacks->functions[i].name);
-        stack_pprof_add_text(writer, stacks->functions[i].file);
+        pprof_add_text(writer, stacks->functions[i].name);
+        pprof_add_text(writer, stacks->functions[i].file);
     }
     for (size_t i = 0; i < stacks->place_count; i++)
-        stack_pprof_add_text(writer, stacks->places[i].file);
+        pprof_add_text(writer, stacks->places[i].file);
     for (size_t i = 0; i < about->core_count; i++)
-        stack_pprof_add_text(writer, writer->cores[i]);
+        pprof_add_text(writer, writer->cores[i]);
     const char *const fixed[FIXED] = {label_key, type_name, type_unit, writer->report->elf, about->build_id};
     for (size_t i = 0; i < FIXED; i++)
-        stack_pprof_add_text(writer, fixed[i]);
-    writer->n_texts =
-        sorted_join(writer->texts, writer->n_texts, sizeof *writer->texts, stack_pprof_by_text, NULL);
+        pprof_add_text(writer, fixed[i]);
+    writer->n_texts = sorted_join(writer->texts, writer->n_texts, sizeof *writer->texts, pprof_by_text, NULL);
     return true;
 }
 
-static bool name_cores(struct stack_pprof_writer *writer)
+static bool name_cores(struct pprof_writer *writer)
 {
     const struct profile_about *about = &writer->report->profile->about;
     writer->cores = calloc(about->core_count + 1, sizeof *writer->cores);
     for (size_t i = 0; i < about->core_count && writer->cores != NULL; i++)
         snprintf(writer->cores[i], CORE, "%u %.64s", profile_core_number(about, i),
-                 stack_pprof_text_of(about->cores[i]));
+                 or_empty(about->cores[i]));
     return writer->cores != NULL;
 }
 
@@ -499,50 +490,50 @@ static int by_part(const void *a, const void *b)
     return strcmp(one->file, other->file);
 }
 
-static struct part stack_pprof_part_of(const struct stack_place *place)
+static struct part pprof_part_of(const struct stack_place *place)
 {
-    return (struct part){.function = place->function, .file = stack_pprof_text_of(place->file)};
+    return (struct part){.function = place->function, .file = or_empty(place->file)};
 }
 
-static bool gather_parts(struct stack_pprof_writer *writer)
+static bool gather_parts(struct pprof_writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
     writer->parts = calloc(stacks->place_count + 1, sizeof *writer->parts);
     if (writer->parts == NULL)
         return false;
     for (size_t i = 0; i < stacks->place_count; i++)
-        writer->parts[i] = stack_pprof_part_of(&stacks->places[i]);
+        writer->parts[i] = pprof_part_of(&stacks->places[i]);
     writer->n_parts = sorted_join(writer->parts, stacks->place_count, sizeof *writer->parts, by_part, NULL);
     return true;
 }
 
 /* ---- the profile */
 
-static void put_type(struct stack_pprof_writer *writer)
+static void put_type(struct pprof_writer *writer)
 {
-    stack_pprof_put_number(&writer->inner, TYPE_TYPE, stack_pprof_number_of(writer, type_name));
-    stack_pprof_put_number(&writer->inner, TYPE_UNIT, stack_pprof_number_of(writer, type_unit));
+    pprof_text(writer, &writer->inner, TYPE_TYPE, type_name);
+    pprof_text(writer, &writer->inner, TYPE_UNIT, type_unit);
     put_message(&writer->all, PROFILE_SAMPLE_TYPE, &writer->inner);
 }
 
-static void put_samples(struct stack_pprof_writer *writer)
+static void put_samples(struct pprof_writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
     struct message *sample = &writer->inner, *label = &writer->innermost;
     for (size_t i = 0; i < stacks->n; i++) {
         const struct stack *row = &stacks->rows[i];
         for (size_t k = 0; k < row->depth; k++)
-            stack_pprof_put_number(sample, SAMPLE_LOCATION, stacks->frames[row->first + k] + 1);
-        stack_pprof_put_number(sample, SAMPLE_VALUE, row->samples);
-        stack_pprof_put_number(label, LABEL_KEY, stack_pprof_number_of(writer, label_key));
-        stack_pprof_put_number(label, LABEL_TEXT, stack_pprof_number_of(writer, writer->cores[row->core]));
+            pprof_number(sample, SAMPLE_LOCATION, stacks->frames[row->first + k] + 1);
+        pprof_number(sample, SAMPLE_VALUE, row->samples);
+        pprof_text(writer, label, LABEL_KEY, label_key);
+        pprof_text(writer, label, LABEL_TEXT, writer->cores[row->core]);
         put_message(sample, SAMPLE_LABEL, label);
         put_message(&writer->all, PROFILE_SAMPLE, sample);
     }
 }
 
 /* The program, as far as it was sampled. */
-static void put_mapping(struct stack_pprof_writer *writer)
+static void put_mapping(struct pprof_writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
     struct message *mapping = &writer->inner;
@@ -554,79 +545,76 @@ static void put_mapping(struct stack_pprof_writer *writer)
             low = address < low ? address : low;
             high = address > high ? address : high;
         }
-    stack_pprof_put_number(mapping, MAPPING_ID, 1);
-    stack_pprof_put_number(mapping, MAPPING_START, low < high ? low : high);
-    stack_pprof_put_number(mapping, MAPPING_LIMIT,
-                           high < UINT64_MAX - INSTRUCTION ? high + INSTRUCTION : high);
-    stack_pprof_put_number(mapping, MAPPING_FILE, stack_pprof_number_of(writer, writer->report->elf));
-    stack_pprof_put_number(mapping, MAPPING_BUILD_ID,
-                           stack_pprof_number_of(writer, writer->report->profile->about.build_id));
-    stack_pprof_put_number(mapping, MAPPING_FUNCTIONS, names);
-    stack_pprof_put_number(mapping, MAPPING_FILES, names);
-    stack_pprof_put_number(mapping, MAPPING_LINES, names);
+    pprof_number(mapping, MAPPING_ID, 1);
+    pprof_number(mapping, MAPPING_START, low < high ? low : high);
+    pprof_number(mapping, MAPPING_LIMIT, high < UINT64_MAX - INSTRUCTION ? high + INSTRUCTION : high);
+    pprof_text(writer, mapping, MAPPING_FILE, writer->report->elf);
+    pprof_text(writer, mapping, MAPPING_BUILD_ID, writer->report->profile->about.build_id);
+    pprof_number(mapping, MAPPING_FUNCTIONS, names);
+    pprof_number(mapping, MAPPING_FILES, names);
+    pprof_number(mapping, MAPPING_LINES, names);
     put_message(&writer->all, PROFILE_MAPPING, mapping);
 }
 
-static void put_locations(struct stack_pprof_writer *writer)
+static void put_locations(struct pprof_writer *writer)
 {
     const struct stacks *stacks = writer->report->stacks;
     struct message *location = &writer->inner, *line = &writer->innermost;
     for (size_t i = 0; i < stacks->place_count; i++) {
         const struct stack_place *place = &stacks->places[i];
-        const struct part wanted = stack_pprof_part_of(place);
+        const struct part wanted = pprof_part_of(place);
         const struct part *part = bsearch(&wanted, writer->parts, writer->n_parts, sizeof wanted, by_part);
-        stack_pprof_put_number(location, LOCATION_ID, i + 1);
-        stack_pprof_put_number(location, LOCATION_MAPPING, place->state == PROFILE_STATES);
-        stack_pprof_put_number(location, LOCATION_ADDRESS, place->address);
-        stack_pprof_put_number(line, LINE_FUNCTION, (uint64_t)(part - writer->parts) + 1);
-        stack_pprof_put_number(line, LINE_LINE, place->line);
+        pprof_number(location, LOCATION_ID, i + 1);
+        pprof_number(location, LOCATION_MAPPING, place->state == PROFILE_STATES);
+        pprof_number(location, LOCATION_ADDRESS, place->address);
+        pprof_number(line, LINE_FUNCTION, (uint64_t)(part - writer->parts) + 1);
+        pprof_number(line, LINE_LINE, place->line);
         put_message(location, LOCATION_LINE, line);
         put_message(&writer->all, PROFILE_LOCATION, location);
     }
 }
 
-static void put_functions(struct stack_pprof_writer *writer)
+static void put_functions(struct pprof_writer *writer)
 {
     struct message *message = &writer->inner;
     for (size_t i = 0; i < writer->n_parts; i++) {
         const struct part *part = &writer->parts[i];
         const struct stack_function *function = &writer->report->stacks->functions[part->function];
-        stack_pprof_put_number(message, FUNCTION_ID, i + 1);
-        stack_pprof_put_number(message, FUNCTION_NAME, stack_pprof_number_of(writer, function->name));
-        stack_pprof_put_number(message, FUNCTION_SYSTEM_NAME, stack_pprof_number_of(writer, function->name));
-        stack_pprof_put_number(message, FUNCTION_FILE, stack_pprof_number_of(writer, part->file));
-        stack_pprof_put_number(message, FUNCTION_LINE,
-                               strcmp(part->file, stack_pprof_text_of(function->file)) == 0 ? function->line
-                                                                                            : 0);
+        pprof_number(message, FUNCTION_ID, i + 1);
+        pprof_text(writer, message, FUNCTION_NAME, function->name);
+        pprof_text(writer, message, FUNCTION_SYSTEM_NAME, function->name);
+        pprof_text(writer, message, FUNCTION_FILE, part->file);
+        pprof_number(message, FUNCTION_LINE,
+                     strcmp(part->file, or_empty(function->file)) == 0 ? function->line : 0);
         put_message(&writer->all, PROFILE_FUNCTION, message);
     }
 }
 
 /* Number 0 is "". */
-static void put_texts(struct stack_pprof_writer *writer)
+static void put_texts(struct pprof_writer *writer)
 {
     struct message *text = &writer->inner;
     for (size_t i = 0; i <= writer->n_texts; i++) {
         const char *from = i > 0 ? writer->texts[i - 1] : "";
-        if (!stack_pprof_make_room(text, UTF8_CLEAN_ROOM(strlen(from) + 1)))
+        if (!pprof_make_room(text, UTF8_CLEAN_ROOM(strlen(from) + 1)))
             break;
         text->n = strlen(utf8_clean((char *)text->bytes, text->room, from));
         put_message(&writer->all, PROFILE_STRING, text);
     }
 }
 
-static void put_times(struct stack_pprof_writer *writer)
+static void put_times(struct pprof_writer *writer)
 {
     static const double giga = 1e9, most = 9e18;
     const struct profile *profile = writer->report->profile;
     struct tm date = {0};
-    const char *end = strptime(stack_pprof_text_of(profile->about.date), "%Y-%m-%dT%H:%M:%SZ", &date);
+    const char *end = strptime(or_empty(profile->about.date), "%Y-%m-%dT%H:%M:%SZ", &date);
     time_t seconds = end != NULL && *end == '\0' ? timegm(&date) : 0;
     if (seconds > 0 && (double)seconds * giga < most)
-        stack_pprof_put_number(&writer->all, PROFILE_TIME, (uint64_t)seconds * (uint64_t)giga);
+        pprof_number(&writer->all, PROFILE_TIME, (uint64_t)seconds * (uint64_t)giga);
     double duration = profile->end.known ? profile->end.elapsed_s * giga : 0;
     if (duration >= 1 && duration < most)
-        stack_pprof_put_number(&writer->all, PROFILE_DURATION, (uint64_t)round(duration));
+        pprof_number(&writer->all, PROFILE_DURATION, (uint64_t)round(duration));
 }
 
 static bool write_compressed(FILE *out, const struct message *all)
@@ -654,7 +642,7 @@ static bool write_compressed(FILE *out, const struct message *all)
 
 bool stacks_pprof(FILE *out, const struct stack_report *report)
 {
-    struct stack_pprof_writer writer = {.report = report};
+    struct pprof_writer writer = {.report = report};
     bool ok = name_cores(&writer) && gather_texts(&writer) && gather_parts(&writer);
     if (ok) {
         put_type(&writer);

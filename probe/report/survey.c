@@ -1,6 +1,7 @@
 #include "report/survey.h"
 
 #include "base/deadline.h"
+#include "report/comparison_report.h"
 #include "report/json.h"
 
 #include <math.h>
@@ -72,22 +73,20 @@ struct survey_rate survey_rate(const struct summary *summary)
     return rate;
 }
 
-const struct verdict_line *survey_check(const struct survey_row *row, size_t i)
-{
-    if (row->budget != NULL && i-- == 0)
-        return row->budget;
-    return row->comparison != NULL && i < row->comparison->n ? &row->comparison->lines[i] : NULL;
-}
-
 enum verdict survey_verdict(const struct survey *survey)
 {
     enum verdict verdict = VERDICT_PASS;
-    size_t n = 0;
-    const struct verdict_line *line;
-    for (size_t i = 0; i < survey->n; i++)
-        for (size_t k = 0; (line = survey_check(&survey->rows[i], k)) != NULL; k++, n++)
-            verdict = verdict_both(verdict, line->verdict);
-    return n > 0 ? verdict : VERDICT_INCONCLUSIVE;
+    bool any = false;
+    for (size_t i = 0; i < survey->n; i++) {
+        const struct survey_row *row = &survey->rows[i];
+        bool compared = json_object_size(json_object_get(row->comparison, "columns")) > 0;
+        if (row->budget != NULL)
+            verdict = verdict_both(verdict, row->budget->verdict);
+        if (compared)
+            verdict = verdict_both(verdict, line_verdict(row->comparison));
+        any = any || compared || row->budget != NULL;
+    }
+    return any ? verdict : VERDICT_INCONCLUSIVE;
 }
 
 bool survey_has_hits(const struct survey_row *row)
@@ -242,7 +241,7 @@ void survey_lines(struct document *document, const struct survey *survey)
     for (size_t i = 0; i < survey->n; i++) {
         document_add(document, survey_region_line(&survey->rows[i]));
         if (survey->rows[i].comparison != NULL)
-            document_add(document, comparison_line(survey->rows[i].comparison));
+            document_add(document, json_part_copy(survey->rows[i].comparison));
     }
     document_add(document, survey_summary_line(survey));
 }

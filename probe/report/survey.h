@@ -23,7 +23,7 @@ struct survey_row {
     bool no_turn;     /* there was no time for it */
     double waited_s;  /* for its first call, in vain; 0: unknown */
     const struct verdict_line *budget; /* NULL: it has none */
-    struct comparison *comparison;     /* with the baseline; NULL: there is none */
+    json_t *comparison;                /* with the baseline, its line; NULL: there is none */
 };
 
 struct survey {
@@ -49,8 +49,6 @@ struct survey_rate {
     bool bursts; /* turns may have met one burst of calls each: all is an estimate by how many began in one */
 };
 struct survey_rate survey_rate(const struct summary *summary);
-/* The i-th verdict of a region, NULL: there are no more. */
-const struct verdict_line *survey_check(const struct survey_row *row, size_t i);
 /* Over all; without any, inconclusive. */
 enum verdict survey_verdict(const struct survey *survey);
 

@@ -150,7 +150,7 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
             counts[is]++;
         }
     }
-    fprintf(to->out, "verdict: %s", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
+    fprintf(to->out, "verdict: %s", line_verdict_name(lines->summary));
     if (n == 0)
         fputs(", there is nothing to judge", to->out);
     for (size_t k = 0, told = 0; n > 0 && k < 4; k++)
@@ -165,14 +165,13 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
 static void none_text(const struct survey_lines *lines, const json_t *region, char *out, size_t size)
 {
     double waited = field_real(region, "waited_s"), sampled = sampled_share(lines, region);
-    size_t used;
     if (why_of(region)[0] != '\0')
-        used = (size_t)snprintf(out, size, "<not measured>: %.800s", why_of(region));
+        snprintf(out, size, "<not measured>: %.800s", why_of(region));
     else
-        used = (size_t)snprintf(out, size, waited > 0 ? "not %s in its %s" : "not %s",
-                                field_of(region, "end") != NULL ? "reached" : "called", ELAPSED(waited));
-    if (sampled >= SAMPLED_SHARE && used < size)
-        snprintf(out + used, size - used, "; %.0f %% of the samples were in it", 100 * sampled);
+        snprintf(out, size, waited > 0 ? "not %s in its %s" : "not %s",
+                 field_of(region, "end") != NULL ? "reached" : "called", ELAPSED(waited));
+    if (sampled >= SAMPLED_SHARE)
+        text_add(out, size, "; %.0f %% of the samples were in it", 100 * sampled);
 }
 
 /* Rates and verdicts are with the first column. */
@@ -225,9 +224,7 @@ static json_t *column_rows(const struct rendering *folds, const struct survey_li
         if ((folds == NULL || !is_small(folds, lines, i)) &&
             (first || survey_report_has_hits(json_array_get(lines->regions, i))))
             document_add(&rows, region_row(lines, i, column, first));
-    json_t *list = rows.ok ? json_incref(rows.lines) : NULL;
-    document_free(&rows);
-    return list;
+    return document_end(rows);
 }
 
 static size_t count_small(const struct rendering *to, const struct survey_lines *lines, bool no_turn)
@@ -264,18 +261,6 @@ static void small_heading(const struct rendering *to, const struct survey_lines 
                  from, strcmp(from, to_text) != 0 ? " to " : "", strcmp(from, to_text) != 0 ? to_text : "");
 }
 
-/* `used` counts pieces where nothing folds. */
-static void put_piece(const struct rendering *to, struct fold *fold, const char *text)
-{
-    char clean[NAME];
-    if (to->format == FORMAT_TEXT) {
-        fold_put(fold, terminal_text(clean, sizeof clean, text), fold->used > 0);
-        return;
-    }
-    fputs(fold->used++ > 0 ? " " : "", to->out);
-    (to->format == FORMAT_HTML ? html_text : markdown_text)(to->out, text);
-}
-
 /* A page has all names, folded in. */
 static void put_small(const struct rendering *to, const struct survey_lines *lines, bool no_turn)
 {
@@ -290,7 +275,7 @@ static void put_small(const struct rendering *to, const struct survey_lines *lin
           : to->format == FORMAT_MARKDOWN ? "* "
                                           : "",
           to->out);
-    put_piece(to, &fold, text);
+    render_piece(to, &fold, text, 1);
     if (to->format == FORMAT_HTML) {
         fputs("</summary>\n<p>", to->out);
         fold.used = 0;
@@ -300,11 +285,11 @@ static void put_small(const struct rendering *to, const struct survey_lines *lin
         if (!is_small(to, lines, i) || had_no_turn(region) != no_turn)
             continue;
         snprintf(text, sizeof text, "%.900s%s", field_text(region, "name"), ++put < n ? "," : "");
-        put_piece(to, &fold, text);
+        render_piece(to, &fold, text, 1);
     }
     snprintf(text, sizeof text, "and %s more (-j)", number_unsigned(heading, NUMBER_ROOM, n - put));
     if (put < n)
-        put_piece(to, &fold, text);
+        render_piece(to, &fold, text, 1);
     if (to->format == FORMAT_TEXT)
         fold_end(&fold);
     fputs(to->format == FORMAT_HTML       ? "</p>\n</details>\n"
@@ -376,21 +361,18 @@ static void survey_report_add_metrics(struct json_part *list, const json_t *regi
     json_t *metrics = json_object_get(region, "metrics"), *value;
     const char *name;
     char text[3 * TEXT] = "";
-    size_t used = 0;
     json_object_foreach(metrics, name, value) {
-        const char *unit = text_or_empty(json_object_get(field_of(region, "metric_units"), name)),
-                   *why = text_or_empty(json_object_get(field_of(region, "metric_reasons"), name));
+        bool known = json_is_number(value);
+        const char *more = text_in(region, known ? "metric_units" : "metric_reasons", name);
         char number[NUMBER_ROOM];
-        snprintf(number, sizeof number, "%.4g", json_number_value(value));
-        if (used >= sizeof text)
-            break;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.96s %s%s%.100s", used > 0 ? ", " : "",
-                                 name, json_is_number(value) ? number : "<not counted>",
-                                 json_is_number(value) ? (unit[0] != '\0' ? " " : "")
-                                                       : (why[0] != '\0' ? ": " : ""),
-                                 json_is_number(value) ? unit : why);
+        snprintf(number, sizeof number, known ? "%.4g" : "<not counted>", json_number_value(value));
+        text_add(text, sizeof text, "%s%.96s %s%s%.100s", text[0] != '\0' ? ", " : "", name, number,
+                 more[0] == '\0' ? ""
+                 : known         ? " "
+                                 : ": ",
+                 more);
     }
-    if (used > 0)
+    if (text[0] != '\0')
         json_list_say(list, "%s: %s", field_text(region, "name"), text);
 }
 
@@ -435,7 +417,6 @@ static bool remark_of(const json_t *region, char *out, size_t size)
     const char *name;
     const json_t *cycles = run_first(region, &name);
     uint64_t tainted_hits = field_count(region, "tainted"), bounds = field_count(cycles, "at_least");
-    size_t used = 0;
     out[0] = '\0';
     if (!survey_report_has_hits(region))
         return false;
@@ -456,10 +437,9 @@ static bool remark_of(const json_t *region, char *out, size_t size)
         field_text(region, "disagreement"),
         why_of(region),
     };
-    for (size_t k = 0; k < sizeof parts / sizeof *parts && used < size; k++)
-        if (parts[k][0] != '\0')
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? "; " : "", parts[k]);
-    return used > 0;
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        text_join(out, size, "; ", parts[k]);
+    return out[0] != '\0';
 }
 
 static void add_end(struct json_part *list, const struct survey_lines *lines)
@@ -502,27 +482,25 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
                   field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
 }
 
-/* Texts below the tables, to be freed; NULL: out of memory. */
-static json_t *survey_notes(const struct survey_lines *lines)
+/* Texts below the tables. */
+static void survey_notes(struct json_part *list, const struct survey_lines *lines)
 {
-    struct json_part list = json_list_new();
     size_t i, told = 0;
     const json_t *region;
     char remark[2 * TEXT];
     json_array_foreach(lines->regions, i, region)
         if (survey_report_has_hits(region))
-            survey_report_add_metrics(&list, region);
+            survey_report_add_metrics(list, region);
     if (first_of(lines) != NULL)
-        survey_report_add_legend(&list, lines);
+        survey_report_add_legend(list, lines);
     json_array_foreach(lines->regions, i, region) {
         if (told < TELLING && remark_of(region, remark, sizeof remark)) {
-            json_list_say(&list, "%s: %s", field_text(region, "name"), remark);
+            json_list_say(list, "%s: %s", field_text(region, "name"), remark);
             told++;
         }
     }
-    add_end(&list, lines);
-    add_order(&list, lines);
-    return json_list_end(list);
+    add_end(list, lines);
+    add_order(list, lines);
 }
 
 /* ---- JUnit */
@@ -559,8 +537,7 @@ static bool put_junit(const struct rendering *to, const struct survey_lines *lin
     survey_report_add_columns(&suite, lines);
     row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
     row_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
-    suite.said = survey_notes(lines);
-    suite.cases.ok = suite.cases.ok && suite.said != NULL;
+    survey_notes(&suite.said, lines);
     junit_begin(to->out);
     bool ok = junit_write(to->out, &suite);
     return junit_end(to->out) && ok;
@@ -582,10 +559,10 @@ static bool survey_report_take_lines(const struct document *document, struct sur
     ok = out->regions != NULL && out->verdicts != NULL;
     json_array_foreach(document->lines, i, line) {
         size_t n = json_array_size(out->regions);
-        if (strcmp(field_text(line, "type"), "region") == 0)
+        if (line_is_of(line, "region"))
             ok = json_array_append(out->regions, line) == 0 &&
                  json_array_append_new(out->verdicts, json_null()) == 0 && ok;
-        else if (strcmp(field_text(line, "type"), "verdict") == 0 && n > 0)
+        else if (line_is_of(line, "verdict") && n > 0)
             ok = json_array_set(out->verdicts, n - 1, line) == 0 && ok;
     }
     return ok;
@@ -595,16 +572,16 @@ static bool put_people(const struct rendering *to, const struct survey_report *r
                        const struct survey_lines *lines)
 {
     bool text = to->format == FORMAT_TEXT, judged = field_of(lines->summary, "verdict") != NULL;
-    json_t *notes = survey_notes(lines);
+    struct json_part notes = json_list_new();
+    survey_notes(&notes, lines);
     if (!text || !report->begun)
         conditions_write(to, &lines->conditions);
-    bool ok = survey_tables(to, lines) && notes != NULL;
+    bool ok = survey_tables(to, lines);
     if (!text && lines->conditions.note[0] != '\0')
-        ok = json_array_append_new(notes, json_part_string(lines->conditions.note)) == 0 && ok;
+        json_list_say(&notes, "%s", lines->conditions.note);
     if (judged && !text)
-        fprintf(to->out, "* **%s**\n", verdict_name(verdict_by_name(field_text(lines->summary, "verdict"))));
-    render_notes(to, notes);
-    json_decref(notes);
+        fprintf(to->out, "* **%s**\n", line_verdict_name(lines->summary));
+    ok = render_list(to, notes) && ok;
     if (judged && text)
         print_checks(to, lines);
     return ok;
@@ -624,7 +601,7 @@ bool survey_write(const struct rendering *to, const struct survey_report *report
                                              : put_people(to, report, &lines));
     json_decref(lines.regions);
     json_decref(lines.verdicts);
-    return fflush(to->out) == 0 && !ferror(to->out) && ok;
+    return output_flush(to->out) && ok;
 }
 
 /* ---- survey page */
@@ -655,21 +632,9 @@ static bool put_checks(const struct rendering *to, const struct survey_lines *li
             document_add(&rows, row);
         }
     }
-    bool ok = rows.ok && render_table(to, &check_view, json_incref(rows.lines));
-    document_free(&rows);
+    bool ok = render_table(to, &check_view, document_end(rows));
     page_end_section(to->out);
     return ok;
-}
-
-/* What a halt adds is shown for the first region that has hits. */
-static const json_t *survey_page_columns_of(const struct survey_lines *lines)
-{
-    size_t i;
-    const json_t *region;
-    json_array_foreach(lines->regions, i, region)
-        if (field_of(region, "columns") != NULL)
-            return field_of(region, "columns");
-    return NULL;
 }
 
 /* A page, by what survey_write gives to it. */
@@ -684,14 +649,16 @@ static bool survey_page(const struct rendering *to, const struct survey_report *
                               .conditions = &lines->conditions,
                               .verdict = field_text(lines->summary, "verdict"),
                               .about_verdict = " over all",
-                              .columns = survey_page_columns_of(lines),
+                              .columns = field_of(first_of(lines), "columns"),
                               .command = report->command,
                               .document = report->document};
     page_begin(&page);
+    struct json_part notes = json_list_new();
+    survey_notes(&notes, lines);
     bool ok = put_checks(to, lines);
     page_heading(to->out, "numbers", "All regions, largest share first");
     ok = survey_tables(to, lines) && ok;
-    ok = run_put_notes(to, survey_notes(lines)) && ok;
+    ok = render_list(to, notes) && ok;
     page_end_section(to->out);
     return page_end(&page) && ok;
 }

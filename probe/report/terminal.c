@@ -1,6 +1,7 @@
 #include "report/terminal.h"
 
 #include <langinfo.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -73,11 +74,13 @@ const char *utf8_clean(char *out, size_t size, const char *text)
     return out;
 }
 
-bool error_set_in_file(struct error *error, const char *file, unsigned line, const char *format,
-                       va_list facts)
+bool error_set_in_file(struct error *error, const char *file, unsigned line, const char *format, ...)
 {
     char fact[320], clean[UTF8_CLEAN_ROOM(sizeof fact)];
+    va_list facts;
+    va_start(facts, format);
     vsnprintf(fact, sizeof fact, format, facts);
+    va_end(facts);
     utf8_clean(clean, sizeof clean, fact);
     return line > 0 ? error_set(error, ERROR_USAGE, "%s:%u: %s", file, line, clean)
                     : error_set(error, ERROR_USAGE, "%s: %s", file, clean);
@@ -89,6 +92,13 @@ size_t utf8_width(const char *text)
     for (; *text != '\0'; text++)
         width += !is_continuation((unsigned char)*text);
     return width;
+}
+
+void utf8_cut(char *text, size_t width)
+{
+    for (size_t n = 0; *text != '\0' && (is_continuation((unsigned char)*text) || n++ < width);)
+        text++;
+    *text = '\0';
 }
 
 static bool is_terminal(FILE *to)
@@ -103,6 +113,11 @@ size_t terminal_columns(FILE *to)
     if (is_terminal(to) && ioctl(fileno(to), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
         return window.ws_col;
     return TERMINAL_COLUMNS;
+}
+
+bool output_flush(FILE *out)
+{
+    return fflush(out) == 0 && !ferror(out);
 }
 
 bool terminal_is_dumb(void)

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +17,8 @@ enum { TERMINAL_COLUMNS = 80 };
 enum colour { COLOUR_BAD, COLOUR_GOOD, COLOUR_ODD, COLOUR_FAINT, COLOUR_END };
 
 size_t terminal_columns(FILE *to);
+/* False: not all of it could be written. */
+bool output_flush(FILE *out);
 bool terminal_is_dumb(void); /* TERM is "dumb" or missing: it knows no escape sequences */
 bool terminal_has_utf8(void);
 /* An escape sequence; "" if `to` is not a terminal or a dumb one, or NO_COLOR is set. */
@@ -38,10 +39,12 @@ const char *terminal_text(char *out, size_t size, const char *text);
 const char *utf8_clean(char *out, size_t size, const char *text);
 /* ERROR_USAGE for a fact about a line of the user's file, or with line 0 about the whole. The fact is
  * cleaned, and cut at some 300 bytes. */
-bool error_set_in_file(struct error *error, const char *file, unsigned line, const char *format,
-                       va_list facts) __attribute__((format(printf, 4, 0)));
+bool error_set_in_file(struct error *error, const char *file, unsigned line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Characters in a clean text. */
 size_t utf8_width(const char *text);
+/* Leaves out those beyond the width. */
+void utf8_cut(char *text, size_t width);
 
 /*
  * Lines that fold: pieces of text side by side, as many as fit into a line. A piece is never cut.

@@ -5,41 +5,19 @@
 #include "report/terminal.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FOOT = 3, CORE_HEAD = 3 }; /* lines */
+enum { CORE_HEAD = 3 }; /* lines */
 enum {
     WIDE = 80, /* all keys have room with their words */
     MARK = 2,
     LEAST_NAME = 16,
     MOST_SOURCE = 40,
-    GAP = 2,
     LEAST_BAR = 8,
     MOST_BAR = 40
 }; /* widths */
-
-struct texts {
-    char share[NUMBER_ROOM], error[NUMBER_ROOM], address[NUMBER_ROOM], name[CANVAS_LINE], source[CANVAS_LINE];
-};
-
-static void top_screen_make_texts(const struct shares *shares, const struct share *row, struct texts *out)
-{
-    bool is_state = row->state != PROFILE_STATES, by_address = shares->sort == SHARES_ADDRESS;
-    const char *name = is_state                      ? shares_state_name(row->state)
-                       : shares->sort == SHARES_FILE ? row->source
-                                                     : row->function;
-    const char *source = shares->sort != SHARES_FILE ? row->source : NULL;
-    number_share(out->share, row->part);
-    out->error[0] = '\0';
-    if (row->samples > 0)
-        number_points(out->error, row->plus_minus);
-    out->address[0] = '\0';
-    if (by_address && !is_state)
-        snprintf(out->address, sizeof out->address, "0x%08" PRIx64, row->address);
-    terminal_text(out->name, sizeof out->name, name != NULL ? name : by_address ? "" : "[unknown]");
-    terminal_text(out->source, sizeof out->source, source != NULL ? source : "");
-}
 
 enum {
     COLUMN_MARK,
@@ -55,69 +33,71 @@ enum {
 static const struct live_column columns[COLUMNS] = {
     [COLUMN_MARK] = {LIVE_TEXT, .least = MARK},
     [COLUMN_SHARE] = {.as = LIVE_NUMBER},
-    [COLUMN_ERROR] = {LIVE_NUMBER, .gap = GAP},
-    [COLUMN_ADDRESS] = {LIVE_TEXT, .gap = GAP},
-    [COLUMN_NAME] = {LIVE_TEXT, .gap = GAP},
-    [COLUMN_BAR] = {LIVE_DRAWN, .gap = GAP, .least = LEAST_BAR, .most = MOST_BAR},
-    [COLUMN_SOURCE] = {LIVE_TEXT, .gap = GAP, .most = MOST_SOURCE},
+    [COLUMN_ERROR] = {LIVE_NUMBER, .gap = LIVE_GAP},
+    [COLUMN_ADDRESS] = {LIVE_TEXT, .gap = LIVE_GAP},
+    [COLUMN_NAME] = {LIVE_TEXT, .gap = LIVE_GAP},
+    [COLUMN_BAR] = {LIVE_DRAWN, .gap = LIVE_GAP, .least = LEAST_BAR, .most = MOST_BAR},
+    [COLUMN_SOURCE] = {LIVE_TEXT, .gap = LIVE_GAP, .most = MOST_SOURCE},
 };
 
 /* On narrow terminals the bars go first, then the ends of names, sources, errors, and last the marks. */
 enum {
-    ALL = (1u << COLUMNS) - 1,
-    OF_SOURCES = ALL & ~(1u << COLUMN_BAR),
-    OF_ERRORS = OF_SOURCES & ~(1u << COLUMN_SOURCE),
-    OF_ADDRESSES = OF_ERRORS & ~(1u << COLUMN_ERROR),
-    OF_SHARES = 1u << COLUMN_MARK | 1u << COLUMN_SHARE
+    OF_SHARES = 1u << COLUMN_MARK | 1u << COLUMN_SHARE,
+    OF_NAMES = OF_SHARES | 1u << COLUMN_NAME,
+    OF_ADDRESSES = OF_NAMES | 1u << COLUMN_ADDRESS,
+    OF_ERRORS = OF_ADDRESSES | 1u << COLUMN_ERROR,
+    OF_SOURCES = OF_ERRORS | 1u << COLUMN_SOURCE
 };
 static const struct live_way ways[] = {
-    {ALL, 0, false},
-    {OF_SOURCES, LEAST_NAME, false},
-    {OF_ERRORS, LEAST_NAME, false},
-    {OF_ADDRESSES, 1, false},
-    {OF_SHARES | 1u << COLUMN_NAME, 1, false},
-    {OF_SHARES, 1, false},
+    {UINT_MAX, 0, false},           {OF_SOURCES, LEAST_NAME, false},
+    {OF_ERRORS, LEAST_NAME, false}, {OF_ADDRESSES, 1, false},
+    {OF_NAMES, 1, false},           {OF_SHARES, 1, false},
     {1u << COLUMN_NAME, 1, false},
 };
+static const struct live_table fresh = {columns, ways, COLUMNS, sizeof ways / sizeof *ways, COLUMN_NAME, {0}};
+static const struct live_cells widest = {{">", "100.00 %", "100.00"}};
+
+static void top_screen_fill(const struct shares *shares, const struct share *row, struct live_cells *out)
+{
+    bool is_state = row->state != PROFILE_STATES, by_address = shares->sort == SHARES_ADDRESS,
+         by_file = shares->sort == SHARES_FILE;
+    const char *name = is_state ? shares_state_name(row->state) : by_file ? row->source : row->function;
+    for (size_t i = 0; i < COLUMNS; i++)
+        out->text[i][0] = '\0';
+    number_share(out->text[COLUMN_SHARE], row->part);
+    if (row->samples > 0)
+        number_points(out->text[COLUMN_ERROR], row->plus_minus);
+    if (by_address && !is_state)
+        snprintf(out->text[COLUMN_ADDRESS], CANVAS_LINE, "0x%08" PRIx64, row->address);
+    terminal_text(out->text[COLUMN_NAME], CANVAS_LINE, name != NULL ? name : by_address ? "" : "[unknown]");
+    terminal_text(out->text[COLUMN_SOURCE], CANVAS_LINE, by_file ? "" : or_empty(row->source));
+}
 
 static void top_screen_lay_out(const struct top_view *view, size_t rows, size_t width, struct live_table *out)
 {
-    static const char *const widest[COLUMNS] = {">", "100.00 %", "100.00", "", "", "", ""};
-    struct texts texts;
-    *out = (struct live_table){.columns = columns,
-                               .n = COLUMNS,
-                               .ways = ways,
-                               .n_ways = sizeof ways / sizeof *ways,
-                               .name = COLUMN_NAME};
-    live_widen(out, widest);
+    *out = fresh;
+    live_widen(out, &widest);
     for (size_t core = 0; core < view->n; core++) {
         const struct shares *shares = view->cores[core].shares;
         for (size_t i = 0; i < shares->n && i < rows; i++) {
-            top_screen_make_texts(shares, &shares->rows[i], &texts);
-            live_widen(out, (const char *[]){"", "", "", texts.address, texts.name, "", texts.source});
+            struct live_cells cells;
+            top_screen_fill(shares, &shares->rows[i], &cells);
+            cells.text[COLUMN_SHARE][0] = cells.text[COLUMN_ERROR][0] = '\0';
+            live_widen(out, &cells);
         }
     }
     live_fit(out, width);
 }
 
-static void top_screen_put_row(struct canvas *canvas, const struct live_table *table,
-                               const struct texts *texts, double part, const char *mark)
-{
-    char bar[3 * MOST_BAR + 4];
-    canvas_bar(bar, sizeof bar, part, table->width[COLUMN_BAR]);
-    live_row(
-        canvas, table,
-        (const char *[]){mark, texts->share, texts->error, texts->address, texts->name, bar, texts->source},
-        NULL);
-}
-
 static void top_screen_put_heading(struct canvas *canvas, const struct live_table *table,
                                    enum shares_sort sort)
 {
-    struct texts texts = {.share = "share", .address = "address", .source = "source"};
-    snprintf(texts.error, sizeof texts.error, "%s", terminal_or("±", "+-"));
-    snprintf(texts.name, sizeof texts.name, "%s", sort == SHARES_FILE ? "file" : "function");
-    top_screen_put_row(canvas, table, &texts, 0, "");
+    struct live_cells cells = {
+        {"", "share", "", "address", "", [COLUMN_SOURCE] = "source"},
+    };
+    snprintf(cells.text[COLUMN_ERROR], CANVAS_LINE, "%s", terminal_or("±", "+-"));
+    snprintf(cells.text[COLUMN_NAME], CANVAS_LINE, "%s", sort == SHARES_FILE ? "file" : "function");
+    live_row(canvas, table, &cells, NULL);
 }
 
 struct heading {
@@ -128,19 +108,16 @@ struct heading {
 static void make_heading(const struct top_core *core, struct heading *out)
 {
     const struct shares *shares = core->shares;
-    char number[NUMBER_ROOM];
     double per_second = shares->seconds > 0 ? (double)shares->samples / shares->seconds : 0;
     terminal_text(out->name, sizeof out->name, core->name);
-    snprintf(out->rate, sizeof out->rate, "%s samples/s",
-             number_unsigned(number, sizeof number, (uint64_t)per_second));
+    snprintf(out->rate, sizeof out->rate, "%s samples/s", NUMBER((uint64_t)per_second));
     out->facts[0] = out->rate;
     for (int state = 0; state < PROFILE_STATES; state++) {
-        const char *word = shares_state_name((enum profile_state)state) + 1; /* without its brackets */
         out->states[state][0] = '\0';
         if (shares->samples > 0 &&
             (shares->states[state] > 0 || (state == PROFILE_ASLEEP && !core->by_halts)))
-            snprintf(out->states[state], sizeof out->states[state], "%.*s %.1f %%", (int)strlen(word) - 1,
-                     word, 100 * (double)shares->states[state] / (double)shares->samples);
+            shares_state_text((enum profile_state)state, shares->states[state], shares->samples,
+                              out->states[state], sizeof out->states[state]);
         out->facts[1 + state] = out->states[state];
     }
 }
@@ -200,7 +177,7 @@ static void put_foot(struct canvas *canvas, const struct top_view *view)
 static size_t rows_of_each(const struct canvas *canvas, const struct top_view *view, bool narrow)
 {
     size_t heads = view->n * (CORE_HEAD + narrow), last = canvas->lines - (canvas->lines > 0);
-    size_t room = last > canvas->used + heads + FOOT ? last - canvas->used - heads - FOOT : 0;
+    size_t room = last > canvas->used + heads + CANVAS_FOOT ? last - canvas->used - heads - CANVAS_FOOT : 0;
     size_t each = view->n > 0 ? room / view->n : 0;
     return each > 0 ? each : 1;
 }
@@ -225,11 +202,14 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
         top_screen_put_core(&canvas, &view->cores[i], narrow);
         top_screen_put_heading(&canvas, &table, shares->sort);
         for (size_t k = 0; k < shares->n && k < rows; k++, at++) {
-            struct texts texts;
-            top_screen_make_texts(shares, &shares->rows[k], &texts);
-            if (at == *selected)
+            struct live_cells cells;
+            top_screen_fill(shares, &shares->rows[k], &cells);
+            canvas_bar(cells.text[COLUMN_BAR], CANVAS_LINE, shares->rows[k].part, table.width[COLUMN_BAR]);
+            if (at == *selected) {
                 pick = (struct top_pick){.core = i, .row = &shares->rows[k]};
-            top_screen_put_row(&canvas, &table, &texts, shares->rows[k].part, at == *selected ? ">" : "");
+                strcpy(cells.text[COLUMN_MARK], ">");
+            }
+            live_row(&canvas, &table, &cells, NULL);
         }
     }
     put_foot(&canvas, view);
@@ -252,7 +232,7 @@ size_t top_screen_text(struct screen *screen, const struct top_text *text, size_
     canvas_begin(&canvas, screen->out);
     canvas_text(&canvas, text->title);
     canvas_line(&canvas, "");
-    size_t all = top_screen_lines(text->text), used = canvas.used + FOOT + 1;
+    size_t all = top_screen_lines(text->text), used = canvas.used + CANVAS_FOOT + 1;
     size_t room = canvas.lines > used ? canvas.lines - used : 1, n = 0, last = all > room ? all - room : 0;
     *first = *first < last ? *first : last;
     for (const char *at = text->text; *at != '\0'; at += *at != '\0', n++) {

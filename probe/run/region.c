@@ -1,6 +1,5 @@
 #include "run/region.h"
 
-#include "report/terminal.h"
 #include "run/values.h"
 
 #include <inttypes.h>

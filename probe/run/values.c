@@ -1,13 +1,11 @@
 #include "run/values.h"
 
 #include "base/file.h"
-#include "report/terminal.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,15 +223,6 @@ bool value_place(const char *text, struct place *out)
 /* ---- word file */
 
 enum { CHUNK = 1 << 14 };
-
-bool word_file_fails(const struct word_file *file, const char *format, ...)
-{
-    va_list facts;
-    va_start(facts, format);
-    error_set_in_file(file->error, file->name, file->line, format, facts);
-    va_end(facts);
-    return false;
-}
 
 /* --- words ---------------------------------------------------------------------------------------------- */
 

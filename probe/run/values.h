@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "find/coresight.h"
 #include "report/formats.h"
+#include "report/terminal.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -65,8 +66,7 @@ bool word_file_parse(struct word_file *file, const char *text, size_t size,
                      bool (*take)(void *context, const struct word_file *, const struct words *),
                      void *context);
 /* ERROR_USAGE, with the place. Always false. */
-bool word_file_fails(const struct word_file *file, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define word_file_fails(of, ...) error_set_in_file((of)->error, (of)->name, (of)->line, __VA_ARGS__)
 /* Whether there is such a word, without quotes. */
 bool words_have(const struct words *words, size_t i, const char *text);
 /* False: it is empty, or longer than `size` - 1; `what` names it in the error. */

@@ -3,6 +3,7 @@
  * read keeps what the header promises, compares with anything, and what all the writers make of it is whole.
  */
 #include "report/comparison.h"
+#include "report/comparison_report.h"
 #include "report/show.h"
 
 #include <math.h>
@@ -87,7 +88,6 @@ static void read_as_document(const char *text, size_t size)
 /* One column of the name "A", which the seeds have, and the conditions of the baseline itself. */
 static void compare_with_some(const struct baseline *baseline, double threshold)
 {
-    static struct comparison comparison;
     static struct summary now;
     memset(&now, 0, sizeof now);
     now.conditions = baseline->conditions;
@@ -99,14 +99,17 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
         statistics_add(now.columns[0].statistics, 470 + value % 7);
     struct baseline live;
     demand(baseline_live(&live, &now));
-    runs_compare(baseline, &live, threshold, false, 1, &comparison);
+    struct json_part comparison = runs_compare(baseline, &live, threshold, false, 1);
+    json_t *columns = json_object_get(comparison.json, "columns"), *column;
+    const char *name;
+    bool regressed = line_verdict(comparison.json) == VERDICT_REGRESSED;
     baseline_free(&live);
-    demand(comparison.n <= COMPARISON_LINES && comparison.n_reasons == 0);
-    for (size_t i = 0; i < comparison.n; i++) {
-        demand(is_clean(comparison.lines[i].name, sizeof comparison.lines[i].name));
-        demand(is_clean(comparison.lines[i].why, sizeof comparison.lines[i].why));
-        demand((unsigned)comparison.lines[i].verdict <= VERDICT_NOT_COMPARABLE);
-        demand(comparison.verdict == VERDICT_REGRESSED || comparison.lines[i].verdict != VERDICT_REGRESSED);
+    demand(comparison.ok && json_object_size(columns) <= (size_t)2 * RESULT_COLUMNS);
+    demand(json_object_get(comparison.json, "not_comparable") == NULL);
+    json_object_foreach(columns, name, column) {
+        demand(is_clean(name, sizeof((struct verdict_line *)NULL)->name));
+        demand(is_clean(field_text(column, "why"), sizeof((struct verdict_line *)NULL)->why));
+        demand(regressed || line_verdict(column) != VERDICT_REGRESSED);
     }
     char *text = NULL;
     size_t size = 0;
@@ -117,7 +120,7 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
         document_add(&document, json_header_part(JSON_SCHEMA, &now.conditions, now.columns, now.n, 0));
         json_summary_fill(&line, &now);
         document_add(&document, line);
-        document_add(&document, comparison_line(&comparison));
+        document_add(&document, comparison);
         write_all(out, &document);
         document_free(&document);
         fclose(out);
@@ -130,7 +133,6 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
 /* As compare reads the same bytes: what one run is, runs are; each against itself differs in nothing. */
 static void read_as_runs(const char *text, size_t size, bool is_one_run)
 {
-    static struct comparison comparison;
     static struct runs runs;
     struct error error = {0};
     bool ok = runs_parse(text, size, "b.jsonl", &runs, &error);
@@ -138,9 +140,11 @@ static void read_as_runs(const char *text, size_t size, bool is_one_run)
     demand(ok || strncmp(error.text, "b.jsonl:", 8) == 0);
     for (size_t i = 0; ok && i < runs.n; i++) {
         look_at(runs.of[i]);
-        runs_compare(runs.of[i], runs.of[i], 0, false, runs.n, &comparison);
-        demand(comparison.n_reasons == 0 && comparison.verdict != VERDICT_REGRESSED);
-        demand(is_clean(comparison.file_now, sizeof comparison.file_now));
+        struct json_part comparison = runs_compare(runs.of[i], runs.of[i], 0, false, runs.n);
+        demand(json_object_get(comparison.json, "not_comparable") == NULL);
+        demand(line_verdict(comparison.json) != VERDICT_REGRESSED);
+        demand(is_clean(field_text(comparison.json, "file"), 256));
+        json_decref(comparison.json);
     }
     runs_free(&runs);
 }

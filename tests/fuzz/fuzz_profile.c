@@ -109,7 +109,7 @@ static void draw(const struct profile_report *report)
     char *text = NULL;
     size_t size = 0;
     struct stacks stacks;
-    struct flame flame = {.n = 0};
+    struct call_tree flame = {.n = 0};
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return;
@@ -123,7 +123,7 @@ static void draw(const struct profile_report *report)
     }
     fclose(out);
     free(text);
-    flame_free(&flame);
+    call_tree_free(&flame);
     stacks_free(&stacks);
 }
 

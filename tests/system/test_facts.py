@@ -72,7 +72,7 @@ def written(run, path):
 def numbers(value):
     """As a person may read it: rounded somehow, as a part or in percent points, as a time or a rate."""
     scales = [value, value * 100, value * 1e3, value * 1e6, value * 1e9, value / 1e3, value / 1e6]
-    found = {f"{scaled:,.{digits}f}" for scaled in scales for digits in range(5)} | {f"{scaled:.{digits}g}" for scaled in scales for digits in (4, 6)} | {f"{value:.17g}", repr(value), str(value)}
+    found = {f"{scaled:,.{digits}f}" for scaled in scales for digits in range(5)} | {f"{scaled:.{digits}g}" for scaled in scales for digits in (4, 6)} | {f"{value:.17g}", repr(value), str(value), f"{value:.6f}"}
     found |= {f"{math.ceil(value * 1e4 - 1e-6) / 100:.2f}", f"{math.ceil(value):,}", f"{value * 100:.6g}", f"{value:.0f}"}
     return {one.lstrip("-+") for one in found}
 

@@ -22,6 +22,11 @@ def comparable(text):
     return re.sub(r"\b[\d.]+ m?s\b", "TIME", text)
 
 
+def without_date(text):
+    """Of when it was reported."""
+    return re.sub(r'(started(?:"|&quot;):(?:"|&quot;))[^"&]*', r"\1", text)
+
+
 def shown(path, form, folder):
     result = run_tool("show", path, "--format", form, "-o", folder / "shown")
     assert result.code == 0, result.err
@@ -160,6 +165,20 @@ def test_a_profile(words, formats, tmp_path):
     out = tmp_path / "out"
     named = [tmp_path / word if word.endswith(".jsonl") else word for word in words]
     check(lambda *more: written(run_tool(*named, *more, "-o", out), out), tmp_path, formats)
+
+
+def test_what_record_wrote(tmp_path):
+    """It has what a page of report has, its flame graph and sources, too."""
+    built(tmp_path, "-g")
+    profile, out = tmp_path / "profile.jsonl", tmp_path / "out"
+    for form in (*TABLES, "html", "folded", "callgrind"):
+        reported = written(run_tool("report", profile, "--format", form, "-o", out), out)
+        assert without_date(comparable(shown(profile, form, tmp_path))) == without_date(comparable(reported)), form
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(shown(profile, "json", tmp_path))
+    assert shown(lines, "folded", tmp_path) == shown(profile, "folded", tmp_path)
+    page = shown(profile, "html", tmp_path)
+    assert 'id="flame"' in page and "Source of the hottest functions" in page
 
 
 def test_of_the_tool_as_it_was(tmp_path):

@@ -33,32 +33,32 @@ static const struct stacks stacks = {.functions = functions,
                                      .frame_count = 11,
                                      .n = 5};
 
-static const char *name_of(const struct flame_frame *frame)
+static const char *name_of(const struct call_node *frame)
 {
     static char name[32];
     const struct stack_place *place = &places[frame->place];
-    if (frame->kind == FLAME_LINE)
+    if (frame->kind == CALL_LINE)
         snprintf(name, sizeof name, "%s:%u", place->file, place->line);
     else
         snprintf(name, sizeof name, "%s",
-                 frame->kind == FLAME_ALL    ? "all"
-                 : frame->kind == FLAME_CORE ? "core"
-                                             : functions[place->function].name);
+                 frame->kind == CALL_ALL    ? "all"
+                 : frame->kind == CALL_CORE ? "core"
+                                            : functions[place->function].name);
     return name;
 }
 
-static void check_shape(const struct flame *flame)
+static void check_shape(const struct call_tree *flame)
 {
     for (size_t i = 1; i < flame->n; i++) {
-        const struct flame_frame *frame = &flame->frames[i], *parent = &flame->frames[frame->parent];
+        const struct call_node *frame = &flame->nodes[i], *parent = &flame->nodes[frame->parent];
         double used = 0;
         assert_true(frame->parent < i && frame->depth == parent->depth + 1);
         assert_true(frame->x >= parent->x - 1e-12 &&
                     frame->x + frame->width <= parent->x + parent->width + 1e-12);
         for (size_t k = 1; k < i; k++)
-            if (flame->frames[k].parent == frame->parent) {
-                used += flame->frames[k].width;
-                assert_true(flame->frames[k].samples >= frame->samples);
+            if (flame->nodes[k].parent == frame->parent) {
+                used += flame->nodes[k].width;
+                assert_true(flame->nodes[k].samples >= frame->samples);
             }
         assert_true(fabs(parent->x + used - frame->x) < 1e-12);
     }
@@ -73,39 +73,39 @@ TEST(frames_of_two_cores)
     } expected[] = {{"all", 0, 50},     {"core", 1, 42},  {"core", 1, 8},   {"main", 2, 42},
                     {"[asleep]", 2, 8}, {"work", 3, 37},  {"a.c:40", 3, 5}, {"leaf", 4, 30},
                     {"work", 4, 7},     {"a.h:9", 5, 20}, {"a.c:9", 5, 10}, {"a.c:21", 5, 7}};
-    struct flame flame;
+    struct call_tree flame;
     assert_true(flame_make(&stacks, 2, &flame));
     assert_int_equal(flame.n, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < flame.n; i++) {
-        assert_string_equal(name_of(&flame.frames[i]), expected[i].name);
-        assert_int_equal(flame.frames[i].depth, expected[i].depth);
-        assert_int_equal(flame.frames[i].samples, expected[i].samples);
+        assert_string_equal(name_of(&flame.nodes[i]), expected[i].name);
+        assert_int_equal(flame.nodes[i].depth, expected[i].depth);
+        assert_int_equal(flame.nodes[i].samples, expected[i].samples);
     }
     assert_int_equal(flame.depth, 5);
     check_shape(&flame);
-    flame_free(&flame);
+    call_tree_free(&flame);
 }
 
 TEST(one_core_has_no_frame)
 {
     struct stacks first = stacks;
-    struct flame flame;
+    struct call_tree flame;
     first.n = 4;
     assert_true(flame_make(&first, 1, &flame));
-    assert_string_equal(name_of(&flame.frames[1]), "main");
+    assert_string_equal(name_of(&flame.nodes[1]), "main");
     assert_int_equal(flame.depth, 4);
     check_shape(&flame);
-    flame_free(&flame);
+    call_tree_free(&flame);
 }
 
 TEST(no_samples)
 {
     struct stacks none = {.n = 0};
-    struct flame flame;
+    struct call_tree flame;
     assert_true(flame_make(&none, 1, &flame));
     assert_int_equal(flame.n, 1);
-    assert_true(flame.frames[0].width == 1);
-    flame_free(&flame);
+    assert_true(flame.nodes[0].width == 1);
+    call_tree_free(&flame);
 }
 
 /* Stacks of any depth, some of them deep: sums are kept. */
@@ -124,15 +124,15 @@ TEST(random_stacks)
             deep[used++] = (size_t)(profile_random(&seed) * 5);
     }
     struct stacks random = stacks;
-    struct flame flame;
+    struct call_tree flame;
     random.frames = deep;
     random.rows = many;
     random.n = STACKS;
     assert_true(flame_make(&random, 2, &flame));
-    assert_int_equal(flame.frames[0].samples, all);
+    assert_int_equal(flame.nodes[0].samples, all);
     check_shape(&flame);
     for (size_t i = 0; i < flame.n; i++)
-        tops += flame.frames[i].kind == FLAME_LINE ? flame.frames[i].samples : 0;
+        tops += flame.nodes[i].kind == CALL_LINE ? flame.nodes[i].samples : 0;
     assert_int_equal(tops, all);
-    flame_free(&flame);
+    call_tree_free(&flame);
 }

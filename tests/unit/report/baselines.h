@@ -49,14 +49,16 @@ static inline void baseline_drop(struct baseline *baseline)
     free(baseline);
 }
 
-/* How a run that has just ended compares. */
-static inline void live_compare(const struct baseline *baseline, const struct summary *run, double threshold,
-                                bool any_elf, size_t family, struct comparison *out)
+/* How a run that has just ended compares, as a line to be freed. */
+static inline json_t *live_compare(const struct baseline *baseline, const struct summary *run,
+                                   double threshold, bool any_elf, size_t family)
 {
     struct baseline now;
     assert_true(baseline_live(&now, run));
-    runs_compare(baseline, &now, threshold, any_elf, family, out);
+    struct json_part line = runs_compare(baseline, &now, threshold, any_elf, family);
     baseline_free(&now);
+    assert_true(line.ok);
+    return line.json;
 }
 
 /* As summary_fir, with every value of the first column higher by `more`. */
@@ -74,13 +76,11 @@ static inline struct summary *summary_slower(uint64_t more)
 }
 
 /* summary_fir as the baseline of `now`. To be freed. */
-static inline struct comparison *comparison_with_fir(const struct summary *now, double threshold)
+static inline json_t *comparison_with_fir(const struct summary *now, double threshold)
 {
     struct summary *before = summary_fir();
     struct baseline *baseline = baseline_of(before);
-    struct comparison *comparison = calloc(1, sizeof *comparison);
-    assert_non_null(comparison);
-    live_compare(baseline, now, threshold, false, 1, comparison);
+    json_t *comparison = live_compare(baseline, now, threshold, false, 1);
     summary_free(before);
     baseline_drop(baseline);
     return comparison;

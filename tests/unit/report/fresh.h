@@ -8,11 +8,11 @@
 #include "report/baselines.h"
 
 static struct summary *summary;
-static struct comparison *compared; /* NULL: with nothing */
+static json_t *compared; /* its line; NULL: with nothing */
 
 static inline void fresh_compare(double threshold)
 {
-    free(compared);
+    json_decref(compared);
     compared = comparison_with_fir(summary, threshold);
 }
 
@@ -42,7 +42,7 @@ static inline int fresh_end(void **state)
 {
     (void)state;
     summary_free(summary);
-    free(compared);
+    json_decref(compared);
     compared = NULL;
     return 0;
 }

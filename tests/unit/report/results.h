@@ -63,7 +63,7 @@ static inline struct document document_again(struct document written)
 }
 
 /* `with` may be NULL. */
-static inline struct document document_of(const struct summary *run, const struct comparison *with)
+static inline struct document document_of(const struct summary *run, const json_t *with)
 {
     struct document document = document_new();
     struct json_part line = json_part_new("summary");
@@ -72,12 +72,11 @@ static inline struct document document_of(const struct summary *run, const struc
     json_summary_fill(&line, run);
     document_add(&document, line);
     if (with != NULL)
-        document_add(&document, comparison_line(with));
+        document_add(&document, json_part_copy(with));
     return document_again(document);
 }
 
-static inline bool summary_write(const struct rendering *to, const struct summary *run,
-                                 const struct comparison *with)
+static inline bool summary_write(const struct rendering *to, const struct summary *run, const json_t *with)
 {
     struct document document = document_of(run, with);
     bool ok = delta_write(to, &(struct delta_report){.document = &document, .begun = true});
@@ -85,11 +84,11 @@ static inline bool summary_write(const struct rendering *to, const struct summar
     return ok;
 }
 
-static inline void comparison_print(const struct comparison *with)
+static inline void comparison_print(const json_t *with)
 {
     struct document document = document_new();
     document_add(&document, json_command_part("compare", ""));
-    document_add(&document, comparison_line(with));
+    document_add(&document, json_part_copy(with));
     document = document_again(document);
     comparison_write(TO_TEXT(80), document_line(&document, "verdict"));
     document_free(&document);

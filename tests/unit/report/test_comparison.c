@@ -5,7 +5,31 @@
 
 #include <math.h>
 
-static void expect(const struct comparison *comparison, const char *name)
+#define COMPARE(baseline, threshold)                                                                         \
+    (json_decref(compared), compared = live_compare(baseline, summary, threshold, false, 1))
+
+static enum verdict column_verdict(const json_t *comparison, size_t i)
+{
+    json_t *columns = json_object_get(comparison, "columns"), *column;
+    const char *name;
+    json_object_foreach(columns, name, column)
+        if (i-- == 0)
+            return line_verdict(column);
+    fail();
+    return VERDICT_NOT_COMPARABLE;
+}
+
+static size_t count_of_list(const json_t *comparison, const char *key)
+{
+    return json_array_size(field_of(comparison, key));
+}
+
+static const char *first_of_list(const json_t *comparison, const char *key)
+{
+    return text_or_empty(json_array_get(field_of(comparison, key), 0));
+}
+
+static void expect(const json_t *comparison, const char *name)
 {
     comparison_print(comparison);
     output_is_golden(name);
@@ -13,31 +37,30 @@ static void expect(const struct comparison *comparison, const char *name)
 
 SLOWER_TEST(a_column_each)
 {
-    assert_int_equal(compared->verdict, VERDICT_REGRESSED);
+    assert_int_equal(line_verdict(compared), VERDICT_REGRESSED);
     expect(compared, "comparison/a_column_each.txt");
     fresh_compare(0.1);
-    assert_int_equal(compared->verdict, VERDICT_PASS);
-    assert_int_equal(compared->lines[2].verdict, VERDICT_PASS);
+    assert_int_equal(line_verdict(compared), VERDICT_PASS);
+    assert_int_equal(column_verdict(compared, 2), VERDICT_PASS);
 }
 
 FRESH_TEST(one_column_speaks_for_itself)
 {
     struct summary *before = calloc(1, sizeof *before);
-    struct comparison comparison;
     assert_non_null(before);
     SUMMARY_COLUMN(before, "CPU_CYCLES", {475, 100});
     SUMMARY_COLUMN(summary, "CPU_CYCLES", {475, 100});
     struct baseline *baseline = baseline_of(before);
     json_object_del(baseline->header, "started");
-    live_compare(baseline, summary, 0, false, 1, &comparison);
-    assert_int_equal(comparison.verdict, VERDICT_PASS);
+    COMPARE(baseline, 0);
+    assert_int_equal(line_verdict(compared), VERDICT_PASS);
     statistics_add(summary->columns[0].statistics, 474);
-    live_compare(baseline, summary, 0, false, 1, &comparison);
-    assert_int_equal(comparison.verdict, VERDICT_INCONCLUSIVE); /* now it varies */
+    COMPARE(baseline, 0);
+    assert_int_equal(line_verdict(compared), VERDICT_INCONCLUSIVE); /* now it varies */
     summary->n = 0;
     json_object_del(baseline->summary, "columns");
-    live_compare(baseline, summary, 0, false, 1, &comparison);
-    comparison_print(&comparison);
+    COMPARE(baseline, 0);
+    comparison_print(compared);
     output_is("baseline main.jsonl\nverdict: not comparable, there is nothing to compare\n");
     baseline_drop(baseline);
     summary_free(before);
@@ -51,15 +74,17 @@ static void assert_condition(size_t at, size_t size, const char *text, const cha
     snprintf((char *)&summary->conditions + at, size, "%s", text);
     fresh_compare(0.02);
     if (reason == NULL) {
-        assert_int_equal(compared->n_reasons, 0);
-        assert_int_equal(compared->verdict, VERDICT_REGRESSED);
+        assert_int_equal(count_of_list(compared, "not_comparable"), 0);
+        assert_int_equal(line_verdict(compared), VERDICT_REGRESSED);
     } else {
-        assert_int_equal(compared->n_reasons, 1);
-        assert_string_equal(compared->reasons[0], reason);
-        assert_int_equal(compared->verdict, VERDICT_NOT_COMPARABLE);
-        for (size_t i = 0; i < compared->n; i++) {
-            assert_int_equal(compared->lines[i].verdict, VERDICT_NOT_COMPARABLE);
-            assert_string_equal(compared->lines[i].why, reason);
+        assert_int_equal(count_of_list(compared, "not_comparable"), 1);
+        assert_string_equal(first_of_list(compared, "not_comparable"), reason);
+        assert_int_equal(line_verdict(compared), VERDICT_NOT_COMPARABLE);
+        json_t *columns = json_object_get(compared, "columns"), *column;
+        const char *name;
+        json_object_foreach(columns, name, column) {
+            assert_int_equal(line_verdict(column), VERDICT_NOT_COMPARABLE);
+            assert_string_equal(field_text(column, "why"), reason);
         }
     }
 }
@@ -99,10 +124,10 @@ FIR_TEST(clocks)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         summary->conditions.clock_hz = conditions_fir().clock_hz * cases[i].part;
         fresh_compare(0.1);
-        assert_int_equal(compared->n_reasons, !cases[i].comparable);
-        assert_int_equal(compared->verdict, cases[i].comparable ? VERDICT_PASS : VERDICT_NOT_COMPARABLE);
+        assert_int_equal(count_of_list(compared, "not_comparable"), !cases[i].comparable);
+        assert_int_equal(line_verdict(compared), cases[i].comparable ? VERDICT_PASS : VERDICT_NOT_COMPARABLE);
         if (cases[i].part == 4)
-            assert_string_equal(compared->reasons[0],
+            assert_string_equal(first_of_list(compared, "not_comparable"),
                                 "another clock: 666.7 MHz in the baseline, 2.667 GHz now");
     }
 }
@@ -111,7 +136,6 @@ FIR_TEST(clocks)
 FIR_TEST(a_measured_clock_is_no_reason_against)
 {
     struct summary *before = summary_fir();
-    static struct comparison comparison;
     static const struct {
         const char *base_source, *now_source;
         double base_hz, base_error, now_hz, now_error;
@@ -132,13 +156,13 @@ FIR_TEST(a_measured_clock_is_no_reason_against)
         now->clock_hz = cases[i].now_hz;
         now->clock_error_hz = cases[i].now_error;
         struct baseline *baseline = baseline_of(before);
-        live_compare(baseline, summary, 0.1, false, 1, &comparison);
-        assert_int_equal(comparison.n_reasons, cases[i].reasons);
-        assert_int_equal(comparison.n_notes, cases[i].notes);
-        assert_int_equal(comparison.lines[0].verdict,
+        COMPARE(baseline, 0.1);
+        assert_int_equal(count_of_list(compared, "not_comparable"), cases[i].reasons);
+        assert_int_equal(count_of_list(compared, "notes"), cases[i].notes);
+        assert_int_equal(column_verdict(compared, 0),
                          cases[i].reasons > 0 ? VERDICT_NOT_COMPARABLE : VERDICT_PASS);
         if (i == 1)
-            assert_string_equal(comparison.notes[0],
+            assert_string_equal(first_of_list(compared, "notes"),
                                 "clocks differ, as measured (9.344 MHz -> 12 MHz): cycles are compared");
         baseline_drop(baseline);
     }
@@ -151,9 +175,9 @@ FIR_TEST(all_that_differs_is_named)
         (struct conditions){.link = "cmsis-dap", .core = "Cortex-M4", .clock_hz = 1, .elf = "b"};
     summary->n = 1;
     fresh_compare(0);
-    assert_int_equal(compared->n_reasons, 6);
-    assert_int_equal(compared->n_notes, 0);
-    assert_string_equal(compared->lines[2].why,
+    assert_int_equal(count_of_list(compared, "not_comparable"), 6);
+    assert_int_equal(count_of_list(compared, "notes"), 0);
+    assert_string_equal(field_text(compared, "columns.L1D_CACHE_REFILL.why"),
                         "baseline is for fir_filter to its return, this run for unknown to unknown; "
                         "baseline is of app.elf, this run of b (--any-elf compares them); "
                         "another kind of link: openocd in the baseline, cmsis-dap now; "
@@ -166,15 +190,14 @@ FIR_TEST(another_warmup_is_a_note)
 {
     summary->warmup = 20;
     fresh_compare(0.1);
-    assert_int_equal(compared->verdict, VERDICT_PASS);
-    assert_int_equal(compared->n_notes, 1);
-    assert_string_equal(compared->notes[0], "warm-up differs: 0 -> 20 hits");
+    assert_int_equal(line_verdict(compared), VERDICT_PASS);
+    assert_int_equal(count_of_list(compared, "notes"), 1);
+    assert_string_equal(first_of_list(compared, "notes"), "warm-up differs: 0 -> 20 hits");
 }
 
 FIR_TEST(columns_on_one_side)
 {
     struct summary *before = summary_fir();
-    struct comparison comparison;
     SUMMARY_COLUMN(before, "OLD", {1, 5});
     snprintf(SUMMARY_COLUMN(before, "NEITHER", {0, 0})->unsupported, 96, "not here");
     snprintf(SUMMARY_COLUMN(before, "OLD_UNSUPPORTED", {0, 0})->unsupported, 96, "not here");
@@ -186,35 +209,25 @@ FIR_TEST(columns_on_one_side)
     summary->columns[0].at_least = 1;
     snprintf(before->ended, sizeof before->ended, "Ctrl-C");
     struct baseline *baseline = baseline_of(before);
-    live_compare(baseline, summary, 0.5, false, 1, &comparison);
-    assert_int_equal(comparison.n, 5);
-    for (size_t i = 0; i < comparison.n; i++) /* the first has a bound, which another run may not have */
-        assert_int_equal(comparison.lines[i].verdict, i == 0 ? VERDICT_INCONCLUSIVE : VERDICT_NOT_COMPARABLE);
-    assert_int_equal(comparison.verdict, VERDICT_NOT_COMPARABLE);
-    expect(&comparison, "comparison/one_side.txt");
+    COMPARE(baseline, 0.5);
+    assert_int_equal(json_object_size(json_object_get(compared, "columns")), 5);
+    for (size_t i = 0; i < json_object_size(json_object_get(compared, "columns"));
+         i++) /* the first has a bound, which another run may not have */
+        assert_int_equal(column_verdict(compared, i), i == 0 ? VERDICT_INCONCLUSIVE : VERDICT_NOT_COMPARABLE);
+    assert_int_equal(line_verdict(compared), VERDICT_NOT_COMPARABLE);
+    expect(compared, "comparison/one_side.txt");
     baseline_drop(baseline);
     summary_free(before);
 }
 
 SLOWER_TEST(as_json)
 {
-    summary->n = 1;
-    fresh_compare(0.02);
-    compared->n = 1;
-    struct verdict_line *line = &compared->lines[0];
-    line->now.max = UINT64_MAX;
-    line->now.at_least = true;
-    line->base.mean = 18000.25;
-    line->base.sd = 0.5;
-    line->now.mean = 19000;
-    line->now.sd = 0;
-    line->change = 0.125;
-    assert_true(json_part_write(output(), comparison_line(compared)));
+    assert_true(json_line_write(output(), compared));
     output_is_golden("comparison/regressed.jsonl");
-    line->change = (double)NAN;
-    line->base = (struct verdict_side){0};
-    compared->n_reasons = 1;
-    snprintf(compared->reasons[0], sizeof compared->reasons[0], "a \"b\"");
-    assert_true(json_part_write(output(), comparison_line(compared)));
+    summary->n = 1;
+    summary->columns[0].at_least = 1;
+    snprintf(summary->conditions.core, sizeof summary->conditions.core, "a \"b\"");
+    fresh_compare(0.02);
+    assert_true(json_line_write(output(), compared));
     output_is_golden("comparison/not_comparable.jsonl");
 }

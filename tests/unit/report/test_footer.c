@@ -15,13 +15,14 @@ static void footer_print(FILE *out)
         run_lines(document_line(&document, "header"), (json_t *)document_line(&document, "summary"), NULL);
     const char *name = "";
     const json_t *first = run_first(lines.summary, &name), *fact;
-    json_t *facts = run_facts(&lines);
+    struct json_part facts = json_list_new();
+    run_facts(&facts, &lines);
     size_t i;
-    json_array_foreach(facts, i, fact)
-        render_text(&to, json_string_value(fact));
+    json_array_foreach(facts.json, i, fact)
+        render_text(&to, "%s", json_string_value(fact));
     if (run_is_counted(first))
         histogram_print(out, to.columns, name, first);
-    json_decref(facts);
+    json_decref(facts.json);
     document_free(&document);
 }
 

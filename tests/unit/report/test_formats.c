@@ -23,9 +23,9 @@ static void expect(const char *name)
 
 FRESH_TEST(what_has_no_number)
 {
-    compared = calloc(1, sizeof *compared);
+    compared = json_pack("{s:s, s:s, s:i, s:{s:s}}", "type", "verdict", "verdict", "not comparable",
+                         "threshold", 0, "baseline", "file", "a_b|c");
     assert_non_null(compared);
-    *compared = (struct comparison){.verdict = VERDICT_NOT_COMPARABLE, .file = "a_b|c"};
     summary_column(summary, "EMPTY", NULL, 0)->calibrated = false;
     snprintf(SUMMARY_COLUMN(summary, "STALL", {0, 0})->unsupported, 96, "no such event");
     struct column *bounded = SUMMARY_COLUMN(summary, "SOME", {5, 1});
@@ -65,7 +65,7 @@ static void names_are(enum format format, const struct shown *cases, size_t n, c
     struct column *column = SUMMARY_COLUMN(summary, "", {7, 1});
     for (; n > 0; n--, cases++) {
         struct rendering to = *TO(format);
-        to.separator = cases->separator != 0 ? cases->separator : ',';
+        to.separator = (char)(cases->separator != 0 ? cases->separator : ',');
         snprintf(column->name, sizeof column->name, "%s", cases->name);
         snprintf(summary->conditions.start, sizeof summary->conditions.start, "%s", cases->name);
         assert_true(summary_write(&to, summary, NULL));
@@ -73,7 +73,7 @@ static void names_are(enum format format, const struct shown *cases, size_t n, c
             char expected[256] = "";
             for (const char *at = *part; *at != '\0'; at++) {
                 size_t used = strlen(expected);
-                const char letter[] = {*at == ',' ? to.separator : *at, '\0'};
+                const char letter[] = {(char)(*at == ',' ? to.separator : *at), '\0'};
                 snprintf(expected + used, sizeof expected - used, "%s", *at == '@' ? cases->text : letter);
             }
             OUTPUT_HAS(expected);

@@ -33,8 +33,8 @@ TEST(texts_are_escaped)
 TEST(a_page_without_a_script)
 {
     FILE *out = output();
-    html_begin_still(out, "<&>");
-    html_end_still(out);
+    html_begin(out, "<&>", false);
+    html_end(out, false);
     char *text = output_text(NULL);
     assert_non_null(strstr(text, "content=\"default-src 'none'; style-src 'sha256-"));
     assert_null(strstr(text, "script"));
@@ -69,10 +69,10 @@ TEST(a_flame_graph)
     static char first[] = "Cortex-M4", second[] = "<i>";
     char *cores[] = {first, second};
     const struct profile_about about = {.cores = cores, .core_count = 2};
-    struct flame flame;
+    struct call_tree flame;
     assert_true(flame_make(&stacks, 2, &flame));
     const struct flame_svg svg = {.flame = &flame, .stacks = &stacks, .about = &about};
     assert_int_equal(flame_svg(output(), &svg), 2);
     output_is_golden("page/flame.svg");
-    flame_free(&flame);
+    call_tree_free(&flame);
 }

@@ -58,8 +58,7 @@ static struct json_part words_of(const char *name)
 }
 
 /* `n` hits of 100 to 109, every tenth tainted and every tenth a bound; `left_out` more are in no line. */
-static char *page_of(const struct summary *summary, const struct comparison *comparison, uint64_t n,
-                     uint64_t left_out)
+static char *page_of(const struct summary *summary, const json_t *comparison, uint64_t n, uint64_t left_out)
 {
     struct document document = document_new();
     struct json_part line = json_part_new("summary"), outlier = json_part_new("outlier");
@@ -82,7 +81,7 @@ static char *page_of(const struct summary *summary, const struct comparison *com
     json_summary_fill(&line, summary);
     document_add(&document, line);
     if (comparison != NULL)
-        document_add(&document, comparison_line(comparison));
+        document_add(&document, json_part_copy(comparison));
     document = document_again(document);
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
     assert_true(delta_write(
@@ -103,13 +102,13 @@ static char *survey_page_of(const struct survey *survey)
     return output_text(NULL);
 }
 
-static char *compare_page_of(const struct comparison *comparison)
+static char *compare_page_of(const json_t *comparison)
 {
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
     struct document document = document_new();
     struct json_part line = json_part_new("summary");
     document_add(&document, json_command_part("compare", ""));
-    document_add(&document, comparison_line(comparison));
+    document_add(&document, json_part_copy(comparison));
     json_part_text(&line, "verdict", "regressed");
     document_add(&document, line);
     document = document_again(document);
@@ -171,9 +170,8 @@ TEST(names_that_want_to_be_markup)
     make_evil(now);
     make_evil(old);
     struct baseline *baseline = baseline_of(old);
-    struct comparison *comparison = calloc(1, sizeof *comparison);
-    live_compare(baseline, now, 0, false, 1, comparison);
-    snprintf(comparison->file, sizeof comparison->file, "%s", EVIL);
+    json_t *comparison = live_compare(baseline, now, 0, false, 1);
+    json_object_set_new(json_object_get(comparison, "baseline"), "file", json_string(EVIL));
     char *text = page_of(now, comparison, 10, 0);
     is_still(text);
     assert_non_null(strstr(text, "onclick=x&gt;"));
@@ -197,5 +195,5 @@ TEST(names_that_want_to_be_markup)
     summary_free(now);
     summary_free(old);
     baseline_drop(baseline);
-    free(comparison);
+    json_decref(comparison);
 }

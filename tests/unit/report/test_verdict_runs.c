@@ -166,15 +166,16 @@ static enum verdict verdict_among(shape *of, struct length base_length, struct l
                                   double factor, size_t family, char why[384])
 {
     static struct summary before, now; /* tens of KiB */
-    static struct comparison comparison;
     runs_begin(&before, &now, of, base_length, now_length, factor);
     struct baseline *baseline = baseline_of(&before);
-    live_compare(baseline, &now, 0, false, family, &comparison);
+    json_t *line = live_compare(baseline, &now, 0, false, family);
+    enum verdict verdict = line_verdict(line);
     if (why != NULL)
-        snprintf(why, 384, "%s", comparison.lines[0].why);
+        snprintf(why, 384, "%s", field_text(line, "columns.CPU_CYCLES.why"));
+    json_decref(line);
     baseline_drop(baseline);
     runs_end(&before, &now);
-    return comparison.verdict;
+    return verdict;
 }
 
 static enum verdict verdict_of(shape *of, struct length base_length, struct length now_length, double factor,
