@@ -92,7 +92,7 @@ FRESH_TEST(a_name_may_be_elsewhere)
     assert_null(name_of(RAM + 128)); /* points to nothing */
 }
 
-/* Whatever the memory holds. */
+/* Whatever the memory holds, and only so often. */
 FRESH_TEST(names_end)
 {
     memset(f.ram, 'x', sizeof f.ram);
@@ -102,6 +102,9 @@ FRESH_TEST(names_end)
     assert_int_equal(strlen(name_of(RAM + 4)), TASK_NAME - 1);
     f.ram[8] = 0;
     assert_null(name_of(RAM + 8)); /* empty */
+    f.tasks.n = TASKS_NAMED - 1;
+    assert_non_null(name_of(RAM + 12));
+    assert_null(name_of(RAM + 16));
 }
 
 FRESH_TEST(what_is_no_task_is_not_read)
@@ -129,15 +132,6 @@ FRESH_TEST(memory_that_cannot_be_read_is_no_name)
     size_t reads = f.reads;
     assert_null(name_of(RAM + 8));
     assert_int_equal(f.reads, reads);
-}
-
-FRESH_TEST(so_many_tasks_have_names)
-{
-    f.tasks.name = (struct symbols_member){.offset = 0, .size = 1};
-    memset(f.ram, 'x', sizeof f.ram);
-    f.tasks.n = TASKS_NAMED - 1;
-    assert_string_equal(name_of(RAM), "x");
-    assert_null(name_of(RAM + 4));
 }
 
 TEST(without_a_program_an_address_says_where)
