@@ -88,6 +88,11 @@ static inline void take_picture(void)
     assert_string_equal(text, rest);
 }
 
+static inline void picture_is(const char *golden)
+{
+    golden_check(golden, f.got, strlen(f.got));
+}
+
 static inline size_t width_of(const char *text)
 {
     size_t width = 0;

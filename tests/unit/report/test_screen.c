@@ -90,10 +90,19 @@ static void draw(void)
     take_picture();
 }
 
-static void expect(const char *name)
+static void add_rows(size_t all)
 {
-    draw();
-    golden_check(name, f.got, strlen(f.got));
+    for (; n_rows < all; n_rows++)
+        rows[n_rows] = (struct row){.rate = 1, .total = 1};
+}
+
+/* A cycle in eight seconds, of a minute. */
+static void remember_a_minute(void)
+{
+    for (unsigned second = 0; second < 60; second++) {
+        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
+        remember(second);
+    }
 }
 
 static size_t sparks_in(const char *line)
@@ -111,26 +120,25 @@ FRESH_TEST(the_last_minute_is_a_line)
         unsigned short columns;
         size_t wide;
     } cases[] = {{44, 0}, {45, 6}, {60, 16}, {80, 36}, {104, 60}, {400, 60}};
+    unsigned second = 0;
+    n_rows = 1;
+    open_it(400, 24);
+    for (; second < 90; second++) {
+        rows[0].rate = second == 80 ? 48000000 : 24000000;
+        remember(second);
+    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
-        n_rows = 1;
-        open_it(cases[i].columns, 24);
-        for (unsigned second = 0; second < 90; second++) {
-            rows[0].rate = second == 80 ? 48000000 : 24000000;
-            remember(second);
-        }
+        resize(cases[i].columns, 24);
         draw();
         assert_int_equal(sparks_in(f.lines[2]), cases[i].wide);
         assert_int_equal(blocks_in(f.lines[2]), cases[i].wide > 0);
         assert_non_null(strstr(f.lines[2], "592,320,000"));
-        for (unsigned second = 90; second < 180; second++) {
-            rows[0].rate = 0;
-            remember(second);
-        }
-        draw();
-        assert_int_equal(blocks_in(f.lines[2]), 0);
     }
+    rows[0].rate = 0;
+    for (; second < 180; second++)
+        remember(second);
+    draw();
+    assert_int_equal(blocks_in(f.lines[2]), 0);
 }
 
 /* Intervals shorter than a second are averaged, longer ones fill their seconds; what is not there yet is
@@ -149,31 +157,6 @@ FRESH_TEST(rates_of_each_second)
     assert_true(isnan(past->rates[6]));
     draw();
     assert_int_equal(sparks_in(f.lines[2]), 6);
-    screen_close(&f.screen);
-}
-
-FRESH_TEST(a_part_of_the_clock)
-{
-    view.clock_hz = 48e6;
-    rows[0].rate = 0.9996 * 48e6;
-    open_it(80, 24);
-    draw();
-    assert_non_null(strstr(f.lines[2], "47,980,800/s  100.0 %"));
-    assert_non_null(strstr(f.got, "%: of 48 MHz"));
-    resize(36, 24);
-    draw();
-    assert_null(strstr(f.lines[2], "%"));
-    screen_close(&f.screen);
-}
-
-FRESH_TEST(lines_are_cut_to_the_terminal)
-{
-    view.title = "µµµµµµµµµµµµ";
-    open_it(10, 24);
-    draw();
-    assert_int_equal(f.n, 7);
-    for (size_t i = 0; i < f.n; i++)
-        assert_true(width_of(f.lines[i]) <= 10);
 }
 
 /* A cut number is a wrong number: at every width each is there whole, or not at all. */
@@ -181,13 +164,13 @@ FRESH_TEST(no_number_is_cut_at_any_width)
 {
     static const char *const whole[] = {"6666", "4",     "24",   "48,000,000", "592,320,000", "0",
                                         "17",   "1,234", "12.3", "20",         "16,777,215"};
+    view.title =
+        "µµµµµµµµµµµµ openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
+    rows[0].rate_at_least = rows[0].total_at_least = true;
+    lost = 1234;
+    open_it(1, 60);
     for (unsigned short columns = 1; columns <= 240; columns++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
-        view.title = "openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
-        rows[0].rate_at_least = rows[0].total_at_least = true;
-        lost = 1234;
-        open_it(columns, 60);
+        resize(columns, 60);
         draw();
         size_t rates = 0;
         for (size_t i = 0; i < f.n; i++) {
@@ -210,74 +193,37 @@ FRESH_TEST(no_number_is_cut_at_any_width)
     }
 }
 
+/* With a part of the clock, and in ASCII. */
 FRESH_TEST(narrow_and_wide)
 {
     metrics = "{\"CPI\":1.25,\"L1D_MISS\":null}";
     view.note = "SysTick was unused: used for this run (its old count is lost)";
     view.paused = true;
     rows[0].rate_at_least = rows[0].total_at_least = true;
-    for (unsigned second = 0; second < 60; second++) {
-        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
-        remember(second);
-    }
+    rows[1].name = "µ";
     rows[2] = (struct row){.name = "LD_RETIRED", .missing = "no such event"};
     n_rows = 3;
     lost = 1234;
     open_it(40, 24);
-    expect("screen/40_columns.txt");
+    remember_a_minute();
+    draw();
+    picture_is("screen/40_columns.txt");
     resize(200, 24);
-    expect("screen/200_columns.txt");
-}
-
-static void draw_plain(void)
-{
-    take_lines();
+    view.clock_hz = 48e6;
+    rows[0].rate = 0.9996 * 48e6;
+    draw();
+    picture_is("screen/200_columns.txt");
+    resize(120, 24);
     setlocale(LC_CTYPE, "C");
     screen_draw(&f.screen, &view);
     setlocale(LC_CTYPE, "C.UTF-8");
+    take_picture();
+    picture_is("screen/ascii.txt");
 }
 
-FRESH_TEST(bars_in_ascii)
-{
-    open_it(120, 24);
-    rows[1].name = "µ";
-    for (unsigned second = 0; second < 60; second++) {
-        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
-        remember(second);
-    }
-    draw_plain();
-    got();
-    golden_check("screen/ascii.txt", f.got, strlen(f.got));
-}
-
-FRESH_TEST(a_dumb_terminal_is_left_alone)
-{
-    setenv("TERM", "dumb", 1);
-    assert_false(screen_open(&f.screen, f.slave, f.slave));
-    assert_string_equal(got(), "");
-    unsetenv("TERM");
-    assert_false(screen_open(&f.screen, f.slave, f.slave));
-}
-
-/* One line less than there are, so that nothing scrolls; what does not fit is left out. */
+/* One line less than there are, so that nothing scrolls. Counts and metrics alike: nothing is left out
+ * without a word. */
 FRESH_TEST(no_more_lines_than_the_terminal_has)
-{
-    for (unsigned short lines = 1; lines < 50; lines++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
-        for (; n_rows < SCREEN_ROWS; n_rows++)
-            rows[n_rows] = (struct row){.rate = 1, .total = 1};
-        open_it(80, lines);
-        draw();
-        size_t all = SCREEN_ROWS + 5, room = lines - 1U;
-        assert_int_equal(f.n, room < all ? room : all);
-        if (lines > 1)
-            assert_string_equal(f.lines[0], view.title);
-    }
-}
-
-/* Counts and metrics alike: nothing is left out without a word. */
-FRESH_TEST(rows_that_have_no_line_are_counted)
 {
     static const struct {
         unsigned short lines;
@@ -286,13 +232,11 @@ FRESH_TEST(rows_that_have_no_line_are_counted)
                  {15, "{\"CPI\":1.25,\"MPI\":2}", "5 more: a larger terminal"},
                  {17, NULL, ""},
                  {17, "{\"CPI\":1.25}", "2 more: a larger terminal"}};
+    add_rows(11);
+    open_it(60, 24);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
         metrics = cases[i].metrics;
-        for (; n_rows < 11; n_rows++)
-            rows[n_rows] = (struct row){.rate = 1, .total = 1};
-        open_it(60, cases[i].lines);
+        resize(60, cases[i].lines);
         draw();
         assert_int_equal(f.n, cases[i].lines - 1);
         assert_string_equal(f.lines[f.n - 3], "");
@@ -301,13 +245,17 @@ FRESH_TEST(rows_that_have_no_line_are_counted)
         else
             assert_int_equal(strncmp(f.lines[f.n - 4], "MORE10", 6), 0);
     }
-}
-
-FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
-{
-    for (; n_rows < SCREEN_ROWS; n_rows++)
-        rows[n_rows] = (struct row){.total = 17};
-    open_it(0, 0);
+    metrics = NULL;
+    add_rows(SCREEN_ROWS);
+    for (unsigned short lines = 1; lines < 50; lines++) {
+        resize(80, lines);
+        draw();
+        size_t all = SCREEN_ROWS + 5, room = lines - 1U;
+        assert_int_equal(f.n, room < all ? room : all);
+        if (lines > 1)
+            assert_string_equal(f.lines[0], view.title);
+    }
+    resize(0, 0); /* a terminal without a size is taken for 80 by 24 */
     draw();
     assert_int_equal(f.n, 23);
     assert_int_equal(width_of(f.lines[2]), 80);
@@ -364,7 +312,8 @@ FRESH_TEST(what_is_no_terminal_is_left_alone)
     assert_int_equal(pipe(ends), 0);
     assert_false(screen_open(&f.screen, f.slave, ends[1]));
     assert_false(screen_open(&f.screen, ends[0], f.slave));
-    assert_string_equal(got(), "");
+    setenv("TERM", "dumb", 1);
+    assert_false(screen_open(&f.screen, f.slave, f.slave));
     screen_close(&f.screen);
     assert_string_equal(got(), "");
     close(ends[0]);
