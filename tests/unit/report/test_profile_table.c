@@ -68,21 +68,6 @@ static int end(void **state)
 
 #define PROFILE_TEST(name) TEST_WITH(name, begin, end)
 
-static void text_is(const char *name)
-{
-    assert_true(profile_write(TO_TEXT(80), &report));
-    output_is_golden(name);
-}
-
-static void text_has(const char *what)
-{
-    assert_true(profile_write(TO_TEXT(80), &report));
-    char *text = output_text(NULL);
-    if (strstr(text, what) == NULL)
-        fail_msg("\"%s\" is not in:\n%s", what, text);
-    free(text);
-}
-
 PROFILE_TEST(everything_went_wrong)
 {
     report.n = 2;
@@ -95,7 +80,8 @@ PROFILE_TEST(everything_went_wrong)
     shares[0].resets = 1;
     shares[0].states[PROFILE_HALTED] = 600;
     shares[0].states[PROFILE_IN_RESET] = 60;
-    text_is("profile/notes.txt");
+    assert_true(profile_write(TO_TEXT(80), &report));
+    output_is_golden("profile/notes.txt");
     assert_true(profile_write(TO(FORMAT_JSON), &report));
     OUTPUT_HAS("the probe does not answer");
     OUTPUT_HAS("\"resets\":1");
@@ -110,14 +96,12 @@ PROFILE_TEST(of_events)
     profile->about.every = 10000;
     shares[0].stood_s = 2.5005;
     shares[0].events = 600123456;
-    shares[0].states[PROFILE_ASLEEP] = 0;
     shares[0].n = 3;
-    text_has("\ncore 0 Cortex-M4, by PMU overflow each 10,000 L1D_CACHE_REFILL: 60,000 samples\n");
-    text_has("\nhalted for samples 25.0 %");
-    text_has("\nThe core was halted 25 % of the time");
+    assert_true(profile_write(TO_TEXT(80), &report));
+    OUTPUT_HAS("\ncore 0 Cortex-M4, by PMU overflow each 10,000 L1D_CACHE_REFILL: 60,000 samples\n",
+               "halted for samples 25.0 %", "\nThe core was halted 25 % of the time");
     assert_true(profile_write(TO(FORMAT_JSON), &report));
-    OUTPUT_HAS("\"event\":\"L1D_CACHE_REFILL\",\"every\":10000,");
-    OUTPUT_HAS("\"events\":600123456,\"stood\":0.25,");
+    OUTPUT_HAS("\"event\":\"L1D_CACHE_REFILL\",\"every\":10000,", "\"events\":600123456,\"stood\":0.25,");
 }
 
 /* Of call stacks: a function with all that it calls, and the tree of calls. */
@@ -142,7 +126,8 @@ PROFILE_TEST(of_call_stacks)
     rows[1].samples = 0;
     rows[1].part = 0;
     report.calls = &stacks;
-    text_is("profile/calls.txt");
+    assert_true(profile_write(TO_TEXT(80), &report));
+    output_is_golden("profile/calls.txt");
     report.calls = NULL;
     assert_true(stacks_folded(output(), &tree));
     output_is("core 0;0x10000200;0x10000124 40000\n"
@@ -160,19 +145,15 @@ PROFILE_TEST(a_list_of_top)
     OUTPUT_HAS("::push_back");
     OUTPUT_HAS("\nand 3 more with 12.35 %\n");
     OUTPUT_LACKS("rough");
+    assert_false(profile_json_core(output_full(), &report, &shares[0], 1));
     assert_true(profile_json_core(output(), &report, &shares[0], 12.5));
     OUTPUT_HAS("\"since_begin\":12.5");
     OUTPUT_LACKS("notes");
 }
 
+/* By function system/test_report.py has them. */
 PROFILE_TEST(as_folded_stacks)
 {
-    assert_true(profile_write(TO(FORMAT_FOLDED), &report));
-    output_is("core 0;fir_filter 32590\n"
-              "core 0;std::vector<int, std::allocator<int> >::push_back 20000\n"
-              "core 0;[unknown] 6000\n"
-              "core 0;[asleep] 1400\n"
-              "core 0;[not permitted] 10\n");
     shares[0].sort = SHARES_LINE;
     shares[0].n = 1;
     assert_true(profile_write(TO(FORMAT_FOLDED), &report));
@@ -193,19 +174,15 @@ PROFILE_TEST(names_from_outside)
     assert_true(profile_write(TO(FORMAT_FOLDED), &report));
     output_is("core 0;a:b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD 32590\n");
     assert_true(profile_write(TO(FORMAT_CSV), &report));
-    char *text = output_text(NULL);
-    assert_non_null(
-        strstr(text, ",a;b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD,\"x,\"\"y\"\"\xEF\xBF\xBD:1\""));
-    free(text);
+    OUTPUT_HAS(",a;b\xEF\xBF\xBD\xEF\xBF\xBD[2J\xEF\xBF\xBD,\"x,\"\"y\"\"\xEF\xBF\xBD:1\"");
     assert_true(profile_write(TO_TEXT(80), &report));
-    OUTPUT_LACKS("\033");
-    OUTPUT_LACKS("\r");
-    OUTPUT_LACKS("odd\n");
+    OUTPUT_LACKS("\033", "\r", "odd\n");
 }
 
 /* Of another core and by other means, at another time. */
 PROFILE_TEST(against_an_older_one_of_another_kind)
 {
+    static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV};
     struct profile *old = profile_new(1);
     struct shares before = {.samples = 6001, .is_few = true, .sort = SHARES_ADDRESS};
     struct share_change change = {.row = &rows[0], .change = -0.001, .plus_minus = NAN, .is_noise = true};
@@ -224,17 +201,9 @@ PROFILE_TEST(against_an_older_one_of_another_kind)
     OUTPUT_HAS("\nCore 0 was another one before: Cortex-M0.\n");
     OUTPUT_HAS("another kind than before: DWT_PCSR, not halts");
     OUTPUT_HAS("\nbefore: The core was stopped for each sample");
-    assert_false(profile_diff_write(TO_FULL(FORMAT_TEXT), &both));
-    assert_false(profile_diff_write(TO_FULL(FORMAT_JSON), &both));
-    assert_false(profile_diff_write(TO_FULL(FORMAT_CSV), &both));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        assert_false(profile_write(TO_FULL(formats[i]), &report));
+        assert_false(profile_diff_write(TO_FULL(formats[i]), &both));
+    }
     profile_file_free(old);
-}
-
-PROFILE_TEST(no_room)
-{
-    assert_false(profile_write(TO_FULL(FORMAT_TEXT), &report));
-    assert_false(profile_write(TO_FULL(FORMAT_JSON), &report));
-    assert_false(profile_json_core(output_full(), &report, &shares[0], 1));
-    assert_false(profile_write(TO_FULL(FORMAT_CSV), &report));
-    assert_false(profile_write(TO_FULL(FORMAT_FOLDED), &report));
 }

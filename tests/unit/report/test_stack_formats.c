@@ -76,7 +76,7 @@ static size_t unpack(const char *packed, size_t n, Bytef *out, size_t room)
     return stream.total_out;
 }
 
-STACK_TEST(as_pprof)
+STACK_TEST(of_each_format)
 {
     char bytes[4096];
     size_t size;
@@ -84,18 +84,13 @@ STACK_TEST(as_pprof)
     char *packed = output_text(&size);
     golden_check("profile/stacks.pprof", bytes, unpack(packed, size, (Bytef *)bytes, sizeof bytes));
     free(packed);
-}
-
-STACK_TEST(as_callgrind)
-{
     assert_true(stacks_callgrind(output(), &report));
     output_is_golden("profile/stacks.callgrind");
-}
-
-STACK_TEST(as_perf)
-{
     assert_true(stacks_perf(output(), &report));
     output_is_golden("profile/stacks.perf");
+    assert_false(stacks_pprof(output_full(), &report));
+    assert_false(stacks_callgrind(output_full(), &report));
+    assert_false(stacks_perf(output_full(), &report));
 }
 
 /* However many there are: few events, and no sample is lost. */
@@ -113,20 +108,16 @@ STACK_TEST(more_samples_than_events)
     free(text);
 }
 
-STACK_TEST(a_program_without_a_name)
+STACK_TEST(little_is_known)
 {
+    char bytes[4096];
+    size_t size;
     report.elf = NULL;
     profile->end.known = false;
     assert_true(stacks_perf(output(), &report));
     OUTPUT_HAS("leaf+0x4 ([unknown])\n");
     assert_true(stacks_callgrind(output(), &report));
     OUTPUT_HAS("\nob=???\n");
-}
-
-STACK_TEST(no_sample_at_all)
-{
-    char bytes[4096];
-    size_t size;
     stacks = (struct stacks){0};
     assert_true(stacks_perf(output(), &report));
     output_is("");
@@ -136,11 +127,4 @@ STACK_TEST(no_sample_at_all)
     char *text = output_text(&size);
     assert_true(unpack(text, size, (Bytef *)bytes, sizeof bytes) > 0);
     free(text);
-}
-
-STACK_TEST(a_full_disk)
-{
-    assert_false(stacks_pprof(output_full(), &report));
-    assert_false(stacks_callgrind(output_full(), &report));
-    assert_false(stacks_perf(output_full(), &report));
 }
