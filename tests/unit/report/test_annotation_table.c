@@ -87,11 +87,10 @@ TEST(of_what_is_missing)
     assert_true(annotation_write(TO_TEXT(80), &report));
     OUTPUT_HAS("\n   share      ±  samples     address\n"
                "                          0x00000244     push    {r4, lr}\n");
-    OUTPUT_HAS("No lines are known");
-    OUTPUT_HAS("lie apart");
-    OUTPUT_HAS("Few samples");
-    OUTPUT_HAS("no build id");
-    OUTPUT_HAS("was cut off");
+    static const char *const notes[] = {"No lines are known", "lie apart", "Few samples", "no build id",
+                                        "was cut off"};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        OUTPUT_HAS(notes[i]);
     OUTPUT_LACKS("skid", "core 1"); /* which has no sample of it */
     cores[0].samples = cores[0].core_samples = all.samples = 0;
     report.hot = 100;

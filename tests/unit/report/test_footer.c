@@ -152,19 +152,3 @@ FRESH_TEST(exceptions_that_are_not_known)
     expect("3 hits\n1 without an exception inside, median 1,005\n"
            "exceptions inside 2 hits: not known, the counter may have overflowed\n");
 }
-
-/* Every line that there can be. */
-FRESH_TEST(all_lines_at_once)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {10, 9}, {20, 1});
-    summary->hits = 10;
-    summary->steps_past = 3;
-    summary->left = 1;
-    snprintf(summary->advice, sizeof summary->advice, "--freq HZ would do");
-    summary->tainted = 2;
-    summary->max_number = 4;
-    summary->at_max = (struct result_words){.names = {"r0"}, .values = {1}, .n = 1};
-    summary->undisturbed = statistics_new();
-    footer_print(output());
-    output_is_golden("closing/all_lines.txt");
-}

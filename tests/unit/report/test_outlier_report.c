@@ -10,36 +10,43 @@
 #define OUTLIER "{'type':'outlier','outlier':1,'hit':1,'seconds':0.25,'counted':1"
 #define SUMMARY "{'type':'summary','columns':{'CPU_CYCLES':{}},'outliers':{'count':1,"
 
-static void expect(const char *lines, const char *says, const char *then)
+/* As far as they are known: of the hit, and of the run. */
+TEST(exceptions_and_registers_as_far_as_they_are_known)
 {
-    char text[512];
-    struct document document = document_from(lines);
-    outlier_write(TO_TEXT(80), &document);
-    document_free(&document);
-    snprintf(text, sizeof text,
-             "\nthe slowest hit, and where it ended\nhit 1: 1 cycle, 0.2 s into the run%s\n%s", says, then);
-    output_is(text);
-}
-
-TEST(exceptions_as_far_as_they_are_known)
-{
-    static const char place[] = "  returned to f\n  called by g\n  r0 0x00000001  pc 0x00001000\n";
+    static const char place[] = "  returned to f\n  called by g\n  r0 0x00000001  pc 0x00001000\n",
+                      no_place[] = "  the run ended before its registers were read\n",
+                      counted[] = SUMMARY "'exceptions_counted':true}}\n";
     static const struct {
-        const char *keys, *says;
-    } cases[] = {
-        {",'exceptions':2", "; 2 exceptions inside"},
-        {",'exception_cycles':36", "; exceptions inside, 36 cycles of their entry and exit"},
-        {",'exception_cycles':36,'exceptions_at_least':true",
-         "; exceptions inside, at least 36 cycles of their entry and exit"},
-        {",'exception_cycles':0,'exceptions_at_least':true", "; exceptions inside: not known"},
-        {",'exceptions':0", "; no exception inside"},
-        {"", "; exceptions were not counted in this hit's pass"},
+        const char *keys, *summary, *says, *notes;
+    } rows[] = {
+        {",'exceptions':2" PLACE, counted, "; 2 exceptions inside", ""},
+        {",'exception_cycles':36" PLACE, counted, "; exceptions inside, 36 cycles of their entry and exit",
+         ""},
+        {",'exception_cycles':36,'exceptions_at_least':true" PLACE, counted,
+         "; exceptions inside, at least 36 cycles of their entry and exit", ""},
+        {",'exception_cycles':0,'exceptions_at_least':true" PLACE, counted, "; exceptions inside: not known",
+         ""},
+        {",'exceptions':0" PLACE, counted, "; no exception inside", ""},
+        {PLACE, counted, "; exceptions were not counted in this hit's pass", ""},
+        {"}\n", SUMMARY "'kept_s':0.012345}}\n", "",
+         "these counters do not show which exceptions ran inside\n"
+         "the core was held up to 12 ms longer at the end of a hit for this\n"},
+        {"}\n", SUMMARY "'exceptions_by':'EXCCNT'}}\n", "",
+         "which exceptions ran inside is not known: -e EXCCNT counts the cycles of their\n"
+         "  entry and exit\n"},
+        {"}\n", SUMMARY "'exceptions_by':'EXC_TAKEN'}}\n", "",
+         "which exceptions ran inside is not known: -e EXC_TAKEN counts them\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char lines[1024];
-        snprintf(lines, sizeof lines, "%s%s%s%s", OUTLIER, cases[i].keys, PLACE,
-                 SUMMARY "'exceptions_counted':true}}\n");
-        expect(lines, cases[i].says, place);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char lines[1024], text[512];
+        snprintf(lines, sizeof lines, "%s%s%s", OUTLIER, rows[i].keys, rows[i].summary);
+        struct document document = document_from(lines);
+        outlier_write(TO_TEXT(80), &document);
+        document_free(&document);
+        snprintf(text, sizeof text,
+                 "\nthe slowest hit, and where it ended\nhit 1: 1 cycle, 0.2 s into the run%s\n%s%s",
+                 rows[i].says, rows[i].keys[0] == '}' ? no_place : place, rows[i].notes);
+        output_is(text);
     }
 }
 
@@ -71,19 +78,4 @@ TEST(lines_of_hits)
     outlier_write(TO_TEXT(80), &document);
     document_free(&document);
     OUTPUT_HAS("\nhit 5: 1,400 cycles, ", "; 2 exceptions inside\n");
-}
-
-TEST(a_hit_whose_registers_were_not_read)
-{
-    expect(OUTLIER "}\n" SUMMARY "'kept_s':0.012345}}\n", "",
-           "  the run ended before its registers were read\n"
-           "these counters do not show which exceptions ran inside\n"
-           "the core was held up to 12 ms longer at the end of a hit for this\n");
-    expect(OUTLIER "}\n" SUMMARY "'exceptions_by':'EXCCNT'}}\n", "",
-           "  the run ended before its registers were read\n"
-           "which exceptions ran inside is not known: -e EXCCNT counts the cycles of their\n"
-           "  entry and exit\n");
-    expect(OUTLIER "}\n" SUMMARY "'exceptions_by':'EXC_TAKEN'}}\n", "",
-           "  the run ended before its registers were read\n"
-           "which exceptions ran inside is not known: -e EXC_TAKEN counts them\n");
 }

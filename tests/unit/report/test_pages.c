@@ -57,6 +57,38 @@ static struct json_part words_of(const char *name)
     return part;
 }
 
+/* The page of what `write` makes of the document, which is freed. */
+static char *page_by(bool (*write)(const struct rendering *to, const struct document *document,
+                                   uint64_t left_out),
+                     struct document document, uint64_t left_out)
+{
+    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
+    document = document_again(document);
+    assert_true(write(&to, &document, left_out));
+    document_free(&document);
+    char *text = output_text(NULL);
+    is_still(text);
+    return text;
+}
+
+static bool of_delta(const struct rendering *to, const struct document *document, uint64_t left_out)
+{
+    return delta_write(
+        to, &(struct delta_report){.document = document, .left_out = left_out, .command = &command});
+}
+
+static bool of_survey(const struct rendering *to, const struct document *document, uint64_t left_out)
+{
+    (void)left_out;
+    return survey_write(to, &(struct survey_report){.document = document, .command = &command});
+}
+
+static bool of_compare(const struct rendering *to, const struct document *document, uint64_t left_out)
+{
+    (void)left_out;
+    return compare_write(to, document, &command);
+}
+
 /* `n` hits of 100 to 109, every tenth tainted and every tenth a bound; `left_out` more are in no line. */
 static char *page_of(const struct summary *summary, const struct comparison *comparison, uint64_t n,
                      uint64_t left_out)
@@ -83,46 +115,13 @@ static char *page_of(const struct summary *summary, const struct comparison *com
     document_add(&document, line);
     if (comparison != NULL)
         document_add(&document, comparison_line(comparison));
-    document = document_again(document);
-    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
-    assert_true(delta_write(
-        &to, &(struct delta_report){.document = &document, .left_out = left_out, .command = &command}));
-    document_free(&document);
-    return output_text(NULL);
-}
-
-static char *survey_page_of(const struct survey *survey)
-{
-    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
-    struct document document = document_new();
-    document_add(&document, survey_header(&survey->conditions, NULL, 0));
-    survey_lines(&document, survey);
-    document = document_again(document);
-    assert_true(survey_write(&to, &(struct survey_report){.document = &document, .command = &command}));
-    document_free(&document);
-    return output_text(NULL);
-}
-
-static char *compare_page_of(const struct comparison *comparison)
-{
-    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
-    struct document document = document_new();
-    struct json_part line = json_part_new("summary");
-    document_add(&document, json_command_part("compare", ""));
-    document_add(&document, comparison_line(comparison));
-    json_part_text(&line, "verdict", "regressed");
-    document_add(&document, line);
-    document = document_again(document);
-    assert_true(compare_write(&to, &document, &command));
-    document_free(&document);
-    return output_text(NULL);
+    return page_by(of_delta, document, left_out);
 }
 
 TEST(many_hits_share_marks_and_those_without_a_line_are_counted)
 {
     struct summary *now = summary_fir();
     char *text = page_of(now, NULL, PAGE_HITS, 5);
-    is_still(text);
     has(text, "&quot;type&quot;:&quot;hit&quot;", PAGE_HITS);
     has(text, "5 later hits are left out here.", 1);
     assert_non_null(strstr(text, "<pre class=\"outliers\" tabindex=\"0\">the slowest hit"));
@@ -141,7 +140,6 @@ TEST(a_run_without_numbers)
     now->columns[now->n++] = (struct column){.name = "CPU_CYCLES", .statistics = statistics_new()};
     now->columns[now->n++] = (struct column){.name = "X", .unsupported = "not here"};
     char *text = page_of(now, NULL, 0, 0);
-    is_still(text);
     has(text, "<svg", 0);
     has(text, "&lt;not counted&gt;", 1);
     has(text, "&lt;not supported&gt;", 1);
@@ -152,17 +150,19 @@ TEST(a_run_without_numbers)
 static void make_evil(struct summary *summary)
 {
     struct conditions *c = &summary->conditions;
-    snprintf(c->start, sizeof c->start, "%s", EVIL);
-    snprintf(c->end, sizeof c->end, "%s", EVIL);
-    snprintf(c->core, sizeof c->core, "%s", EVIL);
-    snprintf(c->link, sizeof c->link, "%s", EVIL);
-    snprintf(c->note, sizeof c->note, "%s", EVIL);
-    snprintf(c->elf, sizeof c->elf, "%s", EVIL);
+    char *const texts[] = {c->start,
+                           c->end,
+                           c->core,
+                           c->link,
+                           c->note,
+                           c->elf,
+                           summary->ended,
+                           summary->disagreement,
+                           summary->columns[0].name,
+                           summary->columns[1].unsupported};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        memcpy(texts[i], EVIL, sizeof EVIL);
     snprintf(c->clock_source, sizeof c->clock_source, "%.31s", EVIL);
-    snprintf(summary->columns[0].name, sizeof summary->columns[0].name, "%s", EVIL);
-    snprintf(summary->ended, sizeof summary->ended, "%s", EVIL);
-    snprintf(summary->disagreement, sizeof summary->disagreement, "%s", EVIL);
-    snprintf(summary->columns[1].unsupported, sizeof summary->columns[1].unsupported, "%s", EVIL);
 }
 
 TEST(names_that_want_to_be_markup)
@@ -175,8 +175,6 @@ TEST(names_that_want_to_be_markup)
     live_compare(baseline, now, 0, false, 1, comparison);
     snprintf(comparison->file, sizeof comparison->file, "%s", EVIL);
     char *text = page_of(now, comparison, 10, 0);
-    is_still(text);
-    assert_non_null(strstr(text, "onclick=x&gt;"));
     has(text,
         "PMU_PROBE=&#39;openocd:a b&#39; pmu-probe delta &#39;fir filter&#39; "
         "&#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39; --threshold=2% &#39;$(rm)&#39; &#39;&lt;/title&gt;",
@@ -187,13 +185,18 @@ TEST(names_that_want_to_be_markup)
     struct survey_row row = {.name = EVIL, .summary = now, .why = EVIL, .comparison = comparison};
     struct survey survey = {
         .conditions = now->conditions, .judged = true, .rows = &row, .n = 1, .ended = EVIL};
-    text = survey_page_of(&survey);
-    is_still(text);
-    free(text);
+    struct document document = document_new();
+    document_add(&document, survey_header(&survey.conditions, NULL, 0));
+    survey_lines(&document, &survey);
+    free(page_by(of_survey, document, 0));
 
-    text = compare_page_of(comparison);
-    is_still(text);
-    free(text);
+    struct json_part line = json_part_new("summary");
+    document = document_new();
+    document_add(&document, json_command_part("compare", ""));
+    document_add(&document, comparison_line(comparison));
+    json_part_text(&line, "verdict", "regressed");
+    document_add(&document, line);
+    free(page_by(of_compare, document, 0));
     summary_free(now);
     summary_free(old);
     baseline_drop(baseline);

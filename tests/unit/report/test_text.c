@@ -39,19 +39,6 @@ FIR_TEST(narrow)
     output_is_golden("text/40_columns.txt");
 }
 
-/* Numbers of ten digits: what stands in the last two columns goes below. */
-FRESH_TEST(ten_digits)
-{
-    struct column *cycles = SUMMARY_COLUMN(summary, "CPU_CYCLES", {4123456789, 7}, {4123456889, 5});
-    cycles->overhead = 8;
-    cycles->plus_minus = 1;
-    SUMMARY_COLUMN(summary, "INST_RETIRED", {2123456789, 12});
-    SUMMARY_COLUMN(summary, "EXC_TAKEN", {2, 12})->calibrated = false;
-    SUMMARY_COLUMN(summary, "SVC_TAKEN", {2, 12})->plus_minus = 3;
-    summary->hits = 12;
-    expect("text/ten_digits.txt");
-}
-
 /* Some hits overflowed a narrow counter: no breakdown of the cycles of all hits. */
 FRESH_TEST(rows_of_fewer_hits_stand_apart)
 {
