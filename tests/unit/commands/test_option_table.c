@@ -134,10 +134,10 @@ static bool has_option(const char *text, const struct option *option)
     return strstr(text, name) != NULL;
 }
 
-/* What is printed, each line in 80 columns. To be freed. */
-static char *help_text(void (*print)(FILE *out, const char *name, bool all), const char *name, bool all)
+/* Each line in 80 columns. To be freed. */
+static char *help_text(const char *name, bool all)
 {
-    print(output(), name, all);
+    help_command(output(), name, all);
     char *text = output_text(NULL);
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
         if (strcspn(line, "\n") > TERMINAL_COLUMNS)
@@ -145,48 +145,12 @@ static char *help_text(void (*print)(FILE *out, const char *name, bool all), con
     return text;
 }
 
-static void print_help(FILE *out, const char *name, bool all)
-{
-    (void)name;
-    help_print(out, all);
-}
-
-static void print_usage(FILE *out, const char *name, bool all)
-{
-    (void)name;
-    (void)all;
-    help_usage(out);
-}
-
-/* How many lines it has: system/test_options.py. */
-TEST(help_has_what_is_common)
-{
-    static const char *const titles[] = {"\nmeasure\n", "\nprofile\n", "\ncompare\n", "\ntarget\n"};
-    size_t common = 0;
-    char *text = help_text(print_help, NULL, false), *options = strstr(text, "\noptions");
-    char *whole = help_text(print_help, NULL, true);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        assert_non_null(strstr(text, titles[i]));
-    for (size_t c = 0; c < COMMANDS; c++)
-        assert_true(commands[c].does == NULL ||
-                    (strstr(text, commands[c].does) != NULL && strstr(whole, commands[c].does) != NULL));
-    for (size_t i = 0; i < option_count; i++) {
-        bool is_help = strcmp(option_table[i].name, "help") == 0 || strcmp(option_table[i].name, "all") == 0;
-        common += option_table[i].is_common;
-        if (!is_help && has_option(options, &option_table[i]) != option_table[i].is_common)
-            fail_msg("--%s is %sthere", option_table[i].name, option_table[i].is_common ? "not " : "");
-    }
-    assert_int_equal(common, 10);
-    free(text);
-    free(whole);
-    free(help_text(print_usage, NULL, false));
-}
-
+/* The help of all: system/test_options.py. */
 TEST(help_of_a_command_has_its_own_options_after_examples)
 {
     for (size_t c = 0; c < COMMANDS; c++) {
-        char *whole = help_text(help_command, commands[c].name, true);
-        char *text = help_text(help_command, commands[c].name, false);
+        char *whole = help_text(commands[c].name, true);
+        char *text = help_text(commands[c].name, false);
         if (commands[c].does != NULL)
             assert_memory_equal(strchr(text, '\n'), "\n  pmu-probe ", 13);
         for (size_t i = 0; i < option_count; i++) {
@@ -204,14 +168,4 @@ TEST(help_of_a_command_has_its_own_options_after_examples)
         free(text);
         free(whole);
     }
-}
-
-TEST(help_of_a_command_says_nothing_of_others)
-{
-    help_command(output(), "delta", false);
-    OUTPUT_LACKS("survey: ", "record: ");
-    OUTPUT_HAS("number of hits (200, 10k); default 100 or 2 s");
-    OUTPUT_HAS("text, json, csv, junit, markdown, html or gcc");
-    help_command(output(), "top", false);
-    OUTPUT_HAS("all cores of the target, by turns\n");
 }
