@@ -150,15 +150,6 @@ FIR_TEST(all_that_differs_is_named)
                         "another clock: 666.7 MHz in the baseline, 1 Hz n");
 }
 
-FIR_TEST(another_warmup_is_a_note)
-{
-    summary->warmup = 20;
-    fresh_compare(0.1);
-    assert_int_equal(compared->verdict, VERDICT_PASS);
-    assert_int_equal(compared->n_notes, 1);
-    assert_string_equal(compared->notes[0], "warm-up differs: 0 -> 20 hits");
-}
-
 FIR_TEST(columns_on_one_side)
 {
     struct summary *before = summary_fir();

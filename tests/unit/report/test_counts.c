@@ -89,7 +89,6 @@ TEST(a_table_has_a_line_a_core_and_the_sum)
     static const char lines[] = CORES "{'type':'cpu','cpu':0,'core':60,'columns':{}}\n" CORE_60 CORE(
         "'type':'all'", "4000") "{'type':'summary','passes':2,'skew_us':90,'lost':3}";
     expect(FORMAT_TEXT, lines, "counts/cores.txt");
-    expect(FORMAT_CSV, lines, "counts/cores.csv");
 }
 
 TEST(a_full_disk_is_told)

@@ -3,7 +3,6 @@
 
 #include "report/json.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -36,29 +35,6 @@ static json_t *summary_written(void)
     return line_written();
 }
 
-/* With a member in each line, and consumed. The version has no place in a file. */
-static void expect(json_t *got, const char *name)
-{
-    json_t *tool = json_object_get(got, "tool");
-    if (tool != NULL) {
-        assert_string_equal(json_string_value(json_object_get(tool, "version")), PMU_PROBE_VERSION);
-        json_object_set_new(tool, "version", json_string("VERSION"));
-    }
-    char *text = json_dumps(got, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    assert_non_null(text);
-    golden_check(name, text, strlen(text));
-    free(text);
-    json_decref(got);
-}
-
-FIR_TEST(full_header)
-{
-    summary->conditions.end_address = UINT64_C(0xFFFFFFC010080000);
-    summary->conditions.clock_error_hz = 0.5;
-    snprintf(summary->conditions.note, sizeof summary->conditions.note, "PMU switched on");
-    expect(header_of(1700000000), "json/full_header.json");
-}
-
 /* Lines of little, one after the other. */
 FRESH_TEST(unknowns_are_left_out)
 {
@@ -87,20 +63,6 @@ FRESH_TEST(unknowns_are_left_out)
     json_t *header = header_of(0);
     assert_int_equal(json_object_size(header), 3); /* schema, type and tool */
     json_decref(header);
-}
-
-FIR_TEST(full_summary)
-{
-    summary->columns[0].at_least = 3;
-    summary->columns[0].at_least_max = 16777216;
-    summary->columns[1].calibrated = false;
-    summary->steps_past = 4;
-    summary->left = 2;
-    summary->warmup = 20;
-    summary->precision = 0.01;
-    summary->precise = 0.0083;
-    snprintf(summary->advice, sizeof summary->advice, "--freq HZ would do");
-    expect(summary_written(), "json/full_summary.json");
 }
 
 FIR_TEST(any_bytes_in_every_string)
@@ -132,10 +94,4 @@ FIR_TEST(any_bytes_in_every_string)
     assert_string_equal(json_string_value(json_object_get(line, "ended")), clean);
     assert_non_null(json_object_get(json_object_get(line, "columns"), clean));
     json_decref(line);
-}
-
-FIR_TEST(a_full_disk_is_told)
-{
-    assert_false(summary_line_write(output_full(), summary));
-    assert_int_equal(errno, ENOSPC);
 }

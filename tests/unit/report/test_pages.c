@@ -1,10 +1,11 @@
-/* Pages of delta, survey and compare: names that want to be markup, runs of many hits and of none. */
+/* Pages of delta, survey and compare: names that want to be markup, runs of many hits. */
 // clang-format off
 #include "golden.h"
 // clang-format on
 
 #include "report/baselines.h"
 #include "report/delta_report.h"
+#include "report/html.h"
 #include "report/results.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
@@ -37,17 +38,17 @@ static void has(const char *text, const char *part, size_t n)
 /* Nothing of a text has become markup, and nothing in the page runs or loads. */
 static void is_still(const char *text)
 {
-    has(text, "onclick=x>", 0);
-    has(text, "script", 0);
-    has(text, " style=", 0);
-    has(text, "src=", 0);
-    has(text, "href", 0);
+    static const char *const none[] = {"onclick=x>", "script", " style=", "src=", "href"},
+                             *const pairs[][2] = {{"<section", "</section>"},
+                                                  {"<svg", "</svg>"},
+                                                  {"<table", "</table>"},
+                                                  {"<tr", "</tr>"}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        has(text, none[i], 0);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        has(text, pairs[i][0], times(text, pairs[i][1]));
     has(text, "<!DOCTYPE html>", 1);
     has(text, "</html>", 1);
-    has(text, "<section", times(text, "</section>"));
-    has(text, "<svg", times(text, "</svg>"));
-    has(text, "<table", times(text, "</table>"));
-    has(text, "<tr", times(text, "</tr>"));
 }
 
 static struct json_part words_of(const char *name)
@@ -57,36 +58,22 @@ static struct json_part words_of(const char *name)
     return part;
 }
 
-/* The page of what `write` makes of the document, which is freed. */
-static char *page_by(bool (*write)(const struct rendering *to, const struct document *document,
-                                   uint64_t left_out),
-                     struct document document, uint64_t left_out)
+enum of { OF_DELTA, OF_SURVEY, OF_COMPARE };
+
+/* Frees the document. */
+static char *page_by(enum of of, struct document document, uint64_t left_out)
 {
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
     document = document_again(document);
-    assert_true(write(&to, &document, left_out));
+    const struct delta_report delta = {.document = &document, .left_out = left_out, .command = &command};
+    const struct survey_report survey = {.document = &document, .command = &command};
+    assert_true(of == OF_DELTA    ? delta_write(&to, &delta)
+                : of == OF_SURVEY ? survey_write(&to, &survey)
+                                  : compare_write(&to, &document, &command));
     document_free(&document);
     char *text = output_text(NULL);
     is_still(text);
     return text;
-}
-
-static bool of_delta(const struct rendering *to, const struct document *document, uint64_t left_out)
-{
-    return delta_write(
-        to, &(struct delta_report){.document = document, .left_out = left_out, .command = &command});
-}
-
-static bool of_survey(const struct rendering *to, const struct document *document, uint64_t left_out)
-{
-    (void)left_out;
-    return survey_write(to, &(struct survey_report){.document = document, .command = &command});
-}
-
-static bool of_compare(const struct rendering *to, const struct document *document, uint64_t left_out)
-{
-    (void)left_out;
-    return compare_write(to, document, &command);
 }
 
 /* `n` hits of 100 to 109, every tenth tainted and every tenth a bound; `left_out` more are in no line. */
@@ -115,7 +102,24 @@ static char *page_of(const struct summary *summary, const struct comparison *com
     document_add(&document, line);
     if (comparison != NULL)
         document_add(&document, comparison_line(comparison));
-    return page_by(of_delta, document, left_out);
+    return page_by(OF_DELTA, document, left_out);
+}
+
+TEST(texts_are_escaped)
+{
+    enum { LONG = 16 * HTML_TEXT };
+    static char longest[LONG];
+    FILE *out = output();
+    html_text(out, "<script>alert('1 & \"2\"')</script>");
+    html_text(out, "\xFF\x1b[31m\xE2\x80\x8Bx");
+    output_is("&lt;script&gt;alert(&#39;1 &amp; &quot;2&quot;&#39;)&lt;/script&gt;"
+              "\xEF\xBF\xBD\xEF\xBF\xBD[31m\xEF\xBF\xBDx");
+    memset(longest, '<', LONG - 1);
+    html_text(output(), longest);
+    char *got = output_text(NULL);
+    size_t length = strlen(got) / strlen("&lt;");
+    assert_true(length >= HTML_TEXT && length < LONG - 1 && strlen(got) % strlen("&lt;") == 0);
+    free(got);
 }
 
 TEST(many_hits_share_marks_and_those_without_a_line_are_counted)
@@ -129,20 +133,6 @@ TEST(many_hits_share_marks_and_those_without_a_line_are_counted)
     has(text, "16 successive hits together", 1);
     has(text, "class=\"rule\"", 0);
     assert_true(times(text, "class=\"line plain\"") > HIT_SPANS / 2);
-    free(text);
-    summary_free(now);
-}
-
-TEST(a_run_without_numbers)
-{
-    struct summary *now = calloc(1, sizeof *now);
-    now->conditions = conditions_fir();
-    now->columns[now->n++] = (struct column){.name = "CPU_CYCLES", .statistics = statistics_new()};
-    now->columns[now->n++] = (struct column){.name = "X", .unsupported = "not here"};
-    char *text = page_of(now, NULL, 0, 0);
-    has(text, "<svg", 0);
-    has(text, "&lt;not counted&gt;", 1);
-    has(text, "&lt;not supported&gt;", 1);
     free(text);
     summary_free(now);
 }
@@ -188,7 +178,7 @@ TEST(names_that_want_to_be_markup)
     struct document document = document_new();
     document_add(&document, survey_header(&survey.conditions, NULL, 0));
     survey_lines(&document, &survey);
-    free(page_by(of_survey, document, 0));
+    free(page_by(OF_SURVEY, document, 0));
 
     struct json_part line = json_part_new("summary");
     document = document_new();
@@ -196,7 +186,7 @@ TEST(names_that_want_to_be_markup)
     document_add(&document, comparison_line(comparison));
     json_part_text(&line, "verdict", "regressed");
     document_add(&document, line);
-    free(page_by(of_compare, document, 0));
+    free(page_by(OF_COMPARE, document, 0));
     summary_free(now);
     summary_free(old);
     baseline_drop(baseline);

@@ -74,11 +74,3 @@ TEST(scales_have_round_numbers)
              "0|5,000,000,000,000,000,000|10,000,000,000,000,000,000|"
              "15,000,000,000,000,000,000");
 }
-
-TEST(a_sparkline)
-{
-    FILE *out = output();
-    plot_sparkline(out, "\"><script>", bins, 3);
-    plot_sparkline(out, "nothing", bins, 0);
-    output_is_golden("page/sparkline.svg");
-}

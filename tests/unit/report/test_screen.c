@@ -287,25 +287,6 @@ FRESH_TEST(largest_numbers_fit)
     assert_null(strstr(f.lines[2], "COLUMN_IS"));
 }
 
-FRESH_TEST(the_terminal_is_as_it_was)
-{
-    struct termios before, during, after;
-    assert_int_equal(tcgetattr(f.slave, &before), 0);
-    resize(80, 24);
-    assert_true(screen_open(&f.screen, f.slave, f.slave));
-    assert_string_equal(got(), "\033[?1049h\033[?25l");
-    assert_int_equal(tcgetattr(f.slave, &during), 0);
-    assert_int_equal(during.c_lflag & (ICANON | ECHO), 0);
-    assert_true(during.c_lflag & ISIG); /* Ctrl-C */
-    screen_close(&f.screen);
-    assert_string_equal(got(), "\033[?25h\033[?1049l");
-    assert_int_equal(tcgetattr(f.slave, &after), 0);
-    assert_int_equal(after.c_lflag, before.c_lflag);
-    assert_memory_equal(after.c_cc, before.c_cc, sizeof before.c_cc);
-    screen_close(&f.screen);
-    assert_string_equal(got(), "");
-}
-
 FRESH_TEST(what_is_no_terminal_is_left_alone)
 {
     int ends[2];

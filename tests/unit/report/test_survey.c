@@ -103,23 +103,6 @@ FRESH_TEST(bounds_are_marked)
             summaries[i]->n = 2;
 }
 
-FRESH_TEST(many_that_were_not_reached_share_lines)
-{
-    static const char *const names[] = {
-        "memchr", "abs", "std::vector<unsigned char>::push_back(unsigned char&&)", "a\x1b", "qsort"};
-    struct survey_row many[2 + 5] = {rows[1], rows[2]};
-    for (size_t i = 0; i < 5; i++)
-        many[2 + i] = (struct survey_row){.name = names[i], .why = ""};
-    survey.rows = many;
-    survey.n = 2 + 5;
-    survey_print(TO_TEXT(60));
-    OUTPUT_HAS("\nnot called: memchr, abs,\n", "a\xEF\xBF\xBD, qsort\n");
-    survey.n--;
-    survey_print(TO_TEXT(60));
-    OUTPUT_HAS("memchr", "not called", "abs", "not called");
-    OUTPUT_LACKS("not called:");
-}
-
 FRESH_TEST(what_there_was_no_time_for_is_not_a_row)
 {
     char names[2 + 60][16];

@@ -83,19 +83,6 @@ FIR_TEST(plain_ascii)
     output_is_golden("text/ascii.txt");
 }
 
-FRESH_TEST(bounds_only)
-{
-    summary->conditions = conditions_fir();
-    struct column *cycles = summary_column(summary, "CPU_CYCLES", NULL, 0);
-    cycles->at_least = 2;
-    cycles->at_least_max = 16777216;
-    summary_column(summary, "LD_RETIRED", NULL, 0);
-    SUMMARY_COLUMN(summary, "LDREX_SPEC", {5, 99999}, {6, 1});
-    summary->hits = 2;
-    summary->seconds = 0.05;
-    expect("text/bounds_only.txt");
-}
-
 FRESH_TEST(few_and_many_hits)
 {
     summary_write(TO_TEXT(80), summary, NULL);
@@ -119,31 +106,6 @@ FRESH_TEST(few_and_many_hits)
     summary_write(TO_TEXT(80), summary, NULL);
     OUTPUT_HAS("median, p90 and p99:",
                "\nCYCLES: 1 of 8,001 hits may have overflowed the counter and is not");
-}
-
-FRESH_TEST(several_passes_of_counts_that_differ)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {100, 5}, {120, 4});
-    SUMMARY_COLUMN(summary, "A", {1, 99}, {2, 1})->plus_minus = 2.01;
-    summary->passes = 3;
-    summary->hits = summary->wanted = 3;
-    snprintf(summary->disagreement, sizeof summary->disagreement, "the passes disagree\x1B");
-    summary_write(TO_TEXT(80), summary, NULL);
-    OUTPUT_HAS("\nmedian 100 cycles (9 hits, 100 to 120)\n", "±2.1  not resolved\n",
-               "not resolved: the count is not above its own uncertainty\n", "3 of 9 hits in 3 passes",
-               "\nEach pass has its own hits", "\nthe passes disagree\xEF\xBF\xBD",
-               "\nCYCLES, sorted: 100 (5 times); 120 (4 times)\n");
-}
-
-FRESH_TEST(numbers_of_full_width)
-{
-    SUMMARY_COLUMN(summary, "A_NAME_OF_MORE_THAN_16_LETTERS", {0, 1}, {UINT64_MAX, 1});
-    SUMMARY_COLUMN(summary, "B", {1, 2}, {3, 2});
-    summary->hits = 1234567;
-    summary->tainted = 123456;
-    summary->steps_past = 1;
-    summary->seconds = 12;
-    expect("text/full_width.txt");
 }
 
 TEST(headers)

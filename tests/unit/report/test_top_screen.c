@@ -127,16 +127,6 @@ SCREEN_TEST(a_text_in_place_of_the_rows)
     assert_true(f.n <= 3);
 }
 
-SCREEN_TEST(before_the_first_sample)
-{
-    shares[0] = (struct shares){0};
-    open_it(80, 24);
-    draw();
-    assert_null(pick.row);
-    assert_int_equal(selected, 0);
-    assert_non_null(strstr(f.lines[2], "core 0 Cortex-M4 r0p1, by DWT_PCSR   0 samples/s"));
-}
-
 SCREEN_TEST(the_mark_stays_on_the_screen)
 {
     selected = 1000;

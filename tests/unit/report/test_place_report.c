@@ -1,4 +1,4 @@
-/* The slowest hits as text, of their lines: as far as anything is known of each. */
+/* Where the slowest hits ended, and what guard stopped, of their lines: as much as is known of each. */
 #include "report/results.h"
 
 #include "report/place_report.h"
@@ -50,32 +50,70 @@ TEST(exceptions_and_registers_as_far_as_they_are_known)
     }
 }
 
-/* Of a bound, and of a pass that did not count exceptions. */
+/* Those of a hit's columns: of a bound, and of a pass that did not count exceptions. */
 TEST(lines_of_hits)
 {
-    static struct summary summary = {.n = 2,
-                                     .columns = {{.name = "CPU_CYCLES"}, {.name = "EXCCNT"}},
-                                     .at_max = {.names = {"gain", "sp"}, .n = 2}};
+    static struct summary summary = {.n = 2, .columns = {{.name = "CPU_CYCLES"}, {.name = "EXCCNT"}}};
     static struct slow_hits hits;
-    struct hit_result hit = {
-        .number = 3, .n = 2, .values = {{.count = 1300, .at_least = true}, {.count = 36, .at_least = true}}};
-    const uint64_t words[RESULT_WORDS] = {7, 0x2000FF00};
+    static const struct hit_result of[] = {
+        {.number = 3, .n = 2, .values = {{.count = 1300, .at_least = true}, {.count = 36, .at_least = true}}},
+        {.number = 4, .n = 2, .values = {{.count = 1200}, {.absent = true}}}};
     struct document document = document_from(SUMMARY "'exceptions_counted':true}}\n");
     slow_hits_begin(&hits, 2);
-    slow_hits_take(&hits, &hit, 0, words, SLOW_HIT_NONE);
-    hit = (struct hit_result){.number = 4, .n = 2, .values = {{.count = 1200}, {.absent = true}}};
-    slow_hits_take(&hits, &hit, 0, words, SLOW_HIT_NONE);
-    outlier_lines(&document, &(struct outlier_report){.summary = &summary, .hits = &hits});
-    outlier_write(TO_TEXT(80), &document);
-    OUTPUT_HAS("\nhit 3: at least 1,300 cycles, ",
-               "; exceptions inside, at least 36 cycles of their entry and exit\n",
-               "  gain=0x7  sp=0x2000FF00\n", "\nhit 4: 1,200 cycles, ",
-               "; exceptions were not counted in this hit's pass\n");
-    snprintf(summary.columns[1].name, sizeof summary.columns[1].name, "EXC_TAKEN");
-    hit = (struct hit_result){.number = 5, .n = 2, .values = {{.count = 1400}, {.count = 2}}};
-    slow_hits_take(&hits, &hit, 0, words, SLOW_HIT_NONE);
+    for (size_t i = 0; i < 2; i++)
+        slow_hits_take(&hits, &of[i], 0, (uint64_t[RESULT_WORDS]){0}, SLOW_HIT_NONE);
     outlier_lines(&document, &(struct outlier_report){.summary = &summary, .hits = &hits});
     outlier_write(TO_TEXT(80), &document);
     document_free(&document);
-    OUTPUT_HAS("\nhit 5: 1,400 cycles, ", "; 2 exceptions inside\n");
+    OUTPUT_HAS("\nhit 3: at least 1,300 cycles, ",
+               "; exceptions inside, at least 36 cycles of their entry and exit\n", "\nhit 4: 1,200 cycles, ",
+               "; exceptions were not counted in this hit's pass\n");
+}
+
+/* ---- guard */
+
+static void guard_is(const char *line, const char *text)
+{
+    struct guard_view view = {.out = output(), .columns = 80, .event = "CPU_CYCLES", .budget = 1200};
+    struct document document = document_from(line);
+    assert_true(guard_put_line(&view, json_array_get(document.lines, 0)));
+    document_free(&document);
+    output_is(text);
+}
+
+#define STACK                                                                                                \
+    ",'callers':[{'address':'0x1fff','function':'main'},{'address':'0x2fff','function':'0x2ffe','guess':"    \
+    "true}],"                                                                                                \
+    "'cut':'code without call frame information','registers':{'r0':'0x000000ff','pc':'0x00001000'}}"
+
+TEST(an_overrun)
+{
+    guard_is(
+        "{'type':'overrun','overrun':2,'calls':1234,'counted':1204,'skid':4,'address':'0x1000','function':"
+        "'evil\\u001b[2J'" STACK,
+        "overrun 2 after 1,234 calls: evil\xEF\xBF\xBD[2J, after 1,204 cycles, skid 4\n"
+        "  called by main\n"
+        "  called by 0x2ffe (a guess)\n"
+        "  the stack is cut short: code without call frame information\n"
+        "  r0 0x000000FF  pc 0x00001000\n");
+    guard_is("{'type':'overrun','overrun':2,'calls':1,'counted':1204,'skid':4}",
+             "overrun 2 after 1 call: where its registers cannot be read, after 1,204 cycles, skid 4\n");
+    guard_is("{'type':'returned','overrun':2,'counted':31}", "  returned after 31 cycles\n");
+    guard_is("{'type':'left','overrun':2}",
+             "  the call had been left without returning: this is not an overrun\n");
+}
+
+TEST(the_end)
+{
+    guard_is("{'type':'guard_end','calls':7,'left':1,'elapsed_s':12,'ended':'time'}",
+             "no overruns; 7 calls returned in 12 s, the longest took 0 cycles\n"
+             "1 call was left without returning\n");
+    guard_is(
+        "{'type':'guard_end','calls':10000,'overruns':1,'unstopped':1,'most':1100,'skid':4,'elapsed_s':12,"
+        "'ended':'no return','kept':true}",
+        "1 overrun; 10,000 calls returned in 12 s, the longest took 1,100 cycles\n"
+        "the budget was exceeded by at most 4 cycles\n"
+        "1 call over the budget returned before the core could be stopped\n"
+        "the last call did not return\n"
+        "the core is left halted there, for a debugger\n");
 }
