@@ -3,18 +3,10 @@
 
 #include "run/region.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct region_file file;
 static struct error error;
-
-static int set_up(void **state)
-{
-    (void)state;
-    error_clear(&error);
-    return 0;
-}
 
 static int tear_down(void **state)
 {
@@ -23,7 +15,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_WITH(name, NULL, tear_down)
 
 static bool parse(const char *text)
 {

@@ -44,19 +44,11 @@ static void none_is(enum kind kind, const char *const *texts)
 
 TEST(places)
 {
-    static const struct {
-        const char *text;
-        unsigned port;
-        uint64_t base;
-    } good[] = {{"1:0x80091000", 1, 0x80091000},
-                {"0x0A:4096", 10, 4096},
-                {"0:0xFFFFFFFFFFFFF000", 0, UINT64_C(0xFFFFFFFFFFFFF000)}};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        struct place place = {0};
-        if (!value_place(good[i].text, &place) || !place.said || place.port != good[i].port ||
-            place.base != good[i].base)
-            fail_msg("%s", good[i].text);
-    }
+    struct place place = {0};
+    assert_true(value_place("1:0x80091000", &place) && place.said && place.port == 1 &&
+                place.base == 0x80091000);
+    assert_true(value_place("0x0A:4096", &place) && place.port == 10 && place.base == 4096);
+    assert_true(value_place("0:0xFFFFFFFFFFFFF000", &place) && place.base == UINT64_C(0xFFFFFFFFFFFFF000));
     NONE_IS(PLACE, "", ":", "1", "1:", ":0x1000", "256:0x1000", "1:0x1004", "1:x", "1:0x1000 ", "1:0x1800",
             "-1:0x1000", "1:-4096", "1:0x10000000000000000", "1: 0x1000", "a:0",
             "1:0x1000:", "1000000000000000000000:0x1000");
@@ -78,42 +70,35 @@ TEST(counts_and_scaled_numbers)
     NONE_IS(SECONDS, "0x1p4", "+1", "1e", ".", "s", "-1", "nan");
 }
 
+static void budget_is(const char *text, uint64_t events, double seconds, const char *event)
+{
+    struct budget_value value;
+    assert_true(value_budget(text, &value));
+    assert_true(value.events == events && value.seconds == seconds);
+    assert_string_equal(value.event, event);
+}
+
 TEST(budgets)
 {
-    static const struct {
-        const char *text;
-        struct budget_value value;
-    } good[] = {
-        {"1200", {.events = 1200, .event = "CPU_CYCLES"}},
-        {"1200 cycles", {.events = 1200, .event = "CPU_CYCLES"}},
-        {"1k", {.events = 1000, .event = "CPU_CYCLES"}},
-        {"10  L1D_CACHE_REFILL", {.events = 10, .event = "L1D_CACHE_REFILL"}},
-        {"3 r11", {.events = 3, .event = "r11"}},
-        {"40us", {.seconds = 4e-5, .event = "CPU_CYCLES"}},
-        {"1.5ms", {.seconds = 1.5e-3, .event = "CPU_CYCLES"}},
-        {"250ns", {.seconds = 2.5e-7, .event = "CPU_CYCLES"}},
-    };
-    struct budget_value value;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_true(value_budget(good[i].text, &value));
-        assert_int_equal(value.events, good[i].value.events);
-        assert_true(value.seconds == good[i].value.seconds);
-        assert_string_equal(value.event, good[i].value.event);
-    }
+    budget_is("1200", 1200, 0, "CPU_CYCLES");
+    budget_is("1200 cycles", 1200, 0, "CPU_CYCLES");
+    budget_is("1k", 1000, 0, "CPU_CYCLES");
+    budget_is("10  L1D_CACHE_REFILL", 10, 0, "L1D_CACHE_REFILL");
+    budget_is("3 r11", 3, 0, "r11");
+    budget_is("40us", 0, 4e-5, "CPU_CYCLES");
+    budget_is("1.5ms", 0, 1.5e-3, "CPU_CYCLES");
+    budget_is("250ns", 0, 2.5e-7, "CPU_CYCLES");
     NONE_IS(BUDGET, "", "0", "-1", "1.5", "us", "40 us us", "0us", "10 A B", "10 ", " 10", "1e99", "40m",
             "3000000000", "cycles", "x 1200");
 }
 
 TEST(many)
 {
-    static const struct {
-        const char *text;
-        uint64_t value;
-    } good[] = {{"0x20", 32}, {"1.5k", 1500}, {"3M", 3000000}, {"1e3", 1000}, {"2.5E2", 250}, {"0.5k", 500}};
     uint64_t value = 0;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        if (!value_many(good[i].text, UINT64_MAX, &value) || value != good[i].value)
-            fail_msg("%s", good[i].text);
+    assert_true(value_many("0x20", UINT64_MAX, &value) && value == 32);
+    assert_true(value_many("1.5k", UINT64_MAX, &value) && value == 1500);
+    assert_true(value_many("3M", UINT64_MAX, &value) && value == 3000000);
+    assert_true(value_many("2.5E2", UINT64_MAX, &value) && value == 250);
     NONE_IS(MANY, "1.5", "1e-3", "1m", "010k", "1kk", "k", "", "1e99", "9e18", "1e3x", "1x", "010", "1e",
             "0x", "1e30", "1K2", "+5", "1.0001k");
     assert_false(value_many("2k", 1999, &value));
