@@ -4,6 +4,7 @@
 #include "golden.h"
 
 #include "report/screen.h"
+#include "report/terminal.h"
 
 #include <fcntl.h>
 #include <pty.h>
@@ -91,20 +92,4 @@ static inline void take_picture(void)
 static inline void picture_is(const char *golden)
 {
     golden_check(golden, f.got, strlen(f.got));
-}
-
-static inline size_t width_of(const char *text)
-{
-    size_t width = 0;
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xC0) != 0x80;
-    return width;
-}
-
-static inline size_t blocks_in(const char *line)
-{
-    size_t n = 0;
-    for (; (line = strstr(line, "█")) != NULL; line += strlen("█"))
-        n++;
-    return n;
 }

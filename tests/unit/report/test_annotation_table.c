@@ -64,25 +64,32 @@ TEST(of_what_is_missing)
     uint64_t samples[] = {0};
     size_t line_of[] = {0};
     struct annotated_line all = {.file = LISTING_NO_FILE, .plus_minus = 0.00001};
-    struct annotation core = {.plus_minus = NAN,
-                              .row_samples = samples,
-                              .lines = &all,
-                              .line_count = 1,
-                              .line_of = line_of,
-                              .is_few = true,
-                              .is_sparse = true};
+    struct annotation cores[] = {
+        {.core_samples = 9,
+         .samples = 9,
+         .plus_minus = NAN,
+         .row_samples = samples,
+         .lines = &all,
+         .line_count = 1,
+         .line_of = line_of,
+         .is_few = true,
+         .is_sparse = true},
+        {.core = 1, .core_samples = 5, .plus_minus = NAN, .row_samples = samples, .line_of = line_of}};
     struct annotated_function function = {.at = {.name = "fir_filter", .low = 0x244, .high = 0x246},
                                           .listing = {.rows = code, .n = 1},
-                                          .cores = &core,
-                                          .core_count = 1};
-    struct profile *profile = profile_new(1);
+                                          .cores = cores,
+                                          .core_count = 2};
+    struct profile *profile = profile_new(2);
     struct annotation_report report = {
         .profile = profile, .file = "profile.jsonl", .elf = "app.elf", .no_names = "", .function = &function};
     assert_true(annotation_write(TO_TEXT(80), &report));
-    OUTPUT_HAS("0 of 0 samples\n");
     OUTPUT_HAS("0x00000244     push    {r4, lr}\n");
     OUTPUT_HAS("lie apart");
-    OUTPUT_LACKS("nan", "skid");
+    OUTPUT_LACKS("nan", "skid", "core 1"); /* which has no sample of it */
+    cores[0].samples = cores[0].core_samples = 0;
+    assert_true(annotation_write(TO_TEXT(80), &report));
+    OUTPUT_HAS("0 of 0 samples\n");
+    OUTPUT_LACKS("nan");
     profile_file_free(profile);
 }
 

@@ -15,22 +15,13 @@ SLOWER_TEST(a_column_each)
     assert_int_equal(compared->lines[2].verdict, VERDICT_PASS);
 }
 
-FRESH_TEST(one_column_speaks_for_itself)
+FRESH_TEST(there_may_be_nothing_to_compare)
 {
     struct summary *before = calloc(1, sizeof *before);
     struct comparison comparison;
     assert_non_null(before);
-    SUMMARY_COLUMN(before, "CPU_CYCLES", {475, 100});
-    SUMMARY_COLUMN(summary, "CPU_CYCLES", {475, 100});
     struct baseline *baseline = baseline_of(before);
     json_object_del(baseline->header, "started");
-    live_compare(baseline, summary, 0, false, 1, &comparison);
-    assert_int_equal(comparison.verdict, VERDICT_PASS);
-    statistics_add(summary->columns[0].statistics, 474);
-    live_compare(baseline, summary, 0, false, 1, &comparison);
-    assert_int_equal(comparison.verdict, VERDICT_INCONCLUSIVE); /* now it varies */
-    summary->n = 0;
-    json_object_del(baseline->summary, "columns");
     live_compare(baseline, summary, 0, false, 1, &comparison);
     comparison_print(&comparison);
     output_is("baseline main.jsonl\nverdict: not comparable, there is nothing to compare\n");
@@ -45,17 +36,11 @@ static void assert_condition(size_t at, size_t size, const char *text, const cha
     fresh_slower(NULL);
     snprintf((char *)&summary->conditions + at, size, "%s", text);
     fresh_compare(0.02);
-    if (reason == NULL) {
-        assert_int_equal(compared->n_reasons, 0);
-        assert_int_equal(compared->verdict, VERDICT_REGRESSED);
-    } else {
-        assert_int_equal(compared->n_reasons, 1);
-        assert_string_equal(compared->reasons[0], reason);
-        assert_int_equal(compared->verdict, VERDICT_NOT_COMPARABLE);
-        for (size_t i = 0; i < compared->n; i++) {
-            assert_int_equal(compared->lines[i].verdict, VERDICT_NOT_COMPARABLE);
-            assert_string_equal(compared->lines[i].why, reason);
-        }
+    assert_int_equal(compared->n_reasons, reason != NULL);
+    assert_int_equal(compared->verdict, reason != NULL ? VERDICT_NOT_COMPARABLE : VERDICT_REGRESSED);
+    for (size_t i = 0; reason != NULL && i < compared->n; i++) {
+        assert_int_equal(compared->lines[i].verdict, VERDICT_NOT_COMPARABLE);
+        assert_string_equal(compared->lines[i].why, reason);
     }
 }
 
@@ -141,13 +126,10 @@ FIR_TEST(all_that_differs_is_named)
     fresh_compare(0);
     assert_int_equal(compared->n_reasons, 6);
     assert_int_equal(compared->n_notes, 0);
-    assert_string_equal(compared->lines[2].why,
-                        "baseline is for fir_filter to its return, this run for unknown to unknown; "
-                        "baseline is of app.elf, this run of b (--any-elf compares them); "
-                        "another kind of link: openocd in the baseline, cmsis-dap now; "
-                        "another core: Cortex-A9 r3p0 core 0 in the baseline, Cortex-M4 now; "
-                        "another counter: PMUv1, 6 counters in the baseline, unknown now; "
-                        "another clock: 666.7 MHz in the baseline, 1 Hz n");
+    /* As many as there is room for */
+    assert_int_equal(strlen(compared->lines[2].why), sizeof compared->lines[2].why - 1);
+    assert_non_null(
+        strstr(compared->lines[2].why, "; another kind of link: openocd in the baseline, cmsis-dap now; "));
 }
 
 FIR_TEST(columns_on_one_side)

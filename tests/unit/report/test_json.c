@@ -3,37 +3,7 @@
 
 #include "report/json.h"
 
-#include <jansson.h>
 #include <math.h>
-
-/* The one line that was written, parsed. */
-static json_t *line_written(void)
-{
-    size_t size = 0;
-    char *text = output_text(&size);
-    assert_true(size > 1);
-    assert_ptr_equal(strchr(text, '\n'), text + size - 1);
-    for (size_t i = 0; i + 1 < size; i++)
-        assert_true((unsigned char)text[i] >= 0x20 && text[i] != 0x7F);
-    json_error_t error;
-    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (json == NULL)
-        fail_msg("%s: %s", error.text, text);
-    free(text);
-    return json;
-}
-
-static json_t *header_of(time_t started)
-{
-    assert_true(json_header(output(), &summary->conditions, summary->columns, summary->n, started));
-    return line_written();
-}
-
-static json_t *summary_written(void)
-{
-    assert_true(summary_line_write(output(), summary));
-    return line_written();
-}
 
 /* Lines of little, one after the other. */
 FRESH_TEST(unknowns_are_left_out)
@@ -60,9 +30,9 @@ FRESH_TEST(unknowns_are_left_out)
     output_is_golden("json/little.jsonl");
     summary->n = 0;
     summary->conditions.clock_hz = 0;
-    json_t *header = header_of(0);
-    assert_int_equal(json_object_size(header), 3); /* schema, type and tool */
-    json_decref(header);
+    struct json_part header = json_header_part(JSON_SCHEMA, &summary->conditions, summary->columns, 0, 0);
+    assert_int_equal(json_object_size(header.json), 3); /* schema, type and tool */
+    json_decref(header.json);
 }
 
 FIR_TEST(any_bytes_in_every_string)
@@ -80,18 +50,69 @@ FIR_TEST(any_bytes_in_every_string)
     c->elf[sizeof(c->elf) - 1] = '\0';
 
     const char *clean = "\"\\\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz";
-    json_t *header = header_of(1);
-    assert_string_equal(json_string_value(json_object_get(header, "link")), clean);
-    assert_int_equal(json_string_length(json_object_get(header, "elf")), 3 * (sizeof(c->elf) - 1));
-    assert_string_equal(json_string_value(json_array_get(json_object_get(header, "columns"), 0)), clean);
-    json_decref(header);
     struct hit_result hit = {.number = 1, .n = 1, .values = {{.count = 5, .at_least = true}}};
-    assert_true(json_hit(output(), &hit, summary));
-    json_t *line = line_written();
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(line, "values"), clean)), 5);
-    json_decref(line);
-    line = summary_written();
-    assert_string_equal(json_string_value(json_object_get(line, "ended")), clean);
-    assert_non_null(json_object_get(json_object_get(line, "columns"), clean));
-    json_decref(line);
+    struct document document;
+    struct error error = {0};
+    size_t size = 0;
+    FILE *out = output();
+    assert_true(json_header(out, c, summary->columns, summary->n, 1));
+    assert_true(json_hit(out, &hit, summary));
+    assert_true(summary_line_write(out, summary));
+    char *text = output_text(&size);
+    for (size_t i = 0; i < size; i++)
+        assert_true(text[i] == '\n' || ((unsigned char)text[i] >= 0x20 && text[i] != 0x7F));
+    if (!document_parse(text, size, "x", &document, &error))
+        fail_msg("%s", error.text);
+    const json_t *header = document_line(&document, "header"), *summed = document_line(&document, "summary");
+    assert_string_equal(field_text(header, "link"), clean);
+    assert_int_equal(strlen(field_text(header, "elf")), 3 * (sizeof(c->elf) - 1));
+    assert_string_equal(json_string_value(json_array_get(field_of(header, "columns"), 0)), clean);
+    assert_int_equal(field_count(field_of(document_line(&document, "hit"), "values"), clean), 5);
+    assert_string_equal(field_text(summed, "ended"), clean);
+    assert_non_null(json_object_get(field_of(summed, "columns"), clean));
+    document_free(&document);
+    free(text);
+}
+
+/* ---- parts: texts from anywhere, numbers in as few digits as say the same */
+
+TEST(parts_make_a_line)
+{
+    FILE *out = output();
+    struct json_part line = json_part_new("event"), inner = json_part_new(NULL), empty = json_part_new(NULL);
+    json_t *list = json_array();
+    json_part_text(&line, "name", "a\033[2J\"\\");
+    json_part_text(&line, "left out", "");
+    json_part_unsigned(&line, "count", UINT64_C(18446744073709551615));
+    json_part_unsigned(&line, "code", 17);
+    json_part_real(&line, "left out", (double)NAN);
+    json_part_real(&line, "mean", 0.0079970000000000006);
+    json_part_real(&line, "whole", 12);
+    json_part_bool(&line, "usable", true);
+    json_part_hex(&line, "base", 0x80090000);
+    json_part_real(&inner, "sd", 1.3999999999999999);
+    json_part_object(&line, "inner", inner);
+    json_part_object(&line, "left out", empty);
+    json_part_append(&line, list, json_part_string("0.30000000000000004 stays as it is"));
+    json_part_append(&line, list, json_real(0.1 + 0.2));
+    json_part_append(&line, list, json_integer(INT64_MIN));
+    json_part_array(&line, "list", list);
+    json_part_array(&line, "left out", json_array());
+    assert_true(json_part_write(out, line));
+    output_is(
+        "{\"type\":\"event\",\"name\":\"a\xEF\xBF\xBD[2J\\\"\\\\\",\"count\":1.8446744073709552e19,\"code\":"
+        "17,"
+        "\"mean\":0.007997,\"whole\":12.0,\"usable\":true,\"base\":\"0x80090000\",\"inner\":{\"sd\":1.4},"
+        "\"list\":[\"0.30000000000000004 stays as it is\",0.30000000000000004,-9223372036854775808]}\n");
+}
+
+TEST(what_cannot_be_written_is_told)
+{
+    assert_false(json_part_write(output_full(), json_part_new("x")));
+    assert_false(json_command_header(output_full(), "list", ""));
+    FILE *out = output();
+    struct json_part failed = json_part_new("x");
+    failed.ok = false;
+    assert_false(json_part_write(out, failed));
+    output_is("");
 }

@@ -1,12 +1,8 @@
 /* Pages of delta, survey and compare: names that want to be markup, runs of many hits. */
-// clang-format off
-#include "golden.h"
-// clang-format on
-
-#include "report/baselines.h"
 #include "report/delta_report.h"
 #include "report/html.h"
 #include "report/results.h"
+#include "report/summaries.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
 
@@ -19,20 +15,10 @@ static char *const words[] = {"/usr/bin/pmu-probe", "delta", "fir filter", "it's
                               "--threshold=2%",     "$(rm)", EVIL};
 static const struct page_command command = {.n = 8, .words = words, .probe = "openocd:a b", .has_conf = true};
 
-/* With memmem: under the sanitizer strstr measures the whole rest each time. */
-static size_t times(const char *text, const char *part)
-{
-    const char *end = text + strlen(text);
-    size_t n = 0;
-    for (; (text = memmem(text, (size_t)(end - text), part, strlen(part))) != NULL; text++)
-        n++;
-    return n;
-}
-
 static void has(const char *text, const char *part, size_t n)
 {
-    if (times(text, part) != n)
-        fail_msg("%s: %zu times, not %zu", part, times(text, part), n);
+    if (text_times(text, part) != n)
+        fail_msg("%s: %zu times, not %zu", part, text_times(text, part), n);
 }
 
 /* Nothing of a text has become markup, and nothing in the page runs or loads. */
@@ -46,7 +32,7 @@ static void is_still(const char *text)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         has(text, none[i], 0);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        has(text, pairs[i][0], times(text, pairs[i][1]));
+        has(text, pairs[i][0], text_times(text, pairs[i][1]));
     has(text, "<!DOCTYPE html>", 1);
     has(text, "</html>", 1);
 }
@@ -132,7 +118,7 @@ TEST(many_hits_share_marks_and_those_without_a_line_are_counted)
     has(text, "ended at &lt;/title&gt;&lt;/td&gt;&lt;/svg&gt;&lt;b onclick=x&gt;", 1);
     has(text, "16 successive hits together", 1);
     has(text, "class=\"rule\"", 0);
-    assert_true(times(text, "class=\"line plain\"") > HIT_SPANS / 2);
+    assert_true(text_times(text, "class=\"line plain\"") > HIT_SPANS / 2);
     free(text);
     summary_free(now);
 }

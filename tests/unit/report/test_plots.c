@@ -74,3 +74,11 @@ TEST(scales_have_round_numbers)
              "0|5,000,000,000,000,000,000|10,000,000,000,000,000,000|"
              "15,000,000,000,000,000,000");
 }
+
+TEST(frames_that_are_too_narrow_are_left_out)
+{
+    static struct flame_frame narrow[] = {{.width = 1e-9}, {.width = 1e-7}};
+    const struct flame flame = {.frames = narrow, .n = 2};
+    assert_int_equal(flame_svg(output(), &(struct flame_svg){.flame = &flame}), 2);
+    OUTPUT_LACKS("<title>");
+}

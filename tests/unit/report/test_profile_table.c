@@ -1,5 +1,4 @@
-/* A profile in each format, whole. */
-#include "golden.h"
+/* A profile in each format. */
 #include "profiles.h"
 #include "report/results.h"
 
@@ -15,34 +14,12 @@ static struct profile_report report;
 
 static int begin(void **state)
 {
-    static const struct share firsts[] = {
-        {.state = PROFILE_STATES,
-         .function = "fir_filter",
-         .source = "fir.c:26",
-         .address = 0x10000124,
-         .samples = 32590,
-         .plus_minus = 0.00805},
-        {.state = PROFILE_STATES,
-         .function = "std::vector<int, std::allocator<int> >::push_back",
-         .source = "vector.h:1204",
-         .address = 0x10000200,
-         .samples = 20000,
-         .plus_minus = 0.1},
-        {.state = PROFILE_STATES, .address = 0x20, .samples = 6000, .plus_minus = 0.00001},
-        {.state = PROFILE_ASLEEP, .samples = 1400, .plus_minus = 0},
-        {.state = PROFILE_NOT_PERMITTED, .samples = 10, .plus_minus = NAN},
-    };
     (void)state;
-    memset(shares, 0, sizeof shares);
-    memcpy(rows, firsts, sizeof firsts);
-    shares[0] = (struct shares){.rows = rows,
-                                .n = sizeof firsts / sizeof *firsts,
-                                .samples = 60000,
-                                .states = {1400, 10, 0, 0},
-                                .seconds = 10.002,
-                                .batches = 20};
-    for (size_t i = 0; i < shares[0].n; i++)
-        rows[i].part = (double)rows[i].samples / 60000;
+    profile_shares(&shares[0], rows);
+    profile_share(&shares[0], NULL, NULL, 10, NAN)->state = PROFILE_NOT_PERMITTED;
+    shares[0].states[PROFILE_NOT_PERMITTED] = 10;
+    shares[0].seconds = 10.002;
+    shares[0].batches = 20;
     shares[1] = (struct shares){.core = 1};
     profile = profile_new(2);
     profile->about.date = strdup("2026-11-20T09:15:00Z");
@@ -83,8 +60,7 @@ PROFILE_TEST(everything_went_wrong)
     assert_true(profile_write(TO_TEXT(80), &report));
     output_is_golden("profile/notes.txt");
     assert_true(profile_write(TO(FORMAT_JSON), &report));
-    OUTPUT_HAS("the probe does not answer");
-    OUTPUT_HAS("\"resets\":1");
+    OUTPUT_HAS("the probe does not answer", "\"resets\":1");
 }
 
 /* By function system/test_report.py has them. */
@@ -97,7 +73,7 @@ PROFILE_TEST(as_folded_stacks)
     shares[0].sort = SHARES_ADDRESS;
     rows[0].function = NULL;
     assert_true(profile_write(TO(FORMAT_FOLDED), &report));
-    output_is("core 0;0x10000124 32590\n");
+    output_is("core 0;0x10000140 32590\n");
 }
 
 /* Nothing in a name ends a line or a frame, or steers a terminal. */
@@ -132,7 +108,7 @@ PROFILE_TEST(against_an_older_one_of_another_kind)
     free(old->about.cores[0]);
     old->about.cores[0] = strdup("Cortex-M0");
     assert_true(profile_diff_write(TO_TEXT(200), &both));
-    OUTPUT_HAS("~-0.10  ?", "  0x10000124  fir_filter ");
+    OUTPUT_HAS("~-0.10  ?", "  0x10000140  fir_filter ");
     OUTPUT_HAS("\nbefore: Few samples");
     OUTPUT_HAS("\nCore 0 was another one before: Cortex-M0.\n");
     OUTPUT_HAS("another kind than before: DWT_PCSR, not halts");
@@ -142,4 +118,93 @@ PROFILE_TEST(against_an_older_one_of_another_kind)
         assert_false(profile_diff_write(TO_FULL(formats[i]), &both));
     }
     profile_file_free(old);
+}
+
+/* ---- stacks of several frames, for other programs. Those of pprof: system/test_report.py. */
+
+/* work calls leaf, also by way of itself. A line of leaf is inlined from a header. */
+static struct stack_function functions[] = {
+    {.name = "leaf", .file = "app.c", .line = 8, .entry = 0x8000100},
+    {.name = "work \"quoted\" (int)\nfn=x", .file = "app.c", .line = 20, .entry = 0x8000200},
+    {.name = "[unknown]"},
+    {.name = "[asleep]"},
+};
+static struct stack_place places[] = {
+    {.state = PROFILE_STATES, .address = 0x8000104, .function = 0, .file = "app.c", .line = 9},
+    {.state = PROFILE_STATES, .address = 0x8000106, .function = 0, .file = "math.h", .line = 300},
+    {.state = PROFILE_STATES, .address = 0x8000210, .function = 1, .file = "app.c", .line = 21},
+    {.state = PROFILE_STATES, .address = 0x8000212, .function = 1, .file = "app.c", .line = 22},
+    {.state = PROFILE_STATES, .address = 0xFFFFFFFFFFFFFFFE, .function = 2},
+    {.state = PROFILE_ASLEEP, .function = 3},
+};
+static size_t frames[] = {0, 2, 1, 2, 2, 2, 3, 4, 5};
+static struct stack stack_rows[] = {
+    {.core = 0, .from = 0, .to = 1, .first = 0, .depth = 2, .samples = 2}, /* leaf < work */
+    {.core = 0, .from = 0, .to = 1, .first = 2, .depth = 4, .samples = 1}, /* leaf < work < work < work */
+    {.core = 0, .from = 0, .to = 1, .first = 6, .depth = 1, .samples = 1},
+    {.core = 1, .from = 0.5, .to = 1, .first = 7, .depth = 1, .samples = 3},
+    {.core = 1, .from = 0.5, .to = 1, .first = 8, .depth = 1, .samples = 1},
+};
+static struct stacks stacks;
+static struct stack_report stack_report;
+
+static int stacks_begin(void **state)
+{
+    begin(state);
+    stacks = (struct stacks){.functions = functions,
+                             .places = places,
+                             .frames = frames,
+                             .rows = stack_rows,
+                             .function_count = sizeof functions / sizeof *functions,
+                             .place_count = sizeof places / sizeof *places,
+                             .frame_count = sizeof frames / sizeof *frames,
+                             .n = sizeof stack_rows / sizeof *stack_rows};
+    profile->end.elapsed_s = 1.5;
+    stack_report =
+        (struct stack_report){.profile = profile, .stacks = &stacks, .elf = "/home/me/my app (1).elf"};
+    return 0;
+}
+
+#define STACK_TEST(name) TEST_WITH(name, stacks_begin, end)
+
+STACK_TEST(of_each_format)
+{
+    assert_true(stacks_callgrind(output(), &stack_report));
+    output_is_golden("profile/stacks.callgrind");
+    assert_true(stacks_perf(output(), &stack_report));
+    output_is_golden("profile/stacks.perf");
+    assert_false(stacks_pprof(output_full(), &stack_report));
+    assert_false(stacks_callgrind(output_full(), &stack_report));
+    assert_false(stacks_perf(output_full(), &stack_report));
+}
+
+/* However many there are: few events, and no sample is lost. */
+STACK_TEST(more_samples_than_events)
+{
+    uint64_t sum = 0, events = 0;
+    stack_rows[0].samples = UINT64_C(1) << 50;
+    stacks.n = 2;
+    assert_true(stacks_perf_within(output(), &stack_report, 100));
+    char *text = output_text(NULL);
+    for (const char *at = text; (at = strstr(at, "core0 1 ")) != NULL; at++, events++)
+        sum += strtoull(strchr(at, ':') + 1, NULL, 10);
+    assert_int_equal(sum, (UINT64_C(1) << 50) + 1);
+    assert_in_range(events, 50, 102);
+    stack_rows[0].samples = 2;
+    free(text);
+}
+
+STACK_TEST(little_is_known)
+{
+    stack_report.elf = NULL;
+    profile->end.known = false;
+    assert_true(stacks_perf(output(), &stack_report));
+    OUTPUT_HAS("leaf+0x4 ([unknown])\n");
+    assert_true(stacks_callgrind(output(), &stack_report));
+    OUTPUT_HAS("\nob=???\n");
+    stacks = (struct stacks){0};
+    assert_true(stacks_perf(output(), &stack_report));
+    output_is("");
+    assert_true(stacks_callgrind(output(), &stack_report));
+    OUTPUT_HAS("\nsummary: 0\n");
 }

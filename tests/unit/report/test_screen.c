@@ -1,6 +1,8 @@
 /* The live screen, drawn into a terminal of our own and read back as what a person would see. */
 #include "screens.h"
 
+#include "report/canvas.h"
+
 #include <locale.h>
 #include <math.h>
 
@@ -9,7 +11,7 @@ static struct row {
     const char *name, *missing;
     double rate;
     uint64_t total;
-    bool rate_at_least, total_at_least;
+    bool at_least;
 } rows[SCREEN_ROWS];
 static size_t n_rows;
 static uint64_t lost;
@@ -30,7 +32,7 @@ static struct json_part counts_line(const char *type, bool whole)
         if (rows[i].missing == NULL) {
             json_part_unsigned(&one, "count", whole ? rows[i].total : 0);
             json_part_real(&one, "per_second", rows[i].rate);
-            json_part_bool(&one, "at_least", whole ? rows[i].total_at_least : rows[i].rate_at_least);
+            json_part_bool(&one, "at_least", rows[i].at_least);
         }
         json_part_object(&columns, name, one);
     }
@@ -105,42 +107,6 @@ static void remember_a_minute(void)
     }
 }
 
-static size_t sparks_in(const char *line)
-{
-    size_t n = 0;
-    for (const char *at = line; (at = strstr(at, "\xE2\x96")) != NULL; at++)
-        n++;
-    return n;
-}
-
-/* The last minute has what room there is, and its highest rate is the highest of its characters. */
-FRESH_TEST(the_last_minute_is_a_line)
-{
-    static const struct {
-        unsigned short columns;
-        size_t wide;
-    } cases[] = {{44, 0}, {45, 6}, {60, 16}, {80, 36}, {104, 60}, {400, 60}};
-    unsigned second = 0;
-    n_rows = 1;
-    open_it(400, 24);
-    for (; second < 90; second++) {
-        rows[0].rate = second == 80 ? 48000000 : 24000000;
-        remember(second);
-    }
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        resize(cases[i].columns, 24);
-        draw();
-        assert_int_equal(sparks_in(f.lines[2]), cases[i].wide);
-        assert_int_equal(blocks_in(f.lines[2]), cases[i].wide > 0);
-        assert_non_null(strstr(f.lines[2], "592,320,000"));
-    }
-    rows[0].rate = 0;
-    for (; second < 180; second++)
-        remember(second);
-    draw();
-    assert_int_equal(blocks_in(f.lines[2]), 0);
-}
-
 /* Intervals shorter than a second are averaged, longer ones fill their seconds; what is not there yet is
  * blank. */
 FRESH_TEST(rates_of_each_second)
@@ -156,7 +122,14 @@ FRESH_TEST(rates_of_each_second)
     assert_true(past->rates[0] == 20 && past->rates[1] == 20 && past->rates[2] == 40 && past->rates[5] == 40);
     assert_true(isnan(past->rates[6]));
     draw();
-    assert_int_equal(sparks_in(f.lines[2]), 6);
+    assert_int_equal(text_times(f.lines[2], "\xE2\x96"), 6);
+    for (double second = 6; second < 120; second++) {
+        rows[0].rate = 1;
+        remember(second);
+    }
+    draw();
+    assert_int_equal(text_times(f.lines[2], "\xE2\x96"), SCREEN_SECONDS);
+    assert_int_equal(text_times(f.lines[2], "█"), SCREEN_SECONDS); /* of this minute's highest */
 }
 
 /* A cut number is a wrong number: at every width each is there whole, or not at all. */
@@ -166,7 +139,7 @@ FRESH_TEST(no_number_is_cut_at_any_width)
                                         "17",   "1,234", "12.3", "20",         "16,777,215"};
     view.title =
         "µµµµµµµµµµµµ openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
-    rows[0].rate_at_least = rows[0].total_at_least = true;
+    rows[0].at_least = true;
     lost = 1234;
     open_it(1, 60);
     for (unsigned short columns = 1; columns <= 240; columns++) {
@@ -174,7 +147,7 @@ FRESH_TEST(no_number_is_cut_at_any_width)
         draw();
         size_t rates = 0;
         for (size_t i = 0; i < f.n; i++) {
-            assert_true(width_of(f.lines[i]) <= columns);
+            assert_true(utf8_width(f.lines[i]) <= columns);
             rates += strstr(f.lines[i], "48,000,000/s") != NULL;
             for (const char *at = f.lines[i]; (at += strcspn(at, "0123456789"))[0] != '\0';) {
                 size_t length = strspn(at, "0123456789,."), k = 0;
@@ -199,7 +172,7 @@ FRESH_TEST(narrow_and_wide)
     metrics = "{\"CPI\":1.25,\"L1D_MISS\":null}";
     view.note = "SysTick was unused: used for this run (its old count is lost)";
     view.paused = true;
-    rows[0].rate_at_least = rows[0].total_at_least = true;
+    rows[0].at_least = true;
     rows[1].name = "µ";
     rows[2] = (struct row){.name = "LD_RETIRED", .missing = "no such event"};
     n_rows = 3;
@@ -258,7 +231,7 @@ FRESH_TEST(no_more_lines_than_the_terminal_has)
     resize(0, 0); /* a terminal without a size is taken for 80 by 24 */
     draw();
     assert_int_equal(f.n, 23);
-    assert_int_equal(width_of(f.lines[2]), 80);
+    assert_int_equal(utf8_width(f.lines[2]), 80);
 }
 
 /* Names come from the command line, titles from servers. */
@@ -271,20 +244,6 @@ FRESH_TEST(nothing_steers_the_terminal)
     draw(); /* which looks for escapes in each line */
     assert_non_null(strstr(f.lines[0], "evil"));
     assert_int_equal(f.n, 8);
-}
-
-FRESH_TEST(largest_numbers_fit)
-{
-    rows[0] = (struct row){.name = "A_NAME_THAT_IS_LONGER_THAN_ITS_COLUMN_IS_WIDE",
-                           .rate = 1e30,
-                           .total = UINT64_MAX,
-                           .rate_at_least = true,
-                           .total_at_least = true};
-    lost = UINT64_MAX;
-    open_it(400, 24);
-    draw();
-    assert_non_null(strstr(f.lines[2], "18,446,744,073,709,551,615/s"));
-    assert_null(strstr(f.lines[2], "COLUMN_IS"));
 }
 
 FRESH_TEST(what_is_no_terminal_is_left_alone)
@@ -301,17 +260,15 @@ FRESH_TEST(what_is_no_terminal_is_left_alone)
     close(ends[1]);
 }
 
+/* Those that system/test_top.py and test_counting.py do not press. */
 FRESH_TEST(keys)
 {
     static const struct {
         const char *typed;
         enum screen_key key;
-    } cases[] = {
-        {" ", SCREEN_PAUSE},   {"p", SCREEN_PAUSE},       {"z", SCREEN_ZERO},    {"q", SCREEN_QUIT},
-        {"s", SCREEN_SORT},    {"k", SCREEN_UP},          {"j", SCREEN_DOWN},    {"\r", SCREEN_ENTER},
-        {"\n", SCREEN_ENTER},  {"\033[A", SCREEN_UP},     {"\033OA", SCREEN_UP}, {"\033[B", SCREEN_DOWN},
-        {"\033", SCREEN_BACK}, {"d", SCREEN_DELTA},       {"l", SCREEN_COSTS},   {"a", SCREEN_ANNOTATE},
-        {"g", SCREEN_PAGE},    {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
+    } cases[] = {{"p", SCREEN_PAUSE},       {"k", SCREEN_UP},      {"j", SCREEN_DOWN},
+                 {"\n", SCREEN_ENTER},      {"\033[A", SCREEN_UP}, {"\033OA", SCREEN_UP},
+                 {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
     open_it(80, 24);
     assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -335,4 +292,86 @@ FRESH_TEST(a_terminal_that_is_gone_ends_it)
     take_lines();
     screen_draw(&f.screen, &view);
     screen_close(&f.screen);
+}
+
+/* ---- one line that is written over and over */
+
+static FILE *terminal;
+static struct progress progress;
+
+static void begin_progress(unsigned short columns)
+{
+    resize(columns, 24);
+    terminal = fdopen(dup(f.slave), "w");
+    assert_non_null(terminal);
+    progress_begin(&progress, terminal);
+}
+
+static int progress_end(void **state)
+{
+    if (terminal != NULL)
+        fclose(terminal);
+    terminal = NULL;
+    return screens_end(state);
+}
+
+#define PROGRESS_TEST(name) TEST_WITH(name, screens_begin, progress_end)
+
+PROGRESS_TEST(shown_after_a_second_and_erased)
+{
+    begin_progress(80);
+    progress_show(&progress, "%d of 100 hits", 1);
+    progress_clear(&progress);
+    assert_string_equal(got(), "");
+
+    progress.next_us -= 900000;
+    progress_show(&progress, "%d of 100 hits", 2);
+    assert_string_equal(got(), "");
+    progress.next_us -= 100000;
+    progress_show(&progress, "%d of 100 hits", 17);
+    assert_string_equal(got(), "\r17 of 100 hits");
+    progress_show(&progress, "%d of 100 hits", 18); /* too soon after the last */
+    assert_string_equal(got(), "");
+    progress.next_us = 0;
+    progress_show(&progress, "± µs");
+    assert_string_equal(got(), "\r± µs          \b\b\b\b\b\b\b\b\b\b");
+    progress_clear(&progress);
+    assert_string_equal(got(), "\r    \r");
+    progress_clear(&progress);
+    assert_string_equal(got(), "");
+}
+
+PROGRESS_TEST(cut_to_the_terminal)
+{
+    begin_progress(6);
+    progress_now(&progress, "%s", "µµµ\x1B µµµ");
+    assert_string_equal(got(), "\rµµµ\xEF\xBF\xBD ");
+    progress_clear(&progress);
+    assert_string_equal(got(), "\r     \r");
+}
+
+/* N of M and the time left, once there is a rate; what is waited for, while nothing comes. */
+PROGRESS_TEST(a_count_with_the_time_left)
+{
+    begin_progress(80);
+    progress.next_us = 0;
+    progress_count(&progress, 0, 1000, "hits", "waiting for f");
+    assert_string_equal(got(), "\r0 of 1,000 hits, waiting for f");
+    progress_count(&progress, 20, 1000, "hits", "waiting for f"); /* too soon, but this is the first one */
+    assert_string_equal(got(), "");
+    progress.first_us -= 10000000; /* ten seconds for the next hundred */
+    progress.next_us = 0;
+    progress_count(&progress, 120, 1000, "hits", "in the region");
+    const char *shown = got();
+    assert_non_null(strstr(shown, "\r120 of 1,000 hits, 88 s left "));
+    progress.next_us = 0;
+    progress.last_us -= 2000000; /* none for two seconds */
+    progress_count(&progress, 120, 1000, "hits", "in the region");
+    assert_non_null(strstr(got(), "\r120 of 1,000 hits, in the region"));
+    progress.next_us = 0;
+    progress_count(&progress, 121, 0, "hits", "");
+    assert_non_null(strstr(got(), "\r121 hits "));
+    progress_now(&progress, "connecting to %s", "x");
+    assert_non_null(strstr(got(), "\rconnecting to x"));
+    progress_clear(&progress);
 }

@@ -1,9 +1,9 @@
+#include "profiles.h"
 #include "screens.h"
 
 #include "report/top_screen.h"
 
 #include <locale.h>
-#include <math.h>
 
 enum { ROWS = 40 };
 
@@ -14,31 +14,12 @@ static struct top_view view;
 static size_t selected;
 static struct top_pick pick;
 
-static void put(size_t core, char *function, char *source, uint64_t samples, double plus_minus)
-{
-    struct shares *to = &shares[core];
-    to->rows[to->n++] = (struct share){.state = PROFILE_STATES,
-                                       .function = function,
-                                       .source = source,
-                                       .address = 0x10000100 + 0x40 * to->n,
-                                       .samples = samples,
-                                       .part = (double)samples / 60000,
-                                       .plus_minus = plus_minus};
-}
-
 static int begin(void **state)
 {
-    memset(shares, 0, sizeof shares);
-    for (size_t i = 0; i < 2; i++)
-        shares[i] =
-            (struct shares){.core = (unsigned)i, .rows = rows[i], .samples = 60000, .seconds = 3.0025};
-    put(0, "fir_filter", "fir.c:26", 32590, 0.00805);
-    put(0, "std::vector<int, std::allocator<int> >::push_back", "vector.h:1204", 20000, 0.1);
-    put(0, NULL, NULL, 6000, NAN);
-    rows[0][shares[0].n++] =
-        (struct share){.state = PROFILE_ASLEEP, .samples = 1410, .part = 0.0235, .plus_minus = 0};
-    shares[0].states[PROFILE_ASLEEP] = 1410;
-    put(1, "main", "main.c:12", 60000, 0.0001);
+    profile_shares(&shares[0], rows[0]);
+    shares[1] = (struct shares){.core = 1, .rows = rows[1], .samples = 60000};
+    shares[0].seconds = shares[1].seconds = 3.0025;
+    profile_share(&shares[1], "main", "main.c:12", 60000, 0.0001);
     cores[0] = (struct top_core){.name = "core 0 Cortex-M4 r0p1, by DWT_PCSR", .shares = &shares[0]};
     cores[1] = (struct top_core){.name = "core 1 Cortex-M0+ r0p1, by DWT_PCSR", .shares = &shares[1]};
     view = (struct top_view){.title = "cmsis-dap:E6614103E7  SWD 10 MHz     app.elf",
@@ -102,7 +83,7 @@ SCREEN_TEST(the_foot)
     draw();
     assert_int_equal(f.n, lines);
     assert_int_equal(strncmp(f.lines[f.n - 3], "d: nothing can stop this core", 29), 0);
-    assert_true(width_of(f.lines[f.n - 3]) <= 40);
+    assert_true(utf8_width(f.lines[f.n - 3]) <= 40);
 }
 
 SCREEN_TEST(a_text_in_place_of_the_rows)
@@ -144,7 +125,7 @@ SCREEN_TEST(the_mark_stays_on_the_screen)
 SCREEN_TEST(no_more_lines_than_the_terminal_has)
 {
     while (shares[0].n < ROWS)
-        put(0, "more", "more.c:1", 1, 0.0001);
+        profile_share(&shares[0], "more", "more.c:1", 1, 0.0001);
     view.n = 2;
     open_it(80, 1);
     for (unsigned short lines = 1; lines < 64; lines++) {
@@ -165,7 +146,7 @@ SCREEN_TEST(no_number_is_cut_at_any_width)
         resize(columns, 40);
         draw();
         for (size_t i = 0; i < f.n; i++) {
-            if (width_of(f.lines[i]) > columns)
+            if (utf8_width(f.lines[i]) > columns)
                 fail_msg("%u columns: %s", columns, f.lines[i]);
             found += strstr(f.lines[i], "54.32 %") != NULL;
             errors += strstr(f.lines[i], " 0.81") != NULL;
