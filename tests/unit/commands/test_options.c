@@ -91,18 +91,19 @@ static bool read_one(const struct option *option, size_t command, bool by_letter
         snprintf(typed, size, "-%c", option->letter);
     else
         snprintf(typed, size, "--%s", option->name);
-    size_t used = (size_t)snprintf(words, sizeof words, "%s ", typed);
+    FILE *out = fmemopen(words, sizeof words, "w");
+    assert_non_null(out);
+    fprintf(out, "%s ", typed);
     if (option->value != NULL && option->most > 0)
-        used += (size_t)snprintf(words + used, sizeof words - used, "%" PRIu64 " ", option->most);
+        fprintf(out, "%" PRIu64 " ", option->most);
     else if (option->value != NULL)
-        used += (size_t)snprintf(words + used, sizeof words - used, "%s ", example);
+        fprintf(out, "%s ", example);
     if (other != NULL && (option->commands & other->commands & option->needs.commands) >> command & 1)
-        used += (size_t)snprintf(words + used, sizeof words - used, "--%s %s ", other->name,
-                                 other->value != NULL ? "200" : "");
-    used += (size_t)snprintf(words + used, sizeof words - used, "%s", commands[command].name);
+        fprintf(out, "--%s %s ", other->name, other->value != NULL ? "200" : "");
+    fprintf(out, "%s", commands[command].name);
     for (unsigned i = 0; i < commands[command].least; i++)
-        used += (size_t)snprintf(words + used, sizeof words - used, " %s",
-                                 command == COMMAND_STUB ? "status" : "main");
+        fprintf(out, " %s", command == COMMAND_STUB ? "status" : "main");
+    fclose(out);
     return read_words(options, error, words);
 }
 

@@ -83,8 +83,7 @@ TEST(of_what_is_missing)
     struct annotation_report report = {
         .profile = profile, .file = "profile.jsonl", .elf = "app.elf", .no_names = "", .function = &function};
     assert_true(annotation_write(TO_TEXT(80), &report));
-    OUTPUT_HAS("0x00000244     push    {r4, lr}\n");
-    OUTPUT_HAS("lie apart");
+    OUTPUT_HAS("0x00000244     push    {r4, lr}\n", "lie apart");
     OUTPUT_LACKS("nan", "skid", "core 1"); /* which has no sample of it */
     cores[0].samples = cores[0].core_samples = 0;
     assert_true(annotation_write(TO_TEXT(80), &report));

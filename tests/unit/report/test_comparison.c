@@ -70,7 +70,7 @@ SLOWER_TEST(conditions)
     CONDITION(clock_source, "--freq", NULL);
 }
 
-/* One that is measured is no reason against: of a few milliseconds it says where the clock may be, or was as
+/* A measured one does not speak against it: of a few milliseconds it says where the clock may be, or was as
  * long as the core slept. */
 FIR_TEST(clocks)
 {

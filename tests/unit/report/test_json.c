@@ -4,6 +4,7 @@
 #include "report/json.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 /* Lines of little, one after the other. */
 FRESH_TEST(unknowns_are_left_out)
@@ -104,6 +105,19 @@ TEST(parts_make_a_line)
         "17,"
         "\"mean\":0.007997,\"whole\":12.0,\"usable\":true,\"base\":\"0x80090000\",\"inner\":{\"sd\":1.4},"
         "\"list\":[\"0.30000000000000004 stays as it is\",0.30000000000000004,-9223372036854775808]}\n");
+}
+
+/* So a killed run leaves whole lines. */
+FIR_TEST(each_line_is_in_the_file_at_once)
+{
+    struct hit_result hit = {.number = 1, .n = 3};
+    struct stat is;
+    FILE *file = tmpfile();
+    assert_true(json_header(file, &summary->conditions, summary->columns, summary->n, 1));
+    assert_true(fstat(fileno(file), &is) == 0 && is.st_size > 0);
+    assert_true(json_hit(file, &hit, summary));
+    assert_true(fstat(fileno(file), &is) == 0 && is.st_size == ftell(file));
+    fclose(file);
 }
 
 TEST(what_cannot_be_written_is_told)

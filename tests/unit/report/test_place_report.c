@@ -103,6 +103,25 @@ TEST(an_overrun)
              "  the call had been left without returning: this is not an overrun\n");
 }
 
+TEST(the_line_of_an_overrun)
+{
+    struct guard_report report = {.out = output(), .format = FORMAT_JSON, .event = "CPU_CYCLES"};
+    const struct guard_overrun overrun = {
+        .number = 2,
+        .calls = 3,
+        .has_pc = true,
+        .place = {.registers = {{"r0", 0xFF}},
+                  .n_registers = 1,
+                  .stack = {.at = {{.pc = 0x1000, .is_exact = true}, {.pc = 0x3000, .is_guess = true}},
+                            .count = 2,
+                            .end = UNWIND_NO_RULES}}};
+    assert_true(guard_report_overrun(&report, &overrun));
+    output_is("{\"type\":\"overrun\",\"overrun\":2,\"calls\":3,\"counted\":0,\"skid\":0,"
+              "\"address\":\"0x00001000\",\"function\":\"0x00001000\",\"callers\":["
+              "{\"address\":\"0x00002fff\",\"function\":\"0x00002ffe\",\"guess\":true}],"
+              "\"cut\":\"code without call frame information\",\"registers\":{\"r0\":\"0x000000ff\"}}\n");
+}
+
 TEST(the_end)
 {
     guard_is("{'type':'guard_end','calls':7,'left':1,'elapsed_s':12,'ended':'time'}",

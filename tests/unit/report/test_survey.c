@@ -4,8 +4,6 @@
 #include "report/survey.h"
 #include "report/survey_report.h"
 
-#include <math.h>
-
 enum { ROWS = 6 };
 
 static struct survey_row rows[ROWS];
@@ -145,14 +143,4 @@ FRESH_TEST(the_worst_budget_is_the_verdict)
     OUTPUT_HAS("failures=\"1\" errors=\"0\" skipped=\"2\"", "<skipped message=\"-", "not reached\"/>");
     survey_print(TO(FORMAT_MARKDOWN));
     OUTPUT_HAS("| never_called | not called |", "not reached |");
-}
-
-FRESH_TEST(one_period_tells_no_share)
-{
-    assert_true(isnan(survey_rate(rows[5].summary).share));
-    assert_true(isnan(survey_rate(NULL).share));
-    assert_float_equal(survey_rate(rows[1].summary).share, 0.011, 1e-9);
-    assert_float_equal(survey_rate(rows[1].summary).plus_minus, 0, 1e-9);
-    assert_float_equal(survey_rate(rows[1].summary).per_second, 666666687.0 / 10000, 1e-3);
-    assert_true(survey_rate(rows[4].summary).doubt > 0.2);
 }
