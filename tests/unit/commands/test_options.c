@@ -308,19 +308,15 @@ static void refuses_with(const char *words, const char *says)
     options_free(&options);
 }
 
-struct refusal {
-    const char *words, *says;
-};
-
-static void refuses_each(const struct refusal *rows, size_t n)
+static void refuses_each(const char *const (*rows)[2], size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        refuses_with(rows[i].words, rows[i].says);
+        refuses_with(rows[i][0], rows[i][1]);
 }
 
 #define REFUSES_EACH(...)                                                                                    \
-    refuses_each((const struct refusal[]){__VA_ARGS__},                                                      \
-                 sizeof((const struct refusal[]){__VA_ARGS__}) / sizeof(struct refusal))
+    refuses_each((const char *const[][2]){__VA_ARGS__},                                                      \
+                 sizeof((const char *const[][2]){__VA_ARGS__}) / sizeof(const char *const[2]))
 
 /* By these lines of a pmu-probe.conf. */
 static void conf_reads(const char *conf, const char *words, const char *expected)

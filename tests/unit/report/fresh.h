@@ -1,7 +1,4 @@
-/*
- * Tests with a summary of their own: an empty one, that in the documentation, or a slower one and how it
- * compares with that.
- */
+/* Tests with an empty summary, that in the documentation, or a slower one and how it compares with that. */
 #pragma once
 
 #include "golden.h"

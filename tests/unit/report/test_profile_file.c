@@ -22,12 +22,8 @@ static struct profile *parsed(const char *text)
 static uint64_t samples_of(const struct profile *profile)
 {
     uint64_t samples = 0;
-    for (size_t i = 0; i < profile->interval_count; i++) {
-        for (size_t k = 0; k < profile->intervals[i].count_count; k++)
-            samples += profile->intervals[i].counts[k].samples;
-        for (int state = 0; state < PROFILE_STATES; state++)
-            samples += profile->intervals[i].states[state];
-    }
+    for (size_t i = 0; i < profile->interval_count; i++)
+        samples += profile_interval_samples(&profile->intervals[i]);
     return samples;
 }
 

@@ -98,15 +98,6 @@ static void add_rows(size_t all)
         rows[n_rows] = (struct row){.rate = 1, .total = 1};
 }
 
-/* A cycle in eight seconds, of a minute. */
-static void remember_a_minute(void)
-{
-    for (unsigned second = 0; second < 60; second++) {
-        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
-        remember(second);
-    }
-}
-
 /* Intervals shorter than a second are averaged, longer ones fill their seconds; what is not there yet is
  * blank. */
 FRESH_TEST(rates_of_each_second)
@@ -178,7 +169,10 @@ FRESH_TEST(narrow_and_wide)
     n_rows = 3;
     lost = 1234;
     open_it(40, 24);
-    remember_a_minute();
+    for (unsigned second = 0; second < 60; second++) {
+        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
+        remember(second);
+    }
     draw();
     picture_is("screen/40_columns.txt");
     resize(200, 24);

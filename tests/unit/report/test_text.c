@@ -14,12 +14,6 @@ static void header_is(const struct conditions *conditions, const char *expected)
     output_is(expected);
 }
 
-static void expect(const char *name)
-{
-    summary_write(TO_TEXT(80), summary, NULL);
-    output_is_golden(name);
-}
-
 FIR_TEST(the_documented_example)
 {
     const struct rendering *to = TO_TEXT(80);
@@ -57,7 +51,8 @@ FRESH_TEST(rows_of_fewer_hits_stand_apart)
     summary->metrics[0] = (struct metric_result){
         .name = "CPI", .value = NAN, .why = "CPICNT is only a lower bound, or was not counted"};
     summary->hits = summary->wanted = 20;
-    expect("text/fewer_hits.txt");
+    summary_write(TO_TEXT(80), summary, NULL);
+    output_is_golden("text/fewer_hits.txt");
 }
 
 /* What LC_ALL=C takes, of a run that was cut short: events that the core lacks keep their row and say why;

@@ -7,12 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* By CPUID or MIDR. */
-static struct core core_of(const struct core_ops *ops, uint32_t id)
-{
-    return (struct core){.ops = ops, .id = id};
-}
-
+/* CPUID or MIDR. */
 static const uint32_t M0_PLUS = 0x410CC601, M3 = 0x412FC231, M4 = 0x410FC241, M23 = 0x411CD200,
                       M33 = 0x410FD213, M55 = 0x411FD221, A9 = 0x413FC090, A53 = 0x410FD034, R52 = 0x411FD131;
 enum { V6_M = 11, V7 = 10, V7E_M = 13, V8_A = 14, V8_BASE = 16, V8_MAIN = 17, V81_MAIN = 21 };
@@ -21,7 +16,7 @@ static bool fits_m(unsigned architecture, char profile, uint32_t id)
 {
     const struct symbols_machine machine = {
         .number = EM_ARM, .architecture = architecture, .profile = profile};
-    const struct core core = core_of(&cortex_m_ops, id);
+    const struct core core = {.ops = &cortex_m_ops, .id = id};
     return elf_check_fits(&machine, &core);
 }
 
@@ -50,9 +45,9 @@ TEST(a_cortex_m_runs_what_is_for_it_or_for_less)
 
 TEST(other_machines_are_told_apart)
 {
-    const struct core cores[] = {core_of(&cortex_m_ops, M4), core_of(&armv7_ops, A9),
-                                 core_of(&armv8_ops, A53),   core_of(&armv8_ops, R52),
-                                 core_of(&x86_64_ops, 0),    core_of(&knc_ops, 0)};
+    const struct core cores[] = {
+        {.ops = &cortex_m_ops, .id = M4}, {.ops = &armv7_ops, .id = A9}, {.ops = &armv8_ops, .id = A53},
+        {.ops = &armv8_ops, .id = R52},   {.ops = &x86_64_ops},          {.ops = &knc_ops}};
     static const struct {
         struct symbols_machine machine;
         bool fits[sizeof cores / sizeof *cores];
