@@ -36,6 +36,19 @@ FRESH_TEST(unknowns_are_left_out)
     json_decref(header.json);
 }
 
+FIR_TEST(full_lines)
+{
+    FILE *out = output();
+    struct json_part header =
+        json_header_part(JSON_SCHEMA, &summary->conditions, summary->columns, summary->n, 1);
+    json_object_del(header.json, "tool"); /* whose version changes */
+    summary->columns[0].at_least_max = 16777216;
+    summary->columns[0].at_least = 3;
+    assert_true(json_part_write(out, header));
+    assert_true(summary_line_write(out, summary));
+    output_is_golden("json/full.jsonl");
+}
+
 FIR_TEST(any_bytes_in_every_string)
 {
     struct conditions *c = &summary->conditions;
