@@ -49,12 +49,12 @@ static inline struct share *profile_share(struct shares *to, char *function, cha
 {
     struct share *row = &to->rows[to->n++];
     *row = (struct share){.state = PROFILE_STATES,
-                          .function = function,
-                          .source = source,
                           .address = 0x10000100 + 0x40 * to->n,
                           .samples = samples,
                           .part = (double)samples / 60000,
                           .plus_minus = plus_minus};
+    row->function = function;
+    row->source = source;
     return row;
 }
 

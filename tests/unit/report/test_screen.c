@@ -114,7 +114,7 @@ FRESH_TEST(rates_of_each_second)
     assert_true(isnan(past->rates[6]));
     draw();
     assert_int_equal(text_times(f.lines[2], "\xE2\x96"), 6);
-    for (double second = 6; second < 120; second++) {
+    for (unsigned second = 6; second < 120; second++) {
         rows[0].rate = 1;
         remember(second);
     }
