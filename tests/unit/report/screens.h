@@ -89,7 +89,7 @@ static inline void take_picture(void)
     assert_string_equal(text, rest);
 }
 
-static inline void picture_is(const char *golden)
+static inline void picture_is_golden(const char *golden)
 {
     golden_check(golden, f.got, strlen(f.got));
 }

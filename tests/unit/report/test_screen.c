@@ -174,18 +174,18 @@ FRESH_TEST(narrow_and_wide)
         remember(second);
     }
     draw();
-    picture_is("screen/40_columns.txt");
+    picture_is_golden("screen/40_columns.txt");
     resize(200, 24);
     view.clock_hz = 48e6;
     rows[0].rate = 0.9996 * 48e6;
     draw();
-    picture_is("screen/200_columns.txt");
+    picture_is_golden("screen/200_columns.txt");
     resize(120, 24);
     setlocale(LC_CTYPE, "C");
     screen_draw(&f.screen, &view);
     setlocale(LC_CTYPE, "C.UTF-8");
     take_picture();
-    picture_is("screen/ascii.txt");
+    picture_is_golden("screen/ascii.txt");
 }
 
 /* One line less than there are, so that nothing scrolls. Counts and metrics alike: nothing is left out

@@ -44,16 +44,16 @@ SCREEN_TEST(shares_of_a_core)
 {
     open_it(40, 24);
     draw();
-    picture_is("top/40_columns.txt");
+    picture_is_golden("top/40_columns.txt");
     assert_ptr_equal(pick.row, &rows[0][0]);
     resize(200, 24);
     draw();
-    picture_is("top/200_columns.txt");
+    picture_is_golden("top/200_columns.txt");
     resize(120, 24);
     setlocale(LC_CTYPE, "C");
     draw();
     setlocale(LC_CTYPE, "C.UTF-8");
-    picture_is("top/ascii.txt");
+    picture_is_golden("top/ascii.txt");
 }
 
 SCREEN_TEST(several_cores_and_a_pause)
@@ -65,7 +65,7 @@ SCREEN_TEST(several_cores_and_a_pause)
     selected = 4;
     open_it(80, 24);
     draw();
-    picture_is("top/two_cores.txt");
+    picture_is_golden("top/two_cores.txt");
     assert_int_equal(pick.core, 1);
     assert_ptr_equal(pick.row, &rows[1][0]);
 }
