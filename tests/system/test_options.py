@@ -1,5 +1,5 @@
 """No option is ignored silently: a command refuses by name each option that it does not take, before it connects. From
-pmu-probe.conf it takes only its own. For the table, and each option with each command, see unit/commands/test_option_table.c."""
+pmu-probe.conf it takes only its own. For the table, and each option with each command, see unit/commands/test_options.c."""
 import os
 import random
 import re

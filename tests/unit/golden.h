@@ -96,6 +96,16 @@ static inline void output_is(const char *expected)
     free(text);
 }
 
+/* How often a text has a part. With memmem: under the sanitizer strstr measures the whole rest each time. */
+static inline size_t text_times(const char *text, const char *part)
+{
+    const char *end = text + strlen(text);
+    size_t n = 0;
+    for (; (text = memmem(text, (size_t)(end - text), part, strlen(part))) != NULL; text++)
+        n++;
+    return n;
+}
+
 static inline char *golden_escaped(const char *text, size_t size, size_t *size_out)
 {
     static const char controls[] = "\033\r\t\b\\", letters[] = "ertb\\";

@@ -4,8 +4,10 @@
 #include "test.h"
 
 #include "profile/profile.h"
+#include "profile/shares.h"
 #include "report/profile_file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +41,31 @@ static inline void profile_count(struct profile_interval *interval, uint64_t add
     interval->counts = realloc(interval->counts, (n + 1) * sizeof *interval->counts);
     assert_non_null(interval->counts);
     interval->counts[n] = (struct profile_count){.address = address, .samples = samples};
+}
+
+/* The next row of a core's 60,000 samples. */
+static inline struct share *profile_share(struct shares *to, char *function, char *source, uint64_t samples,
+                                          double plus_minus)
+{
+    struct share *row = &to->rows[to->n++];
+    *row = (struct share){.state = PROFILE_STATES,
+                          .address = 0x10000100 + 0x40 * to->n,
+                          .samples = samples,
+                          .part = (double)samples / 60000,
+                          .plus_minus = plus_minus};
+    row->function = function;
+    row->source = source;
+    return row;
+}
+
+/* Of two functions, of code without a name, and of sleep. */
+static inline void profile_shares(struct shares *to, struct share *rows)
+{
+    *to = (struct shares){.rows = rows, .samples = 60000, .states[PROFILE_ASLEEP] = 1410};
+    profile_share(to, "fir_filter", "fir.c:26", 32590, 0.00805);
+    profile_share(to, "std::vector<int, std::allocator<int> >::push_back", "vector.h:1204", 20000, 0.1);
+    profile_share(to, NULL, NULL, 6000, (double)NAN);
+    profile_share(to, NULL, NULL, 1410, 0)->state = PROFILE_ASLEEP;
 }
 
 /* From 0 to 1 (xorshift64*). */

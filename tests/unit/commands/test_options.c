@@ -1,6 +1,9 @@
+/* Every option with every command; what command lines and files say. */
 #include "commands/command.h"
-#include "test.h"
+#include "golden.h"
+#include "report/terminal.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -72,6 +75,152 @@ static bool read_words(struct options *options, struct error *error, const char 
     return options_read(options, argc, argv, error);
 }
 
+/* ---- every option with every command: taken, or refused by name */
+
+/* As a user types it, by its letter or not, with what it is of no use without. */
+static bool read_one(const struct option *option, size_t command, bool by_letter, char *typed, size_t size,
+                     struct options *options, struct error *error)
+{
+    char words[128];
+    const char *example =
+        option_words[option->kind].example != NULL ? option_words[option->kind].example : "x";
+    const struct option *other = option->needs.why != NULL
+                                     ? option_find(option->needs.options, strcspn(option->needs.options, " "))
+                                     : NULL;
+    if (by_letter && option->letter != 0)
+        snprintf(typed, size, "-%c", option->letter);
+    else
+        snprintf(typed, size, "--%s", option->name);
+    FILE *out = fmemopen(words, sizeof words, "w");
+    assert_non_null(out);
+    fprintf(out, "%s ", typed);
+    if (option->value != NULL && option->most > 0)
+        fprintf(out, "%" PRIu64 " ", option->most);
+    else if (option->value != NULL)
+        fprintf(out, "%s ", example);
+    if (other != NULL && (option->commands & other->commands & option->needs.commands) >> command & 1)
+        fprintf(out, "--%s %s ", other->name, other->value != NULL ? "200" : "");
+    fprintf(out, "%s", commands[command].name);
+    for (unsigned i = 0; i < commands[command].least; i++)
+        fprintf(out, " %s", command == COMMAND_STUB ? "status" : "main");
+    fclose(out);
+    return read_words(options, error, words);
+}
+
+TEST(each_rule_names_options)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+        const struct option_rule *rules[OPTION_RULES + 1] = {&option->needs};
+        for (size_t k = 0; k < OPTION_RULES; k++)
+            rules[k + 1] = &option->rivals[k];
+        for (size_t k = 0; k <= OPTION_RULES; k++) {
+            const char *names = rules[k]->why != NULL ? rules[k]->options : "";
+            for (size_t n; *names != '\0'; names += n + (names[n] == ' ')) {
+                n = strcspn(names, " ");
+                const struct option *other = option_find(names, n);
+                if (other == NULL || other == option || (other->commands & option->commands) == 0)
+                    fail_msg("--%s has a rule about %s", option->name, names);
+            }
+        }
+    }
+}
+
+/* json, the example of a format, is not every command's. */
+static bool takes(const struct option *option, size_t command)
+{
+    bool format = option->kind == OPTION_FORMAT;
+    return (option->commands >> command & 1) != 0 &&
+           (!format || (commands[command].formats >> FORMAT_JSON & 1) != 0);
+}
+
+static bool are_same(const struct options *a, const struct options *b)
+{
+    const unsigned char *left = (const unsigned char *)a, *right = (const unsigned char *)b;
+    size_t same = 0;
+    while (same < sizeof *a && left[same] == right[same])
+        same++;
+    return same == sizeof *a;
+}
+
+TEST(every_option_with_every_command)
+{
+    for (size_t i = 0; i < option_count; i++)
+        for (size_t c = 0; c < COMMANDS; c++)
+            for (int by_letter = 0; by_letter < 2; by_letter++) {
+                const struct option *option = &option_table[i];
+                struct options options, none;
+                struct error error = {0}, ignored = {0};
+                char typed[32], other[32];
+                bool asks = strcmp(option->name, "help") == 0 || strcmp(option->name, "version") == 0;
+                bool read = read_one(option, c, by_letter != 0, typed, sizeof typed, &options, &error);
+                if (read != (takes(option, c) || asks || option->is_idle))
+                    fail_msg("%s with %s: %s", typed, commands[c].name, read ? "taken" : error.text);
+                if (!read && (strncmp(error.text, typed, strlen(typed)) != 0 ||
+                              strstr(error.text, commands[c].name) == NULL || error.kind != ERROR_USAGE))
+                    fail_msg("%s with %s says: %s", typed, commands[c].name, error.text);
+                /* What is taken is there afterwards */
+                const struct option *quiet = option_find("quiet", strlen("quiet"));
+                if (option == quiet)
+                    quiet = option_find("output", strlen("output"));
+                if (read && takes(quiet, c)) {
+                    assert_true(read_one(quiet, c, false, other, sizeof other, &none, &ignored));
+                    options.request.command = none.request.command = NULL;
+                    memset(options.operands, 0, sizeof options.operands);
+                    memset(none.operands, 0, sizeof none.operands);
+                    if (are_same(&options, &none))
+                        fail_msg("%s with %s leaves no trace", typed, commands[c].name);
+                    options_free(&none);
+                }
+                options_free(&options);
+            }
+}
+
+static bool has_option(const char *text, const struct option *option)
+{
+    char name[32];
+    snprintf(name, sizeof name, "--%s%s", option->name, option->value != NULL ? " " : "");
+    return strstr(text, name) != NULL;
+}
+
+/* Each line in 80 columns. To be freed. */
+static char *help_text(const char *name, bool all)
+{
+    help_command(output(), name, all);
+    char *text = output_text(NULL);
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > TERMINAL_COLUMNS)
+            fail_msg("too wide: %.*s", (int)strcspn(line, "\n"), line);
+    return text;
+}
+
+/* The help of all: system/test_options.py. */
+TEST(help_of_a_command_has_its_own_options_after_examples)
+{
+    for (size_t c = 0; c < COMMANDS; c++) {
+        char *whole = help_text(commands[c].name, true);
+        char *text = help_text(commands[c].name, false);
+        if (commands[c].does != NULL)
+            assert_memory_equal(strchr(text, '\n'), "\n  pmu-probe ", 13);
+        for (size_t i = 0; i < option_count; i++) {
+            const struct option *option = &option_table[i];
+            bool taken = (option->commands >> c & 1) != 0;
+            bool only_text = option->kind == OPTION_FORMAT && commands[c].formats == 1 << FORMAT_TEXT;
+            bool mentioned = strstr(commands[c].examples, option->name) != NULL;
+            if (taken && !has_option(whole, option))
+                fail_msg("--%s is missing in: %s", option->name, whole);
+            if (taken && !option->is_rare && !only_text && !has_option(text, option))
+                fail_msg("--%s is missing in: %s", option->name, text);
+            if (option->is_rare && !mentioned && has_option(text, option))
+                fail_msg("--%s is in: %s", option->name, text);
+        }
+        free(text);
+        free(whole);
+    }
+}
+
+/* ---- what is read */
+
 /* All that is not as by default, as words; the items of a list have a | between them. */
 static void describe_list(FILE *out, const char *name, const char *const *list, size_t n)
 {
@@ -125,6 +274,7 @@ static char *described(const struct options *o)
     describe_number(out, "interval=", (double)o->request.interval_ms, o->request.interval_said ? -1 : 1000);
     describe_number(out, "timeout=", o->request.timeout_s, 10);
     describe_number(out, "for=", o->request.for_s, 0);
+    describe_number(out, "verbose=", o->verbose, 0);
     fprintf(out, "%s%s%s%s%s%s", o->mend ? " mend" : "", o->request.resume ? " resume" : "",
             o->request.no_calibrate ? " no_calibrate" : "", o->request.quiet ? " quiet" : "",
             o->help ? " help" : "", o->version ? " version" : "");
@@ -132,24 +282,7 @@ static char *described(const struct options *o)
     return text;
 }
 
-/* A machine that is busy needs more of it; what the user says is meant so. */
-TEST(patience_multiplies_the_default_of_timeout_alone)
-{
-    static const struct {
-        const char *patience, *words;
-        double timeout_s;
-    } lines[] = {{"3", "delta f", 30}, {"3", "delta f --timeout 4s", 4}, {"none", "delta f", 10}};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct options options;
-        struct error error;
-        setenv("PMU_PROBE_PATIENCE", lines[i].patience, 1);
-        assert_true(read_words(&options, &error, lines[i].words));
-        unsetenv("PMU_PROBE_PATIENCE");
-        assert_true(options.request.timeout_s == lines[i].timeout_s);
-        options_free(&options);
-    }
-}
-
+/* `expected` NULL: as anything. */
 static void reads(const char *words, const char *expected)
 {
     struct options options;
@@ -157,13 +290,12 @@ static void reads(const char *words, const char *expected)
     if (!read_words(&options, &error, words))
         fail_msg("\"%s\" is refused: %s", words, error.text);
     char *text = described(&options);
-    if (strcmp(text + (*text == ' '), expected) != 0)
+    if (expected != NULL && strcmp(text + (*text == ' '), expected) != 0)
         fail_msg("\"%s\" is read as \"%s\", not \"%s\"", words, text, expected);
     free(text);
     options_free(&options);
 }
 
-/* With these words; where there is a pmu-probe.conf, by its second line. */
 static void refuses_with(const char *words, const char *says)
 {
     struct options options;
@@ -176,16 +308,27 @@ static void refuses_with(const char *words, const char *says)
     options_free(&options);
 }
 
-static void refuses(const char *words)
+static void refuses_each(const char *const (*rows)[2], size_t n)
 {
-    struct options options;
-    struct error error;
-    if (read_words(&options, &error, words))
-        fail_msg("accepted: %s", words);
-    assert_int_equal(error.kind, ERROR_USAGE);
-    if (access("pmu-probe.conf", F_OK) == 0 && strstr(error.text, "pmu-probe.conf:2: ") == NULL)
-        fail_msg("no line: %s", error.text);
-    options_free(&options);
+    for (size_t i = 0; i < n; i++)
+        refuses_with(rows[i][0], rows[i][1]);
+}
+
+#define REFUSES_EACH(...)                                                                                    \
+    refuses_each((const char *const[][2]){__VA_ARGS__},                                                      \
+                 sizeof((const char *const[][2]){__VA_ARGS__}) / sizeof(const char *const[2]))
+
+/* By these lines of a pmu-probe.conf. */
+static void conf_reads(const char *conf, const char *words, const char *expected)
+{
+    write_config(conf);
+    reads(words, expected);
+}
+
+static void conf_refuses(const char *conf, const char *words, const char *says)
+{
+    write_config(conf);
+    refuses_with(words, says);
 }
 
 TEST(options_stand_on_either_side)
@@ -199,22 +342,11 @@ TEST(options_stand_on_either_side)
           "--transport jtag --counter dwt -o out.txt --no-calibrate --speed 8MHz -- -r",
           "command=delta counter=dwt output=out.txt transport=jtag tick=uwTick show=r0,*0x20000000 "
           "baseline=a.jsonl threshold=2% operands=f|-r speed=8000000 no_calibrate quiet");
-    reads("doctor --mend", "command=doctor mend");
     reads("list --cpu cortex-a9 refill", "command=list cpu=cortex-a9 operands=refill");
-}
-
-TEST(help_and_version_are_words_too)
-{
-    reads("help", "help");
-    reads("help delta", "command=delta help");
-    reads("delta --help", "command=delta help");
+    reads("record -g -e A", "command=record output=profile.jsonl events=A");
+    reads("-v info -vv", "command=info verbose=3");
+    reads("--verbose info", "command=info verbose=1");
     reads("--help -I 500 delta", "command=delta interval=500 help"); /* a question is not refused */
-    reads("version", "version");
-    reads("-V", "version");
-    refuses_with("help dleta", "unknown command \"dleta\"");
-    refuses_with("stats", "unknown command \"stats\"; did you mean stat?");
-    refuses_with("dleta main", "unknown command \"dleta\"; did you mean delta?");
-    refuses_with("wathc", "unknown command \"wathc\"; did you mean watch?");
 }
 
 TEST(events_and_metrics_are_gathered)
@@ -223,143 +355,118 @@ TEST(events_and_metrics_are_gathered)
           "command=stat events=A,B|{C,D}|E metrics=ipc|miss");
     reads("-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA",
           "command=stat events=A|A|A|A|A|A|A|A|A|A|A|A|A|A|A|A");
-    refuses("-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA");
+    refuses_with("-eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA -eA stat -eA", "");
     assert_int_equal(REQUEST_EVENTS, 16);
 }
 
 TEST(formats_and_separators)
 {
-    reads("stat", "command=stat");
-    reads("stat --json", "command=stat format=json");
     reads("stat -x ;", "command=stat format=csv separator=;");
-    reads("stat -x;", "command=stat format=csv separator=;");
-    reads("stat --format csv", "command=stat format=csv");
+    reads("stat -x\\t", "command=stat format=csv separator=\t");
     reads("delta f --format=junit", "command=delta operands=f format=junit");
-    reads("delta f --format markdown", "command=delta operands=f format=markdown");
-    reads("stat --format json", "command=stat format=json");
     reads("stat -j --format text", "command=stat");
     reads("stat --format junit -x ;", "command=stat format=csv separator=;");
-    reads("stat -x \\t", "command=stat format=csv separator=\t");
-    refuses_with("stat --format junit", "--format: stat prints text, JSON or CSV, not JUnit");
-    refuses_with("stat --format gcc", "--format: stat prints text, JSON or CSV, not gcc's remarks");
-    refuses_with("info -x ,", "-x: info prints text or JSON, not CSV");
-    refuses_with("stub -j status", "-j: stub prints text, not JSON");
-    refuses_with("stub -j --format text status", "-j belongs to");
-    refuses_with("--format xml", "unknown format \"xml\": text, json, csv, junit, markdown, folded, "
-                                 "pprof, callgrind, perf, html or gcc");
-    refuses_with("--format xml stat", "unknown format \"xml\": stat takes text, json or csv");
-    refuses_with("delta f --format md",
-                 "unknown format \"md\": delta takes text, json, csv, junit, markdown, html or gcc");
-    refuses_with("stub status --format yaml -j", "unknown format \"yaml\": stub takes text");
+    REFUSES_EACH({"stat --format junit", "--format: stat prints text, JSON or CSV, not JUnit"},
+                 {"stub -j status", "-j: stub prints text, not JSON"},
+                 {"stub -j --format text status", "-j belongs to"},
+                 {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
+                 {"--format xml", "unknown format \"xml\": text, json, csv, junit, markdown, folded, pprof, "
+                                  "callgrind, perf, html or gcc"},
+                 {"delta f --format md",
+                  "unknown format \"md\": delta takes text, json, csv, junit, markdown, html or gcc"},
+                 {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
 }
 
-/* The forms of numbers are in run/test_values.c: here is what each option takes them for. */
+/* The forms of numbers are in run/test_values.c: here is what each option takes them for. A machine that is
+ * busy needs more of the default of --timeout; what the user says is meant so. */
 TEST(numbers_have_units)
 {
-    reads("--freq 12M", "freq=12000000");
-    reads("--freq 125mhz", "freq=125000000");
-    reads("--for 2m --freq 1Hz", "freq=1 for=120");
-    reads("--for 1.5", "for=1.5");
-    reads("--for 1h --timeout 500ms", "timeout=0.5 for=3600");
-    reads("-I 200", "interval=200");
-    reads("-I 5ms", "interval=5");
-    reads("-I 1.5s", "interval=1500");
-    reads("-r 1k", "hits=1000");
-    reads("--speed 4M", "speed=4000000");
+    reads("--freq 125mhz --for 1.5 -I 200", "freq=125000000 interval=200 for=1.5");
+    reads("--for 1h --timeout 500ms -I 1.5s", "interval=1500 timeout=0.5 for=3600");
+    reads("-r 1k --speed 4M -I 5ms", "speed=4000000 hits=1000 interval=5");
+    setenv("PMU_PROBE_PATIENCE", "3", 1);
+    reads("delta f", "command=delta operands=f timeout=30");
+    reads("delta f --timeout 4s", "command=delta operands=f timeout=4");
+    setenv("PMU_PROBE_PATIENCE", "none", 1);
+    reads("delta f", "command=delta operands=f");
+    unsetenv("PMU_PROBE_PATIENCE");
 }
 
-#define REFUSES_EACH(...) refuses_each((const char *const[]){__VA_ARGS__, NULL})
-
-static void refuses_each(const char *const *words)
+static void each_is_refused(const char *const *words)
 {
     for (; *words != NULL; words++)
-        refuses(*words);
+        refuses_with(*words, "");
 }
+
+#define NONSENSE(...) each_is_refused((const char *const[]){__VA_ARGS__, NULL})
 
 TEST(nonsense_is_refused)
 {
-    REFUSES_EACH("-r 0", "-r -1", "-r 1.0001k", "-r 99999999999999999999", "-I 0", "--core -2", "--freq fast",
-                 "--freq 0", "--speed 0", "--speed 1x", "--for -1", "--for s", "--timeout nan",
-                 "--timeout 1e9");
-    REFUSES_EACH("-I 0.5ms", "-I 1us", "-I 25h", "--speed 0.4", "--speed 999", "--speed 5e9", "--speed 1m");
-    REFUSES_EACH("stat -e {A", "stat -e A,,B", "stat -e 17", "stat -e A;B");
-    REFUSES_EACH("-x ab", "-x \"", "-x a", "-x 1", "-x .", "--format xml", "--format JSON");
-    REFUSES_EACH("-Z", "--nope", "--json=1", "--mend=1", "-j1");
-    REFUSES_EACH("-r", "--elf", "-x", "--format", "-e", "-M", "--tick", "--show", "--baseline");
-    refuses("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
+    NONSENSE("-r 0", "-r -1", "-r 1.0001k", "--core -2", "--freq fast", "--freq 0", "--speed 0", "--speed 1x",
+             "--for -1", "--for s", "--timeout nan", "--timeout 1e9", "-I 1us", "-I 25h", "--speed 0.4",
+             "--speed 999", "--speed 5e9", "--speed 1m", "stat -e {A", "stat -e A,,B", "stat -e 17",
+             "stat -e A;B", "-x ab", "-x \"", "-x a", "-x 1", "-x .", "--format JSON", "--json=1", "--mend=1",
+             "-j1", "-vx info", "--nope", "--verbose=2", "-x", "--format", "-e", "-M", "--tick", "--show",
+             "--baseline", "-r 99999999999999999999", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
 }
 
+/* Two may leave nothing for each other to say, one may be of no use without another, one may have another
+ * name now. */
 TEST(a_refusal_says_what_is_taken)
 {
-    refuses_with("-r 1k5", "-r takes a whole number from 1 up, such as 200; got \"1k5\"");
-    refuses_with("--repeat=x", "--repeat takes a whole number from 1 up");
-    refuses_with("delta -r", "-r needs a number after it: -r 200");
-    refuses_with("--elf", "--elf needs a value after it: --elf FILE");
-    refuses_with("--freq 12m", "(write 12M for megahertz)");
-    refuses_with("--freq 12", "which is 12 Hz (write 12M for 12 MHz)");
-    refuses_with("-I 5", "-I 5: write 5ms or 5s");
-    refuses_with("watch --interval=1.5", "--interval 1.5: write 1.5ms or 1.5s");
-    refuses_with("-I 0.5", "-I takes a time from 1ms up");
-    refuses_with("-I 0", "-I takes a time from 1ms up");
-    refuses_with("--speed 1", "which is 1 Hz (write 1M for 1 MHz)");
-    refuses_with("--no-calibate", "unknown option --no-calibate; did you mean --no-calibrate?");
-    refuses_with("-Z", "unknown option -Z");
-    refuses_with("info x", "unexpected argument \"x\"");
-    refuses_with("delta a b c", "unexpected argument \"c\"");
-    refuses_with("delta", "delta needs a FUNCTION, or a START and an END");
-}
-
-/* Two that would leave nothing for each other to say. */
-TEST(some_do_not_go_together)
-{
-    refuses_with("info -p x -f y", "-p and -f: both say how the target is reached");
-    refuses_with("list --cpu cortex-a9 -C 1", "-C and --cpu: both say which core");
-    refuses_with("list --cpu cortex-a9 --speed 1M", "--speed and --cpu");
-    refuses_with("stat -a --resume", "-a and --resume");
-    refuses_with("stat -a -I 500", "-a and -I: stat -a prints once");
+    REFUSES_EACH(
+        {"help dleta", "unknown command \"dleta\""},
+        {"stats", "unknown command \"stats\"; did you mean stat?"},
+        {"wathc", "unknown command \"wathc\"; did you mean watch?"},
+        {"-r 1k5", "-r takes a whole number from 1 up, such as 200; got \"1k5\""},
+        {"delta -r", "-r needs a number after it: -r 200"},
+        {"--elf", "--elf needs a value after it: --elf FILE"}, {"--freq 12m", "(write 12M for megahertz)"},
+        {"--freq 12", "which is 12 Hz (write 12M for 12 MHz)"}, {"-I 5", "-I 5: write 5ms or 5s"},
+        {"watch --interval=1.5", "--interval 1.5: write 1.5ms or 1.5s"},
+        {"-I 0", "-I takes a time from 1ms up"}, {"--speed 1", "which is 1 Hz (write 1M for 1 MHz)"},
+        {"--no-calibate", "unknown option --no-calibate; did you mean --no-calibrate?"},
+        {"-Z", "unknown option -Z"}, {"delta", "delta needs a FUNCTION, or a START and an END"},
+        {"delta f --outliers 65", "--outliers takes a number from 1 to 64; got \"65\""},
+        {"record --every 99", "--every takes a number from 100 to 1073741823; got \"99\""},
+        {"info -p x -f y", "-p and -f: both say how the target is reached"},
+        {"list --cpu cortex-a9 -C 1", "-C and --cpu: both say which core"},
+        {"stat -a --resume", "-a and --resume"}, {"stat -a -I 500", "-a and -I: stat -a prints once"},
+        {"doctor --prove --mend", "--mend and --prove: --mend leaves what it repairs"},
+        {"survey --check f", "--check needs --regions FILE, which has the budgets"},
+        {"delta f --threshold 2%", "--threshold is of use with --baseline FILE only"},
+        {"record -c 10k", "to stop the core after every 10k events, say --every 10k"},
+        {"-c5000 record", "say --every 5000"}, {"record --count=1e6", "there is no --count: say --every N"},
+        {"delta f --on-max sp", "there is no --on-max: say --outliers N --show WORDS"},
+        {"survey --boards x", "there is no --boards: start a process for each board"},
+        {"release", "there is no release: say restore --force"},
+        {"restore -C 1", "-C is of use with --force only"},
+        {"restore --force --counters msr", "--counters and --force: counters have no breakpoints"});
     reads("watch -a -I 500", "command=watch interval=500");
-    refuses_with("doctor --prove --mend", "--mend and --prove: --mend leaves what it repairs");
     reads("-p door:3 list --cpu cortex-a9", "command=list probe=door:3 cpu=cortex-a9"); /* GDB's scripts */
-}
-
-/* Nor is an option of use that waits for another. */
-TEST(some_need_another)
-{
-    refuses_with("survey --check f", "--check needs --regions FILE, which has the budgets");
-    refuses_with("delta f --threshold 2%", "--threshold is of use with --baseline FILE only");
-    refuses_with("delta f --any-elf", "--any-elf is of use with --baseline FILE only");
-    reads("compare a b --threshold 2%", "command=compare threshold=2% operands=a|b");
-    reads("record -g -e A", "command=record output=profile.jsonl events=A");
-}
-
-TEST(some_have_bounds_and_formats)
-{
-    refuses_with("delta f --outliers 65", "--outliers takes a number from 1 to 64; got \"65\"");
-    refuses_with("record --every 99", "--every takes a number from 100 to 1073741823; got \"99\"");
-    refuses_with("delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV");
+    reads("restore --force -C 1", "command=restore core=1");
+    reads("-c init record --every 200", "command=record output=profile.jsonl openocd=-c|init every=200");
 }
 
 #define CONFIG_TEST(name) TEST_WITH(name, NULL, no_config)
 
 CONFIG_TEST(config_comes_after_the_command_line)
 {
-    write_config("# ours\nprobe = openocd:there:1234\n\n  elf=  app.elf  \nrepeat = 7\nno-calibrate\n");
-    reads("delta f -r 9",
-          "command=delta probe=openocd:there:1234 elf=app.elf operands=f hits=9 no_calibrate");
+    conf_reads("# ours\nprobe = openocd:there:1234\n\n  elf=  app.elf  \nrepeat = 7\nno-calibrate\n",
+               "delta f -r 9",
+               "command=delta probe=openocd:there:1234 elf=app.elf operands=f hits=9 no_calibrate");
     setenv("PMU_PROBE", "openocd:here", 1);
     reads("delta f", "command=delta probe=openocd:here elf=app.elf operands=f hits=7 no_calibrate");
     reads("delta f -p gdb:x:1", "command=delta probe=gdb:x:1 elf=app.elf operands=f hits=7 no_calibrate");
     reads("delta f -f y", "command=delta elf=app.elf operands=f openocd=-f|y hits=7 no_calibrate");
     unsetenv("PMU_PROBE");
-    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12M \n");
-    reads("delta f --trust-conf",
-          "command=delta tick=uwTick operands=f events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12000000");
-    write_config("interval = 5\nformat = md\n");
-    refuses_with("watch", "pmu-probe.conf:1: interval 5: write 5ms or 5s");
+    conf_refuses("interval = 5\nformat = md\n", "watch", "pmu-probe.conf:1: interval 5: write 5ms or 5s");
     refuses_with("delta f", "pmu-probe.conf:1: interval 5: write 5ms or 5s");
-    write_config("format = md\n");
-    refuses_with("watch", "pmu-probe.conf:1: unknown format \"md\": watch takes text, json or csv");
-    write_config("event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12M \n");
+    conf_refuses("format = md\n", "watch",
+                 "pmu-probe.conf:1: unknown format \"md\": watch takes text, json or csv");
+    conf_reads(
+        "event = A,B\nevent = C\nfile = a.cfg\nmetric = ipc\ntick = uwTick\nfreq = 12M \n",
+        "delta f --trust-conf",
+        "command=delta tick=uwTick operands=f events=A,B|C metrics=ipc openocd=-f|a.cfg freq=12000000");
     /* another OpenOCD altogether */
     reads("delta f -e X -c init --tick y",
           "command=delta tick=y operands=f events=X metrics=ipc openocd=-c|init freq=12000000");
@@ -369,9 +476,8 @@ CONFIG_TEST(the_own_config_comes_last)
 {
     write_own("probe = gdb:a:1\nelf = own.elf\nrepeat = 7\nevent = X\ncore = 3\nformat = json\n");
     reads("delta f", "command=delta probe=gdb:a:1 elf=own.elf operands=f events=X format=json core=3 hits=7");
-    write_config("elf = app.elf\nevent = A\nevent = B\nformat = csv\ncore = 2\n");
-    reads("delta f",
-          "command=delta probe=gdb:a:1 elf=app.elf operands=f events=A|B format=csv core=2 hits=7");
+    conf_reads("elf = app.elf\nevent = A\nevent = B\nformat = csv\ncore = 2\n", "delta f",
+               "command=delta probe=gdb:a:1 elf=app.elf operands=f events=A|B format=csv core=2 hits=7");
     reads("delta f -e Y -r 1",
           "command=delta probe=gdb:a:1 elf=app.elf operands=f events=Y format=csv core=2 "
           "hits=1");
@@ -396,8 +502,8 @@ CONFIG_TEST(groups_of_options_are_said_once)
     setenv("PMU_PROBE", "gdb:e:1", 1);
     reads("delta f", "command=delta probe=gdb:e:1 counters=msr operands=f for=3");
     unsetenv("PMU_PROBE");
-    write_config("probe = gdb:f:1\nrepeat = 5\n");
-    reads("delta f", "command=delta probe=gdb:f:1 counters=msr operands=f hits=5");
+    conf_reads("probe = gdb:f:1\nrepeat = 5\n", "delta f",
+               "command=delta probe=gdb:f:1 counters=msr operands=f hits=5");
 }
 
 /* A file in a folder is data; one that the user wrote, or trusts, is more. */
@@ -411,26 +517,19 @@ CONFIG_TEST(only_the_users_own_config_acts)
         char text[64], trusted[64];
         const char *command = of[strcmp(acts[i], "mend") == 0];
         snprintf(text, sizeof text, "# not\n%s\n", acts[i]);
-        write_config(text);
-        refuses(command);
-        refuses_with(command, "which a file of a folder from elsewhere must not");
-        struct options options;
-        struct error error;
+        conf_refuses(text, command, "which a file of a folder from elsewhere must not");
         snprintf(trusted, sizeof trusted, "%s --trust-conf", command);
-        assert_true(read_words(&options, &error, trusted));
-        options_free(&options);
+        reads(trusted, NULL);
         unlink("pmu-probe.conf");
         write_own(text);
-        assert_true(read_words(&options, &error, command));
-        options_free(&options);
+        reads(command, NULL);
         unlink(of_user);
     }
     /* What does not count does nothing */
-    write_config("file = x.cfg\noutput = y\nmend\nhalt\n");
-    reads("info -p gdb:a:1 -o z", "command=info probe=gdb:a:1 output=z");
+    conf_reads("file = x.cfg\noutput = y\nmend\nhalt\n", "info -p gdb:a:1 -o z",
+               "command=info probe=gdb:a:1 output=z");
     refuses_with("info -p gdb:a:1", "pmu-probe.conf:2: output names a file to write");
-    write_config("trust-conf\n");
-    refuses_with("info", "pmu-probe.conf:1: trust-conf belongs to the command line");
+    conf_refuses("trust-conf\n", "info", "pmu-probe.conf:1: trust-conf belongs to the command line");
     write_own("trust-conf\n");
     unlink("pmu-probe.conf");
     refuses_with("info", "trust-conf belongs to the command line");
@@ -447,14 +546,10 @@ CONFIG_TEST(a_config_has_quotes_comments_and_a_home)
     write_config(
         "elf = \"a b # c.elf\"  # ours\nprobe = 'gdb:x:1'# too\nrepeat = 7 # times\nno-calibrate # a = b\n");
     reads("delta f", "command=delta probe=gdb:x:1 elf=a b # c.elf operands=f hits=7 no_calibrate");
-    write_config("elf = ~/app#1.elf\n");
-    reads("info", "command=info elf=/home/me/app#1.elf");
-    write_config("elf = '~/app.elf'\n");
-    reads("info", "command=info elf=~/app.elf");
-    write_config("#\nelf = \"app.elf\n");
-    refuses_with("info", "pmu-probe.conf:2: a quote is not closed");
-    write_config("#\nelf = \"app\".elf\n");
-    refuses_with("info", "pmu-probe.conf:2: there is more after the closing quote");
+    conf_reads("elf = ~/app#1.elf\n", "info", "command=info elf=/home/me/app#1.elf");
+    conf_reads("elf = '~/app.elf'\n", "info", "command=info elf=~/app.elf");
+    conf_refuses("#\nelf = \"app.elf\n", "info", "pmu-probe.conf:2: a quote is not closed");
+    conf_refuses("#\nelf = \"app\".elf\n", "info", "pmu-probe.conf:2: there is more after the closing quote");
 }
 
 CONFIG_TEST(the_config_above_is_found_up_to_the_home)
@@ -503,12 +598,11 @@ CONFIG_TEST(a_config_that_others_may_write_is_refused)
     unlink("data");
     reads("info", "command=info"); /* it leads nowhere */
     unlink("pmu-probe.conf");
-    assert_int_equal(mkdir("pmu-probe.conf", 0755), 0);
-    refuses_with("info", "pmu-probe.conf is not a plain file");
-    rmdir("pmu-probe.conf");
-    assert_int_equal(mkfifo("pmu-probe.conf", 0644), 0);
-    refuses_with("info", "pmu-probe.conf is not a plain file");
-    unlink("pmu-probe.conf");
+    for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
+        assert_int_equal(is_pipe ? mkfifo("pmu-probe.conf", 0644) : mkdir("pmu-probe.conf", 0755), 0);
+        refuses_with("info", "pmu-probe.conf is not a plain file");
+        remove("pmu-probe.conf");
+    }
     if (geteuid() != 0)
         return;
     enum { OTHER = 1234 };
@@ -526,78 +620,44 @@ CONFIG_TEST(a_config_that_others_may_write_is_refused)
 
 CONFIG_TEST(a_config_is_text_of_some_length)
 {
-    FILE *file = fopen("pmu-probe.conf", "w");
+    static char text[65536 + 1];
+    for (size_t i = 0; i < sizeof text - 1; i += 8)
+        snprintf(text + i, 9, "core=%c \n", i + 8 < sizeof text - 1 ? '1' : '2');
+    conf_reads(text, "info", "command=info core=2");
+    FILE *file = fopen("pmu-probe.conf", "a");
+    assert_non_null(file);
+    fputc('#', file);
+    fclose(file);
+    refuses_with("info", "larger than 64 KiB");
+    file = fopen("pmu-probe.conf", "w");
     assert_non_null(file);
     assert_int_equal(fwrite("core = 1\n\0file = x", 1, 18, file), 18);
     fclose(file);
     refuses_with("info", "it has a zero byte");
-    file = fopen("pmu-probe.conf", "w");
-    assert_non_null(file);
-    for (int i = 0; i < 8191; i++)
-        fputs("core=1 \n", file);
-    fputs("core=2 ", file);
-    fclose(file);
-    reads("info", "command=info core=2");
-    file = fopen("pmu-probe.conf", "a");
-    assert_non_null(file);
-    fputs("##", file);
-    fclose(file);
-    refuses_with("info", "larger than 64 KiB");
-}
-
-/* It is for all commands: each takes its own from it. */
-CONFIG_TEST(config_serves_every_command)
-{
-    write_config(
-        "repeat = 7\ncpu = cortex-a9\nmend\ninterval = 500\nall-cpus\njson\nbaseline = x\ncore = 1\n");
-    reads("probes", "command=probes format=json");
-    reads("stub status", "command=stub operands=status core=1");
-    reads("delta f", "command=delta baseline=x operands=f format=json core=1 hits=7");
-    reads("list", "command=list cpu=cortex-a9 format=json");
-    reads("list -C 2", "command=list format=json core=2"); /* which --cpu would leave without effect */
-    write_config("format = junit\nthreshold = 2%\n");
-    reads("info", "command=info");
-    reads("stat", "command=stat");
-    reads("delta f", "command=delta operands=f format=junit"); /* there is nothing to compare with */
-    write_config("file = x.cfg\ntcl = init\n");
-    reads("info -p openocd", "command=info probe=openocd");
-    setenv("PMU_PROBE", "openocd:here", 1);
-    reads("info", "command=info probe=openocd:here");
-    unsetenv("PMU_PROBE");
 }
 
 /* What the command line makes useless is left out; of two lines that exclude each other one counts. */
 CONFIG_TEST(config_says_nothing_that_is_of_no_use)
 {
-    write_config("threshold = 2%\nany-elf\ncheck\noutliers = 5\n");
-    reads("delta f", "command=delta operands=f");
+    conf_reads("threshold = 2%\nany-elf\ncheck\noutliers = 5\n", "delta f", "command=delta operands=f");
     reads("delta f --baseline a", "command=delta baseline=a threshold=2% operands=f");
     reads("delta f -x ,", "command=delta operands=f format=csv");
     reads("survey f", "command=survey operands=f");
-    write_config("core = 1\nall-cpus\ninterval = 500\n");
-    reads("stat", "command=stat");
+    conf_reads("core = 1\nall-cpus\ninterval = 500\n", "stat", "command=stat");
     reads("stat -C 2", "command=stat core=2 interval=500");
+    conf_reads("cpu = cortex-a9\nmend\njson\n", "list -C 2", "command=list format=json core=2");
 }
 
 /* Each line of it says what it is about; what the command line says counts more, in whatever form. */
 CONFIG_TEST(config_does_not_turn_the_command_line_over)
 {
-    write_config("format = csv\n");
-    reads("stat", "command=stat format=csv");
+    conf_reads("format = csv\n", "stat", "command=stat format=csv");
     reads("stat -j", "command=stat format=json");
-    write_config("json\n");
-    reads("stat", "command=stat format=json");
+    conf_reads("json\n", "stat", "command=stat format=json");
     reads("stat -x :", "command=stat format=csv separator=:");
-    write_config("separator = ;\n");
-    reads("stat", "command=stat format=csv separator=;");
+    conf_reads("separator = ;\n", "stat", "command=stat format=csv separator=;");
     reads("stat --format csv", "command=stat format=csv separator=;");
     reads("stat --format text", "command=stat separator=;");
-}
-
-CONFIG_TEST(what_the_config_says_in_an_old_word_says_so)
-{
-    write_config("\ncount = 5k\n");
-    refuses_with("record", "pmu-probe.conf:2: there is no count: say --every N");
 }
 
 CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
@@ -606,45 +666,9 @@ CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
                                         "\n= 5\n",         "\nformat = xml\n", "\nseparator = ab\n",
                                         "\nnope = 1\n",    "\nelf\n",          "\nhelp\n",
                                         "\nversion\n",     "\nevent = {A\n",   "\ncore = x\n"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        write_config(wrong[i]);
-        refuses("info");
-    }
-}
-
-TEST(verbose_as_often_as_it_is_said)
-{
-    static const struct {
-        const char *words;
-        unsigned verbose;
-    } rows[] = {{"info", 0}, {"-v info", 1}, {"info -vv", 2}, {"-v info -v", 2}, {"--verbose info", 1}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct options options;
-        struct error error = {0};
-        assert_true(read_words(&options, &error, rows[i].words));
-        assert_int_equal(options.verbose, rows[i].verbose);
-        options_free(&options);
-    }
-    struct options options;
-    struct error error = {0};
-    assert_false(read_words(&options, &error, "-vx info"));
-    assert_int_equal(error.kind, ERROR_USAGE);
-    assert_false(read_words(&options, &error, "--verbose=2 info"));
-    options_free(&options);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        conf_refuses(wrong[i], "info", "pmu-probe.conf:2: ");
+    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no count: say --every N");
 }
 
 TEST_GROUP(enter_folder, leave_folder)
-
-TEST(what_was_called_otherwise_says_so)
-{
-    refuses_with("record -c 10k", "to stop the core after every 10k events, say --every 10k");
-    refuses_with("-c5000 record", "say --every 5000");
-    refuses_with("record --count=1e6", "there is no --count: say --every N");
-    refuses_with("delta f --on-max sp", "there is no --on-max: say --outliers N --show WORDS");
-    refuses_with("survey --boards x", "there is no --boards: start a process for each board");
-    refuses_with("release", "there is no release: say restore --force");
-    refuses_with("restore -C 1", "-C is of use with --force only");
-    refuses_with("restore --force --counters msr", "--counters and --force: counters have no breakpoints");
-    reads("restore --force -C 1", "command=restore core=1");
-    reads("-c init record --every 200", "command=record output=profile.jsonl openocd=-c|init every=200");
-}

@@ -101,3 +101,34 @@ TEST(an_empty_profile_has_no_stacks)
     stacks_free(&stacks);
     profile_file_free(profile);
 }
+
+/* The leaf first. */
+TEST(call_stacks_say_what_is_guessed_or_cut_short)
+{
+    static const char *const names[] = {"0x10000124",           "0x10000200", "0x10000124",
+                                        "0x10000200 [guessed]", "0x10000124", "[cut short]"};
+    uint64_t at[] = {0x10000124, 0x10000200};
+    struct call_stack calls[] = {{.samples = 4, .at = at, .depth = 2, .sure = 2},
+                                 {.samples = 3, .at = at, .depth = 2, .sure = 1},
+                                 {.samples = 2, .at = at, .depth = 1, .sure = 1, .end = UNWIND_NO_RULES}};
+    struct profile *profile = profile_new(1);
+    struct profile_interval *interval = profile_interval(profile, 0, 0, 1);
+    struct stacks stacks;
+    size_t n = 0;
+    profile_count(interval, at[0], 9);
+    interval->stacks = (struct call_stacks){.rows = calls, .n = 3};
+    assert_true(stacks_make(profile, NULL, false, &stacks));
+    assert_int_equal(stacks.n, 3);
+    for (size_t i = 0; i < stacks.n; i++) {
+        assert_int_equal(stacks.rows[i].samples, calls[i].samples);
+        for (size_t k = 0; k < stacks.rows[i].depth; k++, n++) {
+            const struct stack_place *place = &stacks.places[stacks.frames[stacks.rows[i].first + k]];
+            assert_true(n < sizeof names / sizeof *names);
+            assert_string_equal(stacks.functions[place->function].name, names[n]);
+        }
+    }
+    assert_int_equal(n, sizeof names / sizeof *names);
+    interval->stacks = (struct call_stacks){0};
+    stacks_free(&stacks);
+    profile_file_free(profile);
+}

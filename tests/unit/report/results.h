@@ -1,7 +1,4 @@
-/*
- * Results as documents: lines of JSON in a test, or those that were written of a result and read again. All
- * formats are made of these.
- */
+/* Results as documents, of which all formats are made: lines of JSON, or what was written and read again. */
 #pragma once
 
 #include "golden.h"

@@ -4,6 +4,7 @@
 #include "golden.h"
 
 #include "report/screen.h"
+#include "report/terminal.h"
 
 #include <fcntl.h>
 #include <pty.h>
@@ -88,18 +89,7 @@ static inline void take_picture(void)
     assert_string_equal(text, rest);
 }
 
-static inline size_t width_of(const char *text)
+static inline void picture_is_golden(const char *golden)
 {
-    size_t width = 0;
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xC0) != 0x80;
-    return width;
-}
-
-static inline size_t blocks_in(const char *line)
-{
-    size_t n = 0;
-    for (; (line = strstr(line, "█")) != NULL; line += strlen("█"))
-        n++;
-    return n;
+    golden_check(golden, f.got, strlen(f.got));
 }

@@ -1,8 +1,10 @@
-/* A function with its samples: its lines of JSON as text, and what is noted of a profile that says little. */
+/* A function with its samples, and with the costs of its lines: as text, and what is noted of little. */
 #include "profiles.h"
 #include "report/results.h"
 
+#include "measure/delta.h"
 #include "report/annotation_table.h"
+#include "report/line_table.h"
 
 #include <math.h>
 
@@ -54,18 +56,17 @@ TEST(as_wide_as_the_terminal)
     document_free(&document);
 }
 
-/* Without lines, of few samples, of a run that was cut off. */
+/* Without lines, of few samples that lie apart. What is hot: system/test_annotate.py. */
 TEST(of_what_is_missing)
 {
     static struct listing_row code[] = {
         {.address = 0x244, .size = 2, .code = 0xB510, .text = "push    {r4, lr}", .file = LISTING_NO_FILE}};
     uint64_t samples[] = {0};
     size_t line_of[] = {0};
-    struct annotated_line all = {.file = LISTING_NO_FILE, .samples = 42590, .part = 1, .plus_minus = 0.00001};
+    struct annotated_line all = {.file = LISTING_NO_FILE, .plus_minus = 0.00001};
     struct annotation cores[] = {
-        {.core_samples = 100000,
-         .samples = 42590,
-         .part = 0.4259,
+        {.core_samples = 9,
+         .samples = 9,
          .plus_minus = NAN,
          .row_samples = samples,
          .lines = &all,
@@ -73,58 +74,55 @@ TEST(of_what_is_missing)
          .line_of = line_of,
          .is_few = true,
          .is_sparse = true},
-        {.core = 1, .core_samples = 500, .plus_minus = NAN, .row_samples = samples, .line_of = line_of}};
+        {.core = 1, .core_samples = 5, .plus_minus = NAN, .row_samples = samples, .line_of = line_of}};
     struct annotated_function function = {.at = {.name = "fir_filter", .low = 0x244, .high = 0x246},
                                           .listing = {.rows = code, .n = 1},
                                           .cores = cores,
                                           .core_count = 2};
     struct profile *profile = profile_new(2);
-    struct annotation_report report = {.profile = profile,
-                                       .file = "profile.jsonl",
-                                       .elf = "app.elf",
-                                       .no_names = "The recorded program had no build id",
-                                       .function = &function};
+    struct annotation_report report = {
+        .profile = profile, .file = "profile.jsonl", .elf = "app.elf", .no_names = "", .function = &function};
     assert_true(annotation_write(TO_TEXT(80), &report));
-    OUTPUT_HAS("\n   share      ±  samples     address\n"
-               "                          0x00000244     push    {r4, lr}\n");
-    OUTPUT_HAS("No lines are known");
-    OUTPUT_HAS("lie apart");
-    OUTPUT_HAS("Few samples");
-    OUTPUT_HAS("no build id");
-    OUTPUT_HAS("was cut off");
-    OUTPUT_LACKS("skid", "core 1"); /* which has no sample of it */
-    cores[0].samples = cores[0].core_samples = all.samples = 0;
-    report.hot = 100;
+    OUTPUT_HAS("0x00000244     push    {r4, lr}\n", "lie apart");
+    OUTPUT_LACKS("nan", "skid", "core 1"); /* which has no sample of it */
+    cores[0].samples = cores[0].core_samples = 0;
     assert_true(annotation_write(TO_TEXT(80), &report));
     OUTPUT_HAS("0 of 0 samples\n");
     OUTPUT_LACKS("nan");
     profile_file_free(profile);
 }
 
-/* Where each sample was a stop, an instruction is what it is. A file has its own lines alone. */
-TEST(without_skid)
+/* ---- lines */
+
+TEST(a_sum_that_is_not_the_functions_is_a_warning)
 {
-    static char source[] = "a.c", header[] = "b.h", *files[] = {source, header};
-    struct source_text texts[2] = {{0}};
-    struct annotated_line of[] = {{.file = 0, .line = 26, .samples = 1, .plus_minus = NAN},
-                                  {.file = 1, .line = 28, .samples = 9, .plus_minus = NAN, .at_border = true},
-                                  {.file = LISTING_NO_FILE, .plus_minus = NAN}};
-    struct annotation cores[] = {
-        {.core_samples = 10, .samples = 10, .plus_minus = NAN, .lines = of, .line_count = 3},
-        {.core = 1, .plus_minus = NAN}};
-    struct annotated_function function = {.at = {.name = "f"},
-                                          .listing = {.files = files, .file_count = 2},
-                                          .texts = texts,
-                                          .cores = cores,
-                                          .core_count = 2};
-    struct profile *profile = profile_new(2);
-    struct annotation_report report = {
-        .profile = profile, .file = "p", .elf = "app.elf", .no_names = "", .function = &function};
-    profile->about.source = strdup("halts");
-    for (report.hot = 0; report.hot < 2; report.hot++) {
-        assert_true(annotation_write(TO_TEXT(80), &report));
-        OUTPUT_HAS("b.h was not found");
-        OUTPUT_LACKS("~", "skid", "...");
-    }
-    profile_file_free(profile);
+    static const struct location at = {.name = "fir_filter"};
+    static const struct listing listing;
+    static struct summary whole = {.n = 1, .hits = 2};
+    struct line_costs costs = {
+        .calls = 2, .hops = 8, .tainted = 1, .bounded = 1, .sum = 1050, .totals = statistics_new()};
+    struct line_report report = {.function = &at,
+                                 .listing = &listing,
+                                 .costs = &costs,
+                                 .whole = &whole,
+                                 .unframed = true,
+                                 .ended = "Ctrl-C"};
+    struct document document = document_new();
+    whole.columns[0].statistics = statistics_new();
+    statistics_add(whole.columns[0].statistics, 1060);
+    statistics_add(whole.columns[0].statistics, 1060);
+    document_add(&document, line_report_header(&report.conditions));
+    line_report_lines(&document, &report);
+    document = document_again(document);
+    assert_true(line_write(TO_TEXT(200), &document, true, NULL));
+    OUTPUT_HAS("\nin no line: 10.00 cycles; the halts leave ±0.00 open\n",
+               "\nwarning: the lines and the function differ by 10.00 cycles, which is more than ±0.00: ",
+               "\nin 1 of 8 steps an interrupt ran that pended while the core was halted",
+               "\nthe counter may have wrapped unseen in 1 step", "no call frame information",
+               "\nit ended early: Ctrl-C\n");
+    assert_false(line_write(TO_FULL(FORMAT_TEXT), &document, true, NULL));
+    assert_false(line_write(TO_FULL(FORMAT_JSON), &document, true, NULL));
+    document_free(&document);
+    statistics_free(whole.columns[0].statistics);
+    statistics_free(costs.totals);
 }

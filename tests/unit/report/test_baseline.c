@@ -1,5 +1,6 @@
 /* What report/json writes is read back the same; what others may write is refused with the fact. */
-#include "report/baselines.h"
+#include "golden.h"
+#include "report/summaries.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -22,21 +23,8 @@ TEST(what_was_written)
     summary_column(summary, "EMPTY", NULL, 0);
     SUMMARY_COLUMN(summary, "HUGE", {UINT64_MAX - 5, 2});
     struct baseline *baseline = baseline_of(summary);
-
-    const struct conditions *conditions = &baseline->conditions;
     assert_string_equal(baseline->file, "main.jsonl");
     assert_string_equal(field_text(baseline->header, "started"), "2026-11-20T09:15:00Z");
-    assert_string_equal(field_text(baseline->summary, "ended"), "Ctrl-C");
-    assert_string_equal(conditions->link, "openocd localhost:6666");
-    assert_string_equal(conditions->core, "Cortex-A9 r3p0 core 0");
-    assert_string_equal(conditions->counter, "PMUv1, 6 counters");
-    assert_string_equal(conditions->elf, "app.elf");
-    assert_string_equal(conditions->build_id, "c0ffee");
-    assert_string_equal(conditions->start, "fir_filter");
-    assert_string_equal(conditions->end, "its return");
-    assert_true(conditions->clock_hz == 666666687 && conditions->clock_error_hz == 12.5);
-    assert_string_equal(conditions->clock_source, "SystemCoreClock");
-
     /* The same as if it had just ended, though it went through text */
     struct baseline live;
     assert_true(baseline_live(&live, summary));
@@ -48,156 +36,31 @@ TEST(what_was_written)
     summary_free(summary);
 }
 
-/* Measured against host time it is known at the end only. */
-TEST(a_clock_that_came_late)
-{
-    struct summary *summary = summary_fir();
-    size_t size = 0;
-    summary->conditions.clock_hz = 0;
-    char *text = run_written(summary, &size), *whole = NULL;
-    summary->conditions.clock_hz = 48e6;
-    snprintf(summary->conditions.clock_source, sizeof summary->conditions.clock_source, "measured");
-    *strstr(text, "{\"type\":\"summary\"") = '\0';
-    FILE *out = open_memstream(&whole, &size);
-    assert_non_null(out);
-    fputs(text, out);
-    assert_true(summary_line_write(out, summary));
-    fputs("{\"type\":\"verdict\",\"verdict\":\"pass\"}\n\n  \r\n",
-          out); /* others' lines and blank ones do not matter */
-    fclose(out);
-    struct baseline baseline;
-    struct error error = {0};
-    assert_true(baseline_parse(whole, size, "x", &baseline, &error));
-    assert_true(baseline.conditions.clock_hz == 48e6);
-    assert_string_equal(baseline.conditions.clock_source, "measured");
-    baseline_free(&baseline);
-    free(whole);
-    free(text);
-    summary_free(summary);
-}
-
-static void refused(const char *text, size_t size, const char *fact)
+static void refused(bool are_runs, const char *text, size_t size, const char *fact)
 {
     struct baseline baseline;
+    struct runs runs;
     struct error error = {0};
     /* Exactly as long as it is, so that reading past the end is noticed */
     char *bytes = malloc(size > 0 ? size : 1);
     assert_non_null(bytes);
     memcpy(bytes, text, size);
-    if (baseline_parse(bytes, size, "b.jsonl", &baseline, &error))
+    if (are_runs ? runs_parse(bytes, size, "b.jsonl", &runs, &error)
+                 : baseline_parse(bytes, size, "b.jsonl", &baseline, &error))
         fail_msg("taken: %.*s", (int)size, text);
     assert_int_equal(error.kind, ERROR_USAGE);
-    assert_string_equal(error.text, fact);
+    assert_int_equal(strncmp(error.text, "b.jsonl", strlen("b.jsonl")), 0);
+    assert_string_equal(error.text + strlen("b.jsonl"), fact);
+    if (are_runs)
+        runs_free(&runs);
     free(bytes);
 }
 
-TEST(what_others_wrote)
-{
-    static const struct {
-        const char *text, *fact;
-    } cases[] = {
-        {"", "b.jsonl: empty"},
-        {"\n \n", "b.jsonl: empty"},
-        {HEADER, "b.jsonl: no summary: that run was cut off"},
-        {HEADER "{\"type\":\"hit\"}\n", "b.jsonl: no summary: that run was cut off"},
-        {HEADER "{\"type\":\"summ", "b.jsonl:2: no summary: that run was cut off in this line"},
-        {HEADER "nonsense\n", "b.jsonl:2: not JSON: '[' or '{' expected near 'nonsense'"},
-        {"cycles,12\n", "b.jsonl:1: not JSON: '[' or '{' expected near 'cycles'"},
-        {"{}", "b.jsonl:1: no header of schema pmu-probe/1: not written by pmu-probe -j"},
-        {"{\"type\":\"summary\"}", "b.jsonl:1: no header of schema pmu-probe/1: not written by pmu-probe -j"},
-        {"{\"schema\":\"pmu-probe/3\",\"type\":\"header\"}",
-         "b.jsonl:1: its schema is pmu-probe/3, and pmu-probe/1 is wanted"},
-        {"{\"schema\":\"pmu-probe/2\",\"type\":\"profile\"}",
-         "b.jsonl:1: a profile of record: report --diff compares two of them"},
-        {"{\"schema\":1}", "b.jsonl:1: its schema is no name, and pmu-probe/1 is wanted"},
-        {"{\"schema\":\"a\\nb\\u001b[m\"}", "b.jsonl:1: its schema is a\xEF\xBF\xBD"
-                                            "b\xEF\xBF\xBD[m, and pmu-probe/1 is wanted"},
-        {"{\"schema\":\"pmu-probe/1\",\"type\":\"summary\"}", "b.jsonl:1: a line of no known type"},
-        {HEADER "{}\n", "b.jsonl:2: a line of no known type"},
-        {HEADER "[]\n", "b.jsonl:2: not a JSON object"},
-        {HEADER "\n" HEADER, "b.jsonl:3: a second header; a baseline is one run"},
-        {HEADER "{\"type\":\"summary\",\"hits\":1}\n{\"type\":\"summary\",\"hits\":1}\n",
-         "b.jsonl:3: a second summary of one run"},
-        {HEADER "{\"type\":\"summary\",\"columns\":{\"A\":{\"count\":7,\"seconds\":1.0}}}\n",
-         "b.jsonl:2: a summary without hits: not of pmu-probe delta"},
-        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":-1}}}\n",
-         "b.jsonl:2: no count of A"},
-        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":3}}\n", "b.jsonl:2: no count of A"},
-        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":1e40}}}\n",
-         "b.jsonl:2: no count of A"},
-        {HEADER
-         "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":1,\"mean\":-1,\"sd\":0,\"min\":1,"
-         "\"max\":1}}}\n",
-         "b.jsonl:2: mean, sd, min or max of A is missing or no count"},
-        {HEADER
-         "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":1,\"mean\":1,\"sd\":\"0\",\"min\":"
-         "1,\"max\":1}}}\n",
-         "b.jsonl:2: mean, sd, min or max of A is missing or no count"},
-        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":0,\"calibrated\":true}}}\n",
-         "b.jsonl:2: no plus_minus of A, which was calibrated"},
-        {HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":" COLUMN ",\"A\":" COLUMN "}}\n",
-         "b.jsonl:2: not JSON: duplicate object key near '\"A\"'"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        refused(cases[i].text, strlen(cases[i].text), cases[i].fact);
-    static const char nul[] = HEADER "{\"type\":\"hit\"\0}\n";
-    struct baseline baseline;
-    struct error error = {0};
-    assert_false(baseline_parse(nul, sizeof nul - 1, "b.jsonl", &baseline, &error));
-    assert_non_null(strstr(error.text, "b.jsonl:2: not JSON"));
-}
-
-#define REGION(name) "{\"schema\":\"pmu-probe/1\",\"type\":\"header\",\"region\":{\"start\":\"" name "\"}}\n"
+#define SUMMARY_OF(column) HEADER "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":" column "}}\n"
+#define REGION(name)       "{\"schema\":\"pmu-probe/1\",\"type\":\"header\",\"region\":{\"start\":\"" name "\"}}\n"
 #define SUMMARY(mean)                                                                                        \
     "{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":{\"count\":2,\"mean\":" mean                        \
     ",\"sd\":0,\"min\":1,\"max\":2}}}\n"
-
-TEST(several_runs)
-{
-    static const char text[] = REGION("f") SUMMARY("1") "\n" REGION("g") "{\"type\":\"hit\"}\n" SUMMARY("2");
-    struct runs runs;
-    struct error error = {0};
-    assert_true(runs_parse(text, sizeof text - 1, "b.jsonl", &runs, &error));
-    assert_int_equal(runs.n, 2);
-    for (size_t i = 0; i < 2; i++) {
-        assert_string_equal(runs.of[i]->file, "b.jsonl");
-        assert_string_equal(runs.of[i]->conditions.start, i == 0 ? "f" : "g");
-        assert_true(field_real(runs.of[i]->summary, "columns.A.mean") == (double)i + 1);
-    }
-    runs_free(&runs);
-    static const struct {
-        const char *text, *fact;
-    } cases[] = {
-        {"", "b.jsonl: empty"},
-        {REGION("f") SUMMARY("1") REGION("g"), "b.jsonl: no summary: that run was cut off"},
-        {REGION("f") REGION("g") SUMMARY("1"),
-         "b.jsonl:2: a header before the summary of the run above, which was cut off"},
-        {REGION("f") SUMMARY("1") SUMMARY("1"), "b.jsonl:3: a second summary of one run"},
-        {REGION("f") SUMMARY("1") REGION("g") SUMMARY("1") REGION("f") SUMMARY("1"),
-         "b.jsonl: two runs of one region: f, "},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_false(runs_parse(cases[i].text, strlen(cases[i].text), "b.jsonl", &runs, &error));
-        assert_string_equal(error.text, cases[i].fact);
-        assert_int_equal(error.kind, ERROR_USAGE);
-        error_clear(&error);
-        runs_free(&runs);
-    }
-    /* Each of a region of its own, up to a bound */
-    char *many = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&many, &size);
-    assert_non_null(out);
-    for (int i = 0; i <= RUNS_MOST; i++)
-        fprintf(out, "{\"schema\":\"pmu-probe/1\",\"type\":\"header\",\"region\":{\"start\":\"f%d\"}}\n%s", i,
-                SUMMARY("1"));
-    fclose(out);
-    assert_false(runs_parse(many, size, "b.jsonl", &runs, &error));
-    assert_string_equal(error.text, "b.jsonl:2049: more than 1024 runs");
-    runs_free(&runs);
-    free(many);
-}
-
 #define SURVEY "{\"schema\":\"pmu-probe/2\",\"type\":\"header\",\"command\":\"survey\",\"core\":\"M4\"}\n"
 #define REACHED(start)                                                                                       \
     "{\"type\":\"region\",\"reached\":true,\"region\":{\"start\":\"" start                                   \
@@ -205,116 +68,171 @@ TEST(several_runs)
 #define NOT_REACHED "{\"type\":\"region\",\"name\":\"n\",\"reached\":false}\n"
 #define SURVEYED    "{\"type\":\"summary\",\"regions\":3}\n"
 
-TEST(regions_of_a_survey_are_runs)
+TEST(what_others_wrote)
+{
+    static const char cut_off[] = ": no summary: that run was cut off",
+                      no_header[] = ":1: no header of schema pmu-probe/1: not written by pmu-probe -j",
+                      no_type[] = ":1: a line of no known type", no_count[] = ":2: no count of A",
+                      no_mean[] = ":2: mean, sd, min or max of A is missing or no count";
+    static const struct {
+        bool are_runs;
+        const char *text, *fact;
+    } rows[] = {
+        {false, "", ": empty"},
+        {false, "\n \n", ": empty"},
+        {false, HEADER, cut_off},
+        {false, HEADER "{\"type\":\"hit\"}\n", cut_off},
+        {false, HEADER "{\"type\":\"summ", ":2: no summary: that run was cut off in this line"},
+        {false, HEADER "nonsense\n", ":2: not JSON: '[' or '{' expected near 'nonsense'"},
+        {false, "{}", no_header},
+        {false, "{\"type\":\"summary\"}", no_header},
+        {false, "{\"schema\":\"pmu-probe/3\",\"type\":\"header\"}",
+         ":1: its schema is pmu-probe/3, and pmu-probe/1 is wanted"},
+        {false, "{\"schema\":\"pmu-probe/2\",\"type\":\"profile\"}",
+         ":1: a profile of record: report --diff compares two of them"},
+        {false, "{\"schema\":1}", ":1: its schema is no name, and pmu-probe/1 is wanted"},
+        {false, "{\"schema\":\"a\\n_\\u001b[m\"}",
+         ":1: its schema is a\xEF\xBF\xBD_\xEF\xBF\xBD[m, and pmu-probe/1 is wanted"},
+        {false, "{\"schema\":\"pmu-probe/1\",\"type\":\"summary\"}", no_type},
+        {false, HEADER "[]\n", ":2: not a JSON object"},
+        {false, HEADER "\n" HEADER, ":3: a second header; a baseline is one run"},
+        {false, SUMMARY_OF(COLUMN) "{\"type\":\"summary\",\"hits\":1}\n", ":3: a second summary of one run"},
+        {false, HEADER "{\"type\":\"summary\",\"columns\":{\"A\":{\"count\":7,\"seconds\":1.0}}}\n",
+         ":2: a summary without hits: not of pmu-probe delta"},
+        {false, SUMMARY_OF("{\"count\":-1}"), no_count},
+        {false, SUMMARY_OF("3"), no_count},
+        {false, SUMMARY_OF("{\"count\":1e40}"), no_count},
+        {false, SUMMARY_OF("{\"count\":1,\"mean\":-1,\"sd\":0,\"min\":1,\"max\":1}"), no_mean},
+        {false, SUMMARY_OF("{\"count\":1,\"mean\":1,\"sd\":\"0\",\"min\":1,\"max\":1}"), no_mean},
+        {false, SUMMARY_OF("{\"count\":0,\"calibrated\":true}"),
+         ":2: no plus_minus of A, which was calibrated"},
+        {false, SUMMARY_OF(COLUMN ",\"A\":" COLUMN), ":2: not JSON: duplicate object key near '\"A\"'"},
+        {false, SURVEY REACHED("f") SURVEYED,
+         ":1: a survey of many regions: survey --baseline and compare take it"},
+        {true, REGION("f") SUMMARY("1") REGION("g"), cut_off},
+        {true, REGION("f") REGION("g") SUMMARY("1"),
+         ":2: a header before the summary of the run above, which was cut off"},
+        {true, REGION("f") SUMMARY("1") SUMMARY("1"), ":3: a second summary of one run"},
+        {true, REGION("f") SUMMARY("1") REGION("g") SUMMARY("1") REGION("f") SUMMARY("1"),
+         ": two runs of one region: f, "},
+        {true, SURVEY REACHED("f"), cut_off},
+        {true, SURVEY NOT_REACHED SURVEYED, ":3: no region of this survey was reached"},
+        {true, SURVEY REACHED("f") REGION("g") SUMMARY("1"),
+         ":3: a header before the summary of the run above, which was cut off"},
+    };
+    static const char nul[] = HEADER "{\"type\":\"hit\"\0}\n";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        refused(rows[i].are_runs, rows[i].text, strlen(rows[i].text), rows[i].fact);
+    refused(false, nul, sizeof nul - 1, ":2: not JSON: '}' expected near end of file");
+}
+
+/* Measured against host time a clock is known at the end only. Others' lines and blank ones do not matter. */
+TEST(a_clock_that_came_late)
 {
     static const char text[] =
-        SURVEY REACHED("f") NOT_REACHED REACHED("g") REACHED("f") SURVEYED REGION("h") SUMMARY("1");
+        HEADER "{\"type\":\"hit\"}\n{\"type\":\"summary\",\"hits\":1,\"columns\":{\"A\":" COLUMN
+               "},\"time\":{\"hz\":48e6,\"source\":\"measured\"}}\n"
+               "{\"type\":\"verdict\",\"verdict\":\"pass\"}\n\n  \r\n";
+    struct baseline baseline;
+    struct error error = {0};
+    assert_true(baseline_parse(text, sizeof text - 1, "x", &baseline, &error));
+    assert_true(baseline.conditions.clock_hz == 48e6);
+    assert_string_equal(baseline.conditions.clock_source, "measured");
+    baseline_free(&baseline);
+}
+
+/* Of regions that are measured alone, and of those of a survey that were reached, each once. */
+TEST(several_runs)
+{
+    static const char text[] = REGION("f") SUMMARY("1") "\n" REGION("g") "{\"type\":\"hit\"}\n" SUMMARY("2")
+        SURVEY REACHED("h") NOT_REACHED REACHED("i") REACHED("h") SURVEYED REGION("j") SUMMARY("1");
     struct runs runs;
     struct error error = {0};
     assert_true(runs_parse(text, sizeof text - 1, "b.jsonl", &runs, &error));
-    assert_int_equal(runs.n, 3);
-    for (size_t i = 0; i < 3; i++)
-        assert_string_equal(runs.of[i]->conditions.start, i == 0 ? "f" : i == 1 ? "g" : "h");
-    assert_string_equal(runs.of[1]->conditions.core, "M4");
-    assert_string_equal(runs.of[1]->conditions.end, "its return");
-    assert_int_equal(field_count(runs.of[1]->summary, "columns.A.count"), 2);
-    runs_free(&runs);
-    static const struct {
-        const char *text, *fact;
-    } cases[] = {
-        {SURVEY REACHED("f"), "b.jsonl: no summary: that run was cut off"},
-        {SURVEY NOT_REACHED SURVEYED, "b.jsonl:3: no region of this survey was reached"},
-        {SURVEY REACHED("f") REGION("g") SUMMARY("1"),
-         "b.jsonl:3: a header before the summary of the run above, which was cut off"},
-        {"{\"schema\":\"pmu-probe/2\",\"type\":\"profile\"}\n",
-         "b.jsonl:1: a profile of record: report --diff compares two of them"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_false(runs_parse(cases[i].text, strlen(cases[i].text), "b.jsonl", &runs, &error));
-        assert_string_equal(error.text, cases[i].fact);
-        error_clear(&error);
-        runs_free(&runs);
+    assert_int_equal(runs.n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        const char name[] = {(char)('f' + i), '\0'};
+        assert_string_equal(runs.of[i]->file, "b.jsonl");
+        assert_string_equal(runs.of[i]->conditions.start, name);
     }
-    struct baseline one;
-    assert_false(baseline_parse(text, sizeof text - 1, "b.jsonl", &one, &error));
-    assert_string_equal(error.text,
-                        "b.jsonl:1: a survey of many regions: survey --baseline and compare take it");
+    assert_true(field_real(runs.of[1]->summary, "columns.A.mean") == 2);
+    assert_string_equal(runs.of[3]->conditions.core, "M4");
+    assert_string_equal(runs.of[3]->conditions.end, "its return");
+    assert_int_equal(field_count(runs.of[3]->summary, "columns.A.count"), 2);
+    runs_free(&runs);
 }
 
+/* Columns of a run, runs of a file, and bytes of a line have a bound. */
 TEST(too_much_of_it)
 {
     char *text = NULL;
     size_t size = 0;
     for (int columns = RESULT_COLUMNS; columns <= RESULT_COLUMNS + 1; columns++) {
-        FILE *out = open_memstream(&text, &size);
-        assert_non_null(out);
+        FILE *out = output();
         fputs(HEADER "{\"type\":\"summary\",\"hits\":2,\"columns\":{", out);
         for (int i = 0; i < columns; i++)
             fprintf(out, "%s\"C%d\":" COLUMN, i > 0 ? "," : "", i);
         fputs("}}", out);
-        fclose(out);
+        text = output_text(&size);
         struct baseline baseline;
         struct error error = {0};
-        if (columns > RESULT_COLUMNS) {
-            refused(text, size, "b.jsonl:2: more than 64 columns");
-        } else {
-            assert_true(baseline_parse(text, size, "b.jsonl", &baseline, &error));
-            assert_int_equal(json_object_size(field_of(baseline.summary, "columns")), RESULT_COLUMNS);
+        bool ok = baseline_parse(text, size, "b.jsonl", &baseline, &error);
+        assert_int_equal(ok, columns == RESULT_COLUMNS);
+        assert_string_equal(error.text, ok ? "" : "b.jsonl:2: more than 64 columns");
+        if (ok)
             baseline_free(&baseline);
-        }
         free(text);
     }
+    FILE *out = output();
+    for (int i = 0; i <= RUNS_MOST; i++)
+        fprintf(out, "{\"schema\":\"pmu-probe/1\",\"type\":\"header\",\"region\":{\"start\":\"f%d\"}}\n%s", i,
+                SUMMARY("1"));
+    text = output_text(&size);
+    refused(true, text, size, ":2049: more than 1024 runs");
+    free(text);
     size = sizeof HEADER + LINES_LINE_MAX + 1;
     text = malloc(size);
     assert_non_null(text);
     memset(text, '[', size);
     memcpy(text, HEADER, sizeof HEADER - 1);
-    refused(text, size, "b.jsonl:2: a line longer than 1 MiB");
+    refused(false, text, size, ":2: a line longer than 1 MiB");
     free(text);
 }
 
-static void read_fails(const char *path, const char *fact)
+static void read_fails(const char *path, const char *name, const char *fact)
 {
-    static struct baseline baseline;
+    char expected[128];
+    struct baseline baseline;
     struct error error = {0};
+    snprintf(expected, sizeof expected, "%s%s", name, fact);
     assert_false(baseline_read(path, NULL, &baseline, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
-    assert_string_equal(error.text, fact);
+    assert_string_equal(error.text, expected);
 }
 
 TEST(files)
 {
-    struct summary *summary = summary_fir();
-    size_t size = 0;
-    char *text = run_written(summary, &size), path[] = "/tmp/baseline-XXXXXX", fact[128];
+    static const char text[] = REGION("f") SUMMARY("1");
+    char path[] = "/tmp/baseline-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     /* Blanks in front: more than one chunk, and a read that ends within the last */
     FILE *file = fdopen(fd, "w");
     assert_non_null(file);
-    for (int i = 0; i < 200000; i++)
-        fputc('\n', file);
-    assert_int_equal(fwrite(text, 1, size, file), size);
+    fprintf(file, "%200000s%s", "\n", text);
     fclose(file);
     struct baseline baseline;
     struct error error = {0};
     assert_true(baseline_read(path, NULL, &baseline, &error));
     assert_string_equal(baseline.file, path);
-    assert_int_equal(json_object_size(field_of(baseline.summary, "columns")), 3);
+    assert_string_equal(baseline.conditions.start, "f");
     baseline_free(&baseline);
-
-    assert_int_equal(truncate(path, (off_t)(200000 + size - 10)), 0);
-    snprintf(fact, sizeof fact, "%s:200003: no summary: that run was cut off in this line", path);
-    read_fails(path, fact);
+    assert_int_equal(truncate(path, (off_t)(200000 + sizeof text - 10)), 0);
+    read_fails(path, path, ":3: no summary: that run was cut off in this line");
     assert_int_equal(truncate(path, (off_t)LINES_FILE_MAX + 1), 0);
-    snprintf(fact, sizeof fact, "%s: larger than 64 MiB", path);
-    read_fails(path, fact);
+    read_fails(path, path, ": larger than 64 MiB");
     unlink(path);
-    snprintf(fact, sizeof fact, "%s: No such file or directory", path);
-    read_fails(path, fact);
-    read_fails("/tmp", "/tmp: Is a directory");
-    read_fails("/dev/zero", "/dev/zero: larger than 64 MiB");
-    read_fails("/nowhere/\x1b[2J", "/nowhere/\xEF\xBF\xBD[2J: No such file or directory");
-    free(text);
-    summary_free(summary);
+    read_fails("/tmp", "/tmp", ": Is a directory");
+    read_fails("/dev/zero", "/dev/zero", ": larger than 64 MiB");
+    read_fails("/nowhere/\x1b[2J", "/nowhere/\xEF\xBF\xBD[2J", ": No such file or directory");
 }

@@ -54,96 +54,65 @@ SLOWER_TEST(compared_with_a_baseline)
         assert_false(summary_write(TO_FULL(formats[i].format), summary, compared));
 }
 
-struct shown {
-    const char *name, *text;
-    char separator; /* 0: a comma */
-};
-
-/* Of a column and of a region with that name. `parts` have a @ in its place. */
-static void names_are(enum format format, const struct shown *cases, size_t n, const char *const *parts)
+/* A name, and how it is written, of a column and of a region. `parts` have a @ in its place. */
+static void names_are(enum format format, char separator, const char *const *parts,
+                      const char *const (*rows)[2], size_t n)
 {
-    struct column *column = SUMMARY_COLUMN(summary, "", {7, 1});
-    for (; n > 0; n--, cases++) {
-        struct rendering to = *TO(format);
-        to.separator = (char)(cases->separator != 0 ? cases->separator : ',');
-        snprintf(column->name, sizeof column->name, "%s", cases->name);
-        snprintf(summary->conditions.start, sizeof summary->conditions.start, "%s", cases->name);
+    struct rendering to = *TO(format);
+    struct column *column = summary->n > 0 ? &summary->columns[0] : SUMMARY_COLUMN(summary, "", {7, 1});
+    to.separator = separator;
+    for (size_t i = 0; i < n; i++) {
+        snprintf(column->name, sizeof column->name, "%s", rows[i][0]);
+        snprintf(summary->conditions.start, sizeof summary->conditions.start, "%s", rows[i][0]);
+        to.out = output();
         assert_true(summary_write(&to, summary, NULL));
         for (const char *const *part = parts; *part != NULL; part++) {
             char expected[256] = "";
             for (const char *at = *part; *at != '\0'; at++) {
                 size_t used = strlen(expected);
-                const char letter[] = {(char)(*at == ',' ? to.separator : *at), '\0'};
-                snprintf(expected + used, sizeof expected - used, "%s", *at == '@' ? cases->text : letter);
+                const char letter[] = {*at, '\0'};
+                snprintf(expected + used, sizeof expected - used, "%s", *at == '@' ? rows[i][1] : letter);
             }
             OUTPUT_HAS(expected);
         }
     }
 }
 
-#define NAMES_ARE(format, cases, ...)                                                                        \
-    names_are(format, cases, sizeof(cases) / sizeof *(cases), (const char *const[]){__VA_ARGS__, NULL})
+#define PARTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NAMES_ARE(format, separator, parts, ...)                                                             \
+    names_are(format, separator, parts, (const char *const[][2]){__VA_ARGS__},                               \
+              sizeof((const char *const[][2]){__VA_ARGS__}) / sizeof(const char *const[2]))
+#define GONE "\xEF\xBF\xBD"
 
 /* Nothing that a spreadsheet takes for a formula. */
 FRESH_TEST(names_in_csv)
 {
-    static const struct shown cases[] = {{"plain", "plain", 0},
-                                         {"a,b", "\"a,b\"", 0},
-                                         {"a,b", "a,b", ';'},
-                                         {"a;b", "\"a;b\"", ';'},
-                                         {"say \"so\"", "\"say \"\"so\"\"\"", 0},
-                                         {"\"", "\"\"\"\"", 0},
-                                         {" edge", "\" edge\"", 0},
-                                         {"edge ", "\"edge \"", 0},
-                                         {"two\nlines", "two\xEF\xBF\xBDlines", 0},
-                                         {"\xFF\x1b", "\xEF\xBF\xBD\xEF\xBF\xBD", 0},
-                                         {"µ", "µ", 0},
-                                         {"=cmd|' /C calc'!A1", "'=cmd|' /C calc'!A1", 0},
-                                         {"+1", "'+1", 0},
-                                         {"-1", "'-1", 0},
-                                         {"@SUM(A1)", "'@SUM(A1)", 0},
-                                         {"\t=1", "\xEF\xBF\xBD=1", 0},
-                                         {"a=b", "a=b", 0},
-                                         {"", "", 0}};
-    NAMES_ARE(FORMAT_CSV, cases, "\n@,@,events,1,");
+    NAMES_ARE(FORMAT_CSV, ',', PARTS("\n@,@,events,1,"), {"plain", "plain"}, {"a,b", "\"a,b\""},
+              {"say \"so\"", "\"say \"\"so\"\"\""}, {"\"", "\"\"\"\""}, {" edge", "\" edge\""},
+              {"edge ", "\"edge \""}, {"two\nlines", "two" GONE "lines"}, {"\xFF\x1b", GONE GONE}, {"µ", "µ"},
+              {"=cmd|' /C calc'!A1", "'=cmd|' /C calc'!A1"}, {"+1", "'+1"}, {"-1", "'-1"},
+              {"@SUM(A1)", "'@SUM(A1)"}, {"\t=1", GONE "=1"}, {"a=b", "a=b"}, {"", ""});
+    NAMES_ARE(FORMAT_CSV, ';', PARTS("\n@;@;events;1;"), {"a,b", "a,b"}, {"a;b", "\"a;b\""});
 }
 
 FRESH_TEST(names_in_markdown)
 {
-    static const struct shown cases[] = {
-        {"a|b", "a\\|b", 0},
-        {"a\\|b", "a\\\\\\|b", 0},
-        {"`rm -rf`", "\\`rm -rf\\`", 0},
-        {"<img src=x>", "\\<img src=x\\>", 0},
-        {"**b** _i_ ~s~", "\\*\\*b\\*\\* \\_i\\_ \\~s\\~", 0},
-        {"_start", "\\_start", 0},
-        {"in_a_word", "in_a_word", 0},
-        {"a__b", "a\\_\\_b", 0},
-        {"[x](y)!", "\\[x\\]\\(y\\)\\!", 0},
-        {"&amp; $x$ #1 {}", "\\&amp; \\$x\\$ \\#1 \\{\\}", 0},
-        {"two\nrows|", "two\xEF\xBF\xBDrows\\|", 0},
-        {"\xFF µ", "\xEF\xBF\xBD µ", 0},
-    };
-    NAMES_ARE(FORMAT_MARKDOWN, cases, "**@**  \n", "\n| @ | 1 | 7 | 7 | 0 | 7 | 7 | 7 | 7 |\n");
+    NAMES_ARE(FORMAT_MARKDOWN, ',', PARTS("**@**  \n", "\n| @ | 1 | 7 | 7 | 0 | 7 | 7 | 7 | 7 |\n"),
+              {"a|b", "a\\|b"}, {"a\\|b", "a\\\\\\|b"}, {"`rm -rf`", "\\`rm -rf\\`"},
+              {"<img src=x>", "\\<img src=x\\>"}, {"**b** _i_ ~s~", "\\*\\*b\\*\\* \\_i\\_ \\~s\\~"},
+              {"_start", "\\_start"}, {"in_a_word", "in_a_word"}, {"a__b", "a\\_\\_b"},
+              {"[x](y)!", "\\[x\\]\\(y\\)\\!"}, {"&amp; $x$ #1 {}", "\\&amp; \\$x\\$ \\#1 \\{\\}"},
+              {"two\nrows|", "two" GONE "rows\\|"}, {"\xFF µ", GONE " µ"});
 }
 
 FRESH_TEST(names_in_junit)
 {
-    static const struct shown cases[] = {
-        {"<a href=\"x\">&'", "&lt;a href=&quot;x&quot;&gt;&amp;&apos;", 0},
-        {"]]>", "]]&gt;", 0},
-        {"a\n\t\r\x01\x7F"
-         "b",
-         "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
-         "b",
-         0},
-        {"\xFF\xC0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 0},
-        {"a\xEF\xBF\xBE\xEF\xBF\xBF"
-         "b",
-         "ab", 0}, /* valid UTF-8, but XML has no such character */
-        {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 0}, /* a surrogate */
-        {"\xF0\x9F\x8E\xBE µ", "\xF0\x9F\x8E\xBE µ", 0},
-    };
-    NAMES_ARE(FORMAT_JUNIT, cases, "<testcase classname=\"@\" name=\"@\" time=",
-              "<testsuite name=\"pmu-probe @\" tests=", "<property name=\"start\" value=\"@\"/>");
+    NAMES_ARE(FORMAT_JUNIT, ',',
+              PARTS("<testsuite name=\"pmu-probe @\" tests=", "<property name=\"start\" value=\"@\"/>",
+                    "<testcase classname=\"@\" name=\"@\" time="),
+              {"<a href=\"x\">&'", "&lt;a href=&quot;x&quot;&gt;&amp;&apos;"}, {"]]>", "]]&gt;"},
+              {"a\n\t\r\x01\x7F_", "a" GONE GONE GONE GONE GONE "_"}, {"\xFF\xC0\x80", GONE GONE GONE},
+              {"a\xEF\xBF\xBE\xEF\xBF\xBF_", "a_"}, /* valid UTF-8, but XML has no such character */
+              {"\xED\xA0\x80", GONE GONE GONE},     /* a surrogate */
+              {"\xF0\x9F\x8E\xBE µ", "\xF0\x9F\x8E\xBE µ"});
 }

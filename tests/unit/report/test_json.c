@@ -3,70 +3,8 @@
 
 #include "report/json.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <math.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-/* The one line that was written, parsed. */
-static json_t *line_written(void)
-{
-    size_t size = 0;
-    char *text = output_text(&size);
-    assert_true(size > 1);
-    assert_ptr_equal(strchr(text, '\n'), text + size - 1);
-    for (size_t i = 0; i + 1 < size; i++)
-        assert_true((unsigned char)text[i] >= 0x20 && text[i] != 0x7F);
-    json_error_t error;
-    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (json == NULL)
-        fail_msg("%s: %s", error.text, text);
-    free(text);
-    return json;
-}
-
-static json_t *header_of(time_t started)
-{
-    assert_true(json_header(output(), &summary->conditions, summary->columns, summary->n, started));
-    return line_written();
-}
-
-static json_t *hit_of(const struct hit_result *hit)
-{
-    assert_true(json_hit(output(), hit, summary));
-    return line_written();
-}
-
-static json_t *summary_written(void)
-{
-    assert_true(summary_line_write(output(), summary));
-    return line_written();
-}
-
-/* With a member in each line, and consumed. The version has no place in a file. */
-static void expect(json_t *got, const char *name)
-{
-    json_t *tool = json_object_get(got, "tool");
-    if (tool != NULL) {
-        assert_string_equal(json_string_value(json_object_get(tool, "version")), PMU_PROBE_VERSION);
-        json_object_set_new(tool, "version", json_string("VERSION"));
-    }
-    char *text = json_dumps(got, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    assert_non_null(text);
-    golden_check(name, text, strlen(text));
-    free(text);
-    json_decref(got);
-}
-
-FIR_TEST(full_header)
-{
-    summary->conditions.end_address = UINT64_C(0xFFFFFFC010080000);
-    summary->conditions.clock_error_hz = 0.5;
-    snprintf(summary->conditions.note, sizeof summary->conditions.note, "PMU switched on");
-    expect(header_of(1700000000), "json/full_header.json");
-}
+#include <sys/stat.h>
 
 /* Lines of little, one after the other. */
 FRESH_TEST(unknowns_are_left_out)
@@ -93,45 +31,22 @@ FRESH_TEST(unknowns_are_left_out)
     output_is_golden("json/little.jsonl");
     summary->n = 0;
     summary->conditions.clock_hz = 0;
-    json_t *header = header_of(0);
-    assert_int_equal(json_object_size(header), 3); /* schema, type and tool */
-    json_decref(header);
+    struct json_part header = json_header_part(JSON_SCHEMA, &summary->conditions, summary->columns, 0, 0);
+    assert_int_equal(json_object_size(header.json), 3); /* schema, type and tool */
+    json_decref(header.json);
 }
 
-static double real_at(const json_t *json, const char *name, const char *key)
+FIR_TEST(full_lines)
 {
-    const json_t *number = json_object_get(json_object_get(json, name), key);
-    assert_true(json_is_number(number));
-    return json_number_value(number);
-}
-
-FIR_TEST(full_summary)
-{
-    summary->columns[0].at_least = 3;
+    FILE *out = output();
+    struct json_part header =
+        json_header_part(JSON_SCHEMA, &summary->conditions, summary->columns, summary->n, 1);
+    json_object_del(header.json, "tool"); /* whose version changes */
     summary->columns[0].at_least_max = 16777216;
-    summary->columns[1].calibrated = false;
-    summary->steps_past = 4;
-    summary->left = 2;
-    summary->warmup = 20;
-    summary->precision = 0.01;
-    summary->precise = 0.0083;
-    snprintf(summary->advice, sizeof summary->advice, "--freq HZ would do");
-    json_t *got = summary_written();
-    json_t *columns = json_object_get(got, "columns");
-    /* To the last bit */
-    const struct statistics *cycles = summary->columns[0].statistics;
-    assert_true(real_at(columns, "CPU_CYCLES", "mean") == statistics_mean(cycles));
-    assert_true(real_at(columns, "CPU_CYCLES", "sd") == statistics_deviation(cycles));
-    double hz = summary->conditions.clock_hz;
-    assert_true(real_at(got, "time", "median") == 18204 / hz);
-    assert_true(real_at(got, "time", "mean") == statistics_mean(cycles) / hz);
-    assert_true(real_at(got, "time", "sd") == statistics_deviation(cycles) / hz);
-    assert_true(real_at(got, "time", "min") == 18190 / hz);
-    assert_true(real_at(got, "time", "max") == 18544 / hz);
-    assert_true(real_at(got, "time", "at_least_max") == 16777216 / hz);
-    assert_true(real_at(got, "time", "hz") == hz);
-
-    expect(got, "json/full_summary.json");
+    summary->columns[0].at_least = 3;
+    assert_true(json_part_write(out, header));
+    assert_true(summary_line_write(out, summary));
+    output_is_golden("json/full.jsonl");
 }
 
 FIR_TEST(any_bytes_in_every_string)
@@ -149,53 +64,82 @@ FIR_TEST(any_bytes_in_every_string)
     c->elf[sizeof(c->elf) - 1] = '\0';
 
     const char *clean = "\"\\\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz";
-    json_t *header = header_of(1);
-    assert_string_equal(json_string_value(json_object_get(header, "link")), clean);
-    assert_int_equal(json_string_length(json_object_get(header, "elf")), 3 * (sizeof(c->elf) - 1));
-    assert_string_equal(json_string_value(json_array_get(json_object_get(header, "columns"), 0)), clean);
-    json_decref(header);
     struct hit_result hit = {.number = 1, .n = 1, .values = {{.count = 5, .at_least = true}}};
-    json_t *line = hit_of(&hit);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(line, "values"), clean)), 5);
-    json_decref(line);
-    line = summary_written();
-    assert_string_equal(json_string_value(json_object_get(line, "ended")), clean);
-    assert_non_null(json_object_get(json_object_get(line, "columns"), clean));
-    json_decref(line);
+    struct document document;
+    struct error error = {0};
+    size_t size = 0;
+    FILE *out = output();
+    assert_true(json_header(out, c, summary->columns, summary->n, 1));
+    assert_true(json_hit(out, &hit, summary));
+    assert_true(summary_line_write(out, summary));
+    char *text = output_text(&size);
+    for (size_t i = 0; i < size; i++)
+        assert_true(text[i] == '\n' || ((unsigned char)text[i] >= 0x20 && text[i] != 0x7F));
+    if (!document_parse(text, size, "x", &document, &error))
+        fail_msg("%s", error.text);
+    const json_t *header = document_line(&document, "header"), *summed = document_line(&document, "summary");
+    assert_string_equal(field_text(header, "link"), clean);
+    assert_int_equal(strlen(field_text(header, "elf")), 3 * (sizeof(c->elf) - 1));
+    assert_string_equal(json_string_value(json_array_get(field_of(header, "columns"), 0)), clean);
+    assert_int_equal(field_count(field_of(document_line(&document, "hit"), "values"), clean), 5);
+    assert_string_equal(field_text(summed, "ended"), clean);
+    assert_non_null(json_object_get(field_of(summed, "columns"), clean));
+    document_free(&document);
+    free(text);
 }
 
-FIR_TEST(a_full_disk_is_told)
+/* ---- parts: texts from anywhere, numbers in as few digits as say the same */
+
+TEST(parts_make_a_line)
 {
-    assert_false(summary_line_write(output_full(), summary));
-    assert_int_equal(errno, ENOSPC);
+    FILE *out = output();
+    struct json_part line = json_part_new("event"), inner = json_part_new(NULL), empty = json_part_new(NULL);
+    json_t *list = json_array();
+    json_part_text(&line, "name", "a\033[2J\"\\");
+    json_part_text(&line, "left out", "");
+    json_part_unsigned(&line, "count", UINT64_C(18446744073709551615));
+    json_part_unsigned(&line, "code", 17);
+    json_part_real(&line, "left out", (double)NAN);
+    json_part_real(&line, "mean", 0.0079970000000000006);
+    json_part_real(&line, "whole", 12);
+    json_part_bool(&line, "usable", true);
+    json_part_hex(&line, "base", 0x80090000);
+    json_part_real(&inner, "sd", 1.3999999999999999);
+    json_part_object(&line, "inner", inner);
+    json_part_object(&line, "left out", empty);
+    json_part_append(&line, list, json_part_string("0.30000000000000004 stays as it is"));
+    json_part_append(&line, list, json_real(0.1 + 0.2));
+    json_part_append(&line, list, json_integer(INT64_MIN));
+    json_part_array(&line, "list", list);
+    json_part_array(&line, "left out", json_array());
+    assert_true(json_part_write(out, line));
+    output_is(
+        "{\"type\":\"event\",\"name\":\"a\xEF\xBF\xBD[2J\\\"\\\\\",\"count\":1.8446744073709552e19,\"code\":"
+        "17,"
+        "\"mean\":0.007997,\"whole\":12.0,\"usable\":true,\"base\":\"0x80090000\",\"inner\":{\"sd\":1.4},"
+        "\"list\":[\"0.30000000000000004 stays as it is\",0.30000000000000004,-9223372036854775808]}\n");
 }
 
-FIR_TEST(a_killed_run_leaves_whole_lines)
+/* So a killed run leaves whole lines. */
+FIR_TEST(each_line_is_in_the_file_at_once)
 {
+    struct hit_result hit = {.number = 1, .n = 3};
+    struct stat is;
     FILE *file = tmpfile();
-    assert_non_null(file);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct hit_result hit = {.n = 3};
-        json_header(file, &summary->conditions, summary->columns, summary->n, 1);
-        for (hit.number = 1; hit.number <= 100; hit.number++)
-            json_hit(file, &hit, summary);
-        kill(getpid(), SIGKILL);
-    }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-
-    rewind(file);
-    char line[4096];
-    unsigned lines = 0;
-    for (; fgets(line, sizeof(line), file) != NULL; lines++) {
-        json_t *json = json_loads(line, 0, NULL);
-        assert_non_null(json);
-        assert_string_equal(json_string_value(json_object_get(json, "type")), lines == 0 ? "header" : "hit");
-        json_decref(json);
-    }
-    assert_int_equal(lines, 101);
+    assert_true(json_header(file, &summary->conditions, summary->columns, summary->n, 1));
+    assert_true(fstat(fileno(file), &is) == 0 && is.st_size > 0);
+    assert_true(json_hit(file, &hit, summary));
+    assert_true(fstat(fileno(file), &is) == 0 && is.st_size == ftell(file));
     fclose(file);
+}
+
+TEST(what_cannot_be_written_is_told)
+{
+    assert_false(json_part_write(output_full(), json_part_new("x")));
+    assert_false(json_command_header(output_full(), "list", ""));
+    FILE *out = output();
+    struct json_part failed = json_part_new("x");
+    failed.ok = false;
+    assert_false(json_part_write(out, failed));
+    output_is("");
 }

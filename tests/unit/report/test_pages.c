@@ -1,11 +1,8 @@
-/* Pages of delta, survey and compare: names that want to be markup, runs of many hits and of none. */
-// clang-format off
-#include "golden.h"
-// clang-format on
-
-#include "report/baselines.h"
+/* Pages of delta, survey and compare: names that want to be markup, runs of many hits. */
 #include "report/delta_report.h"
+#include "report/html.h"
 #include "report/results.h"
+#include "report/summaries.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
 
@@ -18,36 +15,26 @@ static char *const words[] = {"/usr/bin/pmu-probe", "delta", "fir filter", "it's
                               "--threshold=2%",     "$(rm)", EVIL};
 static const struct page_command command = {.n = 8, .words = words, .probe = "openocd:a b", .has_conf = true};
 
-/* With memmem: under the sanitizer strstr measures the whole rest each time. */
-static size_t times(const char *text, const char *part)
-{
-    const char *end = text + strlen(text);
-    size_t n = 0;
-    for (; (text = memmem(text, (size_t)(end - text), part, strlen(part))) != NULL; text++)
-        n++;
-    return n;
-}
-
 static void has(const char *text, const char *part, size_t n)
 {
-    if (times(text, part) != n)
-        fail_msg("%s: %zu times, not %zu", part, times(text, part), n);
+    if (text_times(text, part) != n)
+        fail_msg("%s: %zu times, not %zu", part, text_times(text, part), n);
 }
 
 /* Nothing of a text has become markup, and nothing in the page runs or loads. */
 static void is_still(const char *text)
 {
-    has(text, "onclick=x>", 0);
-    has(text, "script", 0);
-    has(text, " style=", 0);
-    has(text, "src=", 0);
-    has(text, "href", 0);
+    static const char *const none[] = {"onclick=x>", "script", " style=", "src=", "href"},
+                             *const pairs[][2] = {{"<section", "</section>"},
+                                                  {"<svg", "</svg>"},
+                                                  {"<table", "</table>"},
+                                                  {"<tr", "</tr>"}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        has(text, none[i], 0);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        has(text, pairs[i][0], text_times(text, pairs[i][1]));
     has(text, "<!DOCTYPE html>", 1);
     has(text, "</html>", 1);
-    has(text, "<section", times(text, "</section>"));
-    has(text, "<svg", times(text, "</svg>"));
-    has(text, "<table", times(text, "</table>"));
-    has(text, "<tr", times(text, "</tr>"));
 }
 
 static struct json_part words_of(const char *name)
@@ -55,6 +42,24 @@ static struct json_part words_of(const char *name)
     struct json_part part = json_part_new(NULL);
     json_part_unsigned(&part, name, 7);
     return part;
+}
+
+enum of { OF_DELTA, OF_SURVEY, OF_COMPARE };
+
+/* Frees the document. */
+static char *page_by(enum of of, struct document document, uint64_t left_out)
+{
+    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
+    document = document_again(document);
+    const struct delta_report delta = {.document = &document, .left_out = left_out, .command = &command};
+    const struct survey_report survey = {.document = &document, .command = &command};
+    assert_true(of == OF_DELTA    ? delta_write(&to, &delta)
+                : of == OF_SURVEY ? survey_write(&to, &survey)
+                                  : compare_write(&to, &document, &command));
+    document_free(&document);
+    char *text = output_text(NULL);
+    is_still(text);
+    return text;
 }
 
 /* `n` hits of 100 to 109, every tenth tainted and every tenth a bound; `left_out` more are in no line. */
@@ -82,68 +87,37 @@ static char *page_of(const struct summary *summary, const json_t *comparison, ui
     document_add(&document, line);
     if (comparison != NULL)
         document_add(&document, json_part_copy(comparison));
-    document = document_again(document);
-    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
-    assert_true(delta_write(
-        &to, &(struct delta_report){.document = &document, .left_out = left_out, .command = &command}));
-    document_free(&document);
-    return output_text(NULL);
+    return page_by(OF_DELTA, document, left_out);
 }
 
-static char *survey_page_of(const struct survey *survey)
+TEST(texts_are_escaped)
 {
-    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
-    struct document document = document_new();
-    document_add(&document, survey_header(&survey->conditions, NULL, 0));
-    survey_lines(&document, survey);
-    document = document_again(document);
-    assert_true(survey_write(&to, &(struct survey_report){.document = &document, .command = &command}));
-    document_free(&document);
-    return output_text(NULL);
-}
-
-static char *compare_page_of(const json_t *comparison)
-{
-    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
-    struct document document = document_new();
-    struct json_part line = json_part_new("summary");
-    document_add(&document, json_command_part("compare", ""));
-    document_add(&document, json_part_copy(comparison));
-    json_part_text(&line, "verdict", "regressed");
-    document_add(&document, line);
-    document = document_again(document);
-    assert_true(compare_write(&to, &document, &command));
-    document_free(&document);
-    return output_text(NULL);
+    enum { LONG = 16 * HTML_TEXT };
+    static char longest[LONG];
+    FILE *out = output();
+    html_text(out, "<script>alert('1 & \"2\"')</script>");
+    html_text(out, "\xFF\x1b[31m\xE2\x80\x8Bx");
+    output_is("&lt;script&gt;alert(&#39;1 &amp; &quot;2&quot;&#39;)&lt;/script&gt;"
+              "\xEF\xBF\xBD\xEF\xBF\xBD[31m\xEF\xBF\xBDx");
+    memset(longest, '<', LONG - 1);
+    html_text(output(), longest);
+    char *got = output_text(NULL);
+    size_t length = strlen(got) / strlen("&lt;");
+    assert_true(length >= HTML_TEXT && length < LONG - 1 && strlen(got) % strlen("&lt;") == 0);
+    free(got);
 }
 
 TEST(many_hits_share_marks_and_those_without_a_line_are_counted)
 {
     struct summary *now = summary_fir();
     char *text = page_of(now, NULL, PAGE_HITS, 5);
-    is_still(text);
     has(text, "&quot;type&quot;:&quot;hit&quot;", PAGE_HITS);
     has(text, "5 later hits are left out here.", 1);
     assert_non_null(strstr(text, "<pre class=\"outliers\" tabindex=\"0\">the slowest hit"));
     has(text, "ended at &lt;/title&gt;&lt;/td&gt;&lt;/svg&gt;&lt;b onclick=x&gt;", 1);
     has(text, "16 successive hits together", 1);
     has(text, "class=\"rule\"", 0);
-    assert_true(times(text, "class=\"line plain\"") > HIT_SPANS / 2);
-    free(text);
-    summary_free(now);
-}
-
-TEST(a_run_without_numbers)
-{
-    struct summary *now = calloc(1, sizeof *now);
-    now->conditions = conditions_fir();
-    now->columns[now->n++] = (struct column){.name = "CPU_CYCLES", .statistics = statistics_new()};
-    now->columns[now->n++] = (struct column){.name = "X", .unsupported = "not here"};
-    char *text = page_of(now, NULL, 0, 0);
-    is_still(text);
-    has(text, "<svg", 0);
-    has(text, "&lt;not counted&gt;", 1);
-    has(text, "&lt;not supported&gt;", 1);
+    assert_true(text_times(text, "class=\"line plain\"") > HIT_SPANS / 2);
     free(text);
     summary_free(now);
 }
@@ -151,17 +125,19 @@ TEST(a_run_without_numbers)
 static void make_evil(struct summary *summary)
 {
     struct conditions *c = &summary->conditions;
-    snprintf(c->start, sizeof c->start, "%s", EVIL);
-    snprintf(c->end, sizeof c->end, "%s", EVIL);
-    snprintf(c->core, sizeof c->core, "%s", EVIL);
-    snprintf(c->link, sizeof c->link, "%s", EVIL);
-    snprintf(c->note, sizeof c->note, "%s", EVIL);
-    snprintf(c->elf, sizeof c->elf, "%s", EVIL);
+    char *const texts[] = {c->start,
+                           c->end,
+                           c->core,
+                           c->link,
+                           c->note,
+                           c->elf,
+                           summary->ended,
+                           summary->disagreement,
+                           summary->columns[0].name,
+                           summary->columns[1].unsupported};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        memcpy(texts[i], EVIL, sizeof EVIL);
     snprintf(c->clock_source, sizeof c->clock_source, "%.31s", EVIL);
-    snprintf(summary->columns[0].name, sizeof summary->columns[0].name, "%s", EVIL);
-    snprintf(summary->ended, sizeof summary->ended, "%s", EVIL);
-    snprintf(summary->disagreement, sizeof summary->disagreement, "%s", EVIL);
-    snprintf(summary->columns[1].unsupported, sizeof summary->columns[1].unsupported, "%s", EVIL);
 }
 
 TEST(names_that_want_to_be_markup)
@@ -173,8 +149,6 @@ TEST(names_that_want_to_be_markup)
     json_t *comparison = live_compare(baseline, now, 0, false, 1);
     json_object_set_new(json_object_get(comparison, "baseline"), "file", json_string(EVIL));
     char *text = page_of(now, comparison, 10, 0);
-    is_still(text);
-    assert_non_null(strstr(text, "onclick=x&gt;"));
     has(text,
         "PMU_PROBE=&#39;openocd:a b&#39; pmu-probe delta &#39;fir filter&#39; "
         "&#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39; --threshold=2% &#39;$(rm)&#39; &#39;&lt;/title&gt;",
@@ -185,13 +159,18 @@ TEST(names_that_want_to_be_markup)
     struct survey_row row = {.name = EVIL, .summary = now, .why = EVIL, .comparison = comparison};
     struct survey survey = {
         .conditions = now->conditions, .judged = true, .rows = &row, .n = 1, .ended = EVIL};
-    text = survey_page_of(&survey);
-    is_still(text);
-    free(text);
+    struct document document = document_new();
+    document_add(&document, survey_header(&survey.conditions, NULL, 0));
+    survey_lines(&document, &survey);
+    free(page_by(OF_SURVEY, document, 0));
 
-    text = compare_page_of(comparison);
-    is_still(text);
-    free(text);
+    struct json_part line = json_part_new("summary");
+    document = document_new();
+    document_add(&document, json_command_part("compare", ""));
+    document_add(&document, json_part_copy(comparison));
+    json_part_text(&line, "verdict", "regressed");
+    document_add(&document, line);
+    free(page_by(OF_COMPARE, document, 0));
     summary_free(now);
     summary_free(old);
     baseline_drop(baseline);

@@ -1,6 +1,8 @@
 /* The live screen, drawn into a terminal of our own and read back as what a person would see. */
 #include "screens.h"
 
+#include "report/canvas.h"
+
 #include <locale.h>
 #include <math.h>
 
@@ -9,7 +11,7 @@ static struct row {
     const char *name, *missing;
     double rate;
     uint64_t total;
-    bool rate_at_least, total_at_least;
+    bool at_least;
 } rows[SCREEN_ROWS];
 static size_t n_rows;
 static uint64_t lost;
@@ -30,7 +32,7 @@ static struct json_part counts_line(const char *type, bool whole)
         if (rows[i].missing == NULL) {
             json_part_unsigned(&one, "count", whole ? rows[i].total : 0);
             json_part_real(&one, "per_second", rows[i].rate);
-            json_part_bool(&one, "at_least", whole ? rows[i].total_at_least : rows[i].rate_at_least);
+            json_part_bool(&one, "at_least", rows[i].at_least);
         }
         json_part_object(&columns, name, one);
     }
@@ -90,47 +92,10 @@ static void draw(void)
     take_picture();
 }
 
-static void expect(const char *name)
+static void add_rows(size_t all)
 {
-    draw();
-    golden_check(name, f.got, strlen(f.got));
-}
-
-static size_t sparks_in(const char *line)
-{
-    size_t n = 0;
-    for (const char *at = line; (at = strstr(at, "\xE2\x96")) != NULL; at++)
-        n++;
-    return n;
-}
-
-/* The last minute has what room there is, and its highest rate is the highest of its characters. */
-FRESH_TEST(the_last_minute_is_a_line)
-{
-    static const struct {
-        unsigned short columns;
-        size_t wide;
-    } cases[] = {{44, 0}, {45, 6}, {60, 16}, {80, 36}, {104, 60}, {400, 60}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
-        n_rows = 1;
-        open_it(cases[i].columns, 24);
-        for (unsigned second = 0; second < 90; second++) {
-            rows[0].rate = second == 80 ? 48000000 : 24000000;
-            remember(second);
-        }
-        draw();
-        assert_int_equal(sparks_in(f.lines[2]), cases[i].wide);
-        assert_int_equal(blocks_in(f.lines[2]), cases[i].wide > 0);
-        assert_non_null(strstr(f.lines[2], "592,320,000"));
-        for (unsigned second = 90; second < 180; second++) {
-            rows[0].rate = 0;
-            remember(second);
-        }
-        draw();
-        assert_int_equal(blocks_in(f.lines[2]), 0);
-    }
+    for (; n_rows < all; n_rows++)
+        rows[n_rows] = (struct row){.rate = 1, .total = 1};
 }
 
 /* Intervals shorter than a second are averaged, longer ones fill their seconds; what is not there yet is
@@ -148,32 +113,14 @@ FRESH_TEST(rates_of_each_second)
     assert_true(past->rates[0] == 20 && past->rates[1] == 20 && past->rates[2] == 40 && past->rates[5] == 40);
     assert_true(isnan(past->rates[6]));
     draw();
-    assert_int_equal(sparks_in(f.lines[2]), 6);
-    screen_close(&f.screen);
-}
-
-FRESH_TEST(a_part_of_the_clock)
-{
-    view.clock_hz = 48e6;
-    rows[0].rate = 0.9996 * 48e6;
-    open_it(80, 24);
+    assert_int_equal(text_times(f.lines[2], "\xE2\x96"), 6);
+    for (unsigned second = 6; second < 120; second++) {
+        rows[0].rate = 1;
+        remember(second);
+    }
     draw();
-    assert_non_null(strstr(f.lines[2], "47,980,800/s  100.0 %"));
-    assert_non_null(strstr(f.got, "%: of 48 MHz"));
-    resize(36, 24);
-    draw();
-    assert_null(strstr(f.lines[2], "%"));
-    screen_close(&f.screen);
-}
-
-FRESH_TEST(lines_are_cut_to_the_terminal)
-{
-    view.title = "µµµµµµµµµµµµ";
-    open_it(10, 24);
-    draw();
-    assert_int_equal(f.n, 7);
-    for (size_t i = 0; i < f.n; i++)
-        assert_true(width_of(f.lines[i]) <= 10);
+    assert_int_equal(text_times(f.lines[2], "\xE2\x96"), SCREEN_SECONDS);
+    assert_int_equal(text_times(f.lines[2], "█"), SCREEN_SECONDS); /* of this minute's highest */
 }
 
 /* A cut number is a wrong number: at every width each is there whole, or not at all. */
@@ -181,17 +128,17 @@ FRESH_TEST(no_number_is_cut_at_any_width)
 {
     static const char *const whole[] = {"6666", "4",     "24",   "48,000,000", "592,320,000", "0",
                                         "17",   "1,234", "12.3", "20",         "16,777,215"};
+    view.title =
+        "µµµµµµµµµµµµ openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
+    rows[0].at_least = true;
+    lost = 1234;
+    open_it(1, 60);
     for (unsigned short columns = 1; columns <= 240; columns++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
-        view.title = "openocd localhost:6666     Cortex-M4     SysTick of 24 bits, reload 16,777,215";
-        rows[0].rate_at_least = rows[0].total_at_least = true;
-        lost = 1234;
-        open_it(columns, 60);
+        resize(columns, 60);
         draw();
         size_t rates = 0;
         for (size_t i = 0; i < f.n; i++) {
-            assert_true(width_of(f.lines[i]) <= columns);
+            assert_true(utf8_width(f.lines[i]) <= columns);
             rates += strstr(f.lines[i], "48,000,000/s") != NULL;
             for (const char *at = f.lines[i]; (at += strcspn(at, "0123456789"))[0] != '\0';) {
                 size_t length = strspn(at, "0123456789,."), k = 0;
@@ -210,74 +157,40 @@ FRESH_TEST(no_number_is_cut_at_any_width)
     }
 }
 
+/* With a part of the clock, and in ASCII. */
 FRESH_TEST(narrow_and_wide)
 {
     metrics = "{\"CPI\":1.25,\"L1D_MISS\":null}";
     view.note = "SysTick was unused: used for this run (its old count is lost)";
     view.paused = true;
-    rows[0].rate_at_least = rows[0].total_at_least = true;
-    for (unsigned second = 0; second < 60; second++) {
-        rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
-        remember(second);
-    }
+    rows[0].at_least = true;
+    rows[1].name = "µ";
     rows[2] = (struct row){.name = "LD_RETIRED", .missing = "no such event"};
     n_rows = 3;
     lost = 1234;
     open_it(40, 24);
-    expect("screen/40_columns.txt");
-    resize(200, 24);
-    expect("screen/200_columns.txt");
-}
-
-static void draw_plain(void)
-{
-    take_lines();
-    setlocale(LC_CTYPE, "C");
-    screen_draw(&f.screen, &view);
-    setlocale(LC_CTYPE, "C.UTF-8");
-}
-
-FRESH_TEST(bars_in_ascii)
-{
-    open_it(120, 24);
-    rows[1].name = "µ";
     for (unsigned second = 0; second < 60; second++) {
         rows[0].rate = 48000000.0 * (1 + second % 8) / 8;
         remember(second);
     }
-    draw_plain();
-    got();
-    golden_check("screen/ascii.txt", f.got, strlen(f.got));
+    draw();
+    picture_is_golden("screen/40_columns.txt");
+    resize(200, 24);
+    view.clock_hz = 48e6;
+    rows[0].rate = 0.9996 * 48e6;
+    draw();
+    picture_is_golden("screen/200_columns.txt");
+    resize(120, 24);
+    setlocale(LC_CTYPE, "C");
+    screen_draw(&f.screen, &view);
+    setlocale(LC_CTYPE, "C.UTF-8");
+    take_picture();
+    picture_is_golden("screen/ascii.txt");
 }
 
-FRESH_TEST(a_dumb_terminal_is_left_alone)
-{
-    setenv("TERM", "dumb", 1);
-    assert_false(screen_open(&f.screen, f.slave, f.slave));
-    assert_string_equal(got(), "");
-    unsetenv("TERM");
-    assert_false(screen_open(&f.screen, f.slave, f.slave));
-}
-
-/* One line less than there are, so that nothing scrolls; what does not fit is left out. */
+/* One line less than there are, so that nothing scrolls. Counts and metrics alike: nothing is left out
+ * without a word. */
 FRESH_TEST(no_more_lines_than_the_terminal_has)
-{
-    for (unsigned short lines = 1; lines < 50; lines++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
-        for (; n_rows < SCREEN_ROWS; n_rows++)
-            rows[n_rows] = (struct row){.rate = 1, .total = 1};
-        open_it(80, lines);
-        draw();
-        size_t all = SCREEN_ROWS + 5, room = lines - 1U;
-        assert_int_equal(f.n, room < all ? room : all);
-        if (lines > 1)
-            assert_string_equal(f.lines[0], view.title);
-    }
-}
-
-/* Counts and metrics alike: nothing is left out without a word. */
-FRESH_TEST(rows_that_have_no_line_are_counted)
 {
     static const struct {
         unsigned short lines;
@@ -286,13 +199,11 @@ FRESH_TEST(rows_that_have_no_line_are_counted)
                  {15, "{\"CPI\":1.25,\"MPI\":2}", "5 more: a larger terminal"},
                  {17, NULL, ""},
                  {17, "{\"CPI\":1.25}", "2 more: a larger terminal"}};
+    add_rows(11);
+    open_it(60, 24);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tear_down(NULL);
-        assert_int_equal(set_up(NULL), 0);
         metrics = cases[i].metrics;
-        for (; n_rows < 11; n_rows++)
-            rows[n_rows] = (struct row){.rate = 1, .total = 1};
-        open_it(60, cases[i].lines);
+        resize(60, cases[i].lines);
         draw();
         assert_int_equal(f.n, cases[i].lines - 1);
         assert_string_equal(f.lines[f.n - 3], "");
@@ -301,16 +212,20 @@ FRESH_TEST(rows_that_have_no_line_are_counted)
         else
             assert_int_equal(strncmp(f.lines[f.n - 4], "MORE10", 6), 0);
     }
-}
-
-FRESH_TEST(a_terminal_without_a_size_is_taken_for_80_by_24)
-{
-    for (; n_rows < SCREEN_ROWS; n_rows++)
-        rows[n_rows] = (struct row){.total = 17};
-    open_it(0, 0);
+    metrics = NULL;
+    add_rows(SCREEN_ROWS);
+    for (unsigned short lines = 1; lines < 50; lines++) {
+        resize(80, lines);
+        draw();
+        size_t all = SCREEN_ROWS + 5, room = lines - 1U;
+        assert_int_equal(f.n, room < all ? room : all);
+        if (lines > 1)
+            assert_string_equal(f.lines[0], view.title);
+    }
+    resize(0, 0); /* a terminal without a size is taken for 80 by 24 */
     draw();
     assert_int_equal(f.n, 23);
-    assert_int_equal(width_of(f.lines[2]), 80);
+    assert_int_equal(utf8_width(f.lines[2]), 80);
 }
 
 /* Names come from the command line, titles from servers. */
@@ -325,37 +240,20 @@ FRESH_TEST(nothing_steers_the_terminal)
     assert_int_equal(f.n, 8);
 }
 
-FRESH_TEST(largest_numbers_fit)
-{
-    rows[0] = (struct row){.name = "A_NAME_THAT_IS_LONGER_THAN_ITS_COLUMN_IS_WIDE",
-                           .rate = 1e30,
-                           .total = UINT64_MAX,
-                           .rate_at_least = true,
-                           .total_at_least = true};
-    lost = UINT64_MAX;
-    open_it(400, 24);
-    draw();
-    assert_non_null(strstr(f.lines[2], "18,446,744,073,709,551,615/s"));
-    assert_null(strstr(f.lines[2], "COLUMN_IS"));
-}
-
 FRESH_TEST(the_terminal_is_as_it_was)
 {
     struct termios before, during, after;
     assert_int_equal(tcgetattr(f.slave, &before), 0);
-    resize(80, 24);
     assert_true(screen_open(&f.screen, f.slave, f.slave));
     assert_string_equal(got(), "\033[?1049h\033[?25l");
     assert_int_equal(tcgetattr(f.slave, &during), 0);
-    assert_int_equal(during.c_lflag & (ICANON | ECHO), 0);
-    assert_true(during.c_lflag & ISIG); /* Ctrl-C */
+    assert_int_equal(during.c_lflag & (ICANON | ECHO | ISIG), ISIG); /* Ctrl-C */
     screen_close(&f.screen);
+    screen_close(&f.screen); /* which does nothing */
     assert_string_equal(got(), "\033[?25h\033[?1049l");
     assert_int_equal(tcgetattr(f.slave, &after), 0);
     assert_int_equal(after.c_lflag, before.c_lflag);
     assert_memory_equal(after.c_cc, before.c_cc, sizeof before.c_cc);
-    screen_close(&f.screen);
-    assert_string_equal(got(), "");
 }
 
 FRESH_TEST(what_is_no_terminal_is_left_alone)
@@ -364,24 +262,23 @@ FRESH_TEST(what_is_no_terminal_is_left_alone)
     assert_int_equal(pipe(ends), 0);
     assert_false(screen_open(&f.screen, f.slave, ends[1]));
     assert_false(screen_open(&f.screen, ends[0], f.slave));
-    assert_string_equal(got(), "");
+    setenv("TERM", "dumb", 1);
+    assert_false(screen_open(&f.screen, f.slave, f.slave));
     screen_close(&f.screen);
     assert_string_equal(got(), "");
     close(ends[0]);
     close(ends[1]);
 }
 
+/* Those that system/test_top.py and test_counting.py do not press. */
 FRESH_TEST(keys)
 {
     static const struct {
         const char *typed;
         enum screen_key key;
-    } cases[] = {
-        {" ", SCREEN_PAUSE},   {"p", SCREEN_PAUSE},       {"z", SCREEN_ZERO},    {"q", SCREEN_QUIT},
-        {"s", SCREEN_SORT},    {"k", SCREEN_UP},          {"j", SCREEN_DOWN},    {"\r", SCREEN_ENTER},
-        {"\n", SCREEN_ENTER},  {"\033[A", SCREEN_UP},     {"\033OA", SCREEN_UP}, {"\033[B", SCREEN_DOWN},
-        {"\033", SCREEN_BACK}, {"d", SCREEN_DELTA},       {"l", SCREEN_COSTS},   {"a", SCREEN_ANNOTATE},
-        {"g", SCREEN_PAGE},    {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
+    } cases[] = {{"p", SCREEN_PAUSE},       {"k", SCREEN_UP},      {"j", SCREEN_DOWN},
+                 {"\n", SCREEN_ENTER},      {"\033[A", SCREEN_UP}, {"\033OA", SCREEN_UP},
+                 {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
     open_it(80, 24);
     assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -405,4 +302,82 @@ FRESH_TEST(a_terminal_that_is_gone_ends_it)
     take_lines();
     screen_draw(&f.screen, &view);
     screen_close(&f.screen);
+}
+
+/* ---- one line that is written over and over */
+
+static FILE *terminal;
+static struct progress progress;
+
+static void begin_progress(unsigned short columns)
+{
+    resize(columns, 24);
+    terminal = fdopen(dup(f.slave), "w");
+    assert_non_null(terminal);
+    progress_begin(&progress, terminal);
+}
+
+static int progress_end(void **state)
+{
+    if (terminal != NULL)
+        fclose(terminal);
+    terminal = NULL;
+    return screens_end(state);
+}
+
+#define PROGRESS_TEST(name) TEST_WITH(name, screens_begin, progress_end)
+
+PROGRESS_TEST(shown_after_a_second_and_erased)
+{
+    begin_progress(80);
+    progress.next_us -= 900000;
+    progress_show(&progress, "%d of 100 hits", 2);
+    progress_clear(&progress);
+    assert_string_equal(got(), "");
+    progress.next_us -= 100000;
+    progress_show(&progress, "%d of 100 hits", 17);
+    assert_string_equal(got(), "\r17 of 100 hits");
+    progress_show(&progress, "%d of 100 hits", 18); /* too soon after the last */
+    assert_string_equal(got(), "");
+    progress.next_us = 0;
+    progress_show(&progress, "± µs");
+    assert_string_equal(got(), "\r± µs          \b\b\b\b\b\b\b\b\b\b");
+    progress_clear(&progress);
+    progress_clear(&progress);
+    assert_string_equal(got(), "\r    \r");
+}
+
+PROGRESS_TEST(cut_to_the_terminal)
+{
+    begin_progress(6);
+    progress_now(&progress, "%s", "µµµ\x1B µµµ");
+    assert_string_equal(got(), "\rµµµ\xEF\xBF\xBD ");
+    progress_clear(&progress);
+    assert_string_equal(got(), "\r     \r");
+}
+
+/* N of M and the time left, once there is a rate; what is waited for, while nothing comes. */
+PROGRESS_TEST(a_count_with_the_time_left)
+{
+    begin_progress(80);
+    progress.next_us = 0;
+    progress_count(&progress, 0, 1000, "hits", "waiting for f");
+    assert_string_equal(got(), "\r0 of 1,000 hits, waiting for f");
+    progress_count(&progress, 20, 1000, "hits", "waiting for f"); /* too soon, but this is the first one */
+    assert_string_equal(got(), "");
+    progress.first_us -= 10000000; /* ten seconds for the next hundred */
+    progress.next_us = 0;
+    progress_count(&progress, 120, 1000, "hits", "in the region");
+    const char *shown = got();
+    assert_non_null(strstr(shown, "\r120 of 1,000 hits, 88 s left "));
+    progress.next_us = 0;
+    progress.last_us -= 2000000; /* none for two seconds */
+    progress_count(&progress, 120, 1000, "hits", "in the region");
+    assert_non_null(strstr(got(), "\r120 of 1,000 hits, in the region"));
+    progress.next_us = 0;
+    progress_count(&progress, 121, 0, "hits", "");
+    assert_non_null(strstr(got(), "\r121 hits "));
+    progress_now(&progress, "connecting to %s", "x");
+    assert_non_null(strstr(got(), "\rconnecting to x"));
+    progress_clear(&progress);
 }

@@ -1,7 +1,8 @@
-/* The whole output, compared byte by byte with tests/golden/text. */
+/* The text of a run: all of it, compared byte by byte with tests/golden/text, and what is below the table. */
 #include "report/fresh.h"
 
 #include "report/formats.h"
+#include "report/histogram.h"
 #include "report/results.h"
 
 #include <locale.h>
@@ -11,12 +12,6 @@ static void header_is(const struct conditions *conditions, const char *expected)
 {
     text_header(output(), conditions);
     output_is(expected);
-}
-
-static void expect(const char *name)
-{
-    summary_write(TO_TEXT(80), summary, NULL);
-    output_is_golden(name);
 }
 
 FIR_TEST(the_documented_example)
@@ -39,19 +34,6 @@ FIR_TEST(narrow)
     output_is_golden("text/40_columns.txt");
 }
 
-/* Numbers of ten digits: what stands in the last two columns goes below. */
-FRESH_TEST(ten_digits)
-{
-    struct column *cycles = SUMMARY_COLUMN(summary, "CPU_CYCLES", {4123456789, 7}, {4123456889, 5});
-    cycles->overhead = 8;
-    cycles->plus_minus = 1;
-    SUMMARY_COLUMN(summary, "INST_RETIRED", {2123456789, 12});
-    SUMMARY_COLUMN(summary, "EXC_TAKEN", {2, 12})->calibrated = false;
-    SUMMARY_COLUMN(summary, "SVC_TAKEN", {2, 12})->plus_minus = 3;
-    summary->hits = 12;
-    expect("text/ten_digits.txt");
-}
-
 /* Some hits overflowed a narrow counter: no breakdown of the cycles of all hits. */
 FRESH_TEST(rows_of_fewer_hits_stand_apart)
 {
@@ -64,11 +46,13 @@ FRESH_TEST(rows_of_fewer_hits_stand_apart)
     lsu->at_least = 18;
     lsu->at_least_max = 11;
     lsu->bits = 8;
+    SUMMARY_COLUMN(summary, "SVC_TAKEN", {2, 19}, {3, 1})->plus_minus = 3; /* not resolved */
     summary->n_metrics = 1;
     summary->metrics[0] = (struct metric_result){
         .name = "CPI", .value = NAN, .why = "CPICNT is only a lower bound, or was not counted"};
     summary->hits = summary->wanted = 20;
-    expect("text/fewer_hits.txt");
+    summary_write(TO_TEXT(80), summary, NULL);
+    output_is_golden("text/fewer_hits.txt");
 }
 
 /* What LC_ALL=C takes, of a run that was cut short: events that the core lacks keep their row and say why;
@@ -96,74 +80,24 @@ FIR_TEST(plain_ascii)
     output_is_golden("text/ascii.txt");
 }
 
-FRESH_TEST(bounds_only)
-{
-    summary->conditions = conditions_fir();
-    struct column *cycles = summary_column(summary, "CPU_CYCLES", NULL, 0);
-    cycles->at_least = 2;
-    cycles->at_least_max = 16777216;
-    summary_column(summary, "LD_RETIRED", NULL, 0);
-    SUMMARY_COLUMN(summary, "LDREX_SPEC", {5, 99999}, {6, 1});
-    summary->hits = 2;
-    summary->seconds = 0.05;
-    expect("text/bounds_only.txt");
-}
-
 FRESH_TEST(few_and_many_hits)
 {
     summary_write(TO_TEXT(80), summary, NULL);
     output_is("\n0 hits\n");
-    struct column *column = summary_column(summary, "CYCLES", NULL, 0);
-    summary->wanted = 1;
-    summary->seconds = 200;
-    snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
-    summary_write(TO_TEXT(80), summary, NULL);
-    output_is("\nCYCLES      <not counted>: no hit\n\nCtrl-C: 0 of 1 hit in 3 min 20 s\n");
-    summary->ended[0] = '\0';
-    summary->hits = 1;
-    column->calibrated = false;
-    statistics_add(column->statistics, 1000);
-    summary_write(TO_TEXT(80), summary, NULL);
-    OUTPUT_HAS("\n1,000 cycles (1 hit)\n", "1,000        ?         ?\n", "\n1 hit in 3 min 20 s\n");
+    SUMMARY_COLUMN(summary, "CYCLES", {1000, 1})->calibrated = false;
     for (uint64_t i = 1; i < 8000; i++) /* more values than are kept */
-        statistics_add(column->statistics, 1000 + i);
+        statistics_add(summary->columns[0].statistics, 1000 + i);
+    summary->columns[0].at_least = 1;
     summary->hits = 8001;
-    column->at_least = 1;
+    summary->seconds = 200;
     summary_write(TO_TEXT(80), summary, NULL);
-    OUTPUT_HAS("median, p90 and p99:",
-               "\nCYCLES: 1 of 8,001 hits may have overflowed the counter and is not");
-}
-
-FRESH_TEST(several_passes_of_counts_that_differ)
-{
-    SUMMARY_COLUMN(summary, "CYCLES", {100, 5}, {120, 4});
-    SUMMARY_COLUMN(summary, "A", {1, 99}, {2, 1})->plus_minus = 2.01;
-    summary->passes = 3;
-    summary->hits = summary->wanted = 3;
-    snprintf(summary->disagreement, sizeof summary->disagreement, "the passes disagree\x1B");
-    summary_write(TO_TEXT(80), summary, NULL);
-    OUTPUT_HAS("\nmedian 100 cycles (9 hits, 100 to 120)\n", "±2.1  not resolved\n",
-               "not resolved: the count is not above its own uncertainty\n", "3 of 9 hits in 3 passes",
-               "\nEach pass has its own hits", "\nthe passes disagree\xEF\xBF\xBD",
-               "\nCYCLES, sorted: 100 (5 times); 120 (4 times)\n");
-}
-
-FRESH_TEST(numbers_of_full_width)
-{
-    SUMMARY_COLUMN(summary, "A_NAME_OF_MORE_THAN_16_LETTERS", {0, 1}, {UINT64_MAX, 1});
-    SUMMARY_COLUMN(summary, "B", {1, 2}, {3, 2});
-    summary->hits = 1234567;
-    summary->tainted = 123456;
-    summary->steps_past = 1;
-    summary->seconds = 12;
-    expect("text/full_width.txt");
+    OUTPUT_HAS("median, p90 and p99:", "\nCYCLES: 1 of 8,001 hits may have overflowed the counter and is not",
+               "\n8,001 hits in 3 min 20 s\n");
 }
 
 TEST(headers)
 {
-    struct conditions c = {0};
-    header_is(&c, "");
-    c = (struct conditions){.link = "msr:0", .counter = "Knights Corner PMU"};
+    struct conditions c = {.link = "msr:0", .counter = "Knights Corner PMU"};
     header_is(&c, "msr:0     Knights Corner PMU\n");
     c = conditions_fir();
     c.start_source[0] = '\0';
@@ -171,11 +105,132 @@ TEST(headers)
     snprintf(c.end_source, sizeof c.end_source, "fir.c:60");
     snprintf(c.note, sizeof c.note, "SysTick was unused");
     header_is(&c, "openocd localhost:6666     Cortex-A9 r3p0 core 0     PMUv1, 6 counters\n"
-                  "fir_filter  0x10000200 to fir.c:60\n"
-                  "SysTick was unused\n");
-    c = (struct conditions){.start = "*0x10000200",
-                            .start_address = 0x10000200,
-                            .end = "evil\x1B]0;\a\xFF",
-                            .end_source = "a.c:1\n"};
-    header_is(&c, "*0x10000200 to evil\xEF\xBF\xBD]0;\xEF\xBF\xBD\xEF\xBF\xBD  a.c:1\xEF\xBF\xBD\n");
+                  "fir_filter  0x10000200 to fir.c:60\nSysTick was unused\n");
+    c = (struct conditions){.start = "*0x10", .end = "evil\x1B]0;\a\xFF", .end_source = "a.c:1\n"};
+    header_is(&c, "*0x10 to evil\xEF\xBF\xBD]0;\xEF\xBF\xBD\xEF\xBF\xBD  a.c:1\xEF\xBF\xBD\n");
+}
+
+/* ---- below the table: how many hits, how they lie, and what was there at the highest */
+
+/* What is below the table. */
+static void footer_print(FILE *out)
+{
+    const struct rendering to = {.out = out, .format = FORMAT_TEXT, .columns = 80};
+    struct document document = document_of(summary, NULL);
+    const struct run_lines lines =
+        run_lines(document_line(&document, "header"), (json_t *)document_line(&document, "summary"), NULL);
+    const char *name = "";
+    const json_t *first = run_first(lines.summary, &name), *fact;
+    struct json_part facts = json_list_new();
+    run_facts(&facts, &lines);
+    size_t i;
+    json_array_foreach(facts.json, i, fact)
+        render_text(&to, "%s", json_string_value(fact));
+    if (run_is_counted(first))
+        histogram_print(out, to.columns, name, first);
+    json_decref(facts.json);
+    document_free(&document);
+}
+
+static void footer_is(const char *expected)
+{
+    footer_print(output());
+    output_is(expected);
+}
+
+FRESH_TEST(of_several_passes_all_hits_are_told)
+{
+    SUMMARY_COLUMN(summary, "CYCLES", {5, 30});
+    summary->passes = 3;
+    summary->hits = 17;
+    summary->wanted = 10;
+    summary->seconds = 1;
+    snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
+    footer_is("Ctrl-C: 17 of 30 hits in 3 passes in 1.0 s, all equal\n"
+              "Each pass has its own hits: rows of different passes are of different hits.\n");
+}
+
+FRESH_TEST(how_it_began_and_why_it_ended)
+{
+    SUMMARY_COLUMN(summary, "CYCLES", {5, 100});
+    summary->hits = 100;
+    summary->warmup = 1;
+    footer_is("100 hits, all equal\n1 hit before for warm-up, not counted\n");
+    summary->warmup = 1200;
+    summary->precision = 0.01;
+    summary->precise = 0.0083211;
+    footer_is("100 hits, all equal\n1,200 hits before for warm-up, not counted\n"
+              "mean ±0.84 % (95 %): --precision 1 % was reached\n");
+    summary->warmup = 0;
+    summary->precise = 0.0100001;
+    footer_is("100 hits, all equal\nmean ±1.1 % (95 %): --precision 1 % was not reached\n");
+    summary->precise = 0;
+    footer_is("100 hits, all equal\nmean ±0 % (95 %): --precision 1 % was reached\n");
+    summary->precise = INFINITY;
+    footer_is("100 hits, all equal\nno hit counts: --precision 1 % was not reached\n");
+}
+
+/* Names are cleaned; as many as there can be, as long as can be, are cut and folded. */
+FRESH_TEST(what_was_there_at_the_maximum)
+{
+    SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
+    summary->hits = 3;
+    summary->at_max = (struct result_words){
+        .names = {"r0", "*0x20000000", "evil\x1B"}, .values = {0x12, UINT64_MAX, 0}, .n = 3};
+    footer_is("3 hits, all equal\n"); /* no hit was one */
+    summary->max_number = 1234;
+    footer_is("3 hits, all equal\n"
+              "max in hit 1,234: r0=0x12 *0x20000000=0xffffffffffffffff evil\xEF\xBF\xBD=0x0\n");
+    summary->at_max.n = RESULT_WORDS;
+    for (size_t i = 0; i < RESULT_WORDS; i++) {
+        memset(summary->at_max.names[i], '\x1B', sizeof summary->at_max.names[i] - 1);
+        summary->at_max.names[i][0] = (char)('a' + i);
+        summary->at_max.values[i] = UINT64_MAX;
+    }
+    footer_print(output());
+    OUTPUT_HAS("max in hit 1,234:", "\n  b", "c", "=0xffffffffffffffff\n");
+    OUTPUT_LACKS("\x1B");
+}
+
+/* From ten hits on. Their scale is as wide as the bins say, with empty ones among them; what lies far off is
+ * told apart, but a second mode is none. */
+FRESH_TEST(histograms)
+{
+    static const struct {
+        uint64_t values[5][2];
+    } cases[] = {{{{1000, 8}, {9000, 1}}},
+                 {{{1000, 9}, {9000, 1}}},
+                 {{{1000, 50}}},
+                 {{{100, 400}, {101, 1}}},
+                 {{{25000, 14}, {25001, 4}, {25004, 10}, {25054, 1}, {25063, 1}}},
+                 {{{100, 40}, {900, 5}}},
+                 {{{0, 1}, {2, 1}, {1000, 50}, {1003, 49}, {UINT64_MAX, 1}}}};
+    FILE *out = output();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        statistics_free(summary->columns[0].statistics);
+        summary->n = 0;
+        summary_column(summary, "CYCLES", cases[i].values, 5);
+        summary->hits = statistics_count(summary->columns[0].statistics);
+        footer_print(out);
+    }
+    output_is_golden("closing/histograms.txt");
+}
+
+/* A counter of 8 bits that may have overflowed tells neither that there was one nor that there was none. */
+FRESH_TEST(exceptions_that_are_not_known)
+{
+    SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
+    summary->hits = 3;
+    summary->left = 1;
+    summary->steps_past = 3;
+    summary->undisturbed = statistics_new();
+    footer_is("3 hits, all equal\n1 call left without returning, not counted\n"
+              "3 times the end was reached in another frame: passed over, not a hit\n"
+              "0 without an exception inside\n");
+    summary->left = summary->steps_past = 0;
+    summary_column(summary, "EXCCNT", NULL, 0)->at_least = 2;
+    footer_is("3 hits\nexceptions inside 2 hits: not known, the counter may have overflowed\n");
+    statistics_add(summary->undisturbed, 1005);
+    footer_is("3 hits\n1 without an exception inside, median 1,005\n"
+              "exceptions inside 2 hits: not known, the counter may have overflowed\n");
 }

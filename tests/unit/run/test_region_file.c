@@ -1,20 +1,12 @@
 /* Region files: what they may say, and what the errors name. */
-#include "../test.h"
+#include "golden.h"
 
 #include "run/region.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct region_file file;
 static struct error error;
-
-static int set_up(void **state)
-{
-    (void)state;
-    error_clear(&error);
-    return 0;
-}
 
 static int tear_down(void **state)
 {
@@ -23,13 +15,31 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_WITH(name, NULL, tear_down)
 
 static bool parse(const char *text)
 {
     region_file_free(&file);
     error_clear(&error);
     return region_file_parse(text, strlen(text), "a.regions", &file, &error);
+}
+
+/* Those of the file, in words. */
+static void lines_are(const char *expected)
+{
+    static const char *const of[] = {[BUDGET_MAX] = "max", [BUDGET_MEAN] = "mean"};
+    FILE *out = output();
+    for (size_t i = 0; i < file.n; i++) {
+        const struct region_line *line = &file.lines[i];
+        fprintf(out, "%u \"%s\": \"%s\" to \"%s\"", line->line, line->name, line->start, line->end);
+        if (line->budget.of != BUDGET_NONE)
+            fprintf(out, ", %s %.12g%s", of[line->budget.of], line->budget.limit,
+                    line->budget.is_time ? " s" : "");
+        if (line->hits > 0 || line->threshold >= 0)
+            fprintf(out, ", %u hits, %g", (unsigned)line->hits, line->threshold);
+        fputc('\n', out);
+    }
+    output_is(expected);
 }
 
 FRESH_TEST(a_line_has_a_region_a_budget_and_options)
@@ -39,27 +49,10 @@ FRESH_TEST(a_line_has_a_region_a_budget_and_options)
                       "frame  main.c:40 main.c:52       mean <= 40.5 us  -r 200 --threshold 2%  # slow\n"
                       "\"a b\"  \"Dsp::blend(int, int)\"\r\n"
                       "up  max mean"));
-    assert_int_equal(file.n, 4);
-    assert_string_equal(file.lines[0].name, "fir");
-    assert_string_equal(file.lines[0].start, "fir_filter");
-    assert_string_equal(file.lines[0].end, "");
-    assert_int_equal(file.lines[0].line, 3);
-    assert_int_equal(file.lines[0].budget.of, BUDGET_MAX);
-    assert_false(file.lines[0].budget.is_time);
-    assert_float_equal(file.lines[0].budget.limit, 1200, 0);
-    assert_int_equal(file.lines[0].hits, 0);
-    assert_true(file.lines[0].threshold < 0);
-    assert_string_equal(file.lines[1].end, "main.c:52");
-    assert_int_equal(file.lines[1].budget.of, BUDGET_MEAN);
-    assert_true(file.lines[1].budget.is_time);
-    assert_float_equal(file.lines[1].budget.limit, 40.5e-6, 1e-12);
-    assert_int_equal(file.lines[1].hits, 200);
-    assert_float_equal(file.lines[1].threshold, 0.02, 1e-12);
-    assert_string_equal(file.lines[2].name, "a b");
-    assert_string_equal(file.lines[2].start, "Dsp::blend(int, int)");
-    assert_int_equal(file.lines[2].budget.of, BUDGET_NONE);
-    assert_string_equal(file.lines[3].start, "max"); /* functions may have these names */
-    assert_string_equal(file.lines[3].end, "mean");
+    lines_are("3 \"fir\": \"fir_filter\" to \"\", max 1200\n"
+              "4 \"frame\": \"main.c:40\" to \"main.c:52\", mean 4.05e-05 s, 200 hits, 0.02\n"
+              "5 \"a b\": \"Dsp::blend(int, int)\" to \"\"\n"
+              "6 \"up\": \"max\" to \"mean\"\n"); /* functions may have these names */
 }
 
 FRESH_TEST(errors_name_the_file_and_the_line)
@@ -108,29 +101,21 @@ FRESH_TEST(words_that_are_too_long_are_refused)
 
 FRESH_TEST(what_is_written_reads_back)
 {
-    const struct region_line lines[] = {
-        {.name = "plain", .start = "fir_filter", .budget = {.of = BUDGET_MAX, .limit = 1200}},
-        {.name = "with blanks",
-         .start = "Dsp::blend(int, int)",
-         .end = "main.c:52",
-         .budget = {.of = BUDGET_MEAN, .limit = 40.5e-6, .is_time = true}},
-        {.name = "max", .start = "-odd", .end = "mean"},
-        {.name = "large", .start = "f", .budget = {.of = BUDGET_MAX, .limit = 123456789012}},
-    };
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    for (size_t i = 0; i < 4; i++)
-        assert_true(region_file_write(out, &lines[i]));
-    fclose(out);
+    static const char lines[] =
+        "1 \"plain\": \"fir_filter\" to \"\", max 1200\n"
+        "2 \"with blanks\": \"Dsp::blend(int, int)\" to \"main.c:52\", mean 4.05e-05 s\n"
+        "3 \"max\": \"-odd\" to \"mean\"\n"
+        "4 \"large\": \"f\" to \"\", max 123456789012\n";
+    assert_true(parse("plain fir_filter <= 1200 cycles\n"
+                      "\"with blanks\" \"Dsp::blend(int, int)\" main.c:52 mean <= 40.5 us\n"
+                      "max \"-odd\" mean\n"
+                      "large f <= 123456789012 cycles\n"));
+    lines_are(lines);
+    FILE *out = output();
+    for (size_t i = 0; i < file.n; i++)
+        assert_true(region_file_write(out, &file.lines[i]));
+    char *text = output_text(NULL);
     assert_true(parse(text));
-    assert_int_equal(file.n, 4);
-    for (size_t i = 0; i < 4; i++) {
-        assert_string_equal(file.lines[i].name, lines[i].name);
-        assert_string_equal(file.lines[i].start, lines[i].start);
-        assert_string_equal(file.lines[i].end, lines[i].end);
-        assert_int_equal(file.lines[i].budget.of, lines[i].budget.of);
-        assert_float_equal(file.lines[i].budget.limit, lines[i].budget.limit, 1e-12 * lines[i].budget.limit);
-    }
+    lines_are(lines);
     free(text);
 }

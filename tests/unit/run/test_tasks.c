@@ -1,45 +1,22 @@
 /* What an RTOS calls its tasks, read from the memory that a pointer leads to. */
 #include "../test.h"
 #include "cores/architectures.h"
+#include "fake_link.h"
 
 #include "run/tasks.h"
 
 #include <string.h>
 
-enum { RAM = 0x20000000, SIZE = 256 };
+enum { RAM = 0x20000000, SIZE = 4 * FAKE_REGISTERS, ACCESSES = 1000 };
 
 static struct fixture {
-    struct link link;
+    struct fake_link fake;
     struct ledger *ledger;
     struct core core;
     struct tasks tasks;
     struct deadline deadline;
     uint8_t ram[SIZE];
-    size_t reads;
-    enum why trouble; /* of each read */
 } f;
-
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
-{
-    (void)link;
-    (void)deadline;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t offset = steps[i].at.offset;
-        uint32_t word;
-        assert_int_equal(steps[i].op, OP_READ);
-        assert_int_equal(offset % 4, 0);
-        f.reads++;
-        if (f.trouble == LINK_LOST || offset < RAM || offset - RAM > SIZE - sizeof word) {
-            bool lost = f.trouble == LINK_LOST;
-            error_set(error, lost ? ERROR_LINK_LOST : ERROR_FAULT, "refused");
-            return (struct outcome){.why = lost ? LINK_LOST : TARGET_FAULT, .done = i};
-        }
-        memcpy(&word, f.ram + (offset - RAM), sizeof word);
-        results[i] = word;
-    }
-    return (struct outcome){.why = DONE, .done = n};
-}
 
 static int tear_down(void **state)
 {
@@ -51,11 +28,11 @@ static int tear_down(void **state)
 
 static int set_up(void **state)
 {
-    static const struct link_ops ops = {.execute = execute};
     tear_down(state);
     memset(&f, 0, sizeof f);
-    f.link.ops = &ops;
-    f.ledger = ledger_new(&f.link);
+    fake_init(&f.fake);
+    f.fake.fail_after = ACCESSES;
+    f.ledger = ledger_new(&f.fake.link);
     f.core.ops = &cortex_m_ops;
     f.tasks.has_names = true;
     f.deadline = deadline_in_ms(60000, NULL);
@@ -67,6 +44,11 @@ static int set_up(void **state)
 static const char *name_of(uint64_t task)
 {
     static char name[TASK_NAME];
+    for (size_t at = 0; at < SIZE; at += 4) {
+        uint32_t word;
+        memcpy(&word, f.ram + at, sizeof word);
+        *fake_at(&f.fake, RAM + at) = word;
+    }
     return tasks_name(&f.tasks, f.ledger, &f.core, task, name, &f.deadline) ? name : NULL;
 }
 
@@ -92,7 +74,7 @@ FRESH_TEST(a_name_may_be_elsewhere)
     assert_null(name_of(RAM + 128)); /* points to nothing */
 }
 
-/* Whatever the memory holds. */
+/* Whatever the memory holds, and only so often. */
 FRESH_TEST(names_end)
 {
     memset(f.ram, 'x', sizeof f.ram);
@@ -102,6 +84,9 @@ FRESH_TEST(names_end)
     assert_int_equal(strlen(name_of(RAM + 4)), TASK_NAME - 1);
     f.ram[8] = 0;
     assert_null(name_of(RAM + 8)); /* empty */
+    f.tasks.n = TASKS_NAMED - 1;
+    assert_non_null(name_of(RAM + 12));
+    assert_null(name_of(RAM + 16));
 }
 
 FRESH_TEST(what_is_no_task_is_not_read)
@@ -114,30 +99,24 @@ FRESH_TEST(what_is_no_task_is_not_read)
     f.tasks.has_names = false;
     f.tasks.name.offset = 0;
     assert_null(name_of(RAM));
-    assert_int_equal(f.reads, 0);
+    assert_int_equal(f.fake.fail_after, ACCESSES);
 }
 
 FRESH_TEST(memory_that_cannot_be_read_is_no_name)
 {
     f.tasks.name = (struct symbols_member){.offset = 0, .size = 4};
     f.ram[0] = 'a';
-    assert_null(name_of(0x60000000));
+    f.fake.fail_after = 0;
+    f.fake.fail_with = TARGET_FAULT;
+    assert_null(name_of(RAM + 4));
+    f.fake.fail_after = ACCESSES;
     assert_string_equal(name_of(RAM), "a");
-    f.trouble = LINK_LOST;
-    assert_null(name_of(RAM + 4));
-    f.trouble = DONE;
-    size_t reads = f.reads;
+    f.fake.fail_after = 0;
+    f.fake.fail_with = LINK_LOST;
     assert_null(name_of(RAM + 8));
-    assert_int_equal(f.reads, reads);
-}
-
-FRESH_TEST(so_many_tasks_have_names)
-{
-    f.tasks.name = (struct symbols_member){.offset = 0, .size = 1};
-    memset(f.ram, 'x', sizeof f.ram);
-    f.tasks.n = TASKS_NAMED - 1;
-    assert_string_equal(name_of(RAM), "x");
-    assert_null(name_of(RAM + 4));
+    f.fake.fail_after = ACCESSES;
+    assert_null(name_of(RAM + 12));
+    assert_int_equal(f.fake.fail_after, ACCESSES);
 }
 
 TEST(without_a_program_an_address_says_where)

@@ -53,20 +53,13 @@ static void check(uint64_t n)
     assert_int_equal(next, n + 1);
 }
 
-TEST(few_hits_stay_single)
-{
-    take(HIT_SPANS);
-    assert_int_equal(times.n, HIT_SPANS);
-    assert_int_equal(times.each, 1);
-    check(HIT_SPANS);
-}
-
-TEST(many_hits_share_spans)
+TEST(few_hits_stay_single_and_many_share_spans)
 {
     static const uint64_t spans = HIT_SPANS;
-    const uint64_t numbers[] = {1, spans + 1, 2 * spans, 2 * spans + 1, 4 * spans + 3, 50001};
+    const uint64_t numbers[] = {1, spans, spans + 1, 2 * spans, 2 * spans + 1, 4 * spans + 3, 50001};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         take(numbers[i]);
+        assert_int_equal(times.each == 1, numbers[i] <= HIT_SPANS);
         assert_true(times.n <= HIT_SPANS && (numbers[i] < HIT_SPANS || times.n >= HIT_SPANS / 2));
         check(numbers[i]);
     }
