@@ -62,12 +62,18 @@ RIG_TEST(every_kind_of_region_is_measured)
         }
 }
 
-RIG_TEST(halting_debug_that_somebody_switches_off_is_an_error)
+RIG_TEST(what_somebody_takes_from_us_is_an_error)
 {
-    struct rig *rig = rig_armed(plain, COUNT(plain), &scenes[0].region);
-    rig->model.control &= ~0x4000U;
-    assert_fails(rig_run(rig, 1, 0), &rig->error, ERROR_CLEARED, "halting debug");
-    assert_null(rig_end(rig));
+    for (int comparators = 0; comparators < 2; comparators++) {
+        struct rig *rig = rig_armed(plain, COUNT(plain), &scenes[0].region);
+        assert_true(rig_run(rig, 1, 0));
+        if (comparators)
+            memset(rig->model.bcr, 0, sizeof rig->model.bcr);
+        else
+            rig->model.control &= ~0x4000U;
+        assert_fails(rig_run(rig, 1, 0), &rig->error, ERROR_CLEARED, comparators ? "" : "halting debug");
+        assert_null(rig_end(rig));
+    }
 }
 
 RIG_TEST(a_plain_hit_costs_few_accesses)

@@ -35,11 +35,6 @@ static bool has_its_r0(const struct model *m)
 
 #include "steps_arm.h"
 
-static void assert_read(size_t at, uint64_t offset)
-{
-    assert_step(at, OP_READ, offset, 0, 0);
-}
-
 TEST(names_cores)
 {
     static const struct {
@@ -133,34 +128,6 @@ TEST(moves_write_what_changes)
     assert_int_equal(core_comparator(&core, 5, 1).offset, 0x80090114);
 }
 
-TEST(runs_without_instruction_transfer)
-{
-    struct core core = a9();
-    fresh();
-    core_add_run(&core, &list);
-    assert_int_equal(list.n, 2);
-    assert_write(0, 0x088, 0x4000);
-    assert_write(1, 0x090, 0x6);
-    core_add_run(&core, &list); /* nothing changed it since */
-    assert_int_equal(list.n, 3);
-    assert_write(2, 0x090, 0x6);
-    struct core_proof proofs[] = {{.which = CORE_LR, .value = 0x8805}, {.which = CORE_SP, .value = 0x9F00}};
-    core_add_proofs(&core, &list, proofs, 2, NULL, false);
-    assert_int_equal(list.n, 12);
-    assert_write(3, 0x088, 0x6000);
-    assert_read(4, 0x08C); /* what the program left there */
-    assert_write(5, 0x084, 0xEE00EE15);
-    assert_step(6, OP_UNTIL, 0x088, 0x05000000, 0x05000000);
-    assert_step(7, OP_EXPECT, 0x08C, UINT32_MAX, 0x8805);
-    assert_write(8, 0x084, 0xEE00DE15);
-    assert_step(10, OP_EXPECT, 0x08C, UINT32_MAX, 0x9F00);
-    assert_true(items[7].once && items[10].once); /* no second read decides */
-    assert_write(11, 0x088, 0x4000);
-    core_add_run(&core, &list);
-    assert_int_equal(list.n, 13);
-    assert_write(12, 0x090, 0x6);
-}
-
 TEST(stops_are_told_apart)
 {
     struct core core = a9();
@@ -224,6 +191,21 @@ TEST(registers_are_read_in_both_instruction_sets)
                 assert_int_equal(core_register_value(&core, which[i], results, at[i]), values[i]);
             assert_int_equal(m->r[0], 0x12345678);
             assert_int_equal(m->careless, 0);
+        }
+    }
+}
+
+TEST(r0_is_with_us_before_it_is_changed)
+{
+    struct core core = a9();
+    for (int i = 0; i < 2; i++) {
+        bool with_us = false;
+        fresh();
+        armv7_add_register(&core, &list, i == 0 ? CORE_PC : CORE_STATUS);
+        for (size_t k = 0; k < list.n; k++) {
+            with_us |= items[k].op == OP_CHECK;
+            if (items[k].op == OP_WRITE && items[k].at.offset == STEPS_BASE + 0x084)
+                assert_true(with_us || items[k].value == 0xEE000E15);
         }
     }
 }

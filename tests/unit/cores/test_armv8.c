@@ -58,19 +58,6 @@ TEST(moves_write_what_changes)
 }
 
 /* And says at once that it may run on; MA must have been cleared by this stop. */
-TEST(the_only_breakpoint_needs_no_transfer)
-{
-    struct core core = a53();
-    fresh();
-    core_add_expect_stop(&core, &(struct breakpoint_setup){.sole = true}, &list, 0x80000, true);
-    assert_int_equal(list.n, 2);
-    assert_step(0, OP_EXPECT, 0x088, 0x1D07C7F, 0x1007C07);
-    assert_write(1, 0x088, 0x104000);
-    core_add_run(&core, &list);
-    assert_int_equal(list.n, 3);
-    assert_write(2, 0x10000 + 0x01C, core.run_channel);
-}
-
 /* What an instruction shows of a register, proved: its low half by one read only, which may be repeated by a
  * probe and then sets ERR, so ERR is cleared. */
 static size_t assert_shown(size_t at, unsigned number, uint64_t value)

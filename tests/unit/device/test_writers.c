@@ -17,6 +17,8 @@ static const struct model_event twice[] = {
     {.kind = MODEL_STORE, .cycles = ROUND, .pc = 0x1236, .length = CYCCNT},
     {.kind = MODEL_STORE, .cycles = ROUND, .pc = 0x1300, .length = CYCCNT},
     {.kind = MODEL_STORE, .cycles = ROUND, .pc = 0x1500, .length = CTRL}};
+static const struct model_event untraced[] = {
+    {.kind = MODEL_STORE, .cycles = ROUND, .pc = 0x1700, .length = 0xE000EDFC /* DEMCR */}};
 static const struct model_event quiet[] = {{.kind = MODEL_AT, .cycles = ROUND, .pc = 0x1400}};
 
 static struct writers seen;
@@ -75,6 +77,29 @@ RIG_TEST(a_program_that_writes_nothing_is_told_as_that)
     end_clean(rig);
 }
 
+RIG_TEST(a_program_that_switches_trace_off_is_seen_and_the_comparator_comes_back)
+{
+    struct rig *rig = begin(untraced, 1);
+    rig_begin(rig);
+    assert_true(watch(rig, "DEMCR"));
+    assert_int_equal(seen.n, 1);
+    end_clean(rig);
+}
+
+/* FUNCTION 8 to 15 trace, and halt nothing; one of cycles (CYCMATCH) is in use with a function of 0. */
+RIG_TEST(others_comparators_are_left_alone)
+{
+    struct rig *rig = begin(clears, 2);
+    rig->model.demcr = 0x01000000;
+    rig->model.watch[3][0] = 0x20000000;
+    rig->model.watch[3][2] = 0x8;
+    rig->model.watch[0][2] = 0x80;
+    rig_begin(rig);
+    assert_true(watch(rig, NULL));
+    assert_int_equal(seen.n, 1);
+    end_clean(rig);
+}
+
 RIG_TEST(without_a_free_comparator_nothing_is_watched)
 {
     struct rig *rig = begin(clears, 2);
@@ -100,8 +125,7 @@ RIG_TEST(a_comparator_that_would_wake_up_with_trace_is_not_woken_up)
     end_clean(rig);
 }
 
-/* --- trouble at any access --------------------------------------------------------------------------------
- */
+/* --- trouble at any access ------------------------------------------------------------------------------ */
 
 static long accesses_of(const struct model_event *script, size_t n)
 {

@@ -228,6 +228,26 @@ TIDY_TEST(another_threads_stop_elsewhere_is_not_ours)
     end(rig, true);
 }
 
+TIDY_TEST(a_cancelled_run_is_put_back)
+{
+    struct rig *rig = begin_scene(0);
+    begin_armed(rig, &(struct region){.start = 0x1000, .end = 0x1200});
+    rig->model.trouble_at = rig->model.accesses + 2000;
+    rig->model.trouble_for = 1;
+    rig->model.what = TROUBLE_CANCEL;
+    assert_fails(rig_run(rig, 2, 0), &rig->error, ERROR_CANCELLED, "");
+    end(rig, false);
+}
+
+TIDY_TEST(a_core_that_stood_is_refused_and_stays)
+{
+    struct rig *rig = begin_scene(0);
+    attached.debugger.facts.was_halted = true;
+    assert_fails(begin(rig), &rig->error, ERROR_HALTED, "");
+    end(rig, true);
+    assert_true(rig->model.halted);
+}
+
 TIDY_TEST(a_counter_that_goes_on_is_refused)
 {
     struct rig *rig = begin_scene(0);
@@ -251,8 +271,7 @@ TIDY_TEST(what_ignores_writes_or_emulates_is_refused)
     }
 }
 
-/* --- calls that do not return, and handlers ---------------------------------------------------------------
- */
+/* --- calls that do not return, and handlers ------------------------------------------------------------- */
 
 enum { CALL = 0x2000, BL = 0xFFFEF7FF };
 

@@ -63,7 +63,6 @@ static void check_foreign(struct rig *rig)
     assert_true(rig_arm(rig, &part));
     assert_fails(rig_run(rig, 3, 0), &rig->error, ERROR_FOREIGN_STOP, "");
     assert_int_equal(rig->engine->stopped_at, MODEL_HANDLER);
-    error_clear(&rig->error);
     assert_true(rig_end(rig));
     assert_true(rig->model.halted);
 }

@@ -103,8 +103,7 @@ RIG_TEST(no_call_that_returns_ends_the_run)
     rig_end_clean(rig);
 }
 
-/* --- what may change the counter -------------------------------------------------------------------------
- */
+/* --- what may change the counter ------------------------------------------------------------------------ */
 
 enum { WRITER = 0x1040 };
 

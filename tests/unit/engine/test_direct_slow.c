@@ -121,8 +121,7 @@ RIG_TEST(a_hit_that_is_finished_by_hand_is_finished)
     }
 }
 
-/* --- once, at any place ----------------------------------------------------------------------------------
- */
+/* --- once, at any place --------------------------------------------------------------------------------- */
 
 /* The core stays in Debug state for a while, once. */
 RIG_TEST(the_core_may_be_slow_to_go_anywhere)

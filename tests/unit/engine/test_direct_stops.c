@@ -40,7 +40,6 @@ static void check_foreign(const struct model_event *script, size_t n)
     struct rig *rig = rig_armed(script, n, &part);
     assert_fails(rig_run(rig, 10, 3), &rig->error, ERROR_FOREIGN_STOP, "");
     assert_int_equal(rig->engine->stopped_at, SOMEWHERE);
-    error_clear(&rig->error);
     rig_check_hits(rig, 1, 1000, 7);
     end_at_foreign_stop(rig);
 }
@@ -144,6 +143,17 @@ RIG_TEST(a_sleeping_core_is_waited_for)
 /* --- TrustZone ------------------------------------------------------------------------------------------ */
 
 /* A Non-secure function that the Secure state called: LR is FNC_RETURN. */
+RIG_TEST(lockup_is_an_error_of_its_own)
+{
+    static const struct model_event dying[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_LOCKUP, .cycles = 100},
+    };
+    struct rig *rig = rig_armed(dying, COUNT(dying), &part);
+    assert_fails(rig_run(rig, 10, 3), &rig->error, ERROR_LOCKUP, "");
+    rig_end_clean(rig);
+}
+
 RIG_TEST(a_return_to_the_secure_state_is_refused)
 {
     static const struct model_event script[] = {

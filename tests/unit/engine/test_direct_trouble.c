@@ -339,8 +339,7 @@ RIG_TEST(a_halted_core_that_does_not_answer_ends_the_run_early)
 
 /* --- trouble at the end --------------------------------------------------------------------------------- */
 
-/* In the middle of a run, whatever way it ends, and at every access of the end: what failed is tried again.
- */
+/* In a run, whatever way it ends, and at every access of the end: what failed is tried again. */
 RIG_TEST(the_end_can_be_tried_again)
 {
     static const enum model_trouble kinds[] = {TROUBLE_LOST, TROUBLE_LOST_AFTER, TROUBLE_UNHEARD,

@@ -1,5 +1,4 @@
-/* The scout of the direct engine: which of several starts is reached, and that nothing is left of the wait.
- */
+/* The scout of the direct engine: which of several starts is reached, and nothing is left of the wait. */
 #include "rig.h"
 
 TEST_TIME(rig_clock, rig_nap)

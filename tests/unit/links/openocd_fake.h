@@ -161,8 +161,7 @@ static inline void fake_stop(struct fake *fake)
     openocd_process_stop(fake->process, false);
 }
 
-/* --- one for a file of tests -----------------------------------------------------------------------------
- */
+/* --- one for a file of tests ---------------------------------------------------------------------------- */
 
 static struct fake fake;
 

@@ -540,8 +540,7 @@ TEST(a_file_that_is_cut_off_counts_up_to_there)
     }
 }
 
-/* --- each field of each line, with what it cannot be -----------------------------------------------------
- */
+/* --- each field of each line, with what it cannot be ---------------------------------------------------- */
 
 enum { WHOLE_LINES = 4, WHOLE_ROOM = 65536 };
 

@@ -109,8 +109,7 @@ TEST(static_functions_of_one_name_are_listed)
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  other.c:helper   *0x");
 }
 
-/* What the list says must be accepted, or there is no way out of it: each name finds the address next to it
- */
+/* What the list says must be accepted, or there is no way out of it: each name finds its address. */
 static void listed_are_accepted(struct symbols *symbols, const char *text, unsigned wanted)
 {
     struct location location;

@@ -99,8 +99,7 @@ TEST(stores_are_found_by_constants)
     assert_int_equal(symbols_stores_to(symbols, CYCCNT, NULL, 0), 11);
 }
 
-/* --- writes that change a count --------------------------------------------------------------------------
- */
+/* --- writes that change a count ------------------------------------------------------------------------- */
 
 TEST(writes_that_change_the_count_are_told_from_others)
 {
