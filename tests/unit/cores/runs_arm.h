@@ -128,7 +128,7 @@ RIG_TEST(all_comparators_may_be_taken)
 {
     struct rig *rig = rig_fresh(plain, COUNT(plain));
     model_add_theirs(&rig->model);
-    for (unsigned i = 1; i < MODEL_COMPARATORS; i++) {
+    for (uint64_t i = 1; i < MODEL_COMPARATORS; i++) {
         rig->model.bvr[i] = rig->model.bvr[0] + 4 * i;
         rig->model.bcr[i] = TAKEN;
     }
