@@ -20,6 +20,9 @@
 // clang-format on
 
 #include <stdbool.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct timespec;
 
@@ -46,6 +49,25 @@ void test_no_nap(uint64_t us);
     }                                                                                                        \
     static void name(void **state __attribute__((unused)))
 
+/* A test between two functions without arguments, which set up what all tests of a file use, and put it away.
+ */
+#define TEST_BETWEEN(name, before, after)                                                                    \
+    static int set_up_##name(void **state __attribute__((unused)))                                           \
+    {                                                                                                        \
+        before();                                                                                            \
+        return 0;                                                                                            \
+    }                                                                                                        \
+    static int tear_down_##name(void **state __attribute__((unused)))                                        \
+    {                                                                                                        \
+        after();                                                                                             \
+        return 0;                                                                                            \
+    }                                                                                                        \
+    TEST_WITH(name, set_up_##name, tear_down_##name)
+
+static inline void test_nothing(void)
+{
+}
+
 /* Once a file, after the functions: what runs before its first test and after its last one. */
 #define TEST_GROUP(set_up, tear_down)                                                                        \
     __attribute__((constructor)) static void add_group(void)                                                 \
@@ -59,6 +81,41 @@ void test_no_nap(uint64_t us);
     {                                                                                                        \
         test_time(__BASE_FILE__, clock, nap);                                                                \
     }
+
+/* --- errors --------------------------------------------------------------------------------------------- */
+
+/* Of the struct error at `error`. It is cleared, for the next call that may fail. */
+#define assert_error(error, why, words)                                                                      \
+    do {                                                                                                     \
+        assert_int_equal((error)->kind, why);                                                                \
+        assert_has((error)->text, words);                                                                    \
+        error_clear(error);                                                                                  \
+    } while (0)
+
+/* The same where the words are all of the text. */
+#define assert_error_is(error, why, words)                                                                   \
+    do {                                                                                                     \
+        assert_int_equal((error)->kind, why);                                                                \
+        assert_string_equal((error)->text, words);                                                           \
+        error_clear(error);                                                                                  \
+    } while (0)
+
+/* The call returns false, with such an error. */
+#define assert_fails(call, error, why, words)                                                                \
+    do {                                                                                                     \
+        assert_false(call);                                                                                  \
+        assert_error(error, why, words);                                                                     \
+    } while (0)
+
+#define assert_has(text, words) test_has(text, words, __FILE__, __LINE__)
+
+static inline void test_has(const char *text, const char *words, const char *file, int line)
+{
+    if (strstr(text, words) != NULL)
+        return;
+    print_error("`%s` is not in: %s\n", words, text);
+    _fail(file, line);
+}
 
 /* --- sweeps, which let something go wrong at every place --------------------------------------------------
  */

@@ -19,7 +19,7 @@ TEST_WITH(patience_is_one_factor_for_all, unset, unset)
     } rows[] = {{"1", 250}, {"20", 5000}, {"1000", 250000},    {"0", 250},  {"-3", 250}, {"1001", 250},
                 {"", 250},  {"ten", 250}, {"9 and more", 250}, {" 9", 250}, {"+9", 250}};
     assert_int_equal(patience_ms(250), 250);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         setenv("PMU_PROBE_PATIENCE", rows[i].text, 1);
         if (patience_ms(250) != rows[i].ms)
             fail_msg("%s", rows[i].text);

@@ -27,17 +27,16 @@ static bool notice(void *context)
     return true;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
     now_us = 1000000000;
     signals = 0;
     notices = 0;
     ending = (struct ending){.signals = &signals, .notice = notice};
-    return unsetenv("PMU_PROBE_PATIENCE");
+    unsetenv("PMU_PROBE_PATIENCE");
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, test_nothing)
 
 static void pass_ms(int64_t ms)
 {

@@ -2,8 +2,6 @@
 #include "base/error.h"
 #include "test.h"
 
-#include <string.h>
-
 TEST(the_first_fact_stays)
 {
     struct error error = {0};
@@ -27,7 +25,7 @@ TEST(advice_comes_from_the_kind_or_with_the_fact)
     error_advise(&none, ERROR_FAULT, "", "no");
     error_copy(&copied, &own);
     error_add(&added, &own);
-    assert_non_null(strstr(error_advice(&plain), "mapped"));
+    assert_has(error_advice(&plain), "mapped");
     assert_string_equal(error_advice(&own), "Do that.");
     assert_null(error_advice(&none));
     assert_string_equal(error_advice(&copied), "Do that.");

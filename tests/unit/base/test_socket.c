@@ -3,8 +3,6 @@
 
 #include "base/socket.h"
 
-#include <string.h>
-
 TEST(an_address_is_a_host_and_a_port_each_with_a_default)
 {
     static const struct {
@@ -18,14 +16,14 @@ TEST(an_address_is_a_host_and_a_port_each_with_a_default)
         "::1",     "::1:6666", "a:b:1",   "[::1",   "[::1]x", "[::1]6666", "h:",   "h:0",
         "h:+6666", "h: 1",     "h:65536", "h:0x10", "h:010",  "h:1x",      "h:-1", "h:99999999999999999999"};
     struct error error = {0};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         char host[32] = "localhost";
         uint16_t port = 6666;
         if (!socket_address_read(good[i].text, host, sizeof host, &port, &error) ||
             strcmp(host, good[i].host) != 0 || port != good[i].port)
             fail_msg("%s: %s %u", good[i].text, host, (unsigned)port);
     }
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         char host[32] = "localhost";
         uint16_t port = 6666;
         error = (struct error){0};

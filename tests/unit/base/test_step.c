@@ -8,8 +8,6 @@
 
 enum { ROOM = 32, AT = 0x100, NOTHING = -1 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static struct address at(uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .offset = offset};

@@ -4,7 +4,6 @@
 #include "base/values.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 TEST(numbers_are_read_strictly)
 {
@@ -28,7 +27,7 @@ TEST(numbers_are_read_strictly)
                 {"0x1", 16, 1, 0, NULL},
                 {"f", 10, 1, 0, NULL},
                 {"", 16, 1, 0, NULL}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         uint64_t out[3] = {0};
         const char *rest = numbers_read(rows[i].text, rows[i].base, out, rows[i].n);
         if ((rest == NULL) != (rows[i].rest == NULL))
@@ -65,7 +64,7 @@ TEST(items_at_or_before_an_address)
     } items[] = {{0, 'a'}, {4, 'b'}, {4, 'c'}, {UINT64_MAX, 'd'}};
     static const uint64_t asked[] = {0, 3, 4, 5, UINT64_MAX};
     static const size_t counts[] = {1, 1, 3, 3, 4};
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+    for (size_t i = 0; i < COUNT(asked); i++)
         assert_int_equal(sorted_until(items, 4, sizeof *items, asked[i]), counts[i]);
     assert_int_equal(sorted_until(NULL, 0, sizeof *items, 7), 0);
 }

@@ -6,9 +6,6 @@
 #include "code/instruction.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { PLACE = 0x1000 };
 

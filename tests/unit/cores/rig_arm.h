@@ -13,8 +13,6 @@
 
 enum { RIG_HITS = 64, RIG_REHITS = 64, BASE = 400, GROW = 7, HITS = 4, HANDLER = 90 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 struct rig {
     struct model model, before;
     struct device device;
@@ -144,6 +142,19 @@ static inline bool rig_arm(struct rig *rig, const struct region *region)
     return rig->engine->ops->arm(rig->engine, region, &rig->deadline, &rig->error);
 }
 
+static inline void rig_begin_armed(struct rig *rig, const struct region *region)
+{
+    rig_begin(rig);
+    assert_true(rig_arm(rig, region));
+}
+
+/* A script that is run from its beginning, with the engine armed. */
+static inline struct rig *rig_armed(const struct model_event *script, size_t n, const struct region *region)
+{
+    rig_begin_armed(rig_fresh(script, n), region);
+    return the_rig();
+}
+
 /* As a measurement goes: calibration, hits, and once more calibration with the last hit. */
 static inline bool rig_go(struct rig *rig, const struct scene *scene)
 {
@@ -160,14 +171,12 @@ static inline void rig_free(struct rig *rig)
         device_close(&rig->device);
 }
 
-static inline int rig_tear_down(void **state)
+static inline void rig_tear_down(void)
 {
-    (void)state;
     rig_free(the_rig());
-    return 0;
 }
 
-#define RIG_TEST(name) TEST_WITH(name, NULL, rig_tear_down)
+#define RIG_TEST(name) TEST_BETWEEN(name, test_nothing, rig_tear_down)
 
 /* Disarms and undoes, as a command does at its end, which tries again once. NULL: nothing is left over. */
 static inline const char *rig_end(struct rig *rig)

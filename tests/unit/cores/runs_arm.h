@@ -12,6 +12,7 @@ TEST_TIME(rig_clock, test_no_nap)
 /* What the architectures do not share; of the ways 4 is locked, 8 another debugger, 16 the file's own. */
 static void set_way(struct model *m, unsigned way);
 static void lose_catch(struct model *m);
+static void set_messages(struct model *m, unsigned way);
 
 static void assert_nothing(const char *wrong, const char *name)
 {
@@ -61,52 +62,23 @@ RIG_TEST(every_kind_of_region_is_measured)
         }
 }
 
-/* Of each component. That it is closed again, and what it hides is as it was, rig_end sees. */
-RIG_TEST(locks_that_lie_are_opened_by_their_keys)
+RIG_TEST(what_somebody_takes_from_us_is_an_error)
 {
-    for (size_t i = 0; i < COUNT(scenes); i++) {
-        struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
-        set_way(&rig->model, 4);
-        rig->model.lies = true;
-        rig_begin(rig);
-        if (!rig_go(rig, &scenes[i]))
-            fail_msg("%s: %s", scenes[i].name, rig->error.text);
-        check_hits(rig, &scenes[i]);
-        assert_int_equal(rig->model.prcr & 1, 1);
-        assert_nothing(rig_end(rig), scenes[i].name);
+    for (int comparators = 0; comparators < 2; comparators++) {
+        struct rig *rig = rig_armed(plain, COUNT(plain), &scenes[0].region);
+        assert_true(rig_run(rig, 1, 0));
+        if (comparators)
+            memset(rig->model.bcr, 0, sizeof rig->model.bcr);
+        else
+            rig->model.control &= ~0x4000U;
+        assert_fails(rig_run(rig, 1, 0), &rig->error, ERROR_CLEARED, comparators ? "" : "halting debug");
+        assert_null(rig_end(rig));
     }
-}
-
-RIG_TEST(a_comparator_that_somebody_clears_is_an_error)
-{
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &scenes[0].region));
-    assert_true(rig_run(rig, 1, 0));
-    memset(rig->model.bcr, 0, sizeof rig->model.bcr);
-    assert_false(rig_run(rig, 1, 0));
-    assert_int_equal(rig->error.kind, ERROR_CLEARED);
-    assert_int_equal(rig->n_hits, 1);
-    assert_null(rig_end(rig));
-}
-
-RIG_TEST(halting_debug_that_somebody_switches_off_is_an_error)
-{
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &scenes[0].region));
-    rig->model.control &= ~0x4000U;
-    assert_false(rig_run(rig, 1, 0));
-    assert_int_equal(rig->error.kind, ERROR_CLEARED);
-    assert_non_null(strstr(rig->error.text, "halting debug"));
-    assert_null(rig_end(rig));
 }
 
 RIG_TEST(a_plain_hit_costs_few_accesses)
 {
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &scenes[0].region));
+    struct rig *rig = rig_armed(plain, COUNT(plain), &scenes[0].region);
     assert_true(rig_run(rig, 1, 0));
     long writes = rig->model.writes;
     assert_true(rig_run(rig, 40, 0));
@@ -137,6 +109,39 @@ static void check_registers(uint64_t pc, uint64_t sp, uint64_t status, uint64_t 
     assert_null(rig_end(rig));
 }
 
+/* Or another one's for the program, which it did not take. */
+RIG_TEST(a_message_of_the_program_is_not_taken_for_a_register)
+{
+    for (unsigned way = 0; way < MESSAGES; way++)
+        for (size_t i = 0; i < COUNT(scenes); i++) {
+            struct rig *rig = rig_fresh(scenes[i].script, scenes[i].n);
+            rig->model.dtr_tx = 0x8888;
+            set_messages(&rig->model, way);
+            rig_begin(rig);
+            assert_true(rig_go(rig, &scenes[i]));
+            check_hits(rig, &scenes[i]);
+            assert_nothing(rig_end(rig), scenes[i].name);
+        }
+}
+
+RIG_TEST(all_comparators_may_be_taken)
+{
+    struct rig *rig = rig_fresh(plain, COUNT(plain));
+    model_add_theirs(&rig->model);
+    for (uint64_t i = 1; i < MODEL_COMPARATORS; i++) {
+        rig->model.bvr[i] = rig->model.bvr[0] + 4 * i;
+        rig->model.bcr[i] = TAKEN;
+    }
+    rig_begin(rig);
+    assert_fails(rig_arm(rig, &scenes[0].region), &rig->error, ERROR_NO_COMPARATOR, WORDS_OF_TAKEN);
+    assert_null(rig_end(rig));
+    rig = rig_fresh(plain, COUNT(plain));
+    rig_begin(rig);
+    rig->device.chosen->core.comparators = 0; /* it may not be halted */
+    assert_fails(rig_arm(rig, &scenes[0].region), &rig->error, ERROR_NO_COMPARATOR, "");
+    assert_null(rig_end(rig));
+}
+
 RIG_TEST(breakpoints_left_over_do_not_wake_up)
 {
     struct rig *rig = rig_fresh(plain, COUNT(plain));
@@ -156,33 +161,11 @@ RIG_TEST(breakpoints_left_over_do_not_wake_up)
 /* The core is halted at another debugger's stop after the first hit. */
 static void stop_at(struct rig *rig, const struct region *region, uint64_t place, const char *words)
 {
-    rig_begin(rig);
-    assert_true(rig_arm(rig, region));
-    assert_false(rig_run(rig, 40, 1));
-    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
-    assert_non_null(strstr(rig->error.text, words));
+    rig_begin_armed(rig, region);
+    assert_fails(rig_run(rig, 40, 1), &rig->error, ERROR_FOREIGN_STOP, words);
     assert_true(rig->engine->stopped_at == place);
     assert_int_equal(rig->n_hits, 1);
     assert_null(rig_wrong(rig));
-}
-
-RIG_TEST(a_reset_is_an_error)
-{
-    static const struct model_event in_the_region[] = {
-        {.cycles = 150, .pc = START, .sp = 0x9F00},
-        {.cycles = BASE, .pc = END, .sp = 0x9F00},
-        {.cycles = 150, .pc = START, .sp = 0x9F00},
-        {.kind = MODEL_RESET, .cycles = 100},
-    };
-    struct rig *rig = rig_fresh(in_the_region, COUNT(in_the_region));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &scenes[0].region));
-    assert_false(rig_run(rig, 40, 1));
-    assert_int_equal(rig->error.kind, ERROR_RESET);
-    assert_int_equal(rig->n_hits, 1);
-    bool caught = rig->device.chosen->core.resets == RESETS_CAUGHT;
-    assert_true((rig->model.halted && rig->model.pc == 0) == caught); /* else nothing halts it */
-    assert_null(rig_end(rig));
 }
 
 /* Where the catch is lost with the reset, the core runs on, and may well reach the end. */
@@ -193,30 +176,9 @@ RIG_TEST(a_reset_that_stops_nothing_is_seen_as_well)
         {.cycles = 150, .pc = START, .sp = 0x9F00},
         {.kind = MODEL_RESET, .cycles = 3000},
     };
-    struct rig *rig = rig_fresh(in_the_region, COUNT(in_the_region));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &scenes[0].region));
+    struct rig *rig = rig_armed(in_the_region, COUNT(in_the_region), &scenes[0].region);
     lose_catch(&rig->model);
-    assert_false(rig_run(rig, 40, 0));
-    assert_int_equal(rig->error.kind, ERROR_RESET);
+    assert_fails(rig_run(rig, 40, 0), &rig->error, ERROR_RESET, "");
     assert_int_equal(rig->n_hits, 0);
     assert_null(rig_end(rig));
-}
-
-static void check_not_reached(const struct region *region, enum error_kind kind)
-{
-    struct rig *rig = rig_fresh(plain, COUNT(plain));
-    rig_begin(rig);
-    assert_true(rig_arm(rig, region));
-    assert_false(rig_run(rig, 1, 0));
-    assert_int_equal(rig->error.kind, kind);
-    assert_null(rig_end(rig));
-}
-
-RIG_TEST(what_is_not_reached_is_said)
-{
-    const struct region never = {.start = START + 0x6000, .end = END},
-                        no_end = {.start = START, .end = START + 0x6000};
-    check_not_reached(&never, ERROR_START);
-    check_not_reached(&no_end, ERROR_END);
 }

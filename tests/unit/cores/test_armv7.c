@@ -35,11 +35,6 @@ static bool has_its_r0(const struct model *m)
 
 #include "steps_arm.h"
 
-static void assert_read(size_t at, uint64_t offset)
-{
-    assert_step(at, OP_READ, offset, 0, 0);
-}
-
 TEST(names_cores)
 {
     static const struct {
@@ -133,43 +128,6 @@ TEST(moves_write_what_changes)
     assert_int_equal(core_comparator(&core, 5, 1).offset, 0x80090114);
 }
 
-TEST(runs_without_instruction_transfer)
-{
-    struct core core = a9();
-    fresh();
-    core_add_run(&core, &list);
-    assert_int_equal(list.n, 2);
-    assert_write(0, 0x088, 0x4000);
-    assert_write(1, 0x090, 0x6);
-    core_add_run(&core, &list); /* nothing changed it since */
-    assert_int_equal(list.n, 3);
-    assert_write(2, 0x090, 0x6);
-    struct core_proof proofs[] = {{.which = CORE_LR, .value = 0x8805}, {.which = CORE_SP, .value = 0x9F00}};
-    core_add_proofs(&core, &list, proofs, 2, NULL, false);
-    assert_int_equal(list.n, 12);
-    assert_write(3, 0x088, 0x6000);
-    assert_read(4, 0x08C); /* what the program left there */
-    assert_write(5, 0x084, 0xEE00EE15);
-    assert_step(6, OP_UNTIL, 0x088, 0x05000000, 0x05000000);
-    assert_step(7, OP_EXPECT, 0x08C, UINT32_MAX, 0x8805);
-    assert_write(8, 0x084, 0xEE00DE15);
-    assert_step(10, OP_EXPECT, 0x08C, UINT32_MAX, 0x9F00);
-    assert_true(items[7].once && items[10].once); /* no second read decides */
-    assert_write(11, 0x088, 0x4000);
-    core_add_run(&core, &list);
-    assert_int_equal(list.n, 13);
-    assert_write(12, 0x090, 0x6);
-}
-
-TEST(the_only_breakpoint_needs_no_transfer)
-{
-    struct core core = a9();
-    fresh();
-    core_add_expect_stop(&core, &(struct breakpoint_setup){.sole = true}, &list, 0x8001, true);
-    assert_int_equal(list.n, 1);
-    assert_step(0, OP_EXPECT, 0x088, 0x3F, 0x07);
-}
-
 TEST(stops_are_told_apart)
 {
     struct core core = a9();
@@ -237,26 +195,18 @@ TEST(registers_are_read_in_both_instruction_sets)
     }
 }
 
-/* What was read last may be lost with the link, and R0 with it, if that had been changed by then. */
 TEST(r0_is_with_us_before_it_is_changed)
 {
-    static const enum core_register through_r0[] = {CORE_PC, CORE_STATUS};
-    const struct core core = a9();
-    for (size_t i = 0; i < COUNT(through_r0); i++) {
-        struct step made[64];
-        struct steps to_read = {.items = made, .room = COUNT(made)};
-        armv7_add_register(&core, &to_read, through_r0[i]);
-        size_t shown = 0, checked = 0, changed = 0;
-        for (size_t k = 0; k < to_read.n; k++) {
-            bool instruction = made[k].op == OP_WRITE && made[k].at.offset == STEPS_BASE + 0x084;
-            if (instruction && made[k].value == 0xEE000E15 && shown == 0)
-                shown = k;
-            if (made[k].op == OP_CHECK && checked == 0)
-                checked = k;
-            if (instruction && made[k].value != 0xEE000E15 && changed == 0)
-                changed = k;
+    struct core core = a9();
+    for (int i = 0; i < 2; i++) {
+        bool with_us = false;
+        fresh();
+        armv7_add_register(&core, &list, i == 0 ? CORE_PC : CORE_STATUS);
+        for (size_t k = 0; k < list.n; k++) {
+            with_us |= items[k].op == OP_CHECK;
+            if (items[k].op == OP_WRITE && items[k].at.offset == STEPS_BASE + 0x084)
+                assert_true(with_us || items[k].value == 0xEE000E15);
         }
-        assert_true(shown != 0 && shown < checked && checked < changed);
     }
 }
 
@@ -268,16 +218,16 @@ TEST(modes_that_exceptions_enter)
     assert_string_equal(core_exception_mode(&core, 0x800001D7), "Abort");
     assert_string_equal(core_exception_mode(&core, 0x1FB), "Undefined");
     static const uint32_t others[] = {0x10, 0x1F, 0x1D3, 0x600001D6, 0x1DA};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         assert_null(core_exception_mode(&core, others[i]));
 }
 
 TEST(hyp_mode_makes_no_accesses_for_us)
 {
     struct core core = a9();
-    assert_non_null(strstr(core_hindrance(&core, 0, 0x600001DA), "Hyp"));
+    assert_has(core_hindrance(&core, 0, 0x600001DA), "Hyp");
     static const uint32_t others[] = {0, 0x10, 0x1D3, 0x1F, 0x3F};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         assert_null(core_hindrance(&core, 0, others[i]));
 }
 
@@ -304,7 +254,7 @@ TEST(calls)
         {0x8005, 0, 0x8100, true},                  /* a call from there */
         {0x00000004, 0xEBFFFFFC, 0xFFFFFFF8, true}, /* round the end of the address space */
     };
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+    for (size_t i = 0; i < COUNT(entries); i++)
         if (core_called_from(&core, entries[i].lr, entries[i].before, entries[i].function) !=
             entries[i].is_call)
             fail_msg("entry %zu", i);

@@ -137,18 +137,6 @@ TEST(what_is_meant_is_reached_in_every_mode)
         }
 }
 
-TEST(each_access_can_stand_alone)
-{
-    enum why why;
-    for (size_t i = 0; i < ACCESSES; i++) {
-        set_up(states[i % COUNT(states)], 0);
-        accesses[0] = accesses[i];
-        add(1, true);
-        assert_int_equal(run(0, b.list.n, &why), b.list.n);
-        check_whole("alone", i);
-    }
-}
-
 /* The wait in front of it belongs to another loan. Returns how far it got. */
 static size_t give_back(const struct loan *loan)
 {
@@ -243,18 +231,6 @@ TEST(a_message_for_the_program_is_not_taken_for_r0)
     assert_int_equal(run(0, b.list.n, &why), 1);
     assert_int_equal(why, UNEXPECTED);
     assert_int_equal(b.model.writes, b.before.writes);
-    check_whole("message", 0);
-}
-
-TEST(a_message_of_the_program_is_not_taken_for_r0)
-{
-    enum why why;
-    set_up(0x10, 0);
-    b.model.tx_full = true;
-    b.model.dtr_tx = 0x1234;
-    add(ACCESSES, true);
-    assert_int_equal(run(0, b.list.n, &why), b.list.n);
-    check_values();
     check_whole("message", 0);
 }
 

@@ -254,6 +254,6 @@ TEST(from_el0_and_aarch32_state_there_is_no_way)
     set_up(0, false);
     assert_null(core_hindrance(&b.core, 0x1003D13, 0));
     assert_null(core_hindrance(&b.core, 0x1003E13, 0));
-    assert_non_null(strstr(core_hindrance(&b.core, 0x1003C13, 0), "EL0"));
-    assert_non_null(strstr(core_hindrance(&b.core, 0x1003813, 0), "AArch32"));
+    assert_has(core_hindrance(&b.core, 0x1003C13, 0), "EL0");
+    assert_has(core_hindrance(&b.core, 0x1003813, 0), "AArch32");
 }

@@ -3,8 +3,6 @@
 #include "cores/architectures.h"
 #include "cores/exception.h"
 
-#include <string.h>
-
 static void check(uint32_t id, uint64_t icsr, uint64_t cfsr, uint64_t hfsr, const char *expected,
                   bool expect_fault)
 {
@@ -100,9 +98,9 @@ TEST(faults_in_hyp_mode)
     assert_string_equal(text, ", in the vector of synchronous exceptions (Hyp mode, EL2): HSR 0x86000010 "
                               "(instruction abort, external abort)");
     hyp_fault(0x8008, 0x4A000001, text, sizeof text);
-    assert_non_null(strstr(text, "(HVC)"));
+    assert_has(text, "(HVC)");
     const uint64_t elsewhere[] = {0x8018, 0x801C, 0x8020, 0x7FFC}; /* IRQ, FIQ, other code */
-    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
+    for (size_t i = 0; i < COUNT(elsewhere); i++) {
         hyp_fault(elsewhere[i], 0x96000010, text, sizeof text);
         assert_string_equal(text, "");
     }
@@ -140,7 +138,7 @@ TEST(faults_of_an_armv8_core)
                  {0x4000, 0x80304, 0x96000010, ""},
                  {0x80800, 0, 0x96000010, ""},
                  {0x7FFFC, 0x80000, 0x96000010, ""}};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT(lines); i++) {
         armv8_fault(lines[i].pc, lines[i].lr, lines[i].esr, text, sizeof text);
         bool is_fault = lines[i].says[0] != '\0';
         if (is_fault != (text[0] != '\0') ||

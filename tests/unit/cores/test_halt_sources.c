@@ -1,8 +1,6 @@
 #include "cores/architectures.h"
 #include "test.h"
 
-#include <string.h>
-
 /* Which of a core's stops a register with this value sets, by name; and what clears them. */
 static const struct core_stop *set_by(const struct core *core, const uint64_t *identity, uint64_t offset,
                                       uint64_t value, size_t *n)
@@ -114,7 +112,7 @@ TEST(what_enables_debug_goes_last)
     } rows[] = {{&cortex_m_ops, 0xE000EDF0, 0x01010001, 0xA05F0000},
                 {&armv7_ops, 0x80090088, 0x0300E003, 0x00008000},
                 {&armv8_ops, 0x80090088, 0x03C04013, 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct core core = {.ops = rows[i].ops, .debug_base = 0x80090000};
         struct core_stops last = {.n = 0};
         core_add_last_stops(&core, &last);

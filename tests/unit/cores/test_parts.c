@@ -5,8 +5,6 @@
 
 #include "cores/parts.h"
 
-#include <string.h>
-
 TEST(each_number_is_one_part)
 {
     unsigned found = 0;
@@ -26,7 +24,7 @@ TEST(parts_of_today)
     } parts[] = {{0x410FD0C0, "Neoverse N1"}, {0x411FD410, "Cortex-A78"}, {0x410FD440, "Cortex-X1"},
                  {0x410FD160, "Cortex-R52+"}, {0x410FD820, "Cortex-X4"},  {0x410FD870, "Cortex-A725"},
                  {0x410FC300, "SC000"},       {0x630F1320, "Star-MC1"}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         const struct core_part *part = part_find(parts[i].id);
         assert_non_null(part->name);
         assert_string_equal(part->name, parts[i].name);

@@ -67,7 +67,7 @@ TEST(which_register_an_armv7_core_has)
         {0x411FC153, {0x77040013, 0x3, 0}, 0, false, PC_FORM_V7},                        /* R5: neither bit */
         {0x410FC075, {0x3515D005, 0x01110F10, 0}, 0, false, PC_FORM_V7},
     };
-    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
+    for (size_t i = 0; i < COUNT(cores); i++) {
         struct core core = armv7(cores[i].midr, (uint32_t)cores[i].identity[0]);
         struct pc_sample sample;
         assert_int_equal(find(&core, cores[i].identity, &sample), cores[i].at != 0);
@@ -116,14 +116,6 @@ TEST(a_cortex_m_shows_it_by_its_value)
     assert_false(pc_sample_proves(&sample, (const uint64_t[]){0}));
     assert_true(pc_sample_proves(&sample, (const uint64_t[]){0xFFFFFFFF}));
     assert_true(pc_sample_proves(&sample, (const uint64_t[]){0x100}));
-}
-
-TEST(a_core_without_run_control_has_none)
-{
-    struct core core;
-    struct pc_sample sample;
-    knc_describe(3, &core);
-    assert_false(find(&core, NULL, &sample));
 }
 
 static void holds(enum pc_form form, uint64_t low, uint64_t high, uint64_t address)
@@ -177,18 +169,6 @@ TEST(the_low_word_comes_first)
     assert_int_equal(pc_sample_add(&sample, &list), 2);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(items[i].at.offset & 0xFFF, i % 2 == 0 ? 0x0A0 : 0x0AC);
-}
-
-TEST(what_must_be_set)
-{
-    struct core m4 = cortex_m4(), a53 = armv8(0), a9 = armv7(0x413FC090, 0x35137030);
-    struct setting settings[PC_SAMPLE_SETTINGS];
-    assert_int_equal(pc_sample_settings(&m4, settings, PC_SAMPLE_SETTINGS), 1);
-    assert_int_equal(settings[0].at.offset, 0xE000EDFC);
-    assert_int_equal(settings[0].set, 1 << 24);
-    assert_true(settings[0].keep == UINT64_MAX); /* nothing else changes */
-    assert_int_equal(pc_sample_settings(&a53, settings, PC_SAMPLE_SETTINGS), 0);
-    assert_int_equal(pc_sample_settings(&a9, settings, PC_SAMPLE_SETTINGS), 0);
 }
 
 static struct pc_look look(const struct core *core, uint64_t status, uint64_t other)

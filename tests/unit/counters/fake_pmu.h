@@ -9,11 +9,10 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { FAKE_WORDS = 0x400, FAKE_LOG = 128 };
 
-struct fake_pmu {
+static struct fake_pmu {
     struct link link;
     uint64_t base;
     uint32_t words[FAKE_WORDS];
@@ -28,33 +27,37 @@ struct fake_pmu {
     struct ledger *ledger;
     struct deadline deadline;
     struct error error;
-};
+} f;
 
-static uint32_t fake_read(struct fake_pmu *f, uint64_t offset)
+/* What is there, and what was made of it. */
+static struct core core;
+static struct counter_block block;
+
+static inline uint32_t fake_read(uint64_t offset)
 {
-    f->n_reads++;
+    f.n_reads++;
     for (size_t i = 0; i < 4; i++)
-        assert_true(f->missing[i] == 0 || f->missing[i] != offset);
+        assert_true(f.missing[i] == 0 || f.missing[i] != offset);
     switch (offset) {
     case 0xC20:
     case 0xC60:
-        return f->words[(offset - 0x20) / 4];
+        return f.words[(offset - 0x20) / 4];
     case 0xFB0:
         return 0;
     case 0xFB4:
-        return f->locked ? 3 : 1;
+        return f.locked ? 3 : 1;
     default:
-        return f->words[offset / 4];
+        return f.words[offset / 4];
     }
 }
 
-static void fake_write(struct fake_pmu *f, uint64_t offset, uint32_t value)
+static inline void fake_write(uint64_t offset, uint32_t value)
 {
-    uint32_t *word = &f->words[offset / 4];
+    uint32_t *word = &f.words[offset / 4];
     bool is_type = offset >= 0x400 && offset < 0x47C;
     if (offset == 0xFB0)
-        f->locked = value != 0xC5ACCE55;
-    if (f->locked || (f->traced_only && (f->demcr & 0x01000000) == 0))
+        f.locked = value != 0xC5ACCE55;
+    if (f.locked || (f.traced_only && (f.demcr & 0x01000000) == 0))
         return;
     assert_true(!is_type || (value & 0xFFFF) != 0xFF);
     assert_true(offset < 0xE00 || offset == 0xE04 || offset == 0xFB0);
@@ -64,128 +67,142 @@ static void fake_write(struct fake_pmu *f, uint64_t offset, uint32_t value)
     if (offset == 0xC00 || offset == 0xC40)
         *word |= value;
     else if (offset == 0xC20 || offset == 0xC60)
-        f->words[(offset - 0x20) / 4] &= ~value;
+        f.words[(offset - 0x20) / 4] &= ~value;
     else if (offset == 0xC80)
         *word &= ~value;
     else if (offset == 0xE04)
         *word = (*word & 0xFFFFF800) | (value & 0x7FF);
     else
-        *word = is_type || offset == 0x47C ? value & f->type_mask : value;
+        *word = is_type || offset == 0x47C ? value & f.type_mask : value;
 }
 
-static struct outcome fake_execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                                   const struct deadline *deadline, struct error *error)
+static inline struct outcome fake_execute(struct link *link, const struct step *steps, size_t n,
+                                          uint64_t *results, const struct deadline *deadline,
+                                          struct error *error)
 {
-    struct fake_pmu *f = (struct fake_pmu *)link;
+    (void)link;
     (void)deadline;
     (void)error;
     for (size_t i = 0; i < n; i++) {
-        bool demcr = steps[i].at.offset == 0xE000EDFC && f->traced_only;
-        uint64_t offset = steps[i].at.offset - f->base;
+        bool demcr = steps[i].at.offset == 0xE000EDFC && f.traced_only;
+        uint64_t offset = steps[i].at.offset - f.base;
         assert_true(demcr || offset < 4 * (uint64_t)FAKE_WORDS);
         assert_int_equal(steps[i].at.size, 4);
         if (steps[i].op == OP_READ || steps[i].op == OP_EXPECT) {
-            results[i] = demcr ? f->demcr : fake_read(f, offset);
+            results[i] = demcr ? f.demcr : fake_read(offset);
             if (steps[i].op == OP_EXPECT && (results[i] & steps[i].mask) != steps[i].value)
                 return (struct outcome){.why = UNEXPECTED, .done = i, .saw = results[i]};
             continue;
         }
         assert_int_equal(steps[i].op, OP_WRITE);
-        assert_true(f->n_writes < FAKE_LOG);
+        assert_true(f.n_writes < FAKE_LOG);
         uint32_t value = (uint32_t)steps[i].value;
-        f->writes[f->n_writes++] = (struct fake_access){demcr ? 0xE000EDFC : offset, value};
+        f.writes[f.n_writes++] = (struct fake_access){demcr ? 0xE000EDFC : offset, value};
         if (demcr)
-            f->demcr = value;
+            f.demcr = value;
         else
-            fake_write(f, offset, value);
+            fake_write(offset, value);
     }
     return (struct outcome){.why = DONE, .done = n};
 }
 
-static int fake_set_up(void **state)
+static inline void fake_set_up(void)
 {
     static const struct link_ops ops = {.execute = fake_execute, .exact_faults = true};
-    static struct fake_pmu fake;
-    fake = (struct fake_pmu){.link = {.ops = &ops}, .type_mask = UINT32_MAX};
-    fake.ledger = ledger_new(&fake.link);
-    fake.deadline = deadline_in_ms(60000, NULL);
-    *state = &fake;
-    return fake.ledger == NULL;
+    f = (struct fake_pmu){.link = {.ops = &ops}, .type_mask = UINT32_MAX};
+    f.ledger = ledger_new(&f.link);
+    f.deadline = deadline_in_ms(60000, NULL);
+    assert_non_null(f.ledger);
 }
 
-static int fake_tear_down(void **state)
+static inline void fake_tear_down(void)
 {
-    ledger_free(((struct fake_pmu *)*state)->ledger);
-    return 0;
+    ledger_free(f.ledger);
 }
 
-#define FAKE_TEST(name) TEST_WITH(name, fake_set_up, fake_tear_down)
+#define FAKE_TEST(name) TEST_BETWEEN(name, fake_set_up, fake_tear_down)
 
-static uint32_t *fake_word(struct fake_pmu *f, uint64_t offset)
+static inline uint32_t *fake_word(uint64_t offset)
 {
-    return &f->words[offset / 4];
+    return &f.words[offset / 4];
 }
 
 /* As target.c does it. */
-static bool fake_identify(struct fake_pmu *f, const struct block_kind *kind, const struct core *core,
-                          struct counter_block *block)
+static inline bool fake_identify(const struct block_kind *kind)
 {
     struct step items[BLOCK_IDENTITY];
     uint64_t values[BLOCK_IDENTITY] = {0};
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    kind->add_identity(core, &list);
+    kind->add_identity(&core, &list);
     assert_false(list.overflow);
-    assert_int_equal(fake_execute(&f->link, items, list.n, values, NULL, NULL).why, DONE);
-    return kind->identify(core, values, block);
+    assert_int_equal(fake_execute(&f.link, items, list.n, values, NULL, NULL).why, DONE);
+    return kind->identify(&core, values, &block);
 }
 
-static size_t fake_reads(const struct block_kind *kind, const struct core *core)
+/* Of a core without one. */
+static inline void fake_must_not_read(const struct block_kind *kind, const struct core *other)
 {
     struct step items[BLOCK_IDENTITY];
     struct steps list = {.items = items, .room = BLOCK_IDENTITY};
-    kind->add_identity(core, &list);
-    return list.n;
+    kind->add_identity(other, &list);
+    assert_int_equal(list.n, 0);
+    assert_false(kind->identify(other, NULL, &block));
 }
 
-static void fake_take(struct fake_pmu *f, const struct counter_block *block)
+static inline void fake_take_found(void)
 {
-    f->n_writes = 0;
-    for (size_t i = 0; i < block->n_settings; i++)
-        assert_true(ledger_apply(f->ledger, &block->settings[i], &f->deadline, &f->error));
+    f.n_writes = 0;
+    for (size_t i = 0; i < block.n_settings; i++)
+        assert_true(ledger_apply(f.ledger, &block.settings[i], &f.deadline, &f.error));
+}
+
+static inline void fake_take(const struct block_kind *kind)
+{
+    assert_true(fake_identify(kind));
+    fake_take_found();
 }
 
 /* Programs counters, each with an event; false when the PMU does not show what was written. */
-static bool fake_program(struct fake_pmu *f, const struct core *core, const struct counter_block *block,
-                         const struct counter_pick *picks, size_t n)
+static inline bool fake_program(const struct counter_pick *picks, size_t n)
 {
     struct setting settings[BLOCK_PASS_SETTINGS];
-    size_t count = block->kind->program(core, block, picks, n, settings, BLOCK_PASS_SETTINGS);
-    f->n_writes = 0;
+    size_t count = block.kind->program(&core, &block, picks, n, settings, BLOCK_PASS_SETTINGS);
+    f.n_writes = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t now = 0;
-        assert_true(ledger_apply(f->ledger, &settings[i], &f->deadline, &f->error));
-        assert_true(ledger_read(f->ledger, settings[i].at, &now, &f->deadline, &f->error));
+        assert_true(ledger_apply(f.ledger, &settings[i], &f.deadline, &f.error));
+        assert_true(ledger_read(f.ledger, settings[i].at, &now, &f.deadline, &f.error));
         if ((now & settings[i].test) != settings[i].set)
             return false;
     }
     return true;
 }
 
-static void fake_undo(struct fake_pmu *f)
+static inline void fake_undo(void)
 {
-    f->n_writes = 0;
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    f.n_writes = 0;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
 }
 
-static void fake_wrote(const struct fake_pmu *f, const struct fake_access *wanted, size_t n)
+/* By each code in turn, in pairs: the counters that can count it. */
+static inline void fake_counts(const uint32_t (*codes)[2], size_t n)
 {
-    for (size_t i = 0; i < n && i < f->n_writes; i++)
-        if (f->writes[i].offset != wanted[i].offset || f->writes[i].value != wanted[i].value)
-            fail_msg("write %zu is 0x%X to 0x%X, not 0x%X to 0x%X", i, (unsigned)f->writes[i].value,
-                     (unsigned)f->writes[i].offset, (unsigned)wanted[i].value, (unsigned)wanted[i].offset);
-    assert_int_equal(f->n_writes, n);
+    for (size_t i = 0; i < n; i++)
+        if (block.kind->counters_for(&block, codes[i][0]) != codes[i][1])
+            fail_msg("0x%X", (unsigned)codes[i][0]);
 }
 
-#define FAKE_WROTE(f, ...)                                                                                   \
-    fake_wrote((f), (const struct fake_access[]){__VA_ARGS__},                                               \
-               sizeof((const struct fake_access[]){__VA_ARGS__}) / sizeof(struct fake_access))
+#define FAKE_COUNTS(...)                                                                                     \
+    fake_counts((const uint32_t[][2]){__VA_ARGS__}, COUNT(((const uint32_t[][2]){__VA_ARGS__})))
+
+static inline void fake_wrote(const struct fake_access *wanted, size_t n)
+{
+    for (size_t i = 0; i < n && i < f.n_writes; i++)
+        if (f.writes[i].offset != wanted[i].offset || f.writes[i].value != wanted[i].value)
+            fail_msg("write %zu is 0x%X to 0x%X, not 0x%X to 0x%X", i, (unsigned)f.writes[i].value,
+                     (unsigned)f.writes[i].offset, (unsigned)wanted[i].value, (unsigned)wanted[i].offset);
+    assert_int_equal(f.n_writes, n);
+}
+
+#define FAKE_WROTE(...)                                                                                      \
+    fake_wrote((const struct fake_access[]){__VA_ARGS__}, COUNT(((const struct fake_access[]){__VA_ARGS__})))

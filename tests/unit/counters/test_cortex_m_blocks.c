@@ -6,8 +6,6 @@
 #include "cores/architectures.h"
 #include "counters/counter.h"
 
-#include <string.h>
-
 static struct core core_of(uint32_t cpuid)
 {
     struct core core;
@@ -74,7 +72,7 @@ TEST(cycles_of_the_secure_state)
          "set)"},
         {OPEN, V8 | CYCDISS | 1, false, "Secure cycles are not counted (DWT_CTRL.CYCDISS is set)"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct core m33 = core_of(0x410FD214);
         cortex_m_take_authentication(&m33, cases[i].authentication);
         struct counter_block block = block_of(&dwt_kind, &m33, (uint64_t[]){TRACE, cases[i].ctrl}, 2);

@@ -98,26 +98,6 @@ TEST(a_reload_value_that_changes_is_read_too)
     assert_false(counter_leads(counter, from, counter_value_running(counter, torn, 0)));
 }
 
-TEST(dwt_without_a_counter_is_not_believed)
-{
-    struct core m0 = core_of(0x410CC601), m4 = core_of(0x410FC241);
-    struct counter_block block = {0};
-    uint64_t numcomp_only[] = {0x01000000, 0x20000000}, nocyccnt[] = {0x01000000, 0x42000000};
-    uint64_t off[] = {0, 0}, on[] = {0x01000000, 0x40000001};
-    assert_true(dwt_kind.identify(&m0, numcomp_only, &block));
-    assert_int_not_equal(block.unusable[0], 0);
-    assert_true(dwt_kind.identify(&m4, nocyccnt, &block));
-    assert_int_not_equal(block.unusable[0], 0);
-    assert_true(dwt_kind.identify(&m4, off, &block));
-    assert_int_equal(block.unusable[0], 0);
-    assert_int_equal(block.n_settings, 3);
-    block = (struct counter_block){0};
-    assert_true(dwt_kind.identify(&m4, on, &block));
-    assert_int_equal(block.n_settings, 2);
-    assert_true(block.settings[1].only_watched);
-    assert_int_equal(block.counters[0].low.offset, 0xE0001004);
-}
-
 TEST(split_counters_are_joined)
 {
     struct counter split = {

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct event_set *open_set(const char *cpu)
 {
@@ -105,9 +104,9 @@ TEST(unknown_sets_are_answered_with_the_known)
     struct error error = {0};
     assert_null(event_set_open("cortex-x9", &error));
     assert_int_equal(error.kind, ERROR_USAGE);
-    assert_non_null(strstr(error.text, "\"cortex-x9\""));
-    assert_non_null(strstr(error.text, " armv7-common "));
-    assert_non_null(strstr(error.text, " knc"));
+    assert_has(error.text, "\"cortex-x9\"");
+    assert_has(error.text, " armv7-common ");
+    assert_has(error.text, " knc");
 }
 
 static const struct other {
@@ -133,7 +132,7 @@ static const char *find_other(void *self, const char *name, size_t *n)
         *n = (size_t)snprintf(text, sizeof text, "use deep%d", (int)strtol(name + 4, NULL, 10) + 1);
         return text;
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         if (strcmp(others[i].name, name) == 0) {
             *n = strlen(others[i].text);
             return others[i].text;
@@ -241,7 +240,7 @@ TEST(errors_name_the_line)
         {"use wider", "too many sets use each other"},
         {"use broken", "broken, line 2: there is no name after"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct error error = {0};
         struct event_set *set = parse(bad[i].text, &error);
         if (set != NULL || error.kind != ERROR_USAGE || strstr(error.text, bad[i].part) == NULL)
@@ -262,10 +261,10 @@ TEST(sets_have_an_end)
     event_set_free(set);
     used += (size_t)snprintf(text + used, room - used, "0x400 E1024\n");
     assert_null(event_set_parse(text, used, NULL, NULL, &error));
-    assert_non_null(strstr(error.text, "line 1025: more than 1024 events"));
+    assert_has(error.text, "line 1025: more than 1024 events");
     error_clear(&error);
     assert_null(event_set_parse("use base", 8, NULL, NULL, &error));
-    assert_non_null(strstr(error.text, "there is no set"));
+    assert_has(error.text, "there is no set");
     free(text);
 }
 
@@ -290,7 +289,7 @@ TEST(requests_are_read)
         assert_int_equal(out[i].group, wanted[i].group);
     }
     assert_false(event_requests_parse("B", out, ROOM, &n, &error));
-    assert_non_null(strstr(error.text, "more than 6 events"));
+    assert_has(error.text, "more than 6 events");
     assert_int_equal(n, ROOM);
 }
 
@@ -332,7 +331,7 @@ TEST(generic_names_are_the_cores_events)
          {"CPU_CYCLES", "instructions", "cache-references", "cache-misses", "branches", "branch-misses"}},
     };
     const struct counter_block block = {.kind = &systick_kind};
-    for (size_t c = 0; c < sizeof cores / sizeof *cores; c++) {
+    for (size_t c = 0; c < COUNT(cores); c++) {
         struct event_request out[ROOM];
         struct error error = {0};
         size_t n = 0;
@@ -376,7 +375,7 @@ TEST(bad_requests_are_refused)
         {"A2345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678",
          "so long a name"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct event_request out[ROOM];
         struct error error = {0};
         size_t n = 0;

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* As long as it is and without its NUL, so that reading on is noticed. */
 static struct metric_set *parse_exact(const char *text, size_t n, struct error *error)
@@ -85,7 +84,7 @@ TEST(expressions_have_their_value)
         {"(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)+(1)", 18},
         {"C + B * (A - C) / 2 - A", 96030},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         double value = value_of(cases[i].text);
         if (fabs(value - cases[i].value) > 1e-9)
             fail_msg("%s = %g, not %g", cases[i].text, value, cases[i].value);
@@ -198,7 +197,7 @@ TEST(errors_name_the_line)
          "D4 D5 D6",
          "line 1: too many events"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct error error = {0};
         struct metric_set *set = parse(bad[i].text, &error);
         if (set != NULL || error.kind != ERROR_USAGE || strstr(error.text, bad[i].part) != error.text)
@@ -211,7 +210,7 @@ TEST(a_nul_ends_nothing)
     static const char text[] = "METRIC X = 1\0+ 2";
     struct error error = {0};
     assert_null(parse_exact(text, sizeof text - 1, &error));
-    assert_non_null(strstr(error.text, "this cannot be read"));
+    assert_has(error.text, "this cannot be read");
 }
 
 /* Every core that we know has the metrics that its events allow, made of the right ones. */
@@ -244,7 +243,7 @@ TEST(embedded_metrics_fit_the_cores)
     struct metric_set *all = metric_set_open(NULL, &error);
     if (all == NULL)
         fail_msg("%s", error.text);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         struct event_set *events = event_set_open(wanted[i].cpu, &error);
         const struct metric *metric = metric_set_find(all, wanted[i].metric, core_offers, events);
         if (wanted[i].event == NULL)
@@ -268,7 +267,7 @@ static double dwt_value(const struct metric_set *set, const char *name)
     const struct metric *metric = metric_set_find(set, name, NULL, NULL);
     assert_non_null(metric);
     for (size_t i = 0; i < metric->n_events; i++)
-        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (size_t k = 0; k < COUNT(counts); k++)
             if (strcmp(metric->events[i], counts[k].event) == 0)
                 in_order[i] = counts[k].count;
     struct metric_input input = {.counts = in_order, .cycles = 1000};
@@ -286,5 +285,5 @@ TEST(the_dwt_counts_instructions)
     assert_true(dwt_value(set, "INSTRUCTIONS_532314") == 723); /* sleep is in CPICNT there */
     metric_set_free(set);
     assert_null(metric_set_open("nothing", &error));
-    assert_non_null(strstr(error.text, "there are: cpi dwt misses"));
+    assert_has(error.text, "there are: cpi dwt misses");
 }

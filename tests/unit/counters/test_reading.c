@@ -3,8 +3,6 @@
 
 #include "counters/counter.h"
 
-#include <string.h>
-
 static const uint64_t LOW = 0x1000, HIGH = 0x2000;
 
 static struct counter plain(unsigned i, uint8_t bits)

@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct fake {
     struct debugger debugger; /* first */
@@ -48,7 +47,7 @@ TEST(test_openocd_is_asked)
     struct fake fake = run(SERVER_OPENOCD, true);
     int depth = 0;
     assert_int_equal(fake.asked, 1);
-    assert_non_null(strstr(fake.command, "gdb-start"));
+    assert_has(fake.command, "gdb-start");
     for (const char *at = fake.command; *at != '\0'; at++)
         depth += *at == '{' || *at == '[' ? 1 : *at == '}' || *at == ']' ? -1 : 0;
     assert_int_equal(depth, 0);

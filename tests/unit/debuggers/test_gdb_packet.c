@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { ROOM = 64 };
 

@@ -8,33 +8,89 @@
 
 enum { LIMIT_MS = 10000, SHORT_MS = 50 };
 
-static struct deadline limit(void)
+/* Of the test that runs: cleared when a server is opened. */
+static struct gdb_server server;
+static struct debugger *debugger;
+static struct debugger_stop stop;
+static struct error error;
+static struct deadline deadline;
+static uint32_t word;
+static uint64_t value;
+
+static void begin(int64_t ms)
 {
-    return deadline_in_ms(LIMIT_MS, NULL);
+    error_clear(&error);
+    stop = (struct debugger_stop){0};
+    deadline = deadline_in_ms(ms, NULL);
 }
 
-static struct debugger *open_server(struct gdb_server *server, const struct gdb_answer *first)
+static void open_as(const struct gdb_answer *first, bool gdb_itself)
 {
-    struct error error = {0};
-    struct deadline deadline = limit();
-    gdb_server_start(server, first);
-    struct debugger *debugger = gdb_remote_open(server->fd, false, NULL, &deadline, &error);
+    begin(LIMIT_MS);
+    gdb_server_start(&server, first);
+    debugger = gdb_remote_open(server.fd, gdb_itself, NULL, &deadline, &error);
     assert_string_equal(error.text, "");
     assert_non_null(debugger);
-    return debugger;
 }
 
-static void refuse_to_open(const struct gdb_answer *first, int64_t ms, enum error_kind kind,
-                           const char *words)
+static void open_server(const struct gdb_answer *first)
 {
-    struct gdb_server server;
-    struct error error = {0};
-    struct deadline deadline = deadline_in_ms(ms, NULL);
-    gdb_server_start(&server, first);
-    assert_null(gdb_remote_open(server.fd, false, NULL, &deadline, &error));
-    assert_int_equal(error.kind, kind);
-    assert_non_null(strstr(error.text, words));
+    open_as(first, false);
+}
+
+static void close_server(bool resume)
+{
+    debugger->ops->close(debugger, resume);
     gdb_server_stop(&server);
+}
+
+static bool read_word(uint64_t address)
+{
+    return debugger->ops->read_memory(debugger, address, &word, 4, &deadline, &error);
+}
+
+static void assert_word(uint64_t address, uint32_t expected)
+{
+    assert_true(read_word(address));
+    assert_int_equal(word, expected);
+}
+
+static bool write_bytes(uint64_t address, const void *bytes, size_t n)
+{
+    return debugger->ops->write_memory(debugger, address, bytes, n, &deadline, &error);
+}
+
+static bool read_register(const char *name)
+{
+    return debugger->ops->read_register(debugger, name, &value, &deadline, &error);
+}
+
+static void assert_register(const char *name, uint64_t expected)
+{
+    assert_true(read_register(name));
+    assert_int_equal(value, expected);
+}
+
+static bool set_breakpoint(uint64_t address)
+{
+    return debugger->ops->breakpoint(debugger, address, 2, true, &deadline, &error);
+}
+
+static void go(enum debugger_go how)
+{
+    assert_true(debugger->ops->go(debugger, how, &deadline, &error));
+}
+
+static enum debugger_wait wait_ms(int64_t ms)
+{
+    struct deadline until = deadline_in_ms(ms, NULL);
+    return debugger->ops->wait(debugger, &stop, &until, &error);
+}
+
+static void assert_stops(enum debugger_why why)
+{
+    assert_int_equal(wait_ms(LIMIT_MS), DEBUGGER_STOPPED);
+    assert_int_equal(stop.why, why);
 }
 
 TEST(test_facts)
@@ -45,20 +101,17 @@ TEST(test_facts)
     static const struct gdb_answer qemu[] = {{"qSupported", "PacketSize=1000", false},
                                              {"qqemu.sstepbits", "ENABLE=1,NOIRQ=2,NOTIMER=4", false},
                                              {NULL, NULL, false}};
-    struct gdb_server server;
-    struct debugger *debugger = open_server(&server, openocd);
+    open_server(openocd);
     assert_int_equal(debugger->facts.server, SERVER_OPENOCD);
     assert_string_equal(debugger->facts.architecture, "arm");
     assert_int_equal(debugger->facts.profile, PROFILE_M);
     assert_false(debugger->facts.is_emulator);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "63757273746174655d\nD\n")); /* "{resume}}": its own D does not */
-    debugger = open_server(&server, qemu);                            /* acknowledged, and no description */
+    close_server(true);
+    assert_has(server.asked, "63757273746174655d\nD\n"); /* "{resume}}": its own D does not */
+    open_server(qemu);                                   /* acknowledged, and no description */
     assert_true(debugger->facts.is_emulator);
     assert_int_equal(debugger->facts.profile, PROFILE_UNKNOWN);
-    debugger->ops->close(debugger, false);
-    gdb_server_stop(&server);
+    close_server(false);
     assert_null(strstr(server.asked, "D\n"));
 }
 
@@ -72,26 +125,16 @@ TEST(test_memory)
                                                 {"X20000000,20:", "", false},
                                                 {"M20000000,20:", "OK", false},
                                                 {NULL, NULL, false}};
-    struct gdb_server server;
-    uint32_t word = 0;
     uint8_t bytes[32] = {0};
-    struct error errors[5] = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &deadline, &errors[0]));
-    assert_int_equal(word, 0x12345678);
-    assert_false(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &errors[1]));
-    assert_int_equal(errors[1].kind, ERROR_FAULT);
-    assert_false(debugger->ops->read_memory(debugger, 0x20000020, &word, 4, &deadline, &errors[2]));
-    assert_int_equal(errors[2].kind, ERROR_FAULT);
+    open_server(answers);
+    assert_word(0x20000000, 0x12345678);
+    assert_fails(read_word(0x20000010), &error, ERROR_FAULT, "");
+    assert_fails(read_word(0x20000020), &error, ERROR_FAULT, "");
     word = 0x12345678;
-    assert_true(debugger->ops->write_memory(debugger, 0x20000000, &word, 4, &deadline, &errors[0]));
-    assert_false(debugger->ops->write_memory(debugger, 0x20000010, &word, 4, &deadline, &errors[3]));
-    assert_int_equal(errors[3].kind, ERROR_FAULT);
-    assert_true(
-        debugger->ops->write_memory(debugger, 0x20000000, bytes, sizeof bytes, &deadline, &errors[4]));
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    assert_true(write_bytes(0x20000000, &word, 4));
+    assert_fails(write_bytes(0x20000010, &word, 4), &error, ERROR_FAULT, "");
+    assert_true(write_bytes(0x20000000, bytes, sizeof bytes));
+    close_server(true);
 }
 
 /* Else each number would be the one before. */
@@ -102,21 +145,12 @@ TEST(an_answer_that_comes_twice_is_not_the_next_ones)
                                                 {"m20000020,4", "$T05#b9$O#4f$22222222#90$T05#b9", true},
                                                 {"m20000030,4", "33333333", false},
                                                 {NULL, NULL, false}};
-    struct gdb_server server;
-    uint32_t word = 0;
-    struct error error = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->read_memory(debugger, 0x20000020, &word, 4, &deadline, &error));
-    assert_int_equal(word, 0x22222222);
-    assert_true(debugger->ops->read_memory(debugger, 0x20000030, &word, 4, &deadline, &error));
-    assert_int_equal(word, 0x33333333);
-    assert_true(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &deadline, &error));
-    assert_false(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &error));
-    assert_int_equal(error.kind, ERROR_LINK_PROTOCOL);
-    assert_non_null(strstr(error.text, "answers what it was not asked"));
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    open_server(answers);
+    assert_word(0x20000020, 0x22222222);
+    assert_word(0x20000030, 0x33333333);
+    assert_true(read_word(0x20000000));
+    assert_fails(read_word(0x20000010), &error, ERROR_LINK_PROTOCOL, "answers what it was not asked");
+    close_server(true);
 }
 
 /* From the stop, one by one, or all at once where the server cannot do that. */
@@ -128,34 +162,16 @@ TEST(test_registers)
                                                 {NULL, NULL, false}};
     static const struct gdb_answer only_all[] = {
         {"p", "E01", false}, {"g", "11000000220000003300000044000000", false}, {NULL, NULL, false}};
-    struct gdb_server server;
-    uint64_t value = 0;
-    struct error error = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->read_register(debugger, "pc", &value, &deadline, &error));
-    assert_int_equal(value, 0x08000270);
-    assert_true(debugger->ops->read_register(debugger, "lr", &value, &deadline, &error));
-    assert_int_equal(value, 0x08000001);
-    assert_false(debugger->ops->read_register(debugger, "psp", &value, &deadline, &error));
-    assert_int_equal(error.kind, ERROR_FAULT);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    open_server(answers);
+    assert_register("pc", 0x08000270);
+    assert_register("lr", 0x08000001);
+    assert_fails(read_register("psp"), &error, ERROR_FAULT, "");
+    close_server(true);
     assert_null(strstr(server.asked, "pf\n"));
-    debugger = open_server(&server, only_all);
-    assert_true(debugger->ops->read_register(debugger, "pc", &value, &deadline, &error));
-    assert_int_equal(value, 0x44);
-    assert_true(debugger->ops->read_register(debugger, "sp", &value, &deadline, &error));
-    assert_int_equal(value, 0x22);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-}
-
-static enum debugger_wait wait_ms(struct debugger *debugger, struct debugger_stop *stop, int64_t ms)
-{
-    struct error error = {0};
-    struct deadline deadline = deadline_in_ms(ms, NULL);
-    return debugger->ops->wait(debugger, stop, &deadline, &error);
+    open_server(only_all);
+    assert_register("pc", 0x44);
+    assert_register("sp", 0x22);
+    close_server(true);
 }
 
 TEST(test_run_and_stop)
@@ -166,32 +182,21 @@ TEST(test_run_and_stop)
                                                 {"vCont;s:p1.2", NULL, false},
                                                 {"\x03", "T02thread:p1.2;", false},
                                                 {NULL, NULL, false}};
-    struct gdb_server server;
-    struct debugger_stop stop = {0};
-    struct error error = {0}, running = {0};
-    struct deadline deadline = limit();
-    uint32_t word;
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->breakpoint(debugger, 0x8000270, 2, true, &deadline, &error));
-    assert_false(debugger->ops->breakpoint(debugger, 0x20000000, 2, true, &deadline, &error));
-    assert_int_equal(error.kind, ERROR_ADDRESS);
-    error = (struct error){0};
-    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
-    assert_int_equal(wait_ms(debugger, &stop, LIMIT_MS), DEBUGGER_STOPPED);
-    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    open_server(answers);
+    assert_true(set_breakpoint(0x8000270));
+    assert_fails(set_breakpoint(0x20000000), &error, ERROR_ADDRESS, "");
+    go(DEBUGGER_RUN);
+    assert_stops(DEBUGGER_TRAP);
     assert_string_equal(stop.thread, "p1.2");
     /* That thread is the one to step, and it never stops by itself */
-    assert_true(debugger->ops->go(debugger, DEBUGGER_STEP, &deadline, &error));
-    assert_int_equal(wait_ms(debugger, &stop, SHORT_MS), DEBUGGER_RUNS);
+    go(DEBUGGER_STEP);
+    assert_int_equal(wait_ms(SHORT_MS), DEBUGGER_RUNS);
     assert_true(debugger->ops->is_running(debugger));
-    assert_false(debugger->ops->read_memory(debugger, 0, &word, 4, &deadline, &running));
-    assert_int_equal(running.kind, ERROR_FAULT);
+    assert_fails(read_word(0), &error, ERROR_FAULT, "");
     assert_true(debugger->ops->interrupt(debugger, &error));
-    assert_int_equal(wait_ms(debugger, &stop, LIMIT_MS), DEBUGGER_STOPPED);
-    assert_int_equal(stop.why, DEBUGGER_REQUESTED);
+    assert_stops(DEBUGGER_REQUESTED);
     assert_false(debugger->ops->is_running(debugger));
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    close_server(true);
     assert_int_equal(server.interrupts, 1);
 }
 
@@ -206,34 +211,23 @@ TEST(test_other_stops)
                  {"S00", DEBUGGER_REQUESTED},
                  {"T05", DEBUGGER_TRAP},
                  {"S11", DEBUGGER_TRAP}};
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+    for (size_t i = 0; i < COUNT(stops); i++) {
         const struct gdb_answer answers[] = {{"vCont;c", stops[i].reply, false}, {NULL, NULL, false}};
-        struct gdb_server server;
-        struct debugger_stop stop = {0};
-        struct error error = {0};
-        struct deadline deadline = limit();
-        struct debugger *debugger = open_server(&server, answers);
-        assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
-        assert_int_equal(wait_ms(debugger, &stop, LIMIT_MS), DEBUGGER_STOPPED);
-        assert_int_equal(stop.why, stops[i].why);
-        debugger->ops->close(debugger, true);
-        gdb_server_stop(&server);
+        open_server(answers);
+        go(DEBUGGER_RUN);
+        assert_stops(stops[i].why);
+        close_server(true);
     }
 }
 
 TEST(test_the_core_is_gone)
 {
     static const struct gdb_answer answers[] = {{"vCont;c", "W00", false}, {NULL, NULL, false}};
-    struct gdb_server server;
-    struct debugger_stop stop;
-    struct error error = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
-    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_GONE);
+    open_server(answers);
+    go(DEBUGGER_RUN);
+    assert_int_equal(wait_ms(LIMIT_MS), DEBUGGER_GONE);
     assert_int_equal(error.kind, ERROR_LINK_LOST);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    close_server(true);
 }
 
 TEST(test_monitor)
@@ -244,11 +238,8 @@ TEST(test_monitor)
         {"qRcmd,62", "6869", false},
         {"qRcmd,63", "E01", false},
         {NULL, NULL, false}};
-    struct gdb_server server;
     char text[32];
-    struct error error = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
+    open_server(answers);
     assert_true(debugger->ops->monitor(debugger, "a", text, sizeof text, &deadline, &error));
     assert_string_equal(text, "hi\n");
     assert_true(debugger->ops->monitor(debugger, "a", text, 2, &deadline, &error));
@@ -257,10 +248,9 @@ TEST(test_monitor)
     assert_string_equal(text, "hi");
     assert_true(debugger->ops->monitor(debugger, "d", text, sizeof text, &deadline, &error));
     assert_string_equal(text, "hi");
-    assert_false(debugger->ops->monitor(debugger, "c", text, sizeof text, &deadline, &error));
-    assert_int_equal(error.kind, ERROR_FAULT);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    assert_fails(debugger->ops->monitor(debugger, "c", text, sizeof text, &deadline, &error), &error,
+                 ERROR_FAULT, "");
+    close_server(true);
 }
 
 /* An answer that arrives too late must not be taken for that of the next question. */
@@ -268,17 +258,12 @@ TEST(test_silence_ends_it)
 {
     static const struct gdb_answer answers[] = {
         {"m20000000", NULL, false}, {"m", "00000000", false}, {NULL, NULL, false}};
-    struct gdb_server server;
-    uint32_t word;
-    struct error error = {0}, after = {0};
-    struct debugger *debugger = open_server(&server, answers);
-    struct deadline soon = deadline_in_ms(SHORT_MS, NULL), deadline = limit();
-    assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &error));
-    assert_int_equal(error.kind, ERROR_LINK_LOST);
-    assert_false(debugger->ops->read_memory(debugger, 0x20000004, &word, 4, &deadline, &after));
-    assert_int_equal(after.kind, ERROR_LINK_LOST);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    open_server(answers);
+    struct deadline soon = deadline_in_ms(SHORT_MS, NULL);
+    assert_fails(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &error), &error,
+                 ERROR_LINK_LOST, "");
+    assert_fails(read_word(0x20000004), &error, ERROR_LINK_LOST, "");
+    close_server(true);
 }
 
 /* Acknowledged packets are sent again when they were damaged, either way. */
@@ -286,33 +271,41 @@ TEST(test_damage_is_mended)
 {
     static const struct gdb_answer answers[] = {
         {"qSupported", "", false}, {"?", "-$S05#00$S05#b8", true}, {NULL, NULL, false}};
-    struct gdb_server server;
-    struct debugger *debugger = open_server(&server, answers);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "?\n?\n"));
+    open_server(answers);
+    close_server(true);
+    assert_has(server.asked, "?\n?\n");
 }
 
 TEST(test_servers_that_are_none)
 {
-    static const struct gdb_answer silent[] = {{"qSupported", NULL, false}, {NULL, NULL, false}};
-    static const struct gdb_answer damaged[] = {{"qSupported", "$a#00$a#00$a#00$a#00$a#00$a#00", true},
-                                                {NULL, NULL, false}};
-    static const struct gdb_answer refusing[] = {{"qSupported", "------", true}, {NULL, NULL, false}};
-    static const struct gdb_answer no_core[] = {{"?", "W00", false}, {NULL, NULL, false}};
-    static const struct gdb_answer no_stop[] = {{"?", "OK", false}, {NULL, NULL, false}};
-    static const struct gdb_answer itself[] = {
-        {"qXfer:", "l<target><xi:include href=\"target.xml\"/></target>", false}, {NULL, NULL, false}};
-    static const struct gdb_answer endless[] = {{"qXfer:", "m<!--", false}, {NULL, NULL, false}};
-    static const struct gdb_answer nothing[] = {{"qXfer:", "m", false}, {NULL, NULL, false}};
-    refuse_to_open(silent, SHORT_MS, ERROR_NOT_A_PROBE, "is open, but silent");
-    refuse_to_open(damaged, LIMIT_MS, ERROR_LINK_PROTOCOL, "checksums");
-    refuse_to_open(refusing, LIMIT_MS, ERROR_LINK_PROTOCOL, "again and again");
-    refuse_to_open(no_core, LIMIT_MS, ERROR_NO_CORE, "no core");
-    refuse_to_open(no_stop, LIMIT_MS, ERROR_NOT_A_PROBE, "does not say where");
-    refuse_to_open(itself, LIMIT_MS, ERROR_LINK_PROTOCOL, "includes itself");
-    refuse_to_open(endless, LIMIT_MS, ERROR_LINK_PROTOCOL, "too long");
-    refuse_to_open(nothing, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not say");
+    static const struct {
+        struct gdb_answer answers[2];
+        int64_t ms;
+        enum error_kind kind;
+        const char *words;
+    } servers[] = {
+        {{{"qSupported", NULL, false}}, SHORT_MS, ERROR_NOT_A_PROBE, "is open, but silent"},
+        {{{"qSupported", "$a#00$a#00$a#00$a#00$a#00$a#00", true}},
+         LIMIT_MS,
+         ERROR_LINK_PROTOCOL,
+         "checksums"},
+        {{{"qSupported", "------", true}}, LIMIT_MS, ERROR_LINK_PROTOCOL, "again and again"},
+        {{{"?", "W00", false}}, LIMIT_MS, ERROR_NO_CORE, "no core"},
+        {{{"?", "OK", false}}, LIMIT_MS, ERROR_NOT_A_PROBE, "does not say where"},
+        {{{"qXfer:", "l<target><xi:include href=\"target.xml\"/></target>", false}},
+         LIMIT_MS,
+         ERROR_LINK_PROTOCOL,
+         "includes itself"},
+        {{{"qXfer:", "m<!--", false}}, LIMIT_MS, ERROR_LINK_PROTOCOL, "too long"},
+        {{{"qXfer:", "m", false}}, LIMIT_MS, ERROR_LINK_PROTOCOL, "does not say"},
+    };
+    for (size_t i = 0; i < COUNT(servers); i++) {
+        begin(servers[i].ms);
+        gdb_server_start(&server, servers[i].answers);
+        assert_null(gdb_remote_open(server.fd, false, NULL, &deadline, &error));
+        assert_error(&error, servers[i].kind, servers[i].words);
+        gdb_server_stop(&server);
+    }
 }
 
 /* ---- a connection that breaks in the middle */
@@ -330,26 +323,18 @@ TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
         {"qRcmd,6966207b5b6361746368207b726573756d657d5d", "OK", false}, /* "if {[catch {resume}]" */
         {"D", "OK", false},
         {NULL, NULL, false}};
-    struct gdb_server server;
-    uint32_t word = 0;
-    struct error damaged = {0}, lost = {0}, error = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &deadline, &damaged));
-    assert_int_equal(damaged.kind, ERROR_LINK_PROTOCOL);
+    open_server(answers);
+    assert_fails(read_word(0x20000000), &error, ERROR_LINK_PROTOCOL, "");
     /* Nothing more is measured over it */
-    assert_false(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &lost));
-    assert_int_equal(lost.kind, ERROR_LINK_LOST);
+    assert_fails(read_word(0x20000010), &error, ERROR_LINK_LOST, "");
     debugger->undoing = true;
-    assert_true(debugger->ops->read_memory(debugger, 0x20000010, &word, 4, &deadline, &error));
-    assert_int_equal(word, 0x11111111);
+    assert_word(0x20000010, 0x11111111);
     debugger->undoing = false;
     assert_false(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
     error_clear(&error);
     assert_true(debugger->ops->let_go(debugger, &error));
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "63757273746174655d\nD\n")); /* "{resume}}" */
+    close_server(true);
+    assert_has(server.asked, "63757273746174655d\nD\n"); /* "{resume}}" */
 }
 
 TEST(a_core_that_halts_at_once_after_it_was_let_go_is_reported)
@@ -359,36 +344,27 @@ TEST(a_core_that_halts_at_once_after_it_was_let_go_is_reported)
                                           "706d752069732068616c7465640a", false}, /* "pmu is halted" */
                                          {"D", "OK", false},
                                          {NULL, NULL, false}};
-    struct gdb_server server;
-    struct error error = {0};
-    struct debugger *debugger = open_server(&server, answers);
+    open_server(answers);
     assert_false(debugger->ops->let_go(debugger, &error));
-    assert_non_null(strstr(error.text, "the core is left halted: it was let go, and something stopped it"));
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    assert_has(error.text, "the core is left halted: it was let go, and something stopped it");
+    close_server(true);
 }
 
 TEST(a_core_that_stays_halted_is_told)
 {
     const struct gdb_answer answers[] = {
         openocd_version, {"Z1", "OK", false}, {"m", NULL, false}, {NULL, NULL, false}};
-    struct gdb_server server;
-    uint32_t word = 0;
-    struct error silent = {0}, error = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, answers);
-    assert_true(debugger->ops->breakpoint(debugger, 0x100, 2, true, &deadline, &error));
+    open_server(answers);
+    assert_true(set_breakpoint(0x100));
     struct deadline soon = deadline_in_ms(SHORT_MS, NULL);
-    assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &silent));
+    assert_false(debugger->ops->read_memory(debugger, 0x20000000, &word, 4, &soon, &error));
+    error_clear(&error);
     server.then = NULL; /* it says nothing from here on */
     server.first = (const struct gdb_answer[]){{"", NULL, false}, {NULL, NULL, false}};
-    assert_false(debugger->ops->let_go(debugger, &error));
-    assert_int_equal(error.kind, ERROR_LINK_LOST);
-    assert_non_null(strstr(error.text, "the core is left halted"));
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    assert_fails(debugger->ops->let_go(debugger, &error), &error, ERROR_LINK_LOST, "the core is left halted");
+    close_server(true);
     /* It was sent all the same: "catch {rbp 0x100}; resume" */
-    assert_non_null(strstr(server.asked, "qRcmd,6361746368207b7262702030783130307d3b20726573756d65\nD\n"));
+    assert_has(server.asked, "qRcmd,6361746368207b7262702030783130307d3b20726573756d65\nD\n");
 }
 
 static const struct gdb_answer gdb_itself[] = {
@@ -401,71 +377,42 @@ static const struct gdb_answer gdb_itself[] = {
     {"vCont;s", "T05halts:1000001;", false},
     {NULL, NULL, false}};
 
-static struct debugger *open_gdb(struct gdb_server *server)
-{
-    struct error error = {0};
-    struct deadline deadline = limit();
-    gdb_server_start(server, gdb_itself);
-    struct debugger *debugger = gdb_remote_open(server->fd, true, NULL, &deadline, &error);
-    assert_non_null(debugger);
-    return debugger;
-}
-
 /* Its user may move the core between two questions, it selects the thread that stopped, and the core stays as
  * it is. */
 TEST(gdb_itself_is_attended)
 {
-    struct gdb_server server;
-    struct debugger_stop stop;
-    uint64_t value;
-    struct error errors[3] = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_gdb(&server);
-    const struct debugger_ops *ops = debugger->ops;
+    open_as(gdb_itself, true);
     assert_string_equal(debugger->facts.name, "gdb localhost:1");
     assert_true(debugger->facts.is_attended && !debugger->facts.was_halted);
-    assert_false(ops->breakpoint(debugger, 0x20000000, 2, true, &deadline, &errors[0]));
-    assert_int_equal(errors[0].kind, ERROR_ADDRESS);
-    assert_non_null(
-        strstr(errors[0].text, "GDB cannot set a breakpoint at 0x20000000 (the server says E0e)"));
-    assert_true(ops->go(debugger, DEBUGGER_RUN, &deadline, &errors[1]));
-    assert_int_equal(ops->wait(debugger, &stop, &deadline, &errors[1]), DEBUGGER_STOPPED);
+    assert_fails(set_breakpoint(0x20000000), &error, ERROR_ADDRESS,
+                 "GDB cannot set a breakpoint at 0x20000000 (the server says E0e)");
+    go(DEBUGGER_RUN);
+    assert_int_equal(wait_ms(LIMIT_MS), DEBUGGER_STOPPED);
     assert_true(stop.why == DEBUGGER_OTHERS && stop.halts == 0x1c);
     for (int i = 0; i < 2; i++) {
-        assert_true(ops->read_register(debugger, "pc", &value, &deadline, &errors[1]));
-        assert_int_equal(value, 0x08000270);
+        assert_register("pc", 0x08000270);
     }
-    assert_false(ops->read_register(debugger, "sp", &value, &deadline, &errors[2]));
-    assert_int_equal(errors[2].kind, ERROR_FAULT);
-    assert_true(ops->read_register(debugger, "pc", &value, &deadline, &errors[1]));
-    assert_true(ops->go(debugger, DEBUGGER_STEP, &deadline, &errors[1]));
-    assert_int_equal(ops->wait(debugger, &stop, &deadline, &errors[1]), DEBUGGER_STOPPED);
+    assert_fails(read_register("sp"), &error, ERROR_FAULT, "");
+    assert_true(read_register("pc"));
+    go(DEBUGGER_STEP);
+    assert_int_equal(wait_ms(LIMIT_MS), DEBUGGER_STOPPED);
     assert_int_equal(stop.halts, 0); /* too many to be true */
-    assert_true(ops->let_go(debugger, &errors[1]));
-    ops->close(debugger, true);
-    gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "pf\npf\npd\ng\npf\n"));
+    assert_true(debugger->ops->let_go(debugger, &error));
+    close_server(true);
+    assert_has(server.asked, "pf\npf\npd\ng\npf\n");
     assert_null(strstr(server.asked, "Hg2"));
     assert_null(strstr(server.asked, "D\n"));
 }
 
 TEST(gdb_that_is_gone)
 {
-    struct gdb_server server;
-    uint64_t value;
-    struct error errors[2] = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_gdb(&server);
+    open_as(gdb_itself, true);
     shutdown(server.own, SHUT_RDWR);
-    assert_false(debugger->ops->read_register(debugger, "pc", &value, &deadline, &errors[0]));
-    assert_int_equal(errors[0].kind, ERROR_LINK_LOST);
-    assert_string_equal(errors[0].text, "GDB closed the connection");
+    assert_false(read_register("pc"));
+    assert_error_is(&error, ERROR_LINK_LOST, "GDB closed the connection");
     debugger->undoing = true; /* and nobody listens at localhost:1 */
-    assert_false(debugger->ops->read_register(debugger, "pc", &value, &deadline, &errors[1]));
-    assert_int_equal(errors[1].kind, ERROR_LINK_LOST);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-    struct error error = {0};
+    assert_fails(read_register("pc"), &error, ERROR_LINK_LOST, "");
+    close_server(true);
     assert_null(gdb_remote_open(-1, true, NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_SYSTEM);
 }
@@ -473,21 +420,17 @@ TEST(gdb_that_is_gone)
 /* Those that serve one client at a time do so to the second. */
 TEST(test_a_server_that_hangs_up)
 {
-    struct gdb_server server;
-    struct error error = {0};
-    struct deadline deadline = limit();
+    begin(LIMIT_MS);
     gdb_server_start(&server, NULL);
     shutdown(server.own, SHUT_RDWR);
     assert_null(gdb_remote_open(server.fd, false, NULL, &deadline, &error));
-    assert_int_equal(error.kind, ERROR_NO_PROBE);
-    assert_non_null(strstr(error.text, "one client at a time"));
+    assert_error(&error, ERROR_NO_PROBE, "one client at a time");
     gdb_server_stop(&server);
 }
 
 TEST(test_nobody_listens)
 {
-    struct error error = {0};
-    struct deadline deadline = limit();
+    begin(LIMIT_MS);
     assert_null(gdb_remote_connect("127.0.0.1", 1, NULL, &deadline, &error));
     assert_int_equal(error.kind, ERROR_NO_PROBE);
 }
@@ -504,45 +447,34 @@ static const struct gdb_answer late[] = {
 static const struct gdb_answer alone[] = {
     {"vCont;c", NULL, false}, {"\x03", "T05", false}, {"D", "OK", false}, {NULL, NULL, false}};
 
-static struct debugger *stop_too_late(struct gdb_server *server, const struct gdb_answer *answers)
+static void stop_too_late(const struct gdb_answer *answers)
 {
-    struct error error = {0};
-    struct debugger_stop stop = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(server, answers);
-    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    open_server(answers);
+    go(DEBUGGER_RUN);
     assert_true(debugger_halt(debugger, &stop, &error));
     assert_int_equal(stop.why, DEBUGGER_TRAP);
-    return debugger;
 }
 
-static unsigned times_asked(const struct gdb_server *server, const char *words)
+static unsigned times_asked(const char *words)
 {
     unsigned n = 0;
-    for (const char *at = server->asked; (at = strstr(at, words)) != NULL; at++)
+    for (const char *at = server.asked; (at = strstr(at, words)) != NULL; at++)
         n++;
     return n;
 }
 
 TEST(test_a_belated_stop_is_passed_over)
 {
-    struct gdb_server server;
-    struct error error = {0};
-    struct debugger_stop stop = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = stop_too_late(&server, late);
-    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    stop_too_late(late);
+    go(DEBUGGER_RUN);
     gdb_server_send(&server, "$T02#b6$T05#b9", 14);
-    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
-    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    assert_stops(DEBUGGER_TRAP);
     /* Only one: the next stop is not ours */
-    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+    go(DEBUGGER_RUN);
     gdb_server_send(&server, "$T02#b6", 7);
-    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_STOPPED);
-    assert_int_equal(stop.why, DEBUGGER_REQUESTED);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-    assert_int_equal(times_asked(&server, "vCont;c\n"), 4);
+    assert_stops(DEBUGGER_REQUESTED);
+    close_server(true);
+    assert_int_equal(times_asked("vCont;c\n"), 4);
 }
 
 /* It takes longer to halt the core than is waited for, and answers after that. */
@@ -555,23 +487,19 @@ TEST(test_the_session_outlasts_it)
         {"qRcmd,6966", "$T02#b6$OK#9a", true}, /* "if", and in it "resume" */
         {"D", "OK", false},
         {NULL, NULL, false}};
-    struct gdb_server server;
-    struct debugger *debugger = stop_too_late(&server, slow);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    stop_too_late(slow);
+    close_server(true);
     const char *resume = strstr(server.asked, "726573756d65");
     assert_non_null(resume);
-    assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nqRcmd,6966"));
-    assert_non_null(strstr(resume, "\nD\n"));
+    assert_has(server.asked, "vCont;c\nvCont;c\nqRcmd,6966");
+    assert_has(resume, "\nD\n");
 }
 
 TEST(test_good_bye_is_said_where_it_is_heard)
 {
-    struct gdb_server server;
-    struct debugger *debugger = stop_too_late(&server, alone);
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-    assert_non_null(strstr(server.asked, "vCont;c\nvCont;c\nD\n"));
+    stop_too_late(alone);
+    close_server(true);
+    assert_has(server.asked, "vCont;c\nvCont;c\nD\n");
     assert_int_equal(server.interrupts, 2);
 }
 
@@ -579,19 +507,14 @@ TEST(test_a_request_in_time_is_owed_nothing)
 {
     static const struct gdb_answer prompt[] = {
         {"vCont;c", NULL, false}, {"\x03", "T02", false}, {NULL, NULL, false}};
-    struct gdb_server server;
-    struct error error = {0};
-    struct debugger_stop stop = {0};
-    struct deadline deadline = limit();
-    struct debugger *debugger = open_server(&server, prompt);
+    open_server(prompt);
     for (int i = 0; i < 2; i++) {
-        assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
+        go(DEBUGGER_RUN);
         assert_true(debugger_halt(debugger, &stop, &error));
         assert_int_equal(stop.why, DEBUGGER_REQUESTED);
     }
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
-    assert_int_equal(times_asked(&server, "vCont;c\n"), 2);
+    close_server(true);
+    assert_int_equal(times_asked("vCont;c\n"), 2);
 }
 
 /* gdbserver with a program: signals pass, and the CPU of its stop is known. */
@@ -609,30 +532,21 @@ TEST(test_a_program)
         {"vCont?", "vCont;c;C;s;S", false},
         {"vCont;c", "W00", false},
         {NULL, NULL, false}};
-    struct gdb_server server;
-    struct error error = {0};
-    struct debugger_stop stop;
-    struct deadline deadline = limit();
-    uint64_t value;
-    struct debugger *debugger = open_server(&server, program);
+    open_server(program);
     assert_int_equal(debugger->facts.profile, PROFILE_X86_64);
     assert_true(debugger->facts.has_cpu);
     assert_int_equal(debugger->facts.cpu, 0x1A);
-    assert_true(debugger->ops->read_register(debugger, "rip", &value, &deadline, &error));
-    assert_int_equal(value, 0x401126);
-    assert_true(debugger->ops->read_register(debugger, "rsp", &value, &deadline, &error));
-    assert_int_equal(value, UINT64_C(0x7FFFFFFFE3F8));
-    assert_true(debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, &error));
-    assert_int_equal(debugger->ops->wait(debugger, &stop, &deadline, &error), DEBUGGER_GONE);
-    assert_int_equal(error.kind, ERROR_STATE);
-    assert_string_equal(error.text, "the program has ended");
-    debugger->ops->close(debugger, true);
-    gdb_server_stop(&server);
+    assert_register("rip", 0x401126);
+    assert_register("rsp", UINT64_C(0x7FFFFFFFE3F8));
+    go(DEBUGGER_RUN);
+    assert_int_equal(wait_ms(LIMIT_MS), DEBUGGER_GONE);
+    assert_error_is(&error, ERROR_STATE, "the program has ended");
+    close_server(true);
     const char *thread = strstr(server.asked, "Hg0\n"), *description = strstr(server.asked, "qXfer");
     assert_true(thread != NULL && thread < description); /* gdbserver crashes in the other order */
-    assert_non_null(strstr(server.asked, "i386"));
-    assert_non_null(strstr(server.asked, ";1e;1f;2d;2e;"));
-    assert_non_null(strstr(server.asked, ";4b\n"));
+    assert_has(server.asked, "i386");
+    assert_has(server.asked, ";1e;1f;2d;2e;");
+    assert_has(server.asked, ";4b\n");
 }
 
 /* A malformed CPU number is ignored. */
@@ -641,12 +555,10 @@ TEST(test_no_cpu)
     static const char *const stops[] = {
         "T05core:;", "T05core:xyz;", "T05core:10000;", "T05core:1 ;", "T05cores:1;", "T05thread:1;", "S05"};
     struct gdb_answer answers[] = {{"?", NULL, false}, {NULL, NULL, false}};
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-        struct gdb_server server;
+    for (size_t i = 0; i < COUNT(stops); i++) {
         answers[0].answer = stops[i];
-        struct debugger *debugger = open_server(&server, answers);
+        open_server(answers);
         assert_false(debugger->facts.has_cpu);
-        debugger->ops->close(debugger, false);
-        gdb_server_stop(&server);
+        close_server(false);
     }
 }

@@ -5,7 +5,6 @@
 #include "debuggers/openocd_monitor.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { LINES = 64, ROOM = 32 * 1024 };
 
@@ -108,7 +107,7 @@ TEST(what_is_no_answer_is_none)
         {{"\x02.more than there is room for\x03", NULL}, OPENOCD_TOO_LONG},
         {{"\x02+12345678\x03", "\x02+12345678\x03", "\x02.12345678\x03", NULL}, OPENOCD_TOO_LONG},
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT(lines); i++) {
         char answer[20];
         size_t length = 0;
         assert_int_equal(ask("x", lines[i].replies, answer, sizeof answer, &length), lines[i].end);
@@ -126,7 +125,7 @@ TEST(a_debugger_that_fails)
                  {ERROR_ASLEEP, OPENOCD_SILENT},
                  {ERROR_FAULT, OPENOCD_SILENT}};
     static const char *const none[] = {NULL};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT(lines); i++) {
         char answer[20];
         size_t length = 0;
         teller.refusal = lines[i].kind;
@@ -149,6 +148,6 @@ TEST(which_target_it_is)
     assert_true(openocd_monitor_target(&monitor, name, sizeof name, &deadline, &error));
     assert_string_equal(name, "a9.cpu1");
     teller.replies = none;
-    assert_false(openocd_monitor_target(&monitor, name, sizeof name, &deadline, &error));
-    assert_int_equal(error.kind, ERROR_LINK_PROTOCOL);
+    assert_fails(openocd_monitor_target(&monitor, name, sizeof name, &deadline, &error), &error,
+                 ERROR_LINK_PROTOCOL, "");
 }

@@ -15,8 +15,6 @@ static struct fixture {
     struct deadline deadline;
     struct error error;
     char removed[256];
-    enum mapping code; /* below `data`; after it are variables */
-    uint64_t data;
 } f;
 
 static size_t views(struct link *link, struct link_view *out, size_t room, struct error *error)
@@ -38,22 +36,10 @@ static void on_removed(void *context, const char *what, bool has_place, uint64_t
     snprintf(f.removed + used, sizeof f.removed - used, "%s%s; ", what, where);
 }
 
-static enum mapping mapping_at(void *context, uint64_t address)
-{
-    (void)context;
-    return address < f.data ? f.code : MAPPING_DATA;
-}
+static const struct release_sink sink = {.removed = on_removed};
 
-static void on_left(void *context, uint64_t place)
+static void set_up(void)
 {
-    on_removed(context, "left", true, place);
-}
-
-static const struct release_sink sink = {.removed = on_removed, .mapping = mapping_at, .left = on_left};
-
-static int set_up(void **state)
-{
-    (void)state;
     static const struct model_event nothing[] = {{.cycles = 100, .pc = 0x1234, .sp = 0x20007F00}};
     memset(&f, 0, sizeof f);
     model_init(&f.model, nothing, 1, 0);
@@ -61,19 +47,14 @@ static int set_up(void **state)
     f.ops.views = views;
     f.model.link.ops = &f.ops;
     f.deadline = deadline_in_ms(60000, NULL);
-    f.code = MAPPING_CODE;
-    f.data = UINT64_MAX;
-    return 0;
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     device_close(&f.device);
-    return 0;
 }
 
-#define RELEASE_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define RELEASE_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 static void take(void)
 {
@@ -128,71 +109,4 @@ RELEASE_TEST(interrupts_that_were_held_off_are_let_in_before_it_goes_on)
     assert_true(out.was_halted && !out.halted_again);
     assert_int_equal(f.model.careless, 0);
     assert_false(f.model.maskints || f.model.halted);
-}
-
-/* --- breakpoint instructions ---------------------------------------------------------------------------- */
-
-enum { CODE = 0x20000000, DATA = CODE + 16, SIZE = 32, STANDS = CODE + 8, VALUE = DATA + 8 };
-
-/* The ELF has NOPs there, the target a breakpoint instruction, and a variable of the same value. */
-static void look_at_code(void)
-{
-    uint8_t bytes[SIZE];
-    for (size_t i = 0; i < SIZE; i += 2) {
-        bytes[i] = 0x00;
-        bytes[i + 1] = 0xBF;
-    }
-    model_cell(&f.model, STANDS)->code = 0xBE00;
-    model_cell(&f.model, VALUE)->code = 0xBE77;
-    f.data = DATA;
-    take();
-    assert_true(release_code(&f.device, CODE, bytes, SIZE, &sink, &f.deadline, &f.error));
-}
-
-RELEASE_TEST(a_variable_beside_code_is_no_breakpoint_instruction)
-{
-    look_at_code();
-    assert_string_equal(f.removed, "breakpoint instruction 20000008; ");
-    assert_int_equal(model_halfword(&f.model, STANDS), 0xBF00);
-    assert_int_equal(model_halfword(&f.model, VALUE), 0xBE77);
-}
-
-RELEASE_TEST(what_may_be_code_or_a_variable_is_left_and_told)
-{
-    f.code = MAPPING_NONE;
-    look_at_code();
-    assert_string_equal(f.removed, "left 20000008; ");
-    assert_int_equal(model_halfword(&f.model, STANDS), 0xBE00);
-    assert_int_equal(model_halfword(&f.model, VALUE), 0xBE77);
-}
-
-/* The core is halted elsewhere, and reaches STANDS as soon as it is let go. */
-static struct release stop_again(enum model_kind kind, uint16_t code)
-{
-    const struct model_event soon = {.kind = kind, .cycles = 10, .pc = STANDS, .sp = 0x20007F00};
-    struct release out;
-    f.model.script = &soon;
-    f.model.left = 10;
-    f.model.debug = f.model.halted = true;
-    f.model.pc = 0x1234;
-    f.model.dfsr = 0x2;
-    model_cell(&f.model, STANDS)->code = code;
-    take();
-    assert_true(release_run(&f.device, &out, &f.deadline, &f.error));
-    assert_true(out.was_halted && out.halted_again && !out.breakpoint_instruction);
-    assert_int_equal(out.stands_at, STANDS);
-    f.model.script = NULL;
-    f.model.n_script = 0;
-    f.model.left = UINT64_MAX;
-    return out;
-}
-
-RELEASE_TEST(a_stop_at_another_breakpoint_instruction_is_known)
-{
-    assert_non_null(stop_again(MODEL_AT, 0xBE00).own.code.name);
-}
-
-RELEASE_TEST(a_stop_at_other_code_is_none)
-{
-    assert_null(stop_again(MODEL_HALT, 0xBF00).own.code.name);
 }

@@ -6,8 +6,6 @@
 #include "knc/knc.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { CPUS = 4, FIRST = 10 };
 
 static struct device device;
@@ -16,9 +14,8 @@ static struct debugger debugger;
 static struct error error;
 
 /* A program of the first link, and CPUs 10 to 13 of the second. */
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
     memset(cores, 0, sizeof cores);
     error = (struct error){0};
     debugger = (struct debugger){0};
@@ -28,71 +25,50 @@ static int set_up(void **state)
         knc_describe((uint16_t)(FIRST + i - 1), &cores[i].core);
         cores[i].view.counts_only = true;
     }
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, test_nothing)
 
-FRESH_TEST(test_where_the_program_stopped)
+/* Of -1 to 13 by the user, and by the debugger, who may know none; or why none is taken. */
+FRESH_TEST(which_cpu_is_counted)
 {
-    debugger.facts.has_cpu = true;
-    debugger.facts.cpu = 12;
-    assert_true(device_choose(&device, -1, &error));
-    assert_ptr_equal(device.chosen, &cores[0]);
-    assert_ptr_equal(device.remote, &cores[3]);
-    assert_ptr_equal(device_counted(&device), &cores[3]);
-}
-
-FRESH_TEST(test_what_the_user_says_goes_first)
-{
-    debugger.facts.has_cpu = true;
-    debugger.facts.cpu = 12;
-    assert_true(device_choose(&device, 10, &error));
-    assert_ptr_equal(device.remote, &cores[1]);
-}
-
-FRESH_TEST(test_the_only_one)
-{
-    device.n_cores = 2;
-    assert_true(device_choose(&device, -1, &error));
-    assert_ptr_equal(device.remote, &cores[1]);
-}
-
-FRESH_TEST(test_nothing_is_guessed)
-{
-    assert_false(device_choose(&device, -1, &error));
-    assert_int_equal(error.kind, ERROR_USAGE);
-    assert_null(device.remote);
-}
-
-FRESH_TEST(without_a_debugger_the_cpu_is_unknown)
-{
-    device.debugger = NULL;
-    assert_false(device_choose(&device, -1, &error));
-    assert_int_equal(error.kind, ERROR_USAGE);
-    error_clear(&error);
-    assert_true(device_choose(&device, 13, &error));
-    assert_ptr_equal(device.remote, &cores[4]);
-}
-
-FRESH_TEST(test_a_cpu_that_is_not_there)
-{
-    assert_false(device_choose(&device, 14, &error));
-    assert_int_equal(error.kind, ERROR_NO_CORE);
-    assert_non_null(strstr(error.text, "no CPU 14"));
-    error_clear(&error);
-    debugger.facts.has_cpu = true; /* 0: which is the program's view, and no CPU of the second link */
-    assert_false(device_choose(&device, -1, &error));
-    assert_int_equal(error.kind, ERROR_NO_CORE);
-    assert_non_null(strstr(error.text, "where the program is"));
+    static const struct {
+        int said;
+        bool debugged, has_cpu;
+        unsigned cpu;
+        size_t n_cores, remote; /* remote: of `cores`; 0: none */
+        enum error_kind kind;
+        const char *words;
+    } rows[] = {
+        {-1, true, true, 12, 1 + CPUS, 3, ERROR_NONE, ""},
+        {10, true, true, 12, 1 + CPUS, 1, ERROR_NONE, ""}, /* what the user says goes first */
+        {-1, true, false, 0, 2, 1, ERROR_NONE, ""},        /* the only one */
+        {-1, true, false, 0, 1 + CPUS, 0, ERROR_USAGE, ""},
+        {-1, false, false, 0, 1 + CPUS, 0, ERROR_USAGE, ""},
+        {13, false, false, 0, 1 + CPUS, 4, ERROR_NONE, ""},
+        {14, true, false, 0, 1 + CPUS, 0, ERROR_NO_CORE, "no CPU 14"},
+        /* which is the program's view, and no CPU of the second link */
+        {-1, true, true, 0, 1 + CPUS, 0, ERROR_NO_CORE, "where the program is"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        set_up();
+        device.debugger = rows[i].debugged ? &debugger : NULL;
+        debugger.facts.has_cpu = rows[i].has_cpu;
+        debugger.facts.cpu = rows[i].cpu;
+        device.n_cores = rows[i].n_cores;
+        assert_int_equal(device_choose(&device, rows[i].said, &error), rows[i].remote > 0);
+        assert_error(&error, rows[i].kind, rows[i].words);
+        assert_ptr_equal(device.remote, rows[i].remote > 0 ? &cores[rows[i].remote] : NULL);
+        if (rows[i].remote > 0)
+            assert_ptr_equal(device_counted(&device), device.remote);
+    }
 }
 
 FRESH_TEST(test_no_core_to_measure)
 {
     device.cores = &cores[1];
     device.n_cores = CPUS;
-    assert_false(device_choose(&device, 10, &error));
-    assert_int_equal(error.kind, ERROR_NO_CORE);
+    assert_fails(device_choose(&device, 10, &error), &error, ERROR_NO_CORE, "");
 }
 
 FRESH_TEST(test_stops_on_that_cpu_only)
@@ -103,10 +79,9 @@ FRESH_TEST(test_stops_on_that_cpu_only)
     assert_true(device_choose(&device, 11, &error));
     assert_true(device_check_remote(&device, &stop, &error));
     stop.cpu = 10;
-    assert_false(device_check_remote(&device, &stop, &error));
-    assert_int_equal(error.kind, ERROR_NO_COUNTER);
-    assert_non_null(strstr(error.text, "on CPU 10, and CPU 11"));
+    assert_fails(device_check_remote(&device, &stop, &error), &error, ERROR_NO_COUNTER,
+                 "on CPU 10, and CPU 11");
     stop.has_cpu = false;
     assert_true(device_check_remote(&device, &stop, &error));
-    assert_non_null(strstr(device_remote_advice(&device), ":u"));
+    assert_has(device_remote_advice(&device), ":u");
 }

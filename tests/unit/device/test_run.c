@@ -21,11 +21,10 @@ static struct bench {
 } b;
 
 /* Halted in the middle of a program, with a list that reads its PC through R0. */
-static int set_up(void **state)
+static void set_up(void)
 {
     static const struct model_event never[] = {{.cycles = 1000000, .pc = 0x8000}};
     struct address commands[ROOM];
-    (void)state;
     memset(&b, 0, sizeof b);
     model_init(&b.model, never, COUNT(never));
     b.model.has_lock = b.model.locked = b.model.os_locked = false;
@@ -42,14 +41,12 @@ static int set_up(void **state)
     b.list = (struct steps){.items = b.items, .room = ROOM};
     b.at = core_add_register(&b.core, &b.list, CORE_PC);
     b.deadline = deadline_in_ms(60000, NULL);
-    return b.ledger == NULL ? -1 : 0;
+    assert_non_null(b.ledger);
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     ledger_free(b.ledger);
-    return 0;
 }
 
 static bool run(void)
@@ -57,7 +54,7 @@ static bool run(void)
     return run_list(b.ledger, &b.core, &b.list, b.results, &b.deadline, &b.error);
 }
 
-TEST_WITH(the_pc_of_a_halted_core, set_up, tear_down)
+TEST_BETWEEN(the_pc_of_a_halted_core, set_up, tear_down)
 {
     assert_true(run());
     assert_int_equal(core_code_place(core_register_value(&b.core, CORE_PC, b.results, b.at)), 0x8010);
@@ -68,7 +65,7 @@ static void at_each_access(enum model_trouble what, bool goes_on)
 {
     bool struck = true;
     for (long at = 0; struck; at++) {
-        assert_int_equal(set_up(NULL), 0);
+        set_up();
         b.model.what = what;
         b.model.trouble_at = b.model.accesses + at;
         bool ran = run();
@@ -81,7 +78,7 @@ static void at_each_access(enum model_trouble what, bool goes_on)
                      (unsigned)b.model.r[0], (unsigned)b.model.cpsr, (unsigned)b.model.control);
         assert_int_equal(b.error.kind, ran ? ERROR_NONE : ERROR_FAULT);
         assert_int_equal(b.model.careless, 0);
-        tear_down(NULL);
+        tear_down();
     }
 }
 
@@ -95,11 +92,11 @@ TEST(what_was_borrowed_is_given_back)
 TEST(what_a_lost_list_has_borrowed_is_given_back)
 {
     const struct core_proof spare = {.which = CORE_R0 + 11, .value = 0xCAFE0B0B};
-    const struct step read = step_read(core_own_pmu(&b.core, 13, 0));
     for (size_t came = 0, n = 1; came <= n; came++) {
         struct steps part;
         size_t at[2], done = 0;
-        assert_int_equal(set_up(NULL), 0);
+        set_up();
+        const struct step read = step_read(core_own_pmu(&b.core, 13, 0));
         b.model.r[11] = (uint32_t)spare.value;
         b.list.n = 0;
         core_add_ready(&b.core, &b.list);
@@ -113,6 +110,6 @@ TEST(what_a_lost_list_has_borrowed_is_given_back)
         if (b.model.r[11] != spare.value || (b.model.control & BORROWED) != 0)
             fail_msg("after %zu steps: R11 is 0x%x, DBGDSCR 0x%x", came, (unsigned)b.model.r[11],
                      (unsigned)b.model.control);
-        tear_down(NULL);
+        tear_down();
     }
 }

@@ -15,35 +15,38 @@ enum {
 };
 enum { MON_EN = 1 << 16, MON_REQ = 1 << 19, CATCH = 1, TRACE = 1 << 24 };
 
-struct rig {
+static struct rig {
     struct fake_link fake;
     struct device_core core;
     struct device device;
     struct counter_block block;
     struct deadline deadline;
     struct error error;
-};
+} rig;
 
 static struct address word(uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .offset = offset};
 }
 
-static void set_up(struct rig *rig, uint64_t cpuid)
+static void set_up(uint64_t cpuid)
 {
     const uint64_t identity[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = cpuid, [CORTEX_M_FP_CTRL] = 0x260};
-    *rig = (struct rig){.block.n = 1, .block.counters[0].low = word(CYCCNT)};
-    fake_init(&rig->fake);
-    rig->device =
-        (struct device){.link = &rig->fake.link, .ledger = ledger_new(&rig->fake.link), .chosen = &rig->core};
-    rig->deadline = deadline_in_ms(1000, NULL);
-    assert_true(cortex_m_identify(0, identity, &rig->core.core));
+    rig = (struct rig){.block.n = 1, .block.counters[0].low = word(CYCCNT)};
+    fake_init(&rig.fake);
+    rig.device =
+        (struct device){.link = &rig.fake.link, .ledger = ledger_new(&rig.fake.link), .chosen = &rig.core};
+    rig.deadline = deadline_in_ms(1000, NULL);
+    assert_true(cortex_m_identify(0, identity, &rig.core.core));
 }
 
-static void tear_down(struct rig *rig)
+static void tear_down(void)
 {
-    ledger_free(rig->device.ledger);
+    ledger_free(rig.device.ledger);
+    rig.device.ledger = NULL;
 }
+
+#define RIG_TEST(name) TEST_BETWEEN(name, test_nothing, tear_down)
 
 static enum snapshot_finding finding_of(const struct snapshot *before, const struct snapshot *after,
                                         uint64_t at)
@@ -55,11 +58,10 @@ static enum snapshot_finding finding_of(const struct snapshot *before, const str
     return SNAPSHOT_UNKNOWN;
 }
 
-TEST(a_forgotten_register_is_found)
+RIG_TEST(a_forgotten_register_is_found)
 {
-    struct rig rig;
     struct snapshot before, after;
-    set_up(&rig, 0x410FC241);
+    set_up(0x410FC241);
     *fake_at(&rig.fake, CODE) = 0x4770;
     snapshot_list(&before, &rig.device, &rig.block);
     assert_true(snapshot_read(&before, rig.device.ledger, &rig.deadline, &rig.error));
@@ -82,14 +84,12 @@ TEST(a_forgotten_register_is_found)
     assert_int_equal(finding_of(&before, &after, STATUS), SNAPSHOT_MOVED);
     assert_int_equal(finding_of(&before, &after, CAUSE), SNAPSHOT_MOVED);
     assert_int_equal(finding_of(&before, &after, 0xE0002008), SNAPSHOT_SAME);
-    tear_down(&rig);
 }
 
-TEST(what_refuses_is_unknown)
+RIG_TEST(what_refuses_is_unknown)
 {
-    struct rig rig;
     struct snapshot snapshot;
-    set_up(&rig, 0x410FC241);
+    set_up(0x410FC241);
     snapshot_list(&snapshot, &rig.device, NULL);
     rig.fake.fail_after = 0;
     rig.fake.fail_with = TARGET_FAULT;
@@ -98,61 +98,46 @@ TEST(what_refuses_is_unknown)
     assert_int_equal(snapshot_compare(&snapshot, &snapshot, 0), SNAPSHOT_UNKNOWN);
     rig.fake.fail_with = LINK_LOST;
     assert_false(snapshot_read(&snapshot, rig.device.ledger, &rig.deadline, &rig.error));
-    tear_down(&rig);
 }
 
 /* --- how resets are seen -------------------------------------------------------------------------------- */
 
-static uint64_t control_after(struct rig *rig, uint64_t before)
+static uint64_t control_after(uint64_t before)
 {
-    *fake_at(&rig->fake, CONTROL) = before;
-    assert_true(settings_watch_resets(rig->device.ledger, &rig->core.core, &rig->deadline, &rig->error));
-    return *fake_at(&rig->fake, CONTROL);
+    *fake_at(&rig.fake, CONTROL) = before;
+    assert_true(settings_watch_resets(rig.device.ledger, &rig.core.core, &rig.deadline, &rig.error));
+    return *fake_at(&rig.fake, CONTROL);
 }
 
-TEST(a_mark_tells_of_resets)
+RIG_TEST(a_mark_tells_of_resets)
 {
-    struct rig rig;
-    set_up(&rig, 0x410FC241);
-    assert_int_equal(control_after(&rig, TRACE), TRACE | MON_REQ);
+    set_up(0x410FC241);
+    assert_int_equal(control_after(TRACE), TRACE | MON_REQ);
     assert_int_equal(rig.core.core.resets, RESETS_NOTICED);
     assert_false(settings_catch_is_left(rig.device.ledger, &rig.core.core));
     assert_true(settings_watch_resets(rig.device.ledger, &rig.core.core, &rig.deadline, &rig.error));
     *fake_at(&rig.fake, CONTROL) = TRACE; /* a reset, between two runs */
-    assert_false(settings_watch_resets(rig.device.ledger, &rig.core.core, &rig.deadline, &rig.error));
-    assert_int_equal(rig.error.kind, ERROR_RESET);
-    tear_down(&rig);
+    assert_fails(settings_watch_resets(rig.device.ledger, &rig.core.core, &rig.deadline, &rig.error),
+                 &rig.error, ERROR_RESET, "");
 }
 
-TEST(a_program_with_a_debug_monitor_keeps_its_mark)
+/* A program with a DebugMonitor keeps its mark; one core has none; of another the Secure state has the
+ * DebugMonitor, and the bit reads as zero. */
+RIG_TEST(without_a_mark_resets_are_caught)
 {
-    struct rig rig;
-    set_up(&rig, 0x410FC241);
-    assert_int_equal(control_after(&rig, MON_EN), MON_EN | CATCH);
-    assert_int_equal(rig.core.core.resets, RESETS_CAUGHT);
-    assert_true(settings_catch_is_left(rig.device.ledger, &rig.core.core));
-    tear_down(&rig);
-}
-
-TEST(a_core_without_a_mark_catches_resets)
-{
-    struct rig rig;
-    set_up(&rig, 0x410CC601);
-    assert_int_equal(control_after(&rig, 0), CATCH);
-    assert_int_equal(rig.core.core.resets, RESETS_CAUGHT);
-    assert_true(settings_catch_is_left(rig.device.ledger, &rig.core.core));
-    assert_true(ledger_undo(rig.device.ledger, &rig.deadline, &rig.error));
-    assert_false(settings_catch_is_left(rig.device.ledger, &rig.core.core));
-    tear_down(&rig);
-}
-
-/* The Secure state has the DebugMonitor: the bit reads as zero. */
-TEST(a_mark_that_does_not_hold_is_no_witness)
-{
-    struct rig rig;
-    set_up(&rig, 0x411FD221);
-    rig.fake.zeroes = MON_REQ;
-    assert_int_equal(control_after(&rig, TRACE), TRACE | CATCH);
-    assert_int_equal(rig.core.core.resets, RESETS_CAUGHT);
-    tear_down(&rig);
+    static const struct {
+        uint32_t cpuid, zeroes, before, after;
+    } rows[] = {{0x410FC241, 0, MON_EN, MON_EN | CATCH},
+                {0x410CC601, 0, 0, CATCH},
+                {0x411FD221, MON_REQ, TRACE, TRACE | CATCH}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        set_up(rows[i].cpuid);
+        rig.fake.zeroes = rows[i].zeroes;
+        assert_int_equal(control_after(rows[i].before), rows[i].after);
+        assert_int_equal(rig.core.core.resets, RESETS_CAUGHT);
+        assert_true(settings_catch_is_left(rig.device.ledger, &rig.core.core));
+        assert_true(ledger_undo(rig.device.ledger, &rig.deadline, &rig.error));
+        assert_false(settings_catch_is_left(rig.device.ledger, &rig.core.core));
+        tear_down();
+    }
 }

@@ -3,8 +3,6 @@
 
 #include "device/settings.h"
 
-#include <string.h>
-
 static struct address word(uint64_t offset)
 {
     return (struct address){.space = SPACE_MEMORY, .size = 4, .offset = offset};
@@ -55,9 +53,8 @@ TEST(other_bits_do_not_matter)
     assert_ptr_equal(item, &witness.items[1]);
     struct error error = {0};
     assert_false(witness_tell(item, saw, &error));
-    assert_int_equal(error.kind, ERROR_WRITTEN);
-    assert_string_equal(error.text,
-                        "something else changed ENABLES during the run: 0x6 of its bits 0x6 became 0x4");
+    assert_error_is(&error, ERROR_WRITTEN,
+                    "something else changed ENABLES during the run: 0x6 of its bits 0x6 became 0x4");
 }
 
 TEST(more_than_there_is_room_for_is_left_out)

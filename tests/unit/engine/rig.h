@@ -10,8 +10,6 @@
 
 #include <time.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 enum { RIG_HITS = 64, RIG_REHITS = 512, RIG_COST = 11 }; /* the model's leave_cost and enter_cost */
 
 /* A program that passes the same two places again and again. */
@@ -95,6 +93,15 @@ static inline void rig_left(void *context)
     ((struct rig *)context)->n_left++;
 }
 
+/* Another debugger has the first n comparators. */
+static inline void rig_occupy(struct rig *rig, size_t n)
+{
+    rig->model.fp_ctrl |= 1;
+    rig->model.debug = true;
+    for (size_t i = 0; i < n; i++)
+        rig->model.comparators[i] = 0x40000801;
+}
+
 /* Everything up to the engine; the model is as model_init left it, or changed since. */
 static inline void rig_begin(struct rig *rig)
 {
@@ -121,13 +128,17 @@ static inline bool rig_arm(struct rig *rig, const struct region *region)
     return rig->engine->ops->arm(rig->engine, region, &rig->deadline, &rig->error);
 }
 
+static inline void rig_begin_armed(struct rig *rig, const struct region *region)
+{
+    rig_begin(rig);
+    assert_true(rig_arm(rig, region));
+}
+
 /* A script that is run from its beginning, with the engine armed. */
 static inline struct rig *rig_armed(const struct model_event *script, size_t n, const struct region *region)
 {
-    struct rig *rig = rig_fresh(script, n);
-    rig_begin(rig);
-    assert_true(rig_arm(rig, region));
-    return rig;
+    rig_begin_armed(rig_fresh(script, n), region);
+    return rig_the_one();
 }
 
 static inline bool rig_run(struct rig *rig, uint64_t hits, unsigned rehits)
@@ -158,14 +169,12 @@ static inline void rig_free(struct rig *rig)
 }
 
 /* After a test that failed on its way. */
-static inline int rig_tear_down(void **state)
+static inline void rig_tear_down(void)
 {
-    (void)state;
     rig_free(rig_the_one());
-    return 0;
 }
 
-#define RIG_TEST(name) TEST_WITH(name, NULL, rig_tear_down)
+#define RIG_TEST(name) TEST_BETWEEN(name, test_nothing, rig_tear_down)
 
 static inline bool rig_end(struct rig *rig)
 {
@@ -219,4 +228,11 @@ static inline void rig_check_hits(const struct rig *rig, size_t n, uint32_t base
             fail_msg("hit %zu ran for %u cycles, and should have run for no more than %u us", i,
                      rig_work(hit), (unsigned)(hit->after_us - hit->before_us));
     }
+}
+
+/* Ends a run with these hits. */
+static inline void rig_end_with(struct rig *rig, size_t n, uint32_t base, uint32_t grow)
+{
+    rig_check_hits(rig, n, base, grow);
+    rig_end_clean(rig);
 }

@@ -170,7 +170,7 @@ static inline const char *judge(struct rig *rig, const struct end *end, finish_w
     const char *hang = rig->model.hung ? "it hangs" : NULL, *hits = wrong_hits(rig, unseen);
     const char *rehits = end->ran ? wrong_rehits(rig) : NULL; /* a failed run prints none */
     const char *ended = finish(rig, end);
-    (void)rig_tear_down(NULL);
+    rig_tear_down();
     return hang != NULL ? hang : hits != NULL ? hits : rehits != NULL ? rehits : ended;
 }
 

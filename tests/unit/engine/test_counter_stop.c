@@ -4,13 +4,11 @@
 #include "engine/counter_stop_steps.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { M4 = 0x410FC241, M33 = 0x410FD214, M55 = 0x411FD221, A9 = 0x413FC090, A53 = 0x410FD034, ROOM = 64 };
 enum { CYCCNT = 0xE0001004, COMP0 = 0xE0001020, FUNCTION0 = 0xE0001028 };
 enum { PMU = 0x80091000, CTI = 0x80098000 };
 
-struct rig {
+static struct rig {
     struct core core;
     struct device_core chosen;
     struct counter_block block;
@@ -18,11 +16,11 @@ struct rig {
     struct counter_stop stop;
     struct step items[ROOM];
     struct steps list;
-};
+} rig;
 
-static void make_core(struct rig *rig, uint32_t id)
+static void make_core(uint32_t id)
 {
-    struct core *core = &rig->chosen.core;
+    struct core *core = &rig.chosen.core;
     uint64_t identity[ARMV8_IDENTITY] = {id};
     if (id == A9) {
         identity[ARMV7_DIDR] = 0x35137030;
@@ -42,34 +40,34 @@ static void make_core(struct rig *rig, uint32_t id)
 }
 
 /* As counter_stop_take has it, without a target. */
-static void make(struct rig *rig, uint32_t id, const struct block_kind *kind, enum counter_stop_way way,
-                 unsigned counter, bool chained)
+static void make(uint32_t id, const struct block_kind *kind, enum counter_stop_way way, unsigned counter,
+                 bool chained)
 {
     uint64_t values[BLOCK_IDENTITY] = {0};
-    memset(rig, 0, sizeof *rig);
-    make_core(rig, id);
+    memset(&rig, 0, sizeof rig);
+    make_core(id);
     values[0] = kind == &dwt_kind ? DEMCR_TRCENA : 0x00003000;
     values[3] = kind == &pmu_v81m_kind ? 0x00A05F08 : 6;
     values[4] = 0x47700A06;
-    assert_true(kind->identify(&rig->chosen.core, values, &rig->block));
-    rig->device.chosen = &rig->chosen;
-    rig->device.block = &rig->block;
-    rig->stop = (struct counter_stop){.device = &rig->device,
-                                      .core = &rig->chosen.core,
-                                      .way = way,
-                                      .counter = rig->block.counters[counter],
-                                      .trigger = {.channel = 8}};
+    assert_true(kind->identify(&rig.chosen.core, values, &rig.block));
+    rig.device.chosen = &rig.chosen;
+    rig.device.block = &rig.block;
+    rig.stop = (struct counter_stop){.device = &rig.device,
+                                     .core = &rig.chosen.core,
+                                     .way = way,
+                                     .counter = rig.block.counters[counter],
+                                     .trigger = {.channel = 8}};
     unsigned top = chained ? counter + 1 : counter;
     if (chained)
-        rig->stop.chained = rig->block.counters[top];
-    rig->stop.flag = top == 0 ? UINT32_C(1) << 31 : UINT32_C(1) << (top - 1);
-    rig->list = (struct steps){.items = rig->items, .room = ROOM};
+        rig.stop.chained = rig.block.counters[top];
+    rig.stop.flag = top == 0 ? UINT32_C(1) << 31 : UINT32_C(1) << (top - 1);
+    rig.list = (struct steps){.items = rig.items, .room = ROOM};
 }
 
-static void expect_write(struct rig *rig, size_t i, uint64_t offset, uint64_t value)
+static void expect_write(size_t i, uint64_t offset, uint64_t value)
 {
-    assert_true(i < rig->list.n);
-    const struct step *step = &rig->items[i];
+    assert_true(i < rig.list.n);
+    const struct step *step = &rig.items[i];
     if (step->op != OP_WRITE || step->at.offset != offset || step->value != value)
         fail_msg("step %zu: operation %d at %#llx with %#llx", i, step->op,
                  (unsigned long long)step->at.offset, (unsigned long long)step->value);
@@ -80,86 +78,79 @@ TEST(a_match_is_armed_by_its_comparator)
     static const struct {
         uint32_t id, function;
     } cores[] = {{M4, 0x84}, {M33, 0x11}, {M55, 0x11}};
-    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
-        struct rig rig;
-        make(&rig, cores[i].id, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
+    for (size_t i = 0; i < COUNT(cores); i++) {
+        make(cores[i].id, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
         counter_stop_add_arm(&rig.stop, &rig.list, 1000, 77);
         counter_stop_add_disarm(&rig.stop, &rig.list);
-        expect_write(&rig, 0, CYCCNT, 0);
-        expect_write(&rig, 1, COMP0, 1000);
-        expect_write(&rig, 2, FUNCTION0, cores[i].function);
-        expect_write(&rig, 3, FUNCTION0, 0);
+        expect_write(0, CYCCNT, 0);
+        expect_write(1, COMP0, 1000);
+        expect_write(2, FUNCTION0, cores[i].function);
+        expect_write(3, FUNCTION0, 0);
         assert_int_equal(rig.list.n, 4);
     }
 }
 
 TEST(the_programs_own_cycle_counter_is_never_written)
 {
-    struct rig rig;
-    make(&rig, M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
+    make(M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
     rig.stop.is_shared = true;
     counter_stop_add_arm(&rig.stop, &rig.list, 0x200, 0xFFFFFF00);
-    expect_write(&rig, 0, COMP0, 0x100);
-    expect_write(&rig, 1, FUNCTION0, 0x84);
+    expect_write(0, COMP0, 0x100);
+    expect_write(1, FUNCTION0, 0x84);
     assert_int_equal(rig.list.n, 2);
 }
 
 TEST(an_overflow_is_armed_by_its_counter)
 {
-    struct rig rig;
-    make(&rig, M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
+    make(M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
     counter_stop_add_arm(&rig.stop, &rig.list, 300, 0);
-    expect_write(&rig, 0, 0xE0003000, 0x10000 - 300);
-    expect_write(&rig, 1, 0xE0003C80, 1);
-    expect_write(&rig, 2, 0xE0003C40, 1);
+    expect_write(0, 0xE0003000, 0x10000 - 300);
+    expect_write(1, 0xE0003C80, 1);
+    expect_write(2, 0xE0003C40, 1);
     assert_int_equal(rig.list.n, 3);
 }
 
 TEST(a_pair_of_counters_is_armed_for_more)
 {
-    struct rig rig;
-    make(&rig, M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, true);
+    make(M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, true);
     counter_stop_add_arm(&rig.stop, &rig.list, 100000, 0);
-    expect_write(&rig, 0, 0xE0003004, 0xFFFE);
-    expect_write(&rig, 1, 0xE0003000, 0x20000 - 100000);
-    expect_write(&rig, 2, 0xE0003C80, 2);
-    expect_write(&rig, 3, 0xE0003C40, 2);
+    expect_write(0, 0xE0003004, 0xFFFE);
+    expect_write(1, 0xE0003000, 0x20000 - 100000);
+    expect_write(2, 0xE0003C80, 2);
+    expect_write(3, 0xE0003C40, 2);
 }
 
 /* Whether it overflows at 32 or at 64 bits. */
 TEST(a_long_cycle_counter_is_filled)
 {
-    struct rig rig;
-    make(&rig, A53, &pmu_v3_kind, COUNTER_STOP_TRIGGER, 0, false);
+    make(A53, &pmu_v3_kind, COUNTER_STOP_TRIGGER, 0, false);
     counter_stop_add_arm(&rig.stop, &rig.list, 5000, 0);
-    expect_write(&rig, 0, PMU + 0xFC, UINT32_MAX);
-    expect_write(&rig, 1, PMU + 0xF8, (uint32_t)-5000);
-    expect_write(&rig, 2, PMU + 0xC80, UINT32_C(1) << 31);
+    expect_write(0, PMU + 0xFC, UINT32_MAX);
+    expect_write(1, PMU + 0xF8, (uint32_t)-5000);
+    expect_write(2, PMU + 0xC80, UINT32_C(1) << 31);
 }
 
 /* What led to the stop is gone before it is acknowledged, and what was acknowledged before the core runs. */
 TEST(the_core_runs_once_the_request_is_gone)
 {
-    struct rig rig;
-    make(&rig, A9, &pmu_v7_kind, COUNTER_STOP_TRIGGER, 1, false);
+    make(A9, &pmu_v7_kind, COUNTER_STOP_TRIGGER, 1, false);
     counter_stop_add_arm(&rig.stop, &rig.list, 10, 0);
     size_t armed = rig.list.n;
     counter_stop_add_run(&rig.stop, &rig.list);
-    expect_write(&rig, 0, PMU, (uint32_t)-10);
-    expect_write(&rig, 1, PMU + 0xC80, 1);
-    expect_write(&rig, armed, CTI + 0x010, 1);
+    expect_write(0, PMU, (uint32_t)-10);
+    expect_write(1, PMU + 0xC80, 1);
+    expect_write(armed, CTI + 0x010, 1);
     assert_int_equal(rig.items[armed + 1].op, OP_UNTIL);
     assert_true(rig.items[armed + 1].at.offset == CTI + 0x134 && rig.items[armed + 1].value == 0);
-    expect_write(&rig, rig.list.n - 1, 0x80090090, 6);
+    expect_write(rig.list.n - 1, 0x80090090, 6);
 }
 
 TEST(an_overflow_of_an_m55_halts_only_while_it_is_let_go_so)
 {
-    struct rig rig;
-    make(&rig, M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
+    make(M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
     counter_stop_add_run(&rig.stop, &rig.list);
-    expect_write(&rig, 0, DFSR, 0x3F);
-    expect_write(&rig, 1, DHCSR, 0xA05F0041);
+    expect_write(0, DFSR, 0x3F);
+    expect_write(1, DHCSR, 0xA05F0041);
 }
 
 TEST(a_look_tells_whose_stop_it_is)
@@ -175,10 +166,9 @@ TEST(a_look_tells_whose_stop_it_is)
                  {TRAP | BKPT, 1000, 1003, false, true, 3},
                  {REQUEST, 1000, 1003, false, true, 3},
                  {BKPT, 1000, 900, false, false, 0}};
-    struct rig rig;
-    make(&rig, M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
+    make(M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
     rig.chosen.core.resets = RESETS_NOTICED;
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+    for (size_t i = 0; i < COUNT(looks); i++) {
         uint64_t results[ROOM + 1] = {0};
         rig.list.n = 1; /* whatever precedes it */
         struct counter_stop_places at = counter_stop_add_look(&rig.stop, &rig.list);
@@ -210,9 +200,8 @@ TEST(a_halt_request_of_another_debugger_is_not_the_cross_triggers)
                  {0x07, 1, 9, false, false},
                  {0x13, 2, 9, true, true}, /* an interrupt handler cleared the flag */
                  {0x03, 2, 9, false, false}};
-    struct rig rig;
-    make(&rig, A9, &pmu_v7_kind, COUNTER_STOP_TRIGGER, 1, false);
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+    make(A9, &pmu_v7_kind, COUNTER_STOP_TRIGGER, 1, false);
+    for (size_t i = 0; i < COUNT(looks); i++) {
         uint64_t results[ROOM] = {0};
         rig.list.n = 0;
         struct counter_stop_places at = counter_stop_add_look(&rig.stop, &rig.list);
@@ -231,10 +220,9 @@ TEST(a_halt_request_of_another_debugger_is_not_the_cross_triggers)
 
 TEST(a_counter_is_chosen_that_is_free_and_reaches_so_far)
 {
-    struct rig rig;
     struct error error = {0};
     struct counter_pick picks[2], event = {.code = 0x08, .name = "INST_RETIRED"};
-    make(&rig, M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
+    make(M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
     assert_int_equal(counter_stop_choose(&rig.block, &event, 65535, picks, &error), 1);
     assert_int_equal(picks[0].counter, 1);
     assert_int_equal(counter_stop_choose(&rig.block, &event, 65536, picks, &error), 2);
@@ -243,8 +231,7 @@ TEST(a_counter_is_chosen_that_is_free_and_reaches_so_far)
     rig.block.pmu.free = rig.block.pmu.idle = 0x80000005; /* the program uses the one above */
     assert_int_equal(counter_stop_choose(&rig.block, &event, 65535, picks, &error), 1);
     assert_int_equal(counter_stop_choose(&rig.block, &event, 65536, picks, &error), 0);
-    assert_int_equal(error.kind, ERROR_NO_COUNTER);
-    error_clear(&error);
+    assert_error(&error, ERROR_NO_COUNTER, "");
     rig.block.pmu.free = rig.block.pmu.idle = 0;
     assert_int_equal(counter_stop_choose(&rig.block, &event, 10, picks, &error), 0);
     assert_int_equal(error.kind, ERROR_NO_COUNTER);
@@ -252,10 +239,9 @@ TEST(a_counter_is_chosen_that_is_free_and_reaches_so_far)
 
 TEST(the_dwt_stops_at_cycles_alone)
 {
-    struct rig rig;
     struct error error = {0};
     struct counter_pick picks[2], event = {.code = 0, .name = "CPU_CYCLES"};
-    make(&rig, M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
+    make(M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
     assert_int_equal(counter_stop_choose(&rig.block, &event, 1000000, picks, &error), 1);
     event.code = 4;
     assert_int_equal(counter_stop_choose(&rig.block, &event, 100, picks, &error), 0);
@@ -266,8 +252,7 @@ TEST(the_dwt_stops_at_cycles_alone)
 
 TEST(a_comparator_of_armv8m_may_not_know_cycles)
 {
-    struct rig rig;
-    make(&rig, M33, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
+    make(M33, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
     assert_true(counter_stop_can_match(&rig.chosen.core, 0x0BU << 27 | 0));
     assert_true(counter_stop_can_match(&rig.chosen.core, 0x09U << 27 | 0));
     assert_false(counter_stop_can_match(&rig.chosen.core, 0x0AU << 27 | 0));

@@ -2,39 +2,13 @@
  * The debugger engine through a modelled debugger: every kind of region, calibration if the debugger
  * stops again and where it does not, and stops that are not ours.
  */
-#include "../model_debugger.h"
-#include "engine/engine.h"
+#include "rig_debugged.h"
 #include "scenes.h"
 
-static struct model_debugger attached;
-static struct link *attached_link;
-
-static int tear_down(void **state)
+static void begin_armed(struct rig *rig, const struct region *region)
 {
-    rig_tear_down(state);
-    link_close(attached_link);
-    attached_link = NULL;
-    return 0;
-}
-
-#define TIDY_TEST(name) TEST_WITH(name, NULL, tear_down)
-
-/* As a measurement begins; false if it is refused. */
-static bool begin(struct rig *rig)
-{
-    rig->deadline = deadline_in_ms(60000, &rig->model.cancelled);
-    rig->timeout_ms = 60000;
-    rig->n_hits = rig->n_rehits = rig->n_left = rig->enough_after = rig->n_seen = 0;
-    rig->looks = false;
-    error_clear(&rig->error);
-    attached_link = debugger_link_new(&attached.debugger, &rig->error);
-    assert_non_null(attached_link);
-    return device_open(&rig->device, attached_link, &(struct device_request){.core = -1}, &rig->deadline,
-                       &rig->error) &&
-           device_choose(&rig->device, -1, &rig->error) &&
-           device_take(&rig->device, false, "nowhere", &rig->deadline, &rig->error) &&
-           device_take_block(&rig->device, "dwt", &rig->deadline, &rig->error) &&
-           (rig->engine = debugger_engine_new(&rig->device)) != NULL;
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, region));
 }
 
 static struct rig *begin_fresh(const struct model_event *script, size_t n)
@@ -79,8 +53,7 @@ TIDY_TEST(every_hit_is_exact)
         if (scenes[i].region.start >= MODEL_RAM) /* where such a debugger has no breakpoint */
             continue;
         struct rig *rig = begin_scene(i);
-        assert_true(begin(rig));
-        assert_true(rig_arm(rig, &scenes[i].region));
+        begin_armed(rig, &scenes[i].region);
         assert_string_equal(rig_run(rig, HITS, 10) ? "" : rig->error.text, "");
         assert_string_equal(rig->engine->uncalibrated, "");
         assert_int_equal(rig->n_rehits, 20);
@@ -101,8 +74,7 @@ TIDY_TEST(each_hit_is_looked_at_where_it_ends)
         if (scenes[i].region.start >= MODEL_RAM)
             continue;
         struct rig *rig = begin_scene(i);
-        assert_true(begin(rig));
-        assert_true(rig_arm(rig, &scenes[i].region));
+        begin_armed(rig, &scenes[i].region);
         rig->looks = true;
         assert_string_equal(rig_run(rig, HITS, 2) ? "" : rig->error.text, "");
         rig_check_seen(rig, false); /* the model knows no r1 */
@@ -119,8 +91,7 @@ TIDY_TEST(an_interrupt_is_not_what_a_halt_costs)
         struct rig *rig = begin_scene(0);
         rig->model.handler = HANDLER;
         attached.pend_at = at;
-        assert_true(begin(rig));
-        assert_true(rig_arm(rig, &scenes[0].region));
+        begin_armed(rig, &scenes[0].region);
         assert_string_equal(rig_run(rig, 1, REHITS) ? "" : rig->error.text, "");
         for (size_t k = 0; k < rig->n_rehits; k++)
             assert_int_equal(rig->rehits[k], RIG_COST);
@@ -143,9 +114,7 @@ TIDY_TEST(an_interrupt_right_at_the_breakpoint_of_an_m7)
     struct rig *rig = begin_fresh(script, COUNT(script));
     model_be_m7(&rig->model);
     model_be_m7(&rig->before);
-    assert_true(begin(rig));
-    assert_true(
-        rig_arm(rig, &(struct region){.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080}));
+    begin_armed(rig, &whole);
     assert_string_equal(rig_run(rig, 6, 4) ? "" : rig->error.text, "");
     assert_int_equal(rig->n_hits, 6);
     for (size_t k = 0; k < rig->n_hits; k++) {
@@ -166,12 +135,8 @@ TIDY_TEST(a_return_to_the_secure_state_is_refused_too)
         {.cycles = 1000, .pc = 0x2004, .sp = 0x20007F00},
     };
     struct rig *rig = begin_fresh(script, COUNT(script));
-    assert_true(begin(rig));
-    assert_true(
-        rig_arm(rig, &(struct region){.start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080}));
-    assert_false(rig_run(rig, 2, 0));
-    assert_int_equal(rig->error.kind, ERROR_STATE);
-    assert_non_null(strstr(rig->error.text, "called from the Secure state"));
+    begin_armed(rig, &whole);
+    assert_fails(rig_run(rig, 2, 0), &rig->error, ERROR_STATE, "called from the Secure state");
     end(rig, false);
 }
 
@@ -180,8 +145,7 @@ TIDY_TEST(halts_on_the_way_are_told)
     for (unsigned halts = 0; halts < 6; halts++) {
         struct rig *rig = begin_scene(0);
         attached.halts = halts;
-        assert_true(begin(rig));
-        assert_true(rig_arm(rig, &scenes[0].region));
+        begin_armed(rig, &scenes[0].region);
         assert_string_equal(rig_run(rig, HITS, 0) ? "" : rig->error.text, "");
         for (size_t k = 0; k < HITS; k++) {
             assert_int_equal(rig->hits[k].pairs, 1 + halts);
@@ -199,22 +163,9 @@ TIDY_TEST(code_in_ram_is_refused)
             continue;
         struct rig *rig = begin_scene(i);
         assert_true(begin(rig));
-        assert_false(rig_arm(rig, &scenes[i].region));
-        assert_int_equal(rig->error.kind, ERROR_ADDRESS);
+        assert_fails(rig_arm(rig, &scenes[i].region), &rig->error, ERROR_ADDRESS, "");
         end(rig, false);
     }
-}
-
-TIDY_TEST(contexts_are_refused)
-{
-    struct rig *rig = begin_scene(0);
-    struct region region = scenes[0].region;
-    region.process = (struct process){.which = PROCESS_ID, .id = 7};
-    assert_true(begin(rig));
-    assert_false(rig_arm(rig, &region));
-    assert_int_equal(rig->error.kind, ERROR_USAGE);
-    assert_non_null(strstr(rig->error.text, "--context"));
-    end(rig, false);
 }
 
 /* GDB does: the time of a passage is not the cost of a halt. */
@@ -222,11 +173,10 @@ TIDY_TEST(a_debugger_that_steps_over_is_not_calibrated)
 {
     struct rig *rig = begin_scene(0);
     attached.steps_over = true;
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &scenes[0].region));
+    begin_armed(rig, &scenes[0].region);
     assert_true(rig_run(rig, HITS, 10));
     assert_int_equal(rig->n_rehits, 0);
-    assert_non_null(strstr(rig->engine->uncalibrated, "steps over"));
+    assert_has(rig->engine->uncalibrated, "steps over");
     assert_int_equal(rig->n_hits, HITS);
     for (size_t k = 1; k < HITS; k++)
         assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), GROW);
@@ -242,35 +192,13 @@ TIDY_TEST(why_there_is_no_calibration_is_said)
             for (uint32_t at = 0x1000; at <= 0x1100; at += 0x100)
                 model_cell(&rig->before, at)->code = model_cell(&rig->model, at)->code = 0xE7FE;
         attached.room = i == 0 ? 4 : 1;
-        assert_true(begin(rig));
-        assert_true(rig_arm(rig, &scenes[0].region));
+        begin_armed(rig, &scenes[0].region);
         assert_true(rig_run(rig, HITS, 10));
         assert_int_equal(rig->n_rehits, 0);
-        assert_non_null(strstr(rig->engine->uncalibrated, "it is not known whether"));
+        assert_has(rig->engine->uncalibrated, "it is not known whether");
         assert_int_equal(rig->n_hits, HITS);
         end(rig, false);
     }
-}
-
-TIDY_TEST(a_foreign_stop_is_left_alone)
-{
-    static const struct model_event script[] = {
-        {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
-        {.cycles = BASE, .pc = 0x1080, .sp = 0x20007F00, .lr = 0x2005},
-        {.cycles = BASE, .pc = 0x1100, .sp = 0x20007F00, .lr = 0x2005},
-    };
-    struct region region = {.start = 0x1000, .end = 0x1100};
-    struct rig *rig = begin_fresh(script, COUNT(script));
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &region));
-    assert_true(rig_run(rig, 2, 0));
-    rig->model.comparators[5] = 0x40001081;
-    assert_false(rig_run(rig, 2, 0));
-    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
-    assert_int_equal(rig->engine->stopped_at, 0x1080);
-    assert_int_equal(rig->n_hits, 2);
-    end(rig, true);
-    assert_true(rig->model.halted && rig->model.pc == 0x1080);
 }
 
 /* Of a thread that reached the breakpoint just before it was moved on: here from the start to the end. */
@@ -279,8 +207,7 @@ TIDY_TEST(a_late_stop_is_passed_over)
     struct rig *rig = begin_scene(0);
     attached.late_resume = 2;
     attached.late_pc = (uint32_t)scenes[0].region.start;
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &scenes[0].region));
+    begin_armed(rig, &scenes[0].region);
     assert_string_equal(rig_run(rig, HITS, 0) ? "" : rig->error.text, "");
     assert_int_equal(rig->n_hits, HITS);
     for (size_t k = 1; k < HITS; k++)
@@ -295,67 +222,30 @@ TIDY_TEST(another_threads_stop_elsewhere_is_not_ours)
     struct rig *rig = begin_scene(0);
     attached.late_resume = 2;
     attached.late_pc = 0x3000;
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &scenes[0].region));
-    assert_false(rig_run(rig, HITS, 0));
-    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    begin_armed(rig, &scenes[0].region);
+    assert_fails(rig_run(rig, HITS, 0), &rig->error, ERROR_FOREIGN_STOP, "");
     assert_int_equal(rig->engine->stopped_at, 0x3000);
     end(rig, true);
 }
 
-TIDY_TEST(a_reset_is_no_number)
-{
-    static const struct model_event script[] = {
-        {.cycles = 150, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
-        {.kind = MODEL_RESET, .cycles = BASE},
-    };
-    struct region region = {.start = 0x1000, .end = 0x1100};
-    struct rig *rig = begin_fresh(script, COUNT(script));
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &region));
-    assert_false(rig_run(rig, 2, 0));
-    assert_int_equal(rig->error.kind, ERROR_RESET);
-    assert_int_equal(rig->n_hits, 0);
-    struct error error = {0};
-    assert_true(rig_undo(rig, &error));
-    assert_false(rig->device.leave == LEAVE_HALTED_FOREIGN);
-    rig_free(rig);
-    link_close(attached_link);
-    attached_link = NULL;
-    assert_true(attached.closed_run);
-}
-
-TIDY_TEST(what_does_not_come_is_given_up)
-{
-    static const struct {
-        struct region region;
-        enum error_kind kind;
-    } lines[] = {{{.start = 0x1200, .end = 0x1100}, ERROR_START},
-                 {{.start = 0x1000, .end = 0x1200}, ERROR_END}};
-    for (size_t i = 0; i < COUNT(lines); i++) {
-        struct rig *rig = begin_scene(0);
-        assert_true(begin(rig));
-        rig->timeout_ms = 2;
-        assert_true(rig_arm(rig, &lines[i].region));
-        assert_false(rig_run(rig, 2, 0));
-        assert_int_equal(rig->error.kind, lines[i].kind);
-        assert_true(attached.running);
-        end(rig, false);
-    }
-}
-
 TIDY_TEST(a_cancelled_run_is_put_back)
 {
-    struct region region = {.start = 0x1000, .end = 0x1200};
     struct rig *rig = begin_scene(0);
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &region));
+    begin_armed(rig, &(struct region){.start = 0x1000, .end = 0x1200});
     rig->model.trouble_at = rig->model.accesses + 2000;
     rig->model.trouble_for = 1;
     rig->model.what = TROUBLE_CANCEL;
-    assert_false(rig_run(rig, 2, 0));
-    assert_int_equal(rig->error.kind, ERROR_CANCELLED);
+    assert_fails(rig_run(rig, 2, 0), &rig->error, ERROR_CANCELLED, "");
     end(rig, false);
+}
+
+TIDY_TEST(a_core_that_stood_is_refused_and_stays)
+{
+    struct rig *rig = begin_scene(0);
+    attached.debugger.facts.was_halted = true;
+    assert_fails(begin(rig), &rig->error, ERROR_HALTED, "");
+    end(rig, true);
+    assert_true(rig->model.halted);
 }
 
 TIDY_TEST(a_counter_that_goes_on_is_refused)
@@ -363,9 +253,8 @@ TIDY_TEST(a_counter_that_goes_on_is_refused)
     struct rig *rig = begin_scene(0);
     assert_true(begin(rig));
     attached.counts_on = true;
-    assert_false(rig_arm(rig, &scenes[0].region));
-    assert_int_equal(rig->error.kind, ERROR_NO_COUNTER);
-    assert_non_null(strstr(rig->error.text, "goes on while the core is halted"));
+    assert_fails(rig_arm(rig, &scenes[0].region), &rig->error, ERROR_NO_COUNTER,
+                 "goes on while the core is halted");
     attached.counts_on = false;
     end(rig, false);
 }
@@ -377,25 +266,12 @@ TIDY_TEST(what_ignores_writes_or_emulates_is_refused)
         struct rig *rig = begin_scene(0);
         attached.ignores_writes = i == 0;
         attached.debugger.facts.is_emulator = i == 1;
-        assert_false(begin(rig));
-        assert_int_equal(rig->error.kind, ERROR_NO_COUNTER);
-        assert_non_null(strstr(rig->error.text, words[i]));
+        assert_fails(begin(rig), &rig->error, ERROR_NO_COUNTER, words[i]);
         end(rig, false);
     }
 }
 
-TIDY_TEST(a_core_that_stood_is_refused_and_stays)
-{
-    struct rig *rig = begin_scene(0);
-    attached.debugger.facts.was_halted = true;
-    assert_false(begin(rig));
-    assert_int_equal(rig->error.kind, ERROR_HALTED);
-    end(rig, true);
-    assert_true(rig->model.halted);
-}
-
-/* --- calls that do not return, and handlers ---------------------------------------------------------------
- */
+/* --- calls that do not return, and handlers ------------------------------------------------------------- */
 
 enum { CALL = 0x2000, BL = 0xFFFEF7FF };
 
@@ -410,31 +286,14 @@ static const struct model_event left[] = {
 static const struct region watched = {
     .start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080, .may_be_left = true};
 
-TIDY_TEST(a_call_that_is_made_again_has_not_returned_to_a_debugger_either)
-{
-    struct rig *rig = begin_fresh(left, COUNT(left));
-    model_poke(&rig->model, CALL, BL);
-    model_poke(&rig->before, CALL, BL);
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &watched));
-    assert_string_equal(rig->engine->limit, "");
-    assert_string_equal(rig_run(rig, 5, 0) ? "" : rig->error.text, "");
-    assert_int_equal(rig->n_hits, 5);
-    assert_int_equal(rig->n_left, 5);
-    for (size_t k = 1; k < 5; k++)
-        assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), 7);
-    end(rig, false);
-}
-
 TIDY_TEST(a_debugger_with_one_breakpoint_has_its_limit)
 {
     struct rig *rig = begin_fresh(left, COUNT(left));
     model_poke(&rig->model, CALL, BL);
     model_poke(&rig->before, CALL, BL);
     attached.room = 1;
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &watched));
-    assert_non_null(strstr(rig->engine->limit, "no second breakpoint"));
+    begin_armed(rig, &watched);
+    assert_has(rig->engine->limit, "no second breakpoint");
     assert_true(rig_run(rig, 2, 0));
     end(rig, false);
 }
@@ -455,37 +314,12 @@ TIDY_TEST(other_frames_and_inner_calls_do_not_begin_the_time_anew)
         assert_true(begin(rig));
         rig->timeout_ms = 20;
         assert_true(rig_arm(rig, &watched));
-        assert_false(rig_run(rig, 5, 0));
-        assert_int_equal(rig->error.kind, i == 1 ? ERROR_START : ERROR_END);
-        assert_non_null(strstr(rig->error.text, i == 0   ? "in another frame"
-                                                : i == 1 ? "inside the function itself"
-                                                         : "left without returning"));
+        assert_fails(rig_run(rig, 5, 0), &rig->error, i == 1 ? ERROR_START : ERROR_END,
+                     i == 0   ? "in another frame"
+                     : i == 1 ? "inside the function itself"
+                              : "left without returning");
         end(rig, false);
     }
-}
-
-TIDY_TEST(a_handler_ends_at_its_own_return_for_a_debugger_too)
-{
-    static const struct model_event script[] = {
-        {.cycles = 50, .pc = 0x1000, .sp = 0x20007F00, .lr = 0xFFFFFFFD, .ipsr = 15},
-        {.cycles = 300, .pc = 0x1020, .sp = 0x20007F00, .ipsr = 15 | 0x800},
-        {.cycles = 700, .grow = 7, .pc = 0x1040, .sp = 0x20007F00, .ipsr = 15},
-        {.cycles = 5000, .pc = 0x3000, .sp = 0x20006000},
-    };
-    const struct region region = {
-        .start = 0x1000,
-        .to_return = true,
-        .exits = {{.at = 0x1060, .popped = 2}, {.at = 0x1040}, {.at = 0x1020, .conditional = true}},
-        .n_exits = 3};
-    struct rig *rig = begin_fresh(script, COUNT(script));
-    assert_true(begin(rig));
-    assert_true(rig_arm(rig, &region));
-    assert_string_equal(rig_run(rig, 4, 4) ? "" : rig->error.text, "");
-    for (size_t k = 0; k < 4; k++)
-        assert_int_equal(rig->hits[k].past, 1);
-    for (size_t k = 1; k < 4; k++)
-        assert_int_equal(rig_work(&rig->hits[k]) - rig_work(&rig->hits[k - 1]), 7);
-    end(rig, false);
 }
 
 /* But the first, which is made where the debugger itself has halted the core, and a server says so. */

@@ -17,8 +17,7 @@ RIG_TEST(hits_are_exact_and_leave_no_trace)
     for (unsigned rehits = 0; rehits < 40; rehits += 13) {
         struct rig *rig = rig_fresh(to_end, COUNT(to_end));
         rig->model.comparators[5] = 0x50000ABC; /* off, but with a value */
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &region));
+        rig_begin_armed(rig, &region);
         assert_true(rig_run(rig, 1, rehits));
         size_t kept = rehits < 32 ? rehits : 32;
         assert_int_equal(rig->n_rehits, 2 * kept);
@@ -34,21 +33,6 @@ RIG_TEST(hits_are_exact_and_leave_no_trace)
         }
         rig_end_clean(rig);
     }
-}
-
-RIG_TEST(a_round_is_stepped_past_its_own_point)
-{
-    static const struct model_event loop[] = {
-        {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x1000, .sp = 0x20007F00},
-    };
-    struct region region = {.start = START, .end = START};
-    struct rig *rig = rig_armed(loop, COUNT(loop), &region);
-    assert_true(rig_run(rig, 1, 3));
-    assert_true(rig_run(rig, 20, 0)); /* one stop is the end of one and the start of the next */
-    rig_check_hits(rig, 21, 1007, 7); /* the first round led to the start */
-    assert_int_equal(rig->hits[0].pairs, 2);
-    assert_int_equal(rig->n_rehits, 6);
-    rig_end_clean(rig);
 }
 
 /* --- functions ------------------------------------------------------------------------------------------ */
@@ -76,8 +60,7 @@ RIG_TEST(it_may_return_to_the_instruction_behind_it)
     };
     struct rig *rig = rig_armed(script, COUNT(script), &whole);
     assert_string_equal(rig_run(rig, 5, 0) ? "" : rig->error.text, "");
-    rig_check_hits(rig, 5, 1000, 7);
-    rig_end_clean(rig);
+    rig_end_with(rig, 5, 1000, 7);
 }
 
 RIG_TEST(callers_may_change_from_hit_to_hit)
@@ -136,8 +119,7 @@ RIG_TEST(recursion_found_in_the_middle_is_left_first)
     };
     struct rig *rig = rig_armed(inside, COUNT(inside), &whole);
     assert_true(rig_run(rig, 12, 0));
-    rig_check_hits(rig, 12, 1000, 7);
-    rig_end_clean(rig);
+    rig_end_with(rig, 12, 1000, 7);
 }
 
 /* --- code in RAM ---------------------------------------------------------------------------------------- */
@@ -146,21 +128,6 @@ static const struct model_event in_ram[] = {
     {.kind = MODEL_AT, .cycles = 500, .pc = 0x20000400, .sp = 0x20007F00, .lr = 0x2005},
     {.kind = MODEL_AT, .cycles = 1000, .grow = 7, .pc = 0x20000440, .sp = 0x20007F00},
 };
-
-RIG_TEST(code_in_ram_gets_an_instruction)
-{
-    struct region region = {.start = RAM_CODE, .end = RAM_CODE + 0x40};
-    struct rig *rig = rig_fresh(in_ram, COUNT(in_ram));
-    model_cell(&rig->model, RAM_CODE)->code = 0xB570;
-    model_cell(&rig->model, RAM_CODE + 0x40)->code = 0xBD70;
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &region));
-    assert_int_equal(model_halfword(&rig->model, RAM_CODE) & 0xFF00, 0xBE00);
-    assert_true(rig_run(rig, 1, 3));
-    assert_true(rig_run(rig, 9, 0));
-    rig_check_hits(rig, 10, 1000, 7);
-    rig_end_clean(rig);
-}
 
 RIG_TEST(from_ram_to_flash_and_back)
 {
@@ -175,12 +142,10 @@ RIG_TEST(from_ram_to_flash_and_back)
     struct region region = {.start = RAM_CODE, .to_return = true};
     struct rig *rig = rig_armed(mixed, COUNT(mixed), &region);
     assert_true(rig_run(rig, 10, 3));
-    rig_check_hits(rig, 10, 1000, 7);
-    rig_end_clean(rig);
+    rig_end_with(rig, 10, 1000, 7);
     rig = rig_armed(other_way, COUNT(other_way), &whole);
     assert_true(rig_run(rig, 10, 3));
-    rig_check_hits(rig, 10, 1000, 7);
-    rig_end_clean(rig);
+    rig_end_with(rig, 10, 1000, 7);
 }
 
 RIG_TEST(an_instruction_that_does_not_take_is_an_error)
@@ -189,8 +154,7 @@ RIG_TEST(an_instruction_that_does_not_take_is_an_error)
     struct rig *rig = rig_fresh(in_ram, COUNT(in_ram));
     rig->model.ram_is_rom = true;
     rig_begin(rig);
-    assert_false(rig_arm(rig, &region));
-    assert_int_equal(rig->error.kind, ERROR_ADDRESS);
+    assert_fails(rig_arm(rig, &region), &rig->error, ERROR_ADDRESS, "");
     rig_end_clean(rig);
 
     static const struct model_event to_rom[] = {
@@ -199,10 +163,8 @@ RIG_TEST(an_instruction_that_does_not_take_is_an_error)
     };
     rig = rig_fresh(to_rom, COUNT(to_rom));
     rig->model.ram_is_rom = true;
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
-    assert_false(rig_run(rig, 3, 3));
-    assert_int_equal(rig->error.kind, ERROR_ADDRESS);
+    rig_begin_armed(rig, &whole);
+    assert_fails(rig_run(rig, 3, 3), &rig->error, ERROR_ADDRESS, "");
     assert_int_equal(rig->n_hits, 0);
     rig_end_clean(rig);
 }
@@ -221,6 +183,5 @@ RIG_TEST(the_start_stays_however_many_places_it_returns_to)
     }
     struct rig *rig = rig_armed(script, COUNT(script), &region);
     (void)rig_run(rig, EVENTS, 0);
-    rig_check_hits(rig, EVENTS, 1000, 7);
-    rig_end_clean(rig);
+    rig_end_with(rig, EVENTS, 1000, 7);
 }

@@ -17,41 +17,23 @@ static struct rig *m7(const struct model_event *script, size_t n)
     return rig;
 }
 
-RIG_TEST(at_the_start_it_runs_before_the_hit)
+/* At the start it runs before the hit, at the end inside. */
+RIG_TEST(it_runs_where_it_pends)
 {
-    static const struct model_event script[] = {
-        {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005, .pended = true},
-        {.cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x2005},
-    };
-    const struct region regions[] = {whole, {.start = 0x1000, .end = 0x2004}};
-    for (size_t i = 0; i < COUNT(regions); i++) {
+    for (int i = 0; i < 4; i++) {
+        bool at_end = i & 1;
+        const struct model_event script[] = {
+            {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005, .pended = !at_end},
+            {.cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x2005, .pended = at_end},
+        };
         struct rig *rig = m7(script, COUNT(script));
-        assert_true(rig_arm(rig, &regions[i]));
+        assert_true(rig_arm(rig, i & 2 ? &whole : &(struct region){.start = 0x1000, .end = 0x2004}));
         assert_true(rig_run(rig, 1, 4));
         assert_true(rig_run(rig, 20, 0));
-        rig_check_hits(rig, 21, 1000, 7);
-        assert_int_equal(rig->n_rehits, 8);
+        rig_check_hits(rig, 21, 1000 + (at_end ? HANDLER : 0), 7);
         for (size_t n = 0; n < rig->n_hits; n++)
-            assert_false(rig->hits[n].tainted || rig->hits[n].pairs != 1);
-        rig_end_clean(rig);
-    }
-}
-
-RIG_TEST(at_the_end_it_runs_inside)
-{
-    static const struct model_event script[] = {
-        {.cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
-        {.cycles = 1000, .grow = 7, .pc = 0x2004, .sp = 0x20007F00, .lr = 0x2005, .pended = true},
-    };
-    const struct region regions[] = {whole, {.start = 0x1000, .end = 0x2004}};
-    for (size_t i = 0; i < COUNT(regions); i++) {
-        struct rig *rig = m7(script, COUNT(script));
-        assert_true(rig_arm(rig, &regions[i]));
-        assert_true(rig_run(rig, 1, 4));
-        assert_true(rig_run(rig, 20, 0));
-        rig_check_hits(rig, 21, 1000 + HANDLER, 7);
-        for (size_t n = 0; n < rig->n_hits; n++)
-            assert_true(!rig->hits[n].tainted && rig->hits[n].pairs == 2);
+            assert_true(!rig->hits[n].tainted && rig->hits[n].pairs == (at_end ? 2 : 1));
+        assert_true(at_end || rig->n_rehits == 8);
         for (size_t n = 0; n < rig->n_rehits; n++)
             assert_int_equal(rig->rehits[n], RIG_COST);
         rig_end_clean(rig);
@@ -79,10 +61,8 @@ static const struct model_event in_handler[] = {
 static void check_foreign(struct rig *rig)
 {
     assert_true(rig_arm(rig, &part));
-    assert_false(rig_run(rig, 3, 0));
-    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    assert_fails(rig_run(rig, 3, 0), &rig->error, ERROR_FOREIGN_STOP, "");
     assert_int_equal(rig->engine->stopped_at, MODEL_HANDLER);
-    error_clear(&rig->error);
     assert_true(rig_end(rig));
     assert_true(rig->model.halted);
 }
@@ -123,8 +103,7 @@ RIG_TEST(a_step_into_a_handler_taints_the_round)
         rig->model.cpuid = 0x410FC271;
         rig->model.steps_into_handlers = true;
         rig->model.pace = 200;
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &(struct region){.start = 0x1000, .end = 0x1000}));
+        rig_begin_armed(rig, &(struct region){.start = 0x1000, .end = 0x1000});
         rig->model.what = TROUBLE_PEND;
         rig->model.trouble_at = rig->model.accesses + k;
         rig->model.trouble_for = 1;

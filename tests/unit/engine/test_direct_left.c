@@ -38,18 +38,6 @@ static const struct model_event left[] = {
     {.cycles = 1000, .grow = 7, .pc = BACK, .sp = SP},
 };
 
-RIG_TEST(a_call_that_is_made_again_has_not_returned)
-{
-    struct rig *rig = begin(left, COUNT(left));
-    assert_true(rig_arm(rig, &watched));
-    assert_string_equal(rig->engine->limit, "");
-    assert_true(rig_run(rig, 1, 3));
-    assert_true(rig_run(rig, 9, 0));
-    rig_check_hits(rig, 10, 1000, 7);
-    assert_int_equal(rig->n_left, 10);
-    rig_end_clean(rig);
-}
-
 static void another_call_at(uint32_t other)
 {
     const struct model_event script[] = {
@@ -67,13 +55,10 @@ static void another_call_at(uint32_t other)
     rig_end_clean(rig);
 }
 
+/* Of the same stack, or of a task whose stack is above. */
 RIG_TEST(a_call_in_another_frame_is_another_call)
 {
     another_call_at(DEEPER);
-}
-
-RIG_TEST(so_is_a_call_of_a_task_whose_stack_is_above)
-{
     another_call_at(ABOVE);
 }
 
@@ -88,8 +73,7 @@ RIG_TEST(a_call_in_ram_is_watched_by_an_instruction)
     };
     struct rig *rig = rig_fresh(script, COUNT(script));
     model_poke(&rig->model, 0x20000400, BL);
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &watched));
+    rig_begin_armed(rig, &watched);
     assert_true(rig_run(rig, 6, 2));
     rig_check_hits(rig, 6, 1000, 7);
     assert_int_equal(rig->n_left, 6);
@@ -99,14 +83,10 @@ RIG_TEST(a_call_in_ram_is_watched_by_an_instruction)
 RIG_TEST(without_a_second_comparator_the_limit_is_told)
 {
     struct rig *rig = rig_fresh(left, COUNT(left));
-    rig->model.fp_ctrl |= 1;
-    rig->model.debug = true;
-    for (size_t i = 0; i < 5; i++)
-        rig->model.comparators[i] = 0x40000801;
+    rig_occupy(rig, 5);
     model_poke(&rig->model, CALL, BL);
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &watched));
-    assert_non_null(strstr(rig->engine->limit, "no second breakpoint comparator"));
+    rig_begin_armed(rig, &watched);
+    assert_has(rig->engine->limit, "no second breakpoint comparator");
     assert_true(rig_run(rig, 3, 0));
     assert_int_equal(rig->n_left, 0);
     rig_end_clean(rig);
@@ -118,15 +98,12 @@ RIG_TEST(no_call_that_returns_ends_the_run)
     rig->timeout_ms = 20;
     rig->model.limit = 0;
     assert_true(rig_arm(rig, &watched));
-    assert_false(rig_run(rig, 3, 0));
-    assert_int_equal(rig->error.kind, ERROR_END);
-    assert_non_null(strstr(rig->error.text, "calls in a row were left without returning"));
+    assert_fails(rig_run(rig, 3, 0), &rig->error, ERROR_END, "calls in a row were left without returning");
     assert_int_equal(rig->n_hits, 0);
     rig_end_clean(rig);
 }
 
-/* --- what may change the counter -------------------------------------------------------------------------
- */
+/* --- what may change the counter ------------------------------------------------------------------------ */
 
 enum { WRITER = 0x1040 };
 
@@ -151,54 +128,13 @@ static const struct model_event written[] = {
     {.cycles = 700, .grow = 7, .pc = BACK, .sp = SP},
 };
 
-RIG_TEST(a_hit_that_changes_the_counter_ends_the_run)
-{
-    struct rig *rig = begin(written, COUNT(written));
-    assert_true(rig_arm(rig, &may_write));
-    assert_string_equal(rig->engine->limit, "");
-    assert_false(rig_run(rig, 9, 2));
-    assert_int_equal(rig->error.kind, ERROR_WRITER_SOUGHT);
-    assert_string_equal(rig->error.text, "the program itself changes the counter in a hit: it writes");
-    error_clear(&rig->error);
-    rig_check_hits(rig, 1, 1000, 7);
-    rig_end_clean(rig);
-}
-
-RIG_TEST(between_a_start_and_an_end_too)
-{
-    struct region region = may_write;
-    region.to_return = region.may_be_left = false;
-    region.end = BACK;
-    struct rig *rig = begin(written, COUNT(written));
-    assert_true(rig_arm(rig, &region));
-    assert_false(rig_run(rig, 9, 0));
-    assert_int_equal(rig->error.kind, ERROR_WRITER_SOUGHT);
-    error_clear(&rig->error);
-    rig_check_hits(rig, 1, 1000, 7);
-    rig_end_clean(rig);
-}
-
-RIG_TEST(outside_of_hits_it_does_no_harm)
-{
-    struct rig *rig = begin(written, 4);
-    assert_true(rig_arm(rig, &may_write));
-    assert_true(rig_run(rig, 6, 2));
-    rig_check_hits(rig, 6, 1000, 7);
-    rig_end_clean(rig);
-}
-
 RIG_TEST(without_a_comparator_for_it_nothing_is_measured)
 {
     struct rig *rig = rig_fresh(written, COUNT(written));
-    rig->model.fp_ctrl |= 1;
-    rig->model.debug = true;
-    for (size_t i = 0; i < 5; i++)
-        rig->model.comparators[i] = 0x40000801;
+    rig_occupy(rig, 5);
     rig_begin(rig);
-    assert_false(rig_arm(rig, &may_write));
-    assert_int_equal(rig->error.kind, ERROR_WRITER_SOUGHT);
-    assert_non_null(strstr(rig->error.text, "too few breakpoint comparators"));
-    error_clear(&rig->error);
+    assert_fails(rig_arm(rig, &may_write), &rig->error, ERROR_WRITER_SOUGHT,
+                 "too few breakpoint comparators");
     rig_end_clean(rig);
 }
 
@@ -223,9 +159,8 @@ RIG_TEST(a_call_that_returns_begins_the_row_anew)
     rig->model.limit = 0;
     rig->timeout_ms = 20;
     assert_true(rig_arm(rig, &watched));
-    assert_false(rig_run(rig, 3, 0));
-    assert_int_equal(rig->error.kind, ERROR_END);
-    assert_non_null(strstr(rig->error.text, "; 2 calls in a row were left without returning"));
+    assert_fails(rig_run(rig, 3, 0), &rig->error, ERROR_END,
+                 "; 2 calls in a row were left without returning");
     assert_int_equal(rig->n_hits, 1);
     assert_int_equal(rig->n_left, 3);
     rig_end_clean(rig);
@@ -242,25 +177,7 @@ RIG_TEST(ends_in_other_frames_do_not_begin_the_time_anew)
     rig->timeout_ms = 20;
     rig->model.limit = 0;
     assert_true(rig_arm(rig, &whole));
-    assert_false(rig_run(rig, 3, 0));
-    assert_int_equal(rig->error.kind, ERROR_END);
-    assert_non_null(strstr(rig->error.text, "times there in another frame"));
-    rig_end_clean(rig);
-}
-
-RIG_TEST(starts_from_inside_do_not_begin_the_time_anew)
-{
-    static const struct model_event script[] = {
-        {.cycles = 50, .pc = START, .sp = SP, .lr = 0x1041},
-        {.cycles = 300, .pc = 0x1040, .sp = SP},
-    };
-    struct rig *rig = begin(script, COUNT(script));
-    rig->timeout_ms = 20;
-    rig->model.limit = 0;
-    assert_true(rig_arm(rig, &whole));
-    assert_false(rig_run(rig, 3, 0));
-    assert_int_equal(rig->error.kind, ERROR_START);
-    assert_non_null(strstr(rig->error.text, "inside the function itself (0x00001040)"));
+    assert_fails(rig_run(rig, 3, 0), &rig->error, ERROR_END, "times there in another frame");
     rig_end_clean(rig);
 }
 
@@ -278,8 +195,7 @@ RIG_TEST(a_call_at_the_end_of_its_caller_is_refused)
     region.is_return = never;
     region.context = &asked;
     assert_true(rig_arm(rig, &region));
-    assert_false(rig_run(rig, 3, 0));
-    assert_int_equal(rig->error.kind, ERROR_STATE);
+    assert_fails(rig_run(rig, 3, 0), &rig->error, ERROR_STATE, "");
     assert_int_equal(asked, BACK);
     rig_end_clean(rig);
 }
@@ -312,8 +228,7 @@ RIG_TEST(a_handler_ends_at_its_own_return)
     assert_true(rig_arm(rig, &handler_region));
     assert_true(rig_run(rig, 1, 2));
     assert_true(rig_run(rig, 8, 0));
-    rig_check_hits(rig, 9, 1000, 7);
-    rig_end_clean(rig);
+    rig_end_with(rig, 9, 1000, 7);
 }
 
 RIG_TEST(a_handler_without_known_exits_is_refused)
@@ -324,36 +239,9 @@ RIG_TEST(a_handler_without_known_exits_is_refused)
         struct rig *rig = begin(script, COUNT(script));
         region.n_exits = n;
         assert_true(rig_arm(rig, &region));
-        assert_false(rig_run(rig, 3, 0));
-        assert_int_equal(rig->error.kind, ERROR_STATE);
+        assert_fails(rig_run(rig, 3, 0), &rig->error, ERROR_STATE, "");
         rig_end_clean(rig);
     }
 }
 
 /* --- both ends in one function -------------------------------------------------------------------------- */
-
-RIG_TEST(an_end_in_another_frame_is_not_that_of_this_start)
-{
-    static const struct region one = {.start = START,
-                                      .end = 0x1040,
-                                      .in_function = true,
-                                      .start_base = CORE_SP,
-                                      .end_base = CORE_SP,
-                                      .apart = -16};
-    static const struct model_event script[] = {
-        {.cycles = 50, .pc = START, .sp = SP},
-        {.cycles = 300, .pc = START, .sp = 0x20006000}, /* another task's */
-        {.cycles = 300, .pc = 0x1040, .sp = 0x20006000 - 16},
-        {.cycles = 400, .grow = 14, .pc = 0x1040, .sp = SP - 16},
-        {.cycles = 50, .pc = START, .sp = 0x20006000},
-        {.cycles = 1007, .grow = 14, .pc = 0x1040, .sp = 0x20006000 - 16},
-    };
-    struct rig *rig = begin(script, COUNT(script));
-    assert_true(rig_arm(rig, &one));
-    assert_true(rig_run(rig, 1, 2));
-    assert_true(rig_run(rig, 9, 0));
-    rig_check_hits(rig, 10, 1000, 7);
-    for (size_t i = 0; i < 10; i++)
-        assert_int_equal(rig->hits[i].past, i % 2 == 0);
-    rig_end_clean(rig);
-}

@@ -33,8 +33,7 @@ RIG_TEST(a_stale_halt_is_not_taken_for_a_new_one)
             struct rig *rig = i == 0 ? rig_fresh(slow_region, COUNT(slow_region))
                                      : rig_fresh(slow_function, COUNT(slow_function));
             rig->model.stale = stale;
-            rig_begin(rig);
-            assert_true(rig_arm(rig, i == 0 ? &part : &whole));
+            rig_begin_armed(rig, i == 0 ? &part : &whole);
             (void)rig_run(rig, 5, 0);
             assert_string_equal(rig->error.text, "");
             assert_int_equal(rig->n_hits, 5);
@@ -45,37 +44,12 @@ RIG_TEST(a_stale_halt_is_not_taken_for_a_new_one)
         }
 }
 
-RIG_TEST(leaving_is_not_taken_for_a_stop)
-{
-    for (uint32_t stale = 1; stale < 10; stale++) {
-        struct rig *rig = rig_fresh(to_end, COUNT(to_end));
-        rig->model.stale = stale;
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &part));
-        assert_true(rig_run(rig, 2, 0));
-        rig_end_clean(rig);
-    }
-}
-
-RIG_TEST(a_stale_halt_does_not_shorten_the_time)
-{
-    struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
-    rig->model.stale = 2;
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &part));
-    (void)rig_run(rig, 5, 0);
-    finish_leaving(rig);
-    rig_check_hits(rig, 5, 20000, 7);
-    rig_end_clean(rig);
-}
-
 RIG_TEST(a_stale_halt_in_a_rehit_is_no_sample)
 {
     for (uint32_t stale = 1; stale < 10; stale++) {
         struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
         rig->model.stale = stale;
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &part));
+        rig_begin_armed(rig, &part);
         bool ok = rig_run(rig, 1, 3);
         assert_false(rig->model.hung);
         for (size_t i = 0; i < rig->n_rehits; i++)
@@ -98,11 +72,9 @@ RIG_TEST(a_stale_halt_in_a_step_is_not_the_step)
     for (uint32_t stale = 1; stale < 10; stale++) {
         struct rig *rig = rig_fresh(loop, COUNT(loop));
         rig->model.stale_step = stale;
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &region));
+        rig_begin_armed(rig, &region);
         (void)rig_run(rig, 5, 0);
-        rig_check_hits(rig, 5, 1007, 7);
-        rig_end_clean(rig);
+        rig_end_with(rig, 5, 1007, 7);
     }
 }
 
@@ -114,12 +86,10 @@ RIG_TEST(a_late_register_is_not_taken_for_another_value)
             struct rig *rig = i == 0 ? rig_fresh(slow_region, COUNT(slow_region))
                                      : rig_fresh(slow_function, COUNT(slow_function));
             rig->model.transfer = transfer;
-            rig_begin(rig);
-            assert_true(rig_arm(rig, i == 0 ? &part : &whole));
+            rig_begin_armed(rig, i == 0 ? &part : &whole);
             assert_true(rig_run(rig, 1, 3));
             assert_true(rig_run(rig, 3, 0));
-            rig_check_hits(rig, 4, 20000, 7);
-            rig_end_clean(rig);
+            rig_end_with(rig, 4, 20000, 7);
         }
 }
 
@@ -128,8 +98,7 @@ static struct rig *calibrate_slowly(long slice_at, long *accesses)
     struct rig *rig = rig_fresh(slow_region, COUNT(slow_region));
     rig->model.stale = 3;
     rig->model.stale_only = 4; /* two re-hits, the hit, and the first re-hit at the end */
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &part));
+    rig_begin_armed(rig, &part);
     long before = rig->model.accesses;
     rig->model.what = TROUBLE_SLICE;
     rig->model.trouble_at = before + slice_at;
@@ -148,13 +117,11 @@ RIG_TEST(a_hit_that_is_finished_by_hand_is_finished)
     for (long k = n - 20; k < n; k++) {
         struct rig *rig = calibrate_slowly(k, &ignored);
         (void)rig_run(rig, 3, 0);
-        rig_check_hits(rig, 4, 20000, 7);
-        rig_end_clean(rig);
+        rig_end_with(rig, 4, 20000, 7);
     }
 }
 
-/* --- once, at any place ----------------------------------------------------------------------------------
- */
+/* --- once, at any place --------------------------------------------------------------------------------- */
 
 /* The core stays in Debug state for a while, once. */
 RIG_TEST(the_core_may_be_slow_to_go_anywhere)

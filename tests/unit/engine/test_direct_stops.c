@@ -37,13 +37,9 @@ static void end_at_foreign_stop(struct rig *rig)
 
 static void check_foreign(const struct model_event *script, size_t n)
 {
-    struct rig *rig = rig_fresh(script, n);
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &part));
-    assert_false(rig_run(rig, 10, 3));
-    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    struct rig *rig = rig_armed(script, n, &part);
+    assert_fails(rig_run(rig, 10, 3), &rig->error, ERROR_FOREIGN_STOP, "");
     assert_int_equal(rig->engine->stopped_at, SOMEWHERE);
-    error_clear(&rig->error);
     rig_check_hits(rig, 1, 1000, 7);
     end_at_foreign_stop(rig);
 }
@@ -60,10 +56,8 @@ RIG_TEST(a_foreign_stop_is_named_and_left_alone)
     rig->model.debug = true;
     rig->model.fp_ctrl |= 1;
     rig->model.comparators[0] = 0x40000000 | SOMEWHERE | 1; /* their breakpoint */
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &whole));
-    assert_false(rig_run(rig, 10, 0));
-    assert_int_equal(rig->error.kind, ERROR_FOREIGN_STOP);
+    rig_begin_armed(rig, &whole);
+    assert_fails(rig_run(rig, 10, 0), &rig->error, ERROR_FOREIGN_STOP, "");
     end_at_foreign_stop(rig);
 }
 
@@ -81,13 +75,9 @@ RIG_TEST(a_foreign_stop_after_the_sink_has_enough_is_left_alone)
 RIG_TEST(a_foreign_stop_after_arming_failed_is_left_alone)
 {
     struct rig *rig = rig_fresh(halted_outside, COUNT(halted_outside));
-    rig->model.fp_ctrl |= 1;
-    rig->model.debug = true;
-    for (size_t i = 0; i < 6; i++)
-        rig->model.comparators[i] = 0x40000801;
+    rig_occupy(rig, 6);
     rig_begin(rig);
-    assert_false(rig_arm(rig, &part));
-    assert_int_equal(rig->error.kind, ERROR_NO_COMPARATOR);
+    assert_fails(rig_arm(rig, &part), &rig->error, ERROR_NO_COMPARATOR, "");
     model_advance(&rig->model, 5000);
     assert_true(rig->model.halted);
     end_at_foreign_stop(rig);
@@ -104,44 +94,13 @@ RIG_TEST(a_foreign_stop_after_waiting_for_a_sleeper_is_left_alone)
     rig_begin(rig);
     rig->timeout_ms = 0;
     assert_true(rig_arm(rig, &part));
-    assert_false(rig_run(rig, 10, 0));
-    assert_int_equal(rig->error.kind, ERROR_ASLEEP);
+    assert_fails(rig_run(rig, 10, 0), &rig->error, ERROR_ASLEEP, "");
     model_advance(&rig->model, 200001000);
     assert_true(rig->model.halted);
     end_at_foreign_stop(rig);
 }
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
-
-RIG_TEST(waits_and_transfers_go_on_after_every_slice)
-{
-    struct rig *rig = rig_fresh(to_end, COUNT(to_end));
-    rig->model.slice = 1;
-    rig->model.transfer = 3;
-    rig_begin(rig);
-    assert_true(rig_arm(rig, &part));
-    assert_true(rig_run(rig, 1, 4));
-    assert_true(rig_run(rig, 20, 4));
-    rig_check_hits(rig, 21, 1000, 7);
-    rig_end_clean(rig);
-}
-
-RIG_TEST(start_and_end_that_never_come_have_their_own_errors)
-{
-    for (size_t reached = 0; reached < 2; reached++) {
-        struct rig *rig = rig_fresh(to_end, reached);
-        rig->model.loop = 2; /* nothing follows */
-        rig->model.limit = 0;
-        model_load_event(&rig->model);
-        rig_begin(rig);
-        rig->timeout_ms = 5;
-        assert_true(rig_arm(rig, &part));
-        assert_false(rig_run(rig, 3, 2));
-        assert_int_equal(rig->error.kind, reached == 0 ? ERROR_START : ERROR_END);
-        assert_int_equal(rig->n_hits, 0);
-        rig_end_clean(rig);
-    }
-}
 
 /* The timeout is for each stop, not for all. */
 RIG_TEST(many_hits_may_take_longer_than_the_timeout)
@@ -156,8 +115,7 @@ RIG_TEST(many_hits_may_take_longer_than_the_timeout)
     assert_true(rig_arm(rig, &part));
     assert_true(rig_run(rig, 60, 0));
     assert_true(rig->model.wall - before > (uint64_t)MODEL_MHZ * 1000);
-    rig_check_hits(rig, 60, 1000, 7);
-    rig_end_clean(rig);
+    rig_end_with(rig, 60, 1000, 7);
 }
 
 RIG_TEST(a_sleeping_core_is_waited_for)
@@ -171,8 +129,7 @@ RIG_TEST(a_sleeping_core_is_waited_for)
     for (int deep = 0; deep < 2; deep++) {
         struct rig *rig = rig_fresh(sleepy, COUNT(sleepy));
         rig->model.limit = 0;
-        rig_begin(rig);
-        assert_true(rig_arm(rig, &part));
+        rig_begin_armed(rig, &part);
         rig->model.deep_sleep = deep != 0;
         assert_true(rig_run(rig, 3, 0));
         rig_check_hits(rig, 3, 1000, 7);
@@ -181,6 +138,11 @@ RIG_TEST(a_sleeping_core_is_waited_for)
     }
 }
 
+/* --- resets --------------------------------------------------------------------------------------------- */
+
+/* --- TrustZone ------------------------------------------------------------------------------------------ */
+
+/* A Non-secure function that the Secure state called: LR is FNC_RETURN. */
 RIG_TEST(lockup_is_an_error_of_its_own)
 {
     static const struct model_event dying[] = {
@@ -188,57 +150,10 @@ RIG_TEST(lockup_is_an_error_of_its_own)
         {.kind = MODEL_LOCKUP, .cycles = 100},
     };
     struct rig *rig = rig_armed(dying, COUNT(dying), &part);
-    assert_false(rig_run(rig, 10, 3));
-    assert_int_equal(rig->error.kind, ERROR_LOCKUP);
-    assert_int_equal(rig->n_hits, 0);
+    assert_fails(rig_run(rig, 10, 3), &rig->error, ERROR_LOCKUP, "");
     rig_end_clean(rig);
 }
 
-RIG_TEST(cancelling_ends_a_wait)
-{
-    struct rig *rig = rig_armed(to_end, COUNT(to_end), &part);
-    assert_true(rig_run(rig, 2, 0));
-    rig->model.slice = 1;
-    rig->model.cancelled = 1;
-    assert_false(rig_run(rig, 10, 3));
-    assert_int_equal(rig->error.kind, ERROR_CANCELLED);
-    error_clear(&rig->error);
-    rig_check_hits(rig, 2, 1000, 7);
-    rig_end_clean(rig);
-}
-
-/* --- resets --------------------------------------------------------------------------------------------- */
-
-RIG_TEST(a_reset_ends_the_run)
-{
-    static const struct model_event in_region[] = {
-        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
-        {.kind = MODEL_RESET, .cycles = 600},
-    };
-    static const struct model_event before_start[] = {{.kind = MODEL_RESET, .cycles = 600}};
-    for (int i = 0; i < 4; i++) {
-        struct rig *rig =
-            i < 2 ? rig_fresh(in_region, COUNT(in_region)) : rig_fresh(before_start, COUNT(before_start));
-        rig_begin(rig);
-        assert_true(rig_arm(rig, i % 2 == 0 ? &part : &whole));
-        assert_false(rig_run(rig, 10, 3));
-        assert_int_equal(rig->error.kind, ERROR_RESET);
-        assert_int_equal(rig->n_hits, 0);
-        rig_end_clean(rig); /* and the core runs on */
-    }
-}
-
-RIG_TEST(a_reset_after_the_last_hit_does_not_leave_the_core_halted)
-{
-    struct rig *rig = rig_armed(to_end, COUNT(to_end), &part);
-    assert_true(rig_run(rig, 3, 0));
-    model_reset(&rig->model);
-    rig_end_clean(rig);
-}
-
-/* --- TrustZone ------------------------------------------------------------------------------------------ */
-
-/* A Non-secure function that the Secure state called: LR is FNC_RETURN. */
 RIG_TEST(a_return_to_the_secure_state_is_refused)
 {
     static const struct model_event script[] = {
@@ -246,10 +161,7 @@ RIG_TEST(a_return_to_the_secure_state_is_refused)
         {.cycles = 1000, .pc = 0x2004, .sp = 0x20007F00},
     };
     struct rig *rig = rig_armed(script, COUNT(script), &whole);
-    assert_false(rig_run(rig, 10, 3));
-    assert_int_equal(rig->error.kind, ERROR_STATE);
-    assert_non_null(strstr(rig->error.text, "called from the Secure state"));
-    error_clear(&rig->error);
+    assert_fails(rig_run(rig, 10, 3), &rig->error, ERROR_STATE, "called from the Secure state");
     assert_int_equal(rig->n_hits, 0);
     rig_end_clean(rig);
 }

@@ -247,7 +247,7 @@ RIG_TEST(trouble_may_come_while_hits_are_held)
                     (void)rig_end(rig); /* left as it is, see above */
                 else
                     assert_null(end_clean(rig));
-                (void)rig_tear_down(NULL);
+                rig_tear_down();
             }
         }
     }
@@ -265,7 +265,7 @@ RIG_TEST(no_more_hits_are_held_than_there_is_room_for)
         assert_int_equal(last_round, MANY - 1); /* each round is a hit */
         assert_in_range(most_held, HIT_RESULTS_ROOM + 1, HIT_RESULTS_HELD);
         assert_null(end_clean(rig));
-        (void)rig_tear_down(NULL);
+        rig_tear_down();
     }
 }
 
@@ -332,15 +332,14 @@ RIG_TEST(a_halted_core_that_does_not_answer_ends_the_run_early)
         assert_true(!stuck || us < EARLY_US);
         rig->model.trouble_for = 0;
         (void)end_clean(rig);
-        (void)rig_tear_down(NULL);
+        rig_tear_down();
     }
     assert_true(early > 0);
 }
 
 /* --- trouble at the end --------------------------------------------------------------------------------- */
 
-/* In the middle of a run, whatever way it ends, and at every access of the end: what failed is tried again.
- */
+/* In a run, whatever way it ends, and at every access of the end: what failed is tried again. */
 RIG_TEST(the_end_can_be_tried_again)
 {
     static const enum model_trouble kinds[] = {TROUBLE_LOST, TROUBLE_LOST_AFTER, TROUBLE_UNHEARD,

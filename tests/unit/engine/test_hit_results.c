@@ -6,8 +6,6 @@
 #include "cores/architectures.h"
 #include "engine/hit_plan.h"
 
-#include <string.h>
-
 enum { ROOM = 1024, HITS = 8, DFSR = 0xE000ED30, VCATCH = 1 << 3 };
 
 static struct core core;
@@ -37,9 +35,8 @@ static void on_poll(void *context, const struct raw_hit *hit, const struct raw_p
     n_looks++;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
     static const uint64_t m4[CORTEX_M_IDENTITY] = {[CORTEX_M_CPUID] = 0x410FC241, [CORTEX_M_FP_CTRL] = 0x260};
     static const struct engine_sink sink = {.hit = on_hit, .poll = on_poll};
     memset(&breakpoints, 0, sizeof breakpoints);
@@ -49,18 +46,16 @@ static int set_up(void **state)
     reading.counters[0] = (struct counter){.low = {.size = 4, .offset = 0xE0001004}, .bits = 32};
     n_got = n_looks = enough_after = 0;
     request = (struct engine_request){.hits = HITS};
-    if (!cortex_m_identify(0, m4, &core))
-        return -1;
+    assert_true(cortex_m_identify(0, m4, &core));
     breakpoints.core = &core;
     breakpoints.comparator_held = true;
     static const struct witness nothing;
     hit_results_init(&hits, &core, &reading, &nothing);
     hit_results_begin(&hits, &request, &sink);
     hit_results_expect_none(&hits);
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, test_nothing)
 
 /* A hit of `cycles`, from the counter's present value; the index of its check for a reset, SIZE_MAX: none. */
 static size_t add(uint64_t cycles, bool reset_later)

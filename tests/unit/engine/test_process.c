@@ -5,18 +5,7 @@
 #include "cores/core.h"
 #include "engine/engine.h"
 
-#include <string.h>
-
 static const struct process not_said, any = {.which = PROCESS_ANY}, one = {.which = PROCESS_ID, .id = 7};
-
-TEST(a_core_with_an_mmu_takes_all)
-{
-    const struct core core = {.ops = &armv7_ops, .processes = true};
-    struct error error = {0};
-    assert_true(process_check(&not_said, &core, &error));
-    assert_true(process_check(&any, &core, &error));
-    assert_true(process_check(&one, &core, &error));
-}
 
 TEST(others_refuse)
 {
@@ -28,28 +17,16 @@ TEST(others_refuse)
         {{.ops = &armv7_ops, .name = "Cortex-R5 r1p2"}, "Cortex-R5 r1p2 has no MMU"},
         {{.ops = &armv8_ops, .name = "Cortex-R52 r1p0"}, "Cortex-R52 r1p0 has no MMU"},
     };
-    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
+    for (size_t i = 0; i < COUNT(cores); i++) {
         const struct process *const requests[] = {&any, &one};
         struct error error = {0};
         assert_true(process_check(&not_said, &cores[i].core, &error));
         for (size_t k = 0; k < 2; k++) {
             error_clear(&error);
-            assert_false(process_check(requests[k], &cores[i].core, &error));
-            assert_int_equal(error.kind, ERROR_USAGE);
-            assert_non_null(strstr(error.text, cores[i].why));
+            assert_fails(process_check(requests[k], &cores[i].core, &error), &error, ERROR_USAGE,
+                         cores[i].why);
         }
     }
-}
-
-TEST(debuggers_refuse)
-{
-    struct error error = {0};
-    assert_true(process_check_debugged(&not_said, &error));
-    assert_false(process_check_debugged(&any, &error));
-    assert_int_equal(error.kind, ERROR_USAGE);
-    error_clear(&error);
-    assert_false(process_check_debugged(&one, &error));
-    assert_non_null(strstr(error.text, "a debugger"));
 }
 
 TEST(what_was_chosen_is_noted)

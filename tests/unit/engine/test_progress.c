@@ -2,13 +2,10 @@
  * What counts against the time in which a region has to be reached: time in which the core could get there.
  * Not that of a slow connection while the core is halted, and not a pause of the tool itself.
  */
-#include "../model_debugger.h"
-#include "rig.h"
+#include "rig_debugged.h"
 
 enum { SLOW_US = 400000, TIMEOUT_MS = 1000, PAUSE_S = 12 };
 
-static struct model_debugger attached;
-static struct link *attached_link;
 static int64_t call_us; /* what each call of the link takes */
 static int64_t gone_us; /* besides that, a millisecond for each read of the clock, and the pauses */
 
@@ -22,16 +19,14 @@ static int clock_of_calls(struct timespec *now)
 
 TEST_TIME(clock_of_calls, test_no_nap)
 
-static int tear_down(void **state)
+/* The clock follows the calls: the end of a test takes none. */
+static void end(void)
 {
-    rig_tear_down(state);
-    link_close(attached_link);
-    attached_link = NULL;
+    tear_down();
     call_us = 0;
-    return 0;
 }
 
-#define TIDY_TEST(name) TEST_WITH(name, NULL, tear_down)
+#define SLOW_TEST(name) TEST_BETWEEN(name, test_nothing, end)
 
 static struct rig *begin_direct(const struct model_event *script, size_t n)
 {
@@ -46,25 +41,14 @@ static struct rig *begin_debugged(const struct model_event *script, size_t n)
     rig->model.limit = 0;
     rig->before = rig->model;
     model_debugger_init(&attached, &rig->model);
+    assert_true(begin(rig));
+    assert_true(rig_arm(rig, &part));
     rig->deadline = deadline_in_ms(3600000, &rig->model.cancelled);
     rig->timeout_ms = TIMEOUT_MS;
-    rig->n_hits = rig->n_rehits = rig->enough_after = 0;
-    rig->looks = false;
-    error_clear(&rig->error);
-    attached_link = debugger_link_new(&attached.debugger, &rig->error);
-    assert_non_null(attached_link);
-    assert_true(device_open(&rig->device, attached_link, &(struct device_request){.core = -1}, &rig->deadline,
-                            &rig->error));
-    assert_true(device_choose(&rig->device, -1, &rig->error));
-    assert_true(device_take(&rig->device, false, "nowhere", &rig->deadline, &rig->error));
-    assert_true(device_take_block(&rig->device, "dwt", &rig->deadline, &rig->error));
-    rig->engine = debugger_engine_new(&rig->device);
-    assert_non_null(rig->engine);
-    assert_true(rig_arm(rig, &part));
     return rig;
 }
 
-TIDY_TEST(rehits_through_a_slow_debugger_take_no_time_of_the_region)
+SLOW_TEST(rehits_through_a_slow_debugger_take_no_time_of_the_region)
 {
     struct rig *rig = begin_debugged(to_end, COUNT(to_end));
     attached.answer_us = SLOW_US;
@@ -73,7 +57,7 @@ TIDY_TEST(rehits_through_a_slow_debugger_take_no_time_of_the_region)
     assert_int_equal(rig->n_rehits, 20);
 }
 
-TIDY_TEST(a_long_list_through_a_slow_link_takes_no_time_of_the_region)
+SLOW_TEST(a_long_list_through_a_slow_link_takes_no_time_of_the_region)
 {
     struct rig *rig = begin_direct(to_end, COUNT(to_end));
     rig->model.steps_a_call = 20;
@@ -84,7 +68,7 @@ TIDY_TEST(a_long_list_through_a_slow_link_takes_no_time_of_the_region)
     rig_end_clean(rig);
 }
 
-TIDY_TEST(a_target_that_refuses_is_given_up_where_the_core_stands_too)
+SLOW_TEST(a_target_that_refuses_is_given_up_where_the_core_stands_too)
 {
     for (int back = 2; back < 40; back++) {
         struct rig *rig = rig_armed(to_end, COUNT(to_end), &whole);
@@ -97,7 +81,7 @@ TIDY_TEST(a_target_that_refuses_is_given_up_where_the_core_stands_too)
         assert_false(rig->model.hung);
         call_us = 0;
         rig->model.trouble_for = 0;
-        tear_down(NULL);
+        end();
     }
 }
 
@@ -120,7 +104,7 @@ static bool run_paused(struct rig *rig)
     return rig->engine->ops->run(rig->engine, &request, &sink, &rig->deadline, &rig->error);
 }
 
-TIDY_TEST(a_pause_of_the_tool_is_no_time_of_the_region)
+SLOW_TEST(a_pause_of_the_tool_is_no_time_of_the_region)
 {
     static const struct model_event later[] = {
         {.cycles = 50000, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
@@ -131,11 +115,11 @@ TIDY_TEST(a_pause_of_the_tool_is_no_time_of_the_region)
         assert_string_equal(run_paused(rig) ? "" : rig->error.text, "");
         assert_true(paused);
         assert_int_equal(rig->n_hits, 2);
-        tear_down(NULL);
+        end();
     }
 }
 
-TIDY_TEST(what_is_never_reached_ends_however_slow_the_link)
+SLOW_TEST(what_is_never_reached_ends_however_slow_the_link)
 {
     static const struct region nowhere = {.start = 0x1200, .end = 0x1100};
     for (int i = 0; i < 2; i++) {
@@ -146,8 +130,7 @@ TIDY_TEST(what_is_never_reached_ends_however_slow_the_link)
         call_us = i == 0 ? SLOW_US : 0;
         attached.answer_us = SLOW_US;
         assert_true(rig_arm(rig, &nowhere));
-        assert_false(rig_run(rig, 2, 10));
-        assert_int_equal(rig->error.kind, ERROR_START);
-        tear_down(NULL);
+        assert_fails(rig_run(rig, 2, 10), &rig->error, ERROR_START, "");
+        end();
     }
 }

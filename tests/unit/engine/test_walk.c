@@ -122,8 +122,7 @@ RIG_TEST(other_stops_are_told)
             events[at] = cases[i].event;
             struct rig *rig = rig_fresh(events, at + 1);
             rig_begin(rig);
-            assert_false(walk(rig, blocks, &walked));
-            assert_int_equal(rig->error.kind, cases[i].kind);
+            assert_fails(walk(rig, blocks, &walked), &rig->error, cases[i].kind, "");
             (void)rig_end(rig);
         }
 }
@@ -134,8 +133,7 @@ RIG_TEST(it_can_be_cancelled)
     struct rig *rig = rig_fresh(script, COUNT(script));
     rig_begin(rig);
     rig->model.cancelled = 1;
-    assert_false(walk(rig, blocks, &walked));
-    assert_int_equal(rig->error.kind, ERROR_CANCELLED);
+    assert_fails(walk(rig, blocks, &walked), &rig->error, ERROR_CANCELLED, "");
     rig->model.cancelled = 0;
     rig_end_clean(rig);
 }
@@ -147,8 +145,7 @@ RIG_TEST(a_function_that_is_not_called)
     struct rig *rig = rig_fresh(elsewhere, COUNT(elsewhere));
     rig->model.limit = 0; /* of accesses: it waits */
     rig_begin(rig);
-    assert_false(walk(rig, blocks, &walked));
-    assert_int_equal(rig->error.kind, ERROR_START);
+    assert_fails(walk(rig, blocks, &walked), &rig->error, ERROR_START, "");
     assert_int_equal(walked.n, 0);
     rig_end_clean(rig);
 }

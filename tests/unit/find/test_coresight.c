@@ -6,62 +6,43 @@
 #include "links/link.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Whatever is not there is refused. */
 static struct fixture {
-    struct link link;
+    struct debug_link link;
     struct ledger *ledger;
     struct debug_words words;
-    bool lost;
-    uint64_t asleep_from;    /* nothing answers from here on; 0: all does */
-    unsigned reads, lost_at; /* the read at which it is; 0: none */
+    uint64_t asleep_from; /* nothing answers from here on; 0: all does */
     struct coresight found;
     struct error error;
 } f;
 
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
+static bool get(const struct address *at, uint64_t *value)
 {
-    (void)link;
-    (void)deadline;
-    for (size_t i = 0; i < n; i++) {
-        if (f.lost || ++f.reads == f.lost_at) {
-            error_set(error, ERROR_LINK_LOST, "gone");
-            return (struct outcome){.why = LINK_LOST, .done = i};
-        }
-        if (f.asleep_from != 0 && steps[i].at.offset >= f.asleep_from) {
-            error_set(error, ERROR_ASLEEP, "hangs");
-            return (struct outcome){.why = TARGET_FAULT, .done = i};
-        }
-        if (!debug_get(&f.words, steps[i].at.offset, &results[i])) {
-            error_set(error, ERROR_FAULT, "refused");
-            return (struct outcome){.why = TARGET_FAULT, .done = i};
-        }
-    }
-    return (struct outcome){.why = DONE, .done = n};
+    return debug_get(&f.words, at->offset, value);
 }
 
-static int tear_down(void **state)
+static bool sleeps(const struct address *at)
 {
-    (void)state;
+    return f.asleep_from != 0 && at->offset >= f.asleep_from;
+}
+
+static void tear_down(void)
+{
     ledger_free(f.ledger);
     f.ledger = NULL;
-    return 0;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    static const struct link_ops ops = {.execute = execute};
-    tear_down(state);
+    tear_down();
     memset(&f, 0, sizeof f);
-    f.link.ops = &ops;
-    f.ledger = ledger_new(&f.link);
+    debug_link_init(&f.link, get, sleeps);
+    f.ledger = ledger_new(&f.link.link);
     assert_non_null(f.ledger);
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 static void put(uint64_t at, uint32_t value)
 {
@@ -187,10 +168,10 @@ FRESH_TEST(the_way_to_one_component)
     assert_true(coresight_find(f.ledger, 0, 0x100000, 0x102000, &one, &deadline, &f.error));
     assert_true(one.readable);
     assert_int_equal(one.part, 0x902);
-    unsigned reads = f.reads;
+    unsigned reads = f.link.reads;
     assert_true(coresight_find(f.ledger, 0, 0x100000, 0x105000, &one, &deadline, &f.error));
     assert_false(one.readable);
-    assert_true(f.reads - reads > reads); /* the first walk did not read on after it */
+    assert_true(f.link.reads - reads > reads); /* the first walk did not read on after it */
 }
 
 /* A table of class 9 with entries of two words, and one that ends when it is full. */
@@ -256,8 +237,8 @@ FRESH_TEST(nesting_has_an_end)
 FRESH_TEST(a_link_lost_on_the_way_is_an_error)
 {
     for (unsigned at = 1; at < 40; at++) {
-        set_up(NULL);
-        f.lost_at = at;
+        set_up();
+        f.link.lost_at = at;
         component(0x1000, 1, 1, 0, 0);
         put(0x1000, 0x00001003);
         put(0x1004, 0x00002003);
@@ -265,16 +246,15 @@ FRESH_TEST(a_link_lost_on_the_way_is_an_error)
         component(0x2000, 9, 0xC09, 0x15, 0);
         component(0x3000, 9, 0x9A0, 0x16, 0);
         bool walked = walk(0x1000);
-        assert_int_equal(walked, f.reads < at);
+        assert_int_equal(walked, f.link.reads < at);
         assert_int_equal(f.error.kind, walked ? ERROR_NONE : ERROR_LINK_LOST);
-        assert_true(walked || f.reads == at); /* no further read */
+        assert_true(walked || f.link.reads == at); /* no further read */
     }
     assert_int_equal(f.found.n, 3);
 }
 
 FRESH_TEST(a_lost_link_is_an_error)
 {
-    f.lost = true;
-    assert_false(walk(0x1000));
-    assert_int_equal(f.error.kind, ERROR_LINK_LOST);
+    f.link.lost = true;
+    assert_fails(walk(0x1000), &f.error, ERROR_LINK_LOST, "");
 }

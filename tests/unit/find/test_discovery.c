@@ -3,23 +3,18 @@
 #include "cores/architectures.h"
 
 #include "debug_words.h"
-#include "find/discovery.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PORTS = 4, AHB = 0, APB = 1 };
 
 /* Access ports, and what is on the debug bus at one of them. */
 static struct fixture {
-    struct link link;
+    struct debug_link link;
     struct found found;
     struct link_view views[8];
     size_t n_views;
     uint32_t idr[PORTS], base[PORTS]; /* idr 0: the port does not answer */
     struct debug_words words;
-    unsigned reads, lost_at, fault_at, others; /* others: reads of memory that is not on the debug bus */
+    unsigned others; /* reads of memory that is not on the debug bus */
     struct deadline deadline;
     struct error error;
 } f;
@@ -48,60 +43,23 @@ static bool get(const struct address *at, uint64_t *value)
     return true;
 }
 
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
+static void tear_down(void)
 {
-    (void)link;
-    (void)deadline;
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(steps[i].op, OP_READ);
-        if (f.reads + 1 == f.fault_at) {
-            f.reads++;
-            error_set(error, ERROR_FAULT, "just once");
-            return (struct outcome){.why = TARGET_FAULT, .done = i};
-        }
-        if (++f.reads == f.lost_at) {
-            error_set(error, ERROR_LINK_LOST, "gone");
-            return (struct outcome){.why = LINK_LOST, .done = i};
-        }
-        if (!get(&steps[i].at, &results[i])) {
-            error_set(error, ERROR_FAULT, "refused");
-            return (struct outcome){.why = TARGET_FAULT, .done = i};
-        }
-    }
-    return (struct outcome){.why = DONE, .done = n};
+    found_close(&f.found);
 }
 
-static int tear_down(void **state)
+static void set_up(void)
 {
-    (void)state;
-    ledger_free(f.found.ledger);
-    free(f.found.cores);
-    free(f.found.buses);
-    memset(&f.found, 0, sizeof f.found);
-    return 0;
-}
-
-static int set_up(void **state)
-{
-    static const struct link_ops ops = {.execute = execute};
-    tear_down(state);
+    tear_down();
     memset(&f, 0, sizeof f);
-    f.link.ops = &ops;
-    f.found.ledger = ledger_new(&f.link);
-    f.found.deadline = &f.deadline;
-    f.found.error = &f.error;
-    f.found.buses = calloc(TARGET_BUSES, sizeof *f.found.buses);
-    f.found.room = TARGET_CORES;
-    f.found.cores = calloc(f.found.room, sizeof *f.found.cores);
+    debug_link_init(&f.link, get, NULL);
+    found_open(&f.found, &f.link.link, &f.deadline, &f.error);
     f.idr[AHB] = 0x44770001;
     f.idr[APB] = 0x24770002;
     f.base[APB] = 0x80000000;
-    f.deadline = deadline_in_ms(60000, NULL);
-    return f.found.ledger == NULL || f.found.buses == NULL || f.found.cores == NULL;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 /* --- what there is -------------------------------------------------------------------------------------- */
 
@@ -185,14 +143,35 @@ static void expect_core(size_t number, uint64_t debug, uint64_t pmu, uint64_t ct
     assert_int_equal(core->cti_base, cti);
 }
 
-FRESH_TEST(two_cores_through_a_probe)
+/* The two of `zynq`. */
+static void expect_zynq(void)
 {
-    add_table(zynq, 8);
-    bare_views();
     assert_true(run());
     assert_int_equal(f.found.n_cores, 2);
     expect_core(0, 0x80010000, 0x80011000, 0x80015000);
     expect_core(1, 0x80012000, 0x80013000, 0x80016000);
+}
+
+static void zynq_as(void (*views)(void))
+{
+    set_up();
+    add_table(zynq, COUNT(zynq));
+    views();
+}
+
+/* Without a table at its APB. */
+static void no_table(const unsigned *kinds, size_t n)
+{
+    set_up();
+    add_table(kinds, n);
+    bare_views();
+    f.base[APB] = 0xFFFFFFFF;
+}
+
+FRESH_TEST(two_cores_through_a_probe)
+{
+    zynq_as(bare_views);
+    expect_zynq();
     for (size_t i = 0; i < 2; i++) {
         const struct device_core *core = &f.found.cores[i];
         assert_int_equal(core->core.unit, APB);
@@ -212,8 +191,7 @@ FRESH_TEST(two_cores_through_a_probe)
 FRESH_TEST(memory_is_that_of_the_cores_own_bus)
 {
     enum { OTHER_AHB = 2, AXI = 3 };
-    add_table(zynq, 8);
-    bare_views();
+    zynq_as(bare_views);
     for (unsigned port = OTHER_AHB; port <= AXI; port++)
         add_view((struct link_view){.type = "ap", .port = (uint16_t)port, .is_core = true});
     for (int round = 0; round < 4; round++) {
@@ -234,12 +212,8 @@ FRESH_TEST(memory_is_that_of_the_cores_own_bus)
 
 FRESH_TEST(two_cores_through_a_server)
 {
-    add_table(zynq, 8);
-    server_views();
-    assert_true(run());
-    assert_int_equal(f.found.n_cores, 2);
-    expect_core(0, 0x80010000, 0x80011000, 0x80015000);
-    expect_core(1, 0x80012000, 0x80013000, 0x80016000);
+    zynq_as(server_views);
+    expect_zynq();
     for (unsigned i = 0; i < 2; i++) {
         const struct device_core *core = &f.found.cores[i];
         assert_int_equal(core->server_unit, i); /* by its own target the server runs it */
@@ -253,8 +227,7 @@ FRESH_TEST(two_cores_through_a_server)
 /* Where the server does not say where a core's registers are, it numbers its cores. */
 FRESH_TEST(a_server_that_knows_numbers_only)
 {
-    add_table(zynq, 8);
-    server_views();
+    zynq_as(server_views);
     f.views[0].debug_base = f.views[1].debug_base = 0;
     f.views[0].core_id = 1; /* and lists them as it likes */
     f.views[1].core_id = 0;
@@ -272,8 +245,8 @@ FRESH_TEST(a_server_with_one_core_of_two)
     assert_true(run());
     assert_int_equal(f.found.n_cores, 1);
     assert_false(f.found.cores[0].has_memory);
-    tear_down(NULL);
-    set_up(NULL);
+    tear_down();
+    set_up();
     add_table(zynq, 8);
     add_view((struct link_view){.type = "cortex_a", .port = APB, .debug_base = 0x80010000, .is_core = true});
     add_view((struct link_view){.type = "mem_ap", .port = APB});
@@ -301,9 +274,9 @@ FRESH_TEST(what_belongs_to_which_core)
         {{CORE, PMU_NEW, CORE, CLUSTER}, {1, 0}, {0, 0}},
         {{CORE, CLUSTER, CORE, CLUSTER}, {0, 0}, {0, 0}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         size_t n = 0, cores = 0;
-        set_up(NULL);
+        set_up();
         while (n < 8 && cases[i].kinds[n] != 0)
             n++;
         add_table(cases[i].kinds, n);
@@ -322,43 +295,29 @@ FRESH_TEST(what_belongs_to_which_core)
 }
 
 /* A core without power is listed among the components, and cannot be measured. */
-FRESH_TEST(a_core_that_is_off_is_left_out)
+FRESH_TEST(cores_that_are_off_or_of_other_kinds_are_left_out)
 {
     debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);
     debug_put(&f.words, 0x80000000, 0x00010003);
     debug_put(&f.words, 0x80000004, 0x00020003);
     debug_put(&f.words, 0x80000008, 0x00030003);
-    debug_put(&f.words, 0x8000000C, 0);
+    debug_put(&f.words, 0x8000000C, 0x00040003);
+    debug_put(&f.words, 0x80000010, 0);
     debug_component(&f.words, 0x80020000, 9, 0xC09, 0x15, 0); /* its identity can be read, itself not */
-    add_core(0x80030000, 0x413FC090);
+    add_core(0x80030000, 0x410FB760);                         /* an ARM1176 */
+    add_core(0x80040000, 0x413FC090);
     bare_views();
     assert_true(run());
     assert_int_equal(f.found.n_cores, 1);
-    expect_core(0, 0x80030000, 0, 0);
-    assert_int_equal(f.found.buses[0].coresight.n, 4);
-}
-
-FRESH_TEST(cores_of_other_kinds_are_left_out)
-{
-    debug_component(&f.words, 0x80000000, 1, 0x4A9, 0, 0);
-    debug_put(&f.words, 0x80000000, 0x00010003);
-    debug_put(&f.words, 0x80000004, 0x00020003);
-    debug_put(&f.words, 0x80000008, 0);
-    add_core(0x80010000, 0x410FB760); /* an ARM1176 */
-    add_core(0x80020000, 0x413FC090);
-    bare_views();
-    assert_true(run());
-    assert_int_equal(f.found.n_cores, 1);
-    expect_core(0, 0x80020000, 0, 0);
+    expect_core(0, 0x80040000, 0, 0);
+    assert_int_equal(f.found.buses[0].coresight.n, 5);
 }
 
 FRESH_TEST(ports_without_a_table_and_of_other_kinds)
 {
     static const uint32_t none[] = {0xFFFFFFFF, 0x80000002};
     for (size_t i = 0; i < 2; i++) {
-        set_up(NULL);
-        add_table(zynq, 8);
-        bare_views();
+        zynq_as(bare_views);
         f.base[APB] = none[i];
         assert_true(run());
         assert_int_equal(f.found.n_cores, 0);
@@ -367,17 +326,13 @@ FRESH_TEST(ports_without_a_table_and_of_other_kinds)
     }
     static const uint32_t others[] = {0x14760010, 0x24770001, 0x04770004, 0};
     for (size_t i = 0; i < 4; i++) { /* JTAG-AP, AHB, AXI, and one that does not answer */
-        set_up(NULL);
-        add_table(zynq, 8);
-        bare_views();
+        zynq_as(bare_views);
         f.idr[APB] = others[i];
         assert_true(run());
         assert_int_equal(f.found.n_cores, 0);
         assert_int_equal(f.error.kind, ERROR_NONE);
     }
-    set_up(NULL);
-    add_table(zynq, 8);
-    bare_views();
+    zynq_as(bare_views);
     f.idr[APB] = 0x34770006; /* APB4, and BASE as in ADIv5.2 */
     f.base[APB] = 0x80000003;
     assert_true(run());
@@ -430,18 +385,12 @@ FRESH_TEST(a_core_where_the_user_says)
                                 other = {.core = -1,
                                          .debug = {true, APB, 0x80011000},
                                          .pmu = {true, APB, 0x80014000}};
-    add_table(kinds, 5);
-    bare_views();
-    f.base[APB] = 0xFFFFFFFF;
+    no_table(kinds, 5);
     assert_true(place(&request));
     assert_int_equal(f.found.n_cores, 1);
     assert_int_equal(f.found.preferred, 0);
     expect_core(0, 0x80011000, 0x80012000, 0);
-    tear_down(NULL);
-    set_up(NULL);
-    add_table(kinds, 5);
-    bare_views();
-    f.base[APB] = 0xFFFFFFFF;
+    no_table(kinds, 5);
     assert_true(place(&other));
     expect_core(0, 0x80011000, 0x80014000, 0);
     assert_int_equal(f.found.cores[0].core.pmu_unit, APB);
@@ -451,8 +400,7 @@ FRESH_TEST(a_core_where_the_user_says)
 FRESH_TEST(a_core_that_is_known_is_chosen)
 {
     const struct device_request request = {.core = -1, .debug = {true, APB, 0x80012000}};
-    add_table(zynq, 8);
-    bare_views();
+    zynq_as(bare_views);
     assert_true(place(&request));
     assert_int_equal(f.found.n_cores, 2);
     assert_int_equal(f.found.preferred, 1);
@@ -472,13 +420,10 @@ FRESH_TEST(what_does_not_say_so_is_not_taken)
         {{.core = 1, .pmu = {true, APB, 0x80012000}}, "core debug"},
         {{.core = -1, .cti = {true, APB, 0x80012000}}, "core debug"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tear_down(NULL);
-        set_up(NULL);
-        add_table(zynq, 8);
-        bare_views();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        zynq_as(bare_views);
         assert_false(place(&cases[i].request));
-        assert_non_null(strstr(f.error.text, cases[i].text));
+        assert_has(f.error.text, cases[i].text);
         assert_int_equal(f.found.n_cores, 2);
         expect_core(0, 0x80010000, 0x80011000, 0x80015000);
         expect_core(1, 0x80012000, 0x80013000, 0x80016000);
@@ -489,8 +434,7 @@ FRESH_TEST(what_does_not_say_so_is_not_taken)
 FRESH_TEST(an_armv7_core_takes_the_trigger_interface_that_is_named)
 {
     const struct device_request request = {.core = -1, .cti = {true, APB, 0x80016000}};
-    add_table(zynq, 8);
-    bare_views();
+    zynq_as(bare_views);
     assert_true(place(&request));
     expect_core(0, 0x80010000, 0x80011000, 0x80016000);
     expect_core(1, 0x80012000, 0x80013000, 0x80016000);
@@ -503,14 +447,11 @@ FRESH_TEST(a_link_lost_while_placing)
         .core = -1, .debug = {true, APB, 0x80010000}, .pmu = {true, APB, 0x80013000}};
     unsigned at = 1;
     for (bool all = false; !all; at++) {
-        tear_down(NULL);
-        set_up(NULL);
-        f.lost_at = at;
-        add_table(kinds, 4);
-        bare_views();
-        f.base[APB] = 0xFFFFFFFF;
+        no_table(kinds, 4);
+        f.link.lost_at = at;
+
         all = place(&request);
-        assert_int_equal(all, f.reads < at);
+        assert_int_equal(all, f.link.reads < at);
         assert_int_equal(f.error.kind, all ? ERROR_NONE : ERROR_LINK_LOST);
     }
     expect_core(0, 0x80010000, 0x80013000, 0);
@@ -519,12 +460,11 @@ FRESH_TEST(a_link_lost_while_placing)
 /* Views that say nothing of where they are (HLA adapters) are not asked. */
 FRESH_TEST(views_without_a_port_are_skipped)
 {
-    add_table(zynq, 8);
-    server_views();
+    zynq_as(server_views);
     for (size_t i = 0; i < f.n_views; i++)
         f.views[i].has_port = false;
     assert_true(run());
-    assert_int_equal(f.reads, 0);
+    assert_int_equal(f.link.reads, 0);
     assert_int_equal(f.found.n_cores, 0);
 }
 
@@ -532,12 +472,11 @@ FRESH_TEST(a_lost_link_is_an_error_wherever_it_goes)
 {
     unsigned at = 1;
     for (bool all = false; !all; at++) {
-        set_up(NULL);
-        f.lost_at = at;
-        add_table(zynq, 8);
-        server_views();
+        zynq_as(server_views);
+        f.link.lost_at = at;
+
         all = run();
-        assert_int_equal(all, f.reads < at);
+        assert_int_equal(all, f.link.reads < at);
         assert_int_equal(f.error.kind, all ? ERROR_NONE : ERROR_LINK_LOST);
     }
     assert_true(at > 100);
@@ -549,12 +488,11 @@ FRESH_TEST(one_fault_hides_no_core)
 {
     unsigned at = 1;
     for (bool struck = true; struck; at++) {
-        set_up(NULL);
-        f.fault_at = at;
-        add_table(zynq, 8);
-        server_views();
+        zynq_as(server_views);
+        f.link.fault_at = at;
+
         assert_true(run());
-        struck = f.reads >= at;
+        struck = f.link.reads >= at;
         assert_int_equal(f.found.n_cores, 2);
         assert_int_equal(f.found.cores[0].core.debug_base, 0x80010000);
         assert_true(f.found.cores[0].core.pmu_base != 0 && f.found.cores[1].core.pmu_base != 0);

@@ -1,23 +1,19 @@
 /* Cortex-M cores at bare access ports: where discovery reads, and where it must not. */
 #include "../test.h"
 
-#include "debug_words.h"
-#include "find/discovery.h"
-
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "debug_words.h"
 
 enum { PORTS = 4, SCS = 0xE000E000, CPUID = SCS + 0xD00, TABLE = 0xE00FF000 };
 
 static struct fixture {
-    struct link link;
+    struct debug_link link;
     struct found found;
     struct link_view views[8];
     size_t n_views;
     uint32_t idr[PORTS], base[PORTS];
     struct debug_words words[PORTS];
-    unsigned reads, lost_at;
     unsigned looked[PORTS]; /* at what identifies a core */
     bool asleep;            /* memory does not answer */
     struct deadline deadline;
@@ -36,56 +32,27 @@ static bool get(const struct address *at, uint64_t *value)
     return debug_get(&f.words[port], at->offset, value);
 }
 
-static struct outcome execute(struct link *link, const struct step *steps, size_t n, uint64_t *results,
-                              const struct deadline *deadline, struct error *error)
+static bool sleeps(const struct address *at)
 {
-    (void)link;
-    (void)deadline;
-    for (size_t i = 0; i < n; i++) {
-        if (++f.reads == f.lost_at) {
-            error_set(error, ERROR_LINK_LOST, "gone");
-            return (struct outcome){.why = LINK_LOST, .done = i};
-        }
-        if (f.asleep && steps[i].at.space == SPACE_MEMORY) {
-            error_set(error, ERROR_ASLEEP, "hangs");
-            return (struct outcome){.why = TARGET_FAULT, .done = i};
-        }
-        if (!get(&steps[i].at, &results[i])) {
-            error_set(error, ERROR_FAULT, "refused");
-            return (struct outcome){.why = TARGET_FAULT, .done = i};
-        }
-    }
-    return (struct outcome){.why = DONE, .done = n};
+    return f.asleep && at->space == SPACE_MEMORY;
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
-    ledger_free(f.found.ledger);
-    free(f.found.cores);
-    free(f.found.buses);
-    memset(&f.found, 0, sizeof f.found);
-    return 0;
+    found_close(&f.found);
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    static const struct link_ops ops = {.execute = execute};
-    tear_down(state);
+    tear_down();
     memset(&f, 0, sizeof f);
-    f.link.ops = &ops;
-    f.found.ledger = ledger_new(&f.link);
-    f.found.deadline = &f.deadline;
-    f.found.error = &f.error;
-    f.found.room = TARGET_CORES;
-    f.found.cores = calloc(f.found.room, sizeof *f.found.cores);
+    debug_link_init(&f.link, get, sleeps);
+    found_open(&f.found, &f.link.link, &f.deadline, &f.error);
     for (unsigned i = 0; i < PORTS; i++)
         f.base[i] = UINT32_MAX;
-    f.deadline = deadline_in_ms(60000, NULL);
-    return f.found.ledger == NULL || f.found.cores == NULL;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 enum { AHB = 0x24770011, AHB5 = 0x14770005, APB = 0x24770002, AXI = 0x44770004, JTAG_AP = 0x14760010 };
 
@@ -127,31 +94,6 @@ static bool run(void)
     return discovery_m_run(&f.found);
 }
 
-FRESH_TEST(a_table_leads_to_it)
-{
-    add_port(AHB);
-    add_port(APB);
-    add_cortex_m(0);
-    assert_true(run());
-    assert_int_equal(f.found.n_cores, 1);
-    assert_string_equal(f.found.cores[0].core.name, "Cortex-M4 r0p1");
-    assert_false(f.found.has_passed_over);
-    assert_int_equal(f.looked[1], 0);
-}
-
-FRESH_TEST(a_table_of_the_chip_leads_to_that_of_the_core)
-{
-    add_port(AHB5);
-    add_port(AXI);
-    add_core(0);
-    add_table(0, 0xF0000000, TABLE);
-    add_table(0, TABLE, SCS);
-    debug_component(&f.words[0], SCS, 9, 0xD21, 0, 0x47702A04); /* as Armv8-M has it */
-    f.base[0] = 0xF0000003;
-    assert_true(run());
-    assert_int_equal(f.found.n_cores, 1);
-}
-
 FRESH_TEST(what_stands_there_is_something_else)
 {
     add_port(AHB);
@@ -165,33 +107,6 @@ FRESH_TEST(what_stands_there_is_something_else)
     assert_int_equal(f.looked[0], 0);
     assert_true(f.found.has_passed_over);
     assert_int_equal(f.found.passed_over, 0);
-}
-
-/* Without a table it reads only if all ports are AHB-APs. */
-FRESH_TEST(no_look_where_another_kind_of_core_may_be)
-{
-    static const uint32_t bases[] = {UINT32_MAX, 0x2, 0, 0x3};
-    static const uint32_t others[] = {APB, 0x34770006, AXI};
-    for (size_t i = 0; i < 3; i++)
-        for (size_t k = 0; k < 4; k++) {
-            set_up(NULL);
-            add_port(AHB);
-            add_port(others[i]);
-            add_core(0);
-            add_core(1);
-            f.base[0] = bases[k];
-            assert_true(run());
-            assert_int_equal(f.found.n_cores, 0);
-            assert_int_equal(f.looked[0] + f.looked[1], 0);
-        }
-    set_up(NULL);
-    add_port(AHB); /* on this bus no core, or one that is off: the other port's is named */
-    add_port(AHB);
-    add_cortex_m(1);
-    assert_true(run());
-    assert_int_equal(f.found.n_cores, 1);
-    assert_int_equal(f.found.cores[0].core.unit, 1);
-    assert_int_equal(f.looked[0], 0);
 }
 
 FRESH_TEST(nothing_else_can_be_there)
@@ -211,22 +126,22 @@ FRESH_TEST(a_server_says_what_its_targets_are)
 {
     static const char *const others[] = {"cortex_a", "aarch64", "riscv", "mem_ap", "arm926ejs"};
     for (size_t i = 0; i < 5; i++) {
-        set_up(NULL);
+        set_up();
         f.views[0] = (struct link_view){.is_core = true};
         snprintf(f.views[0].type, sizeof f.views[0].type, "%s", others[i]);
         f.n_views = 1;
         add_core(0);
         assert_true(run());
         assert_int_equal(f.found.n_cores, 0);
-        assert_int_equal(f.reads, 0);
+        assert_int_equal(f.link.reads, 0);
     }
-    set_up(NULL);
+    set_up();
     f.views[0] = (struct link_view){.is_core = true, .type = "cortex_m"};
     f.n_views = 1;
     add_core(0);
     assert_true(run());
     assert_int_equal(f.found.n_cores, 1);
-    assert_int_equal(f.reads, 3); /* no table is asked for */
+    assert_int_equal(f.link.reads, 3); /* no table is asked for */
 }
 
 FRESH_TEST(a_bus_that_hangs_is_let_alone)
@@ -237,17 +152,17 @@ FRESH_TEST(a_bus_that_hangs_is_let_alone)
     f.asleep = true;
     assert_true(run());
     assert_int_equal(f.found.n_cores, 0);
-    assert_in_range(f.reads, 1, 6); /* IDR, BASE and a few words */
+    assert_in_range(f.link.reads, 1, 6); /* IDR, BASE and a few words */
 }
 
 FRESH_TEST(the_link_is_lost_at_each_read)
 {
     for (unsigned at = 1;; at++) {
-        set_up(NULL);
+        set_up();
         add_port(AHB);
         add_port(APB);
         add_cortex_m(0);
-        f.lost_at = at;
+        f.link.lost_at = at;
         if (run())
             break;
         assert_int_equal(f.error.kind, ERROR_LINK_LOST);
@@ -270,7 +185,6 @@ FRESH_TEST(where_the_user_says)
     add_port(AHB);
     add_port(APB);
     add_core(0);
-    f.found.buses = calloc(TARGET_BUSES, sizeof *f.found.buses);
     assert_true(run());
     assert_int_equal(f.found.n_cores, 0);
     for (int i = 0; i < 2; i++) { /* the second time it is known */
@@ -281,5 +195,5 @@ FRESH_TEST(where_the_user_says)
     f.words[0].n = 0;
     f.found.n_cores = 0;
     assert_false(discovery_place(&f.found, &request));
-    assert_non_null(strstr(f.error.text, "no Cortex-M answers"));
+    assert_has(f.error.text, "no Cortex-M answers");
 }

@@ -9,7 +9,6 @@
 #include "measure/plan.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { CPU = 7, REGISTERS = 0x30, LOG = 32 };
 
@@ -64,26 +63,23 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     return (struct outcome){.why = DONE, .done = n};
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
     static const struct link_ops ops = {.execute = execute, .exact_faults = true};
     thread = (struct thread){.link = {.ops = &ops}};
     knc_describe(CPU, &core);
     ledger = ledger_new(&thread.link);
     deadline = deadline_in_ms(60000, NULL);
     error_clear(&error);
-    return ledger == NULL;
+    assert_non_null(ledger);
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     ledger_free(ledger);
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 static void identify(void)
 {
@@ -244,7 +240,7 @@ FRESH_TEST(modifiers_are_bits_of_the_code)
                  {"cmask=-1", "1 to 255"},     {"u:u", "twice"},
                  {"cmask=1:cmask=1", "twice"}, {"inv", "cmask=N"},
                  {"inv:u", "cmask=N"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT(wrong); i++)
         assert_int_equal(modified(0x16, wrong[i].text, wrong[i].what), 0);
 }
 
@@ -282,10 +278,10 @@ FRESH_TEST(what_was_asked_for_is_planned)
     assert_int_equal(plan.n_passes, 1);
     assert_true(make_plan("DATA_READ:u,DATA_READ:k"));
     assert_false(make_plan("{L2_READ_MISS,L2_WRITE_HIT}"));
-    assert_non_null(strstr(
-        error.text, "L2_READ_MISS and L2_WRITE_HIT cannot be counted in one pass: both need counter 0"));
+    assert_has(error.text,
+               "L2_READ_MISS and L2_WRITE_HIT cannot be counted in one pass: both need counter 0");
     assert_false(make_plan("DATA_READ:q"));
-    assert_non_null(strstr(error.text, "\":q\""));
+    assert_has(error.text, "\":q\"");
     assert_false(make_plan("NO_SUCH:u"));
     assert_false(make_plan("r10000"));
 }

@@ -3,7 +3,6 @@
 
 #include "knc/msr.h"
 
-#include <string.h>
 #include <time.h>
 
 enum { STEPS = 200 };
@@ -68,19 +67,17 @@ static uint64_t results[STEPS];
 static struct error error;
 static struct deadline deadline;
 
-static int set_up(void **state)
+static void set_up(void)
 {
     static const struct msr_carrier_ops ops = {.run = run, .close = close_it};
-    (void)state;
     memset(&fake, 0, sizeof fake);
     fake.fail_at = fake.changes_at = SIZE_MAX;
     msr_link_init(&fake.msr, &ops);
     deadline = deadline_in_ms(60000, NULL);
     error_clear(&error);
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, test_nothing)
 
 static struct address at(uint64_t number)
 {
@@ -110,7 +107,7 @@ FRESH_TEST(long_lists_go_in_batches)
 FRESH_TEST(nothing_runs_behind_what_fails)
 {
     for (size_t at_step = 0; at_step < 100; at_step += 9) {
-        set_up(NULL);
+        set_up();
         fake.fail_at = at_step;
         fake.fail_with = at_step % 2 != 0 ? LINK_LOST : TARGET_FAULT;
         for (size_t i = 0; i < 100; i++)
@@ -146,7 +143,7 @@ FRESH_TEST(a_wait_goes_on_until_it_is_over)
     assert_int_equal(execute(2).why, DONE);
     assert_int_equal(results[0], 7);
     assert_int_equal(fake.values[1], 6);
-    set_up(NULL);
+    set_up();
     steps[0] = step_until(at(3), 0xFF, 7);
     struct outcome outcome = execute(2);
     assert_int_equal(outcome.why, NOT_YET);

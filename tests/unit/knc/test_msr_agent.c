@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,34 +43,32 @@ static void *serve(void *unused)
     return NULL;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
     static const uint8_t greeting[] = {'P', 'M', 'R', '1', 2, 0, 0, 0, 3, 0, 60, 0, 7, 0, 1, 0};
     memset(&server, 0, sizeof server);
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
     server.listening = socket(AF_INET, SOCK_STREAM, 0);
-    if (server.listening < 0 || bind(server.listening, (struct sockaddr *)&at, sizeof at) != 0 ||
-        listen(server.listening, 1) != 0 || getsockname(server.listening, (struct sockaddr *)&at, &size) != 0)
-        return 1;
+    assert_true(server.listening >= 0 && bind(server.listening, (struct sockaddr *)&at, sizeof at) == 0 &&
+                listen(server.listening, 1) == 0 &&
+                getsockname(server.listening, (struct sockaddr *)&at, &size) == 0);
     server.port = ntohs(at.sin_port);
     memcpy(server.greeting, greeting, sizeof greeting);
     server.n_greeting = sizeof greeting;
     deadline = deadline_in_ms(60000, NULL);
     error_clear(&error);
-    return pthread_create(&server.thread, NULL, serve, NULL);
+    assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     shutdown(server.listening, SHUT_RDWR);
     close(server.listening);
-    return pthread_join(server.thread, NULL);
+    assert_int_equal(pthread_join(server.thread, NULL), 0);
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 static struct link *open_link(void)
 {
@@ -113,14 +110,13 @@ FRESH_TEST(requests_and_answers)
     struct outcome outcome = link_execute(link, steps, 2, results, &deadline, &error);
     assert_int_equal(outcome.why, TARGET_FAULT);
     assert_int_equal(outcome.done, 1);
-    assert_non_null(strstr(error.text, "does not let MSR 0x28 of CPU 7 be written"));
+    assert_has(error.text, "does not let MSR 0x28 of CPU 7 be written");
     assert_int_equal(server.n_requests[0], sizeof wanted);
     assert_memory_equal(server.requests[0], wanted, sizeof wanted);
     error_clear(&error);
     outcome = link_execute(link, steps, 1, results, &deadline, &error);
     assert_int_equal(outcome.why, TARGET_FAULT);
-    assert_int_equal(error.kind, ERROR_FAULT);
-    error_clear(&error);
+    assert_error(&error, ERROR_FAULT, "");
     assert_int_equal(link_execute(link, steps, 1, results, &deadline, &error).why, LINK_LOST);
     error_clear(&error);
     assert_int_equal(link_execute(link, steps, 1, results, &deadline, &error).why, LINK_LOST);
@@ -146,11 +142,11 @@ FRESH_TEST(answers_that_no_agent_gives_end_the_link)
         {"PMR", 3},
         {"", 0},
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         uint64_t result;
         struct step step = step_read(at(0x20));
         if (i > 0)
-            assert_int_equal(set_up(state), 0);
+            set_up();
         prepare(0, wrong[i].bytes, wrong[i].n);
         struct link *link = open_link();
         assert_non_null(link);
@@ -159,8 +155,8 @@ FRESH_TEST(answers_that_no_agent_gives_end_the_link)
         assert_int_equal(outcome.done, 0);
         assert_true(error.kind == ERROR_LINK_LOST || error.kind == ERROR_LINK_PROTOCOL);
         link_close(link);
-        if (i + 1 < sizeof wrong / sizeof *wrong)
-            assert_int_equal(tear_down(state), 0);
+        if (i + 1 < COUNT(wrong))
+            tear_down();
     }
 }
 
@@ -181,25 +177,25 @@ FRESH_TEST(greetings_that_no_agent_gives_are_refused)
         {"SSH-2.0-OpenSSH", 15, "not an msr-agent"},
         {"", 0, "closed"},
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         if (i > 0)
-            assert_int_equal(set_up(state), 0);
+            set_up();
         memcpy(server.greeting, wrong[i].bytes, wrong[i].n);
         server.n_greeting = wrong[i].n;
         assert_null(open_link());
         if (strstr(error.text, wrong[i].what) == NULL)
             fail_msg("greeting %zu: %s", i, error.text);
-        if (i + 1 < sizeof wrong / sizeof *wrong)
-            assert_int_equal(tear_down(state), 0);
+        if (i + 1 < COUNT(wrong))
+            tear_down();
     }
 }
 
 FRESH_TEST(nobody_there)
 {
-    tear_down(state);
+    tear_down();
     assert_null(open_link());
     assert_int_equal(error.kind, ERROR_NO_AGENT);
-    assert_int_equal(set_up(state), 0);
+    set_up();
 }
 
 TEST(what_is_typed)
@@ -210,11 +206,11 @@ TEST(what_is_typed)
                                          "msr-agents", "msr-agent@x", "openocd", "MSR"};
     static const char *const wrong[] = {"msr:x",  "msr:4096", "msr:-1",        "msr:1x",
                                         "msr: 1", "msr:1:2",  "msr-agent:h:0", "msr-agent:a:b:c"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+    for (size_t i = 0; i < COUNT(ours); i++)
         assert_true(msr_spec_is(ours[i]));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         assert_false(msr_spec_is(others[i]));
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         error_clear(&error);
         assert_null(msr_connect(wrong[i], &deadline, &error));
         if (error.kind != ERROR_USAGE)

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Memory reads as its own address until it is written. 0x400...: refused. 0x480...: no answer in time.
@@ -162,8 +161,7 @@ static inline void fake_stop(struct fake *fake)
     openocd_process_stop(fake->process, false);
 }
 
-/* --- one for a file of tests -----------------------------------------------------------------------------
- */
+/* --- one for a file of tests ---------------------------------------------------------------------------- */
 
 static struct fake fake;
 
@@ -182,12 +180,10 @@ static int teardown(void **state)
 }
 
 /* Each test begins with nothing asked, nothing written and no error. */
-static int clean(void **state)
+static void clean(void)
 {
-    (void)state;
     fake_eval(&fake, "set asked {}; set counter 0; set current one.cpu; array unset mem; array set mem {}");
     error_clear(&fake.error);
-    return 0;
 }
 
-#define CLEAN_TEST(name) TEST_WITH(name, clean, NULL)
+#define CLEAN_TEST(name) TEST_BETWEEN(name, clean, test_nothing)

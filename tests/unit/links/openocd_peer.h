@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,9 +23,9 @@ struct peer;
 typedef bool peer_answer(struct peer *peer, const char *request);
 
 struct peer {
-    peer_answer *answer;
-    const char *greeting; /* sent to each client */
-    const char *text;     /* for the answer function */
+    peer_answer *answer, *steps; /* steps: of a list of steps; NULL: answer has that, too */
+    const char *greeting;        /* sent to each client */
+    const char *text;            /* for the answer function */
     int listener, fd;
     uint16_t port;
     uint64_t sequence; /* of the request */
@@ -104,7 +103,8 @@ static inline void peer_talk(struct peer *peer)
             *end = '\0';
             const char *digits = strpbrk(request, "0123456789");
             peer->sequence = digits == NULL ? 0 : strtoull(digits, NULL, 10);
-            going = peer->answer(peer, request);
+            bool steps = peer->steps != NULL && strncmp(request, "pmu_execute", 11) == 0;
+            going = steps ? peer->steps(peer, request) : peer->answer(peer, request);
             used -= (size_t)(end + 1 - request);
             memmove(request, end + 1, used);
         }
@@ -138,6 +138,13 @@ static inline void peer_start(struct peer *peer, peer_answer *answer, const char
     assert_int_equal(getsockname(peer->listener, (struct sockaddr *)&address, &size), 0);
     peer->port = ntohs(address.sin_port);
     assert_int_equal(pthread_create(&peer->thread, NULL, peer_main, peer), 0);
+}
+
+/* One that behaves until steps are sent. */
+static inline void peer_start_well(struct peer *peer, peer_answer *steps, const char *text)
+{
+    peer_start(peer, peer_behaves, NULL, text);
+    peer->steps = steps;
 }
 
 static inline void peer_stop(struct peer *peer)

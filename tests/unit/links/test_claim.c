@@ -2,7 +2,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static struct claim ours(void)
 {
@@ -27,7 +26,7 @@ TEST(what_is_no_claim)
     static const char *const texts[] = {"", "a", "host boot 12 34 14:02", "host boot x 34 14:02 delta",
                                         "host boot 12 34 14:02 delta more"};
     struct claim read;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         assert_false(claim_read(texts[i], &read));
 }
 
@@ -76,8 +75,7 @@ TEST(a_place_is_taken_from_the_dead_alone)
     error_clear(&error);
     snprintf(other.host, sizeof other.host, "elsewhere");
     claim_write(&other, kept);
-    assert_false(claim_take(&claim, &place, "it", &error));
-    assert_int_equal(error.kind, ERROR_IN_USE);
+    assert_fails(claim_take(&claim, &place, "it", &error), &error, ERROR_IN_USE, "");
     claim.takes_over = true;
     assert_true(claim_take(&claim, &place, "it", &error));
     other = ours();

@@ -16,11 +16,12 @@ struct half {
     bool held;
 };
 
-struct both {
+static struct both {
     struct half control, counters;
     unsigned closings;
     struct link *pair;
-};
+    struct error error;
+} both;
 
 static struct outcome count_calls(struct link *link, const struct step *steps, size_t n, uint64_t *results,
                                   const struct deadline *deadline, struct error *error)
@@ -86,28 +87,30 @@ static void half_init(struct half *half, const char *name, size_t n_views, unsig
     half->order = order;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    struct error error = {0};
-    struct both *both = calloc(1, sizeof *both);
-    half_init(&both->control, "control", 2, &both->closings);
-    half_init(&both->counters, "counters", 3, &both->closings);
-    both->pair = link_combined_new(&both->control.fake.link, &both->counters.fake.link, &error);
-    *state = both;
-    return both->pair == NULL;
+    memset(&both, 0, sizeof both);
+    half_init(&both.control, "control", 2, &both.closings);
+    half_init(&both.counters, "counters", 3, &both.closings);
+    both.pair = link_combined_new(&both.control.fake.link, &both.counters.fake.link, &both.error);
+    assert_non_null(both.pair);
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    struct both *both = *state;
-    link_close(both->pair);
-    assert_int_equal(both->counters.closed, 1); /* before the core is let go */
-    assert_int_equal(both->control.closed, 2);
-    free(both);
-    return 0;
+    link_close(both.pair);
+    assert_int_equal(both.counters.closed, 1); /* before the core is let go */
+    assert_int_equal(both.control.closed, 2);
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+static struct outcome run(const struct step *steps, size_t n, uint64_t *results)
+{
+    struct deadline deadline = deadline_in_ms(1000, NULL);
+    error_clear(&both.error);
+    return link_execute(both.pair, steps, n, results, &deadline, &both.error);
+}
+
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 static struct address memory(uint64_t offset)
 {
@@ -121,70 +124,58 @@ static struct address msr(uint64_t offset)
 
 FRESH_TEST(test_goes_where_it_belongs)
 {
-    struct both *both = *state;
-    struct error error = {0};
-    struct deadline deadline = deadline_in_ms(1000, NULL);
     const struct step steps[] = {step_read(memory(0x10)), step_write(memory(0x20), 7), step_read(msr(0x10)),
                                  step_read(msr(0x20)), step_expect(memory(0x20), UINT64_MAX, 7)};
     uint64_t results[5];
-    *fake_at(&both->control.fake, 0x10) = 1;
-    *fake_at(&both->counters.fake, 0x10) = 2;
-    *fake_at(&both->counters.fake, 0x20) = 3;
-    struct outcome outcome = link_execute(both->pair, steps, 5, results, &deadline, &error);
+    *fake_at(&both.control.fake, 0x10) = 1;
+    *fake_at(&both.counters.fake, 0x10) = 2;
+    *fake_at(&both.counters.fake, 0x20) = 3;
+    struct outcome outcome = run(steps, 5, results);
     assert_int_equal(outcome.why, DONE);
     assert_int_equal(outcome.done, 5);
     assert_int_equal(results[0], 1);
     assert_int_equal(results[2], 2);
     assert_int_equal(results[3], 3);
-    assert_int_equal(both->control.calls, 2); /* consecutive steps of one link go in one call */
-    assert_int_equal(both->counters.calls, 1);
-    assert_int_equal(both->counters.fake.n_writes, 0);
+    assert_int_equal(both.control.calls, 2); /* consecutive steps of one link go in one call */
+    assert_int_equal(both.counters.calls, 1);
+    assert_int_equal(both.counters.fake.n_writes, 0);
 }
 
 FRESH_TEST(test_copies_from_one_to_the_other)
 {
-    struct both *both = *state;
-    struct error error = {0};
-    struct deadline deadline = deadline_in_ms(1000, NULL);
     const struct step steps[] = {step_read(msr(0x20)), step_copy(memory(0x40), 1),
                                  step_check(2, UINT64_MAX, 99)};
     uint64_t results[3];
-    *fake_at(&both->counters.fake, 0x20) = 99;
-    struct outcome outcome = link_execute(both->pair, steps, 3, results, &deadline, &error);
+    *fake_at(&both.counters.fake, 0x20) = 99;
+    struct outcome outcome = run(steps, 3, results);
     assert_int_equal(outcome.why, DONE);
-    assert_int_equal(*fake_at(&both->control.fake, 0x40), 99);
+    assert_int_equal(*fake_at(&both.control.fake, 0x40), 99);
 }
 
 /* Nothing after the failed step runs, on either link. */
 FRESH_TEST(test_stops_where_one_fails)
 {
     static const enum why whys[] = {TARGET_FAULT, LINK_LOST, TARGET_WAIT};
-    struct both *both = *state;
-    struct deadline deadline = deadline_in_ms(1000, NULL);
     const struct step steps[] = {step_write(memory(0x10), 1), step_read(msr(0x10)), step_read(msr(0x20)),
                                  step_write(memory(0x20), 1)};
-    for (size_t i = 0; i < sizeof whys / sizeof *whys; i++) {
-        struct error error = {0};
+    for (size_t i = 0; i < COUNT(whys); i++) {
         uint64_t results[4];
-        both->control.fake.n_writes = 0;
-        both->counters.fake.fail_after = 1;
-        both->counters.fake.fail_with = whys[i];
-        struct outcome outcome = link_execute(both->pair, steps, 4, results, &deadline, &error);
+        both.control.fake.n_writes = 0;
+        both.counters.fake.fail_after = 1;
+        both.counters.fake.fail_with = whys[i];
+        struct outcome outcome = run(steps, 4, results);
         assert_int_equal(outcome.why, whys[i]);
         assert_int_equal(outcome.done, 2);
-        assert_int_equal(both->control.fake.n_writes, 1);
+        assert_int_equal(both.control.fake.n_writes, 1);
     }
 }
 
 FRESH_TEST(test_tells_what_it_saw)
 {
-    struct both *both = *state;
-    struct error error = {0};
-    struct deadline deadline = deadline_in_ms(1000, NULL);
     const struct step steps[] = {step_read(memory(0x10)), step_expect(msr(0x10), UINT64_MAX, 5)};
     uint64_t results[2];
-    *fake_at(&both->counters.fake, 0x10) = 6;
-    struct outcome outcome = link_execute(both->pair, steps, 2, results, &deadline, &error);
+    *fake_at(&both.counters.fake, 0x10) = 6;
+    struct outcome outcome = run(steps, 2, results);
     assert_int_equal(outcome.why, UNEXPECTED);
     assert_int_equal(outcome.done, 1);
     assert_int_equal(outcome.saw, 6);
@@ -193,13 +184,10 @@ FRESH_TEST(test_tells_what_it_saw)
 /* The clocks of two links cannot be compared. */
 FRESH_TEST(test_has_one_clock)
 {
-    struct both *both = *state;
-    struct error error = {0};
-    struct deadline deadline = deadline_in_ms(1000, NULL);
     const struct step steps[] = {step_time(TIME_BEFORE), step_read(memory(0x10)), step_time(TIME_AFTER),
                                  step_read(msr(0x10)), step_time(TIME_AFTER)};
     uint64_t results[5], begun = (uint64_t)deadline_now_us();
-    assert_int_equal(link_execute(both->pair, steps, 5, results, &deadline, &error).why, DONE);
+    assert_int_equal(run(steps, 5, results).why, DONE);
     uint64_t ended = (uint64_t)deadline_now_us();
     assert_in_range(results[0], begun, results[2]);
     assert_in_range(results[2], results[0], results[4]);
@@ -208,38 +196,34 @@ FRESH_TEST(test_has_one_clock)
 
 FRESH_TEST(test_shows_both)
 {
-    struct both *both = *state;
-    struct error error = {0};
     struct link_view views[8];
     char text[64];
-    assert_int_equal(link_views(both->pair, views, 8, &error), 5);
+    assert_int_equal(link_views(both.pair, views, 8, &both.error), 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(views[i].counts_only, i >= 2);
     assert_string_equal(views[1].name, "control 1");
     assert_string_equal(views[2].name, "counters 0");
-    assert_int_equal(link_views(both->pair, views, 3, &error), 3);
-    assert_int_equal(link_views(both->pair, views, 2, &error), 0); /* a pair needs counters */
-    both->control.n_views = 0;
-    assert_int_equal(link_views(both->pair, views, 8, &error), 0);
-    link_describe(both->pair, text, sizeof text);
+    assert_int_equal(link_views(both.pair, views, 3, &both.error), 3);
+    assert_int_equal(link_views(both.pair, views, 2, &both.error), 0); /* a pair needs counters */
+    both.control.n_views = 0;
+    assert_int_equal(link_views(both.pair, views, 8, &both.error), 0);
+    link_describe(both.pair, text, sizeof text);
     assert_string_equal(text, "control, counters by counters");
-    link_describe(both->pair, text, 8);
+    link_describe(both.pair, text, 8);
     assert_string_equal(text, "control");
 }
 
 FRESH_TEST(test_is_what_the_first_is)
 {
-    struct both *both = *state;
-    struct error error = {0};
-    assert_null(link_debugger(both->pair));
-    assert_false(link_has_server(both->pair));
-    assert_true(link_hold(both->pair, true, &error)); /* no server to hold */
-    both->control.ops.hold = both->counters.ops.hold = hold_half;
-    both->control.ops.debugger = debugger_of_half;
-    assert_true(link_hold(both->pair, true, &error));
-    assert_true(both->control.held);
-    assert_false(both->counters.held);
-    assert_ptr_equal(link_debugger(both->pair), (struct debugger *)&both->control);
+    assert_null(link_debugger(both.pair));
+    assert_false(link_has_server(both.pair));
+    assert_true(link_hold(both.pair, true, &both.error)); /* no server to hold */
+    both.control.ops.hold = both.counters.ops.hold = hold_half;
+    both.control.ops.debugger = debugger_of_half;
+    assert_true(link_hold(both.pair, true, &both.error));
+    assert_true(both.control.held);
+    assert_false(both.counters.held);
+    assert_ptr_equal(link_debugger(both.pair), (struct debugger *)&both.control);
 }
 
 TEST(test_has_a_server_and_exact_faults_as_they_have)

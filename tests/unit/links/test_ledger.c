@@ -2,31 +2,27 @@
 #include "links/ledger.h"
 #include "test.h"
 
-struct fixture {
+static struct fixture {
     struct fake_link fake;
     struct ledger *ledger;
     struct deadline deadline;
     struct error error;
-};
+} f;
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    static struct fixture fixture;
-    memset(&fixture, 0, sizeof fixture);
-    fake_init(&fixture.fake);
-    fixture.ledger = ledger_new(&fixture.fake.link);
-    fixture.deadline = deadline_in_ms(60000, NULL);
-    *state = &fixture;
-    return 0;
+    memset(&f, 0, sizeof f);
+    fake_init(&f.fake);
+    f.ledger = ledger_new(&f.fake.link);
+    f.deadline = deadline_in_ms(60000, NULL);
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    ledger_free(((struct fixture *)*state)->ledger);
-    return 0;
+    ledger_free(f.ledger);
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 static struct address at(uint64_t offset)
 {
@@ -35,140 +31,132 @@ static struct address at(uint64_t offset)
 
 FRESH_TEST(undo_goes_backwards)
 {
-    struct fixture *f = *state;
-    *fake_at(&f->fake, 0x10) = 1;
-    *fake_at(&f->fake, 0x20) = 2;
-    assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
-    assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){.mask = 3, .key = 0x80}, &f->deadline,
-                             &f->error));
-    assert_true(ledger_write(f->ledger, at(0x10), 101, (struct restore){0}, &f->deadline, &f->error));
-    assert_int_equal(ledger_held(f->ledger), 2);
-    f->fake.n_writes = 0;
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(f->fake.n_writes, 2);
-    assert_int_equal(f->fake.writes[0].at.offset, 0x20);
-    assert_int_equal(f->fake.writes[0].value, 0x82);
-    assert_int_equal(f->fake.writes[1].at.offset, 0x10);
-    assert_int_equal(f->fake.writes[1].value, 1);
-    assert_int_equal(ledger_held(f->ledger), 0);
+    *fake_at(&f.fake, 0x10) = 1;
+    *fake_at(&f.fake, 0x20) = 2;
+    assert_true(ledger_write(f.ledger, at(0x10), 100, (struct restore){0}, &f.deadline, &f.error));
+    assert_true(ledger_write(f.ledger, at(0x20), 200, (struct restore){.mask = 3, .key = 0x80}, &f.deadline,
+                             &f.error));
+    assert_true(ledger_write(f.ledger, at(0x10), 101, (struct restore){0}, &f.deadline, &f.error));
+    assert_int_equal(ledger_held(f.ledger), 2);
+    f.fake.n_writes = 0;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(f.fake.n_writes, 2);
+    assert_int_equal(f.fake.writes[0].at.offset, 0x20);
+    assert_int_equal(f.fake.writes[0].value, 0x82);
+    assert_int_equal(f.fake.writes[1].at.offset, 0x10);
+    assert_int_equal(f.fake.writes[1].value, 1);
+    assert_int_equal(ledger_held(f.ledger), 0);
 }
 
 FRESH_TEST(refuses_what_it_does_not_hold)
 {
-    struct fixture *f = *state;
     uint64_t results[2];
     struct step steps[] = {step_read(at(0x30)), step_write(at(0x30), 5)};
     struct steps list = {.items = steps, .n = 2, .room = 2};
-    struct outcome outcome = ledger_execute(f->ledger, &list, 0, results, &f->deadline, &f->error);
+    struct outcome outcome = ledger_execute(f.ledger, &list, 0, results, &f.deadline, &f.error);
     assert_int_not_equal(outcome.why, DONE);
     assert_int_equal(outcome.done, 0);
-    assert_int_equal(f->error.kind, ERROR_SYSTEM);
-    assert_int_equal(f->fake.n_writes, 0);
-    error_clear(&f->error);
-    assert_true(ledger_allow(f->ledger, at(0x30), &f->error));
-    outcome = ledger_execute(f->ledger, &list, 0, results, &f->deadline, &f->error);
+    assert_int_equal(f.error.kind, ERROR_SYSTEM);
+    assert_int_equal(f.fake.n_writes, 0);
+    error_clear(&f.error);
+    assert_true(ledger_allow(f.ledger, at(0x30), &f.error));
+    outcome = ledger_execute(f.ledger, &list, 0, results, &f.deadline, &f.error);
     assert_int_equal(outcome.why, DONE);
-    assert_int_equal(f->fake.n_writes, 1);
-    outcome = ledger_execute(f->ledger, &list, 1, results, &f->deadline, &f->error);
+    assert_int_equal(f.fake.n_writes, 1);
+    outcome = ledger_execute(f.ledger, &list, 1, results, &f.deadline, &f.error);
     assert_int_equal(outcome.why, DONE);
     assert_int_equal(outcome.done, 2);
-    assert_int_equal(f->fake.n_writes, 2);
+    assert_int_equal(f.fake.n_writes, 2);
 }
 
 FRESH_TEST(refuses_a_list_that_grew_too_long)
 {
-    struct fixture *f = *state;
     struct step items[1];
     uint64_t results[1];
     struct steps list = {.items = items, .room = 1};
-    assert_true(ledger_allow(f->ledger, at(0x30), &f->error));
+    assert_true(ledger_allow(f.ledger, at(0x30), &f.error));
     steps_add(&list, step_write(at(0x30), 5));
     steps_add(&list, step_write(at(0x30), 6));
-    assert_int_not_equal(ledger_execute(f->ledger, &list, 0, results, &f->deadline, &f->error).why, DONE);
-    assert_int_equal(f->error.kind, ERROR_SYSTEM);
-    assert_false(ledger_read_list(f->ledger, &list, results, &f->deadline, &f->error));
-    assert_int_equal(f->fake.n_writes, 0);
+    assert_int_not_equal(ledger_execute(f.ledger, &list, 0, results, &f.deadline, &f.error).why, DONE);
+    assert_int_equal(f.error.kind, ERROR_SYSTEM);
+    assert_false(ledger_read_list(f.ledger, &list, results, &f.deadline, &f.error));
+    assert_int_equal(f.fake.n_writes, 0);
 }
 
 FRESH_TEST(a_pair_is_put_back_bit_by_bit)
 {
-    struct fixture *f = *state;
-    *fake_at(&f->fake, 0xC00) = 0x5;
+    *fake_at(&f.fake, 0xC00) = 0x5;
     struct restore pair = {.how = RESTORE_PAIR, .clear = at(0xC20)};
-    assert_true(ledger_hold(f->ledger, at(0xC00), pair, NULL, &f->deadline, &f->error));
-    *fake_at(&f->fake, 0xC00) = 0x6; /* bit 0 is cleared, bit 1 set */
-    f->fake.n_writes = 0;
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(f->fake.n_writes, 2);
-    assert_int_equal(f->fake.writes[0].at.offset, 0xC20);
-    assert_int_equal(f->fake.writes[0].value, 0x2);
-    assert_int_equal(f->fake.writes[1].at.offset, 0xC00);
-    assert_int_equal(f->fake.writes[1].value, 0x1);
+    assert_true(ledger_hold(f.ledger, at(0xC00), pair, NULL, &f.deadline, &f.error));
+    *fake_at(&f.fake, 0xC00) = 0x6; /* bit 0 is cleared, bit 1 set */
+    f.fake.n_writes = 0;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(f.fake.n_writes, 2);
+    assert_int_equal(f.fake.writes[0].at.offset, 0xC20);
+    assert_int_equal(f.fake.writes[0].value, 0x2);
+    assert_int_equal(f.fake.writes[1].at.offset, 0xC00);
+    assert_int_equal(f.fake.writes[1].value, 0x1);
 }
 
 FRESH_TEST(sticky_bits_that_were_there_stay)
 {
-    struct fixture *f = *state;
-    *fake_at(&f->fake, 0x30) = 0x1;
+    *fake_at(&f.fake, 0x30) = 0x1;
     struct restore sticky = {.how = RESTORE_CLEAR_NEW, .mask = 0x1F};
-    assert_true(ledger_hold(f->ledger, at(0x30), sticky, NULL, &f->deadline, &f->error));
-    *fake_at(&f->fake, 0x30) = 0x103;
-    f->fake.n_writes = 0;
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(f->fake.n_writes, 1);
-    assert_int_equal(f->fake.writes[0].value, 0x2);
+    assert_true(ledger_hold(f.ledger, at(0x30), sticky, NULL, &f.deadline, &f.error));
+    *fake_at(&f.fake, 0x30) = 0x103;
+    f.fake.n_writes = 0;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(f.fake.n_writes, 1);
+    assert_int_equal(f.fake.writes[0].value, 0x2);
 }
 
 /* Two writers of one register: only what was ours goes back. */
 FRESH_TEST(other_bits_stay_as_they_are_by_then)
 {
-    struct fixture *f = *state;
-    *fake_at(&f->fake, 0x30) = 0x13;
+    *fake_at(&f.fake, 0x30) = 0x13;
     struct restore ours = {.how = RESTORE_BITS, .mask = 0x3};
-    assert_true(ledger_write(f->ledger, at(0x30), 0x10, ours, &f->deadline, &f->error));
-    *fake_at(&f->fake, 0x30) = 0x28;
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(*fake_at(&f->fake, 0x30), 0x2B);
+    assert_true(ledger_write(f.ledger, at(0x30), 0x10, ours, &f.deadline, &f.error));
+    *fake_at(&f.fake, 0x30) = 0x28;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0x2B);
 }
 
 /* Two settings of one register share an entry. Bits that another writer changes meanwhile are left alone. */
 FRESH_TEST(bits_that_we_never_changed_stay)
 {
-    struct fixture *f = *state;
-    *fake_at(&f->fake, 0x30) = 0x10;
+    *fake_at(&f.fake, 0x30) = 0x10;
     const struct setting
         one = {.at = at(0x30), .test = 0x1, .set = 0x1, .keep = UINT64_MAX, .restore = {.how = RESTORE_OURS}},
         other = {
             .at = at(0x30), .test = 0x2, .set = 0x2, .keep = UINT64_MAX, .restore = {.how = RESTORE_OURS}};
-    assert_true(ledger_apply(f->ledger, &one, &f->deadline, &f->error));
-    assert_true(ledger_apply(f->ledger, &other, &f->deadline, &f->error));
-    assert_int_equal(*fake_at(&f->fake, 0x30), 0x13);
-    *fake_at(&f->fake, 0x30) = 0x106;
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(*fake_at(&f->fake, 0x30), 0x104);
+    assert_true(ledger_apply(f.ledger, &one, &f.deadline, &f.error));
+    assert_true(ledger_apply(f.ledger, &other, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0x13);
+    *fake_at(&f.fake, 0x30) = 0x106;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0x104);
 }
 
 /* A single step that a debugger did not end is nobody's setting; what else changed is another's. */
 FRESH_TEST(bits_that_are_nobodys_setting_are_cleared)
 {
-    struct fixture *f = *state;
     const struct restore restore = {.mask = UINT32_MAX & ~0x4U, .ends_rest = true};
     struct left_alone left;
     for (uint64_t found = 0; found < 8; found += 4) {
-        *fake_at(&f->fake, 0x30) = found;
-        assert_true(ledger_write(f->ledger, at(0x30), 0x2, restore, &f->deadline, &f->error));
-        *fake_at(&f->fake, 0x30) = 0x6;
-        assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-        assert_int_equal(*fake_at(&f->fake, 0x30), 0);
+        *fake_at(&f.fake, 0x30) = found;
+        assert_true(ledger_write(f.ledger, at(0x30), 0x2, restore, &f.deadline, &f.error));
+        *fake_at(&f.fake, 0x30) = 0x6;
+        assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+        assert_int_equal(*fake_at(&f.fake, 0x30), 0);
     }
-    assert_true(ledger_write(f->ledger, at(0x30), 0x2, restore, &f->deadline, &f->error));
-    *fake_at(&f->fake, 0x30) = 0xE;
-    ledger_take_left(f->ledger, &left);
+    assert_true(ledger_write(f.ledger, at(0x30), 0x2, restore, &f.deadline, &f.error));
+    *fake_at(&f.fake, 0x30) = 0xE;
+    ledger_take_left(f.ledger, &left);
     assert_int_equal(left.n, 0);
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    ledger_take_left(f->ledger, &left);
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    ledger_take_left(f.ledger, &left);
     assert_int_equal(left.n, 1);
-    assert_int_equal(*fake_at(&f->fake, 0x30), 0xE);
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0xE);
     const struct journal_entry entry = {.at = at(0x30), .restore = restore, .wrote = {0x2}, .n_wrote = 1};
     assert_int_equal(left_alone_holds(&entry, 0), HOLDS_OLD);
     assert_int_equal(left_alone_holds(&entry, 0x4), HOLDS_OURS);
@@ -178,88 +166,81 @@ FRESH_TEST(bits_that_are_nobodys_setting_are_cleared)
 
 FRESH_TEST(what_another_run_wrote_tells_its_bits)
 {
-    struct fixture *f = *state;
-    *fake_at(&f->fake, 0x30) = 0x1F3;
+    *fake_at(&f.fake, 0x30) = 0x1F3;
     const struct journal_entry left = {
         .at = at(0x30), .old = 0x10, .restore = {.how = RESTORE_OURS}, .wrote = {0x11, 0x13}, .n_wrote = 2};
-    assert_true(ledger_adopt(f->ledger, &left, &f->error));
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(*fake_at(&f->fake, 0x30), 0x1F0);
+    assert_true(ledger_adopt(f.ledger, &left, &f.error));
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0x1F0);
 }
 
 FRESH_TEST(flags_are_cleared_by_another_register_where_there_is_one)
 {
-    struct fixture *f = *state;
-    *fake_at(&f->fake, 0x34) = 0x1;
+    *fake_at(&f.fake, 0x34) = 0x1;
     struct setting setting = {.at = at(0x34),
                               .only_held = true,
                               .restore = {.how = RESTORE_CLEAR_NEW, .mask = 0x3, .clear = at(0x38)}};
-    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
-    assert_int_equal(f->fake.n_writes, 0);
-    *fake_at(&f->fake, 0x34) = 0x7;
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(f->fake.n_writes, 1);
-    assert_int_equal(f->fake.writes[0].at.offset, 0x38);
-    assert_int_equal(f->fake.writes[0].value, 0x2);
+    assert_true(ledger_apply(f.ledger, &setting, &f.deadline, &f.error));
+    assert_int_equal(f.fake.n_writes, 0);
+    *fake_at(&f.fake, 0x34) = 0x7;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(f.fake.n_writes, 1);
+    assert_int_equal(f.fake.writes[0].at.offset, 0x38);
+    assert_int_equal(f.fake.writes[0].value, 0x2);
 }
 
 /* A card has 244 threads with seven registers each. */
 FRESH_TEST(it_holds_as_much_as_there_is)
 {
-    struct fixture *f = *state;
     enum { MANY = 2000 };
     struct address address = at(0x200);
     for (unsigned i = 0; i < MANY; i++) {
         address.unit = (uint16_t)i;
-        assert_true(ledger_hold(f->ledger, address, (struct restore){0}, NULL, &f->deadline, &f->error));
+        assert_true(ledger_hold(f.ledger, address, (struct restore){0}, NULL, &f.deadline, &f.error));
     }
-    assert_int_equal(ledger_held(f->ledger), MANY);
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(ledger_held(f->ledger), 0);
+    assert_int_equal(ledger_held(f.ledger), MANY);
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(ledger_held(f.ledger), 0);
 }
 
 FRESH_TEST(a_setting_that_is_true_is_not_written)
 {
-    struct fixture *f = *state;
     struct setting setting = {.at = at(0x40), .test = 1, .set = 1, .keep = ~1ULL};
-    *fake_at(&f->fake, 0x40) = 0x81;
-    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
-    assert_int_equal(ledger_held(f->ledger), 0);
-    *fake_at(&f->fake, 0x40) = 0x80;
-    assert_true(ledger_apply(f->ledger, &setting, &f->deadline, &f->error));
-    assert_int_equal(*fake_at(&f->fake, 0x40), 0x81);
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(*fake_at(&f->fake, 0x40), 0x80);
+    *fake_at(&f.fake, 0x40) = 0x81;
+    assert_true(ledger_apply(f.ledger, &setting, &f.deadline, &f.error));
+    assert_int_equal(ledger_held(f.ledger), 0);
+    *fake_at(&f.fake, 0x40) = 0x80;
+    assert_true(ledger_apply(f.ledger, &setting, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x40), 0x81);
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x40), 0x80);
 }
 
 /* Whatever access the link is lost at, what was not put back stays held and a later undo puts it back. */
 FRESH_TEST(undo_can_be_tried_again)
 {
-    struct fixture *f = *state;
     for (long lost_at = 0; lost_at < 6; lost_at++) { /* each is read, and written */
         for (uint64_t i = 0; i < 3; i++) {
-            *fake_at(&f->fake, 0x100 + 4 * i) = i;
-            assert_true(ledger_write(f->ledger, at(0x100 + 4 * i), 50 + i, (struct restore){0}, &f->deadline,
-                                     &f->error));
+            *fake_at(&f.fake, 0x100 + 4 * i) = i;
+            assert_true(ledger_write(f.ledger, at(0x100 + 4 * i), 50 + i, (struct restore){0}, &f.deadline,
+                                     &f.error));
         }
-        f->fake.fail_after = lost_at;
-        f->fake.fail_with = LINK_LOST;
-        assert_false(ledger_undo(f->ledger, &f->deadline, &f->error));
-        assert_int_equal(f->error.kind, ERROR_LINK_LOST);
-        assert_int_equal(ledger_held(f->ledger), 3 - lost_at / 2);
+        f.fake.fail_after = lost_at;
+        f.fake.fail_with = LINK_LOST;
+        assert_fails(ledger_undo(f.ledger, &f.deadline, &f.error), &f.error, ERROR_LINK_LOST, "");
+        assert_int_equal(ledger_held(f.ledger), 3 - lost_at / 2);
         char names[128];
-        ledger_names(f->ledger, names, sizeof names); /* each that is left is named */
-        assert_non_null(strstr(names, "0x00000100"));
-        error_clear(&f->error);
-        f->fake.fail_after = -1;
-        assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+        ledger_names(f.ledger, names, sizeof names); /* each that is left is named */
+        assert_has(names, "0x00000100");
+        error_clear(&f.error);
+        f.fake.fail_after = -1;
+        assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
         for (uint64_t i = 0; i < 3; i++)
-            assert_int_equal(*fake_at(&f->fake, 0x100 + 4 * i), i);
+            assert_int_equal(*fake_at(&f.fake, 0x100 + 4 * i), i);
     }
 }
 
 struct debtor {
-    struct fixture *f;
     unsigned undone, failures; /* fails so often before it works */
 };
 
@@ -268,8 +249,8 @@ static bool run_action(void *context, const struct deadline *deadline, struct er
     struct debtor *debtor = context;
     (void)deadline;
     debtor->undone++;
-    assert_int_equal(*fake_at(&debtor->f->fake, 0x20), 2);   /* written after it: put back before */
-    assert_int_equal(*fake_at(&debtor->f->fake, 0x10), 100); /* and before it */
+    assert_int_equal(*fake_at(&f.fake, 0x20), 2);   /* written after it: put back before */
+    assert_int_equal(*fake_at(&f.fake, 0x10), 100); /* and before it */
     if (debtor->failures == 0)
         return true;
     debtor->failures--;
@@ -278,46 +259,44 @@ static bool run_action(void *context, const struct deadline *deadline, struct er
 
 FRESH_TEST(a_debt_is_undone_in_its_turn)
 {
-    struct fixture *f = *state;
     for (unsigned failures = 0; failures < 5; failures += 2) {
-        struct debtor debtor = {.f = f, .failures = failures};
-        *fake_at(&f->fake, 0x10) = 1;
-        *fake_at(&f->fake, 0x20) = 2;
-        assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
-        assert_true(ledger_push_undo(f->ledger, (struct undo_action){&debtor, run_action}, &f->error));
+        struct debtor debtor = {.failures = failures};
+        *fake_at(&f.fake, 0x10) = 1;
+        *fake_at(&f.fake, 0x20) = 2;
+        assert_true(ledger_write(f.ledger, at(0x10), 100, (struct restore){0}, &f.deadline, &f.error));
+        assert_true(ledger_push_undo(f.ledger, (struct undo_action){&debtor, run_action}, &f.error));
         assert_true(
-            ledger_push_undo(f->ledger, (struct undo_action){&debtor, run_action}, &f->error)); /* once */
-        assert_true(ledger_write(f->ledger, at(0x20), 200, (struct restore){0}, &f->deadline, &f->error));
-        bool undone = ledger_undo(f->ledger, &f->deadline, &f->error);
+            ledger_push_undo(f.ledger, (struct undo_action){&debtor, run_action}, &f.error)); /* once */
+        assert_true(ledger_write(f.ledger, at(0x20), 200, (struct restore){0}, &f.deadline, &f.error));
+        bool undone = ledger_undo(f.ledger, &f.deadline, &f.error);
         assert_true(undone == (failures < 3));
         if (!undone) {
-            assert_int_equal(ledger_held(f->ledger), 1);
-            assert_string_equal(f->error.text, "not yet");
-            error_clear(&f->error);
-            *fake_at(&f->fake, 0x10) = 100;
-            assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+            assert_int_equal(ledger_held(f.ledger), 1);
+            assert_string_equal(f.error.text, "not yet");
+            error_clear(&f.error);
+            *fake_at(&f.fake, 0x10) = 100;
+            assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
         }
         assert_int_equal(debtor.undone, failures + 1);
-        assert_int_equal(ledger_held(f->ledger), 0);
+        assert_int_equal(ledger_held(f.ledger), 0);
     }
 }
 
 FRESH_TEST(an_action_can_be_run_or_dropped)
 {
-    struct fixture *f = *state;
-    struct debtor debtor = {.f = f, .failures = 1};
+    struct debtor debtor = {.failures = 1};
     const struct undo_action debt = {&debtor, run_action};
-    *fake_at(&f->fake, 0x20) = 2;
-    *fake_at(&f->fake, 0x10) = 100;
-    assert_true(ledger_push_undo(f->ledger, debt, &f->error));
-    assert_false(ledger_run_undo(f->ledger, debt, &f->deadline, &f->error));
-    assert_int_equal(ledger_held(f->ledger), 1);
-    assert_true(ledger_run_undo(f->ledger, debt, &f->deadline, &f->error));
-    assert_int_equal(ledger_held(f->ledger), 0);
-    assert_true(ledger_run_undo(f->ledger, debt, &f->deadline, &f->error)); /* nothing is owed */
-    assert_true(ledger_push_undo(f->ledger, debt, &f->error));
-    ledger_drop_undo(f->ledger, debt);
-    assert_true(ledger_undo(f->ledger, &f->deadline, &f->error));
+    *fake_at(&f.fake, 0x20) = 2;
+    *fake_at(&f.fake, 0x10) = 100;
+    assert_true(ledger_push_undo(f.ledger, debt, &f.error));
+    assert_false(ledger_run_undo(f.ledger, debt, &f.deadline, &f.error));
+    assert_int_equal(ledger_held(f.ledger), 1);
+    assert_true(ledger_run_undo(f.ledger, debt, &f.deadline, &f.error));
+    assert_int_equal(ledger_held(f.ledger), 0);
+    assert_true(ledger_run_undo(f.ledger, debt, &f.deadline, &f.error)); /* nothing is owed */
+    assert_true(ledger_push_undo(f.ledger, debt, &f.error));
+    ledger_drop_undo(f.ledger, debt);
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
     assert_int_equal(debtor.undone, 2);
 }
 
@@ -325,31 +304,27 @@ FRESH_TEST(an_action_can_be_run_or_dropped)
 
 FRESH_TEST(names_what_it_holds)
 {
-    struct fixture *f = *state;
     char names[128], few[40];
     static const uint64_t places[] = {0xE000EDFC, 0xE0001000, 0xE0002014, 0x80001100};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        assert_true(
-            ledger_hold(f->ledger, at(places[i]), (struct restore){0}, NULL, &f->deadline, &f->error));
-    ledger_names(f->ledger, names, sizeof names);
+    for (size_t i = 0; i < COUNT(places); i++)
+        assert_true(ledger_hold(f.ledger, at(places[i]), (struct restore){0}, NULL, &f.deadline, &f.error));
+    ledger_names(f.ledger, names, sizeof names);
     assert_string_equal(names, "DEMCR, DWT_CTRL, FP_COMP3, 0x80001100");
-    ledger_names(f->ledger, few, sizeof few);
+    ledger_names(f.ledger, few, sizeof few);
     assert_string_equal(few, "DEMCR and 3 more");
 }
 
 FRESH_TEST(writes_nothing_once_the_ending_is_over)
 {
-    struct fixture *f = *state;
     volatile sig_atomic_t signals = 1;
     struct ending ending = {.signals = &signals};
-    assert_true(ledger_write(f->ledger, at(0x10), 100, (struct restore){0}, &f->deadline, &f->error));
+    assert_true(ledger_write(f.ledger, at(0x10), 100, (struct restore){0}, &f.deadline, &f.error));
     ending_begin(&ending);
     signals = 2;
-    f->fake.n_writes = 0;
-    f->deadline = ending_deadline(&ending, 5000);
-    assert_false(ledger_undo(f->ledger, &f->deadline, &f->error));
-    assert_int_equal(f->error.kind, ERROR_CANCELLED);
-    assert_non_null(strstr(f->error.text, "could not restore 0x00000010"));
-    assert_int_equal(f->fake.n_writes, 0);
-    assert_int_equal(ledger_held(f->ledger), 1);
+    f.fake.n_writes = 0;
+    f.deadline = ending_deadline(&ending, 5000);
+    assert_fails(ledger_undo(f.ledger, &f.deadline, &f.error), &f.error, ERROR_CANCELLED,
+                 "could not restore 0x00000010");
+    assert_int_equal(f.fake.n_writes, 0);
+    assert_int_equal(ledger_held(f.ledger), 1);
 }

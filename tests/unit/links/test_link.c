@@ -3,8 +3,6 @@
 
 #include "links/link.h"
 
-#include <string.h>
-
 enum { ROOM = 300 };
 
 /* Reads give 1000 and on; notes what is written; may end a call at a step. */
@@ -36,15 +34,13 @@ static struct outcome execute(struct link *link, const struct step *steps, size_
     return (struct outcome){.why = DONE, .done = n};
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
     static const struct link_ops ops = {.execute = execute};
-    (void)state;
     f = (struct fixture){.link.ops = &ops, .stop_at = SIZE_MAX};
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, NULL)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, test_nothing)
 
 static const struct address at = {.space = SPACE_MEMORY, .size = 4, .offset = 0x100};
 
@@ -98,7 +94,7 @@ FRESH_TEST(what_was_read_by_the_call_before_can_be_copied)
                                  step_copy(at, 2)};
     for (size_t stop = 1; stop < 5; stop++) {
         uint64_t results[5];
-        set_up(NULL);
+        set_up();
         f.stop_at = stop;
         f.stop_why = NOT_YET;
         struct outcome outcome = run(steps, 5, results);
@@ -159,10 +155,10 @@ FRESH_TEST(many_copies_in_a_row)
     }
     for (size_t stop = 0; stop <= ALL; stop++) {
         uint64_t results[ALL];
-        set_up(NULL);
+        set_up();
         f.stop_at = stop;
         f.stop_why = NOT_YET;
-        size_t done = run(steps, sizeof steps / sizeof *steps, results).done;
+        size_t done = run(steps, COUNT(steps), results).done;
         assert_int_equal(done, stop);
         while (done < ALL) /* a busy machine may end it once more */
             done += run(steps + done, ALL - done, results + done).done;

@@ -1,7 +1,6 @@
 /*
  * The ways to a target, run control through OpenOCD, and an OpenOCD of our own.
  */
-#include "links/claim.h"
 #include "openocd_fake.h"
 
 #include <errno.h>
@@ -72,11 +71,11 @@ CLEAN_TEST(test_what_an_access_port_cannot_reach)
     struct step steps[] = {step_read(at(SPACE_MEMORY, 3, UINT64_C(0x100000000), 4))};
     uint64_t result;
     assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
-    assert_non_null(strstr(fake.error.text, "address beyond 32 bits"));
+    assert_has(fake.error.text, "address beyond 32 bits");
     error_clear(&fake.error);
     steps[0] = step_read(at(SPACE_MEMORY, 3, 0x80091000, 8));
     assert_int_equal(run(steps, 1, &result).why, TARGET_FAULT);
-    assert_non_null(strstr(fake.error.text, "no 64-bit access here"));
+    assert_has(fake.error.text, "no 64-bit access here");
 }
 
 CLEAN_TEST(test_ports_and_their_registers)
@@ -91,7 +90,7 @@ CLEAN_TEST(test_ports_and_their_registers)
     assert_int_equal(results[0], 0x44770002);
     assert_int_equal(results[1], 0x24770011);
     assert_int_equal(results[2], 0x2ba01477);
-    assert_non_null(strstr(fake.error.text, "cannot read register 0x00 of the debug port: OpenOCD says: "));
+    assert_has(fake.error.text, "cannot read register 0x00 of the debug port: OpenOCD says: ");
     assert_string_equal(fake_eval(&fake, "join $asked ,"),
                         "tap.a apreg 1 0xfc,tap.b apreg 0 0xfc,tap.a dpreg 0x0,tap.a dpreg 0x8 0xf0");
 }
@@ -126,20 +125,6 @@ CLEAN_TEST(test_hold_leaves_polling_as_it_was)
     fake_eval(&fake, "set polling on");
 }
 
-CLEAN_TEST(test_close_ends_a_hold)
-{
-    struct deadline deadline = in_ms(5000);
-    struct link *other =
-        openocd_connect("localhost", openocd_process_port(fake.process), NULL, &deadline, &fake.error);
-    assert_non_null(other);
-    assert_true(link_hold(other, true, &fake.error));
-    assert_string_equal(fake_eval(&fake, "set polling"), "off");
-    link_close(other);
-    assert_string_equal(fake_eval(&fake, "set polling"), "on");
-}
-
-/* ---- one at a time */
-
 static struct link *another(void)
 {
     struct deadline deadline = in_ms(5000);
@@ -149,48 +134,13 @@ static struct link *another(void)
     return other;
 }
 
-CLEAN_TEST(a_second_pmu_probe_is_refused)
+CLEAN_TEST(test_close_ends_a_hold)
 {
-    struct claim ours, theirs;
     struct link *other = another();
-    claim_make(&ours, "delta");
-    claim_make(&theirs, "stat");
-    assert_true(link_claim(other, &ours, &fake.error));
-    assert_true(link_claim(other, &ours, &fake.error));
-    assert_false(link_claim(fake.link, &theirs, &fake.error));
-    assert_int_equal(fake.error.kind, ERROR_IN_USE);
-    assert_non_null(strstr(fake.error.text, "is in use by pmu-probe delta, process "));
+    assert_true(link_hold(other, true, &fake.error));
+    assert_string_equal(fake_eval(&fake, "set polling"), "off");
     link_close(other);
-    error_clear(&fake.error);
-    assert_true(link_claim(fake.link, &theirs, &fake.error));
-    fake_eval(&fake, "unset ::pmu_holder");
-}
-
-CLEAN_TEST(a_dead_holder_is_succeeded_and_its_polling_put_back)
-{
-    struct claim ours, theirs;
-    char mark[CLAIM_TEXT], command[CLAIM_TEXT + 64];
-    claim_make(&ours, "delta");
-    theirs = ours;
-    theirs.started++; /* its process id is ours by now */
-    claim_write(&theirs, mark);
-    snprintf(command, sizeof command, "set ::pmu_holder {%s}; set ::pmu_polling 1; set polling off", mark);
-    fake_eval(&fake, command);
-    assert_true(link_claim(fake.link, &ours, &fake.error));
-    assert_string_equal(fake_eval(&fake, "set polling"), "off"); /* what is left there is read first */
-    assert_true(link_server_recover(fake.link, &fake.error));
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
-    /* One on another machine may live */
-    snprintf(theirs.host, sizeof theirs.host, "elsewhere");
-    claim_write(&theirs, mark);
-    snprintf(command, sizeof command, "set ::pmu_holder {%s}", mark);
-    fake_eval(&fake, command);
-    assert_false(link_claim(fake.link, &ours, &fake.error));
-    assert_non_null(strstr(fake.error.text, " on elsewhere, since "));
-    error_clear(&fake.error);
-    ours.takes_over = true;
-    assert_true(link_claim(fake.link, &ours, &fake.error));
-    fake_eval(&fake, "unset ::pmu_holder");
 }
 
 CLEAN_TEST(a_number_is_carried_out_once)
@@ -238,36 +188,6 @@ CLEAN_TEST(a_hold_lapses_after_its_connection)
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
 }
 
-/* Its registers are in use by OpenOCD then, and the program's are what OpenOCD has read. */
-CLEAN_TEST(a_core_that_was_found_halted_meanwhile_is_not_taken_back)
-{
-    uint64_t result;
-    struct step step = step_read(at(SPACE_MEMORY, 1, 0x100, 4));
-    struct link *other = another();
-    struct deadline deadline = in_ms(5000);
-    assert_true(link_hold(other, true, &fake.error));
-    fake_eval(&fake, "set ::pmu_sockets {0}");
-    assert_string_equal(fake_eval(&fake, after_10_s), "on");
-    fake_eval(&fake, "set state(one.cpu) halted; set asked {}");
-    for (int tries = 0; tries < 2; tries++) {
-        error_clear(&fake.error);
-        assert_int_equal(link_execute(other, &step, 1, &result, &deadline, &fake.error).why, LINK_LOST);
-        assert_int_equal(fake.error.kind, ERROR_LINK_LOST);
-        if (tries == 0)
-            assert_non_null(strstr(fake.error.text, "has taken over a core"));
-    }
-    error_clear(&fake.error);
-    link_close(other);
-    assert_string_equal(fake_eval(&fake, "join $asked ,"), "");
-    assert_string_equal(fake_eval(&fake, "set polling"), "on");
-    /* Another session has it */
-    assert_true(link_hold(fake.link, true, &fake.error));
-    assert_done(run(&step, 1, &result), 1);
-    assert_string_equal(fake_eval(&fake, "set polling"), "off");
-    assert_true(link_hold(fake.link, false, &fake.error));
-    fake_eval(&fake, "set state(one.cpu) running");
-}
-
 CLEAN_TEST(test_server_runs_and_halts)
 {
     struct deadline deadline = in_ms(3000);
@@ -279,9 +199,7 @@ CLEAN_TEST(test_server_runs_and_halts)
     assert_string_equal(fake_eval(&fake, "join $asked ,"),
                         "poll one.cpu,select one.cpu,halt one.cpu,poll one.cpu,"
                         "poll one.cpu,select one.cpu,resume one.cpu,poll one.cpu");
-    assert_false(link_server_run(fake.link, 7, true, &deadline, &fake.error));
-    assert_int_equal(fake.error.kind, ERROR_NO_CORE);
-    error_clear(&fake.error);
+    assert_fails(link_server_run(fake.link, 7, true, &deadline, &fake.error), &fake.error, ERROR_NO_CORE, "");
     assert_false(link_server_run(fake.link, 2, true, &deadline, &fake.error));
     assert_string_equal(fake.error.text, "two.mem is not a core");
 }
@@ -290,8 +208,7 @@ CLEAN_TEST(test_a_core_that_does_not_halt)
 {
     struct deadline deadline = in_ms(150);
     assert_false(link_server_run(fake.link, 1, false, &deadline, &fake.error));
-    assert_int_equal(fake.error.kind, ERROR_ASLEEP);
-    assert_string_equal(fake.error.text, "two.cpu does not halt");
+    assert_error_is(&fake.error, ERROR_ASLEEP, "two.cpu does not halt");
 }
 
 CLEAN_TEST(test_a_refused_resume_is_told)
@@ -322,25 +239,31 @@ CLEAN_TEST(test_real_polling)
         const char *how = on ? "background polling: on" : "background polling: off";
         fake_eval(&real, on ? "poll on" : "poll off");
         assert_true(link_hold(real.link, true, &real.error));
-        assert_non_null(strstr(fake_eval(&real, "poll"), "background polling: off"));
+        assert_has(fake_eval(&real, "poll"), "background polling: off");
         assert_true(link_hold(real.link, false, &real.error));
-        assert_non_null(strstr(fake_eval(&real, "poll"), how));
+        assert_has(fake_eval(&real, "poll"), how);
     }
     struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
     uint64_t result;
     struct deadline deadline = in_ms(1000);
     assert_int_equal(link_execute(real.link, &step, 1, &result, &deadline, &real.error).why, TARGET_FAULT);
-    assert_non_null(strstr(real.error.text, "cannot read 0x00000100 (4 bytes) on x.cpu: OpenOCD says: "));
+    assert_has(real.error.text, "cannot read 0x00000100 (4 bytes) on x.cpu: OpenOCD says: ");
     fake_stop(&real);
 }
 
 /* ---- an OpenOCD of ours */
 
+static struct link *start_ours(const char **options, size_t n, int64_t ms)
+{
+    struct deadline deadline = in_ms(ms);
+    error_clear(&fake.error);
+    return openocd_start(NULL, options, n, n, NULL, &deadline, &fake.error);
+}
+
 CLEAN_TEST(test_ours_is_named_by_its_options_and_stopped)
 {
     const char *options[] = {"-c", dummy_tcl};
-    struct deadline deadline = in_ms(10000);
-    struct link *link = openocd_start(NULL, options, 2, 2, NULL, &deadline, &fake.error);
+    struct link *link = start_ours(options, 2, 10000);
     if (link == NULL)
         fail_msg("%s", fake.error.text);
     char name[128];
@@ -356,61 +279,29 @@ CLEAN_TEST(test_answers_are_not_printed)
     uint64_t result;
     assert_done(run(&step, 1, &result), 1);
     openocd_process_last_words(fake.process, words, sizeof words);
-    assert_non_null(strstr(words, "accepting 'tcl' connection"));
+    assert_has(words, "accepting 'tcl' connection");
     assert_null(strstr(words, "pmu "));
-}
-
-CLEAN_TEST(test_later_versions)
-{
-    struct fake later;
-    char tcl[sizeof fake_tcl + 100];
-    snprintf(tcl, sizeof tcl, "%sproc version {} { return {Open On-Chip Debugger 0.12.0+dev-01234-gabcdef} }",
-             fake_tcl);
-    fake_start(&later, tcl);
-    struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));
-    uint64_t result;
-    assert_done(fake_run(&later, &step, 1, &result), 1);
-    assert_int_equal(result, 0x100);
-    fake_stop(&later);
-}
-
-CLEAN_TEST(test_process_ends_with_us)
-{
-    const char *options[] = {"-c", "noinit"};
-    struct deadline deadline = in_ms(10000);
-    struct openocd_process *process = openocd_process_start(NULL, options, 2, NULL, &deadline, &fake.error);
-    assert_non_null(process);
-    pid_t pid = openocd_process_pid(process);
-    assert_int_equal(getpgid(pid), pid);
-    openocd_process_stop(process, false);
-    assert_int_equal(kill(pid, 0), -1);
-    assert_int_equal(errno, ESRCH);
 }
 
 CLEAN_TEST(test_why_ours_does_not_start)
 {
     const char *missing[] = {"-f", "no-such-board.cfg"}, *no_init[] = {"-c", "noinit"};
     const char *no_port[] = {"-c", "noinit; tcl_port disabled"};
-    struct deadline deadline = in_ms(10000);
-    assert_null(openocd_start(NULL, missing, 2, 2, NULL, &deadline, &fake.error));
+    assert_null(start_ours(missing, 2, 10000));
     assert_int_equal(fake.error.kind, ERROR_SERVER);
-    assert_non_null(strstr(fake.error.text, "OpenOCD could not start: "));
-    assert_non_null(strstr(fake.error.text, "no-such-board.cfg"));
-    error_clear(&fake.error);
-    assert_null(openocd_start(NULL, no_init, 2, 2, NULL, &deadline, &fake.error));
-    assert_non_null(strstr(fake.error.text, "waits for its `init` command"));
-    error_clear(&fake.error);
-    deadline = in_ms(300);
-    assert_null(openocd_start(NULL, no_port, 2, 2, NULL, &deadline, &fake.error));
-    assert_non_null(strstr(fake.error.text, "did not open its Tcl port in time"));
+    assert_has(fake.error.text, "OpenOCD could not start: ");
+    assert_has(fake.error.text, "no-such-board.cfg");
+    assert_null(start_ours(no_init, 2, 10000));
+    assert_has(fake.error.text, "waits for its `init` command");
+    assert_null(start_ours(no_port, 2, 300));
+    assert_has(fake.error.text, "did not open its Tcl port in time");
 }
 
 CLEAN_TEST(test_adapter_that_is_not_there)
 {
     const char *options[] = {"-c", "adapter driver remote_bitbang; remote_bitbang host localhost;"
                                    "remote_bitbang port 1; transport select jtag"};
-    struct deadline deadline = in_ms(10000);
-    assert_null(openocd_start(NULL, options, 2, 2, NULL, &deadline, &fake.error));
+    assert_null(start_ours(options, 2, 10000));
     assert_int_equal(fake.error.kind, ERROR_SERVER);
     if (strstr(fake.error.text, "OpenOCD could not start: Error on socket") == NULL)
         fail_msg("%s", fake.error.text);
@@ -420,9 +311,8 @@ CLEAN_TEST(test_no_openocd_installed)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s", getenv("PATH"));
-    struct deadline deadline = in_ms(1000);
     setenv("PATH", "/nowhere", 1);
-    struct link *link = openocd_start(NULL, NULL, 0, 0, NULL, &deadline, &fake.error);
+    struct link *link = start_ours(NULL, 0, 1000);
     setenv("PATH", path, 1);
     assert_null(link);
     assert_string_equal(fake.error.text, "openocd is not in PATH");
@@ -432,7 +322,7 @@ CLEAN_TEST(test_ours_dies)
 {
     const char *options[] = {"-c", fake_tcl, "-c", "proc fake_read {args} { kill KILL [pid] }"};
     struct deadline deadline = in_ms(10000);
-    struct link *link = openocd_start(NULL, options, 4, 4, NULL, &deadline, &fake.error);
+    struct link *link = start_ours(options, 4, 10000);
     if (link == NULL)
         fail_msg("%s", fake.error.text);
     struct step step = step_read(at(SPACE_MEMORY, 0, 0x100, 4));

@@ -7,7 +7,6 @@
 #include "links/openocd_tcl.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static struct address word(uint64_t offset)
 {
@@ -106,7 +105,7 @@ TEST(test_versions)
         "xPack Open On-Chip Debugger 0.12.0+dev-02228-ge5888bda3-dirty (2025-10-04-22:44)",
         "Open On-Chip Debugger v0.12.0-esp32-20251215 (2025-12-15-18:17)",
         "Open On-Chip Debugger 0.12.0-00024-g34afaa939 (2024-01-01) [https://github.com/STMicroelectronics]"};
-    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
+    for (size_t i = 0; i < COUNT(vendors); i++) {
         major = minor = 7;
         assert_true(openocd_version_read(vendors[i], &major, &minor));
         assert_true(major == 0 && minor == 12);

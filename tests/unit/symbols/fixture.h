@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static inline const char *fixture_path(const char *name, char *out, size_t room)
 {
@@ -24,6 +23,29 @@ static inline struct symbols *fixture_open(const char *name)
     if (symbols == NULL)
         fail_msg("%s", error.text);
     return symbols;
+}
+
+/* One that stays open until the last test of the file has ended. */
+static struct fixture_kept {
+    const char *name;
+    struct symbols *symbols;
+} fixtures_kept[24];
+
+static inline struct symbols *fixture(const char *name)
+{
+    struct fixture_kept *kept = fixtures_kept;
+    while (kept->name != NULL && strcmp(kept->name, name) != 0)
+        kept++;
+    assert_true(kept < fixtures_kept + COUNT(fixtures_kept) - 1);
+    if (kept->name == NULL)
+        *kept = (struct fixture_kept){name, fixture_open(name)};
+    return kept->symbols;
+}
+
+__attribute__((destructor)) static void fixtures_close(void)
+{
+    for (struct fixture_kept *kept = fixtures_kept; kept->name != NULL; kept++)
+        symbols_close(kept->symbols);
 }
 
 /* The bytes of a program, to be damaged. The caller frees. */
@@ -70,6 +92,11 @@ static inline struct location must_locate(struct symbols *symbols, const char *t
     if (!symbols_locate(symbols, text, &location, &error))
         fail_msg("%s: %s", text, error.text);
     return location;
+}
+
+static inline uint64_t address_of(struct symbols *symbols, const char *name)
+{
+    return must_locate(symbols, name).address;
 }
 
 /* Fails to find `text`, with an error of this kind that has these words in it */

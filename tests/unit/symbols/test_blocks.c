@@ -70,7 +70,7 @@ TEST(lines_targets_and_branches_begin_blocks)
     add_row(&listing,
             (struct listing_row){.address = 0x10C, .line = 7, .flow = FLOW_RETURN, .may_go_on = true});
     add_row(&listing, (struct listing_row){.address = 0x10E, .line = 7, .flow = FLOW_TO, .target = 0x4000});
-    blocks_are(&listing, expected, sizeof expected / sizeof *expected);
+    blocks_are(&listing, expected, COUNT(expected));
 }
 
 TEST(without_lines_there_are_none)
@@ -79,8 +79,7 @@ TEST(without_lines_there_are_none)
     struct listing listing = {.rows = &row, .n = 1};
     struct code_blocks blocks;
     struct error error = {.kind = ERROR_NONE};
-    assert_false(blocks_make(&listing, &blocks, &error));
-    assert_int_equal(error.kind, ERROR_ELF);
+    assert_fails(blocks_make(&listing, &blocks, &error), &error, ERROR_ELF, "");
     assert_null(blocks.at);
 }
 
@@ -88,7 +87,7 @@ TEST(without_lines_there_are_none)
  * away. */
 static void check_all(const char *program)
 {
-    struct symbols *symbols = fixture_open(program);
+    struct symbols *symbols = fixture(program);
     struct location at;
     unsigned returning = 0, functions = 0;
     uint64_t before = 0;
@@ -118,25 +117,16 @@ static void check_all(const char *program)
         }
         listing_free(&listing);
     }
-    symbols_close(symbols);
     assert_true(functions > 0);
     assert_true(returning * 4 > functions * 3);
 }
 
-TEST(of_thumb)
+TEST(of_each_instruction_set)
 {
     check_all("stacks_m4");
     check_all("stacks_m0");
     check_all("blink");
-}
-
-TEST(of_arm)
-{
     check_all("stacks_a9");
-}
-
-TEST(of_a64)
-{
     check_all("stacks_a53");
 }
 
@@ -151,7 +141,7 @@ static enum code_flow flow_of(const struct listing *listing, const char *text)
 
 TEST(of_armv8_m)
 {
-    struct symbols *symbols = fixture_open("listing");
+    struct symbols *symbols = fixture("listing");
     struct listing listing;
     struct error error = {.kind = ERROR_NONE};
     struct location at;
@@ -165,7 +155,6 @@ TEST(of_armv8_m)
     assert_int_equal(flow_of(&listing, "bx "), FLOW_RETURN);
     assert_int_equal(flow_of(&listing, "nop"), FLOW_ON);
     listing_free(&listing);
-    symbols_close(symbols);
 }
 
 /* Lines 6 and 7 in the block of an IT of line 5, which ends in a return; a jump into it begins no block. */

@@ -40,7 +40,7 @@ TEST(mangled_names_are_read)
         {"_ZNC1E", "_ZNC1E", "_ZNC1E"},
         {"_Z99999999999999999999a", "_Z99999999999999999999a", "_Z99999999999999999999a"},
     };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char name[64];
         name_plain(name, sizeof name, names[i].symbol);
         assert_string_equal(name, names[i].plain);
@@ -79,7 +79,7 @@ TEST(one_function_is_written_in_many_ways)
         {"foo.__uniq.42.llvm.7", {"foo"}},
         {"nested.5", {"nested"}},
     };
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+    for (size_t i = 0; i < COUNT(same); i++)
         for (size_t k = 0; k < 8 && same[i].wanted[k] != NULL; k++)
             if (likeness(same[i].wanted[k], same[i].symbol) != LIKE_SAME)
                 fail_msg("%s is not %s", same[i].wanted[k], same[i].symbol);

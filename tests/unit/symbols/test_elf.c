@@ -26,13 +26,9 @@ TEST(paths_that_cannot_be_read_are_named)
 {
     struct error error = {.kind = ERROR_NONE};
     assert_null(symbols_open("/nonexistent/x.elf", &error));
-    assert_int_equal(error.kind, ERROR_ELF);
-    assert_string_equal(error.text, "cannot open /nonexistent/x.elf: No such file or directory");
-    error_clear(&error);
+    assert_error_is(&error, ERROR_ELF, "cannot open /nonexistent/x.elf: No such file or directory");
     assert_null(symbols_open("/", &error));
-    assert_int_equal(error.kind, ERROR_ELF);
-    assert_string_equal(error.text, "/ is a directory, not an ELF file");
-    error_clear(&error);
+    assert_error_is(&error, ERROR_ELF, "/ is a directory, not an ELF file");
     assert_null(symbols_open("/dev/zero", &error));
     assert_string_equal(error.text, "/dev/zero is not a plain file, not an ELF file");
     symbols_close(NULL);
@@ -52,7 +48,7 @@ TEST(object_files_are_refused)
 TEST(segments_are_what_the_target_must_hold)
 {
     struct segment segments[8];
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     /* not .data, nor .ramfunc: they are loaded elsewhere than they run */
     assert_int_equal(symbols_segments(symbols, segments, 8), 1);
     assert_int_equal(segments[0].address, 0);
@@ -62,14 +58,13 @@ TEST(segments_are_what_the_target_must_hold)
     assert_int_equal(vector, reset.address + 1);
     assert_true(reset.high <= segments[0].size);
     assert_int_equal(symbols_segments(symbols, segments, 0), 0);
-    symbols_close(symbols);
 }
 
 /* One segment with code and variables: only what is never written */
 TEST(writable_segments_give_their_constant_sections)
 {
     struct segment segments[8];
-    struct symbols *symbols = fixture_open("mixed");
+    struct symbols *symbols = fixture("mixed");
     uint64_t sink = 0;
     uint64_t size = 0;
     assert_true(symbols_object(symbols, "sink", &sink, &size));
@@ -77,7 +72,6 @@ TEST(writable_segments_give_their_constant_sections)
     assert_int_equal(count, 1);
     assert_int_equal(segments[0].address, must_locate(symbols, "in_arm_state").address);
     assert_true(segments[0].address + segments[0].size <= sink);
-    symbols_close(symbols);
 }
 
 /* Other bytes of the same size in place of a string of the file, wherever it is */
@@ -101,21 +95,18 @@ static enum mapping mapping_of(struct symbols *symbols, const char *text)
 TEST(mapping_symbols_tell_code_from_data)
 {
     uint64_t sink = 0, size = 0;
-    struct symbols *symbols = fixture_open("mixed");
+    struct symbols *symbols = fixture("mixed");
     assert_true(symbols_object(symbols, "sink", &sink, &size));
     assert_int_equal(mapping_of(symbols, "in_arm_state"), MAPPING_CODE);
     assert_int_equal(mapping_of(symbols, "in_thumb_state"), MAPPING_CODE);
     assert_int_equal(symbols_mapping(symbols, sink), MAPPING_DATA);
     assert_int_equal(symbols_mapping(symbols, 0x100), MAPPING_NONE);
-    symbols_close(symbols);
-    symbols = fixture_open("exits");
+    symbols = fixture("exits");
     uint64_t behind = must_locate(symbols, "many").high; /* constants, of no symbol's */
     assert_int_equal(symbols_mapping(symbols, behind - 2), MAPPING_CODE);
     assert_int_equal(symbols_mapping(symbols, (behind + 3) & ~UINT64_C(3)), MAPPING_DATA);
-    symbols_close(symbols);
-    symbols = fixture_open("writes_a64");
+    symbols = fixture("writes_a64");
     assert_int_equal(mapping_of(symbols, "_start"), MAPPING_CODE);
-    symbols_close(symbols);
 }
 
 TEST(without_mapping_symbols_only_variables_are_known)
@@ -149,15 +140,13 @@ TEST(without_mapping_symbols_only_variables_are_known)
 
 TEST(build_id_is_hex)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     const char *id = symbols_build_id(symbols);
     assert_int_equal(strlen(id), 40);
     assert_int_equal(strspn(id, "0123456789abcdef"), 40);
     assert_ptr_equal(symbols_build_id(symbols), id);
-    symbols_close(symbols);
-    symbols = fixture_open("mixed");
+    symbols = fixture("mixed");
     assert_string_equal(symbols_build_id(symbols), "");
-    symbols_close(symbols);
 }
 
 /* As sstrip leaves it: segments and nothing else */
@@ -207,7 +196,7 @@ static void ask_everything(const uint8_t *bytes, size_t size)
         assert_int_not_equal(error.kind, ERROR_NONE);
         return;
     }
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct location location;
         error_clear(&error);
         bool found = symbols_locate(symbols, texts[i], &location, &error);
@@ -228,7 +217,7 @@ static void ask_everything(const uint8_t *bytes, size_t size)
 TEST(files_cut_short_do_no_harm)
 {
     static const char *const names[] = {"blink", "blink4", "blinkz", "host"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         size_t size = 0;
         uint8_t *bytes = fixture_bytes(names[i], &size);
         for (size_t length = 0; length < size; length += 13)
@@ -243,7 +232,7 @@ TEST(damaged_files_do_no_harm)
 {
     static const char *const names[] = {"blink", "blink4", "blinkz", "shapes", "names", "host"};
     uint32_t random = 1;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         size_t size = 0;
         uint8_t *bytes = fixture_bytes(names[i], &size);
         for (int round = 0; round < 500; round++) {
@@ -273,19 +262,18 @@ TEST(machine_is_told)
         {"mixed", "Armv7-A", 'A'},
         {"host", "x86-64", 0},
     };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct symbols *symbols = fixture_open(table[i].fixture);
+    for (size_t i = 0; i < COUNT(table); i++) {
+        struct symbols *symbols = fixture(table[i].fixture);
         struct symbols_machine machine;
         symbols_machine(symbols, &machine);
         assert_string_equal(machine.name, table[i].name);
         assert_int_equal(machine.profile, table[i].profile);
-        symbols_close(symbols);
     }
 }
 
 TEST(note_of_the_build_is_found_in_memory)
 {
-    struct symbols *symbols = fixture_open("flash");
+    struct symbols *symbols = fixture("flash");
     struct segment note;
     assert_true(symbols_build_note(symbols, &note));
     assert_int_equal(note.address >> 24, 0x08);
@@ -293,8 +281,6 @@ TEST(note_of_the_build_is_found_in_memory)
     char first[3];
     snprintf(first, sizeof first, "%02x", note.bytes[16]);
     assert_memory_equal(symbols_build_id(symbols), first, 2);
-    symbols_close(symbols);
-    symbols = fixture_open("names"); /* linked without */
+    symbols = fixture("names"); /* linked without */
     assert_false(symbols_build_note(symbols, &note));
-    symbols_close(symbols);
 }

@@ -13,11 +13,11 @@ static void check_source(struct symbols *symbols, const char *function, const ch
 
 TEST(functions_without_a_symbol_have_their_names)
 {
-    struct symbols *symbols = fixture_open("unnamed"), *whole = fixture_open("ranges");
+    struct symbols *symbols = fixture("unnamed"), *whole = fixture("ranges");
     static const char *const names[] = {"crc", "fir", "second", "_start", "unnamed.c:fir", "crc+0x4"};
     struct location after;
     char name[32];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct location a = must_locate(symbols, names[i]), b = must_locate(whole, names[i]);
         assert_int_equal(a.address, b.address);
         assert_int_equal(a.low, b.low);
@@ -33,16 +33,14 @@ TEST(functions_without_a_symbol_have_their_names)
     for (size_t i = 0; symbols_function_name(symbols, i, name, sizeof name); i++)
         listed = listed || strcmp(name, "fir") == 0;
     assert_true(listed);
-    symbols_close(symbols);
-    symbols_close(whole);
 }
 
 TEST(a_function_without_a_size_ends_where_dwarf_says)
 {
-    struct symbols *symbols = fixture_open("sizeless"), *whole = fixture_open("ranges");
+    struct symbols *symbols = fixture("sizeless"), *whole = fixture("ranges");
     static const char *const names[] = {"crc", "fir", "second", "loop_of_fir"};
     struct frame_base start, end;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct location a = must_locate(symbols, names[i]), b = must_locate(whole, names[i]);
         assert_int_equal(a.low, b.low);
         assert_int_equal(a.high, b.high);
@@ -54,13 +52,11 @@ TEST(a_function_without_a_size_ends_where_dwarf_says)
     assert_string_equal(inside.name, "fir+0x4");
     assert_int_not_equal(symbols_frames(symbols, fir.address, label.address + 4, &start, &end),
                          FRAMES_OF_TWO);
-    symbols_close(symbols);
-    symbols_close(whole);
 }
 
 TEST(a_function_behind_the_end_of_its_units_ranges_has_lines_and_inlines)
 {
-    struct symbols *symbols = fixture_open("ranges");
+    struct symbols *symbols = fixture("ranges");
     struct location second = must_locate(symbols, "second");
     struct inlined_frame frames[4];
     size_t inlined = 0;
@@ -70,12 +66,11 @@ TEST(a_function_behind_the_end_of_its_units_ranges_has_lines_and_inlines)
     for (uint64_t at = second.low; at < second.high; at += 2)
         inlined += symbols_inlined(symbols, at, frames, 4);
     assert_true(inlined > 0);
-    symbols_close(symbols);
 }
 
 TEST(calls_to_a_function_are_found)
 {
-    struct symbols *symbols = fixture_open("unnamed");
+    struct symbols *symbols = fixture("unnamed");
     struct location fir = must_locate(symbols, "fir"), start = must_locate(symbols, "_start");
     const struct extent function = {fir.low, fir.high}, outermost = {start.low, start.high};
     uint64_t at[2] = {0, 0};
@@ -84,5 +79,4 @@ TEST(calls_to_a_function_are_found)
     assert_int_equal(symbols_callers(symbols, &function, NULL, 0), 1);
     /* its loop does not call it */
     assert_int_equal(symbols_callers(symbols, &outermost, at, 2), 0);
-    symbols_close(symbols);
 }

@@ -18,13 +18,12 @@ static struct listing list(struct symbols *symbols, const char *function)
 
 static void texts_are(const char *program, const char *function, const char *const *texts, size_t n)
 {
-    struct symbols *symbols = fixture_open(program);
+    struct symbols *symbols = fixture(program);
     struct listing listing = list(symbols, function);
     for (size_t i = 0; i < listing.n && i < n; i++)
         assert_string_equal(listing.rows[i].text, texts[i]);
     assert_int_equal(listing.n, n);
     listing_free(&listing);
-    symbols_close(symbols);
 }
 
 /* What is not an instruction takes its place in the IT block: the next one has no condition */
@@ -52,23 +51,22 @@ TEST(thumb_of_armv8_m)
                                         "bx      lr",
                                         ".word   0x12345678",
                                         ".short  0x0201"};
-    texts_are("listing", "_start", texts, sizeof texts / sizeof *texts);
+    texts_are("listing", "_start", texts, COUNT(texts));
 }
 
 TEST(arm_state)
 {
-    struct symbols *symbols = fixture_open("mixed");
+    struct symbols *symbols = fixture("mixed");
     struct listing listing = list(symbols, "in_arm_state");
     assert_memory_equal(listing.rows[0].text, "movw    r", 9);
     assert_string_equal(listing.rows[listing.n - 1].text, "bx      lr");
     assert_int_equal(listing.rows[listing.n - 1].size, 4);
     listing_free(&listing);
-    symbols_close(symbols);
 }
 
 TEST(a64_with_constants)
 {
-    struct symbols *symbols = fixture_open("writes_a64");
+    struct symbols *symbols = fixture("writes_a64");
     struct listing listing = list(symbols, "constants");
     assert_string_equal(listing.rows[0].text, ".word   0xd51b9c00");
     assert_true(listing.rows[0].is_data);
@@ -79,13 +77,12 @@ TEST(a64_with_constants)
     assert_int_equal(listing.file_count, 0);
     assert_int_equal(listing.rows[2].line, 0);
     listing_free(&listing);
-    symbols_close(symbols);
 }
 
 /* The end of the path, and the line that the address itself has by DWARF. */
 static void lines_are_those_of_addresses(const char *program)
 {
-    struct symbols *symbols = fixture_open(program);
+    struct symbols *symbols = fixture(program);
     char name[128];
     unsigned lines = 0;
     for (size_t i = 0; symbols_function_name(symbols, i, name, sizeof name); i++) {
@@ -107,49 +104,43 @@ static void lines_are_those_of_addresses(const char *program)
         listing_free(&listing);
     }
     assert_true(lines > 20);
-    symbols_close(symbols);
 }
 
 TEST(each_line_of_each_function)
 {
     static const char *const programs[] = {"blink", "blink4", "blink0", "blinkz", "flash", "shapes", "names"};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+    for (size_t i = 0; i < COUNT(programs); i++)
         lines_are_those_of_addresses(programs[i]);
 }
 
 TEST(the_path_is_whole)
 {
     char folder[1024], path[2048];
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     struct listing listing = list(symbols, "main");
     assert_non_null(getcwd(folder, sizeof folder));
     snprintf(path, sizeof path, "%s/tests/unit/symbols/fixtures/blink.c", folder);
     assert_string_equal(listing.files[listing.rows[0].file], path);
     listing_free(&listing);
-    symbols_close(symbols);
 }
 
 TEST(rows_by_address)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     struct listing listing = list(symbols, "fir_filter");
     assert_int_equal(listing_row_at(&listing, listing.rows[0].address - 1), listing.n);
     assert_int_equal(listing_row_at(&listing, listing.rows[1].address + 1), 1);
     assert_int_equal(listing_row_at(&listing, UINT64_MAX), listing.n - 1);
     listing_free(&listing);
-    symbols_close(symbols);
 }
 
 static void must_refuse_to_list(const char *program, uint64_t low, uint64_t high, const char *words)
 {
-    struct symbols *symbols = fixture_open(program);
+    struct symbols *symbols = fixture(program);
     struct listing listing;
     struct error error = {.kind = ERROR_NONE};
-    assert_false(listing_make(symbols, low, high, &listing, &error));
-    assert_int_equal(error.kind, ERROR_ELF);
-    assert_non_null(strstr(error.text, words));
+    assert_fails(listing_make(symbols, low, high, &listing, &error), &error, ERROR_ELF, words);
     assert_null(listing.rows);
-    symbols_close(symbols);
 }
 
 TEST(what_cannot_be_listed)
@@ -167,7 +158,7 @@ TEST(code_is_little_endian_in_a_big_endian_program)
     static const char *const last[][2] = {{"str     r2, [r3]", "bx      lr"},
                                           {"str     r2, [r3]", "bx      lr"}};
     static const char *const functions[] = {"in_arm_state", "in_thumb_state"};
-    struct symbols *symbols = fixture_open("be8");
+    struct symbols *symbols = fixture("be8");
     struct symbols_machine machine;
     symbols_machine(symbols, &machine);
     assert_false(machine.big_endian_words);
@@ -181,5 +172,4 @@ TEST(code_is_little_endian_in_a_big_endian_program)
         assert_string_equal(listing.rows[at + 1].text, last[i][1]);
         listing_free(&listing);
     }
-    symbols_close(symbols);
 }

@@ -2,22 +2,9 @@
 
 #include <time.h>
 
-TEST(function_is_found_with_its_bounds)
-{
-    struct symbols *symbols = fixture_open("flash");
-    struct location location = must_locate(symbols, "fir_filter");
-    assert_string_equal(location.name, "fir_filter");
-    assert_true(location.is_function_entry);
-    assert_int_equal(location.isa, ISA_THUMB);
-    assert_int_equal(location.address & 1, 0);
-    assert_true(location.low == location.address && location.high > location.low);
-    assert_memory_equal(location.source, "blink.c:", 8);
-    symbols_close(symbols);
-}
-
 TEST(offset_is_added_within_the_function)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     struct location entry = must_locate(symbols, "fir_filter");
     struct location hex = must_locate(symbols, "fir_filter+0x10");
     struct location decimal = must_locate(symbols, "fir_filter+16");
@@ -34,12 +21,11 @@ TEST(offset_is_added_within_the_function)
     must_refuse(symbols, "fir_filter+", ERROR_SYMBOL, "no symbol");
     must_refuse(symbols, "fir_filter+-2", ERROR_SYMBOL, "no symbol");
     must_refuse(symbols, "fir_filter+0x11111111111111111", ERROR_SYMBOL, "no symbol");
-    symbols_close(symbols);
 }
 
 TEST(address_gets_its_name)
 {
-    struct symbols *symbols = fixture_open("flash");
+    struct symbols *symbols = fixture("flash");
     struct location entry = must_locate(symbols, "fir_filter");
     char text[32];
     snprintf(text, sizeof text, "*0x%llx", (unsigned long long)entry.address + 5);
@@ -54,7 +40,6 @@ TEST(address_gets_its_name)
     must_refuse(symbols, "*0xgg", ERROR_SYMBOL, "no symbol");
     must_refuse(symbols, "*10000200", ERROR_SYMBOL, "no symbol");
     must_refuse(symbols, "*0200", ERROR_SYMBOL, "no symbol");
-    symbols_close(symbols);
 }
 
 TEST(without_a_file_only_addresses_are_found)
@@ -71,7 +56,7 @@ TEST(without_a_file_only_addresses_are_found)
 
 TEST(names_of_assembly_are_found)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     struct location reset = must_locate(symbols, "Reset_Handler");
     struct location label = must_locate(symbols, "inner_label");
     assert_string_equal(label.name, "inner_label");
@@ -86,23 +71,21 @@ TEST(names_of_assembly_are_found)
     assert_int_equal(next.high, bare.address);
     assert_int_equal(bare.high, bare.address + 4);
     assert_int_equal(bare.isa, ISA_THUMB);
-    symbols_close(symbols);
 }
 
 TEST(aliases_are_one_place)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     struct location handler = must_locate(symbols, "NMI_Handler");
     assert_string_equal(handler.name, "NMI_Handler");
     assert_int_equal(handler.address, must_locate(symbols, "HardFault_Handler").address);
     symbols_describe(symbols, handler.address, &handler);
     assert_string_equal(handler.name, "Default_Handler");
-    symbols_close(symbols);
 }
 
 TEST(data_is_refused_as_code)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     must_refuse(symbols, "ticks", ERROR_SYMBOL, "`ticks` is data (4 bytes at 0x2");
     must_refuse(symbols, "_etext", ERROR_SYMBOL, "outside the code");
     must_refuse(symbols, "stack_top", ERROR_SYMBOL, "outside the code");
@@ -113,24 +96,20 @@ TEST(data_is_refused_as_code)
     assert_false(symbols_object(symbols, "main", &address, &size));
     assert_false(symbols_object(symbols, "hidden", &address, &size)); /* two static ones */
     assert_false(symbols_object(symbols, "nothing", &address, &size));
-    symbols_close(symbols);
 }
 
 TEST(static_functions_of_one_name_are_listed)
 {
-    struct symbols *symbols = fixture_open("flash");
+    struct symbols *symbols = fixture("flash");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "`helper` is at 2 places:\n  ");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  blink.c:helper   *0x08000");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  other.c:helper   *0x08000");
     must_refuse(symbols, "helper+2", ERROR_AMBIGUOUS, "`helper+2` is at 2 places");
-    symbols_close(symbols);
-    symbols = fixture_open("nodebug");
+    symbols = fixture("nodebug");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  other.c:helper   *0x");
-    symbols_close(symbols);
 }
 
-/* What the list says must be accepted, or there is no way out of it: each name finds the address next to it
- */
+/* What the list says must be accepted, or there is no way out of it: each name finds its address. */
 static void listed_are_accepted(struct symbols *symbols, const char *text, unsigned wanted)
 {
     struct location location;
@@ -156,27 +135,23 @@ static void listed_are_accepted(struct symbols *symbols, const char *text, unsig
 
 TEST(listed_places_are_accepted)
 {
-    struct symbols *symbols = fixture_open("flash");
+    struct symbols *symbols = fixture("flash");
     listed_are_accepted(symbols, "helper", 2);
-    symbols_close(symbols);
-    symbols = fixture_open("nodebug");
+    symbols = fixture("nodebug");
     listed_are_accepted(symbols, "helper", 2);
-    symbols_close(symbols);
-    symbols = fixture_open("names");
+    symbols = fixture("names");
     listed_are_accepted(symbols, "helper", 2);
     listed_are_accepted(symbols, "helper(unsigned long)", 2);
     listed_are_accepted(symbols, "update", 2);
     listed_are_accepted(symbols, "dsp::filter", 2);
-    symbols_close(symbols);
-    symbols = fixture_open("copies");
+    symbols = fixture("copies");
     listed_are_accepted(symbols, "several", 2);
     listed_are_accepted(symbols, "core::ptr::drop_in_place", 2);
-    symbols_close(symbols);
 }
 
 TEST(strange_names_do_no_harm)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     must_refuse(symbols, "x; shutdown [exec ls]", ERROR_SYMBOL, "no symbol `x; shutdown [exec ls]`");
     must_refuse(symbols, "", ERROR_SYMBOL, "no symbol ``");
     must_refuse(symbols, "*", ERROR_SYMBOL, "no symbol `*`");
@@ -191,25 +166,22 @@ TEST(strange_names_do_no_harm)
     must_refuse(symbols, text, ERROR_SYMBOL, "no symbol `xxx");
     memcpy(text + sizeof text - 4, ":12", 4);
     must_refuse(symbols, text, ERROR_SYMBOL, "no source file `xxx");
-    symbols_close(symbols);
 }
 
 TEST(near_names_are_proposed)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     must_refuse(symbols, "fir_fliter", ERROR_SYMBOL,
                 "no symbol `fir_fliter` in blink.elf; did you mean fir_filter?");
     must_refuse(symbols, "reset_handler", ERROR_SYMBOL, "did you mean Reset_Handler?");
     must_refuse(symbols, "filter", ERROR_SYMBOL, "did you mean fir_filter?");
-    symbols_close(symbols);
-    symbols = fixture_open("stripped");
+    symbols = fixture("stripped");
     must_refuse(symbols, "main", ERROR_SYMBOL, "it is stripped");
-    symbols_close(symbols);
 }
 
 TEST(cpp_names_are_found_mangled_and_plain)
 {
-    struct symbols *symbols = fixture_open("shapes");
+    struct symbols *symbols = fixture("shapes");
     struct location area = must_locate(symbols, "geometry::Shape::area");
     assert_int_equal(area.address, must_locate(symbols, "_ZNK8geometry5Shape4areaEi").address);
     assert_string_equal(area.name, "geometry::Shape::area");
@@ -220,12 +192,11 @@ TEST(cpp_names_are_found_mangled_and_plain)
     must_refuse(symbols, "area", ERROR_SYMBOL, "did you mean geometry::Shape::area?");
     symbols_describe(symbols, area.address + 2, &area);
     assert_string_equal(area.name, "geometry::Shape::area+0x2");
-    symbols_close(symbols);
 }
 
 TEST(cpp_functions_are_named_as_in_the_source)
 {
-    struct symbols *symbols = fixture_open("names");
+    struct symbols *symbols = fixture("names");
     static const struct {
         const char *wanted, *symbol;
     } names[] = {
@@ -243,7 +214,7 @@ TEST(cpp_functions_are_named_as_in_the_source)
         {"sub/names.cpp:helper(unsigned long)", "_ZL6helperm"},
         {"fixtures/names.cpp:helper", "_ZL6helperm.isra.0"},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         assert_int_equal(must_locate(symbols, names[i].wanted).address,
                          must_locate(symbols, names[i].symbol).address);
     assert_string_equal(must_locate(symbols, "dsp::filter(int)").name, "dsp::filter(int)");
@@ -254,24 +225,22 @@ TEST(cpp_functions_are_named_as_in_the_source)
     must_refuse(symbols, "unique_name", ERROR_SYMBOL, "did you mean dsp::unique_name?");
     must_refuse(symbols, "names.cpp:updaet", ERROR_SYMBOL, "did you mean update?");
     must_refuse(symbols, "sub/names.cpp:die", ERROR_SYMBOL, ": die is in names.cpp:");
-    symbols_close(symbols);
 }
 
 /* In one file the compiler made a copy of `helper`, in the other it did not */
 TEST(copy_in_one_file_is_as_good_as_the_function_in_another)
 {
-    struct symbols *symbols = fixture_open("names");
+    struct symbols *symbols = fixture("names");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  helper.isra.0   *0x1");
     must_refuse(symbols, "helper", ERROR_AMBIGUOUS, "\n  sub/names.cpp:helper   *0x1");
     must_refuse(symbols, "update", ERROR_AMBIGUOUS, "\n  fixtures/names.cpp:update   *0x1");
     struct location copy = must_locate(symbols, "fixtures/names.cpp:helper");
     assert_string_equal(copy.note, "measured as helper.isra.0, the compiler's copy of it");
-    symbols_close(symbols);
 }
 
 TEST(copies_of_a_function_are_told)
 {
-    struct symbols *symbols = fixture_open("copies");
+    struct symbols *symbols = fixture("copies");
     struct location crc = must_locate(symbols, "crc");
     assert_int_equal(crc.address, must_locate(symbols, "copies.c:crc").address);
     assert_string_equal(crc.note,
@@ -285,19 +254,18 @@ TEST(copies_of_a_function_are_told)
     assert_string_equal(must_locate(symbols, "shared").note, "");
     assert_true(must_locate(symbols, "nested").is_function_entry);
     must_refuse(symbols, "several", ERROR_AMBIGUOUS, "\n  several.constprop.1   *0x");
-    symbols_close(symbols);
 }
 
 TEST(names_of_ada_d_and_fortran_are_those_of_the_source)
 {
-    struct symbols *symbols = fixture_open("copies");
+    struct symbols *symbols = fixture("copies");
     static const struct {
         const char *typed, *symbol;
     } names[] = {{"startup.run", "_ada_startup__run"},
                  {"dsp.filter.work", "_D3dsp6filter4workFiZi"},
                  {"waves::run", "__waves_MOD_run"},
                  {"run", "__waves_MOD_run"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         assert_int_equal(must_locate(symbols, names[i].typed).address,
                          must_locate(symbols, names[i].symbol).address);
     must_refuse(symbols, "filters.twist", ERROR_AMBIGUOUS, "filters__twist__2");
@@ -307,13 +275,12 @@ TEST(names_of_ada_d_and_fortran_are_those_of_the_source)
     symbols_describe(symbols, must_locate(symbols, "waves::run").address, &shown);
     assert_string_equal(shown.name, "waves::run");
     must_refuse(symbols, "dsp.filter", ERROR_SYMBOL, "no symbol");
-    symbols_close(symbols);
 }
 
 TEST(the_rest_of_a_coroutine_is_named)
 {
     static const char after[] = "begins a coroutine: what it does after a suspension is in ";
-    struct symbols *symbols = fixture_open("copies");
+    struct symbols *symbols = fixture("copies");
     struct location actor;
     char note[160];
     snprintf(note, sizeof note, "%sdrv::read_sensor.actor", after);
@@ -323,12 +290,11 @@ TEST(the_rest_of_a_coroutine_is_named)
     assert_int_not_equal(actor.address, must_locate(symbols, "drv::read_sensor").address);
     snprintf(note, sizeof note, "%sdrv::send.resume", after);
     assert_string_equal(must_locate(symbols, "drv::send").note, note);
-    symbols_close(symbols);
 }
 
 TEST(another_name_of_the_same_code_is_named)
 {
-    struct symbols *symbols = fixture_open("copies");
+    struct symbols *symbols = fixture("copies");
     assert_string_equal(must_locate(symbols, "TIM2_IRQHandler").note,
                         "an alias of Default_Handler, as the program does not define it");
     assert_string_equal(must_locate(symbols, "Default_Handler").note,
@@ -336,12 +302,11 @@ TEST(another_name_of_the_same_code_is_named)
     assert_string_equal(must_locate(symbols, "uart2_poll").note,
                         "the same code as uart1_poll: calls by either name are measured");
     assert_string_equal(must_locate(symbols, "uart1_poll+2").note, "");
-    symbols_close(symbols);
 }
 
 TEST(a_function_within_another_one)
 {
-    struct symbols *symbols = fixture_open("copies");
+    struct symbols *symbols = fixture("copies");
     struct location around = must_locate(symbols, "around"), within = must_locate(symbols, "within"), at;
     assert_true(around.low < within.low && within.high < around.high);
     assert_int_equal(around.next, within.low);
@@ -352,12 +317,11 @@ TEST(a_function_within_another_one)
     assert_int_equal(at.low, around.low);
     assert_int_equal(at.next, around.high);
     assert_string_equal(at.name, "around+0x6");
-    symbols_close(symbols);
 }
 
 TEST(rust_functions_are_found_without_their_hash)
 {
-    struct symbols *symbols = fixture_open("copies");
+    struct symbols *symbols = fixture("copies");
     static const char *const names[] = {
         "core::fmt::write",
         "core::fmt::write::h0123456789abcdef",
@@ -367,15 +331,14 @@ TEST(rust_functions_are_found_without_their_hash)
         "mycrate::inner::bar",
         "<T as core::convert::Into<U>>::into",
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         assert_true(must_locate(symbols, names[i]).is_function_entry);
     must_refuse(symbols, "core::fmt::wirte", ERROR_SYMBOL, "did you mean core::fmt::write?");
-    symbols_close(symbols);
 }
 
 TEST(functions_that_are_inlined_are_named_where_they_stand)
 {
-    struct symbols *symbols = fixture_open("flash");
+    struct symbols *symbols = fixture("flash");
     char first[64], second[64], words[300];
     fixture_line("blink.c", "= square(led", first, sizeof first);
     fixture_line("blink.c", "= square(ticks", second, sizeof second);
@@ -383,8 +346,7 @@ TEST(functions_that_are_inlined_are_named_where_they_stand)
              strchr(second, ':'), first);
     must_refuse(symbols, "square", ERROR_SYMBOL, words);
     must_refuse(symbols, "blink.c:square", ERROR_SYMBOL, words);
-    symbols_close(symbols);
-    symbols = fixture_open("names");
+    symbols = fixture("names");
     must_refuse(symbols, "folded(int)", ERROR_SYMBOL, "is inlined where it is called");
     must_refuse(symbols, "dsp::folded_there", ERROR_SYMBOL, "is inlined where it is called");
     must_refuse(symbols, "folded_there", ERROR_SYMBOL, "no symbol");
@@ -398,22 +360,20 @@ TEST(functions_that_are_inlined_are_named_where_they_stand)
     location = must_locate(symbols, start);
     end = must_locate(symbols, last);
     assert_true(location.address < end.address);
-    symbols_close(symbols);
 }
 
 TEST(functions_that_never_return_are_known)
 {
-    struct symbols *symbols = fixture_open("names");
+    struct symbols *symbols = fixture("names");
     assert_true(must_locate(symbols, "die").never_returns);
     assert_false(must_locate(symbols, "die+2").never_returns);
     assert_false(must_locate(symbols, "other").never_returns);
-    symbols_close(symbols);
 }
 
 /* GCC at -O0 gives zero-initialised variables no type */
 TEST(variables_without_a_type_are_objects)
 {
-    struct symbols *symbols = fixture_open("copies");
+    struct symbols *symbols = fixture("copies");
     uint64_t address = 0, other = 0, size = 0;
     assert_true(symbols_object(symbols, "untyped", &address, &size));
     assert_int_equal(size, 4);
@@ -423,15 +383,13 @@ TEST(variables_without_a_type_are_objects)
     assert_int_equal(symbols_find_object(symbols, "bare", &other, &size), OBJECT_NONE);
     assert_int_equal(symbols_find_object(symbols, "_start", &other, &size), OBJECT_NONE);
     must_refuse(symbols, "untyped", ERROR_SYMBOL, "`untyped` is data (4 bytes at 0x1");
-    symbols_close(symbols);
-    symbols = fixture_open("blink");
+    symbols = fixture("blink");
     assert_int_equal(symbols_find_object(symbols, "hidden", &other, &size), OBJECT_SEVERAL);
-    symbols_close(symbols);
 }
 
 TEST(instruction_set_is_told)
 {
-    struct symbols *symbols = fixture_open("mixed");
+    struct symbols *symbols = fixture("mixed");
     struct location location = must_locate(symbols, "in_arm_state");
     assert_int_equal(location.isa, ISA_ARM);
     location = must_locate(symbols, "in_thumb_state");
@@ -439,13 +397,10 @@ TEST(instruction_set_is_told)
     assert_int_equal(location.address & 1, 0);
     must_refuse(symbols, "in_arm_state+2", ERROR_SYMBOL, "between two instructions");
     assert_int_equal(must_locate(symbols, "in_thumb_state+2").isa, ISA_THUMB);
-    symbols_close(symbols);
-    symbols = fixture_open("stripped"); /* no symbols at all, but M-profile */
+    symbols = fixture("stripped"); /* no symbols at all, but M-profile */
     assert_int_equal(must_locate(symbols, "*0x40").isa, ISA_THUMB);
-    symbols_close(symbols);
-    symbols = fixture_open("host");
+    symbols = fixture("host");
     assert_int_equal(must_locate(symbols, "work").isa, ISA_OTHER);
-    symbols_close(symbols);
 }
 
 static double seconds(void)
@@ -470,7 +425,7 @@ TEST(many_symbols_are_no_burden)
 /* Static functions of one name differ by their files. */
 TEST(each_function_has_a_name_that_finds_it_alone)
 {
-    struct symbols *symbols = fixture_open("blink");
+    struct symbols *symbols = fixture("blink");
     struct location location, found;
     struct error error = {0};
     char name[256];
@@ -485,5 +440,4 @@ TEST(each_function_has_a_name_that_finds_it_alone)
     }
     assert_true(i > 5 && in_files > 0);
     assert_false(symbols_function_name(symbols, i, name, sizeof name));
-    symbols_close(symbols);
 }

@@ -3,7 +3,7 @@
 
 TEST(members_have_a_place_and_a_size)
 {
-    struct symbols *symbols = fixture_open("names");
+    struct symbols *symbols = fixture("names");
     struct symbols_member member;
     assert_true(symbols_member(symbols, "Task", "top", &member));
     assert_true(member.offset == 0 && member.size == 4 && member.is_pointer);
@@ -11,7 +11,6 @@ TEST(members_have_a_place_and_a_size)
     assert_true(member.offset == 4 && member.size == 12 && !member.is_pointer);
     assert_true(symbols_member(symbols, "Task", "label", &member));
     assert_true(member.offset == 16 && member.size == 4 && member.is_pointer);
-    symbols_close(symbols);
 }
 
 TEST(what_is_no_member_is_not_found)
@@ -20,13 +19,11 @@ TEST(what_is_no_member_is_not_found)
         {"Task", "nothing"}, {"Task", "state"}, {"Nobody", "name"}, {"Forward", "name"}, {"filter", "name"}};
     static const char *const without[] = {"nodebug", "stripped"};
     struct symbols_member member;
-    struct symbols *symbols = fixture_open("names");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    struct symbols *symbols = fixture("names");
+    for (size_t i = 0; i < COUNT(names); i++)
         assert_false(symbols_member(symbols, names[i][0], names[i][1], &member));
-    symbols_close(symbols);
-    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
-        symbols = fixture_open(without[i]);
+    for (size_t i = 0; i < COUNT(without); i++) {
+        symbols = fixture(without[i]);
         assert_false(symbols_member(symbols, "Task", "name", &member));
-        symbols_close(symbols);
     }
 }

@@ -67,8 +67,8 @@ static void compare(const char *name, uint64_t by)
 
 TEST(each_address_of_a_moved_program)
 {
-    for (size_t i = 0; i < sizeof fixtures / sizeof *fixtures; i++)
-        for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++)
+    for (size_t i = 0; i < COUNT(fixtures); i++)
+        for (size_t k = 0; k < COUNT(offsets); k++)
             compare(fixtures[i], (uint64_t)offsets[k]);
 }
 

@@ -36,7 +36,7 @@ TEST(near_names_come_best_first)
     static const char *const names[] = {"uart_init", "uart_send", "uart_send_byte", "my_uart_send",
                                         "spi_send",  "uart_sent", "UART_SEND",      "uart_sendx",
                                         "main",      "uart_send"};
-    enum { COUNT = sizeof names / sizeof names[0] };
+    enum { COUNT = COUNT(names) };
     assert_string_equal(guess("uart_send", names, COUNT),
                         "; did you mean UART_SEND, uart_send, uart_sent, uart_sendx, my_uart_send?");
     assert_string_equal(guess("man", names, COUNT), "; did you mean main?");
@@ -103,7 +103,7 @@ static void assert_names(struct symbols *symbols, uint64_t address, const char *
 
 TEST(a_local_label_is_no_function_whatever_its_type)
 {
-    struct symbols *symbols = fixture_open("labels");
+    struct symbols *symbols = fixture("labels");
     assert_names(symbols, 0x8000, "sized");
     assert_names(symbols, 0x8002, "sized+0x2");
     assert_names(symbols, 0x8006, "sized+0x6");
@@ -112,12 +112,11 @@ TEST(a_local_label_is_no_function_whatever_its_type)
     assert_names(symbols, 0x8010, "static_function");
     struct location label = must_locate(symbols, "??sized_0"); /* it can be named all the same */
     assert_int_equal(label.address, 0x8002);
-    symbols_close(symbols);
 }
 
 TEST(each_name_that_is_shown_can_be_typed_however_long)
 {
-    struct symbols *symbols = fixture_open("long");
+    struct symbols *symbols = fixture("long");
     struct location shown, typed;
     struct inlined_frame frames[4];
     size_t longest = 0, inlined = 0, suggested = 0;
@@ -142,5 +141,4 @@ TEST(each_name_that_is_shown_can_be_typed_however_long)
         for (size_t n = symbols_inlined(symbols, at, frames, 4); n > 0; n = 0)
             inlined = strlen(frames[0].name) > inlined ? strlen(frames[0].name) : inlined;
     assert_in_range(inlined, 300, LOCATION_NAME - 1);
-    symbols_close(symbols);
 }

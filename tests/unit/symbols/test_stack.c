@@ -8,32 +8,13 @@
 
 static struct symbols *exits, *switches;
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
-    exits = fixture_open("exits");
-    switches = fixture_open("switches");
-    return 0;
+    exits = fixture("exits");
+    switches = fixture("switches");
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    symbols_close(exits);
-    symbols_close(switches);
-    return 0;
-}
-
-#define OPEN_TEST(name) TEST_WITH(name, set_up, tear_down)
-
-static uint64_t address_of(struct symbols *symbols, const char *name)
-{
-    struct error error = {0};
-    struct location location;
-    if (!symbols_locate(symbols, name, &location, &error))
-        fail_msg("%s", error.text);
-    return location.address;
-}
+#define OPEN_TEST(name) TEST_BETWEEN(name, set_up, test_nothing)
 
 /* As assembled by GNU as; of two halfwords the first is the upper. */
 TEST(instructions_that_give_the_stack_pointer_a_value)
@@ -80,28 +61,18 @@ TEST(instructions_that_give_the_stack_pointer_a_value)
         {ISA_A64, {0, 0x927CED3F, 0}, true},           /* and sp, x9, #-16 */
         {ISA_A64, {0, 0x910003FD, 0}, false},          /* mov x29, sp */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT(cases); i++)
         if (stack_is_set(cases[i].isa, &cases[i].code) != cases[i].sets)
             fail_msg("%08x", cases[i].code.here);
 }
 
 OPEN_TEST(a_program_that_switches_stacks_may_leave_functions)
 {
-    struct symbols *host = fixture_open("host");
+    struct symbols *host = fixture("host");
     assert_false(symbols_may_leave(exits));
     assert_true(symbols_may_leave(switches));
     assert_true(symbols_may_leave(NULL));
     assert_true(symbols_may_leave(host)); /* of a machine that nothing is known of */
-    symbols_close(host);
-}
-
-OPEN_TEST(functions_that_never_return_are_known)
-{
-    struct location location;
-    symbols_describe(exits, address_of(exits, "gives_up"), &location);
-    assert_true(location.never_returns);
-    symbols_describe(exits, address_of(exits, "frames"), &location);
-    assert_false(location.never_returns);
 }
 
 OPEN_TEST(a_call_at_the_end_of_a_function_does_not_return)
@@ -159,7 +130,7 @@ OPEN_TEST(frames_of_two_places)
 /* One program at 0, where the linker leaves what it says of functions that it dropped, and elsewhere. */
 TEST(functions_that_were_dropped_have_no_frames)
 {
-    struct symbols *low = fixture_open("blink"), *high = fixture_open("flash");
+    struct symbols *low = fixture("blink"), *high = fixture("flash");
     uint64_t main_low = address_of(low, "main"), main_high = address_of(high, "main"), frames = 0;
     for (uint64_t at = 0; at < 0x60; at += 2) {
         struct frame_base here = {0}, there = {0}, ignored;
@@ -170,6 +141,4 @@ TEST(functions_that_were_dropped_have_no_frames)
         frames += here.offset > 0;
     }
     assert_true(frames > 0);
-    symbols_close(low);
-    symbols_close(high);
 }

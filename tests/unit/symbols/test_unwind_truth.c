@@ -446,34 +446,20 @@ static void check(const struct row *row)
     assert_true(percent(n.false_silent, n.all) < 0.1);
 }
 
-TEST(stacks_of_a_program_with_a_library_on_m4)
-{
-    check(&(struct row){"M4", "stacks_m4", CORTEX_M4, .least = 98});
-}
+/* A program with a library, with and without exceptions. */
+static const struct row rows[] = {
+    {"M4", "stacks_m4", CORTEX_M4, .least = 98},
+    {"M4, exceptions", "stacks_m4", CORTEX_M4, .interrupts = true, .least = 98},
+    {"M4, exceptions, PSP", "stacks_m4", CORTEX_M4, true, true, .least = 98},
+    {"M0+", "stacks_m0", CORTEX_M0, .least = 88},
+    {"M0+, exceptions", "stacks_m0", CORTEX_M0, .interrupts = true, .least = 88},
+    {"M0+, exceptions, PSP", "stacks_m0", CORTEX_M0, true, true, .least = 88},
+    {"A9", "stacks_a9", CORTEX_A9, .least = 98},
+    {"A53", "stacks_a53", CORTEX_A53, .least = 98},
+};
 
-TEST(stacks_with_exceptions_on_m4)
+TEST(the_stack_at_any_instruction)
 {
-    check(&(struct row){"M4, exceptions", "stacks_m4", CORTEX_M4, .interrupts = true, .least = 98});
-    check(&(struct row){"M4, exceptions, PSP", "stacks_m4", CORTEX_M4, true, true, .least = 98});
-}
-
-TEST(stacks_of_a_program_with_a_library_on_m0)
-{
-    check(&(struct row){"M0+", "stacks_m0", CORTEX_M0, .least = 88});
-}
-
-TEST(stacks_with_exceptions_on_m0)
-{
-    check(&(struct row){"M0+, exceptions", "stacks_m0", CORTEX_M0, .interrupts = true, .least = 88});
-    check(&(struct row){"M0+, exceptions, PSP", "stacks_m0", CORTEX_M0, true, true, .least = 88});
-}
-
-TEST(stacks_of_a_program_with_a_library_on_a9)
-{
-    check(&(struct row){"A9", "stacks_a9", CORTEX_A9, .least = 98});
-}
-
-TEST(stacks_of_a_program_on_a53)
-{
-    check(&(struct row){"A53", "stacks_a53", CORTEX_A53, .least = 98});
+    for (size_t i = 0; i < COUNT(rows); i++)
+        check(&rows[i]);
 }

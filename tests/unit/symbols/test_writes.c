@@ -8,15 +8,10 @@
 
 enum { ROOM = 64 };
 
-static uint64_t address_of(struct symbols *symbols, const char *name)
-{
-    return must_locate(symbols, name).address;
-}
-
 /* Each is named as its label ends, and each label is found. */
 static void writes_are_those_with_labels(const char *program, size_t n)
 {
-    struct symbols *symbols = fixture_open(program);
+    struct symbols *symbols = fixture(program);
     struct counter_write writes[ROOM];
     assert_int_equal(symbols_counter_writes(symbols, NULL, writes, ROOM), n);
     for (size_t i = 0; i < n; i++) {
@@ -26,7 +21,6 @@ static void writes_are_those_with_labels(const char *program, size_t n)
         if (name == NULL || strcmp(name + 1, writes[i].name) != 0)
             fail_msg("%s is said to write %s", location.name, writes[i].name);
     }
-    symbols_close(symbols);
 }
 
 TEST(arm_and_thumb_write_them_by_mcr_and_mcrr)
@@ -48,7 +42,7 @@ static const char *first_of(struct symbols *symbols, const char *named, struct c
 
 TEST(the_most_telling_come_first_and_the_named_before_all)
 {
-    struct symbols *symbols = fixture_open("writes_a32");
+    struct symbols *symbols = fixture("writes_a32");
     struct counter_write writes[4];
     assert_string_equal(first_of(symbols, NULL, writes, 4), "PMCCNTR");
     assert_string_equal(writes[3].name, "PMCCNTR");
@@ -58,7 +52,6 @@ TEST(the_most_telling_come_first_and_the_named_before_all)
     assert_string_equal(first_of(symbols, "PMCNTENSET", writes, 4), "PMCNTENSET"); /* and its twin */
     assert_string_equal(writes[1].name, "PMCNTENCLR");
     assert_int_equal(symbols_counter_writes(symbols, NULL, NULL, 0), 14);
-    symbols_close(symbols);
 }
 
 /* --- stores --------------------------------------------------------------------------------------------- */
@@ -82,19 +75,18 @@ static bool label_hits(struct symbols *symbols, const char *format, unsigned num
 
 TEST(every_form_of_a_store_is_known)
 {
-    struct symbols *symbols = fixture_open("stores");
+    struct symbols *symbols = fixture("stores");
     for (unsigned i = 1; i <= STORES; i++)
         if (!label_hits(symbols, "hit%02u", i))
             fail_msg("hit%02u does not", i);
     for (unsigned i = 1; i <= OTHERS; i++)
         if (label_hits(symbols, "miss%02u", i))
             fail_msg("miss%02u does", i);
-    symbols_close(symbols);
 }
 
 TEST(stores_are_found_by_constants)
 {
-    struct symbols *symbols = fixture_open("stores");
+    struct symbols *symbols = fixture("stores");
     uint64_t found[ROOM];
     size_t n = symbols_stores_to(symbols, CYCCNT, found, ROOM);
     assert_int_equal(n, 11);
@@ -105,15 +97,13 @@ TEST(stores_are_found_by_constants)
     }
     assert_int_equal(found[8], address_of(symbols, "called"));
     assert_int_equal(symbols_stores_to(symbols, CYCCNT, NULL, 0), 11);
-    symbols_close(symbols);
 }
 
-/* --- writes that change a count --------------------------------------------------------------------------
- */
+/* --- writes that change a count ------------------------------------------------------------------------- */
 
 TEST(writes_that_change_the_count_are_told_from_others)
 {
-    struct symbols *symbols = fixture_open("changes");
+    struct symbols *symbols = fixture("changes");
     struct counter_switch which[] = {{.word = 0xE0001000, .on = 1, .bits = 1},
                                      {.word = CYCCNT, .each = true}};
     symbols_find_switches(symbols, which, 2);
@@ -126,12 +116,11 @@ TEST(writes_that_change_the_count_are_told_from_others)
     assert_true(which[0].is_set); /* by the first ORR */
     assert_int_equal(which[1].n_changes, 1);
     assert_int_equal(which[1].changes[0], address_of(symbols, "change5"));
-    symbols_close(symbols);
 }
 
 TEST(what_a_function_runs_is_followed_through_calls_and_jumps)
 {
-    struct symbols *symbols = fixture_open("changes");
+    struct symbols *symbols = fixture("changes");
     const uint64_t places[] = {address_of(symbols, "change1"), address_of(symbols, "change5")};
     struct extent root = {.low = address_of(symbols, "calls_it")};
     size_t which = 0;
@@ -146,12 +135,11 @@ TEST(what_a_function_runs_is_followed_through_calls_and_jumps)
     root.low = 0x12345678; /* no function */
     assert_false(symbols_reach(symbols, &root, 1, places, 2, &which));
     assert_false(symbols_reach(symbols, NULL, 0, places, 2, &which));
-    symbols_close(symbols);
 }
 
 TEST(a_part_of_a_function_runs_what_it_has_itself)
 {
-    struct symbols *symbols = fixture_open("changes");
+    struct symbols *symbols = fixture("changes");
     const uint64_t change = address_of(symbols, "change3"), called = address_of(symbols, "change5");
     struct extent part = {address_of(symbols, "change1"), change};
     size_t which = 0;
@@ -162,7 +150,6 @@ TEST(a_part_of_a_function_runs_what_it_has_itself)
     assert_false(symbols_reach(symbols, &part, 1, &called, 1, &which)); /* the jump is after it */
     part.high += 4;
     assert_true(symbols_reach(symbols, &part, 1, &called, 1, &which));
-    symbols_close(symbols);
 }
 
 /* The stops that show each execution of one of the five places, of what these functions run. */
@@ -184,7 +171,7 @@ static size_t stops_before(struct symbols *symbols, const char *const *roots, si
 TEST(stops_are_at_the_places_or_where_they_are_called)
 {
     static const char *const all[] = {"calls_it", "stops_it"}, *const again[] = {"calls_twice"};
-    struct symbols *symbols = fixture_open("changes");
+    struct symbols *symbols = fixture("changes");
     uint64_t out[SYMBOLS_STOPS];
     assert_int_equal(stops_before(symbols, all, 1, 4, out), 1);
     assert_int_equal(out[0], address_of(symbols, "change5"));
@@ -198,7 +185,6 @@ TEST(stops_are_at_the_places_or_where_they_are_called)
     assert_int_equal(out[1], address_of(symbols, "call2"));
     assert_true(stops_before(symbols, again, 1, 1, out) > 1);
     assert_int_equal(stops_before(symbols, again, 0, 4, out), 0);
-    symbols_close(symbols);
 }
 
 static bool store_before(struct symbols *symbols, const char *pc, const char *lr, uint32_t r1, uint64_t *at)
@@ -211,7 +197,7 @@ static bool store_before(struct symbols *symbols, const char *pc, const char *lr
 
 TEST(the_store_before_a_stop_is_told_by_the_registers)
 {
-    struct symbols *symbols = fixture_open("stores");
+    struct symbols *symbols = fixture("stores");
     uint64_t at;
     assert_true(store_before(symbols, "first+4", NULL, CYCCNT, &at));
     assert_int_equal(at, address_of(symbols, "first"));
@@ -219,12 +205,11 @@ TEST(the_store_before_a_stop_is_told_by_the_registers)
     assert_int_equal(at, address_of(symbols, "second"));
     assert_false(store_before(symbols, "second+4", NULL, 0x20000000, &at)); /* of what was it the address? */
     assert_false(store_before(symbols, "second", NULL, CYCCNT, &at));       /* too far after the first one */
-    symbols_close(symbols);
 }
 
 TEST(it_may_be_in_what_has_just_returned_or_was_called_before)
 {
-    struct symbols *symbols = fixture_open("stores");
+    struct symbols *symbols = fixture("stores");
     uint64_t at;
     assert_true(store_before(symbols, "back", "back", 0, &at));
     assert_int_equal(at, address_of(symbols, "called"));
@@ -234,17 +219,15 @@ TEST(it_may_be_in_what_has_just_returned_or_was_called_before)
     assert_int_equal(at, address_of(symbols, "called"));
     assert_false(store_before(symbols, "other", NULL, 0, &at));
     assert_false(store_before(symbols, "after", NULL, 0, &at)); /* one of two */
-    symbols_close(symbols);
 }
 
 TEST(of_nothing_nothing_is_known)
 {
     uint32_t registers[16] = {0};
     uint64_t at;
-    struct symbols *symbols = fixture_open("host");
+    struct symbols *symbols = fixture("host");
     assert_false(symbols_store_before(NULL, registers, CYCCNT, &at));
     assert_false(symbols_store_before(symbols, registers, CYCCNT, &at));
     assert_int_equal(symbols_counter_writes(symbols, NULL, NULL, 0), 0);
     assert_int_equal(symbols_stores_to(symbols, CYCCNT, NULL, 0), 0);
-    symbols_close(symbols);
 }

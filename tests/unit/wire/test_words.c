@@ -2,8 +2,6 @@
 #include "test.h"
 #include "wire/inside.h"
 
-#include <string.h>
-
 TEST(a_text_comes_back_as_it_was)
 {
     static const char all[] = "a \"b\" \\ \n \x01 \x7F ±";
@@ -24,7 +22,7 @@ TEST(what_is_no_text_is_refused)
 {
     static const char *const wrong[] = {"", "a", "\"a", "\"\\\"", "\"\\4", "\"\\00\"", "\"\\xy\""};
     char back[8];
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         struct words words = {.at = wrong[i]};
         assert_false(words_text(&words, back, sizeof back));
     }
@@ -46,7 +44,7 @@ TEST(numbers_have_bounds)
                 {"g", 9, false},
                 {"1g", UINT64_MAX, false},
                 {"-1", UINT64_MAX, false}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         uint64_t value;
         struct words words = {.at = rows[i].text};
         assert_int_equal(words_number(&words, rows[i].most, &value), rows[i].ok);

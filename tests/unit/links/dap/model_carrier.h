@@ -95,6 +95,15 @@ static void bench_carrier(struct bench *bench)
     bench->error = (struct error){.kind = ERROR_NONE};
 }
 
+/* As `from` is, with its own parts. */
+static inline void bench_copy(struct bench *bench, const struct bench *from)
+{
+    *bench = *from;
+    bench->carrier.model = &bench->model;
+    bench->probe.carrier = &bench->carrier.carrier;
+    bench->executor.adi.probe = &bench->probe;
+}
+
 static bool bench_begin(struct bench *bench)
 {
     struct adi *adi = &bench->executor.adi;

@@ -17,18 +17,18 @@ static void begin(void)
     bench.model.ports[0].tar = 0x20000124;
 }
 
-TEST(a_clock_that_carries_all_stays)
+#define CLOCK_TEST(name) TEST_BETWEEN(name, begin, test_nothing)
+
+CLOCK_TEST(a_clock_that_carries_all_stays)
 {
-    begin();
     assert_true(check());
     assert_int_equal(bench.executor.adi.hz, FAST);
     assert_int_equal(bench.model.ports[0].tar, 0x20000124);
     assert_int_equal(bench.model.n_log, 0); /* memory is not touched */
 }
 
-TEST(a_clock_that_damages_words_goes)
+CLOCK_TEST(a_clock_that_damages_words_goes)
 {
-    begin();
     bench.model.damage_hz = 3000000;
     assert_true(check());
     assert_int_equal(bench.executor.adi.hz, 2500000);
@@ -36,9 +36,8 @@ TEST(a_clock_that_damages_words_goes)
     assert_int_equal(bench.model.n_log, 0);
 }
 
-TEST(a_port_of_whole_words_is_a_judge_too)
+CLOCK_TEST(a_port_of_whole_words_is_a_judge_too)
 {
-    begin();
     bench.model.tar_mask = ~UINT32_C(3);
     assert_true(check());
     assert_int_equal(bench.model.hz, FAST);
@@ -47,9 +46,8 @@ TEST(a_port_of_whole_words_is_a_judge_too)
     assert_int_equal(bench.model.hz, 2500000);
 }
 
-TEST(a_register_that_holds_less_says_nothing_of_the_clock)
+CLOCK_TEST(a_register_that_holds_less_says_nothing_of_the_clock)
 {
-    begin();
     bench.model.tar_mask = 0x0FFFFFFF;
     assert_true(check());
     assert_int_equal(bench.executor.adi.hz, FAST);

@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static struct compiler compiler;
 static struct packet packet;
@@ -37,6 +36,12 @@ static void stand_at(uint32_t tar, bool banked)
     compiler.ap.mask = 0xFFFFFFFF;
     port->csw = 0x23000042;
     port->tar = tar;
+}
+
+static void begin_at(size_t packet_size, uint32_t tar, bool banked)
+{
+    begin(packet_size);
+    stand_at(tar, banked);
 }
 
 static void compile(const struct step *steps, size_t n)
@@ -82,8 +87,7 @@ TEST(test_first_access)
 TEST(test_gates_of_a_packet_of_one_step)
 {
     struct step steps[] = {step_read(word(0xE000ED00))};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compiler_packet(&compiler, steps, 1, 0, false,
                     &(struct compiler_gates){true, true, 0x11111101, 0x22222201}, &packet);
     assert_packet("05 00 06 08 00 00 00 00 20 ff ff ff ff 17 01 11 11 11 05 00 ed 00 e0 0f 05 01 22 22 22");
@@ -94,8 +98,7 @@ TEST(test_neighbours_through_banked_registers)
     struct step steps[] = {step_write(word(0xE000EDF4), 15), step_until(word(0xE000EDF0), 0x10000, 0x10000),
                            step_expect(word(0xE000EDF8), 0xFFFFFFFF, 0x12345678),
                            step_read(word(0xE0001004))};
-    begin(64);
-    stand_at(0xE000EDF0, false);
+    begin_at(64, 0xE000EDF0, false);
     compile(steps, 4);
     /* SELECT, DCRSR; mask, DHCSR and a read of it; mask, DCRDR; SELECT, TAR, CYCCNT */
     assert_packet("05 00 0a 08 10 00 00 00 05 0f 00 00 00 20 00 00 01 00 13 00 00 01 00 03 20 ff ff ff ff "
@@ -105,12 +108,10 @@ TEST(test_neighbours_through_banked_registers)
 TEST(test_guard_behind_a_write)
 {
     struct step steps[] = {step_write(word(0x1004), 15), step_expect(word(0x1000), 0xFFFFFFFF, 1)};
-    begin(512);
-    stand_at(0x1000, true);
+    begin_at(512, 0x1000, true);
     compile(steps, 2);
     assert_packet("05 00 03 05 0f 00 00 00 0e 13 01 00 00 00");
-    begin(64);
-    stand_at(0x1000, true);
+    begin_at(64, 0x1000, true);
     compile(steps, 2);
     assert_packet("05 00 02 05 0f 00 00 00 13 01 00 00 00");
 }
@@ -118,8 +119,7 @@ TEST(test_guard_behind_a_write)
 TEST(test_a_match_never_stands_behind_a_read)
 {
     struct step steps[] = {step_read(word(0x1004)), step_expect(word(0x1000), 0xFFFFFFFF, 1)};
-    begin(64);
-    stand_at(0x1000, true);
+    begin_at(64, 0x1000, true);
     compile(steps, 2);
     assert_packet("05 00 03 07 0e 13 01 00 00 00");
 }
@@ -130,8 +130,7 @@ TEST(test_runs_increment)
     for (uint32_t i = 0; i < 6; i++)
         steps[i] = step_read(word(0x13F0 + 4 * i));
     steps[6] = step_expect(word(0x1404), 0xFFFFFFFF, 7);
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compile(steps, 7);
     /* CSW, TAR, four words; at the 1 KB border TAR again, a word; no increment for what is read twice */
     assert_packet("05 00 0c 01 52 00 00 23 05 f0 13 00 00 0f 0f 0f 0f 05 00 14 00 00 0f "
@@ -142,8 +141,7 @@ TEST(test_narrow_accesses)
 {
     struct step steps[] = {step_write(narrow(0x1002, 2), 0x1BE50), step_read(narrow(0x1003, 1)),
                            step_expect(narrow(0x1002, 2), 0xFFFF, 0xBE50)};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compile(steps, 3);
     assert_packet("05 00 0a 01 41 00 00 23 05 02 10 00 00 0d 00 00 50 be 01 40 00 00 23 05 03 10 00 00 0f "
                   "01 41 00 00 23 05 02 10 00 00 20 00 00 ff ff 1f 00 00 50 be");
@@ -157,8 +155,7 @@ TEST(test_prediction)
 {
     struct step steps[] = {step_until(word(0x1000), 0x20000, 0x20000),
                            step_expect(word(0x1000), 0xFFFFFFFF, 9)};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compile(steps, 1);
     assert_packet("05 00 03 20 00 00 02 00 1f 00 00 02 00 0f");
     assert_int_equal(ANSWER(steps, "\x05\x03\x01\x03\x00\x03\x00").end, DECODE_DONE);
@@ -179,8 +176,7 @@ TEST(test_a_proof_that_the_wait_has_given)
     struct step steps[] = {step_until(word(0x1000), 3, 3), step_time(TIME_AFTER),
                            step_expect(word(0x1000), 0xF, 7), step_expect(word(0x1000), 0xF, 5),
                            step_expect(word(0x1004), 0xF, 7)};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compile(steps, 1);
     assert_int_equal(ANSWER(steps, "\x05\x03\x01\x07\x00\x03\x00").end, DECODE_DONE);
     compile(steps, 3);
@@ -209,8 +205,7 @@ TEST(test_a_proof_that_the_wait_has_given)
 TEST(test_looks)
 {
     struct step steps[] = {step_until(word(0x1000), 0xFF, 1), step_read(word(0x1000))};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compiler_packet(&compiler, steps, 2, 0, true, NULL, &packet);
     assert_int_equal(packet.notes[0].kind, NOTE_LOOK);
     /* one read, then a wait that runs out */
@@ -234,16 +229,14 @@ TEST(test_full_packets)
     static const size_t sizes[] = {64, 512, 1024, 1280};
     static const size_t most[] = {15, 127, 200, 200};
     for (size_t i = 0; i < 4; i++) {
-        begin(sizes[i]);
-        stand_at(0x1000, false);
+        begin_at(sizes[i], 0x1000, false);
         compile(steps, 200);
         assert_int_equal(packet.n, most[i]);
         assert_true(packet.length <= sizes[i] && packet.answer <= sizes[i]);
     }
     for (uint32_t i = 0; i < 200; i++)
         steps[i] = step_write(word(0x1000), i);
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compile(steps, 200);
     assert_int_equal(packet.n, 12);
     assert_int_equal(packet.length, 63);
@@ -254,13 +247,11 @@ TEST(test_a_mask_write_behind_a_word_over_jtag_where_it_must_be)
     struct step steps[] = {step_read(word(0x1000)), step_expect(word(0x1000), 0xFFFFFFFF, 1),
                            step_expect(word(0x1000), 0xFFFFFFFF, 2), step_write(word(0x1000), 3),
                            step_expect(word(0x1000), 0xFFFFFFFF, 4)};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compiler.jtag = true;
     compile(steps, 5);
     assert_packet("05 00 07 0f 1f 01 00 00 00 1f 02 00 00 00 0d 03 00 00 00 06 1f 04 00 00 00 06");
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compiler.jtag = compiler.loses_place = true;
     compile(steps, 5);
     assert_packet("05 00 09 0f 20 ff ff ff ff 1f 01 00 00 00 1f 02 00 00 00 "
@@ -273,8 +264,7 @@ TEST(test_posted_checks_over_jtag)
 {
     struct step steps[] = {step_read(word(0x1000)), step_write(word(0x1000), 1), step_read(word(0x1000))};
     static const uint8_t acks[] = {7, 0, 8};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compiler.jtag = true;
     compile(steps, 3); /* read, write, check, read, check */
     assert_packet("05 00 05 0f 0d 01 00 00 00 06 0f 06");
@@ -298,8 +288,7 @@ TEST(test_jtag_checks)
 {
     struct step steps[] = {step_read(word(0x1000)), step_write(word(0x1000), 1), step_read(word(0x1000)),
                            step_read(word(0x1000))};
-    begin(64);
-    stand_at(0x1000, false);
+    begin_at(64, 0x1000, false);
     compiler.jtag = true;
     compiler.index = 2;
     compile(steps, 4);
@@ -328,8 +317,7 @@ static const struct step reads_and_writes[] = {
 /* Transfers: 0 read, 1 read, 2 write, 3 guard, 4 match, 5 read. */
 static void compile_five(void)
 {
-    begin(512);
-    stand_at(0x1000, false);
+    begin_at(512, 0x1000, false);
     compile(reads_and_writes, 5);
     assert_packet("05 00 06 0f 0f 0d 05 00 00 00 0e 1f 05 00 00 00 0f");
 }
@@ -367,7 +355,7 @@ TEST(test_where_it_failed)
         {6, 4, 4, DECODE_FAULT, 4, false}, /* or was sent all the same */
         {6, 1, 4, DECODE_DONE, 5, false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char reply[64] = {5, (char)cases[i].count, (char)cases[i].ack};
         for (size_t k = 0; k < cases[i].words; k++)
             reply[3 + 4 * k] = (char)(k + 1);
@@ -407,7 +395,7 @@ TEST(test_broken_replies)
                   {"\x05\x06\x11\0\0\0\0\0\0\0\0", 11},
                   {"\x05\x04\x31\0\0\0\0\0\0\0\0\0\0\0\0", 15},
                   {"\x05\x04\x11\0\0\0\0\0\0\0\0", 11}};
-    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    for (size_t i = 0; i < COUNT(broken); i++) {
         compile_five();
         struct decoded decoded = answer(reads_and_writes, broken[i].bytes, broken[i].n);
         if (decoded.end != DECODE_BROKEN || decoded.step != 0)

@@ -2,8 +2,6 @@
 #include "links/dap/carrier.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { VENDOR = 0xFF, HID = 3, OUT = 0x02, IN = 0x81, BULK = 2, INTERRUPT = 3 };
 
 static struct interface_descriptor usual(void)
@@ -43,30 +41,18 @@ TEST(test_the_interface_of_a_probe)
 
 TEST(test_other_interfaces)
 {
-    struct interface_descriptor from = usual();
-    from.class = HID;
-    assert_false(reads(&from));
-    from = usual();
-    from.n_endpoints = 1;
-    assert_false(reads(&from));
-    from = usual();
-    from.endpoints[0].attributes = INTERRUPT;
-    assert_false(reads(&from));
-    from = usual();
-    from.endpoints[1].attributes = INTERRUPT;
-    assert_false(reads(&from));
-    from = usual();
-    from.endpoints[0].address = IN + 1;
-    assert_false(reads(&from));
-    from = usual();
-    from.endpoints[1].address = OUT + 1;
-    assert_false(reads(&from));
-    from = usual();
-    from.endpoints[1].packet = 0x800;
-    assert_false(reads(&from));
-    from = usual();
-    from.endpoints[0].packet = 0;
-    assert_false(reads(&from));
+    static const struct interface_descriptor others[] = {
+        {.class = HID, .n_endpoints = 2, .endpoints = {{OUT, BULK, 64}, {IN, BULK, 512}}},
+        {.class = VENDOR, .n_endpoints = 1, .endpoints = {{OUT, BULK, 64}, {IN, BULK, 512}}},
+        {.class = VENDOR, .n_endpoints = 2, .endpoints = {{OUT, INTERRUPT, 64}, {IN, BULK, 512}}},
+        {.class = VENDOR, .n_endpoints = 2, .endpoints = {{OUT, BULK, 64}, {IN, INTERRUPT, 512}}},
+        {.class = VENDOR, .n_endpoints = 2, .endpoints = {{IN + 1, BULK, 64}, {IN, BULK, 512}}},
+        {.class = VENDOR, .n_endpoints = 2, .endpoints = {{OUT, BULK, 64}, {OUT + 1, BULK, 512}}},
+        {.class = VENDOR, .n_endpoints = 2, .endpoints = {{OUT, BULK, 64}, {IN, BULK, 0x800}}},
+        {.class = VENDOR, .n_endpoints = 2, .endpoints = {{OUT, BULK, 0}, {IN, BULK, 512}}},
+    };
+    for (size_t i = 0; i < COUNT(others); i++)
+        assert_false(reads(&others[i]));
 }
 
 TEST(test_room_for_replies)

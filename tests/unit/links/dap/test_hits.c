@@ -8,7 +8,6 @@
 #include "engine/hit_plan.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { ROOM = 4096, HITS = 48 };
 

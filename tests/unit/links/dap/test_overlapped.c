@@ -78,7 +78,7 @@ TEST(packets_fit_the_endpoints)
     } cases[] = {{64, 64, false, 64},  {512, 64, false, 63}, {64, 512, false, 64},
                  {512, 0, false, 512}, {512, 64, true, 64},  {1024, 512, false, 511}};
     static struct bench bench;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct deadline deadline = deadline_in_ms(5000, NULL);
         model_init(&bench.model);
         bench.model.packet_size = (unsigned)cases[i].said;
@@ -99,7 +99,7 @@ TEST(test_packets_in_flight_are_those_that_the_firmware_bears)
     } cases[] = {{true, 4, 0, 4}, {false, 4, 0, 1}, {false, 4, 2, 2},
                  {true, 4, 1, 1}, {true, 1, 3, 1},  {true, 2, 8, 2}};
     static struct bench bench;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct deadline deadline = deadline_in_ms(5000, NULL);
         model_init(&bench.model);
         bench.model.packet_count = cases[i].count;

@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static struct probe_spec spec;
 static struct error error;
@@ -34,8 +33,7 @@ TEST(test_words)
     assert_true(reads("cmsis-dap:2e8g:000c") && !spec.by_id);
     char text[200] = "cmsis-dap:";
     memset(text + 10, 'x', 150);
-    assert_false(reads(text));
-    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_fails(reads(text), &error, ERROR_USAGE, "");
     assert_false(reads("openocd"));
 }
 
@@ -66,16 +64,15 @@ TEST(test_usb_ports)
                                       "a-1",
                                       "1-1.2.3.4.5.6.7.8"};
     char text[200], port[USB_PORT_ROOM];
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         snprintf(text, sizeof text, "cmsis-dap:usb:%s", good[i]);
         assert_true(reads(text));
         assert_string_equal(spec.usb, good[i]);
         assert_string_equal(spec.serial, "");
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         snprintf(text, sizeof text, "cmsis-dap:usb:%s", bad[i]);
-        assert_false(reads(text));
-        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_fails(reads(text), &error, ERROR_USAGE, "");
     }
     assert_true(
         usb_port_of_path("/sys/devices/pci0000:00/usb1/1-1/1-1.4/1-1.4:1.0/0003:0D28:0204.0001", port));
@@ -95,8 +92,7 @@ TEST(test_hosts)
     assert_true(reads("cmsis-dap-tcp:[::1]:5"));
     assert_string_equal(spec.host, "::1");
     assert_int_equal(spec.port, 5);
-    assert_false(reads("cmsis-dap-tcp:::1"));
-    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_fails(reads("cmsis-dap-tcp:::1"), &error, ERROR_USAGE, "");
 }
 
 static const struct dap_found two_ways[] = {
@@ -118,8 +114,7 @@ TEST(test_choice)
     assert_string_equal(chosen("cmsis-dap:0d28:0204", 3), "other");
     assert_string_equal(chosen("cmsis-dap:A", 3), "usb");
     assert_string_equal(chosen("cmsis-dap", 3), "");
-    assert_int_equal(error.kind, ERROR_USAGE);
-    assert_non_null(strstr(error.text, "2e8a:000c A, 0d28:0204 B"));
+    assert_error(&error, ERROR_USAGE, "2e8a:000c A, 0d28:0204 B");
     assert_string_equal(chosen("cmsis-dap", 0), "");
     assert_int_equal(error.kind, ERROR_NO_PROBE);
     assert_string_equal(chosen("cmsis-dap:C", 3), "");
@@ -177,9 +172,9 @@ TEST(a_port_names_one_of_twins)
                  {"cmsis-dap:usb:1-1.3", "1-1.3", "at usb:1-1.3", "1-1.3"},
                  {"cmsis-dap:usb:1-2", "1-2", "B", "1-2"},
                  {"cmsis-dap:B", "1-2", "B", ""}};
-    enum { N = sizeof list / sizeof *list };
+    enum { N = COUNT(list) };
     char identity[96];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_true(reads(cases[i].text));
         const struct dap_found *found = usb_choice_choose(list, N, &spec, &error);
         assert_non_null(found);
@@ -196,12 +191,12 @@ TEST(a_port_names_one_of_twins)
     assert_true(reads("cmsis-dap:A"));
     assert_null(usb_choice_choose(list, N, &spec, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
-    assert_non_null(strstr(error.text, "0d28:0204 A at usb:1-1.1, 0d28:0204 A at usb:1-1.2; choose"));
+    assert_has(error.text, "0d28:0204 A at usb:1-1.1, 0d28:0204 A at usb:1-1.2; choose");
     assert_true(reads("cmsis-dap:usb:1-1"));
     assert_null(usb_choice_choose(list, N, &spec, &error));
-    assert_int_equal(error.kind, ERROR_NO_PROBE);
-    assert_non_null(strstr(error.text, "no CMSIS-DAP probe is plugged in at usb:1-1; there is 0d28:0204 A at "
-                                       "usb:1-1.1, 0d28:0204 A at usb:1-1.2, 0d28:0204 at usb:1-1.3"));
+    assert_error(&error, ERROR_NO_PROBE,
+                 "no CMSIS-DAP probe is plugged in at usb:1-1; there is 0d28:0204 A at "
+                 "usb:1-1.1, 0d28:0204 A at usb:1-1.2, 0d28:0204 at usb:1-1.3");
     assert_int_equal(usb_choice_merge(list, N), 4);
 }
 
@@ -211,11 +206,11 @@ TEST(error_names_a_probe_once)
                                one_of(DAP_HID, "B", "")};
     assert_true(reads("cmsis-dap:C"));
     assert_null(usb_choice_choose(list, 4, &spec, &error));
-    assert_non_null(strstr(error.text, "there is 0d28:0204 A, 0d28:0204 B"));
+    assert_has(error.text, "there is 0d28:0204 A, 0d28:0204 B");
     assert_null(strstr(strstr(error.text, " B"), "0d28:0204 A"));
     assert_true(reads("cmsis-dap"));
     assert_null(usb_choice_choose(list, 4, &spec, &error));
-    assert_non_null(strstr(error.text, "several probes: 0d28:0204 A, 0d28:0204 B; choose"));
+    assert_has(error.text, "several probes: 0d28:0204 A, 0d28:0204 B; choose");
 }
 
 TEST(probes_are_known_by_name_number_or_request)
@@ -252,7 +247,7 @@ TEST(firmware_is_known_by_its_release)
         {{.vendor = 0x2E8A, .product = 0x0005, .release = 0x0300}, false, false},
         {{.vendor = 0x0451, .product = 0xBEF3, .release = 0x0200}, false, false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         const char *words = "";
         assert_int_equal(usb_choice_takes_several(&cases[i].found, &words), cases[i].several);
         assert_int_equal(words != NULL, cases[i].flaw);

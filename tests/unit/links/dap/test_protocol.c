@@ -3,8 +3,6 @@
 #include "links/dap/protocol.h"
 #include "test.h"
 
-#include <string.h>
-
 static void assert_bytes(const uint8_t *got, size_t n, const char *wanted, size_t length)
 {
     assert_int_equal(n, length);

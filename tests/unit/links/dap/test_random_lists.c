@@ -19,7 +19,7 @@ static uint32_t some_address(void)
 {
     static const uint32_t bases[] = {0x1000, 0x1004, 0x1008, 0x100C, 0x2000, 0x2004, 0x23F8,
                                      0x23FC, 0x2400, 0x2404, 0x3F00, 0x3F04, 0x3F08, 0x3F0C};
-    return bases[random_below(sizeof bases / sizeof *bases)];
+    return bases[random_below(COUNT(bases))];
 }
 
 /* Steps that succeed most of the time: `expected` follows what a target would hold. */
@@ -134,7 +134,7 @@ TEST(test_packet_sizes)
 {
     static struct model spec;
     static const unsigned sizes[] = {64, 65, 70, 127, 128, 256, 512, 1024};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         model_init(&spec);
         seed = (uint32_t)i;
         spec.packet_size = sizes[i];
@@ -232,10 +232,7 @@ static void run_troubled(unsigned size, bool pads, bool jtag, bool pairs, enum m
     for (long at = 0; at < 4000; at++) {
         if (!test_takes(&sweep, at))
             continue;
-        bench = begin;
-        bench.carrier.model = &bench.model;
-        bench.probe.carrier = &bench.carrier.carrier;
-        bench.executor.adi.probe = &bench.probe;
+        bench_copy(&bench, &begin);
         bench.carrier.most = 0;
         reference = bench.model;
         struct outcome right = direct(&reference, steps, n, wanted);

@@ -237,7 +237,7 @@ STARTED_TEST(test_bad_peers)
                {TALKS_NONSENSE, ERROR_LINK_PROTOCOL},
                {ANSWERS_TOO_MUCH, ERROR_LINK_PROTOCOL},
                {ANSWERS_SHORT, ERROR_LINK_LOST}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct error error = {0};
         atomic_store(&peer->manner, (int)bad[i].manner);
         assert_null(open_link(peer, &error));
