@@ -13,38 +13,31 @@ static inline void fresh_compare(double threshold)
     compared = comparison_with_fir(summary, threshold);
 }
 
-static inline int fresh_empty(void **state)
+static inline void fresh_empty(void)
 {
-    (void)state;
     summary = calloc(1, sizeof *summary);
-    return summary == NULL;
+    assert_non_null(summary);
 }
 
-static inline int fresh_fir(void **state)
+static inline void fresh_fir(void)
 {
-    (void)state;
     summary = summary_fir();
-    return 0;
 }
 
-static inline int fresh_slower(void **state)
+static inline void fresh_slower(void)
 {
-    (void)state;
     summary = summary_slower(900);
     snprintf(summary->conditions.build_id, sizeof summary->conditions.build_id, "1a2b3c4d");
     fresh_compare(0.02);
-    return 0;
 }
 
-static inline int fresh_end(void **state)
+static inline void fresh_end(void)
 {
-    (void)state;
     summary_free(summary);
     json_decref(compared);
     compared = NULL;
-    return 0;
 }
 
-#define FRESH_TEST(name)  TEST_WITH(name, fresh_empty, fresh_end)
-#define FIR_TEST(name)    TEST_WITH(name, fresh_fir, fresh_end)
-#define SLOWER_TEST(name) TEST_WITH(name, fresh_slower, fresh_end)
+#define FRESH_TEST(name)  TEST_BETWEEN(name, fresh_empty, fresh_end)
+#define FIR_TEST(name)    TEST_BETWEEN(name, fresh_fir, fresh_end)
+#define SLOWER_TEST(name) TEST_BETWEEN(name, fresh_slower, fresh_end)

@@ -57,8 +57,8 @@ FRESH_TEST(there_may_be_nothing_to_compare)
 /* What is put in the place of a condition, and what is then said; NULL: the two are still comparable. */
 static void assert_condition(size_t at, size_t size, const char *text, const char *reason)
 {
-    fresh_end(NULL);
-    fresh_slower(NULL);
+    fresh_end();
+    fresh_slower();
     snprintf((char *)&summary->conditions + at, size, "%s", text);
     fresh_compare(0.02);
     assert_int_equal(list_length("not_comparable"), reason != NULL);

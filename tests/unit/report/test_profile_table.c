@@ -12,9 +12,8 @@ static struct shares shares[2];
 static struct profile *profile;
 static struct profile_report report;
 
-static int begin(void **state)
+static void begin(void)
 {
-    (void)state;
     profile_shares(&shares[0], rows);
     profile_share(&shares[0], NULL, NULL, 10, NAN)->state = PROFILE_NOT_PERMITTED;
     shares[0].states[PROFILE_NOT_PERMITTED] = 10;
@@ -33,17 +32,14 @@ static int begin(void **state)
                                      .no_names = "",
                                      .shares = shares,
                                      .n = 1};
-    return 0;
 }
 
-static int end(void **state)
+static void end(void)
 {
-    (void)state;
     profile_file_free(profile);
-    return 0;
 }
 
-#define PROFILE_TEST(name) TEST_WITH(name, begin, end)
+#define PROFILE_TEST(name) TEST_BETWEEN(name, begin, end)
 
 PROFILE_TEST(everything_went_wrong)
 {
@@ -148,9 +144,9 @@ static struct stack stack_rows[] = {
 static struct stacks stacks;
 static struct stack_report stack_report;
 
-static int stacks_begin(void **state)
+static void stacks_begin(void)
 {
-    begin(state);
+    begin();
     stacks = (struct stacks){.functions = functions,
                              .places = places,
                              .frames = frames,
@@ -162,10 +158,9 @@ static int stacks_begin(void **state)
     profile->end.elapsed_s = 1.5;
     stack_report =
         (struct stack_report){.profile = profile, .stacks = &stacks, .elf = "/home/me/my app (1).elf"};
-    return 0;
 }
 
-#define STACK_TEST(name) TEST_WITH(name, stacks_begin, end)
+#define STACK_TEST(name) TEST_BETWEEN(name, stacks_begin, end)
 
 STACK_TEST(of_each_format)
 {

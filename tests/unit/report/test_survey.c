@@ -26,7 +26,7 @@ static struct periods some_periods(uint64_t n, uint64_t inside, uint64_t cycles,
     return periods;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
     static const struct {
         const char *name, *why;
@@ -38,7 +38,6 @@ static int set_up(void **state)
         {"filters/long.c:a_function_whose_name_is_long", "", 18000, 40, 18010, 40000, 10},
         {"rare", "", 5000, 3, 5010, 9000, 9000},
         {"once", "", 500, 1, 500, 9000, 0}};
-    (void)state;
     survey = (struct survey){.conditions = conditions_fir(), .rows = rows, .n = ROWS, .seconds = 12.5};
     for (size_t i = 0; i < ROWS; i++) {
         struct summary *summary = of[i].cycles > 0 ? calloc(1, sizeof *summary) : NULL;
@@ -53,16 +52,13 @@ static int set_up(void **state)
         summary->seconds = 0.5;
         summary->periods = some_periods(of[i].periods, of[i].inside, of[i].period, of[i].more);
     }
-    return 0;
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS; i++)
         if (summaries[i] != NULL)
             summary_free(summaries[i]);
-    return 0;
 }
 
 /* Written as JSON lines, and read again. */
@@ -76,7 +72,7 @@ static void survey_print(const struct rendering *to)
     document_free(&document);
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 FRESH_TEST(bounds_are_marked)
 {

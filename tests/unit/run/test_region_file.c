@@ -8,14 +8,12 @@
 static struct region_file file;
 static struct error error;
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     region_file_free(&file);
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, NULL, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, test_nothing, tear_down)
 
 static bool parse(const char *text)
 {

@@ -18,17 +18,15 @@ static struct fixture {
     uint8_t ram[SIZE];
 } f;
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     ledger_free(f.ledger);
     f.ledger = NULL;
-    return 0;
 }
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    tear_down(state);
+    tear_down();
     memset(&f, 0, sizeof f);
     fake_init(&f.fake);
     f.fake.fail_after = ACCESSES;
@@ -36,10 +34,9 @@ static int set_up(void **state)
     f.core.ops = &cortex_m_ops;
     f.tasks.has_names = true;
     f.deadline = deadline_in_ms(60000, NULL);
-    return 0;
 }
 
-#define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
+#define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
 
 static const char *name_of(uint64_t task)
 {
@@ -55,7 +52,7 @@ static const char *name_of(uint64_t task)
 FRESH_TEST(a_name_may_begin_at_any_byte)
 {
     for (uint64_t offset = 0; offset < 8; offset++) {
-        set_up(NULL);
+        set_up();
         memset(f.ram, 'x', sizeof f.ram);
         memcpy(f.ram + 16 + offset, "sampling", 9);
         f.tasks.name = (struct symbols_member){.offset = offset, .size = 12};
