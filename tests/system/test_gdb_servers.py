@@ -180,6 +180,7 @@ def test_broken_server(answer):
         assert result.code == 3 and ("GDB server" in result.err or "server's target" in result.err), result.err
 
 
+@pytest.mark.nobody_answers
 def test_silent_server_is_left_at_once_on_ctrl_c():
     with Broken(lambda request: b"") as server:
         tool = start_tool([TOOL, "info", "-p", f"gdb:127.0.0.1:{server.port}"])

@@ -358,6 +358,23 @@ TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
     assert_non_null(strstr(server.asked, "63757273746174655d\nD\n")); /* "{resume}}" */
 }
 
+/* The server has halted the core for the connection. */
+TEST(a_run_that_is_cancelled_before_the_first_word_lets_the_core_go)
+{
+    static const volatile sig_atomic_t cancelled = 1;
+    const struct gdb_answer answers[] = {
+        openocd_version, {OPENOCD_RESUME, "OK", false}, {"D", "OK", false}, {NULL, NULL, false}};
+    struct gdb_server server;
+    struct error error = {0};
+    struct deadline deadline = deadline_in_ms(LIMIT_MS, &cancelled);
+    gdb_server_start(&server, answers);
+    assert_null(gdb_remote_open(server.fd, false, NULL, &deadline, &error));
+    assert_int_equal(error.kind, ERROR_CANCELLED);
+    assert_string_equal(error.text, "cancelled");
+    gdb_server_stop(&server);
+    assert_non_null(strstr(server.asked, "63757273746174655d\nD\n"));
+}
+
 TEST(a_core_that_halts_at_once_after_it_was_let_go_is_reported)
 {
     const struct gdb_answer answers[] = {
