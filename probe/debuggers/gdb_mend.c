@@ -77,18 +77,32 @@ static bool mend_here(struct gdb_session *session, const struct debugger_facts *
            find_mark(session, &soon, error) && stand_still(session, facts, &soon, error);
 }
 
+/* ---- OpenOCD's resume ---- */
+
+/* OpenOCD gives a Cortex-A or R that runs its registers all the same: a word stays in DBGDTRRX, and at the
+ * next halt OpenOCD drops it into R0. So it polls first, and a core that runs is left alone. After a reset
+ * OpenOCD fails once by what it remembers of the core; after a loss of power it must set up the core's debug
+ * again. The state is read at once afterwards. */
+static const char openocd_resume[] =
+    "catch {[target current] arp_poll}; if {[[target current] curstate] ne {running}} {"
+    "if {[catch {resume}] && [[target current] curstate] eq {halted}} "
+    "{catch {[target current] arp_examine}; if {[catch {resume}]} {resume}}}; "
+    "catch {[target current] arp_poll}; "
+    "format {pmu is %s} [[target current] curstate]";
+static const char openocd_halted[] = "pmu is halted";
+
 /* ---- blind ---- */
 
 /* In one packet: a server that finds the connection closed reads few. */
 static void tell_openocd_blindly(struct gdb_session *session, const struct deadline *deadline)
 {
-    char script[64 * GDB_SET] = "", packet[16 + 2 * sizeof script] = "qRcmd,";
+    char script[(size_t)64 * GDB_SET + sizeof openocd_resume] = "", packet[16 + 2 * sizeof script] = "qRcmd,";
     struct error ignored = {0};
     size_t used = 0;
     for (size_t i = 0; i < session->n_set; i++)
         used += (size_t)snprintf(script + used, sizeof script - used, "catch {rbp 0x%" PRIx64 "}; ",
                                  session->set[i].at);
-    used += (size_t)snprintf(script + used, sizeof script - used, "resume");
+    used += (size_t)snprintf(script + used, sizeof script - used, "%s", openocd_resume);
     gdb_hex_write(script, used, packet + strlen(packet));
     gdb_wire_send(&session->wire, packet, strlen(packet), deadline, &ignored);
 }
@@ -184,15 +198,6 @@ static bool outlast_request(struct debugger *debugger)
     return !debugger->ops->go(debugger, DEBUGGER_RUN, &limit, &ignored) ||
            debugger->ops->wait(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
 }
-
-/* After a reset the core may run, or OpenOCD fails once by what it remembers of the core; after a loss of
- * power it must set up the core's debug again. The state is read at once afterwards. */
-static const char openocd_resume[] =
-    "if {[catch {resume}] && [[target current] curstate] eq {halted}} "
-    "{catch {[target current] arp_examine}; if {[catch {resume}]} {resume}}; "
-    "catch {[target current] arp_poll}; "
-    "format {pmu is %s} [[target current] curstate]";
-static const char openocd_halted[] = "pmu is halted";
 
 bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {

@@ -699,14 +699,23 @@ void gdb_session_forget(struct gdb_session *session)
     session->has_packet_size = session->no_single_registers = session->no_binary = session->owed = false;
 }
 
+/* A server halts its core for the connection. To be let go, the server must be heard, after Ctrl-C, too. */
+static struct deadline first_word_time(const struct deadline *deadline)
+{
+    struct deadline first = {.at_us = deadline->at_us};
+    struct deadline most = deadline_in_ms(patience_ms(CANCELLED_MS), NULL);
+    return deadline_cancelled(deadline) && most.at_us < first.at_us ? most : first;
+}
+
 bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error)
 {
     struct error why = {0};
+    struct deadline first = first_word_time(deadline);
     session->packet_size = 400; /* what every server takes, GDB manual E.4 */
     /* A late answer to an earlier client would else be taken for ours */
-    if (!gdb_wire_send_raw(&session->wire, '+', deadline, &why) ||
-        !gdb_ask(session, GDB_GREETING, deadline, &why))
+    if (!gdb_wire_send_raw(&session->wire, '+', &first, &why) ||
+        !gdb_ask(session, GDB_GREETING, &first, &why))
         return why.kind == ERROR_LINK_LOST && !session->wire.heard && !session->wire.hung_up &&
                        !session->wire.noise
                    ? error_advise(

@@ -180,6 +180,7 @@ def test_broken_server(answer):
         assert result.code == 3 and ("GDB server" in result.err or "server's target" in result.err), result.err
 
 
+@pytest.mark.nobody_answers
 def test_silent_server_is_left_at_once_on_ctrl_c():
     with Broken(lambda request: b"") as server:
         tool = start_tool([TOOL, "info", "-p", f"gdb:127.0.0.1:{server.port}"])
@@ -232,6 +233,37 @@ def test_after_a_fault_the_core_runs_as_before(chip, how, command, monkeypatch):
             after = place.board.state()
             for name in ("fp_comp", "demcr", "dwt_ctrl", "bcr", "pmcr", "pmcntenset"):
                 assert after.get(name) == before.get(name), (number, name, result.err)
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("chip", ["a9", "r5", "m4"])
+def test_a_request_to_stop_that_is_late_alters_no_register(chip, monkeypatch):
+    """The core stops by itself, and that is known only after it was asked to. OpenOCD keeps the request, halts the core for it once it runs
+    again, and would give a Cortex-A or R that runs its registers."""
+    monkeypatch.setenv("PMU_PROBE_PATIENCE", "4")  # it waits 0.6 s for the stop
+    with GdbPlace(chip, "free", WORK_BY_DATA) as place:
+        def stop_late(_, packet):
+            if packet.startswith(b"$T05") and len(stops) < 6:
+                stops.append(packet)
+                if len(stops) == 6:
+                    tool.send_signal(signal.SIGINT)
+                    time.sleep(1.5)
+            return packet
+
+        first = place.run("delta", "work_by_data", "-r", 1)
+        assert first.code == 0, first.err
+        before, stops = place.board.state(), []
+        proxy = Proxy(place.server.gdb_port(), stop_late)
+        tool = start_tool([TOOL, "--elf", place.elf, "-p", f"gdb:127.0.0.1:{proxy.port}", "delta", "work_by_data",
+                           "--no-calibrate", "-r", "1000000"])
+        result = finish_tool(tool)
+        proxy.close()
+        assert result.code == INTERRUPTED and "not running when halt was requested" in place.server.output, result.err
+        place.board.wait_for(lambda state: state["run"] == "running")
+        place.server("halt")
+        place.server("resume")
+        after = place.board.wait_for(lambda state: state["run"] == "running")
+        assert after["altered"] == before["altered"], place.server.output
 
 
 @pytest.mark.nobody_answers

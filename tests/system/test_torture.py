@@ -57,8 +57,9 @@ SECONDS = {"delay": (0.02, 0.2), "stall": (0.1, 0.5, 1.5), "power": (0.0, 0.05, 
 # What the target is like after these is not only the tool's doing
 FROM_OUTSIDE = {"reset", "power", "server", "second", "write"}
 # What OpenOCD changes once it sees that, later or never; it lets a core go with registers from before a reset
-OF_SERVER = {"fp_ctrl", "cti_gate", "altered", "bvr"}
+OF_SERVER = {"fp_ctrl", "cti_gate", "altered", "rx_full", "bvr"}
 GATE_OF_ITS_RESUME = 1 << 1  # which OpenOCD opens when `restore` asks it to let the core go
+ITR_OF_ITS_HALT = 1 << 13  # of DSCR. It stays on if the core is reset while OpenOCD has it halted
 OF_EXAMINATION = {"dhcsr", "demcr", "edscr", "os_locked", "cti_control", "cti_outen", "dscr"}
 CODES = {"doctor": (0, 3, 5), "doctor of a location": (0, 3, 5)}  # 5: it found something
 # What was left must be stated as a fact; advice that is always there helps nobody
@@ -266,6 +267,8 @@ class Troubled:
 
         def not_as_before():
             now = self.place.snapshot()
+            if case.event == "reset" and self.place.gdb and "dscr" in now:
+                now["dscr"] &= ~ITR_OF_ITS_HALT
             return [name for name in differences(self.before, now) if name not in foreign and (name not in also or now[name] != also[name])]
 
         left, end = not_as_before(), time.monotonic() + 5

@@ -219,9 +219,11 @@ static void describe(struct core *core, FILE *json)
     fprintf(json,
             ",\"dscr\":%" PRIu32 ",\"moe\":%u,\"vcr\":%" PRIu32 ",\"ecr\":%" PRIu32 ",\"prcr\":%" PRIu32,
             d->control, d->moe, d->vcr, d->ecr, d->prcr);
-    fprintf(json, ",\"os_locked\":%s,\"locked\":%s,\"pmu_locked\":%s,\"claims\":%u,\"pending\":%" PRIu32,
-            d->os_locked ? "true" : "false", d->locked ? "true" : "false",
-            d->monitor_locked ? "true" : "false", d->claims, v7->pending);
+    fprintf(
+        json,
+        ",\"rx_full\":%s,\"os_locked\":%s,\"locked\":%s,\"pmu_locked\":%s,\"claims\":%u,\"pending\":%" PRIu32,
+        d->rx_full ? "true" : "false", d->os_locked ? "true" : "false", d->locked ? "true" : "false",
+        d->monitor_locked ? "true" : "false", d->claims, v7->pending);
     print_words(json, "bvr", d->bvr, v7->profile->breakpoints);
     print_words(json, "bcr", d->bcr, v7->profile->breakpoints);
     print_words(json, "wvr", d->wvr, v7->profile->watchpoints);

@@ -310,19 +310,25 @@ TEST(test_servers_that_are_none)
 
 /* ---- a connection that breaks in the middle */
 
+/* "catch {[target current] arp_poll}; if {[[target current] curstate] ne {running}} {if {[catch {resume}]" */
+#define OPENOCD_POLL_FIRST                                                                                   \
+    "6361746368207b5b7461726765742063757272656e745d206172705f706f6c6c7d3b206966207b5b5b746172676574206375"   \
+    "7272656e745d2063757273746174655d206e65207b72756e6e696e677d7d207b6966207b5b6361746368207b726573756d65"   \
+    "7d5d"
+#define OPENOCD_RESUME "qRcmd," OPENOCD_POLL_FIRST
+
 static const struct gdb_answer openocd_version = {
     "qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false};
 
 /* Question and answer are in step again by a question that only one answer fits. */
 TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
 {
-    const struct gdb_answer answers[] = {
-        openocd_version,
-        {"m20000000,4", "$7856~3412#a4", true},
-        {"m20000010,4", "11111111", false},
-        {"qRcmd,6966207b5b6361746368207b726573756d657d5d", "OK", false}, /* "if {[catch {resume}]" */
-        {"D", "OK", false},
-        {NULL, NULL, false}};
+    const struct gdb_answer answers[] = {openocd_version,
+                                         {"m20000000,4", "$7856~3412#a4", true},
+                                         {"m20000010,4", "11111111", false},
+                                         {OPENOCD_RESUME, "OK", false},
+                                         {"D", "OK", false},
+                                         {NULL, NULL, false}};
     open_server(answers);
     assert_fails(read_word(0x20000000), &error, ERROR_LINK_PROTOCOL, "");
     /* Nothing more is measured over it */
@@ -337,13 +343,28 @@ TEST(after_a_damaged_packet_the_core_is_let_go_over_the_same_connection)
     assert_has(server.asked, "63757273746174655d\nD\n"); /* "{resume}}" */
 }
 
+/* The server has halted the core for the connection. */
+TEST(a_run_that_is_cancelled_before_the_first_word_lets_the_core_go)
+{
+    static const volatile sig_atomic_t cancelled = 1;
+    const struct gdb_answer answers[] = {
+        openocd_version, {OPENOCD_RESUME, "OK", false}, {"D", "OK", false}, {NULL, NULL, false}};
+    begin(LIMIT_MS);
+    deadline.cancel = &cancelled;
+    gdb_server_start(&server, answers);
+    assert_null(gdb_remote_open(server.fd, false, NULL, &deadline, &error));
+    assert_error_is(&error, ERROR_CANCELLED, "cancelled");
+    gdb_server_stop(&server);
+    assert_has(server.asked, "63757273746174655d\nD\n");
+}
+
 TEST(a_core_that_halts_at_once_after_it_was_let_go_is_reported)
 {
-    const struct gdb_answer answers[] = {openocd_version,
-                                         {"qRcmd,6966207b5b6361746368207b726573756d657d5d",
-                                          "706d752069732068616c7465640a", false}, /* "pmu is halted" */
-                                         {"D", "OK", false},
-                                         {NULL, NULL, false}};
+    const struct gdb_answer answers[] = {
+        openocd_version,
+        {OPENOCD_RESUME, "706d752069732068616c7465640a", false}, /* "pmu is halted" */
+        {"D", "OK", false},
+        {NULL, NULL, false}};
     open_server(answers);
     assert_false(debugger->ops->let_go(debugger, &error));
     assert_has(error.text, "the core is left halted: it was let go, and something stopped it");
@@ -363,8 +384,11 @@ TEST(a_core_that_stays_halted_is_told)
     server.first = (const struct gdb_answer[]){{"", NULL, false}, {NULL, NULL, false}};
     assert_fails(debugger->ops->let_go(debugger, &error), &error, ERROR_LINK_LOST, "the core is left halted");
     close_server(true);
-    /* It was sent all the same: "catch {rbp 0x100}; resume" */
-    assert_has(server.asked, "qRcmd,6361746368207b7262702030783130307d3b20726573756d65\nD\n");
+    /* It was sent all the same: "catch {rbp 0x100}; ", and what a resume is */
+    const char *blind =
+        strstr(server.asked, "qRcmd,6361746368207b7262702030783130307d3b20" OPENOCD_POLL_FIRST);
+    assert_non_null(blind);
+    assert_has(blind, "63757273746174655d\nD\n");
 }
 
 static const struct gdb_answer gdb_itself[] = {
@@ -484,14 +508,14 @@ TEST(test_the_session_outlasts_it)
         {"vCont;c", NULL, false},
         {"\x03", "T05", false},
         {"qRcmd,76657273696f6e", "4f70656e204f6e2d4368697020446562756767657220302e31322e30", false},
-        {"qRcmd,6966", "$T02#b6$OK#9a", true}, /* "if", and in it "resume" */
+        {OPENOCD_RESUME, "$T02#b6$OK#9a", true},
         {"D", "OK", false},
         {NULL, NULL, false}};
     stop_too_late(slow);
     close_server(true);
     const char *resume = strstr(server.asked, "726573756d65");
     assert_non_null(resume);
-    assert_has(server.asked, "vCont;c\nvCont;c\nqRcmd,6966");
+    assert_has(server.asked, "vCont;c\nvCont;c\n" OPENOCD_RESUME);
     assert_has(resume, "\nD\n");
 }
 
