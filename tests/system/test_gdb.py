@@ -1,12 +1,16 @@
 """`gdb:HOST:PORT` through a real OpenOCD's GDB server: the tests of the Tcl port again, hit by hit against the board's truth."""
 import signal
 import socket
+import threading
+import time
 
 import pytest
 
 from gdb_place import GdbPlace
 from harness import (INTERRUPTED, ARTICLE_NOP, ARTICLE_PLAIN, CALLED_TWICE, IN_RAM, LONG_REGION, LOOP_ROUND, NOWHERE, PREEMPTED, RECURSE,
-                     RESETTING, SLEEPER, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
+                     RESETTING, SLEEPER, WAIT, WIDE_ENTRY, WORK_BY_DATA, at, finish_tool, left_handler, passages, returned, run_tool)
+from trouble import PEER, Strike
+from troubled_place import TroubledPlace, differences
 
 pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes seconds
 
@@ -166,6 +170,31 @@ def test_everything_is_put_back(chip, how):
             assert result.code == INTERRUPTED and "CPU_CYCLES" in result.out
         place.board.wait_for(lambda state: state["run"] == "running")
         same(before, place.board.state())
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53", "r5"])
+def test_ctrl_c_before_the_server_has_said_a_word(chip):
+    """It has halted the core when it accepted the connection."""
+    with TroubledPlace(f"gdb {chip}") as place:
+        assert place.delta().code == 0
+        place.calm()
+        before, started = place.snapshot(), threading.Event()
+        place.board.watch(NOWHERE)
+
+        def interrupt():
+            started.wait(WAIT)
+            tool.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+
+        place.proxy.plan(Strike("pass", PEER, 0, act=interrupt))
+        tool = place.start("delta", "-r", 3, place.function)
+        started.set()
+        result = finish_tool(tool)
+        assert result.code == 3 and "cancelled" in result.err and place.proxy.struck, result.err
+        place.proxy.plan(None)
+        place.calm()
+        assert not differences(before, place.snapshot()), result.err
 
 
 def test_somebodys_handler_of_a_resume():
