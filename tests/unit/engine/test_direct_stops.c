@@ -140,9 +140,24 @@ RIG_TEST(a_sleeping_core_is_waited_for)
 
 /* --- resets --------------------------------------------------------------------------------------------- */
 
-/* --- TrustZone ------------------------------------------------------------------------------------------ */
+RIG_TEST(a_reset_ends_the_run)
+{
+    static const struct model_event in_region[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = 0x20007F00, .lr = 0x2005},
+        {.kind = MODEL_RESET, .cycles = 600},
+    };
+    static const struct model_event before_start[] = {{.kind = MODEL_RESET, .cycles = 600}};
+    for (int i = 0; i < 4; i++) {
+        struct rig *rig =
+            i < 2 ? rig_fresh(in_region, COUNT(in_region)) : rig_fresh(before_start, COUNT(before_start));
+        rig_begin(rig);
+        assert_true(rig_arm(rig, i % 2 == 0 ? &part : &whole));
+        assert_fails(rig_run(rig, 10, 3), &rig->error, ERROR_RESET, "");
+        assert_int_equal(rig->n_hits, 0);
+        rig_end_clean(rig); /* and the core runs on */
+    }
+}
 
-/* A Non-secure function that the Secure state called: LR is FNC_RETURN. */
 RIG_TEST(lockup_is_an_error_of_its_own)
 {
     static const struct model_event dying[] = {
@@ -154,6 +169,9 @@ RIG_TEST(lockup_is_an_error_of_its_own)
     rig_end_clean(rig);
 }
 
+/* --- TrustZone ------------------------------------------------------------------------------------------ */
+
+/* A Non-secure function that the Secure state called: LR is FNC_RETURN. */
 RIG_TEST(a_return_to_the_secure_state_is_refused)
 {
     static const struct model_event script[] = {
