@@ -410,78 +410,44 @@ static const struct core_process_ops processes = {.add_mode = armv8_add_mode,
                                                   .context_off = BCR_LINKED_CONTEXT,
                                                   .context_on = BCR_ENABLE};
 
+/* What both Execution states have. Cores in servers reach 4 GHz. */
+#define EITHER_STATE                                                                                         \
+    .fastest_hz = 5e9, .mapped_pmu = PMU_V3, .borrowed_mark = EDSCR_TDA, .register_names = register_names,   \
+    .debug_names = debug_names, .run = &run, .stop = &stop, .halts = &halts, .processes = &processes
+#define EITHER_STATES_REGISTERS                                                                              \
+    .add_register = armv8_add_register, .register_value = armv8_register_value,                              \
+    .gives_first = armv8_gives_first, .channel_used = CHANNEL_USED, .channel_given = EDSCR_RXFULL,           \
+    .add_empty = armv8_empty_channel, .add_recover_instruction = armv8_add_recover_instruction,              \
+    .add_expect_stop = armv8_add_expect_stop, .add_proofs = armv8_add_proofs,                                \
+    .add_accesses = armv8_add_accesses, .hindrance = armv8_hindrance, .in_hypervisor = armv8_in_hypervisor
+#define EITHER_STATES_BREAKPOINTS                                                                            \
+    .comparators_on = armv8_comparators_on, .comparator_words = 3, .comparator = armv8_comparator_address,   \
+    .comparator_used = armv8_comparator_used, .add_comparator = armv8_add_comparator, .debug_on = EDSCR_HDE
+enum {
+    EITHER_STATES_TRAITS =
+        ARM_CODE | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER | BORROWS_REGISTERS
+};
+
 const struct core_ops armv8_ops = {
-    .traits = ARM_CODE | WIDE_REGISTERS | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
-              BORROWS_REGISTERS,
-    .fastest_hz = 5e9, /* those in servers reach 4 GHz */
-    .mapped_pmu = PMU_V3,
-    .borrowed_mark = EDSCR_TDA,
-    .register_names = register_names,
-    .debug_names = debug_names,
+    EITHER_STATE,
+    .traits = EITHER_STATES_TRAITS | WIDE_REGISTERS,
     .other_state = &armv8_ops_in_aarch32,
     .state = &state,
-    .run = &run,
-    .stop = &stop,
-    .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
-                                                   .register_value = armv8_register_value,
-                                                   .gives_first = armv8_gives_first,
-                                                   .channel_used = CHANNEL_USED,
-                                                   .channel_given = EDSCR_RXFULL,
-                                                   .add_empty = armv8_empty_channel,
-                                                   .add_recover_instruction = armv8_add_recover_instruction,
-                                                   .add_expect_stop = armv8_add_expect_stop,
-                                                   .add_proofs = armv8_add_proofs,
-                                                   .own_pmu = armv8_own_pmu,
-                                                   .add_accesses = armv8_add_accesses,
-                                                   .hindrance = armv8_hindrance,
-                                                   .in_hypervisor = armv8_in_hypervisor,
+    .registers = &(const struct core_register_ops){EITHER_STATES_REGISTERS, .own_pmu = armv8_own_pmu,
                                                    .spare = CORE_R0 + 29 /* the frame pointer */},
-    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = armv8_comparators_on,
-                                                       .comparator_words = 3,
-                                                       .comparator = armv8_comparator_address,
-                                                       .comparator_used = armv8_comparator_used,
-                                                       .add_comparator = armv8_add_comparator,
-                                                       .read_code = a64_breakpoint,
-                                                       .debug_on = EDSCR_HDE},
-    .halts = &halts,
-    .processes = &processes,
+    .breakpoints =
+        &(const struct core_breakpoint_ops){EITHER_STATES_BREAKPOINTS, .read_code = a64_breakpoint},
 };
 
 const struct core_ops armv8_ops_in_aarch32 = {
-    .traits = ARM_CODE | THUMB_BY_BIT | HIDES | DEBUG_COMPONENT | LOCKS_IN_PRSR | RUN_BY_TRIGGER |
-              BORROWS_REGISTERS,
-    .fastest_hz = 5e9, /* those in servers reach 4 GHz */
-    .mapped_pmu = PMU_V3,
-    .borrowed_mark = EDSCR_TDA,
-    .register_names = register_names,
-    .debug_names = debug_names,
+    EITHER_STATE,
+    .traits = EITHER_STATES_TRAITS | THUMB_BY_BIT,
     .other_state = &armv8_ops,
     .state = &state_in_aarch32,
-    .run = &run,
-    .stop = &stop,
-    .registers = &(const struct core_register_ops){.add_register = armv8_add_register,
-                                                   .register_value = armv8_register_value,
-                                                   .gives_first = armv8_gives_first,
-                                                   .channel_used = CHANNEL_USED,
-                                                   .channel_given = EDSCR_RXFULL,
-                                                   .add_empty = armv8_empty_channel,
-                                                   .add_recover_instruction = armv8_add_recover_instruction,
-                                                   .add_expect_stop = armv8_add_expect_stop,
-                                                   .add_proofs = armv8_add_proofs,
-                                                   .own_pmu = armv7_own_pmu,
-                                                   .add_accesses = armv8_add_accesses,
-                                                   .hindrance = armv8_hindrance,
-                                                   .in_hypervisor = armv8_in_hypervisor,
+    .registers = &(const struct core_register_ops){EITHER_STATES_REGISTERS, .own_pmu = armv7_own_pmu,
                                                    .spare = CORE_R0 + 11},
-    .breakpoints = &(const struct core_breakpoint_ops){.comparators_on = armv8_comparators_on,
-                                                       .comparator_words = 3,
-                                                       .comparator = armv8_comparator_address,
-                                                       .comparator_used = armv8_comparator_used,
-                                                       .add_comparator = armv8_add_comparator,
-                                                       .read_code = aarch32_breakpoint,
-                                                       .debug_on = EDSCR_HDE},
-    .halts = &halts,
-    .processes = &processes,
+    .breakpoints =
+        &(const struct core_breakpoint_ops){EITHER_STATES_BREAKPOINTS, .read_code = aarch32_breakpoint},
     .returns = &armv7_returns,
 };
 

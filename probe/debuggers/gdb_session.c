@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <expat.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -700,22 +701,25 @@ void gdb_session_forget(struct gdb_session *session)
 }
 
 /* A server halts its core for the connection. To be let go, the server must be heard, after Ctrl-C, too. */
-static struct deadline first_word_time(const struct deadline *deadline)
+static bool greet(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
-    struct deadline first = {.at_us = deadline->at_us};
-    struct deadline most = deadline_in_ms(patience_ms(CANCELLED_MS), NULL);
-    return deadline_cancelled(deadline) && most.at_us < first.at_us ? most : first;
+    struct gdb_wire *wire = &session->wire;
+    struct deadline most = answer_time(session, deadline);
+    /* A late answer to an earlier client would else be taken for ours */
+    if (!gdb_wire_send_raw(wire, '+', &most, error) ||
+        !gdb_wire_send(wire, GDB_GREETING, strlen(GDB_GREETING), &most, error))
+        return false;
+    if (!socket_wait(wire->fd, POLLIN, deadline) && deadline_cancelled(deadline))
+        most = answer_time(session, deadline);
+    return receive_answer(session, false, &most, error);
 }
 
 bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts, struct debugger_stop *stop,
                        const struct deadline *deadline, struct error *error)
 {
     struct error why = {0};
-    struct deadline first = first_word_time(deadline);
     session->packet_size = 400; /* what every server takes, GDB manual E.4 */
-    /* A late answer to an earlier client would else be taken for ours */
-    if (!gdb_wire_send_raw(&session->wire, '+', &first, &why) ||
-        !gdb_ask(session, GDB_GREETING, &first, &why))
+    if (!greet(session, deadline, &why))
         return why.kind == ERROR_LINK_LOST && !session->wire.heard && !session->wire.hung_up &&
                        !session->wire.noise
                    ? error_advise(
