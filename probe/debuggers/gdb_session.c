@@ -701,7 +701,7 @@ void gdb_session_forget(struct gdb_session *session)
 }
 
 /* A server halts its core for the connection. To be let go, the server must be heard, after Ctrl-C, too. */
-static bool greet(struct gdb_session *session, const struct deadline *deadline, struct error *error)
+static bool greet_server(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
     struct gdb_wire *wire = &session->wire;
     struct deadline most = answer_time(session, deadline);
@@ -719,7 +719,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
 {
     struct error why = {0};
     session->packet_size = 400; /* what every server takes, GDB manual E.4 */
-    if (!greet(session, deadline, &why))
+    if (!greet_server(session, deadline, &why))
         return why.kind == ERROR_LINK_LOST && !session->wire.heard && !session->wire.hung_up &&
                        !session->wire.noise
                    ? error_advise(
