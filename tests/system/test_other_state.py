@@ -7,7 +7,7 @@ import pytest
 from armv8 import BCR0, BCR_ALL, BREAKPOINT, BVR0, Bus
 from board import Board
 from harness import CALLED_TWICE, NOWHERE, WORK_BY_DATA, Place, at, finish_tool, hits_of, returned, run_tool, unfolded
-from test_application_cores import COUNTED, exact, lasting
+from test_application_cores import COUNTED, MOVING, exact
 from test_board_aarch32 import EVERYWHERE, HMC, Core32
 
 pytestmark = pytest.mark.each_value
@@ -15,6 +15,11 @@ pytestmark = pytest.mark.each_value
 WAYS = ["a53mixed/swd", "a53mixed/jtag", "a53mixed"]
 SVC, CONTEXT = 1 << 30, 0x321
 ANY = ("--context", "any")
+
+
+def lasting(place):
+    """Without where the core is between the program and its system."""
+    return {name: value for name, value in place.board.state().items() if name not in MOVING | {"level", "daif"}}
 
 
 def kernel_symbol(place, name):
