@@ -24,7 +24,8 @@ enum leave {
     LEAVE_AS_IT_IS,       /* what stopped it lets it go again */
     LEAVE_HALTED_AGAIN,   /* it was found halted and runs for us: device_undo halts it */
     LEAVE_HALTED_RESET,   /* it is halted where a reset put it */
-    LEAVE_HALTED_FOREIGN, /* it stands for another debugger, which must find debug on and the stop's reason */
+    LEAVE_HALTED_FOREIGN, /* it is halted for another debugger, which must find debug on and the stop's reason
+                           */
 };
 
 struct debugger_stop;

@@ -19,8 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool delta_page(const struct rendering *to, const struct delta_report *report);
-
 enum { CELL = 512, BINS = 40 };
 
 struct delta_page {

@@ -228,7 +228,7 @@ static void describe_numbers(const json_t *column, char *out, size_t size)
                  field_count(column, "at_least"), field_count(column, "at_least_max"));
 }
 
-void junit_add(struct junit_suite *suite, const struct junit_case *one)
+static void junit_add(struct junit_suite *suite, const struct junit_case *one)
 {
     struct json_part part = json_part_new(NULL);
     char numbers[LONG] = "", text[2 * LONG];

@@ -30,7 +30,6 @@ struct junit_case {
     const json_t *column; /* its numbers follow; NULL: it has none */
     double seconds;
 };
-void junit_add(struct junit_suite *suite, const struct junit_case *one);
 /* A case for each of its verdicts; `each`: and for each other column, else for those after the first, which
  * is the case "measured" if there are no verdicts. */
 void junit_add_run(struct junit_suite *suite, const struct run_lines *run, const char *class, bool each);

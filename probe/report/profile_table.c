@@ -173,7 +173,7 @@ const char *profile_row_kind(enum shares_sort sort)
     return sort == SHARES_LINE || sort == SHARES_ADDRESS ? sorts[SHARES_FUNCTION] : sorts[sort];
 }
 
-enum shares_sort profile_sort_by_name(const char *name)
+static enum shares_sort profile_sort_by_name(const char *name)
 {
     for (int i = 0; i < SHARES_SORTS; i++)
         if (strcmp(sorts[i], name) == 0)

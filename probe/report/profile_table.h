@@ -45,7 +45,6 @@ bool profile_write(const struct rendering *to, const struct profile_report *repo
 /* The same of lines, also those of two profiles; `command` NULL: it is not known. */
 bool profile_show(const struct rendering *to, const struct document *document,
                   const struct page_command *command);
-enum shares_sort profile_sort_by_name(const char *name);
 /* Parts of a page: what was recorded; each core with its table. False: out of memory. */
 void profile_put_head(const struct rendering *to, const struct document *document);
 bool profile_put_cores(const struct rendering *to, const struct document *document);

@@ -89,7 +89,7 @@ enum verdict survey_verdict(const struct survey *survey)
     return any ? verdict : VERDICT_INCONCLUSIVE;
 }
 
-bool survey_has_hits(const struct survey_row *row)
+static bool survey_has_hits(const struct survey_row *row)
 {
     return row->summary != NULL && row->summary->hits > 0;
 }

@@ -38,7 +38,6 @@ struct survey {
     char ended[256];       /* why it ended early; "" */
 };
 
-bool survey_has_hits(const struct survey_row *row);
 /* What is known of all calls; NaN: unknown. */
 struct survey_rate {
     double share;      /* of all cycles, 0 to 1, callees and what interrupts it included */

@@ -126,7 +126,7 @@ bool terminal_is_dumb(void)
     return kind == NULL || kind[0] == '\0' || strcmp(kind, "dumb") == 0;
 }
 
-bool terminal_has_utf8(void)
+static bool terminal_has_utf8(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }

@@ -20,7 +20,6 @@ size_t terminal_columns(FILE *to);
 /* False: not all of it could be written. */
 bool output_flush(FILE *out);
 bool terminal_is_dumb(void); /* TERM is "dumb" or missing: it knows no escape sequences */
-bool terminal_has_utf8(void);
 /* An escape sequence; "" if `to` is not a terminal or a dumb one, or NO_COLOR is set. */
 const char *terminal_colour(FILE *to, enum colour colour);
 /* `utf8` if the locale has UTF-8, else `ascii`. */
