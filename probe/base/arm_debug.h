@@ -259,6 +259,37 @@ static inline enum port_bus port_bus_of(uint32_t idr)
     return type < sizeof buses ? (enum port_bus)buses[type] : PORT_OTHER;
 }
 
+/* --- exceptions of a Cortex-M: DDI 0403 B1.5.6 to B1.5.8, DDI 0553 B3.19 to B3.22, D1.2.78 -------------- */
+
+static const uint32_t EXC_RETURN = 0xFFFFFF00; /* and above */
+enum {
+    RETURN_TO_SECURE = 1 << 6,
+    RETURN_KEEPS_CALLEES = 1 << 5,
+    RETURN_BASIC_FRAME = 1 << 4,
+    RETURN_TO_THREAD = 1 << 3,
+    RETURN_TO_PSP = 1 << 2,
+    RETURN_FROM_SECURE = 1 << 0,
+    /* Words of the frame */
+    STACKED_LR = 5,
+    STACKED_PC = 6,
+    STACKED_STATUS = 7,
+    STACKED_THUMB = 1 << 24
+};
+
+/* Before Armv8-M both bits are 1. */
+static inline bool exception_crosses(uint32_t back)
+{
+    return ((back & RETURN_TO_SECURE) != 0) != ((back & RETURN_FROM_SECURE) != 0);
+}
+
+/* The stack pointer once the frame at `sp` is taken off; `status` is its xPSR. */
+static inline uint32_t exception_frame_end(uint64_t sp, uint32_t back, uint32_t status)
+{
+    enum { BASIC_FRAME = 0x20, EXTENDED_FRAME = 0x68, STATUS_ALIGNED = 1 << 9 };
+    return (uint32_t)sp + ((back & RETURN_BASIC_FRAME) != 0 ? BASIC_FRAME : EXTENDED_FRAME) +
+           ((status & STATUS_ALIGNED) != 0 ? 4 : 0);
+}
+
 /* --- components: IHI 0029 B2.2; DEVARCH, DEVID and DEVTYPE of class 9 only ------------------------------ */
 
 enum {

@@ -186,14 +186,6 @@ static struct delta_options delta_options_for(const struct trial *trial)
     return wanted;
 }
 
-static void describe_limits(struct delta_command *self, const struct engine *engine)
-{
-    conditions_add_note(&self->conditions, engine->limit);
-    if (self->named.frames == FRAMES_UNKNOWN)
-        conditions_add_note(&self->conditions,
-                            "without call frame information it is not proved that both ends are of one call");
-}
-
 static bool delta_run_engine(void *context, struct engine *engine, const struct deadline *deadline,
                              struct error *error)
 {
@@ -209,7 +201,7 @@ static bool delta_run_engine(void *context, struct engine *engine, const struct 
         return false;
     session_conditions(session, trial->clock, &self->conditions);
     delta_describe_region(self);
-    describe_limits(self, engine); /* which are known only now */
+    conditions_add_note(&self->conditions, engine->doubt); /* which is known only now */
     bool ok = begin_document(self, error) &&
               delta_measure(engine, &session->device, &wanted, &sink, &self->summary, deadline, error);
     progress_clear(&self->progress);

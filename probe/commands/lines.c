@@ -57,7 +57,7 @@ static void set_frame(struct lines_command *self, const struct code_block *block
     struct frame_base at_start, at_end;
     enum frames frames =
         symbols_frames(self->session->symbols, self->named.start.low, block->low, &at_start, &at_end);
-    out->framed = frames == FRAMES_KNOWN && at_start.is_sp;
+    out->framed = (frames == FRAMES_KNOWN || frames == FRAMES_KNOWN_ONE) && at_start.is_sp;
     self->unframed = self->unframed || frames == FRAMES_UNKNOWN;
     if (!out->framed)
         return;

@@ -52,11 +52,12 @@ static void locate_find(struct locating *self, const char *text, const char *reg
     struct addresses *callers = &place->callers, *exits = &place->exits;
     struct handler_exit found[MOST] = {{.at = 0}};
     struct symbols_machine machine;
+    bool all;
     symbols_machine(self->symbols, &machine);
     callers->all = symbols_callers(self->symbols, &function, callers->at, MOST);
     callers->n = least(callers->all, MOST);
     if (machine.profile == 'M')
-        exits->all = symbols_exits(self->symbols, place->at.address, found, MOST);
+        exits->all = symbols_exits(self->symbols, place->at.address, found, MOST, &all);
     exits->n = least(exits->all, MOST);
     for (size_t i = 0; i < exits->n; i++)
         exits->at[i] = found[i].at;

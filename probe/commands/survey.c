@@ -111,11 +111,8 @@ static void survey_describe_region(const struct survey_command *self, struct sur
     conditions->note[0] = '\0'; /* the header has it */
     region_describe(&region->named, conditions);
     process_note(&region->named.region.process, conditions->note, sizeof conditions->note);
-    if (region->named.frames == FRAMES_UNKNOWN)
-        conditions_add_note(conditions,
-                            "without call frame information it is not proved that both ends are of one call");
     conditions_add_note(conditions, region->named.start.note);
-    conditions_add_note(conditions, region->limit);
+    conditions_add_note(conditions, region->doubt);
     conditions_add_note(conditions, region->sleep);
 }
 

@@ -439,7 +439,7 @@ static void add_code_changed(const struct core *core, struct steps *list, uint64
 static bool cortex_m_returns_by_frame(const struct core *core, uint64_t lr)
 {
     (void)core;
-    return lr >= 0xFFFFFF00U && lr <= 0xFFFFFFFFU;
+    return lr >= EXC_RETURN && lr <= UINT32_MAX;
 }
 
 static const char *no_return(const struct core *core, uint64_t lr)

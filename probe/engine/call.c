@@ -1,5 +1,6 @@
 #include "engine/call.h"
 
+#include "base/arm_debug.h"
 #include "base/values.h"
 #include "code/instruction.h"
 #include "cores/architectures.h"
@@ -10,31 +11,9 @@
 
 /* --- where a call ends ---------------------------------------------------------------------------------- */
 
-static bool check_exits(const struct region *region, struct error *error)
-{
-    if (region->n_exits == 0)
-        return error_set(
-            error, ERROR_STATE,
-            "this is an exception handler, and no instruction that returns from it is known: name an "
-            "end, as the address of its last instruction");
-    if (region->n_exits > REGION_EXITS)
-        return error_set(error, ERROR_STATE,
-                         "this is an exception handler that returns at more than %d places: name an end",
-                         REGION_EXITS);
-    return true;
-}
-
 bool frame_is_on_stack(const struct core *core)
 {
     return core_has(core, PROGRAM_ONLY);
-}
-
-static struct return_place frame_exit(const struct frame *frame, const struct core *core,
-                                      const struct region *region, size_t i)
-{
-    const struct exit_place *exit = &region->exits[i];
-    return (struct return_place){.pc = core_code(core, exit->at, true),
-                                 .sp = (frame->sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
 }
 
 /* A call that is the last instruction of its function returns to whatever code happens to follow. */
@@ -60,12 +39,9 @@ bool frame_find_end(struct frame *frame, const struct core *core, const struct r
     bool on_stack = frame_is_on_stack(core);
     *inner = false;
     frame->is_handler = !on_stack && core_returns_by_frame(core, frame->lr);
-    if (frame->is_handler) {
-        if (!check_exits(region, error))
-            return false;
-        frame->end = frame_exit(frame, core, region, 0);
+    frame->by = CORE_PC;
+    if (frame->is_handler)
         return true;
-    }
     frame->end = on_stack ? core_frame_return(core, frame->sp, words)
                           : (struct return_place){.pc = core_code_of_lr(core, frame->lr), .sp = frame->sp};
     *inner = frame->end.pc >= region->low && frame->end.pc < region->high;
@@ -175,10 +151,44 @@ static void watch_writers(struct call *call, const struct call_access *access)
                    OTHER_WRITER, i);
 }
 
+/* *can: there was a breakpoint for it. */
+static bool watch_other(struct call *call, const struct call_access *access, uint64_t at,
+                        enum other_meaning what, size_t which, bool *can, struct error *error)
+{
+    if (!access->can_stop(access->context, call->others.n, at, can, error))
+        return false;
+    if (*can)
+        others_add(&call->others, at, what, which);
+    return true;
+}
+
+/* Between START and END. */
+static bool watch_between(struct call *call, const struct call_access *access, struct error *error)
+{
+    const struct region *region = access->region;
+    const struct code_place *entered = &region->entered;
+    bool can = true, can_enter = true;
+    if (region->to_return || region->start == region->end)
+        return true;
+    if ((region->start_again &&
+         !watch_other(call, access, region->start, OTHER_START, 0, &can, error)) ||
+        (entered->at != 0 &&
+         !watch_other(call, access, core_code(call_core_of(access), entered->at, entered->is_thumb),
+                      OTHER_ENTRY, 0, &can_enter, error)))
+        return false;
+    if (!can || !can_enter)
+        call->doubt = "no further breakpoint is free: a start after which the end was not reached may count "
+                      "up to a later end";
+    return true;
+}
+
 bool call_begin(struct call *call, const struct call_access *access, struct error *error)
 {
-    bool can = true;
-    *call = (struct call){.frame = call->frame};
+    const struct exit_places *exits = &access->region->exits;
+    bool can = true, known = exits->all && exits->n > 0 && !exits->at[0].conditional;
+    *call = (struct call){.frame = call->frame,
+                          .exits = *exits,
+                          .handler = known ? HANDLER_EXITS : HANDLER_INTERRUPTED};
     watch_writers(call, access);
     for (unsigned i = 0; i < call->others.n; i++) {
         if (!access->can_stop(access->context, i, call->others.items[i].at, &can, error))
@@ -189,6 +199,26 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
                              "comparators are free to see whether it does",
                              access->region->writers[i].what);
     }
+    return watch_between(call, access, error);
+}
+
+/* Another way than the function's return leads to where this call returns: a catch, or what follows a
+ * setjmp. Then what sets the stack pointer is watched. */
+static bool watch_stacks(struct call *call, const struct call_access *access, struct error *error)
+{
+    const struct region *region = access->region;
+    const struct core *core = call_core_of(access);
+    bool can = region->n_stacks <= REGION_STACKS;
+    if (region->is_joined == NULL ||
+        !region->is_joined(region->context, core_place(core, call->frame.end.pc)))
+        return true;
+    for (size_t i = 0; can && i < region->n_stacks; i++)
+        if (!watch_other(call, access, core_code(core, region->stacks[i].at, region->stacks[i].is_thumb),
+                         OTHER_STACK, i, &can, error))
+            return false;
+    if (!can)
+        call->doubt = "where a call returns, a catch or longjmp may go on too, and too few breakpoints are "
+                      "free to see whether it does";
     return true;
 }
 
@@ -202,33 +232,145 @@ static bool call_find_caller(struct call *call, const struct call_access *access
     call->caller_known = false;
     if (access->region->may_be_left && !entry_call(access, call->frame.lr, &caller, error))
         return false;
-    if (caller != UINT64_MAX && !access->can_stop(access->context, call->others.n, caller, &can, error))
+    if (caller != UINT64_MAX && !watch_other(call, access, caller, OTHER_CALL, 0, &can, error))
         return false;
-    if (can)
-        others_add(&call->others, caller, OTHER_CALL, 0);
+    if (access->region->may_be_left && !watch_stacks(call, access, error))
+        return false;
     call->caller_known = true;
     call->caller_lr = call->frame.lr;
     return true;
 }
 
-/* A handler ends at its own return: it may return to another handler or to another task. */
-static bool find_exits(struct call *call, const struct call_access *access, struct error *error)
+/* --- where a handler ends ------------------------------------------------------------------------------- */
+
+static void frame_take_exit(struct frame *frame, const struct core *core, const struct exit_place *exit)
+{
+    frame->end =
+        (struct return_place){.pc = core_code(core, exit->at, true),
+                              .sp = (frame->sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
+    frame->by = exit->by;
+}
+
+/* In the middle of an IT block a core may not stop: DDI 0403 B1.4.2, ICI/IT. */
+static bool is_in_block(uint64_t status)
+{
+    return ((status >> 10 & 3) | (status >> 25 & 3)) != 0;
+}
+
+/* The handler is taken to end where what it interrupted goes on. *inner: the core may not stop there. */
+static bool find_interrupted(struct call *call, const struct call_access *access, bool *inner,
+                             struct error *error)
+{
+    struct frame *frame = &call->frame;
+    const struct core *core = call_core_of(access);
+    uint32_t back = (uint32_t)frame->lr;
+    uint64_t sp = frame->sp, pc = 0, status = 0;
+    if (exception_crosses(back) || (back & RETURN_KEEPS_CALLEES) == 0)
+        return error_set(error, ERROR_STATE,
+                         "not all instructions that return from this exception handler are known, and it "
+                         "interrupted the other security state: name an end, as the address of its last "
+                         "instruction");
+    if ((back & RETURN_TO_PSP) != 0 && !access->read(access->context, CORE_PSP, &sp, error))
+        return false;
+    if (!ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_PC), &pc,
+                     access->deadline, error) ||
+        !ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_STATUS), &status,
+                     access->deadline, error))
+        return false;
+    frame->end = (struct return_place){.pc = core_code(core, pc, true),
+                                       .sp = exception_frame_end(sp, back, (uint32_t)status)};
+    frame->by = CORE_PC;
+    *inner = is_in_block(status);
+    call->doubt = "not all instructions that return from this handler are known: it counts until what it "
+                  "interrupted goes on, with the exception's return and handlers that run before";
+    return true;
+}
+
+static bool watch_exits(struct call *call, const struct call_access *access, struct error *error)
+{
+    const struct core *core = call_core_of(access);
+    bool can = true;
+    watch_writers(call, access);
+    for (size_t i = 1; can && i < call->exits.n; i++)
+        if (!watch_other(call, access, core_code(core, call->exits.at[i].at, true), OTHER_EXIT, i, &can,
+                         error))
+            return false;
+    if (!can) {
+        call->handler = HANDLER_INTERRUPTED;
+        watch_writers(call, access);
+    }
+    return true;
+}
+
+static bool find_exits(struct call *call, const struct call_access *access, bool *inner, struct error *error)
+{
+    call->caller_known = call->exits_changed = call->took_other_exit = false;
+    if (call->handler == HANDLER_EXITS && !watch_exits(call, access, error))
+        return false;
+    if (call->handler == HANDLER_INTERRUPTED) {
+        watch_writers(call, access);
+        return find_interrupted(call, access, inner, error);
+    }
+    frame_take_exit(&call->frame, call_core_of(access), &call->exits.at[0]);
+    return true;
+}
+
+bool call_watch_exits(struct call *call, const struct call_access *access, struct error *error)
+{
+    bool inner;
+    return find_exits(call, access, &inner, error);
+}
+
+/* Unconditional ones before the others, but after the first. */
+static bool exits_add(struct exit_places *exits, const struct exit_place *exit)
+{
+    size_t to = exits->n;
+    for (size_t i = 0; i < exits->n; i++)
+        if (exits->at[i].at == exit->at)
+            return true;
+    if (exits->n == REGION_EXITS)
+        return false;
+    for (; !exit->conditional && to > 1 && exits->at[to - 1].conditional; to--)
+        exits->at[to] = exits->at[to - 1];
+    exits->at[to] = *exit;
+    exits->n++;
+    return true;
+}
+
+/* The handler goes on in another function, which a register named. */
+static void call_follow(struct call *call, const struct region *region, uint64_t function)
+{
+    struct exit_places more = {.n = 0};
+    size_t before = call->exits.n;
+    for (size_t i = 0; i < call->n_followed; i++)
+        if (call->followed[i] == function)
+            return;
+    if (region->find_exits != NULL && call->n_followed < REGION_EXITS)
+        region->find_exits(region->context, function, &more);
+    bool known = more.all && more.n > 0;
+    for (size_t i = 0; known && i < more.n; i++)
+        known = exits_add(&call->exits, &more.at[i]);
+    if (known)
+        call->followed[call->n_followed++] = function;
+    else
+        call->handler = HANDLER_INTERRUPTED;
+    call->exits_changed = !known || call->exits.n > before;
+}
+
+bool call_check_end(struct call *call, const struct call_access *access, bool *ends, struct error *error)
 {
     const struct region *region = access->region;
-    bool can;
-    call->caller_known = false;
-    watch_writers(call, access);
-    for (size_t i = 1; i < region->n_exits; i++) {
-        uint64_t at = frame_exit(&call->frame, call_core_of(access), region, i).pc;
-        if (!access->can_stop(access->context, call->others.n, at, &can, error))
-            return false;
-        if (!can)
-            return error_set(error, ERROR_NO_COMPARATOR,
-                             "the handler returns at %zu places, but only %zu of them can get a breakpoint "
-                             "comparator: name an end",
-                             region->n_exits, i);
-        others_add(&call->others, at, OTHER_EXIT, i);
-    }
+    uint64_t value = 0;
+    if (!access->read(access->context, region->in_function ? region->end_base : CORE_SP, &value, error))
+        return false;
+    *ends = value == call->frame.end.sp;
+    if (!*ends || !call->frame.is_handler || call->frame.by == CORE_PC)
+        return true;
+    if (!access->read(access->context, call->frame.by, &value, error))
+        return false;
+    *ends = core_returns_by_frame(call_core_of(access), value);
+    if (!*ends)
+        call_follow(call, region, core_code_place(value));
     return true;
 }
 
@@ -242,20 +384,55 @@ bool call_enter(struct call *call, const struct call_access *access, const uint6
         return false;
     if (*inner || frame_is_on_stack(core))
         return true;
-    return (call->frame.is_handler ? find_exits : call_find_caller)(call, access, error);
+    return call->frame.is_handler ? find_exits(call, access, inner, error)
+                                  : call_find_caller(call, access, error);
 }
 
-void call_forget_exit(struct call *call, const struct core *core, const struct region *region)
+void call_forget_exit(struct call *call, const struct core *core)
 {
     if (call->took_other_exit)
-        call->frame.end = frame_exit(&call->frame, core, region, 0);
+        frame_take_exit(&call->frame, core, &call->exits.at[0]);
     call->took_other_exit = false;
+}
+
+bool call_is_left(const struct call *call, uint64_t sp)
+{
+    return sp >= call->frame.sp;
+}
+
+unsigned call_stops(const struct region *region)
+{
+    const struct exit_places *exits = &region->exits;
+    size_t n = 0, returns = 0;
+    if (!region->to_return)
+        return (unsigned)region->n_writers + region->start_again + (region->entered.at != 0);
+    for (size_t i = 0; i < exits->n; i++)
+        n = exits->at[i].by != CORE_PC && exits->at[i].by != CORE_LR ? REGION_EXITS : n;
+    n = n > 0 ? n - 1 : exits->n > 0 ? exits->n - 1 : 0;
+    if (region->may_be_left)
+        returns = 1 + (region->n_stacks <= REGION_STACKS ? region->n_stacks : 0);
+    return (unsigned)(region->n_writers + (exits->all && n > returns ? n : returns));
+}
+
+/* Of a stop between the ends of a region. */
+static bool look_between(struct call *call, const struct call_access *access, const struct other_stop *other,
+                         enum call_stop *what, struct error *error)
+{
+    const struct region *region = access->region;
+    bool start = other->what == OTHER_START, framed = region->in_function;
+    uint64_t value = 0, all = core_has(call_core_of(access), WIDE_REGISTERS) ? UINT64_MAX : UINT32_MAX;
+    uint64_t wanted = start ? call->frame.sp : (call->frame.sp + (uint64_t)region->entered_apart) & all;
+    if (framed && !access->read(access->context, start ? region->start_base : CORE_SP, &value, error))
+        return false;
+    *what = framed && value != wanted ? CALL_IS_MADE : start ? CALL_BEGINS : CALL_IS_LEFT;
+    return true;
 }
 
 bool call_look(struct call *call, const struct call_access *access, const struct other_stop *other,
                enum call_stop *what, struct error *error)
 {
     const struct region *region = access->region;
+    const struct exit_place *exit;
     uint64_t value = 0;
     *what = CALL_ENDS;
     switch (other->what) {
@@ -269,17 +446,33 @@ bool call_look(struct call *call, const struct call_access *access, const struct
             return false;
         *what = value == call->frame.sp ? CALL_IS_LEFT : CALL_IS_MADE;
         break;
-    case OTHER_EXIT:
-        if (region->exits[other->which].conditional &&
-            !access->read(access->context, CORE_STATUS, &value, error))
+    case OTHER_START:
+    case OTHER_ENTRY:
+        return look_between(call, access, other, what, error);
+    case OTHER_STACK:
+        if (!access->read(access->context, CORE_SP, &value, error))
             return false;
-        call->frame.end = frame_exit(&call->frame, call_core_of(access), region, other->which);
+        *what = value > call->frame.sp ? CALL_IS_MADE : CALL_MAY_LEAVE; /* another stack, or another call */
+        break;
+    case OTHER_EXIT:
+        exit = &call->exits.at[other->which];
+        if (exit->conditional && !access->read(access->context, CORE_STATUS, &value, error))
+            return false;
+        frame_take_exit(&call->frame, call_core_of(access), exit);
         call->took_other_exit = true;
-        *what = !region->exits[other->which].conditional || cortex_m_condition_holds(value) ? CALL_ENDS
-                                                                                            : CALL_STAYS_HERE;
+        *what = !exit->conditional || cortex_m_condition_holds(value) ? CALL_ENDS : CALL_STAYS_HERE;
         break;
     }
     return true;
+}
+
+void call_doubt(const struct call *call, const struct region *region, struct engine *engine)
+{
+    char *out = engine->doubt;
+    out[0] = '\0';
+    text_join(out, sizeof engine->doubt, "; ", region->doubt);
+    if (call->doubt != NULL)
+        text_join(out, sizeof engine->doubt, "; ", call->doubt);
 }
 
 /* ---- stops */

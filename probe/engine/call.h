@@ -1,6 +1,14 @@
 /*
- * The call that is measured: where it ends, and which further stops matter until then; and what both engines
- * make of a stop that is not the awaited one, and of one that does not occur.
+ * A hit: one passage of the program from a start to the end that belongs to it. It is one if all of this is
+ * proved, by the code or by a stop:
+ * - The start is an entry from outside, not a jump of the function to its own entry.
+ * - A function's end is its return: to the address in LR, with the stack pointer of its entry, by no other way
+ *   that leads there (a catch, longjmp). A handler's is the instruction that takes an EXC_RETURN, or else the
+ *   instruction that it interrupted.
+ * - Between START and END neither the start nor, in the same frame, the function's entry is passed again.
+ * - Both ends are in one frame, and so in one task and one exception.
+ * What is left open is a doubt, in words; without one a count is exact. Here is also what both engines make of a
+ * stop that is not the awaited one, and of one that does not occur.
  */
 #pragma once
 
@@ -18,18 +26,22 @@
 /* As its start shows it. Places in code are as core_code makes them. */
 struct frame {
     uint64_t lr, sp;         /* at the start; if both ends are in one function, `sp` is its `start_base` */
-    struct return_place end; /* where the call returns to, or the exit that a handler is expected to take */
-    bool is_handler;         /* of an exception on Cortex-M: it ends at one of the region's exits */
+    struct return_place end; /* where the call returns to, or where a handler is expected to end */
+    bool is_handler;         /* of an exception on Cortex-M */
+    enum core_register by;   /* at a handler's exit: this has the EXC_RETURN; CORE_PC: no register has */
 };
 
 enum other_meaning {
     OTHER_PLACE, /* one of several that are awaited */
     OTHER_CALL,  /* the instruction that made the call: it may be made again */
     OTHER_EXIT,  /* a handler's exit number `which` */
+    OTHER_START, /* the start, again */
+    OTHER_ENTRY, /* of the function around both ends */
+    OTHER_STACK, /* sets the stack pointer: the call may be left */
     OTHER_WRITER /* the region's writer number `which` */
 };
 
-enum { OTHERS_ROOM = REGION_EXITS - 1 + REGION_WRITERS };
+enum { OTHERS_ROOM = REGION_EXITS + REGION_STACKS + REGION_WRITERS };
 
 struct other_stops {
     struct other_stop {
@@ -51,6 +63,15 @@ struct call {
     bool caller_known;         /* of calls with return address `caller_lr`: `others` has all that there is */
     uint64_t caller_lr;
     bool took_other_exit; /* a handler ended at one of `others`, which `frame.end` is now */
+    bool from_outside;    /* the next stop at the start is not one of a call that was under way before */
+    /* Of a handler: its exits, and those of the functions that its registers led to, `followed`. */
+    struct exit_places exits;
+    uint64_t followed[REGION_EXITS];
+    size_t n_followed;
+    enum { HANDLER_EXITS, HANDLER_INTERRUPTED /* ends at what it interrupted, since not all exits are known */
+    } handler;
+    bool exits_changed; /* `others` has those before */
+    const char *doubt;  /* what this call could not prove; NULL: nothing */
 };
 
 struct call_access {
@@ -84,13 +105,25 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
 bool call_enter(struct call *call, const struct call_access *access, const uint64_t *words, bool *inner,
                 struct error *error);
 /* A handler's next hit is expected to take its first exit. */
-void call_forget_exit(struct call *call, const struct core *core, const struct region *region);
+void call_forget_exit(struct call *call, const struct core *core);
+/* Halted at frame.end: whether this call ends there. Else the core is to go on, and if `exits_changed`,
+ * call_watch_exits is called after it has left this instruction. */
+bool call_check_end(struct call *call, const struct call_access *access, bool *ends, struct error *error);
+bool call_watch_exits(struct call *call, const struct call_access *access, struct error *error);
+/* After CALL_MAY_LEAVE and a single step, with this stack pointer. */
+bool call_is_left(const struct call *call, uint64_t sp);
+/* How many stops besides the one that moves are wanted for a region. */
+unsigned call_stops(const struct region *region);
+/* Adds to engine->doubt what is not proved of the hits of this region. */
+void call_doubt(const struct call *call, const struct region *region, struct engine *engine);
 
 enum call_stop {
-    CALL_ENDS,      /* it is where this call ends, by frame.end */
-    CALL_IS_MADE,   /* another call is made by the same instruction */
-    CALL_IS_LEFT,   /* this call is made again: it has not returned, and never will */
-    CALL_STAYS_HERE /* a handler does not take this exit */
+    CALL_ENDS,       /* it is where this call ends, by frame.end */
+    CALL_IS_MADE,    /* another call is made by the same instruction */
+    CALL_IS_LEFT,    /* this call is made again: it has not returned, and never will */
+    CALL_BEGINS,     /* so, and it is at the start */
+    CALL_MAY_LEAVE,  /* the next instruction sets the stack pointer: see call_is_left */
+    CALL_STAYS_HERE  /* a handler does not take this exit */
 };
 
 /* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer. */

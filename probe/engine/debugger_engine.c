@@ -162,15 +162,11 @@ static bool find_base(struct debugger_engine *self, struct error *error)
 
 static bool is_this_hit(struct debugger_engine *self, bool *ours, struct error *error)
 {
-    uint64_t sp = self->call.frame.end.sp;
+    const struct call_access access = access_to(self);
     *ours = strcmp(self->stop.thread, self->thread) == 0;
     if (!*ours || !(self->region.to_return || self->region.in_function))
         return true;
-    enum core_register base = self->region.in_function ? self->region.end_base : CORE_SP;
-    if (!debuggee_register(self, base, &sp, error))
-        return false;
-    *ours = sp == self->call.frame.end.sp;
-    return true;
+    return call_check_end(&self->call, &access, ours, error);
 }
 
 static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, struct error *error)
@@ -185,8 +181,29 @@ static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, str
     const struct other_stop *other = others_find(&self->call.others, self->core, pc);
     if (other != NULL && !call_look(&self->call, &access, other, what, error))
         return false;
-    if (*what == CALL_IS_LEFT && strcmp(self->stop.thread, self->thread) != 0)
+    bool leaves = *what == CALL_IS_LEFT || *what == CALL_BEGINS || *what == CALL_MAY_LEAVE;
+    if (leaves && strcmp(self->stop.thread, self->thread) != 0)
         *what = CALL_IS_MADE;
+    return true;
+}
+
+/* One instruction past a stop that is not the end. *again: it takes away the call's frame. */
+static bool step_past(struct debugger_engine *self, enum call_stop what, bool *again, struct error *error)
+{
+    const struct call_access access = access_to(self);
+    uint64_t sp = 0;
+    if (!debuggee_step(self, error))
+        return false;
+    self->hit.pairs += 2;
+    self->hit.steps++;
+    self->hit.past++;
+    if (self->call.exits_changed && !call_watch_exits(&self->call, &access, error))
+        return false;
+    if (what != CALL_MAY_LEAVE)
+        return true;
+    if (!debuggee_register(self, CORE_SP, &sp, error))
+        return false;
+    *again = call_is_left(&self->call, sp);
     return true;
 }
 
@@ -197,7 +214,7 @@ static bool reach_end(struct debugger_engine *self, bool *again, struct error *e
     for (;;) {
         bool pending = false, ours = false;
         enum call_stop what = CALL_ENDS;
-        call_forget_exit(&self->call, self->core, &self->region);
+        call_forget_exit(&self->call, self->core);
         uint64_t end = debuggee_end(self);
         if (!debuggee_check_time(self, error) || !debuggee_move_breakpoint(self, end, error) ||
             !debuggee_set_others(self, true, error) ||
@@ -216,19 +233,17 @@ static bool reach_end(struct debugger_engine *self, bool *again, struct error *e
         if (what == CALL_ENDS &&
             (!debuggee_confirm_stop(self, debuggee_end(self), error) || !is_this_hit(self, &ours, error)))
             return false;
-        *again = what == CALL_IS_LEFT;
-        self->progress.lost += *again;
+        *again = what == CALL_IS_LEFT || what == CALL_BEGINS;
+        self->at_start = what == CALL_BEGINS;
         if (!debuggee_set_others(self, false, error))
             return false;
-        if (*again)
-            return true;
         if (ours)
             return device_check_remote(self->device, &self->stop, error);
-        if (!debuggee_step(self, error))
+        if (!*again && !step_past(self, what, again, error))
             return false;
-        self->hit.pairs += 2;
-        self->hit.steps++;
-        self->hit.past++;
+        self->progress.lost += *again;
+        if (*again)
+            return true;
     }
 }
 
@@ -254,12 +269,17 @@ static bool debugger_engine_deliver(struct debugger_engine *self, struct error *
     if (reset)
         return error_set(error, ERROR_RESET, "the target was reset");
     self->hit.end_address = debuggee_end(self);
+    progress_note(&self->progress);
+    if (self->drops) { /* it may have begun in the middle of a call */
+        self->drops = false;
+        return true;
+    }
     self->hits++;
     if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->request->hits)
         self->enough = true;
     if (self->sink->ended != NULL && !self->sink->ended(self->sink->context, error))
         return false;
-    progress_note(&self->progress);
+    progress_note(&self->progress); /* and not the time that this took */
     return true;
 }
 
@@ -284,8 +304,8 @@ static bool debugger_engine_read_registers(struct engine *engine, struct registe
 static bool debugger_engine_reach_start(struct debugger_engine *self, bool *inner, struct error *error)
 {
     *inner = false;
-    if (!self->at_start && (!debuggee_move_breakpoint(self, self->region.start, error) ||
-                            !debuggee_run_to_stop(self, WAIT_START, error)))
+    if (!debuggee_move_breakpoint(self, self->region.start, error) ||
+        (!self->at_start && !debuggee_run_to_stop(self, WAIT_START, error)))
         return false;
     self->at_start = false;
     if (!debuggee_confirm_stop(self, self->region.start, error) ||
@@ -314,17 +334,19 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct err
     if (moved)
         return true;
     bool round = self->region.start == debuggee_end(self);
-    self->hit = (struct raw_hit){.pairs = round ? 2 : 1, .steps = round ? 1 : 0};
+    bool steps = round || self->watches_start;
+    self->hit = (struct raw_hit){.pairs = steps ? 2 : 1, .steps = steps ? 1 : 0};
     if (!debuggee_read_counters(self, self->hit.from, NULL, NULL, error))
         return false;
     self->hit.before_us = (uint64_t)deadline_now_us();
     self->under_way = true;
     if (self->progress.lost == 0)
         progress_note(&self->progress);
-    if ((round && !debuggee_step(self, error)) || !reach_end(self, &again, error))
+    if ((steps && !debuggee_step(self, error)) || !reach_end(self, &again, error))
         return false;
     self->under_way = false;
     if (again) {
+        self->drops = false;
         if (self->sink->left != NULL)
             self->sink->left(self->sink->context);
         return true;
@@ -374,9 +396,8 @@ static bool try_second(struct debugger_engine *self, struct error *error)
         return debuggee_set_breakpoint(self, second, false, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_copy(error, &refused);
-    snprintf(self->engine.limit, sizeof self->engine.limit,
-             "the server has no second breakpoint: a call that is left without returning and made again "
-             "counts as one call");
+    self->call.doubt = "the server has no second breakpoint: a call that is left without returning and made "
+                       "again counts as one call";
     return true;
 }
 
@@ -406,6 +427,7 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
     self->deadline = deadline;
     self->debugger->undoing = false;
     self->region = *region;
+    self->watches_start = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
@@ -414,11 +436,17 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
     if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error) ||
         (step.at.size != 0 && !ledger_apply(self->device->ledger, &step, deadline, error)))
         return false;
-    /* Both ends, so that a refused one shows now */
-    return stands_still(self, error) &&
-           (region->to_return || debuggee_move_breakpoint(self, self->region.end, error)) &&
-           debuggee_move_breakpoint(self, self->region.start, error) && try_writers(self, error) &&
-           try_second(self, error) && debuggee_set_others(self, false, error);
+    self->drops = region->to_return && region->start_again;
+    /* Both ends, so that a refused one shows now; the start may be among the others, too */
+    if (!stands_still(self, error) || !debuggee_move_breakpoint(self, self->region.start, error) ||
+        (!region->to_return && !debuggee_move_breakpoint(self, self->region.end, error)) ||
+        !try_writers(self, error) || !try_second(self, error) || !debuggee_set_others(self, false, error) ||
+        !debuggee_move_breakpoint(self, self->region.start, error))
+        return false;
+    for (unsigned i = 0; i < self->call.others.n; i++)
+        self->watches_start = self->watches_start || self->call.others.items[i].what == OTHER_START;
+    call_doubt(&self->call, region, engine);
+    return true;
 }
 
 static bool debugger_engine_run(struct engine *engine, const struct engine_request *request,
@@ -436,9 +464,11 @@ static bool debugger_engine_run(struct engine *engine, const struct engine_reque
     /* In each pass, if other programs run on the counted core */
     if (self->device->remote != NULL && !stands_still(self, error))
         return false;
-    while (!self->enough)
-        if (!pass_once(self, &rehits, error))
-            return false;
+    while (!self->enough && pass_once(self, &rehits, error))
+        ;
+    call_doubt(&self->call, &self->region, engine);
+    if (!self->enough)
+        return false;
     if (request->rehits > 0 && self->rehit != REHIT_STOPS_AGAIN)
         snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
                  self->rehit == REHIT_STEPS_OVER ? "the debugger steps over a breakpoint where it resumes"

@@ -146,7 +146,7 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                             .n_start_proofs = !framed       ? 0
                                               : in_function ? 1
                                                             : 2,
-                            .n_end_proofs = framed,
+                            .n_end_proofs = framed + (framed && frame->is_handler && frame->by != CORE_PC),
                             .spare = self->spare_read ? &self->spare : NULL,
                             .others = self->call.others,
                             .breakpoint_at = self->breakpoint_at,
@@ -160,8 +160,9 @@ static struct hit_plan plan_of(const struct direct_engine *self, unsigned rehits
                                ? (struct core_proof){.which = self->region.start_base, .value = frame->sp}
                                : (struct core_proof){.which = CORE_LR, .value = frame->lr};
     plan.start_proofs[1] = (struct core_proof){.which = CORE_SP, .value = frame->sp};
-    plan.end_proof =
+    plan.end_proofs[0] =
         (struct core_proof){.which = in_function ? self->region.end_base : CORE_SP, .value = frame->end.sp};
+    plan.end_proofs[1] = (struct core_proof){.which = frame->by, .value = frame->lr};
     return plan;
 }
 
@@ -182,7 +183,7 @@ static void add_hit(struct direct_engine *self, enum segment from, unsigned rehi
     plan.stay = self->ends_halted;
     if (from > SEGMENT_ENTRY) /* read by find_return or find_base */
         plan.n_start_proofs = 0;
-    struct hit_steps *hit_steps = hit_results_expect(&self->hits, plan.start == plan.end ? 2 : 1, plan.end);
+    struct hit_steps *hit_steps = hit_results_expect(&self->hits, hit_plan_pairs(&plan), plan.end);
     if (hit_steps != NULL)
         hit_plan_add(&plan, from, &self->list, hit_steps);
 }
@@ -280,32 +281,91 @@ static bool leave_end(struct direct_engine *self, struct error *error)
 
 /* --- when a list ends early ----------------------------------------------------------------------------- */
 
-/* Steps past a stop at `here` that is not this hit's. */
-static bool go_on_past(struct direct_engine *self, uint64_t here, struct error *error)
+/* One instruction past a stop at `here`, with no breakpoint set. */
+static bool step_off(struct direct_engine *self, uint64_t here, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
-    size_t pending = hit_plan_add_past_stop(&plan, here, &self->list);
-    if (!direct_check_time(self, error) || !direct_run_plain(self, error))
+    hit_plan_add_step(&plan, here, &self->list);
+    return direct_run_plain(self, error);
+}
+
+static bool run_past(struct direct_engine *self, size_t pending, struct error *error)
+{
+    if (!direct_run_plain(self, error))
         return false;
     hit_results_passed(&self->hits, pending != SIZE_MAX && core_pending(self->core, self->results[pending]));
     return true;
 }
 
-/* At the instruction that made the call, which is made again: this one was left without returning. */
-static bool begin_again(struct direct_engine *self, enum segment *from, struct error *error)
+/* After that, on to the end. */
+static bool run_on_to_end(struct direct_engine *self, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
-    *from = SEGMENT_AT_START;
+    direct_new_list(self);
+    return run_past(self, hit_plan_add_on(&plan, &self->list), error);
+}
+
+/* The handler went on in a function whose exits were not known before. */
+static bool go_on_to_new_exits(struct direct_engine *self, uint64_t here, struct error *error)
+{
+    const struct call_access access = direct_access(self);
+    if (!step_off(self, here, error))
+        return false;
+    self->halted_by_us = true;
+    if (!call_watch_exits(&self->call, &access, error))
+        return false;
+    self->breakpoint_at = self->call.frame.end.pc;
+    self->expects_frame = self->expects_frame && self->call.handler == HANDLER_EXITS;
+    call_doubt(&self->call, &self->region, &self->engine);
+    return breakpoints_prepare(&self->breakpoints, self->breakpoint_at, self->deadline, error) &&
+           run_on_to_end(self, error);
+}
+
+/* Steps past a stop at `here` that is not this hit's. */
+static bool go_on_past(struct direct_engine *self, uint64_t here, struct error *error)
+{
+    struct hit_plan plan = plan_of(self, 0);
+    if (!direct_check_time(self, error))
+        return false;
+    if (self->call.exits_changed)
+        return go_on_to_new_exits(self, here, error);
+    direct_new_list(self);
+    hit_plan_add_step(&plan, here, &self->list);
+    return run_past(self, hit_plan_add_on(&plan, &self->list), error);
+}
+
+/* This one has no end. `add` brings the core to the next start, or is to find it there. */
+static bool begin_again(struct direct_engine *self, enum segment *from,
+                        void (*add)(const struct hit_plan *, struct steps *), struct error *error)
+{
+    struct hit_plan plan = plan_of(self, 0);
+    *from = add == hit_plan_add_anew ? SEGMENT_ENTRY : SEGMENT_AT_START;
     self->progress.lost++;
     if (!direct_check_time(self, error))
         return false;
     direct_new_list(self);
     if (self->engine.budget.stop != NULL)
         counter_stop_add_disarm(self->engine.budget.stop, &self->list);
-    hit_plan_add_resume(&plan, &self->list);
+    add(&plan, &self->list);
     hit_results_left(&self->hits);
     return direct_run_plain(self, error);
+}
+
+/* The next instruction sets the stack pointer: if that takes away the call's frame, it is left. */
+static bool see_whether_left(struct direct_engine *self, uint64_t here, enum segment *from,
+                             struct error *error)
+{
+    uint64_t sp = 0;
+    if (!step_off(self, here, error))
+        return false;
+    self->halted_by_us = true;
+    if (!direct_read_register(self, CORE_SP, &sp, error))
+        return false;
+    if (call_is_left(&self->call, sp))
+        return begin_again(self, from, hit_plan_add_to_start, error);
+    *from = SEGMENT_AT_END;
+    return run_on_to_end(self, error);
 }
 
 /* The core has stopped only now: the list took the stop before for the end of the hit. */
@@ -373,10 +433,23 @@ static bool look_at_other(struct direct_engine *self, const struct other_stop *o
     self->halted_by_us = true;
     if (!looked)
         return false;
-    if (what == CALL_IS_LEFT)
-        return begin_again(self, from, error);
-    *from = what == CALL_ENDS ? SEGMENT_FRAME : SEGMENT_AT_END;
-    return what == CALL_ENDS ? direct_note_time(self, error) : go_on_past(self, other->at, error);
+    switch (what) {
+    case CALL_IS_LEFT:
+        return begin_again(self, from, hit_plan_add_resume, error);
+    case CALL_BEGINS:
+        self->expects_frame = false; /* it is at the start, which is read before the next list */
+        return begin_again(self, from, hit_plan_add_anew, error);
+    case CALL_MAY_LEAVE:
+        return see_whether_left(self, other->at, from, error);
+    case CALL_ENDS:
+        *from = SEGMENT_FRAME;
+        return direct_note_time(self, error);
+    case CALL_IS_MADE:
+    case CALL_STAYS_HERE:
+        break;
+    }
+    *from = SEGMENT_AT_END;
+    return go_on_past(self, other->at, error);
 }
 
 /* The core did not stop at the end, or it was read before it had. */
@@ -411,10 +484,10 @@ static bool confirm_end(struct direct_engine *self, enum segment *from, struct e
 /* The stack pointer is another call's, or it was read before it was there. */
 static bool look_at_frame(struct direct_engine *self, enum segment *from, struct error *error)
 {
-    uint64_t sp = 0;
-    if (!direct_read_register(self, self->region.in_function ? self->region.end_base : CORE_SP, &sp, error))
+    const struct call_access access = direct_access(self);
+    bool ours = false;
+    if (!call_check_end(&self->call, &access, &ours, error))
         return false;
-    bool ours = sp == self->call.frame.end.sp;
     if (ours && self->spare_read)
         direct_note_change(self);
     *from = ours ? SEGMENT_FINISH : SEGMENT_AT_END;
@@ -505,9 +578,8 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     self->mode_checked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
-    unsigned exits = region->n_exits > 1 ? (unsigned)region->n_exits - 1 : 0, call = region->may_be_left;
-    unsigned extra = !region->to_return ? 0 : exits > call ? exits : call;
-    if (!direct_prepare(self, &region->process, (unsigned)region->n_writers + extra, error))
+    self->hits.drops = region->to_return && region->start_again;
+    if (!direct_prepare(self, &region->process, call_stops(region), error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||
         (!region->to_return && !breakpoints_prepare(&self->breakpoints, self->region.end, deadline, error)) ||
@@ -524,9 +596,9 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
         return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
     if (region->may_be_left && region->to_return && self->breakpoints.n_extra == region->n_writers &&
         self->breakpoints.comparator_held)
-        snprintf(engine->limit, sizeof engine->limit,
-                 "no second breakpoint comparator is free: a call that is left without returning and made "
-                 "again counts as one call");
+        self->call.doubt = "no second breakpoint comparator is free: a call that is left without returning "
+                           "and made again counts as one call";
+    call_doubt(&self->call, region, engine);
     return true;
 }
 
@@ -563,7 +635,7 @@ static bool direct_run_some(struct direct_engine *self, enum segment *from, unsi
 {
     uint64_t before = self->hits.hits;
     if (*from <= SEGMENT_LEAVE || *from == SEGMENT_AT_END)
-        call_forget_exit(&self->call, self->core, &self->region);
+        call_forget_exit(&self->call, self->core);
     begin_list(self);
     plan_hits(self, *from, *rehits);
     if (!direct_run_list(self, error))
@@ -635,7 +707,9 @@ static bool direct_engine_run(struct engine *engine, const struct engine_request
     struct direct_engine *self = (struct direct_engine *)engine;
     struct error why = {0};
     self->deadline = deadline;
-    return run_hits(self, request, sink, &why) || direct_tell_cause(self, &why, error);
+    bool ran = run_hits(self, request, sink, &why);
+    call_doubt(&self->call, &self->region, engine);
+    return ran || direct_tell_cause(self, &why, error);
 }
 
 /* A core that another debugger has halted is left to it by disarm. */

@@ -30,13 +30,22 @@ bool process_check(const struct process *process, const struct core *core, struc
 /* The same for a core that a debugger halts and resumes. */
 bool process_check_debugged(const struct process *process, struct error *error);
 
-enum { REGION_EXITS = 5, REGION_WRITERS = 4 };
+enum { REGION_EXITS = 8, REGION_WRITERS = 4, REGION_STACKS = 4, REGION_DOUBT = 160 };
 
-/* An instruction by which an exception handler returns: from LR, from another register or from the stack. */
+/* An instruction by which an exception handler of a Cortex-M may return: if what it takes for the PC is an
+ * EXC_RETURN. */
 struct exit_place {
     uint64_t at;
-    unsigned popped;  /* words that it takes off the stack */
-    bool conditional; /* it may not be taken */
+    enum core_register by; /* the register that has it; CORE_PC: the stack does */
+    unsigned popped;       /* words that it takes off the stack */
+    bool conditional;      /* it may not be taken */
+};
+
+/* Unconditional ones first. `all`: there are no others but those that their registers lead to. */
+struct exit_places {
+    struct exit_place at[REGION_EXITS];
+    size_t n;
+    bool all;
 };
 
 /* From `start` to `end`, or to where the function around `start` returns to. */
@@ -48,13 +57,25 @@ struct region {
     /* The program can leave functions without returning (longjmp, C++ exceptions): with a second comparator
      * the engine sees the call made again. */
     bool may_be_left;
-    /* Whether a call can return to an address; NULL: unknown. */
+    /* Whether a call can return to an address, whether other code than the return leads there, and where a
+     * handler ends that goes on in another function. Each may be NULL: unknown. */
     bool (*is_return)(void *context, uint64_t address);
+    bool (*is_joined)(void *context, uint64_t address);
+    void (*find_exits)(void *context, uint64_t function, struct exit_places *out);
     void *context;
-    /* Of an exception handler of a Cortex-M, unconditional ones first; `n_exits` may be more than there is
-     * room for. */
-    struct exit_place exits[REGION_EXITS];
-    size_t n_exits;
+    struct exit_places exits; /* if it is a handler */
+    /* Instructions that set the stack pointer, as longjmp and unwinders do; `n_stacks` may be more than there
+     * is room for. */
+    struct code_place {
+        uint64_t at;
+        bool is_thumb;
+    } stacks[REGION_STACKS];
+    size_t n_stacks;
+    /* Until the end is reached: what shows that it belongs to a later start or call. */
+    bool start_again;          /* the start may be reached again */
+    struct code_place entered; /* the entry of the function around both; `at` 0: it need not be watched */
+    int64_t entered_apart;     /* there SP is `start_base` plus this */
+    char doubt[REGION_DOUBT];  /* what the code leaves open, in words; "" */
     /* Instructions that change the count: a hit that reaches one ends the run with ERROR_WRITER_SOUGHT, and
      * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. */
     struct region_writer {
@@ -226,7 +247,7 @@ struct engine {
     struct hit_budget budget; /* may be set before each call of run */
     uint64_t stopped_at;      /* after ERROR_FOREIGN_STOP and ERROR_RESET */
     char uncalibrated[96];    /* why there were no re-hits though they were requested; "" if there were */
-    char limit[160]; /* what the engine may mistake for a hit, known once it is armed; "" if nothing */
+    char doubt[2 * REGION_DOUBT]; /* see call_doubt; after arm, and after a run more */
 };
 
 /* The direct engine: by the core's own debug registers, many hits in a list, each stop proved before the core

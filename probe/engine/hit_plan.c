@@ -67,31 +67,52 @@ static uint64_t moved_to(const struct hit_plan *plan)
     return plan->others.n > 0 ? plan->breakpoint_at : plan->end;
 }
 
+/* With a breakpoint at the start while the end is awaited, the core has to be past it. */
+static bool steps_off(const struct hit_plan *plan)
+{
+    bool steps = plan->start == plan->end;
+    for (unsigned i = 0; i < plan->others.n; i++)
+        steps = steps || plan->others.items[i].what == OTHER_START;
+    return steps;
+}
+
+unsigned hit_plan_pairs(const struct hit_plan *plan)
+{
+    return steps_off(plan) ? 2 : 1;
+}
+
 static void add_leave(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
+    bool steps = steps_off(plan);
     add_rehits(plan, plan->start, 0, list, out);
-    if (plan->start == plan->end) {
-        if ((plan->core->quirks & STEPS_INTO_HANDLERS) != 0)
-            out->pending_early_at = core_add_pending(plan->core, list);
+    if (steps && (plan->core->quirks & STEPS_INTO_HANDLERS) != 0)
+        out->pending_early_at = core_add_pending(plan->core, list);
+    if (steps) {
         out->before_at = steps_add(list, step_time(TIME_BEFORE));
-        out->pending_at = hit_plan_add_past(plan, plan->start, plan->end, list);
-        return;
+        breakpoints_add_move(plan->breakpoints, list, plan->start, BREAKPOINT_NONE);
+        core_add_single_step(plan->core, list, plan->breakpoints->comparator, plan->start);
     }
-    breakpoints_add_move(plan->breakpoints, list, plan->start, moved_to(plan));
+    breakpoints_add_move(plan->breakpoints, list, steps ? BREAKPOINT_NONE : plan->start, moved_to(plan));
     add_others(plan, list, true);
-    breakpoints_add_proof(plan->breakpoints, list, moved_to(plan));
-    if (plan->budget.stop != NULL)
+    if (plan->start != plan->end)
+        breakpoints_add_proof(plan->breakpoints, list, moved_to(plan));
+    if (plan->budget.stop != NULL && plan->start != plan->end)
         counter_stop_add_arm(plan->budget.stop, list, plan->budget.events, plan->counter);
     out->pending_at = core_add_pending(plan->core, list);
-    out->before_at = steps_add(list, step_time(TIME_BEFORE));
+    if (!steps)
+        out->before_at = steps_add(list, step_time(TIME_BEFORE));
     hit_plan_add_run(plan, list);
 }
 
-size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list)
+void hit_plan_add_step(const struct hit_plan *plan, uint64_t here, struct steps *list)
 {
     add_others(plan, list, false);
     breakpoints_add_move(plan->breakpoints, list, moved_to(plan), BREAKPOINT_NONE);
     core_add_single_step(plan->core, list, plan->breakpoints->comparator, here);
+}
+
+size_t hit_plan_add_on(const struct hit_plan *plan, struct steps *list)
+{
     breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, moved_to(plan));
     add_others(plan, list, true);
     size_t pending = core_add_pending(plan->core, list);
@@ -99,10 +120,21 @@ size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct
     return pending;
 }
 
-void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)
+void hit_plan_add_to_start(const struct hit_plan *plan, struct steps *list)
+{
+    breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, plan->start);
+    hit_plan_add_run(plan, list);
+}
+
+void hit_plan_add_anew(const struct hit_plan *plan, struct steps *list)
 {
     add_others(plan, list, false);
     breakpoints_add_move(plan->breakpoints, list, moved_to(plan), plan->start);
+}
+
+void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)
+{
+    hit_plan_add_anew(plan, list);
     hit_plan_add_run(plan, list);
 }
 
@@ -139,7 +171,7 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
             break;
         case SEGMENT_FRAME:
             if (plan->n_end_proofs > 0)
-                core_add_proofs(plan->core, list, &plan->end_proof, plan->n_end_proofs, plan->spare,
+                core_add_proofs(plan->core, list, plan->end_proofs, plan->n_end_proofs, plan->spare,
                                 plan->slow);
             break;
         case SEGMENT_FINISH:
@@ -272,10 +304,13 @@ void hit_results_release(struct hit_results *hits, bool was_reset)
     hits->n_held = 0;
 }
 
-static void end_hit(struct hit_results *hits)
+/* False: it is not delivered. */
+static bool end_hit(struct hit_results *hits)
 {
-    hits->under_way = hits->again = false;
+    bool counts = !hits->drops;
+    hits->under_way = hits->again = hits->drops = false;
     hits->advances++;
+    return counts;
 }
 
 void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
@@ -283,8 +318,8 @@ void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_s
     hit_results_release(hits, false);
     deliver_rehits(hits);
     complete_hit(hits, hit_steps, results);
-    end_hit(hits);
-    hit_results_hand_over(hits, &hits->hit);
+    if (end_hit(hits))
+        hit_results_hand_over(hits, &hits->hit);
 }
 
 void hit_results_stopped(struct hit_results *hits, uint64_t after_us)
@@ -304,7 +339,7 @@ void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t
 
 void hit_results_left(struct hit_results *hits)
 {
-    hits->under_way = false;
+    hits->under_way = hits->drops = false;
     hits->again = true;
     if (hits->sink->left != NULL)
         hits->sink->left(hits->sink->context);
@@ -353,8 +388,7 @@ static void take_segment(struct hit_results *hits, const struct expected_hit *ex
     case SEGMENT_FINISH:
         if (hit_steps->reset_at == SIZE_MAX) {
             complete_hit(hits, hit_steps, results);
-            end_hit(hits);
-            if (hits->n_held < HIT_RESULTS_HELD)
+            if (end_hit(hits) && hits->n_held < HIT_RESULTS_HELD)
                 hits->held[hits->n_held++] = hits->hit;
             break;
         }

@@ -48,7 +48,7 @@ struct hit_plan {
     const struct reading *reading;
     uint64_t start, end; /* equal for a loop's round */
     /* What is proved at each end, so that both are of this call. */
-    struct core_proof start_proofs[2], end_proof;
+    struct core_proof start_proofs[2], end_proofs[2];
     unsigned n_start_proofs, n_end_proofs;
     const struct core_proof *spare; /* for core_add_proofs, at both ends */
     /* Further stops until the end; with them, the breakpoint that moves is not at `end`, which may
@@ -69,8 +69,15 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
 /* From a stop before or at the end, on to the start. */
 void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list);
 enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at);
-/* Before the end the core is halted at `here`: one instruction past it, interrupts held off, then on. */
-size_t hit_plan_add_past_stop(const struct hit_plan *plan, uint64_t here, struct steps *list);
+/* Before the end the core is halted at `here`: one instruction past it, interrupts held off, no breakpoint set;
+ * then on, to the end or to the start. */
+void hit_plan_add_step(const struct hit_plan *plan, uint64_t here, struct steps *list);
+size_t hit_plan_add_on(const struct hit_plan *plan, struct steps *list);
+void hit_plan_add_to_start(const struct hit_plan *plan, struct steps *list);
+/* From a stop at the start before the end, to what the stop at the start was when it began. */
+void hit_plan_add_anew(const struct hit_plan *plan, struct steps *list);
+/* How often a hit leaves Debug state. */
+unsigned hit_plan_pairs(const struct hit_plan *plan);
 /* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */
 size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list);
 
@@ -100,6 +107,7 @@ struct hit_results {
     bool polled;        /* its counters were, since it began */
     bool under_way;     /* its start was left, its end is not reached */
     bool again;         /* the call before did not return: this start is not progress */
+    bool drops;         /* the next hit may have begun in the middle of a call, and is not delivered */
     uint64_t advances;  /* starts left and ends reached */
 
     struct raw_hit held[HIT_RESULTS_HELD]; /* complete, unless there was a reset */

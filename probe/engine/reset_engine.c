@@ -66,6 +66,7 @@ static struct reset_engine *reset_engine_of(struct engine *engine)
 static bool reset_engine_pass_on(struct reset_engine *self, bool ok)
 {
     self->engine.stopped_at = self->inner->stopped_at;
+    memcpy(self->engine.doubt, self->inner->doubt, sizeof self->engine.doubt);
     memcpy(self->engine.uncalibrated, self->inner->uncalibrated, sizeof self->engine.uncalibrated);
     return ok;
 }
@@ -123,9 +124,11 @@ static bool reset_arm(struct engine *engine, const struct region *region, const 
 {
     struct reset_engine *self = reset_engine_of(engine);
     self->region = *region;
+    self->region.start_again = false; /* its first passage after the reset is the hit */
+    self->region.entered.at = 0;
     if (!take_over(self->device, deadline, error))
         return false;
-    return reset_engine_pass_on(self, self->inner->ops->arm(self->inner, region, deadline, error));
+    return reset_engine_pass_on(self, self->inner->ops->arm(self->inner, &self->region, deadline, error));
 }
 
 static bool reset_engine_on_hit(void *context, const struct raw_hit *hit)

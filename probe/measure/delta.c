@@ -779,6 +779,7 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
     delta->engine = engine;
     delta->deadline = deadline;
     bool ok = measure_all(delta, error);
+    snprintf(summary->doubt, sizeof summary->doubt, "%s", engine->doubt);
     delta_end(delta);
     return ok;
 }

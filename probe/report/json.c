@@ -516,6 +516,7 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         json_part_unsigned(line, "left", summary->left);
     if (summary->steps_past > 0)
         json_part_unsigned(line, "steps_past", summary->steps_past);
+    json_part_text(line, "doubt", summary->doubt);
     if (summary->slept)
         json_part_bool(line, "slept", true);
     json_part_real(line, "seconds", summary->seconds);

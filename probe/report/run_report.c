@@ -475,15 +475,32 @@ static struct seen run_report_look(const json_t *summary)
     return seen;
 }
 
-static void run_report_add_legend(struct json_part *list, const struct seen *seen)
+bool run_is_exact(const json_t *result)
 {
+    json_t *column;
+    const char *name;
+    size_t n = 0;
+    if (field_of(result, "doubt") != NULL) /* what is proved of a hit: engine/call.h */
+        return false;
+    json_object_foreach(json_object_get(result, "columns"), name, column) {
+        if (!run_is_counted(column))
+            continue;
+        if (!run_report_is_calibrated(column) || field_real(column, "plus_minus") > 0)
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+static void run_report_add_legend(struct json_part *list, const struct seen *seen, const json_t *summary)
+{
+    const bool exact = run_is_exact(summary);
     const struct run_legend legend[] = {
         {seen->sd, "sd: standard deviation of the hits"},
         {seen->mean, "mean ±: its 95 % interval"},
         {seen->each, "per hit: how far one hit may be off, as halts differ in what they cost"},
-        {seen->calibrated && !seen->each && !seen->overhead,
-         "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it"},
-        {seen->calibrated && !seen->each && seen->overhead, "per hit ±0: each count is exact"},
+        {exact && !seen->overhead, "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it"},
+        {exact && seen->overhead, "per hit ±0: each count is exact"},
         {seen->overhead, "overhead: what a halt adds to a hit, already removed"},
         {seen->calibrated && seen->each && !seen->overhead, "overhead: 0, what a halt adds to a hit"},
         {seen->unmeasured, "?: the overhead was not measured, and what a halt adds is in the counts"},
@@ -551,7 +568,9 @@ void run_explain(struct json_part *list, const struct run_lines *run)
 {
     char clock[256];
     const struct seen seen = run_report_look(run->summary);
-    run_report_add_legend(list, &seen);
+    run_report_add_legend(list, &seen, run->summary);
+    if (field_of(run->summary, "doubt") != NULL)
+        json_list_say(list, "not proved to be exact: %s", field_text(run->summary, "doubt"));
     if (field_of(run->summary, "time") != NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
         json_list_say(list, "time: %s", clock);

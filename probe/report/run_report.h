@@ -19,6 +19,8 @@ struct run_lines run_lines(const json_t *header, json_t *summary, const json_t *
 /* Its first column, and its name; NULL: it has none. */
 json_t *run_first(const json_t *summary, const char **name);
 bool run_is_counted(const json_t *column);
+/* Whether each count of a summary, or of a survey's region, is proved to be exact. */
+bool run_is_exact(const json_t *result);
 /* A row of a column for the views: numbers as in the line, and as people read them. `column` may be NULL. */
 struct json_part run_column_row(const json_t *summary, const char *name, json_t *column);
 /* Half of the 95 % interval of its mean; 0: nothing varies, or it is not known. */

@@ -379,7 +379,7 @@ static void survey_report_add_metrics(struct json_part *list, const json_t *regi
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
 {
     bool unmeasured = false, each = false, means = false, shares = false, rates = false, bounds = false,
-         vague = false;
+         vague = false, exact = true;
     size_t i;
     json_t *region, *column;
     const char *name;
@@ -392,6 +392,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
             each = each || (counted && field_real(column, "plus_minus") > 0);
             means = means || run_mean_error(column) > 0;
         }
+        exact = exact && run_is_exact(region);
         shares = shares || field_of(region, "share") != NULL;
         rates = rates || field_of(region, "calls_per_second") != NULL;
         vague = vague || share_is_vague(region) || rate_is_vague(region);
@@ -399,7 +400,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
     }
     const struct run_legend legend[] = {
         {each, "±: how far one hit may be off, as halts differ in what they cost"},
-        {!each && !unmeasured, "±0: each count is exact"},
+        {!each && !unmeasured && exact, "±0: each count is exact"},
         {unmeasured, "?: what a halt adds was not measured, and is in the counts"},
         {means, "mean ±: its 95 % interval"},
         {shares, "share: of all cycles, from call to call, with what it calls and what interrupts it"},

@@ -88,6 +88,78 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
                         at->name, before.name, it);
 }
 
+static void region_find_exits(void *symbols, uint64_t function, struct exit_places *out)
+{
+    struct handler_exit exits[REGION_EXITS];
+    size_t n = symbols_exits(symbols, function, exits, REGION_EXITS, &out->all);
+    out->n = n < REGION_EXITS ? n : REGION_EXITS;
+    for (size_t i = 0; i < out->n; i++) {
+        unsigned by = exits[i].by;
+        out->at[i] = (struct exit_place){.at = exits[i].at,
+                                         .by = by == NO_REGISTER ? CORE_PC
+                                               : by == ARM_LR    ? CORE_LR
+                                                                 : (enum core_register)(CORE_R0 + by),
+                                         .popped = exits[i].popped,
+                                         .conditional = exits[i].conditional};
+    }
+}
+
+static bool is_joined(void *symbols, uint64_t address)
+{
+    return symbols_is_joined(symbols, address);
+}
+
+static bool region_look_at_function(struct named_region *named, struct symbols *symbols, struct error *error)
+{
+    struct region *region = &named->region;
+    struct code_at_place stacks[REGION_STACKS];
+    const struct extent function = {named->start.low, named->start.high};
+    uint64_t eret = 0;
+    if (named->start.never_returns)
+        return error_set(error, ERROR_USAGE,
+                         "%s never returns (its DWARF says noreturn): name an end as well", named->start.name);
+    if (symbols_ends_by_eret(symbols, region->start, &eret))
+        return error_set(error, ERROR_USAGE,
+                         "%.128s is an exception handler, which returns by the ERET at 0x%08" PRIx64
+                         " and not to LR: name that as the end, *0x%" PRIx64,
+                         named->start.name, eret, eret);
+    region->may_be_left = symbols_may_leave(symbols);
+    region_find_exits(symbols, region->start, &region->exits);
+    region->start_again = symbols_jumps_to(symbols, &function);
+    region->n_stacks = region->may_be_left && symbols != NULL ? symbols_stacks(symbols, stacks, REGION_STACKS) : 0;
+    for (size_t i = 0; i < region->n_stacks && i < REGION_STACKS; i++)
+        region->stacks[i] = (struct code_place){stacks[i].address, stacks[i].isa == ISA_THUMB};
+    region->is_return = is_return;
+    region->is_joined = is_joined;
+    region->find_exits = region_find_exits;
+    region->context = symbols;
+    return true;
+}
+
+/* What the frames of START and END do not prove. */
+static const char *frames_doubt(const struct named_region *named, struct symbols *symbols)
+{
+    const struct region *region = &named->region;
+    bool handlers = symbols_handlers_reach(symbols, region->start) ||
+                    symbols_handlers_reach(symbols, region->end);
+    switch (named->frames) {
+    case FRAMES_UNKNOWN:
+        return "without call frame information it is not proved that both ends are of one call";
+    case FRAMES_ONE_ONLY:
+        return handlers ? "without call frame information it is not proved that both ends are in one handler, "
+                          "or in none"
+                        : "";
+    case FRAMES_OF_TWO:
+        return symbols_may_leave(symbols) ? "both ends are in two functions: it is not proved that they are of "
+                                            "one call and one task"
+                                          : "";
+    case FRAMES_KNOWN_ONE:
+    case FRAMES_KNOWN:
+        break;
+    }
+    return "";
+}
+
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error)
 {
     struct region *region = &named->region;
@@ -96,28 +168,25 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     if (!region_check_place(symbols, &named->start, error) ||
         (!region->to_return && !region_check_place(symbols, &named->end, error)))
         return false;
-    if (region->to_return) {
-        if (named->start.never_returns)
-            return error_set(error, ERROR_USAGE,
-                             "%s never returns (its DWARF says noreturn): name an end as well",
-                             named->start.name);
-        region->may_be_left = symbols_may_leave(symbols);
-        struct handler_exit exits[REGION_EXITS];
-        region->n_exits = symbols_exits(symbols, region->start, exits, REGION_EXITS);
-        for (size_t i = 0; i < region->n_exits && i < REGION_EXITS; i++)
-            region->exits[i] = (struct exit_place){
-                .at = exits[i].at, .popped = exits[i].popped, .conditional = exits[i].conditional};
-        region->is_return = is_return;
-        region->context = symbols;
-        return true;
-    }
+    if (region->to_return)
+        return region_look_at_function(named, symbols, error);
     named->frames = symbols_frames(symbols, region->start, region->end, &at_start, &at_end);
-    region->in_function = named->frames == FRAMES_KNOWN;
+    region->in_function =
+        named->frames == FRAMES_KNOWN ||
+        (named->frames == FRAMES_KNOWN_ONE && symbols_handlers_reach(symbols, region->start));
     if (region->in_function) {
         region->start_base = register_of(&at_start);
         region->end_base = register_of(&at_end);
         region->apart = at_start.offset - at_end.offset;
+        region->entered_apart = at_start.offset;
     }
+    snprintf(region->doubt, sizeof region->doubt, "%s", frames_doubt(named, symbols));
+    struct symbols_ways ways = symbols_ways(symbols, region->start, region->end);
+    bool lost = ways.leaves || (ways.calls && symbols_may_leave(symbols)),
+         two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
+    region->start_again = ways.again || (lost && (two || at_entry));
+    if (lost && !two && !at_entry)
+        region->entered = (struct code_place){named->start.low, region->start_is_thumb};
     return true;
 }
 

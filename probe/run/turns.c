@@ -544,7 +544,7 @@ static bool use_turn(void *context, struct engine *engine, const struct deadline
     int64_t begun_us = deadline_now_us();
     bool ok = take_passes(turn->turns, region, turn->follows, engine, deadline, error);
     region->quick = deadline_now_us() - begun_us < turn->turns->slice_us;
-    snprintf(region->limit, sizeof region->limit, "%s", engine->limit);
+    snprintf(region->doubt, sizeof region->doubt, "%s", engine->doubt);
     return ok;
 }
 

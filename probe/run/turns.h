@@ -32,7 +32,7 @@ struct survey_region {
     unsigned looks;         /* in vain, since it was seen */
     int64_t waited_us;      /* for its start, in vain */
     unsigned unended;       /* turns in a row in which its end was not reached */
-    char limit[160];        /* of its engine */
+    char doubt[320];        /* of its engine */
     char sleep[SLEEP_NOTE]; /* a WFI or WFE in it; "" */
 };
 

@@ -380,6 +380,12 @@ bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it)
     return left > 0 && one.address == address;
 }
 
+static int compare_targets(const void *one, const void *other)
+{
+    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    return (a > b) - (a < b);
+}
+
 /* --- changes of the stack, and calls ------------------------------------------------------------------- */
 
 /* The end of a frame takes its saved registers from the stack. */
@@ -444,23 +450,50 @@ static bool search_code(struct search *search)
     return search->found;
 }
 
+/* The start-up has no callers to return to. */
+static void search_skip_start(struct search *search)
+{
+    struct extent start = {0, 0};
+    if (table_around(search->symbols, search->symbols->entry & ~UINT64_C(1), &start) == NULL)
+        return;
+    search->skip = start.low;
+    search->skip_until = start.high;
+}
+
 bool symbols_may_leave(struct symbols *symbols)
 {
     struct search search = {.symbols = symbols, .high = UINT64_MAX};
-    struct extent start = {0, 0};
     if (symbols == NULL || (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64) ||
         !symbols->has_code)
         return true;
     if (symbols->leave_known)
         return symbols->may_leave;
-    /* The start-up has no callers to return to */
-    if (table_around(symbols, symbols->entry & ~UINT64_C(1), &start) != NULL) {
-        search.skip = start.low;
-        search.skip_until = start.high;
-    }
+    search_skip_start(&search);
     symbols->may_leave = search_code(&search);
     symbols->leave_known = true;
     return symbols->may_leave;
+}
+
+size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room)
+{
+    struct search search = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    struct stack_code code = {0};
+    size_t n = 0;
+    search_skip_start(&search);
+    while (code_next(&walk, &one)) {
+        code =
+            (struct stack_code){.before = one.is_first ? 0 : code.here, .here = one.code, .next = one.next};
+        bool skipped = one.address >= search.skip && one.address < search.skip_until;
+        if (skipped || one.is_data || code_decode(&one).system == SYSTEM_STACK ||
+            !stack_is_set(one.isa, &code))
+            continue;
+        if (n < room)
+            out[n] = (struct code_at_place){one.address, one.isa};
+        n++;
+    }
+    return n;
 }
 
 static bool makes_calls(struct symbols *symbols, const struct extent *function)
@@ -476,8 +509,56 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address)
     if (symbols == NULL || address < 2)
         return true;
     const struct symbol *caller = table_around(symbols, address - 2, &extent);
-    bool at_end = caller != NULL && symbol_is_function(caller) && caller->size > 0 && extent.high <= address;
-    return !at_end && !table_is_data(symbols, address);
+    bool in_function = caller != NULL && symbol_is_function(caller) && caller->size > 0;
+    bool at_end = in_function && extent.high <= address;
+    /* Constants after a function's last call; in an object code may have been put */
+    return !at_end && !(in_function && table_is_data(symbols, address));
+}
+
+/* Where jumps and tables lead. */
+static bool jumps_collect(struct symbols *symbols)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    struct jumps *jumps = &symbols->jumps;
+    jumps->known = true;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (does.kind != GOES_JUMP)
+            continue;
+        uint64_t *items = array_grow(jumps->items, jumps->n + 1, &jumps->room, sizeof *items);
+        if (items == NULL)
+            return false;
+        jumps->items = items;
+        jumps->items[jumps->n++] = does.target;
+    }
+    qsort(jumps->items, jumps->n, sizeof *jumps->items, compare_targets);
+    return true;
+}
+
+/* A table of jumps in the function may lead to any place of it. */
+static bool has_table(struct symbols *symbols, uint64_t address)
+{
+    struct extent function = {0, 0};
+    struct code_instruction one;
+    if (table_around(symbols, address, &function) == NULL)
+        return true;
+    struct code_walk walk = {.symbols = symbols, .low = function.low, .high = function.high};
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (does.kind == GOES_TABLE || does.kind == GOES_AWAY)
+            return true;
+    }
+    return false;
+}
+
+bool symbols_is_joined(struct symbols *symbols, uint64_t address)
+{
+    if (symbols == NULL || (!symbols->jumps.known && !jumps_collect(symbols)))
+        return true;
+    return bsearch(&address, symbols->jumps.items, symbols->jumps.n, sizeof address, compare_targets) !=
+               NULL ||
+           has_table(symbols, address);
 }
 
 /* --- frames -------------------------------------------------------------------------------------------- */
@@ -512,6 +593,20 @@ static bool frame_at(struct symbols *symbols, uint64_t address, struct frame_bas
     return found && out->number < 32 && (out->number < 16 || symbols->machine == EM_AARCH64);
 }
 
+/* In a function that never moves it SP is where the frame is. */
+static bool leaves_stack(struct symbols *symbols, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    unsigned sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if ((does.writes >> sp & 1) != 0 || does.system == SYSTEM_STACK || does.system == SYSTEM_MODE)
+            return false;
+    }
+    return symbols->has_code;
+}
+
 enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end, struct frame_base *at_start,
                            struct frame_base *at_end)
 {
@@ -520,15 +615,143 @@ enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end
     if (symbol == NULL || table_around(symbols, end, &other) == NULL || other.low != function.low ||
         (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64))
         return FRAMES_OF_TWO;
+    bool known = frame_at(symbols, start, at_start) && frame_at(symbols, end, at_end);
+    if (!known && leaves_stack(symbols, &function)) {
+        unsigned sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP;
+        *at_start = *at_end = (struct frame_base){.number = sp, .is_sp = true};
+        known = true;
+    }
     if (!makes_calls(symbols, &function) && !symbols_may_leave(symbols))
-        return FRAMES_ONE_ONLY;
-    return frame_at(symbols, start, at_start) && frame_at(symbols, end, at_end) ? FRAMES_KNOWN
-                                                                                : FRAMES_UNKNOWN;
+        return known ? FRAMES_KNOWN_ONE : FRAMES_ONE_ONLY;
+    return known ? FRAMES_KNOWN : FRAMES_UNKNOWN;
+}
+
+/* --- what handlers run ---------------------------------------------------------------------------------- */
+
+/* DDI 0406C B9.3: ERET, LDM (exception return), RFE, SUBS PC, LR; MOVS PC, LR. DDI 0487 C6.2: ERET. */
+static bool returns_from_exception(const struct code_instruction *one)
+{
+    uint32_t code = one->code;
+    if (one->isa == ISA_A64)
+        return (code & 0xFFFFF000) == 0xD69F0000;
+    if (one->isa == ISA_THUMB)
+        return (code & 0xFFFFFF00) == 0xF3DE8F00 || (code & 0xFFD0FFFF) == 0xE810C000 ||
+               (code & 0xFFD0FFFF) == 0xE990C000;
+    return one->isa == ISA_ARM &&
+           ((code & 0x0E508000) == 0x08508000 || (code & 0xFE50FFFF) == 0xF8100A00 ||
+            (code & 0x0FFFF000) == 0x025EF000 || (code & 0x0FFFFFFF) == 0x01B0F00E ||
+            (code & 0x0FFFFFFF) == 0x0160006E);
+}
+
+/* Whether one of the functions from `from` on calls what a register names. */
+static bool calls_any(struct symbols *symbols, const struct extent *range)
+{
+    struct code_walk walk = {.symbols = symbols, .low = range->low, .high = range->high};
+    struct code_instruction one;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (does.kind == GOES_CALL_BY || (does.kind == GOES_AWAY && does.by != NO_REGISTER))
+            return true;
+    }
+    return false;
+}
+
+/* *out: the functions that end by the return from an exception. False: out of memory. */
+static bool find_handlers(struct symbols *symbols, struct reached *out)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    bool ok = true;
+    while (ok && code_next(&walk, &one))
+        ok = one.is_data || !returns_from_exception(&one) || reached_add(out, symbols, one.address);
+    return ok;
+}
+
+bool symbols_handlers_reach(struct symbols *symbols, uint64_t address)
+{
+    struct reached reached = {.n = 0};
+    size_t which = 0;
+    if (symbols == NULL || !symbols->has_code || symbols->profile == 'M' ||
+        (symbols->machine == EM_ARM && symbols->profile == 0))
+        return true; /* the vector table names them */
+    bool may = !find_handlers(symbols, &reached) ||
+               reached_places(&reached, symbols, 0, &address, 1, &which, 1) > 0;
+    for (size_t i = 0; !may && i < reached.n; i++)
+        may = calls_any(symbols, &reached.items[i]);
+    free(reached.items);
+    return may;
+}
+
+/* --- from START to END --------------------------------------------------------------------------------- */
+
+enum { WAYS_MOST = 4096 };
+
+/* Places from which the code still has to be followed, and those that were met. */
+struct ways_walk {
+    struct symbols *symbols;
+    uint64_t todo[WAYS_MOST], met[WAYS_MOST];
+    size_t n_todo, n_met;
+};
+
+static bool ways_add(struct ways_walk *ways, uint64_t address)
+{
+    for (size_t i = 0; i < ways->n_met; i++)
+        if (ways->met[i] == address)
+            return true;
+    if (ways->n_met == WAYS_MOST || ways->n_todo == WAYS_MOST)
+        return false;
+    ways->met[ways->n_met++] = address;
+    ways->todo[ways->n_todo++] = address;
+    return true;
+}
+
+static bool ways_read(struct symbols *symbols, uint64_t address, struct instruction *out)
+{
+    struct code_walk walk = {.symbols = symbols, .low = address, .high = address + 2};
+    struct code_instruction one;
+    if (!code_next(&walk, &one) || one.address != address || one.is_data || one.isa == ISA_OTHER)
+        return false;
+    *out = code_decode(&one);
+    return true;
+}
+
+struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64_t end)
+{
+    struct symbols_ways found = {.again = false};
+    struct ways_walk *ways = calloc(1, sizeof *ways);
+    struct extent function = {0, 0};
+    bool ok = ways != NULL && symbols != NULL && symbols->has_code;
+    uint64_t address = start;
+    if (ok)
+        (void)table_around(symbols, start, &function);
+    for (bool first = true; ok && (first || ways->n_todo > 0); first = false) {
+        struct instruction does;
+        if (!first)
+            address = ways->todo[--ways->n_todo];
+        if (!first && (address == end || address == start)) {
+            found.again = found.again || (address == start && address != end);
+            continue;
+        }
+        if (!ways_read(symbols, address, &does)) {
+            found.leaves = true;
+            continue;
+        }
+        bool inside = does.target == end || (does.target >= function.low && does.target < function.high);
+        found.calls = found.calls || instruction_calls(&does) || does.kind == GOES_SUPERVISOR;
+        found.leaves = found.leaves || does.kind == GOES_AWAY || does.kind == GOES_BACK ||
+                       does.kind == GOES_TABLE || (does.kind == GOES_JUMP && !inside);
+        if (does.kind == GOES_JUMP && inside)
+            ok = ways_add(ways, does.target);
+        if (ok && !(instruction_leaves(&does) && !does.conditional))
+            ok = ways_add(ways, address + does.size);
+    }
+    free(ways);
+    return ok ? found : (struct symbols_ways){true, true, true};
 }
 
 /* --- the ends of an exception handler ------------------------------------------------------------------ */
 
-enum { MOST_FUNCTIONS = 4, CODE_MOST_CODE = 1 << 16 };
+enum { MOST_FUNCTIONS = 24, CODE_MOST_CODE = 1 << 16 };
 
 struct exit_search {
     struct symbols *symbols;
@@ -536,11 +759,17 @@ struct exit_search {
     size_t n_entries;
     struct handler_exit *out;
     size_t n, room;
+    bool all; /* so far nothing was found that leads to unknown code */
 };
 
-static void add_exit(struct exit_search *search, uint64_t at, unsigned popped, bool conditional)
+static void add_exit(struct exit_search *search, uint64_t at, const struct instruction *does,
+                     bool conditional)
 {
-    struct handler_exit exit = {.at = at, .popped = popped, .conditional = conditional};
+    bool pops = does->base == ARM_SP && does->moves > 0;
+    struct handler_exit exit = {.at = at,
+                                .popped = pops ? (unsigned)does->moves / 4 : 0,
+                                .by = pops ? NO_REGISTER : does->by,
+                                .conditional = conditional};
     size_t to = search->n < search->room ? search->n : search->room;
     search->n++;
     if (to == search->room)
@@ -551,55 +780,128 @@ static void add_exit(struct exit_search *search, uint64_t at, unsigned popped, b
     search->out[to] = exit;
 }
 
-static void code_add_function(struct exit_search *search, uint64_t entry)
+/* The handler ends in the function around that address. What that function's exits are if it is entered by its
+ * start is more than what there is from there on: the engine proves each. */
+static void code_add_function(struct exit_search *search, uint64_t address)
 {
-    struct extent extent;
-    const struct symbol *symbol = table_around(search->symbols, entry, &extent);
-    if (symbol == NULL || extent.low != entry || search->n_entries == MOST_FUNCTIONS)
-        return;
-    for (size_t i = 0; i < search->n_entries; i++)
-        if (search->entries[i] == entry)
+    struct extent extent = {0, 0};
+    bool known = table_around(search->symbols, address, &extent) != NULL &&
+                 extent.high - extent.low <= CODE_MOST_CODE;
+    for (size_t i = 0; known && i < search->n_entries; i++)
+        if (search->entries[i] == extent.low)
             return;
-    search->entries[search->n_entries++] = entry;
+    search->all = search->all && known && search->n_entries < MOST_FUNCTIONS;
+    if (known && search->n_entries < MOST_FUNCTIONS)
+        search->entries[search->n_entries++] = extent.low;
 }
 
-/* BX, or POP of the PC. *popped: the words off the stack. */
-static bool is_exit(const struct instruction *one, unsigned *popped)
+/* BX, or a load of the PC from the stack: what may be an exception return, DDI 0403 B1.5.8. MOV PC is none, but
+ * as BX it may go on in code that only the register knows. */
+static bool is_exit(struct instruction *one)
 {
     bool leaves = one->kind == GOES_AWAY || one->kind == GOES_BACK,
          pops = one->base == ARM_SP && one->moves > 0;
-    *popped = pops ? (unsigned)one->moves / 4 : 0;
-    return leaves && (pops || one->by != NO_REGISTER);
+    if (leaves && one->by == NO_REGISTER && one->to == ARM_PC && one->gives == GIVES_SUM && one->number == 0)
+        one->by = one->from;
+    return leaves && (pops || one->by < ARM_PC);
+}
+
+/* A linker's veneer goes on where a constant after it says: LDR PC, [PC, #0]. */
+static bool code_reads_target(struct symbols *symbols, const struct code_instruction *one,
+                              const struct instruction *does, uint64_t *target)
+{
+    uint64_t at = ((one->address + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset;
+    size_t n = 0;
+    if (does->kind != GOES_AWAY || does->access != ACCESS_LOAD || does->base != ARM_PC ||
+        does->index != NO_REGISTER)
+        return false;
+    const uint8_t *bytes = elf_code(symbols, at, &n);
+    if (bytes == NULL || n < 4)
+        return false;
+    *target = (bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24) &
+              ~UINT32_C(1);
+    return true;
 }
 
 static void code_search_function(struct exit_search *search, uint64_t entry)
 {
     struct extent extent = {0, 0};
     struct code_instruction one;
+    struct instruction does = {.kind = GOES_BACK};
+    bool leaves = true, left = true; /* the last instruction, and the one before */
     unsigned in_block = 0;
-    if (table_around(search->symbols, entry, &extent) == NULL || extent.high - extent.low > CODE_MOST_CODE)
-        return;
+    (void)table_around(search->symbols, entry, &extent);
     struct code_walk walk = {.symbols = search->symbols, .low = extent.low, .high = extent.high};
     while (code_next(&walk, &one)) {
-        unsigned popped = 0;
+        uint64_t target = 0;
         if (one.is_data || one.isa != ISA_THUMB)
             continue;
-        struct instruction does = code_decode(&one);
-        if (is_exit(&does, &popped))
-            add_exit(search, one.address, popped, in_block > 0);
-        else if (does.kind == GOES_JUMP && !does.conditional)
-            code_add_function(search, does.target); /* another one's entry: the handler ends in that one */
+        does = code_decode(&one);
+        left = leaves;
+        leaves = instruction_leaves(&does) && in_block == 0;
+        bool outside = does.target < extent.low || does.target >= extent.high;
+        if (is_exit(&does))
+            add_exit(search, one.address, &does, in_block > 0);
+        else if (does.kind == GOES_JUMP && outside)
+            code_add_function(search, does.target);
+        else if (code_reads_target(search->symbols, &one, &does, &target))
+            code_add_function(search, target);
+        else if (does.kind == GOES_AWAY)
+            search->all = false;
         in_block = in_block > 0 ? in_block - 1 : does.kind == GOES_IT ? does.number : 0;
     }
+    if (!leaves && !left && one.address + does.size == extent.high)
+        code_add_function(search, extent.high); /* it goes on in the code after it */
 }
 
-size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exit *out, size_t room)
+size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exit *out, size_t room,
+                     bool *all)
 {
-    struct exit_search search = {.symbols = symbols, .out = out, .room = room};
+    struct exit_search search = {.symbols = symbols, .out = out, .room = room, .all = true};
+    *all = false;
     if (symbols == NULL || symbols->machine != EM_ARM || symbols->big_endian_code)
         return 0;
     code_add_function(&search, entry);
     for (size_t i = 0; i < search.n_entries; i++)
         code_search_function(&search, search.entries[i]);
+    *all = search.all && search.n <= room;
     return search.n;
+}
+
+bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    while (symbols != NULL && function->high > function->low && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (does.kind == GOES_TABLE || (does.kind == GOES_JUMP && does.target == function->low))
+            return true;
+    }
+    return false;
+}
+
+/* DDI 0487 C6.2.93: ERET is the only jump of AArch64 by no general register. */
+bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at)
+{
+    struct exit_search search = {.symbols = symbols, .all = true};
+    if (symbols == NULL || symbols->machine != EM_AARCH64)
+        return false;
+    code_add_function(&search, entry);
+    for (size_t i = 0; i < search.n_entries; i++) {
+        struct extent function = {0, 0};
+        struct code_instruction one;
+        (void)table_around(symbols, search.entries[i], &function);
+        struct code_walk walk = {.symbols = symbols, .low = function.low, .high = function.high};
+        while (code_next(&walk, &one)) {
+            struct instruction does = code_decode(&one);
+            *at = one.address;
+            if (does.kind == GOES_BACK)
+                return false;
+            if (does.kind == GOES_AWAY && does.by == NO_REGISTER)
+                return true;
+            if (does.kind == GOES_JUMP && (does.target < function.low || does.target >= function.high))
+                code_add_function(&search, does.target);
+        }
+    }
+    return false;
 }

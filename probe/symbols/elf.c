@@ -252,6 +252,7 @@ static bool read_segments(struct symbols *symbols)
     if (symbols->code_count > 0 || elf_getphdrnum(symbols->elf, &count) != 0 || count == 0)
         return true;
     free(symbols->code);
+    free(symbols->jumps.items);
     symbols->code = calloc(count, sizeof symbols->code[0]);
     for (size_t i = 0; symbols->code != NULL && i < count; i++) {
         GElf_Phdr header;

@@ -89,6 +89,11 @@ struct symbols {
 
     struct table table;
     bool leave_known, may_leave; /* see symbols_may_leave, which searches once */
+    struct jumps {
+        bool known;
+        uint64_t *items; /* where jumps lead, sorted */
+        size_t n, room;
+    } jumps;
 
     bool dwarf_loaded;
     Dwarf *dwarf;

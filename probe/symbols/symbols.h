@@ -106,8 +106,30 @@ void symbols_machine(const struct symbols *symbols, struct symbols_machine *out)
  * a function may be left without a return. True if nothing is known.
  */
 bool symbols_may_leave(struct symbols *symbols);
+struct code_at_place {
+    uint64_t address;
+    enum instruction_set isa;
+};
+/* The instructions by which it does so, without those that write MSP or PSP: a handler switches tasks by
+ * these. Returns their number, which may exceed `room`. */
+size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room);
 /* Whether a call can return to the address. A call at the very end of a function never returns. */
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
+/* Whether a jump leads to the address, or may. */
+bool symbols_is_joined(struct symbols *symbols, uint64_t address);
+/* Whether the function jumps to its own entry, or may. */
+bool symbols_jumps_to(struct symbols *symbols, const struct extent *function);
+/* Whether the function at `entry` of an AArch64 program is left by ERET and never by RET; *at: the ERET. */
+bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at);
+/* Whether an exception handler may run the function around an address. */
+bool symbols_handlers_reach(struct symbols *symbols, uint64_t address);
+/* Where the code goes that leaves the place `start`, until it reaches `end`. */
+struct symbols_ways {
+    bool again;  /* it may reach `start` once more */
+    bool leaves; /* it may leave the function, or it is not known where it goes */
+    bool calls;
+};
+struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64_t end);
 
 /* The instructions that call the function's entry by a number, or jump there from other functions. Returns
  * their number, which may exceed `room`. */
@@ -168,15 +190,18 @@ size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room);
  */
 bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it);
 
-/* An instruction that returns from a Cortex-M's exception handler. */
+/* An instruction that may return from a Cortex-M's exception handler. */
 struct handler_exit {
     uint64_t at;
     unsigned popped; /* words that it takes off the stack */
+    uint8_t by;      /* the register that says where it goes; NO_REGISTER: the stack does */
     bool conditional;
 };
-/* The exits of the handler at `entry`, unconditional ones first. Returns their number, which may exceed
- * `room`; 0: unknown. */
-size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exit *out, size_t room);
+/* Those of the handler at `entry` and of the functions that it ends in, unconditional ones first: whether one
+ * of them returns from the handler shows when it is reached. Returns their number, which may exceed `room`.
+ * *all: those in `out` and what their registers say are all ways out of it. */
+size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exit *out, size_t room,
+                     bool *all);
 
 /* The address of a frame: a register plus an offset. */
 struct frame_base {
@@ -186,8 +211,10 @@ struct frame_base {
 };
 enum frames {
     FRAMES_OF_TWO,   /* the two addresses are not known to be in one function */
-    FRAMES_ONE_ONLY, /* no second frame at a time: it calls nothing, and no code switches stacks */
+    FRAMES_ONE_ONLY, /* no second frame at a time, apart from handlers': it calls nothing, and no code
+                        switches stacks; and where its frame is is not known */
     FRAMES_UNKNOWN,  /* there is no call frame information */
+    FRAMES_KNOWN_ONE, /* as the first, but the frame is known */
     FRAMES_KNOWN,
 };
 /* Whether `end` is in the function of `start`, and the address of its frame at both. */

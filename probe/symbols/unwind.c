@@ -265,22 +265,6 @@ static bool rises(const struct walk *walk, const struct unwind_frame *frame, con
 /* --- exceptions of a Cortex-M --------------------------------------------------------------------------- */
 
 enum {
-    EXC_RETURN = 0xFFFFFF00,
-    /* DDI 0553 B3.21, D1.2.78: bits of EXC_RETURN */
-    RETURN_TO_SECURE = 1 << 6,
-    RETURN_KEEPS_CALLEES = 1 << 5,
-    RETURN_BASIC_FRAME = 1 << 4,
-    RETURN_TO_THREAD = 1 << 3,
-    RETURN_TO_PSP = 1 << 2,
-    RETURN_FROM_SECURE = 1 << 0,
-    /* DDI 0403 B1.5.6: the frame */
-    STACKED_LR = 5,
-    STACKED_PC = 6,
-    STACKED_STATUS = 7,
-    BASIC_FRAME = 0x20,
-    EXTENDED_FRAME = 0x68,
-    STATUS_ALIGNED = 1 << 9,
-    STATUS_THUMB = 1 << 24,
     /* DDI 0553 B3.19: what lies below the frame of Secure code */
     SIGNATURE = 0xFEFA125A,
     CALLEE_FRAME = 0x28,
@@ -314,7 +298,7 @@ static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back,
             return UNWIND_NO_MEMORY;
         words[i] = (uint32_t)word;
     }
-    if ((words[STACKED_STATUS] & STATUS_THUMB) == 0 || (words[STACKED_PC] & 1) != 0 ||
+    if ((words[STACKED_STATUS] & STACKED_THUMB) == 0 || (words[STACKED_PC] & 1) != 0 ||
         !symbols_is_code(walk->unwind->symbols, words[STACKED_PC]))
         return UNWIND_NO_CALL;
     struct unwind_core *core = &walk->core;
@@ -323,21 +307,17 @@ static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back,
         core->known |= UINT64_C(1) << numbers[i];
     }
     core->status = words[STACKED_STATUS];
-    core->value[UNWIND_ARM_SP] = (sp + ((back & RETURN_BASIC_FRAME) != 0 ? BASIC_FRAME : EXTENDED_FRAME) +
-                                  ((core->status & STATUS_ALIGNED) != 0 ? 4 : 0)) &
-                                 UINT32_MAX;
+    core->value[UNWIND_ARM_SP] = exception_frame_end(sp, back, core->status);
     return UNWIND_OUTERMOST;
 }
 
 /* The return from the handler, as the core would do it. */
 static enum unwind_end leave_handler(struct walk *walk, uint32_t back)
 {
-    /* Before Armv8-M both bits are 1 */
-    bool crosses = ((back & RETURN_TO_SECURE) != 0) != ((back & RETURN_FROM_SECURE) != 0);
     bool to_thread = (back & RETURN_TO_THREAD) != 0, to_psp = (back & RETURN_TO_PSP) != 0;
     uint64_t sp = to_psp ? walk->core.psp : walk->core.value[UNWIND_ARM_SP];
     uint32_t words[8];
-    if (crosses)
+    if (exception_crosses(back))
         return UNWIND_SECURITY;
     if (walk->in_thread || (to_psp && !to_thread))
         return UNWIND_NO_CALL;

@@ -12,8 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 static void look_at_stack(struct symbols *symbols, const struct location *location)
 {
     struct handler_exit exits[4];
+    bool all;
     struct frame_base start, end;
-    size_t n = symbols_exits(symbols, location->address, exits, 4);
+    size_t n = symbols_exits(symbols, location->address, exits, 4, &all);
     for (size_t i = 0; i < n && i < 4; i++)
         if (exits[i].popped > 16)
             abort();

@@ -67,8 +67,7 @@ static const struct scene {
       .to_return = true,
       .low = 0x1000,
       .high = 0x1080,
-      .exits = {{.at = 0x1060, .popped = 2}},
-      .n_exits = 1}},
+      .exits = {.at = {{.at = 0x1060, .popped = 2}}, .n = 1, .all = true}}},
     {"RAM", in_ram, COUNT(in_ram), {.start = 0x20000400, .to_return = true}},
     {"round", round_trip, COUNT(round_trip), {.start = 0x1000, .end = 0x1000}},
 };

@@ -293,7 +293,7 @@ TIDY_TEST(a_debugger_with_one_breakpoint_has_its_limit)
     model_poke(&rig->before, CALL, BL);
     attached.room = 1;
     begin_armed(rig, &watched);
-    assert_has(rig->engine->limit, "no second breakpoint");
+    assert_has(rig->engine->doubt, "no second breakpoint");
     assert_true(rig_run(rig, 2, 0));
     end(rig, false);
 }

@@ -47,7 +47,7 @@ static struct hit_plan plan_to(uint64_t end)
         .start = 0x1000,
         .end = end,
         .start_proofs = {{.which = CORE_LR, .value = 0x2005}, {.which = CORE_SP, .value = 0x20007F00}},
-        .end_proof = {.which = CORE_SP, .value = 0x20007F40}};
+        .end_proofs = {{.which = CORE_SP, .value = 0x20007F40}}};
 }
 
 static void assert_step(size_t at, enum op op, uint64_t offset, uint64_t value)

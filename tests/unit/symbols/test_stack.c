@@ -87,22 +87,23 @@ OPEN_TEST(a_call_at_the_end_of_a_function_does_not_return)
 OPEN_TEST(exits_of_handlers)
 {
     struct handler_exit found[4];
+    bool all;
     uint64_t many = address_of(exits, "many"), wide = address_of(exits, "wide");
-    assert_int_equal(symbols_exits(exits, many, found, 4), 2);
+    assert_int_equal(symbols_exits(exits, many, found, 4, &all), 2);
     assert_int_equal(found[0].at, many + 8);
     assert_int_equal(found[0].popped, 2);
     assert_false(found[0].conditional);
     assert_int_equal(found[1].at, many + 2);
     assert_int_equal(found[1].popped, 0);
     assert_true(found[1].conditional);
-    assert_int_equal(symbols_exits(exits, wide, found, 4), 2);
+    assert_int_equal(symbols_exits(exits, wide, found, 4, &all), 2);
     assert_int_equal(found[0].popped, 6);
     assert_int_equal(found[1].popped, 1);
-    assert_int_equal(symbols_exits(exits, address_of(exits, "tail"), found, 4), 2);
+    assert_int_equal(symbols_exits(exits, address_of(exits, "tail"), found, 4, &all), 2);
     assert_int_equal(found[0].at, many + 8);
-    assert_int_equal(symbols_exits(exits, address_of(exits, "endless"), found, 4), 0);
-    assert_int_equal(symbols_exits(exits, many, found, 1), 2); /* more than there is room for */
-    assert_int_equal(symbols_exits(NULL, many, found, 4), 0);
+    assert_int_equal(symbols_exits(exits, address_of(exits, "endless"), found, 4, &all), 0);
+    assert_int_equal(symbols_exits(exits, many, found, 1, &all), 2); /* more than there is room for */
+    assert_int_equal(symbols_exits(NULL, many, found, 4, &all), 0);
 }
 
 OPEN_TEST(frames_of_two_places)

@@ -53,7 +53,7 @@ static size_t plan(bool function, struct steps *list, size_t hits)
         .n_start_proofs = function ? 2 : 0,
         .start_proofs = {{.which = CORE_LR, .value = 0x10000301}, {.which = CORE_SP, .value = 0x20001000}},
         .n_end_proofs = function,
-        .end_proof = {.which = CORE_SP, .value = 0x20001000}};
+        .end_proofs = {{.which = CORE_SP, .value = 0x20001000}}};
     for (size_t i = 0; i < hits; i++)
         hit_plan_add(&spec, SEGMENT_AT_START, list, &passage);
     assert_false(list->overflow);
