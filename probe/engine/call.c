@@ -395,9 +395,12 @@ void call_forget_exit(struct call *call, const struct core *core)
     call->took_other_exit = false;
 }
 
+/* What goes on in the call's own frame has its 8 bytes of the stack at least, since it calls: AAPCS32 6.2.1. An
+ * unwinder may have put the address where it goes on below the frame that it goes to. */
 bool call_is_left(const struct call *call, uint64_t sp)
 {
-    return sp >= call->frame.sp;
+    enum { LEAST_FRAME = 8 };
+    return sp + LEAST_FRAME > call->frame.sp;
 }
 
 unsigned call_stops(const struct region *region)

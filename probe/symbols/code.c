@@ -410,6 +410,8 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code)
     struct instruction here = instruction_of(isa, code->here, 0);
     if (here.system == SYSTEM_STACK)
         return true;
+    if (isa == ISA_A64 && (code->here & 0xFFE003FF) == 0x8B2003FF) /* ADD SP, SP, Xm: unwinders' eh_return */
+        return true;
     if ((here.writes >> sp & 1) == 0 || instruction_of(isa, code->before, 0).system == SYSTEM_MODE)
         return false;
     if (here.to != sp)
@@ -509,10 +511,11 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address)
     if (symbols == NULL || address < 2)
         return true;
     const struct symbol *caller = table_around(symbols, address - 2, &extent);
-    bool in_function = caller != NULL && symbol_is_function(caller) && caller->size > 0;
-    bool at_end = in_function && extent.high <= address;
-    /* Constants after a function's last call; in an object code may have been put */
-    return !at_end && !(in_function && table_is_data(symbols, address));
+    bool at_end = caller != NULL && symbol_is_function(caller) && caller->size > 0 && extent.high <= address;
+    char object[8];
+    /* Constants after a function's last call; in an object the program may have put code */
+    return !at_end &&
+           (!table_is_data(symbols, address) || symbols_describe_object(symbols, address, object, sizeof object));
 }
 
 /* Where jumps and tables lead. */

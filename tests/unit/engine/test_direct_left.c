@@ -232,11 +232,22 @@ RIG_TEST(a_handler_ends_at_its_own_return)
     rig_end_with(rig, 9, 1000, 7);
 }
 
+enum { WENT_ON = 0x3000, XPSR = 0x01000000, IN_BLOCK = 1 << 10, ALIGNED = 1 << 9 };
+
+/* With the exception's frame at SP. */
+static struct rig *interrupted(const struct model_event *script, size_t n, uint32_t xpsr)
+{
+    struct rig *rig = rig_fresh(script, n);
+    model_poke(&rig->model, SP + 24, WENT_ON);
+    model_poke(&rig->model, SP + 28, xpsr);
+    rig_begin(rig);
+    return rig;
+}
+
 /* Where not all exits are known, or the first may not be taken, it ends where the interrupted code goes on; not
  * in the block of an IT, where a core may not stop. */
 RIG_TEST(a_handler_without_known_exits_ends_at_what_it_interrupted)
 {
-    enum { WENT_ON = 0x3000, XPSR = 0x01000000, IN_BLOCK = 1 << 10, ALIGNED = 1 << 9 };
     static const struct model_event script[] = {
         {.cycles = 50, .pc = START, .sp = SP, .lr = 0xFFFFFFF9},
         {.cycles = 300, .pc = WENT_ON, .sp = SP - 0x60},
@@ -244,13 +255,11 @@ RIG_TEST(a_handler_without_known_exits_ends_at_what_it_interrupted)
     };
     for (int i = 0; i < 4; i++) {
         struct region region = handler_region;
-        struct rig *rig = begin(script, COUNT(script));
+        struct rig *rig = interrupted(script, COUNT(script), XPSR);
         region.exits.all = i != 0;
         region.exits.n = i == 1 ? 0 : 3;
         region.exits.at[0].conditional = i == 2;
         bool unknown = i < 3;
-        model_poke(&rig->model, SP + 24, WENT_ON);
-        model_poke(&rig->model, SP + 28, XPSR);
         assert_true(rig_arm(rig, &region));
         assert_string_equal(rig->engine->doubt, "");
         if (unknown) {
@@ -262,10 +271,9 @@ RIG_TEST(a_handler_without_known_exits_ends_at_what_it_interrupted)
     }
     for (int i = 0; i < 3; i++) {
         struct region region = handler_region;
-        struct rig *rig = begin(script, i == 2 ? COUNT(script) : 1);
+        struct rig *rig = interrupted(script, i == 2 ? COUNT(script) : 1,
+                                      XPSR | (i == 0 ? IN_BLOCK : i == 1 ? 1 << 25 : ALIGNED));
         region.exits.n = 0;
-        model_poke(&rig->model, SP + 24, WENT_ON);
-        model_poke(&rig->model, SP + 28, XPSR | (i == 0 ? IN_BLOCK : i == 1 ? 1 << 25 : ALIGNED));
         rig->timeout_ms = 20;
         rig->model.limit = 0;
         assert_true(rig_arm(rig, &region));
