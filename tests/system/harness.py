@@ -319,11 +319,14 @@ class Passage:
         self.cycles = end.cycles - begin.cycles
 
 
-def passages(log, start, is_end):
-    """Pairs the stops in the board's log. `is_end(event, entry)` says whether a halt ends what `entry` began."""
+def passages(log, start, is_end, is_same=lambda event, entry: True):
+    """Pairs the stops in the board's log. `is_end(event, entry)` says whether a halt ends what `entry` began, `is_same` whether
+    one at the start can begin it anew."""
     found, entry, tainted, again = [], None, False, False
     for event in log:
         if event.kind == "halt":
+            if event.pc == start and entry is not None and not is_same(event, entry):
+                continue
             if entry is not None and event.pc != start and is_end(event, entry):
                 found.append(Passage(entry, tainted, event))
                 entry = None
