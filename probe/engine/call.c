@@ -168,7 +168,7 @@ static bool watch_between(struct call *call, const struct call_access *access, s
     const struct region *region = access->region;
     const struct code_place *entered = &region->entered;
     bool can = true, can_enter = true;
-    if (region->to_return || region->start == region->end)
+    if (region->to_return)
         return true;
     if ((region->start_again &&
          !watch_other(call, access, region->start, OTHER_START, 0, &can, error)) ||

@@ -129,7 +129,8 @@ void hit_plan_add_to_start(const struct hit_plan *plan, struct steps *list)
 void hit_plan_add_anew(const struct hit_plan *plan, struct steps *list)
 {
     add_others(plan, list, false);
-    breakpoints_add_move(plan->breakpoints, list, moved_to(plan), plan->start);
+    if (moved_to(plan) != plan->start)
+        breakpoints_add_move(plan->breakpoints, list, moved_to(plan), plan->start);
 }
 
 void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list)

@@ -883,11 +883,19 @@ bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
     return false;
 }
 
-/* DDI 0487 C6.2.93: ERET is the only jump of AArch64 by no general register. */
+/* DDI 0487 C6.2.93, F5.1.57: in AArch64 state and in Hyp mode LR is not the exception's. */
+static bool is_eret(const struct code_instruction *one)
+{
+    bool arm = one->isa == ISA_ARM && (one->code & 0x0FFFFFFF) == 0x0160006E,
+         thumb = one->isa == ISA_THUMB && one->code == 0xF3DE8F00;
+    return !one->is_data && (arm || thumb || (one->isa == ISA_A64 && returns_from_exception(one)));
+}
+
 bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at)
 {
     struct exit_search search = {.symbols = symbols, .all = true};
-    if (symbols == NULL || symbols->machine != EM_AARCH64)
+    if (symbols == NULL || (symbols->machine != EM_AARCH64 && symbols->machine != EM_ARM) ||
+        symbols->profile == 'M')
         return false;
     code_add_function(&search, entry);
     for (size_t i = 0; i < search.n_entries; i++) {
@@ -898,10 +906,10 @@ bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at)
         while (code_next(&walk, &one)) {
             struct instruction does = code_decode(&one);
             *at = one.address;
+            if (is_eret(&one))
+                return true;
             if (does.kind == GOES_BACK)
                 return false;
-            if (does.kind == GOES_AWAY && does.by == NO_REGISTER)
-                return true;
             if (does.kind == GOES_JUMP && (does.target < function.low || does.target >= function.high))
                 code_add_function(&search, does.target);
         }

@@ -119,7 +119,7 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address);
 bool symbols_is_joined(struct symbols *symbols, uint64_t address);
 /* Whether the function jumps to its own entry, or may. */
 bool symbols_jumps_to(struct symbols *symbols, const struct extent *function);
-/* Whether the function at `entry` of an AArch64 program is left by ERET and never by RET; *at: the ERET. */
+/* Whether the function at `entry` is left by ERET, before which it has no RET; *at: the ERET. */
 bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at);
 /* Whether an exception handler may run the function around an address. */
 bool symbols_handlers_reach(struct symbols *symbols, uint64_t address);
