@@ -1,0 +1,383 @@
+"""What is a hit, and what is none: ends of handlers, entries that are jumps, starts without an end, leaves that a handler runs too,
+ends that a longjmp reaches. The truth is the board's log."""
+import pytest
+
+from gdb_place import GdbPlace
+from harness import Place, left_handler, passages, returned, unfolded
+from own_program import START, own_place
+
+pytestmark = pytest.mark.any_fifth
+
+
+def place_of(tmp_path, way, source, *flags, **options):
+    kind = GdbPlace if way.startswith("gdb ") else Place
+    return own_place(tmp_path, way.removeprefix("gdb "), source, *flags, kind=kind, **options)
+
+
+def values(result):
+    return [hit["values"]["CPU_CYCLES"] for hit in result.hits]
+
+
+# --- where a handler ends -------------------------------------------------------------------------------------------------------------
+
+HANDLERS = START + r"""
+#define ENABLE() (REGISTER(0xE000E014) = 2999, REGISTER(0xE000E018) = 0, REGISTER(0xE000E010) = 7)
+volatile uint32_t ticks;
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); sink++; }
+APART void slow(void) { busy(100); }
+void (*volatile next)(void);
+#define EASY(n) APART void part##n(void) { busy(20 + 10 * n); sink += n; }
+EASY(0) EASY(1) EASY(2) EASY(3) EASY(4) EASY(5) EASY(6) EASY(7) EASY(8) EASY(9)
+#if SHAPE == 1 /* a tail call through a pointer */
+void SysTick_Handler(void) { ticks++; next(); }
+#elif SHAPE == 2 /* tail calls of more functions than there are comparators for */
+void SysTick_Handler(void)
+{
+    switch (ticks++ % 10) {
+    case 0: part0(); return;
+    case 1: part1(); return;
+    case 2: part2(); return;
+    case 3: part3(); return;
+    case 4: part4(); return;
+    case 5: part5(); return;
+    case 6: part6(); return;
+    case 7: part7(); return;
+    case 8: part8(); return;
+    default: part9(); return;
+    }
+}
+#elif SHAPE == 3 /* a conditional jump into another function */
+__attribute__((naked)) void SysTick_Handler(void)
+{
+    __asm volatile("ldr r0, =ticks\nldr r1, [r0]\nadds r1, #1\nstr r1, [r0]\nlsls r1, r1, #31\nbeq.w slow\nbx lr\n.ltorg");
+}
+#elif SHAPE == 4 /* a veneer */
+__attribute__((naked)) void SysTick_Handler(void) { __asm volatile("ldr pc, =slow\n.ltorg"); }
+#elif SHAPE == 5 /* what is saved is taken off before the jump by register, as compilers do */
+__attribute__((naked)) void SysTick_Handler(void)
+{
+    __asm volatile("push {r4, lr}\nmovs r0, #9\nbl busy\nldr r3, =slow\npop {r4}\npop {r0}\nmov lr, r0\nbx r3\n.ltorg");
+}
+#elif SHAPE == 6 /* a return in the block of an IT */
+__attribute__((naked)) void SysTick_Handler(void)
+{
+    __asm volatile("ldr r0, =ticks\nldr r1, [r0]\nadds r1, #1\nstr r1, [r0]\nlsls r1, r1, #31\nit eq\nbxeq lr\nb slow\n.ltorg");
+}
+#endif
+void run(void)
+{
+    next = slow;
+    ENABLE();
+    for (;; round_count++)
+        busy(round_count & 7);
+}
+"""
+POINTER, MANY, CONDITIONAL, VENEER, SAVED, IN_BLOCK = range(1, 7)
+SHAPES = [f"{way} {shape}" for way in ("m4/swd", "m33/swd", "m4", "gdb m4") for shape in range(1, 7)] + \
+         [f"rp2040/swd {shape}" for shape in (POINTER, MANY, SAVED)]
+RETURN = 20  # at most: the exception's return, and the instruction that makes it
+
+
+def at_shape(tmp_path, row):
+    way, shape = row.rsplit(" ", 1)
+    return place_of(tmp_path, way, HANDLERS, "-O2", f"-DSHAPE={shape}", clock=6_000_000), int(shape)
+
+
+@pytest.mark.any_row(5)
+@pytest.mark.parametrize("row", SHAPES)
+def test_a_handler_ends_by_its_exception_return(row, tmp_path):
+    context, shape = at_shape(tmp_path, row)
+    with context as place:
+        place.board.watch("SysTick_Handler")
+        result = place.run("delta", "-j", "SysTick_Handler", "-r", 12)
+        assert result.code == 0, result.err
+        truth, entry, halted = [], None, None
+        for event in place.board.log():
+            if event.kind == "halt" and event.pc == place.symbol("SysTick_Handler"):
+                halted = event
+            elif event.kind == "reach" and entry is None and halted is not None and halted.cycles == event.cycles:
+                entry = event
+            elif event.kind == "return" and entry is not None:
+                truth.append(event.cycles - entry.cycles)
+                entry = None
+        assert len(truth) >= len(values(result)) == 12
+        assert all(0 <= right - value <= RETURN for right, value in zip(truth, values(result))), (values(result), truth)
+        whole = [right == value for right, value in zip(truth, values(result))]
+        if shape == MANY and "rp2040" not in row:
+            assert "until what it interrupted goes on" in result.summary["doubt"] and any(whole)
+            text = place.run("delta", "SysTick_Handler", "-r", 4)
+            assert "each count is exact" not in unfolded(text.out) and "not proved to be exact" in unfolded(text.out)
+        elif "doubt" not in result.summary:
+            assert not any(whole)
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+def test_no_command_takes_a_jump_for_a_handlers_return(way, tmp_path):
+    with place_of(tmp_path, way, HANDLERS, "-O2", f"-DSHAPE={POINTER}", clock=6_000_000) as place:
+        result = place.run("delta", "-j", "SysTick_Handler", "-r", 10)
+        most, least = max(values(result)), min(values(result))
+        assert least > 200, values(result)
+        if way == "m4/swd":
+            guarded = place.run("guard", "SysTick_Handler", "--budget", least // 2, "-r", 3)
+            assert guarded.code == 1 and "3 overruns" in guarded.out, guarded.out
+        survey = place.run("survey", "SysTick_Handler", "-j", "--for", "1s")
+        region = next(line for line in survey.lines if line["type"] == "region")
+        assert least <= region["columns"]["CPU_CYCLES"]["median"] <= most, region
+        assert 0.05 < region["share"] < 0.4, region  # each 3,000 cycles, in halts too
+        (tmp_path / "regions").write_text(f"tick SysTick_Handler <= {least // 2} cycles\n")
+        assert place.run("survey", "--regions", tmp_path / "regions", "--check", "--for", "1s").code == 1
+
+
+# --- an entry that is a jump ----------------------------------------------------------------------------------------------------------
+
+LOOPS = START + r"""
+#if defined __aarch64__
+__asm(".text\n.global wait_down\n.type wait_down, %function\nwait_down: subs w0, w0, #1\nbne wait_down\nret\n.size wait_down, . - wait_down");
+#else
+__asm(".syntax unified\n.text\n" IN_STATE ".global wait_down\n.type wait_down, %function\nwait_down: subs r0, #1\nbne wait_down\nbx lr\n"
+      ".size wait_down, . - wait_down");
+#endif
+void wait_down(uint32_t n);
+void run(void)
+{
+    for (;; round_count++) {
+        wait_down(5000);
+        for (uint32_t i = 0; i < 40; i++)
+            __asm volatile("");
+    }
+}
+"""
+IN_STATE = {"m": "-DIN_STATE=\".thumb\\n.thumb_func\\n\"", "a": "-DIN_STATE=\".arm\\n\""}
+
+
+def loops(tmp_path, way):
+    chip = way.removeprefix("gdb ")
+    state = IN_STATE["a" if chip.startswith("a9") else "m"]
+    return place_of(tmp_path, way, LOOPS, state, clock=2_000_000)
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "m4", "gdb m4", "gdb a9"])
+def test_a_hit_does_not_begin_in_the_middle_of_a_call(way, tmp_path):
+    with loops(tmp_path, way) as place:
+        truth = None
+        for i in range(4):
+            result = place.delta("wait_down", "-r", 1 if i else 6)
+            whole = set(values(result))
+            assert len(whole) == 1 and whole == (truth or whole), (whole, truth)
+            found = {passage.cycles for passage in passages(place.board.log(), place.symbol("wait_down"), returned)}
+            truth = whole
+            assert whole <= found, (whole, found)
+            place.board.run_for(1700 * (i + 1))  # somewhere in the loop
+        if "gdb" not in way and "/" in way:
+            region = next(line for line in place.run("survey", "-j", "wait_down", "--for", "1s").lines if line["type"] == "region")
+            assert {region["columns"]["CPU_CYCLES"][key] for key in ("min", "max")} == truth
+
+
+# --- START and END --------------------------------------------------------------------------------------------------------------------
+
+ENDS = START + r"""
+#define PLACE(name) __asm volatile(".global " #name "\n" #name ":" ::: "memory")
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); }
+/* The end is reached in each fourth call; and in `late` only without the start. */
+APART void early(uint32_t n)
+{
+    PLACE(early_start);
+    busy(10 + (n & 7));
+    if (n & 3)
+        return;
+    PLACE(early_end);
+    sink += n;
+    busy(3);
+}
+APART void late(uint32_t n)
+{
+    sink++;
+    if ((n & 1) == 0) {
+        PLACE(late_start);
+        busy(20);
+        if (n & 2)
+            return;
+    }
+    busy(5);
+    PLACE(late_end);
+    sink += n;
+}
+APART void turns(uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        PLACE(turn_start);
+        busy(5 + (i & 3));
+        if (i & 4) {
+            PLACE(turn_end);
+            sink++;
+        }
+    }
+}
+void run(void)
+{
+    for (;; round_count++) {
+        early(round_count);
+        late(round_count);
+        turns(4 + (round_count & 15));
+    }
+}
+"""
+ENDS_WAYS = ["m4/swd", "rp2040/swd", "m33/swd", "a9/swd", "a53/swd", "m4", "a9", "gdb m4", "gdb a9"]
+
+
+@pytest.mark.any_row(4)
+@pytest.mark.parametrize("way", ENDS_WAYS)
+@pytest.mark.parametrize("name", ["early", "late", "turn"])
+def test_an_end_belongs_to_the_last_start(way, name, tmp_path):
+    with place_of(tmp_path, way, ENDS, "-fno-inline", "-fno-shrink-wrap", clock=2_000_000) as place:
+        start, end = place.symbol(f"{name}_start"), place.symbol(f"{name}_end")
+        entry = place.symbol({"turn": "turns"}.get(name, name)) & ~1
+        place.board.watch(start, end, entry)
+        result = place.run("delta", "-j", f"*{start:#x}", f"*{end:#x}", "-r", 25)
+        assert result.code == 0, result.err
+        truth, begun = [], None
+        for event in place.board.log():
+            if event.kind == "reach" and event.pc == start:
+                begun = event
+            elif event.kind == "reach" and event.pc == entry:
+                begun = None
+            elif event.kind == "reach" and event.pc == end and begun is not None:
+                truth.append((event.cycles - begun.cycles))
+                begun = None
+        told = values(result)
+        assert len(told) == 25 and "doubt" not in result.summary
+        runs = "".join(f"{value} " for value in truth)
+        assert "".join(f"{value} " for value in told[:20]) in runs, (told, truth)
+        assert result.summary["left"] > 0
+        text = place.run("delta", f"*{start:#x}", f"*{end:#x}", "-r", 5)
+        assert "before the end was, not counted" in unfolded(text.out), text.out
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_an_end_in_another_function(way, tmp_path):
+    """Busy's entry is passed again before each end."""
+    with place_of(tmp_path, way, ENDS, "-fno-inline", clock=2_000_000) as place:
+        place.board.watch("busy", "turn_end")
+        result = place.run("delta", "-j", "busy", f"*{place.symbol('turn_end'):#x}", "-r", 20)
+        assert result.code == 0 and result.summary["left"] > 0, result.err
+        truth, begun = set(), None
+        for event in place.board.log():
+            if event.kind == "reach" and event.pc == place.symbol("busy") & ~1:
+                begun = event
+            elif event.kind == "reach" and begun is not None:
+                truth.add(event.cycles - begun.cycles)
+                begun = None
+        assert set(values(result)) <= truth
+
+
+# --- a leaf that a handler runs, too --------------------------------------------------------------------------------------------------
+
+LEAF = START + r"""
+#define PLACE(name) __asm volatile(".global " #name "\n" #name ":" ::: "memory")
+APART void mix(uint32_t n)
+{
+    uint32_t s = n;
+    PLACE(mix_start);
+    for (uint32_t i = 0; i < n; i++) {
+        PLACE(mix_turn);
+        s ^= i * n;
+        __asm volatile("" : "+r"(s));
+    }
+    PLACE(mix_end);
+    sink += s;
+}
+void SysTick_Handler(void) { mix(5); }
+void run(void)
+{
+    REGISTER(0xE000E014) = 699; REGISTER(0xE000E018) = 0; REGISTER(0xE000E010) = 7;
+    for (;; round_count++)
+        mix(20 + (round_count & 31));
+}
+"""
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m33/swd", "m4", "gdb m4"])
+@pytest.mark.parametrize("start, end", [("mix_start", "mix_end"), ("mix_turn", "mix_turn")])
+def test_a_start_is_not_paired_with_a_handlers_end(way, start, end, tmp_path):
+    with place_of(tmp_path, way, LEAF, clock=6_000_000) as place:
+        flags = ["--freq", "12M"] if "rp2040" in way else []
+        result = place.delta(f"*{place.symbol(start):#x}", f"*{place.symbol(end):#x}", "-r", 200 if "/" in way else 60, *flags)
+        assert "doubt" not in result.summary
+        if start == end:  # a round is the interrupted one, or is not; the handler's own are seen as whole ones, too
+            assert min(values(result)) == sorted(values(result))[len(values(result)) // 2], sorted(set(values(result)))
+            return
+        log, end_at = place.board.log(), place.symbol(end)
+        truth = [passage.cycles for passage in passages(log, place.symbol(start), lambda event, entry: event.pc == end_at and
+                                                        event.sp == entry.sp, is_same=lambda event, entry: event.sp == entry.sp)]
+        assert values(result) == truth and len(set(truth)) > 5
+
+
+# --- where other ways lead to where a call returns ------------------------------------------------------------------------------------
+
+JOINS = START + r"""
+#if __ARM_ARCH_PROFILE == 'M'
+#define FUNCTION(name) ".thumb\n.thumb_func\n.global " #name "\n.type " #name ", %function\n" #name ":\n"
+#else
+#define FUNCTION(name) ".arm\n.global " #name "\n.type " #name ", %function\n" #name ":\n"
+#endif
+uint32_t kept_sp;
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); }
+void joins(uint32_t n);
+/* What a catch does: from deeper down on to the instruction after the call, with the caller's stack pointer. */
+__asm(".syntax unified\n.text\n" FUNCTION(leave)
+      "push {r4, lr}\nldr r0, =300\nbl busy\nldr r0, =kept_sp\nldr r0, [r0]\nmov sp, r0\nb joined\n.ltorg\n.size leave, . - leave\n"
+      FUNCTION(may) "push {r4, lr}\nmovs r4, r0\nmovs r0, #15\nbl busy\nlsls r0, r4, #30\nbpl 1f\nbl leave\n1: pop {r4, pc}\n.size may, . - may\n"
+      FUNCTION(joins) "push {r4, lr}\nldr r1, =kept_sp\nmov r2, sp\nstr r2, [r1]\nbl may\njoined: movs r0, #7\nbl busy\npop {r4, pc}\n.ltorg\n"
+      ".size joins, . - joins");
+void run(void)
+{
+    for (;; round_count++)
+        joins(round_count);
+}
+"""
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m33/swd", "a9/swd", "m4", "gdb m4", "gdb a9"])
+def test_a_call_that_a_catch_ends_is_left(way, tmp_path):
+    with place_of(tmp_path, way, JOINS, clock=2_000_000) as place:
+        result = place.delta("may", "-r", 20)
+        assert len(set(values(result))) == 1 and max(values(result)) < 250, values(result)
+        assert 0.5 < result.summary["left"] / 20 < 1.6 and "doubt" not in result.summary
+        if "/" in way:
+            region = next(line for line in place.run("survey", "-j", "may", "--for", "500ms").lines if line["type"] == "region")
+            assert region["columns"]["CPU_CYCLES"]["max"] == values(result)[0]
+
+
+# --- callers and handlers that are refused, or were ------------------------------------------------------------------------------------
+
+WRITES_CODE = START + r"""
+static uint16_t code[8] __attribute__((aligned(4)));
+APART void on_event(uint32_t n) { for (uint32_t i = 0; i < 50; i++) __asm volatile(""); sink += n; }
+void run(void)
+{
+    static const uint16_t words[] = {0xB510, 0x4604, 0x46C0, 0x47A0, 0x46C0, 0xBD10}; /* push; mov r4, r0; nop; blx r4; nop; pop */
+    for (unsigned i = 0; i < 6; i++)
+        code[i] = words[i];
+    for (;; round_count++)
+        ((void (*)(void (*)(uint32_t)))((uintptr_t)code | 1))(on_event);
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m33/swd"])
+def test_a_caller_that_the_program_wrote_into_an_object(way, tmp_path):
+    with place_of(tmp_path, way, WRITES_CODE, clock=2_000_000) as place:
+        result = place.delta("on_event", "-r", 10)
+        truth = [passage.cycles for passage in passages(place.board.log(), place.symbol("on_event") & ~1, returned)]
+        assert values(result) == truth and len(truth) == 10
+
+
+@pytest.mark.parametrize("way", ["a53/swd", "r52hyp/swd"])
+def test_a_handler_that_eret_leaves_is_refused(way):
+    with Place(way, "free") as place:
+        for command in ("delta", "guard"):
+            result = place.run(command, "IRQ_Handler", *["--budget", "100"] * (command == "guard"))
+            assert result.code == 2 and "by the ERET at" in result.err and "name that as the end" in result.err, result.err
