@@ -291,6 +291,7 @@ struct core *cm_create(const struct core_plan *plan)
     cm->decoder.has_it = profile->v7m;
     cm->work_at_run = UINT64_MAX;
     cm->dwt_lock_closed = profile->dwt_lock;
+    cm->systick.reference = cm->other_systick.reference = profile->reference;
     cm->nvic.priority_mask = profile->priority_mask;
     cm->dwt.has_counters = profile->v7m;
     cm->dwt.v8m = profile->v81m;

@@ -29,6 +29,7 @@ struct cm_profile {
     bool fpb_v2;
     unsigned entry_cycles, return_cycles, tail_cycles; // exceptions
     bool any_read_clears_countflag;                    // else only a read as the core does it
+    struct systick_reference reference;                // SysTick's other clock
     // A breakpoint that is reached while an exception can be taken halts at the handler's first instruction
     // (Cortex-M7 erratum 3092511)
     bool halts_in_handler;
