@@ -60,7 +60,7 @@ def attach():
 class Bench:
     """A halted board with a program of ours in RAM. Its symbols are addresses; `name_Handler` go into the vectors."""
 
-    NUMBERS = {"NMI": 2, "HardFault": 3, "SVC": 11, "PendSV": 14, "SysTick": 15, "IRQ3": 19, "IRQ4": 20}
+    NUMBERS = {"NMI": 2, "HardFault": 3, "SVC": 11, "DebugMon": 12, "PendSV": 14, "SysTick": 15, "IRQ3": 19, "IRQ4": 20}
 
     def __init__(self, board, ocd, folder):
         self.board, self.ocd, self.folder, self.symbols = board, ocd, folder, {}

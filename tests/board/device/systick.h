@@ -1,6 +1,7 @@
 // The SysTick timer (DDI 0419 B3.3, DDI 0403E B3.3): a 24-bit down counter. It is worked out from the count
-// of cycles when it is read or when it must pend its exception, never ticked. With CLKSOURCE = 0 it counts the
-// chip's reference clock, an edge at each count that its cycles divide, and that stops with the core's own.
+// of cycles when it is read or when it must pend its exception, never ticked. With CLKSOURCE = 0 it counts
+// the chip's reference clock, an edge at each count that its cycles divide, and that stops with the core's
+// own.
 #ifndef BOARD_DEVICE_SYSTICK_H
 #define BOARD_DEVICE_SYSTICK_H
 
