@@ -615,10 +615,10 @@ static void go_past_own_stop(struct device *device, const struct deadline *deadl
         return;
     const struct core *core = &device->chosen->core;
     struct own_breakpoint own = device_own_breakpoint(device, pc, deadline);
-    bool ours = device_debug_is_ours(device), goes = own.is_comparator;
+    bool ours = device_debug_is_ours(device), goes = own.is_comparator || device->at_own_stop;
     if (ours && own.is_call && core_can_skip(core))
         goes = own_breakpoint_skip(device->ledger, core, pc, deadline, &unread);
-    else if (!ours && own.is_comparator)
+    else if (!ours && goes)
         goes = tell_core(device, core_add_let_go, deadline, &unread);
     if (goes)
         device->leave = LEAVE_AS_IT_IS;

@@ -380,6 +380,7 @@ static void name_stop(struct session *session, uint64_t pc, struct error *error)
     session_place(session, pc, place, sizeof place);
     struct deadline deadline = session_deadline(session);
     struct own_breakpoint own = device_own_breakpoint(&session->device, pc, &deadline);
+    session->device.at_own_stop = own.is_comparator;
     if (own.is_own) {
         tell_own_breakpoint(session, &own, place, error);
         return;
