@@ -154,7 +154,7 @@ static void perform(struct cortex_m *cm, const struct decoded *instruction)
         sleep_now(cm, pc, op == OP_WFE);
 }
 
-static void pass_over(struct cortex_m *cm, const struct decoded *skipped)
+static void skip_inside(struct cortex_m *cm, const struct decoded *skipped)
 {
     cm_retire(cm, skipped->pc, (struct cost){0});
     cm_set_pc(cm, skipped->pc + (skipped->wide ? 4 : 2));
@@ -199,7 +199,7 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
     }
     cm->pause_at = cm_quiet_until(cm);
     if (skipped && !op_is_bkpt(instruction->first)) // BKPT has no condition (DDI 0403E A7.7.17)
-        pass_over(cm, instruction);
+        skip_inside(cm, instruction);
     else if (instruction->ours || (instruction->it && (stepping || may_stop_inside(cm, instruction))))
         perform(cm, instruction);
     else

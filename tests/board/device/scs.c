@@ -240,7 +240,7 @@ static uint32_t read_system(struct cortex_m *cm, uint32_t offset, enum bus_maste
 
 // Software of some Armv6-M cores sees none of the debug registers: whether it does is IMPLEMENTATION DEFINED
 // (DDI 0419C C1.2), and on a Cortex-M0+ they are "only accessible over DAP" (CMSIS, core_cm0plus.h)
-static bool is_hidden(const struct cortex_m *cm, enum bus_master master)
+static bool scs_hides(const struct cortex_m *cm, enum bus_master master)
 {
     return cm->profile->debug_hidden && master == BUS_CORE;
 }
@@ -262,7 +262,7 @@ static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
         return nvic_read(&cm->nvic, offset - NVIC);
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->scs, offset);
-    if (is_hidden(cm, master) && is_of_debug(offset))
+    if (scs_hides(cm, master) && is_of_debug(offset))
         return 0;
     return read_system(cm, offset, master);
 }
@@ -343,7 +343,7 @@ static void scs_write(void *self, uint32_t offset, uint32_t value, enum bus_mast
         systick_write(systick_for(cm, master), offset - SYSTICK, value);
     else if (offset >= NVIC && offset < NVIC_END)
         nvic_write(&cm->nvic, offset - NVIC, value);
-    else if (!is_hidden(cm, master) || !is_of_debug(offset))
+    else if (!scs_hides(cm, master) || !is_of_debug(offset))
         write_system(cm, offset, value, master);
 }
 
@@ -366,7 +366,7 @@ static uint32_t pc_sample(struct cortex_m *cm)
 static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
     struct cortex_m *cm = self;
-    if (is_hidden(cm, master))
+    if (scs_hides(cm, master))
         return 0;
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->dwt, offset);
@@ -386,7 +386,7 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
     struct cortex_m *cm = self;
     if (offset == DWT_LAR && cm->profile->dwt_lock)
         cm->dwt_lock_closed = value != LAR_KEY;
-    if (is_hidden(cm, master) || (dwt_lock_holds(cm, master) && cm->dwt_lock_closed))
+    if (scs_hides(cm, master) || (dwt_lock_holds(cm, master) && cm->dwt_lock_closed))
         return;
     if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
         return;
@@ -397,7 +397,7 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
 static uint32_t fpb_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
     const struct cortex_m *cm = self;
-    if (is_hidden(cm, master))
+    if (scs_hides(cm, master))
         return 0;
     return offset >= COMPONENT_IDS ? component_read(&cm->profile->fpb, offset) : fpb_read(&cm->fpb, offset);
 }
@@ -405,7 +405,7 @@ static uint32_t fpb_unit_read(void *self, uint32_t offset, enum bus_master maste
 static void fpb_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
 {
     struct cortex_m *cm = self;
-    if (is_hidden(cm, master))
+    if (scs_hides(cm, master))
         return;
     fpb_write(&cm->fpb, offset, value);
     cm->attention = true;
