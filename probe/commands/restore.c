@@ -8,6 +8,7 @@
 #include "run/program.h"
 #include "run/session.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,14 @@ static void restore_force_on_left(void *context, uint64_t at)
         "  left alone  what may be a breakpoint instruction at %s: the ELF has no mapping symbol ($t, $d) "
         "that distinguishes code from data there\n",
         place);
+}
+
+static void restore_force_on_own(void *context, const char *what, uint64_t at)
+{
+    const struct release_command *self = context;
+    fprintf(self->context->out,
+            "  left alone  %s at 0x%08" PRIX64 ": DebugMonitor is on, so it is the program's own\n", what,
+            at);
 }
 
 static bool release_code_of_elf(struct release_command *self, const struct release_sink *sink,
@@ -114,8 +123,11 @@ static bool restore_force_print_end(struct release_command *self, const struct r
 static bool free_core(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
-    const struct release_sink sink = {
-        .context = self, .removed = on_removed, .mapping = mapping_at, .left = restore_force_on_left};
+    const struct release_sink sink = {.context = self,
+                                      .removed = on_removed,
+                                      .mapping = mapping_at,
+                                      .left = restore_force_on_left,
+                                      .own = restore_force_on_own};
     struct deadline deadline = session_deadline(session);
     struct release end;
     bool again, lockup = session->device.chosen->state == CORE_LOCKUP;

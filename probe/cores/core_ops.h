@@ -76,6 +76,7 @@ struct core_stop {
     uint64_t field, low, high; /* it is set while low <= (value & field) <= high */
     uint64_t keep, key;        /* (value & keep) | key clears it */
     struct address place;      /* the register with its address; size 0: none */
+    bool for_monitor;          /* a program sets it for its DebugMonitor exception, too */
 };
 
 enum { CORE_STOPS = 48, STOPS_IDENTITY = 2 };

@@ -347,10 +347,10 @@ static enum stop_cause cortex_m_cause_of(const struct core *core, uint64_t cause
      * core was reset while halted: another catch would have been seen. */
     if (cause & DFSR_VCATCH)
         return (status_register & XPSR_IPSR) && !(cause & DFSR_BKPT) ? STOP_FAULT : STOP_RESET;
+    if (cause & DFSR_DWTTRAP) /* DFSR_BKPT stays from stops before */
+        return STOP_WATCHPOINT;
     if (cause & DFSR_BKPT)
         return STOP_BREAKPOINT;
-    if (cause & DFSR_DWTTRAP)
-        return STOP_WATCHPOINT;
     return cause & DFSR_HALTED ? STOP_REQUEST : STOP_OTHER;
 }
 
@@ -467,6 +467,7 @@ static void cortex_m_add_stops(const struct core *core, const uint64_t *identity
     for (unsigned i = 0; traced && i < watchpoints_count(identity[1]); i++) {
         struct core_stop watch = {
             .name = "watchpoint", .at = watchpoints_function(core, i), .place = watchpoints_place(core, i)};
+        watch.for_monitor = true;
         /* FUNCTION 4 to 7 halt; on Armv8-M ACTION 1 does, with any MATCH */
         watch.field = v8m ? 0x3F : 0xF;
         watch.low = v8m ? 0x11 : 4;

@@ -2,6 +2,7 @@
 
 #include "cores/architectures.h"
 #include "debuggers/debugger.h"
+#include "device/own_stops.h"
 #include "device/run.h"
 #include "device/settings.h"
 
@@ -91,7 +92,9 @@ static bool hold_server(struct device *device, struct error *error)
 struct own_breakpoint device_own_breakpoint(const struct device *device, uint64_t pc,
                                             const struct deadline *deadline)
 {
-    return own_breakpoint_at(device->ledger, &device->chosen->core, device->symbols, pc, deadline);
+    const struct core *core = &device->chosen->core;
+    struct own_breakpoint own = own_breakpoint_at(device->ledger, core, device->symbols, pc, deadline);
+    return own.code.name != NULL ? own : own_stops_find(device->ledger, core, pc, deadline);
 }
 
 bool device_debug_is_ours(const struct device *device)
@@ -600,17 +603,24 @@ bool device_stands(struct device *device, uint64_t *pc, const struct deadline *d
     return true;
 }
 
-/* The program made a semihosting call because it saw our debug. Not resumed here, where it could make the
- * next one: it goes on as debug is switched off. */
-static void go_past_own_call(struct device *device, const struct deadline *deadline)
+/* The program made a semihosting call because it saw our debug, or its own comparator stopped it. Not resumed
+ * here, where it could make the next one: it goes on as debug is switched off. For a comparator that a server
+ * would see, too, it goes on at once. */
+static void go_past_own_stop(struct device *device, const struct deadline *deadline)
 {
     struct error unread = {0};
     uint64_t pc;
-    if (device->leave != LEAVE_HALTED_FOREIGN || !device_debug_is_ours(device) ||
-        !core_can_skip(&device->chosen->core) || !device_stands(device, &pc, deadline))
+    if (device->leave != LEAVE_HALTED_FOREIGN || device->debugger != NULL ||
+        !device_stands(device, &pc, deadline))
         return;
-    if (device_own_breakpoint(device, pc, deadline).is_call &&
-        own_breakpoint_skip(device->ledger, &device->chosen->core, pc, deadline, &unread))
+    const struct core *core = &device->chosen->core;
+    struct own_breakpoint own = device_own_breakpoint(device, pc, deadline);
+    bool ours = device_debug_is_ours(device), goes = own.is_comparator || device->at_own_stop;
+    if (ours && own.is_call && core_can_skip(core))
+        goes = own_breakpoint_skip(device->ledger, core, pc, deadline, &unread);
+    else if (!ours && goes)
+        goes = tell_core(device, core_add_let_go, deadline, &unread);
+    if (goes)
         device->leave = LEAVE_AS_IT_IS;
 }
 
@@ -622,7 +632,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
     bool catches = catches_resets(device);
     if (device->halted_access != NULL)
         halted_access_undo(device->halted_access);
-    go_past_own_call(device, deadline);
+    go_past_own_stop(device, deadline);
     if (device->chosen != NULL && device->leave >= LEAVE_HALTED_RESET)
         keep_stop(device);
     if (device->leave != LEAVE_AS_IT_IS)

@@ -71,6 +71,7 @@ struct device {
     struct counter_change changes[DEVICE_CHANGES]; /* by the program, of all blocks; found when it is taken */
     size_t n_changes;
     bool was_reset;      /* a read at the end saw a reset, which registers show only once */
+    bool at_own_stop;    /* it is halted by a comparator of the program's, which has been named */
     uint64_t stopped_at; /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 

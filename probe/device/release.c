@@ -1,5 +1,6 @@
 #include "device/release.h"
 
+#include "device/own_stops.h"
 #include "device/run.h"
 #include "device/settings.h"
 
@@ -50,6 +51,11 @@ static bool release_take_stop(struct device *device, const struct core_stop *sto
         return true;
     if (stop->place.size != 0 && !ledger_read(device->ledger, stop->place, &place, deadline, error))
         return false;
+    if (stop->for_monitor && own_stops_are_there(device->ledger, release_core_of(device), deadline)) {
+        if (pass == TELL && sink->own != NULL)
+            sink->own(sink->context, stop->name, place);
+        return true;
+    }
     *found = true;
     if (pass == CLEAR)
         return write_for_good(device, stop->at, (value & stop->keep) | stop->key, deadline, error);
@@ -92,6 +98,7 @@ static bool release_take_comparators(struct device *device, enum pass pass, cons
     if (!read_found(device, on.at, &now, deadline, error))
         return false;
     bool act = (now & on.test) == on.set;
+    bool monitored = act && own_stops_are_there(device->ledger, core, deadline);
     for (unsigned i = 0; i < core->comparators; i++) {
         uint64_t words[COMPARATOR_WORDS], place = 0;
         bool used;
@@ -99,7 +106,11 @@ static bool release_take_comparators(struct device *device, enum pass pass, cons
             return false;
         bool patch = used && core_comparator_patches(core, words[0]);
         patched = patched || patch;
-        if (!used || patch)
+        bool own = used && !patch && monitored;
+        patched = patched || own;
+        if (own && pass == TELL && sink->own != NULL)
+            sink->own(sink->context, "breakpoint", core_code_place(place));
+        if (!used || patch || own)
             continue;
         if (pass == CLEAR && !write_for_good(device, core_comparator(core, i, 0), 0, deadline, error))
             return false;

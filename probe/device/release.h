@@ -21,6 +21,8 @@ struct release_sink {
     /* A breakpoint instruction stays there, or what has the form of one: the ELF file does not distinguish
      * code from data. */
     void (*left)(void *context, uint64_t place);
+    /* A comparator stays, for it is the program's own. NULL: nobody asks. */
+    void (*own)(void *context, const char *what, uint64_t place);
 };
 
 struct release {

@@ -2,6 +2,7 @@
 
 #include "symbols/symbols.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum {
@@ -319,6 +320,10 @@ bool own_breakpoint_skip(struct ledger *ledger, const struct core *core, uint64_
 
 void own_breakpoint_describe(const struct own_breakpoint *own, char *out, size_t size)
 {
-    snprintf(out, size, "the program's own %s 0x%02X%s", own->code.name, own->code.number,
-             own->code.is_semihosting ? ", a semihosting call," : "");
+    if (own->is_comparator)
+        snprintf(out, size, "the program's own %s %u, 0x%08" PRIX64 ")", own->comparator, own->number,
+                 own->place);
+    else
+        snprintf(out, size, "the program's own %s 0x%02X%s", own->code.name, own->code.number,
+                 own->code.is_semihosting ? ", a semihosting call," : "");
 }

@@ -56,6 +56,10 @@ struct own_breakpoint {
     bool is_own;  /* by the ELF file; without one, if it is a semihosting call */
     bool is_call; /* a semihosting call after which the program can go on, as if nothing had answered */
     struct breakpoint_code code;
+    bool is_comparator; /* that the program has set itself, for its DebugMonitor exception */
+    const char *comparator;
+    unsigned number;
+    uint64_t place;
 };
 
 /* Reads the instruction in memory at `pc`. All false if it cannot be read or is another one. `symbols`, the
@@ -68,5 +72,5 @@ bool own_breakpoint_is_by_us(const struct ledger *ledger, const struct core *cor
 /* Halted at a semihosting call at `pc`: the core will go on after it. */
 bool own_breakpoint_skip(struct ledger *ledger, const struct core *core, uint64_t pc,
                          const struct deadline *deadline, struct error *error);
-/* "the program's own BKPT 0xAB, a semihosting call," */
+/* "the program's own BKPT 0xAB, a semihosting call,"; "the program's own watchpoint (DWT 0, 0x20000010)" */
 void own_breakpoint_describe(const struct own_breakpoint *own, char *out, size_t size);

@@ -1,6 +1,7 @@
 #include "engine/counter_stop.h"
 
 #include "cores/architectures.h"
+#include "device/own_stops.h"
 #include "device/run.h"
 #include "device/settings.h"
 
@@ -129,8 +130,13 @@ static bool counter_stop_find_comparator(struct counter_stop *stop, const struct
     if (!counter_stop_can_match(stop->core, function))
         return error_advise(error, ERROR_NO_COUNTER, "",
                             "the comparators of the DWT cannot match its cycle counter");
-    return !counter_stop_is_used(stop->core, function) ||
-           error_set(error, ERROR_NO_COMPARATOR,
+    if (!counter_stop_is_used(stop->core, function))
+        return true;
+    if (own_stops_are_there(stop->device->ledger, stop->core, deadline))
+        return error_advise(error, ERROR_NO_COMPARATOR, "Let the program take another comparator.",
+                            "comparator 0 of the DWT, which alone matches cycles, is in use: the program's "
+                            "own watchpoint");
+    return error_set(error, ERROR_NO_COMPARATOR,
                      "comparator 0 of the DWT, which alone matches cycles, is in use: a watchpoint");
 }
 

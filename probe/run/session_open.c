@@ -194,10 +194,27 @@ bool session_sees_running(const struct session *session, const char *command, st
                         command);
 }
 
+/* As it was when the link was opened. One that was never started sleeps in its boot ROM. */
+static bool another_core_runs(const struct device *device)
+{
+    bool any = false;
+    for (size_t i = 0; i < device->n_cores; i++)
+        any = any || (&device->cores[i] != device->chosen && !device->cores[i].view.counts_only &&
+                      device->cores[i].state == CORE_RUNNING);
+    return any;
+}
+
 const char *session_cores_note(const struct session *session)
 {
-    if (session->device.n_cores < 2 || !tasks_change_cores(session->symbols))
+    const struct named_region *named = session->measured.region;
+    if (session->device.n_cores < 2)
         return "";
+    if (!tasks_change_cores(session->symbols))
+        return named != NULL && !named->region.to_return && another_core_runs(&session->device)
+                   ? "another core runs, too: an end that it reaches is not seen, for breakpoints are on "
+                     "this "
+                     "core alone"
+                   : "";
     return "the scheduler may move a task to another core: such a hit is wrong, and nothing shows it (pin "
            "the task)";
 }

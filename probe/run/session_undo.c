@@ -350,13 +350,19 @@ bool session_disarm(struct session *session, struct engine *engine, struct error
 static void tell_own_breakpoint(struct session *session, const struct own_breakpoint *own, const char *place,
                                 struct error *error)
 {
-    bool stays = !device_debug_is_ours(&session->device);
+    bool stays = !device_debug_is_ours(&session->device), debugged = session->device.debugger != NULL;
     char what[64];
     own_breakpoint_describe(own, what, sizeof what);
     error_clear(error);
     error_advise(
         error, ERROR_FOREIGN_STOP,
-        !own->is_call
+        own->is_comparator
+            ? debugged
+                  ? "DebugMonitor is on: while it is debugged, the core halts there instead, and is left "
+                    "halted. Measure with the comparator off."
+                  : "DebugMonitor is on: while it is debugged, the core halts there instead. It runs on, "
+                    "without that exception. Measure with the comparator off."
+        : !own->is_call
             ? "The core is left halted there. pmu-probe restore --force lets it go: without a debugger the "
               "instruction is an exception. pmu-probe reset starts the program anew."
         : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
@@ -374,6 +380,7 @@ static void name_stop(struct session *session, uint64_t pc, struct error *error)
     session_place(session, pc, place, sizeof place);
     struct deadline deadline = session_deadline(session);
     struct own_breakpoint own = device_own_breakpoint(&session->device, pc, &deadline);
+    session->device.at_own_stop = own.is_comparator;
     if (own.is_own) {
         tell_own_breakpoint(session, &own, place, error);
         return;

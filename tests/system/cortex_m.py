@@ -7,7 +7,7 @@ import pytest
 
 from board import Board, OpenOcd
 
-SYST_CSR, SYST_RVR, SYST_CVR = 0xE000E010, 0xE000E014, 0xE000E018
+SYST_CSR, SYST_RVR, SYST_CVR, SYST_CALIB = 0xE000E010, 0xE000E014, 0xE000E018, 0xE000E01C
 NVIC_ISER, NVIC_ISPR, NVIC_ICPR, NVIC_IPR = 0xE000E100, 0xE000E200, 0xE000E280, 0xE000E400
 ICSR, VTOR, AIRCR, SHPR3 = 0xE000ED04, 0xE000ED08, 0xE000ED0C, 0xE000ED20
 DFSR, DHCSR, DCRSR, DCRDR, DEMCR = 0xE000ED30, 0xE000EDF0, 0xE000EDF4, 0xE000EDF8, 0xE000EDFC
@@ -60,7 +60,7 @@ def attach():
 class Bench:
     """A halted board with a program of ours in RAM. Its symbols are addresses; `name_Handler` go into the vectors."""
 
-    NUMBERS = {"NMI": 2, "HardFault": 3, "SVC": 11, "PendSV": 14, "SysTick": 15, "IRQ3": 19, "IRQ4": 20}
+    NUMBERS = {"NMI": 2, "HardFault": 3, "SVC": 11, "DebugMon": 12, "PendSV": 14, "SysTick": 15, "IRQ3": 19, "IRQ4": 20}
 
     def __init__(self, board, ocd, folder):
         self.board, self.ocd, self.folder, self.symbols = board, ocd, folder, {}

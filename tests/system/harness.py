@@ -176,9 +176,13 @@ class Place:
         if not self.server:
             server.kill()
 
+    def wait_for_start(self):
+        """Until start code is through with RAM and SysTick. Nothing to await in programs that count no rounds, and while it does not run."""
+        if "round_count" in self.board.symbols():
+            wait_for(lambda: self.board.read_word("round_count") > 0 or self.board.state()["run"] != "running", "the firmware's first round")
+
     def set_scenario(self, bits):
-        # start code has to be through with RAM before it is poked
-        wait_for(lambda: self.board.read_word("round_count") > 0, "the firmware's first round")
+        self.wait_for_start()
         self.board.write_word("scenario", bits)
 
     def symbol(self, name):

@@ -245,7 +245,7 @@ def test_profiling_counters_add_up(attach):
     for _ in range(5):
         c0, r0, i0 = go(start)
         ocd.set_word(BP_COMP0, 0)
-        for _ in range(9):  # over the whole of it; an IT block is one step
+        for _ in range(9):  # over most of it
             ocd.set_word(DHCSR, KEY | DEBUGEN | STEP | MASKINTS)
         cyccnt, *rest = ocd.words(DWT_CYCCNT, 6)
         cpi, exc, sleep, lsu, fold = [(b - a) % 256 for a, b in zip(r0, rest)]

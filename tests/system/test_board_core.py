@@ -4,7 +4,7 @@ SysTick's rules, resets, the debug registers."""
 import pytest
 
 from board import BUILD, Board, OpenOcd
-from cortex_m import (SYST_CSR, SYST_RVR, SYST_CVR, NVIC_ISPR, NVIC_IPR, ICSR, AIRCR, SHPR3, DFSR, DHCSR, DCRSR,
+from cortex_m import (SYST_CSR, SYST_RVR, SYST_CVR, SYST_CALIB, NVIC_ISPR, NVIC_IPR, ICSR, AIRCR, SHPR3, DFSR, DHCSR, DCRSR,
                       DEMCR, BP_CTRL, BP_COMP0, DWT_CTRL, DWT_CYCCNT, DWT_PCSR, KEY, DEBUGEN, HALT, S_HALT, STACK,
                       PROCESS_STACK, BOTH_CHIPS, bench)
 
@@ -271,6 +271,38 @@ def test_systick_rules(bench, chip):
     assert not ocd.word(SYST_CSR) & 1 << 16
     assert not ocd.word(ICSR) & 1 << 26  # without TICKINT nothing pends
     assert ocd.word(SYST_CVR) == 0      # halted it does not move
+
+
+@pytest.mark.parametrize("chip, cycles, calibration", [("rp2040", 12, 0), ("m4", 8, 0x4000493E), ("m55", 1, 1 << 31)])
+def test_systick_of_the_reference_clock(bench, chip, cycles, calibration):
+    """DDI 0403E B3.3.3: CLKSOURCE = 0 counts the reference clock; where SYST_CALIB.NOREF says that there is none the bit reads as 1."""
+    b = bench(chip, "start: b start\nSysTick_Handler: bkpt #0")
+    ocd = b.ocd
+    assert ocd.word(SYST_CALIB) == calibration
+    ocd.set_word(SYST_RVR, 0xFFFFFF)
+    ocd.set_word(SYST_CVR, 0)
+
+    def counted(source, steps=100):
+        ocd.set_word(SYST_CSR, 1 | source)
+        assert ocd.word(SYST_CSR) & 7 == (1 | source if cycles > 1 else 5)
+        before, ticks = b.board.state()["counted"], ocd.word(SYST_CVR)
+        for _ in range(steps):
+            b.step()
+        return b.board.state()["counted"], before, -(ocd.word(SYST_CVR) - ticks) & 0xFFFFFF
+
+    b.step()  # from 0, which the next tick loads RVR for
+    for source in (4, 0, 4, 0):
+        after, before, ticks = counted(source)
+        rate = 1 if source else cycles
+        assert abs(ticks - (after // rate - before // rate)) <= (before // rate == 0), (source, ticks, after, before)
+    ocd.set_word(SYST_RVR, 3)
+    ocd.set_word(SYST_CVR, 0)
+    ocd.set_word(SYST_CSR, 3)
+    at = b.board.state()["counted"]
+    b.run()
+    entered = next(e for e in b.board.log() if e.kind == "enter" and e.extra == 15)
+    assert 4 * cycles - cycles < entered.counted - ENTRY.get(chip, 12) - at <= 4 * cycles + 3, "the tick of a round of RVR+1"
+    assert ocd.word(SYST_CSR) & 1 << 16
 
 
 @BOTH_CHIPS

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import sys
 
 import pytest
 
@@ -194,13 +195,18 @@ def test_what_is_plugged_in(way):
         assert result.code in (2, 3) and "SER-7" in result.err
 
 
+# Loopback in a network namespace, where nobody listens, whatever runs on this machine
+ALONE = "import fcntl, os, socket, struct, sys; fcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sh', b'lo', 1)); os.execvp(sys.argv[1], sys.argv[1:])"
+
+
 def in_namespace(devices, *words):
-    """The tool's message if these devices are plugged in, and no probe."""
+    """The tool's message if these devices are plugged in, and no probe; nor is there one on the network."""
     namespace = UsbNamespace()
     try:
         plug_in(namespace, *devices)
         namespace.bind()
-        return finish_tool(start_tool(namespace.in_namespace([TOOL, *words])))
+        alone = ["unshare", "-n", sys.executable, "-c", ALONE, TOOL]
+        return finish_tool(start_tool(namespace.in_namespace([*alone, *words])))
     finally:
         namespace.close()
 

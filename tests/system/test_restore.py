@@ -24,6 +24,7 @@ MOVES = {"pc", "sp", "lr", "xpsr", "cpsr", "cyccnt", "profile", "syst_cvr", "cyc
 
 
 def snapshot(place):
+    place.wait_for_start()
     state = {name: value for name, value in place.board.state().items() if name not in MOVES}
     if "syst_csr" in state:  # COUNTFLAG is set by itself, when SysTick wraps
         state["syst_csr"] &= ~(1 << 16)

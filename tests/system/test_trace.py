@@ -19,6 +19,7 @@ COUNTFLAG = 1 << 16
 
 
 def snapshot(place):
+    place.wait_for_start()
     state = place.board.state()
     kept = {name: state[name] for name in KEPT}
     kept["syst_csr"] &= ~COUNTFLAG

@@ -2,7 +2,7 @@
 takes for a fault. Tasks that change their core."""
 import pytest
 
-from harness import IN_RAM, WAIT, WORK_BY_DATA, Place, passages, returned, unfolded, wait_for
+from harness import ARTICLE_NOP, ARTICLE_PLAIN, IN_RAM, WAIT, WORK_BY_DATA, Place, passages, returned, unfolded, wait_for
 from own_program import START, own_place
 
 
@@ -49,6 +49,15 @@ def test_one_that_stays_away_is_not_disturbed(way):
         assert lives(core1, place)
         after = core1.state()
         assert (after["dhcsr"], after["halts"]) == (before["dhcsr"], before["halts"])
+
+
+@pytest.mark.parametrize("way, noted", [("rp2040/swd", True), ("a9/swd", True), ("m4/swd", False)])
+def test_another_core_that_runs_is_named_where_it_could_reach_the_end(way, noted):
+    with Place(way, "free", ARTICLE_PLAIN | ARTICLE_NOP | WORK_BY_DATA) as place:
+        ends = place.run("delta", "nop_first", "nop_second", "-r", 5)
+        function = place.run("delta", "work_by_data", "-r", 5)
+        assert ("another core runs, too: an end that it reaches is not seen" in unfolded(ends.out)) == noted, ends.out + ends.err
+        assert "another core" not in function.out, function.out
 
 
 TASKS = START + r"""

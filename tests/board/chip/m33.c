@@ -17,6 +17,7 @@ static const struct cm_profile cortex_m33 = {
     .entry_cycles = 12, // as the M4's
     .return_cycles = 10,
     .tail_cycles = 6,
+    .reference = {8, 0x4000493E}, // HCLK/8, as the m4's
     .hides_dwt = true,
     .rom = {.part = 0x4C9, .class = COMPONENT_ROM, .devtype = COMPONENT_SYSTEM_MEMORY},
     .scs = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},

@@ -14,6 +14,7 @@ static const struct cm_profile cortex_m4 = {
     .entry_cycles = 12, // DDI 0439 3.9
     .return_cycles = 10,
     .tail_cycles = 6,
+    .reference = {8, 0x4000493E},       // HCLK/8; SKEW, TENMS 18750: RM0090 12.1.3
     .watch_delay = 2,                   // ours; the architecture sets no limit
     .any_read_clears_countflag = false, // only as AHB-AP MasterType 0, DDI 0337 (M3) SysTick CSR
     .mvfr0 = 0x10110021,                // DDI 0439 7.2

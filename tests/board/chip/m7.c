@@ -16,6 +16,7 @@ static const struct cm_profile cortex_m7 = {
     .entry_cycles = 12, // as the M4's
     .return_cycles = 10,
     .tail_cycles = 6,
+    .reference = {8, 0x4000493E}, // HCLK/8; SKEW, TENMS 18750: RM0385 10.1.2
     .halts_in_handler = true,
     .dwt_lock = true,
     .hides_dwt = true,

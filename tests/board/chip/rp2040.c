@@ -12,10 +12,13 @@ static const struct cm_profile cortex_m0plus = {
     .code_comparators = 4,
     .literal_comparators = 0,
     .watchpoints = 2,
-    .entry_cycles = 15,                // DDI 0484C 3.5.2
-    .return_cycles = 13,               // ours: the manual gives none
-    .tail_cycles = 6,                  // ours, as on the M3
+    .entry_cycles = 15,  // DDI 0484C 3.5.2
+    .return_cycles = 13, // ours: the manual gives none
+    .tail_cycles = 6,    // ours, as on the M3
+    .debug_hidden = true,
     .any_read_clears_countflag = true, // "clears on read by application or debugger", RP2040 data sheet 2.4.8
+    // The watchdog's tick of 1 us, which the timer has too, at 12 MHz; 4.7.2, and 2.4.8 for SYST_CALIB
+    .reference = {12, 0},
     .rom = {.part = 0x4C0, .class = COMPONENT_ROM, .devtype = COMPONENT_SYSTEM_MEMORY}, // DDI 0484C 7.2
     .scs = {.part = 0x008, .class = COMPONENT_GENERIC},
     .dwt = {.part = 0x00A, .class = COMPONENT_GENERIC},

@@ -168,6 +168,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         cm->flavour.dwt_locked = cm->flavour.dwt_lock_lies = on;
     else if (strcmp(name, "no-cyccnt") == 0)
         cm->flavour.no_cyccnt = on;
+    else if (strcmp(name, "it-stops-if-done") == 0 && cm->profile->v7m)
+        cm->flavour.stops_if_done = on;
     else if (strcmp(name, "no-secure-debug") == 0 && cm->profile->security)
         cm->flavour.security.refuses_secure = on;
     else if (strcmp(name, "riscv") == 0 && cm->profile->security)
@@ -291,6 +293,7 @@ struct core *cm_create(const struct core_plan *plan)
     cm->decoder.has_it = profile->v7m;
     cm->work_at_run = UINT64_MAX;
     cm->dwt_lock_closed = profile->dwt_lock;
+    cm->systick.reference = cm->other_systick.reference = profile->reference;
     cm->nvic.priority_mask = profile->priority_mask;
     cm->dwt.has_counters = profile->v7m;
     cm->dwt.v8m = profile->v81m;

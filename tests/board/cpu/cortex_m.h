@@ -29,9 +29,11 @@ struct cm_profile {
     bool fpb_v2;
     unsigned entry_cycles, return_cycles, tail_cycles; // exceptions
     bool any_read_clears_countflag;                    // else only a read as the core does it
+    struct systick_reference reference;                // SysTick's other clock
     // A breakpoint that is reached while an exception can be taken halts at the handler's first instruction
     // (Cortex-M7 erratum 3092511)
     bool halts_in_handler;
+    bool debug_hidden;    // software sees nothing of the debug registers
     bool dwt_lock;        // DWT_LAR, which holds for software, closed at power-on
     bool hides_dwt;       // its registers read as zero without DEMCR.TRCENA
     uint32_t ccr_always;  // the caches, on from reset
@@ -64,6 +66,8 @@ enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 // DEMCR, DDI 0403E C1.6.5
 #define VC_CORERESET (1u << 0)
 #define MON_BITS     (0xFu << 16) // MON_EN, MON_PEND, MON_STEP, MON_REQ
+#define MON_EN       (1u << 16)
+#define MON_PEND     (1u << 17)
 #define VC_HARDERR   (1u << 10)
 #define TRCENA       (1u << 24)
 // DFSR, DDI 0403E C1.6.1
@@ -84,6 +88,7 @@ struct cm_flavour {
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
     bool no_cyccnt;     // the DWT has no counters
+    bool stops_if_done; // not at an instruction whose condition in an IT block fails
     struct bus_security security;
 };
 
@@ -137,14 +142,15 @@ struct cortex_m {
     uint64_t altered; // halts after which the program found something else
 
     // Execution
-    uint64_t slice_end;             // in cycles
-    uint64_t pause_at;              // the same, or where the cycle counter matches before
-    bool attention;                 // something may have to happen before the next instruction
-    bool cleared;                   // it was checked for the instruction that starts now
-    bool paused;                    // the hook stopped the emulator
-    bool one_only;                  // stop after one instruction
-    uint32_t it_end;                // of the IT block, in which the emulator cannot stop; 0: in none
-    int raised;                     // emulator interrupt, -1 none
+    uint64_t slice_end; // in cycles
+    uint64_t pause_at;  // the same, or where the cycle counter matches before
+    bool attention;     // something may have to happen before the next instruction
+    bool cleared;       // it was checked for the instruction that starts now
+    bool paused;        // the hook stopped the emulator
+    bool one_only;      // stop after one instruction
+    uint8_t it;         // ITSTATE of the next instruction, where those of a block are executed one by one
+    uint32_t it_end;    // of the block, in which the emulator cannot stop; 0: in none
+    int raised;         // emulator interrupt, -1 none
     const struct decoded *last;     // the instruction that is being executed
     bool loaded, stored, unaligned; // what it did, where a performance monitor counts that
     unsigned stalled;               // cycles that it waited for the data cache
@@ -182,11 +188,19 @@ void cm_return(struct cortex_m *, uint32_t pc, uint32_t exc_return); // by the i
 void cm_fault(struct cortex_m *, uint32_t pc, uint32_t cfsr);
 void cm_svc(struct cortex_m *, uint32_t return_address);
 void cm_pend(struct cortex_m *, unsigned exception);
+bool cm_monitor_takes(const struct cortex_m *); // the DebugMonitor exception, a debug event at once
 
 // execute.c
 void cm_run(struct core *, uint64_t cycles);
 void cm_execute_one(struct cortex_m *);
 bool cm_hook(struct cortex_m *);
+
+// it_block.c
+void cm_load_it(struct cortex_m *);    // from xPSR, and where the block ends
+void cm_store_it(struct cortex_m *);   // into xPSR
+void cm_isolate_it(struct cortex_m *); // so that the emulator executes this instruction, and in an IT block
+void cm_advance_it(struct cortex_m *, bool jumped);
+bool cm_condition_passes(const struct cortex_m *); // of the next instruction
 
 // rounds.c
 void cm_skip_rounds(struct cortex_m *, const struct decoded *subs);
@@ -212,11 +226,14 @@ void cm_stop_comes(struct cortex_m *);  // an instruction is done, and a stop is
 void cm_look_at_counters(struct cortex_m *);
 void cm_forget_counters(struct cortex_m *);
 bool cm_stops_now(const struct cortex_m *);
+bool cm_stop(struct cortex_m *);            // false: not a halt, but the DebugMonitor exception is pending
 uint64_t cm_quiet_until(struct cortex_m *); // a cycle up to which no counter stops it and the slice goes on
 
 // debug.c
 bool cm_debug_permitted(const struct cortex_m *);
 bool cm_may_halt(const struct cortex_m *);
+bool cm_monitors(const struct cortex_m *); // debug events are for the DebugMonitor exception
+void cm_breakpoint(struct cortex_m *, uint32_t pc, bool instruction); // BKPT, or a comparator
 uint64_t cm_borrowed(const struct cortex_m *); // registers that are not as they were when it halted
 void cm_halt(struct cortex_m *, uint32_t cause);
 void cm_write_dhcsr(struct cortex_m *, uint32_t value, enum bus_master);

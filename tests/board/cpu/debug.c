@@ -5,6 +5,7 @@
 #define DHCSR_KEY      0xA05Fu
 #define DHCSR_CONTROLS (C_DEBUGEN | C_HALT | C_STEP | C_MASKINTS)
 #define DHCSR_V81M     (DHCSR_CONTROLS | C_PMOV)
+#define HFSR_DEBUGEVT  (1u << 31)
 // The interrupt that a peripheral may raise while the core is halted
 #define HALT_IRQ (EXC_IRQ0 + 3)
 
@@ -18,6 +19,27 @@ bool cm_debug_permitted(const struct cortex_m *cm)
 bool cm_may_halt(const struct cortex_m *cm)
 {
     return cm_debug_permitted(cm) && (cm->debug.control & C_DEBUGEN);
+}
+
+// DDI 0403E C1.6.5, DEMCR.MON_EN: only without halting debug
+bool cm_monitors(const struct cortex_m *cm)
+{
+    return cm->profile->v7m && !(cm->debug.control & C_DEBUGEN) && (cm->debug.demcr & MON_EN);
+}
+
+// DDI 0403E C1.3, table C1-9, and B3.2.16: where neither debug state nor the monitor can take it, BKPT is a
+// HardFault, and a match of the breakpoint unit nothing
+void cm_breakpoint(struct cortex_m *cm, uint32_t pc, bool instruction)
+{
+    if (cm_may_halt(cm)) {
+        cm_halt(cm, DFSR_BKPT);
+    } else if (cm_monitor_takes(cm)) {
+        cm->debug.dfsr |= DFSR_BKPT;
+        cm_enter(cm, EXC_DEBUGMONITOR, pc);
+    } else if (instruction) {
+        cm->system.hfsr |= cm->profile->v7m ? HFSR_DEBUGEVT : 0;
+        cm_fault(cm, pc, 0);
+    }
 }
 
 static uint32_t of_program(const struct cortex_m *cm, unsigned n)

@@ -227,6 +227,13 @@ void cm_fault(struct cortex_m *cm, uint32_t pc, uint32_t cfsr)
     cm_enter(cm, EXC_HARDFAULT, pc);
 }
 
+// DDI 0403E C1.3: a breakpoint is for the DebugMonitor exception only where its priority is above what
+// executes
+bool cm_monitor_takes(const struct cortex_m *cm)
+{
+    return cm_monitors(cm) && group_priority(cm, EXC_DEBUGMONITOR) < execution_priority(cm, false);
+}
+
 void cm_svc(struct cortex_m *cm, uint32_t return_address)
 {
     if (group_priority(cm, EXC_SVCALL) < execution_priority(cm, false))

@@ -13,8 +13,12 @@
 #define XPSR_T           (1u << 24)
 #define XPSR_EXCEPTION   0x1FFu
 
-// Numbers that the emulator gives to what it raises
-enum { RAISED_NONE = -1, RAISED_SVC = 2, RAISED_BKPT = 7 };
+enum { RAISED_NONE = -1 };
+
+static uint64_t least(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
 
 static void begin(struct cortex_m *cm, const struct decoded *instruction)
 {
@@ -30,6 +34,22 @@ static void count_skipped(struct cortex_m *cm, uint32_t pc, uint32_t next)
         cm_retire(cm, pc, (struct cost){0});
         pc = decode_past(&cm->decoder, pc, 1);
     }
+}
+
+// Whether something may happen between the instructions of the IT block that begins here, or one of them is
+// ours. The emulator cannot stop inside: then they are executed one by one.
+static bool may_stop_inside(struct cortex_m *cm, const struct decoded *it)
+{
+    enum { LONG = 64 }; // cycles that no block takes
+    uint64_t left = least(cm->pause_at - cm->core.cycles, cm->systick.next_zero - cm->core.counted);
+    bool may_stop = left < LONG || cm->stop_cause || cm->stores_seen || cm_looks_for_overflow(cm);
+    uint32_t pc = it->pc + 2;
+    for (unsigned i = 0; i < it->it && !may_stop; i++) {
+        const struct decoded *inside = decode(&cm->decoder, pc);
+        may_stop = inside->ours || fpb_match(&cm->fpb, pc);
+        pc += inside->wide ? 4 : 2;
+    }
+    return may_stop;
 }
 
 static void finish(struct cortex_m *cm, uint32_t next)
@@ -53,6 +73,7 @@ static void finish(struct cortex_m *cm, uint32_t next)
         cm_account(cm, last, jumped);
     if (!jumped)
         count_skipped(cm, follower, next);
+    cm_advance_it(cm, jumped);
     if (jumped || next >= cm->it_end)
         cm->it_end = 0;
     if (last->unmasks)
@@ -64,12 +85,14 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
     struct cortex_m *cm = user;
     uint32_t pc = (uint32_t)address;
     (void)size;
+    bool was_alone = cm->last && cm->it;
     if (cm->last)
         finish(cm, pc);
     const struct decoded *instruction = decode(&cm->decoder, pc);
     bool may_stop = !cm->cleared && !cm->it_end;
-    if (may_stop && (cm->attention || cm->one_only || cm->core.cycles >= cm->pause_at || instruction->ours ||
-                     fpb_match(&cm->fpb, pc))) {
+    if (was_alone ||
+        (may_stop && (cm->attention || cm->one_only || cm->core.cycles >= cm->pause_at || instruction->ours ||
+                      fpb_match(&cm->fpb, pc) || (instruction->it && may_stop_inside(cm, instruction))))) {
         cm->paused = true;
         uc_emu_stop(uc);
         return;
@@ -95,14 +118,6 @@ bool cm_hook(struct cortex_m *cm)
            uc_hook_add(cm->uc, &raised, UC_HOOK_INTR, (void *)on_raised, cm, 1, 0) == UC_ERR_OK;
 }
 
-static void breakpoint_instruction(struct cortex_m *cm, uint32_t pc)
-{
-    if (cm_may_halt(cm))
-        cm_halt(cm, DFSR_BKPT);
-    else
-        cm_fault(cm, pc, 0);
-}
-
 static void sleep_now(struct cortex_m *cm, uint32_t pc, bool for_event)
 {
     cm->waiting_for_event = for_event;
@@ -122,18 +137,29 @@ static void perform(struct cortex_m *cm, const struct decoded *instruction)
     uint32_t pc = instruction->pc;
     uint16_t op = instruction->first;
     if (op_is_bkpt(op)) {
-        breakpoint_instruction(cm, pc);
+        cm_breakpoint(cm, pc, true);
         return;
     }
     begin(cm, instruction);
     cm_set_pc(cm, pc + 2);
     finish(cm, pc + 2);
+    if (instruction->it)
+        cm->it = (uint8_t)op;
+    cm_store_it(cm);
     if (op_is_svc(op))
         cm_svc(cm, pc + 2);
     else if (op == OP_SEV)
         cm->event = true;
     else if (op == OP_WFI || op == OP_WFE)
         sleep_now(cm, pc, op == OP_WFE);
+}
+
+static void skip_inside(struct cortex_m *cm, const struct decoded *skipped)
+{
+    cm_retire(cm, skipped->pc, (struct cost){0});
+    cm_set_pc(cm, skipped->pc + (skipped->wide ? 4 : 2));
+    cm_advance_it(cm, false);
+    cm_store_it(cm);
 }
 
 // Everything before the instruction at the PC. true: nothing did, it may execute.
@@ -150,20 +176,20 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         return false;
     }
     cm_look_at_counters(cm);
-    if (cm_stops_now(cm)) {
-        cm_halt(cm, 0);
+    if (cm_stops_now(cm) && cm_stop(cm))
         return false;
-    }
+    cm_load_it(cm);
+    bool skipped = !cm_condition_passes(cm);
     unsigned exception = cm_exception_to_take(cm);
-    bool breakpoint = !stepping && cm_may_halt(cm) && fpb_match(&cm->fpb, pc);
+    bool breakpoint = !stepping && fpb_match(&cm->fpb, pc) && !(skipped && cm->flavour.stops_if_done);
     if (exception) {
         cm_enter(cm, exception, pc);
-        if (breakpoint && cm->profile->halts_in_handler && cm->state == CM_RUNNING)
+        if (breakpoint && cm->profile->halts_in_handler && cm_may_halt(cm) && cm->state == CM_RUNNING)
             cm_halt(cm, DFSR_BKPT);
         return false;
     }
-    if (breakpoint) {
-        cm_halt(cm, DFSR_BKPT);
+    if (breakpoint && (cm_may_halt(cm) || cm_monitor_takes(cm))) {
+        cm_breakpoint(cm, pc, false);
         return false;
     }
     const struct decoded *instruction = decode(&cm->decoder, pc);
@@ -171,30 +197,25 @@ static bool clear_to_execute(struct cortex_m *cm, bool stepping)
         cm_fault(cm, pc, CFSR_IBUSERR);
         return false;
     }
-    if (instruction->ours) {
-        perform(cm, instruction);
-        return false;
-    }
     cm->pause_at = cm_quiet_until(cm);
-    return true;
+    if (skipped && !op_is_bkpt(instruction->first)) // BKPT has no condition (DDI 0403E A7.7.17)
+        skip_inside(cm, instruction);
+    else if (instruction->ours || (instruction->it && (stepping || may_stop_inside(cm, instruction))))
+        perform(cm, instruction);
+    else
+        return true;
+    return false;
 }
 
-// The emulator stopped by itself: a fault, an exception return, an SVC or BKPT inside an IT block
+// The emulator stopped by itself: a fault or an exception return
 static void sort_out(struct cortex_m *cm, uc_err error)
 {
     uint32_t pc = cm_pc(cm);
-    cm->it_end = 0;
-    if (cm->raised == RAISED_BKPT) {
-        cm->last = NULL;
-        breakpoint_instruction(cm, pc);
-        return;
-    }
     if (cm->last && pc != cm->last->pc) {
         uint32_t from = cm->last->pc;
         finish(cm, pc);
-        if (cm->raised == RAISED_SVC)
-            cm_svc(cm, pc);
-        else if (pc >= EXC_RETURN_FIRST && (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION))
+        cm_store_it(cm);
+        if (pc >= EXC_RETURN_FIRST && (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION))
             cm_return(cm, from, pc);
         else if (error != UC_ERR_OK || cm->raised != RAISED_NONE)
             cm_fault(cm, pc, (cm_get(cm, UC_ARM_REG_XPSR) & XPSR_T) ? CFSR_IBUSERR : CFSR_INVSTATE);
@@ -210,9 +231,11 @@ static void emulate(struct cortex_m *cm)
     cm->paused = false;
     cm->raised = RAISED_NONE;
     cm->last = NULL;
-    cm->it_end = 0;
     cm_hook_stores(cm);
+    if (cm->it)
+        cm_isolate_it(cm);
     uc_err error = uc_emu_start(cm->uc, cm_pc(cm) | 1, NEVER, 0, 0);
+    cm_store_it(cm);
     if (!cm->paused)
         sort_out(cm, error);
 }
@@ -226,18 +249,11 @@ void cm_execute_one(struct cortex_m *cm)
     cm->one_only = false;
 }
 
-static uint64_t least(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
 static void sleep_on(struct cortex_m *cm)
 {
     cm_look_at_counters(cm);
-    if (cm->stop_cause) { // nothing executes that it could wait for
-        cm_halt(cm, 0);
+    if (cm->stop_cause && cm_stop(cm)) // nothing executes that it could wait for
         return;
-    }
     if (cm_wakes(cm)) {
         cm->event = cm->event && !cm->waiting_for_event;
         cm->state = CM_RUNNING;

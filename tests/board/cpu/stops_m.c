@@ -1,11 +1,16 @@
-// What halts a Cortex-M with instructions still to execute, since such a stop is asynchronous (DDI 0403E
-// C1.5):
+// What halts a Cortex-M, or is for its DebugMonitor exception, with instructions still to execute, since such
+// a stop is asynchronous (DDI 0403E C1.5):
 //
 // * Stores that a comparator of the DWT waits for. On Armv7-M and later cores one and two instructions after
 //   the store execute in turn, on an Armv6-M none. Stacking by exceptions is not a store here.
 // * The cycle counter, when it matches a comparator, and an overflow of the performance monitor: core.skid
 //   instructions after the one in which it happened.
 #include "cpu/cortex_m.h"
+
+static bool has_use(const struct cortex_m *cm)
+{
+    return cm_may_halt(cm) || cm_monitors(cm);
+}
 
 // One that occurs while another is on its way joins that
 static void stop_soon(struct cortex_m *cm, uint32_t cause, unsigned instructions)
@@ -19,7 +24,7 @@ static void on_store(uc_engine *uc, uc_mem_type type, uint64_t address, int size
 {
     struct cortex_m *cm = user;
     (void)uc, (void)type, (void)value;
-    if (!cm_may_halt(cm) || !dwt_store(&cm->dwt, (uint32_t)address, (unsigned)size))
+    if (!has_use(cm) || !dwt_store(&cm->dwt, (uint32_t)address, (unsigned)size))
         return;
     stop_soon(cm, DFSR_DWTTRAP,
               1 + (cm->profile->watch_delay ? cm->watch_hits++ % cm->profile->watch_delay + 1 : 0));
@@ -52,10 +57,10 @@ void cm_stop_comes(struct cortex_m *cm)
 
 void cm_look_at_counters(struct cortex_m *cm)
 {
-    bool matched = dwt_cycle_event(&cm->dwt, cm->core.counted), may_halt = cm_may_halt(cm);
-    if (!may_halt)
+    bool matched = dwt_cycle_event(&cm->dwt, cm->core.counted), useful = has_use(cm);
+    if (!useful)
         cm->stop_cause = 0;
-    if (matched && may_halt) {
+    if (matched && useful) {
         cm_log(cm, TRUTH_MATCH, cm_pc(cm), cm->dwt.comp[0]);
         stop_soon(cm, DFSR_DWTTRAP, cm->core.skid);
     }
@@ -77,9 +82,23 @@ bool cm_stops_now(const struct cortex_m *cm)
     return cm->stop_cause && !cm->stop_left;
 }
 
+// A watchpoint is asynchronous: its DebugMonitor exception is pending until the priority lets it in (DDI
+// 0403E C1.3 and C1.6.5)
+bool cm_stop(struct cortex_m *cm)
+{
+    if (cm_may_halt(cm)) {
+        cm_halt(cm, 0);
+        return true;
+    }
+    cm->debug.dfsr |= cm->stop_cause;
+    cm->stop_cause = 0;
+    cm_pend(cm, EXC_DEBUGMONITOR);
+    return false;
+}
+
 uint64_t cm_quiet_until(struct cortex_m *cm)
 {
     uint64_t now = cm->core.cycles, quiet = cm->slice_end > now ? cm->slice_end - now : 0;
-    uint64_t match = cm_may_halt(cm) ? dwt_cycles_to_match(&cm->dwt, cm->core.counted) : DWT_NEVER;
+    uint64_t match = has_use(cm) ? dwt_cycles_to_match(&cm->dwt, cm->core.counted) : DWT_NEVER;
     return now + (match < quiet ? match : quiet);
 }

@@ -12,6 +12,7 @@ enum {
     EXC_NMI = 2,
     EXC_HARDFAULT = 3,
     EXC_SVCALL = 11,
+    EXC_DEBUGMONITOR = 12,
     EXC_PENDSV = 14,
     EXC_SYSTICK = 15,
     EXC_IRQ0 = 16,

@@ -230,12 +230,24 @@ static uint32_t read_system(struct cortex_m *cm, uint32_t offset, enum bus_maste
     case DCRDR:
         return cm->debug.dcrdr;
     case DEMCR:
-        return cm->debug.demcr;
+        return cm->debug.demcr | (pending(cm, EXC_DEBUGMONITOR) ? MON_PEND : 0);
     default:
         if (offset >= SHPR1 && offset <= SHPR3)
             return nvic_priorities(&cm->nvic, 4 + (offset - SHPR1));
         return cm->profile->v7m ? read_v7m(cm, offset) : 0;
     }
+}
+
+// Software of some Armv6-M cores sees none of the debug registers: whether it does is IMPLEMENTATION DEFINED
+// (DDI 0419C C1.2), and on a Cortex-M0+ they are "only accessible over DAP" (CMSIS, core_cm0plus.h)
+static bool scs_hides(const struct cortex_m *cm, enum bus_master master)
+{
+    return cm->profile->debug_hidden && master == BUS_CORE;
+}
+
+static bool is_of_debug(uint32_t offset)
+{
+    return offset == SHCSR || offset == DFSR || (offset >= DHCSR && offset <= DEMCR);
 }
 
 static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
@@ -250,12 +262,18 @@ static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
         return nvic_read(&cm->nvic, offset - NVIC);
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->scs, offset);
+    if (scs_hides(cm, master) && is_of_debug(offset))
+        return 0;
     return read_system(cm, offset, master);
 }
 
 static void write_demcr(struct cortex_m *cm, uint32_t value)
 {
-    cm->debug.demcr = value & (cm->profile->v7m ? DEMCR_V7M : DEMCR_V6M);
+    cm->debug.demcr = value & (cm->profile->v7m ? DEMCR_V7M & ~MON_PEND : DEMCR_V6M);
+    if (cm->profile->v7m && (value & MON_PEND))
+        cm_pend(cm, EXC_DEBUGMONITOR);
+    else
+        cm->nvic.pending &= ~exc_bit(EXC_DEBUGMONITOR);
     dwt_trace(&cm->dwt, cm->debug.demcr & TRCENA, cm->core.counted);
     pmu_v81m_trace(&cm->pmu, cm->debug.demcr & TRCENA);
 }
@@ -325,7 +343,7 @@ static void scs_write(void *self, uint32_t offset, uint32_t value, enum bus_mast
         systick_write(systick_for(cm, master), offset - SYSTICK, value);
     else if (offset >= NVIC && offset < NVIC_END)
         nvic_write(&cm->nvic, offset - NVIC, value);
-    else
+    else if (!scs_hides(cm, master) || !is_of_debug(offset))
         write_system(cm, offset, value, master);
 }
 
@@ -348,6 +366,8 @@ static uint32_t pc_sample(struct cortex_m *cm)
 static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
     struct cortex_m *cm = self;
+    if (scs_hides(cm, master))
+        return 0;
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->dwt, offset);
     if (offset == DWT_LSR && cm->flavour.dwt_lock_lies)
@@ -366,7 +386,7 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
     struct cortex_m *cm = self;
     if (offset == DWT_LAR && cm->profile->dwt_lock)
         cm->dwt_lock_closed = value != LAR_KEY;
-    if (dwt_lock_holds(cm, master) && cm->dwt_lock_closed)
+    if (scs_hides(cm, master) || (dwt_lock_holds(cm, master) && cm->dwt_lock_closed))
         return;
     if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
         return;
@@ -377,14 +397,16 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
 static uint32_t fpb_unit_read(void *self, uint32_t offset, enum bus_master master)
 {
     const struct cortex_m *cm = self;
-    (void)master;
+    if (scs_hides(cm, master))
+        return 0;
     return offset >= COMPONENT_IDS ? component_read(&cm->profile->fpb, offset) : fpb_read(&cm->fpb, offset);
 }
 
 static void fpb_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
 {
     struct cortex_m *cm = self;
-    (void)master;
+    if (scs_hides(cm, master))
+        return;
     fpb_write(&cm->fpb, offset, value);
     cm->attention = true;
 }

@@ -85,6 +85,15 @@ static inline const char *fixture_line(const char *source, const char *mark, cha
     return out;
 }
 
+/* Ends with where it lies in a checkout, and begins with where that was built. */
+static inline void assert_fixture_path(const char *path, const char *source)
+{
+    char end[256];
+    snprintf(end, sizeof end, "/tests/unit/symbols/fixtures/%s", source);
+    assert_true(path[0] == '/' && strlen(path) > strlen(end));
+    assert_string_equal(path + strlen(path) - strlen(end), end);
+}
+
 static inline struct location must_locate(struct symbols *symbols, const char *text)
 {
     struct location location;

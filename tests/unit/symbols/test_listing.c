@@ -115,12 +115,9 @@ TEST(each_line_of_each_function)
 
 TEST(the_path_is_whole)
 {
-    char folder[1024], path[2048];
     struct symbols *symbols = fixture("blink");
     struct listing listing = list(symbols, "main");
-    assert_non_null(getcwd(folder, sizeof folder));
-    snprintf(path, sizeof path, "%s/tests/unit/symbols/fixtures/blink.c", folder);
-    assert_string_equal(listing.files[listing.rows[0].file], path);
+    assert_fixture_path(listing.files[listing.rows[0].file], "blink.c");
     listing_free(&listing);
 }
 
