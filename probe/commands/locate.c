@@ -29,7 +29,8 @@ struct addresses {
 struct located {
     const char *text, *region; /* as it was written; of a regions file, else NULL */
     struct location at;
-    struct error error; /* if it was not found */
+    struct error error;   /* if it was not found */
+    struct error refused; /* why no core is to stop there */
     struct addresses callers, exits;
 };
 
@@ -46,6 +47,7 @@ static void locate_find(struct locating *self, const char *text, const char *reg
         self->kind = self->failed++ == 0 ? place->error.kind : self->kind;
         return;
     }
+    (void)region_check_place(self->symbols, &place->at, &place->refused);
     if (!place->at.is_function_entry)
         return;
     const struct extent function = {place->at.low, place->at.high};
@@ -108,6 +110,8 @@ static void locate_print_place(const struct locating *self, const struct located
     locate_put_text(out, "  ", at->source, "");
     fputc('\n', out);
     locate_put_text(out, "    ", at->note, "\n");
+    if (place->refused.kind != ERROR_NONE)
+        locate_put_text(out, "    nothing is measured there: ", place->refused.text, "\n");
     if (at->never_returns)
         fputs("    never returns\n", out);
     locate_print_list(self, "    called at ", &place->callers, CALLERS_SHOWN);
@@ -152,6 +156,8 @@ static bool locate_put_place(const struct locating *self, const struct located *
     if (at->never_returns)
         json_part_bool(&line, "never_returns", true);
     json_part_text(&line, "note", at->note);
+    if (place->refused.kind != ERROR_NONE)
+        json_part_text(&line, "refused", place->refused.text);
     if (at->is_function_entry)
         json_part_unsigned(&line, "calls", place->callers.all);
     put_addresses(&line, "callers", &place->callers);

@@ -10,6 +10,7 @@
 #include "report/canvas.h"
 #include "run/counting.h"
 #include "run/region.h"
+#include "run/region_notes.h"
 #include "run/session.h"
 #include "run/trial.h"
 
@@ -33,7 +34,7 @@ struct survey_region {
     int64_t waited_us;      /* for its start, in vain */
     unsigned unended;       /* turns in a row in which its end was not reached */
     char limit[160];        /* of its engine */
-    char sleep[SLEEP_NOTE]; /* a WFI or WFE in it; "" */
+    char notes[REGION_NOTES]; /* "" */
 };
 
 struct survey_regions {
