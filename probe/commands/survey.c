@@ -520,7 +520,7 @@ static bool check_codes(struct survey_command *self, struct error *error)
             continue;
         if (why.kind != ERROR_ELF_MISMATCH)
             return error_copy(error, &why);
-        snprintf(one->why, sizeof one->why, "%.500s", why.text);
+        error_on_one_line(&why, one->why, sizeof one->why);
         one->refused = true;
     }
     return true;

@@ -19,6 +19,7 @@ struct symbol {
     uint64_t limit; /* the end of its section */
     unsigned char type, bind;
     bool thumb;
+    bool only_dwarf; /* the symbol table lacks it */
 };
 
 /* A mapping symbol $a, $t, $d or $x: the kind of the bytes from here on. */

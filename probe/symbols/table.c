@@ -362,6 +362,7 @@ void table_add_function(struct symbols *symbols, struct table *table, const stru
     struct symbol *added = &table->functions[used];
     *added = *function;
     added->type = STT_FUNC;
+    added->only_dwarf = true;
     added->thumb = table_isa(symbols, function->address) == ISA_THUMB;
     for (size_t i = 0; i < symbols->section_count; i++)
         if (function->address >= symbols->sections[i].low && function->address < symbols->sections[i].high)
