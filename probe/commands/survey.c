@@ -543,8 +543,8 @@ int command_survey(const struct context *context, struct error *error)
               (context->options->request.hot == 0 ||
                heat_choose(&self.regions, &self.session, &self.progress, error)) &&
               order_by_heat(&self, false, error) && check_codes(&self, error) &&
-              session_take(&self.session, error) &&
-              order_by_heat(&self, true, error) && survey_measure(&self, error);
+              session_take(&self.session, error) && order_by_heat(&self, true, error) &&
+              survey_measure(&self, error);
     struct error after = {0};
     if (session_close(&self.session, &after))
         session_forgive(&self.session, error);

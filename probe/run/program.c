@@ -495,7 +495,8 @@ static bool elf_check(struct session *session, struct error *error)
 
 /* ---- what is measured */
 
-/* The part of it that is loaded where it runs; false: none, as of functions that the program copies to RAM. */
+/* The part of it that is loaded where it runs; false: none, as of functions that the program copies to RAM.
+ */
 static bool find_loaded(struct session *session, const struct extent *code, struct segment *out)
 {
     struct segment segments[ELF_SEGMENTS];
@@ -542,9 +543,8 @@ bool program_check_region(struct session *session, const struct named_region *na
                         end = {named->end.low, named->end.high};
     if (session->symbols == NULL || session->device.chosen->core.memory_hidden || session->elf.may_be_other)
         return true;
-    bool same =
-        check_function(&check, &start, error) &&
-        (named->region.to_return || end.low == start.low || check_function(&check, &end, error));
+    bool same = check_function(&check, &start, error) &&
+                (named->region.to_return || end.low == start.low || check_function(&check, &end, error));
     return let_go(session, &after) ? same : error_add(error, &after);
 }
 

@@ -17,7 +17,7 @@ void region_stop_note(const struct session *session, uint64_t at, char *out, siz
 {
     const struct core *core = &session->device.chosen->core;
     out[0] = '\0';
-    if (core_has(core, DEBUG_COMPONENT) && !core_can_compare(core, at))
+    if (core_has_breakpoint_instruction(core) && !core_can_compare(core, at))
         snprintf(out, size,
                  "a breakpoint instruction is put into RAM at 0x%08" PRIX64
                  ": code that checks its own memory sees it",
@@ -25,7 +25,8 @@ void region_stop_note(const struct session *session, uint64_t at, char *out, siz
 }
 
 /* Of the start, the end, or where it returns to. */
-static void note_stops(const struct session *session, const struct named_region *named, char *out, size_t size)
+static void note_stops(const struct session *session, const struct named_region *named, char *out,
+                       size_t size)
 {
     enum { CALLERS = 64 };
     const struct extent function = {named->start.low, named->start.high};
@@ -34,7 +35,7 @@ static void note_stops(const struct session *session, const struct named_region 
     if (out[0] == '\0' && !named->region.to_return)
         region_stop_note(session, named->region.end, out, size);
     if (out[0] != '\0' || !named->region.to_return || session->symbols == NULL ||
-        core_can_compare(&session->device.chosen->core, named->region.start) == false)
+        !core_has_breakpoint_instruction(&session->device.chosen->core))
         return;
     size_t n = symbols_callers(session->symbols, &function, callers, CALLERS);
     for (size_t i = 0; i < n && i < CALLERS && out[0] == '\0'; i++)

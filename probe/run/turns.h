@@ -26,14 +26,14 @@ struct survey_region {
     struct delta_options options;   /* of `delta`, which has a pointer to it */
     struct summary *summary;        /* NULL: no hit yet */
     struct delta *delta;
-    uint64_t samples;       /* of the PC that were in it, before the survey */
-    bool quick;             /* its last turn took less than a slice */
-    bool seen;              /* its start was reached at least once */
-    unsigned turns;         /* that had hits */
-    unsigned looks;         /* in vain, since it was seen */
-    int64_t waited_us;      /* for its start, in vain */
-    unsigned unended;       /* turns in a row in which its end was not reached */
-    char limit[160];        /* of its engine */
+    uint64_t samples;         /* of the PC that were in it, before the survey */
+    bool quick;               /* its last turn took less than a slice */
+    bool seen;                /* its start was reached at least once */
+    unsigned turns;           /* that had hits */
+    unsigned looks;           /* in vain, since it was seen */
+    int64_t waited_us;        /* for its start, in vain */
+    unsigned unended;         /* turns in a row in which its end was not reached */
+    char limit[160];          /* of its engine */
     char notes[REGION_NOTES]; /* "" */
 };
 

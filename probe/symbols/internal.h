@@ -108,7 +108,7 @@ struct symbols {
     bool unit_ranges_known, functions_known;
     struct ranges unit_ranges, functions; /* of all units */
     struct inline_calls inline_calls;
-    struct line_memory *lines;            /* lines.c's: of the unit that was asked for last */
+    struct line_memory *lines; /* lines.c's: of the unit that was asked for last */
     struct debug_section line, line_str, str;
 };
 

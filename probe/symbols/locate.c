@@ -63,7 +63,7 @@ struct match {
 struct matches {
     struct match at[LINE_HITS]; /* by address */
     size_t count;
-    bool has_more; /* than fit here */
+    bool has_more;       /* than fit here */
     uint64_t overridden; /* a weak definition of the same name, whose code is not used; 0: none */
 };
 
@@ -556,8 +556,8 @@ static void note_overridden(struct symbols *symbols, uint64_t address, struct lo
 {
     struct location other;
     symbols_describe(symbols, address, &other);
-    snprintf(out->note, sizeof out->note, "not the weak one that it replaced, *0x%08" PRIx64 " (%.80s)", address,
-             other.source);
+    snprintf(out->note, sizeof out->note, "not the weak one that it replaced, *0x%08" PRIx64 " (%.80s)",
+             address, other.source);
 }
 
 static enum found locate_name(struct symbols *symbols, const char *text, const struct qualified_name *wanted,

@@ -148,9 +148,8 @@ enum code_place symbols_code_place(struct symbols *symbols, uint64_t address, ui
     if (!symbols_is_code(symbols, address))
         return PLACE_UNKNOWN;
     if (table_marked(symbols, address, &marked))
-        return place_among(symbols,
-                           is_function && function.low > marked.low ? function.low : marked.low, address,
-                           begins);
+        return place_among(symbols, is_function && function.low > marked.low ? function.low : marked.low,
+                           address, begins);
     return is_function ? place_by_flow(symbols, &function, address, begins) : PLACE_UNKNOWN;
 }
 

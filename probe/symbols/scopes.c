@@ -748,8 +748,11 @@ static void add_inline_call(struct symbols *symbols, Dwarf_Die *unit, Dwarf_Die 
     if (grown == NULL)
         return;
     calls->at = grown;
-    calls->at[calls->n++] = (struct inline_call){
-        .origin = dwarf_dieoffset(&origin), .low = copy.low, .file = copy.file, .line = copy.line, .outer = outer};
+    calls->at[calls->n++] = (struct inline_call){.origin = dwarf_dieoffset(&origin),
+                                                 .low = copy.low,
+                                                 .file = copy.file,
+                                                 .line = copy.line,
+                                                 .outer = outer};
 }
 
 static void find_inline_calls(struct symbols *symbols, Dwarf_Die *unit, Dwarf_Die *parent, const char *outer,
