@@ -170,7 +170,7 @@ struct segment elf_memory_piece(const struct segment *segment, size_t k, size_t 
     return (struct segment){segment->address + offset, segment->size - offset, segment->bytes + offset};
 }
 
-static bool is_within(const struct segment *inner, const struct segment *outer)
+static bool segment_is_within(const struct segment *inner, const struct segment *outer)
 {
     return inner->address >= outer->address && inner->size <= outer->size &&
            inner->address - outer->address <= outer->size - inner->size;
@@ -183,7 +183,7 @@ size_t elf_memory_code(struct session *session, struct segment *out, size_t room
     size_t all = symbols_code(session->symbols, out, room);
     for (size_t i = 0; i < all; i++) {
         size_t k = 0;
-        while (k < n_segments && !is_within(&out[i], &segments[k]))
+        while (k < n_segments && !segment_is_within(&out[i], &segments[k]))
             k++;
         if (k < n_segments)
             out[n++] = out[i];

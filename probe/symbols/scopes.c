@@ -548,7 +548,7 @@ static void note_offset(Dwarf_Off *offsets, size_t *n, Dwarf_Die *die)
         offsets[(*n)++] = dwarf_dieoffset(die);
 }
 
-/* Of -flto the function with the name is not said to be inlined. */
+/* With -flto the function that has the name lacks DW_AT_inline. */
 enum { ANY_DEFINITION = 0 };
 
 static bool can_be_origin(Dwarf_Die *die, unsigned attribute)
