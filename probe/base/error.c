@@ -175,3 +175,23 @@ int error_exit_code(enum error_kind kind)
 {
     return kind == ERROR_NONE ? 0 : kind <= ERROR_ELF ? EXIT_USAGE : EXIT_MEASURE;
 }
+
+const char *error_on_one_line(const struct error *error, char *out, size_t size)
+{
+    size_t used = 0;
+    for (const char *at = error->text; *at != '\0' && used + 3 < size;) {
+        if (*at != '\n') {
+            out[used++] = *at++;
+            continue;
+        }
+        at++;
+        bool is_item = *at == ' ', begins_list = used > 0 && out[used - 1] == ':';
+        if (!begins_list && used > 0 && out[used - 1] != '.')
+            out[used++] = is_item ? ',' : '.';
+        out[used++] = ' ';
+        at += strspn(at, " ");
+    }
+    if (size > 0)
+        out[used] = '\0';
+    return out;
+}

@@ -78,6 +78,8 @@ bool error_prefix(struct error *error, const char *format, ...) __attribute__((f
 /* A further fact, on its own line; becomes the error itself when there is none yet. Always returns false. */
 bool error_add(struct error *error, const struct error *further);
 void error_clear(struct error *error);
+/* Its facts on one line, for tables and summaries: "one. Another", and of a list "these: one, another". */
+const char *error_on_one_line(const struct error *error, char *out, size_t size);
 /* What the user can do next; NULL if the fact says it all. */
 const char *error_advice(const struct error *error);
 int error_exit_code(enum error_kind kind);

@@ -342,10 +342,10 @@ static bool is_unread(const struct context *context)
 
 void command_ended(const struct context *context, const struct error *why, char *out, size_t size)
 {
-    snprintf(out, size, "%.255s",
-             why->kind != ERROR_CANCELLED ? why->text
-             : is_unread(context)         ? "nobody took the output"
-                                          : "Ctrl-C");
+    if (why->kind != ERROR_CANCELLED)
+        error_on_one_line(why, out, size);
+    else
+        snprintf(out, size, "%s", is_unread(context) ? "nobody took the output" : "Ctrl-C");
 }
 
 int command_interrupted(const struct context *context, struct error *error)

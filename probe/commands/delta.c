@@ -387,7 +387,7 @@ static int run_delta(struct delta_command *self, bool within, struct error *erro
         progress_begin(&self->progress, stderr);
     bool ok = (within || (verdict_output_begin(self, &check, error) && program_open(session, error))) &&
               delta_find_region(self, error) && (within || program_open_target(session, error)) &&
-              measure_region(self, error);
+              program_check_region(session, &self->named, error) && measure_region(self, error);
     if (within)
         (void)session_undo(session, &after);
     else if (session_close(session, &after))

@@ -31,6 +31,15 @@ static bool calibrate_locate(struct calibrating *self, const char *text, struct 
            region_check_place(self->session->symbols, out, error);
 }
 
+static bool calibrate_check_code(const struct calibrating *self, struct error *error)
+{
+    struct named_region named = {.region = {.to_return = true}};
+    if (self->location == NULL)
+        return true;
+    named.start = *self->location;
+    return program_check_region(self->session, &named, error);
+}
+
 /* By column. */
 static struct json_part calibrate_columns(const struct calibrating *self)
 {
@@ -99,7 +108,8 @@ int command_calibrate(const struct context *context, struct error *error)
     self->session = &session;
     bool ok = program_open(&session, error) &&
               (options->n_operands == 0 || calibrate_locate(self, options->operands[0], &location, error)) &&
-              program_open_target(&session, error) && calibration_measure(self, error);
+              program_open_target(&session, error) && calibrate_check_code(self, error) &&
+              calibration_measure(self, error);
     if (ok)
         calibrate_text(context->out, self);
     calibration_close(self);
@@ -726,7 +736,9 @@ int command_doctor(const struct context *context, struct error *error)
                                               .tolerates_left = !measures,
                                               .may_stop = measures}};
     bool ok = program_open(&self.session, error) && open_location(&self, error) &&
-              program_open_target(&self.session, error) && examine(&self, &healthy, error);
+              program_open_target(&self.session, error) &&
+              (self.calibration == NULL || calibrate_check_code(self.calibration, error)) &&
+              examine(&self, &healthy, error);
     if (self.calibration != NULL)
         calibration_close(self.calibration);
     free(self.calibration);

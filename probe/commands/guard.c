@@ -381,8 +381,8 @@ int command_guard(const struct context *context, struct error *error)
               region_locate(&self.named, session->symbols, context->options->operands[0], NULL,
                             &session->request->process, error) &&
               region_look_into(&self.named, session->symbols, error) && program_open_target(session, error) &&
-              check_run_control(&self, error) && guard_take(&self, error) &&
-              engine_use_once(session, guard_run_engine, &self, error);
+              program_check_region(session, &self.named, error) && check_run_control(&self, error) &&
+              guard_take(&self, error) && engine_use_once(session, guard_run_engine, &self, error);
     if (!guard_print_end(&self, error, &unwritten) && ok)
         ok = error_copy(error, &unwritten);
     stack_reader_close(&self.stacks); /* before its symbols */

@@ -33,7 +33,7 @@ static bool history_add_file(struct history_command *self, const char *path, boo
     if (is_named || why.kind != ERROR_USAGE)
         return error_copy(error, &why);
     if (history->skipped++ == 0)
-        snprintf(history->reason, sizeof history->reason, "%.500s", why.text);
+        error_on_one_line(&why, history->reason, sizeof history->reason);
     return true;
 }
 

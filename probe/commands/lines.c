@@ -323,7 +323,8 @@ static int lines_run(struct lines_command *self, bool within, struct error *erro
     if (!session->request->quiet)
         progress_begin(&self->progress, stderr);
     bool ok = (within || program_open(session, error)) && lines_find_function(self, error) &&
-              (within || program_open_target(session, error)) && lines_measure_function(self, error);
+              (within || program_open_target(session, error)) &&
+              program_check_region(session, &self->named, error) && lines_measure_function(self, error);
     if (within)
         (void)session_undo(session, &after);
     else if (session_close(session, &after))

@@ -29,7 +29,9 @@ struct addresses {
 struct located {
     const char *text, *region; /* as it was written; of a regions file, else NULL */
     struct location at;
-    struct error error; /* if it was not found */
+    struct error error;   /* if it was not found */
+    struct error refused; /* why no core is to stop there */
+    char inlined[240];    /* at which other calls; "" */
     struct addresses callers, exits;
 };
 
@@ -46,9 +48,11 @@ static void locate_find(struct locating *self, const char *text, const char *reg
         self->kind = self->failed++ == 0 ? place->error.kind : self->kind;
         return;
     }
+    (void)region_check_place(self->symbols, &place->at, &place->refused);
     if (!place->at.is_function_entry)
         return;
     const struct extent function = {place->at.low, place->at.high};
+    (void)symbols_inline_calls(self->symbols, place->at.address, place->inlined, sizeof place->inlined);
     struct addresses *callers = &place->callers, *exits = &place->exits;
     struct handler_exit found[MOST] = {{.at = 0}};
     struct symbols_machine machine;
@@ -56,7 +60,7 @@ static void locate_find(struct locating *self, const char *text, const char *reg
     symbols_machine(self->symbols, &machine);
     callers->all = symbols_callers(self->symbols, &function, callers->at, MOST);
     callers->n = least(callers->all, MOST);
-    if (machine.profile == 'M')
+    if (machine.profile == 'M' || (machine.profile == 0 && place->at.isa == ISA_THUMB))
         exits->all = symbols_exits(self->symbols, place->at.address, found, MOST, &all);
     exits->n = least(exits->all, MOST);
     for (size_t i = 0; i < exits->n; i++)
@@ -96,7 +100,11 @@ static void locate_print_place(const struct locating *self, const struct located
     locate_put_text(out, "", place->region, ": ");
     locate_put_text(out, "", place->text, "");
     if (place->error.kind != ERROR_NONE) {
-        locate_put_text(out, "\n    not found: ", place->error.text, "");
+        char lines[sizeof place->error.text], *rest = lines;
+        snprintf(lines, sizeof lines, "%s", place->error.text);
+        locate_put_text(out, "\n    not found: ", strtok_r(lines, "\n", &rest), "");
+        for (const char *line; (line = strtok_r(NULL, "\n", &rest)) != NULL;)
+            locate_put_text(out, "\n    ", line, "");
         locate_put_text(out, ". ", place->error.advice, "");
         fputc('\n', out);
         return;
@@ -109,8 +117,11 @@ static void locate_print_place(const struct locating *self, const struct located
     locate_put_text(out, "  ", at->source, "");
     fputc('\n', out);
     locate_put_text(out, "    ", at->note, "\n");
+    if (place->refused.kind != ERROR_NONE)
+        locate_put_text(out, "    nothing is measured there: ", place->refused.text, "\n");
     if (at->never_returns)
         fputs("    never returns\n", out);
+    locate_put_text(out, "    also inlined at ", place->inlined, "\n");
     locate_print_list(self, "    called at ", &place->callers, CALLERS_SHOWN);
     locate_print_list(self, "    ends at ", &place->exits, SIZE_MAX);
 }
@@ -153,6 +164,9 @@ static bool locate_put_place(const struct locating *self, const struct located *
     if (at->never_returns)
         json_part_bool(&line, "never_returns", true);
     json_part_text(&line, "note", at->note);
+    json_part_text(&line, "inlined_at", place->inlined);
+    if (place->refused.kind != ERROR_NONE)
+        json_part_text(&line, "refused", place->refused.text);
     if (at->is_function_entry)
         json_part_unsigned(&line, "calls", place->callers.all);
     put_addresses(&line, "callers", &place->callers);

@@ -140,7 +140,8 @@ static bool read_words(struct reader *r, int argc, char **argv)
         } else if (options->n_operands < OPTION_OPERANDS) {
             options->operands[options->n_operands++] = word;
         } else {
-            return error_set(r->error, ERROR_USAGE, "unexpected argument \"%.64s\"", word);
+            return error_set(r->error, ERROR_USAGE, "unexpected argument \"%.64s\": at most %d are taken",
+                             word, OPTION_OPERANDS);
         }
     }
     return r->strange_format == NULL || option_store(options, option_find("format", strlen("format")),

@@ -231,7 +231,7 @@ bool profiling_end(FILE *out, double elapsed_s, uint64_t samples, const struct e
 {
     bool failed = why->kind != ERROR_NONE;
     char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
-    snprintf(text, sizeof text, "%s", why->text);
+    error_on_one_line(why, text, sizeof text);
     const struct profile_end end = {.known = true,
                                     .elapsed_s = elapsed_s,
                                     .samples = samples,

@@ -12,6 +12,7 @@
 #include "run/engine_use.h"
 #include "run/program.h"
 #include "run/region.h"
+#include "run/region_notes.h"
 #include "run/trial.h"
 
 #include <errno.h>
@@ -113,7 +114,7 @@ static void survey_describe_region(const struct survey_command *self, struct sur
     process_note(&region->named.region.process, conditions->note, sizeof conditions->note);
     conditions_add_note(conditions, region->named.start.note);
     conditions_add_note(conditions, region->doubt);
-    conditions_add_note(conditions, region->sleep);
+    conditions_add_note(conditions, region->notes);
 }
 
 static void fill_row(const struct survey_command *self, struct survey_region *region, struct survey_row *row)
@@ -346,7 +347,7 @@ static void print_header(struct survey_command *self)
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Functions that can write the counter themselves are watched, or left out; those that may sleep have a note.
+/* Functions that can write the counter themselves are watched, or left out.
  */
 static void look_into_regions(struct survey_command *self)
 {
@@ -355,7 +356,7 @@ static void look_into_regions(struct survey_command *self)
         const struct extent code = region_code(&one->named);
         char what[112];
         uint64_t first;
-        own_code_sleep_note(&self->session, &code, one->sleep, sizeof one->sleep);
+        region_notes(&self->session, &one->named, one->notes, sizeof one->notes);
         if (one->refused || code.low == 0 ||
             !own_code_writes_inside(&self->session, &code, 1, what, sizeof what) ||
             own_code_watch_region(&self->session, &code, &one->named.region, &first))
@@ -505,6 +506,23 @@ static void drop_regions(struct survey_command *self)
     unlink(survey_options_of(self)->write_regions);
 }
 
+/* Before anything is changed; of many, as many as take little time. */
+static bool check_codes(struct survey_command *self, struct error *error)
+{
+    enum { MOST = 64 };
+    for (size_t i = 0; i < self->regions.n && i < MOST; i++) {
+        struct survey_region *one = &self->regions.at[i];
+        struct error why = {0};
+        if (one->refused || program_check_region(&self->session, &one->named, &why))
+            continue;
+        if (why.kind != ERROR_ELF_MISMATCH)
+            return error_copy(error, &why);
+        error_on_one_line(&why, one->why, sizeof one->why);
+        one->refused = true;
+    }
+    return true;
+}
+
 int command_survey(const struct context *context, struct error *error)
 {
     struct survey_command self = {.context = context,
@@ -521,8 +539,9 @@ int command_survey(const struct context *context, struct error *error)
               session_check_run_control(&self.session, error) &&
               (context->options->request.hot == 0 ||
                heat_choose(&self.regions, &self.session, &self.progress, error)) &&
-              order_by_heat(&self, false, error) && session_take(&self.session, error) &&
-              order_by_heat(&self, true, error) && survey_measure(&self, error);
+              order_by_heat(&self, false, error) && check_codes(&self, error) &&
+              session_take(&self.session, error) && order_by_heat(&self, true, error) &&
+              survey_measure(&self, error);
     struct error after = {0};
     if (session_close(&self.session, &after))
         session_forgive(&self.session, error);

@@ -43,7 +43,7 @@ struct conditions {
     char link[128];   /* "openocd localhost:6666" */
     char core[64];    /* "Cortex-M0+ r0p1 core 0" */
     char counter[64]; /* "SysTick, 24 bits, reload 0xFFFFFE" */
-    char note[512];   /* "CYCCNT was off; enabled for this measurement" */
+    char note[1024];  /* "CYCCNT was off; enabled for this measurement" */
     char elf[256], build_id[80];
     char start[REGION_NAME], end[REGION_NAME]; /* "fir_filter", "its return", "*0x10000200" */
     char start_source[256], end_source[256];

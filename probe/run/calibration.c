@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "run/engine_use.h"
 #include "run/region.h"
+#include "run/region_notes.h"
 #include "run/trial.h"
 
 enum { REHITS = 32, STEPS = 16 };
@@ -71,6 +72,7 @@ bool calibration_measure(struct calibrating *self, struct error *error)
     const struct process *process = &session->request->process;
     struct clock clock;
     double seen_hz;
+    char stop[REGION_NOTES];
     if (self->location == NULL && !process_check_debugged(process, error))
         return false;
     if (!session_take(session, error) || !trial_run(session, &clock, &seen_hz, error) ||
@@ -78,6 +80,10 @@ bool calibration_measure(struct calibrating *self, struct error *error)
         return false;
     session_conditions(session, &clock, &self->conditions);
     process_note(process, self->conditions.note, sizeof self->conditions.note);
+    if (self->location != NULL) {
+        region_stop_note(session, self->location->address, stop, sizeof stop);
+        conditions_add_note(&self->conditions, stop);
+    }
     halt_cost_begin(&self->halts, device, &clock);
     self->plausible = plausible_begin(&device->reading, device->block->counts_cycles, &clock, seen_hz);
     bool ok = engine_use_once(session, use, self, error);

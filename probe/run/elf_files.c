@@ -101,9 +101,6 @@ void elf_files_find(struct elf_files *out)
 
 /* ---- elf memory */
 
-/* Some chips' flash tools put a checksum into this unused vector. */
-static const uint64_t VECTOR_CHECKSUM = 0x1C;
-
 bool elf_memory_read(struct session *session, memory_reader *read, const struct segment *piece,
                      struct elf_words *out, struct error *error)
 {
@@ -119,48 +116,95 @@ bool elf_memory_read(struct session *session, memory_reader *read, const struct 
     return list.n == 0 || read(device, core, &list, out->at, &out->asleep, &deadline, error);
 }
 
-/* A program that moved itself has moved the addresses in it, too. */
-static bool compare_moved(const struct session *session, const struct segment *piece,
-                          const struct elf_words *words, uint32_t moved, struct error *error)
+static bool is_of_note(struct session *session, const struct segment *piece)
+{
+    struct segment note;
+    return symbols_build_note(session->symbols, &note) && piece->bytes >= note.bytes &&
+           piece->bytes < note.bytes + note.size;
+}
+
+/* A program that moved itself has moved the addresses in it, too. `apart`: how far the piece is above its
+ * place in `symbols`. */
+static bool compare_moved(struct session *session, const struct segment *piece, const struct elf_words *words,
+                          uint32_t moved, uint64_t apart, struct elf_found *out, struct error *error)
 {
     struct symbols_machine machine;
+    bool is_note = is_of_note(session, piece);
     symbols_machine(session->symbols, &machine);
     for (size_t i = 0; i < words->n; i++) {
         uint32_t in_file;
         size_t at = words->skip + 4 * i;
-        if (piece->address + at == VECTOR_CHECKSUM)
-            continue;
+        uint64_t address = piece->address + at;
         memcpy(&in_file, piece->bytes + at, 4);
         if (machine.big_endian_words)
             in_file = __builtin_bswap32(in_file);
-        if (in_file != words->at[i] && in_file + moved != words->at[i])
+        bool same = in_file == words->at[i] || in_file + moved == words->at[i];
+        if (same && (is_note || out->has_code))
+            continue;
+        bool decides = is_note || symbols_is_instruction(session->symbols, address - apart, in_file);
+        out->has_code = out->has_code || (decides && !is_note);
+        if (!same && decides)
             return error_set(error, ERROR_ELF_MISMATCH,
                              "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
                              ", the file 0x%08" PRIX32,
-                             piece->address + at, (uint32_t)words->at[i], in_file);
+                             address, (uint32_t)words->at[i], in_file);
+        if (!same && !words->asleep && out->others++ == 0)
+            out->other_at = address;
     }
     return true;
 }
 
-bool elf_memory_compare(const struct session *session, const struct segment *piece,
-                        const struct elf_words *words, struct error *error)
+bool elf_memory_compare(struct session *session, const struct segment *piece, const struct elf_words *words,
+                        struct elf_found *out, struct error *error)
 {
-    return compare_moved(session, piece, words, (uint32_t)session->request->load_offset, error);
+    struct elf_found ignored = {0};
+    return compare_moved(session, piece, words, (uint32_t)session->request->load_offset, 0,
+                         out != NULL ? out : &ignored, error);
 }
 
-struct segment elf_memory_piece(const struct segment *segment, size_t k)
+struct segment elf_memory_piece(const struct segment *segment, size_t k, size_t n)
 {
-    enum { PIECE = 256 };
-    const size_t offsets[ELF_PIECES] = {0, segment->size / 2 & ~(size_t)3,
-                                        segment->size > PIECE ? segment->size - PIECE : 0};
-    return (struct segment){segment->address + offsets[k], segment->size - offsets[k],
-                            segment->bytes + offsets[k]};
+    enum { PIECE = 4 * ELF_WORDS };
+    size_t last = segment->size > PIECE ? segment->size - PIECE : 0;
+    size_t offset = k + 1 == n ? last : last / (n > 1 ? n - 1 : 1) * k & ~(size_t)3;
+    return (struct segment){segment->address + offset, segment->size - offset, segment->bytes + offset};
 }
 
-size_t elf_memory_segments(struct session *session, struct segment out[ELF_SEGMENTS + 1])
+static bool segment_is_within(const struct segment *inner, const struct segment *outer)
 {
-    size_t n = symbols_segments(session->symbols, out, ELF_SEGMENTS);
-    return n + symbols_build_note(session->symbols, &out[n]);
+    return inner->address >= outer->address && inner->size <= outer->size &&
+           inner->address - outer->address <= outer->size - inner->size;
+}
+
+size_t elf_memory_code(struct session *session, struct segment *out, size_t room)
+{
+    struct segment segments[ELF_SEGMENTS];
+    size_t n_segments = symbols_segments(session->symbols, segments, ELF_SEGMENTS), n = 0;
+    size_t all = symbols_code(session->symbols, out, room);
+    for (size_t i = 0; i < all; i++) {
+        size_t k = 0;
+        while (k < n_segments && !segment_is_within(&out[i], &segments[k]))
+            k++;
+        if (k < n_segments)
+            out[n++] = out[i];
+    }
+    return n;
+}
+
+size_t elf_memory_parts(struct session *session, struct segment out[ELF_PARTS])
+{
+    size_t n = symbols_build_note(session->symbols, &out[0]), first = n;
+    n += symbols_segments(session->symbols, out + n, ELF_SEGMENTS);
+    size_t segments = n, code = elf_memory_code(session, out + n, ELF_CODE);
+    for (size_t i = 0; i < code; i++) {
+        const struct segment section = out[segments + i];
+        size_t k = first;
+        while (k < segments && (out[k].address != section.address || out[k].size != section.size))
+            k++;
+        if (k == segments)
+            out[n++] = section;
+    }
+    return n;
 }
 
 /* --- a program that was moved --------------------------------------------------------------------------- */
@@ -174,20 +218,23 @@ static bool elf_memory_is_narrow(const struct session *session)
 
 bool elf_memory_is_whole(struct session *session, uint64_t offset)
 {
-    struct segment segments[ELF_SEGMENTS + 1];
-    size_t n = elf_memory_segments(session, segments);
+    struct segment parts[ELF_PARTS];
+    struct elf_found found = {0};
+    size_t n = elf_memory_parts(session, parts);
     for (size_t i = 0; i < n * ELF_PIECES; i++) {
-        struct segment piece = elf_memory_piece(&segments[i / ELF_PIECES], i % ELF_PIECES);
+        struct segment piece = elf_memory_piece(&parts[i / ELF_PIECES], i % ELF_PIECES, ELF_PIECES);
         struct elf_words words;
         struct error differs = {0};
+        uint64_t linked = piece.address;
         piece.address += offset - session->request->load_offset;
         if (elf_memory_is_narrow(session))
             piece.address &= UINT32_MAX;
         if (!elf_memory_read(session, awake_look, &piece, &words, &differs) ||
-            !compare_moved(session, &piece, &words, (uint32_t)offset, &differs))
+            !compare_moved(session, &piece, &words, (uint32_t)offset, piece.address - linked, &found,
+                           &differs))
             return false;
     }
-    return n > 0;
+    return n > 0 && (found.has_code || found.others == 0);
 }
 
 /* The words of the target from an address on, as the file has its bytes. */
@@ -242,11 +289,13 @@ static bool read_in_sleep(struct device *device, const struct core *core, const 
 
 bool elf_memory_hides_in_sleep(struct session *session)
 {
-    struct segment segment;
+    struct segment code;
     struct elf_words words;
     struct error differs = {0};
-    if (session->symbols == NULL || symbols_segments(session->symbols, &segment, 1) == 0)
+    if (session->symbols == NULL ||
+        (elf_memory_code(session, &code, 1) == 0 && symbols_segments(session->symbols, &code, 1) == 0))
         return false;
-    return elf_memory_read(session, read_in_sleep, &segment, &words, &differs) && words.n > 1 &&
-           !elf_memory_compare(session, &segment, &words, &differs);
+    code = elf_memory_piece(&code, 1, ELF_PIECES); /* the beginning may be vectors */
+    return elf_memory_read(session, read_in_sleep, &code, &words, &differs) && words.n > 1 &&
+           !elf_memory_compare(session, &code, &words, NULL, &differs);
 }

@@ -120,7 +120,7 @@ static bool compare_by_core(struct session *session, const struct segment *piece
     words.n = piece->size < words.skip ? 0 : (piece->size - words.skip) / 4;
     words.n = words.n < ELF_WORDS ? words.n : ELF_WORDS;
     if (!elf_check_look_by_core(session, piece->address + words.skip, words.at, words.n, error) ||
-        !elf_memory_compare(session, piece, &words, error))
+        !elf_memory_compare(session, piece, &words, NULL, error))
         return false;
     log_line(session->around->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
              piece->address);
@@ -138,7 +138,7 @@ static bool compare_halted(struct session *session, const struct segment *piece,
         return false;
     if (device_keep(&session->device, &deadline, error) && engine->ops->stand(engine, &deadline, error))
         same = elf_memory_read(session, awake_look, piece, &words, error) &&
-               elf_memory_compare(session, piece, &words, error);
+               elf_memory_compare(session, piece, &words, NULL, error);
     struct error stays = {0};
     if (!session_disarm(session, engine, &stays) && same)
         same = error_copy(error, &stays);
@@ -164,7 +164,8 @@ static const char *elf_check_cached(struct session *session)
 }
 
 /* Compares the beginning of a piece of the file with the target: another program differs early. */
-static bool check_piece(struct session *session, const struct segment *piece, struct error *error)
+static bool check_piece(struct session *session, const struct segment *piece, struct elf_found *found,
+                        struct error *error)
 {
     struct elf_words words;
     struct error differs = {0}, by_core = {0}, ignored = {0};
@@ -174,11 +175,11 @@ static bool check_piece(struct session *session, const struct segment *piece, st
             differs.advice =
                 "The program is probably another chip's, with memory where this one has none. Else: are its "
                 "power and clocks on?";
-    } else if (elf_memory_compare(session, piece, &words, &differs)) {
-        session->elf.shown_in_sleep = session->elf.shown_in_sleep || words.asleep;
+    } else if (elf_memory_compare(session, piece, &words, found, &differs)) {
+        session->elf.shown_in_sleep = session->elf.shown_in_sleep || (words.asleep && found->has_code);
         return true;
     } else if (words.asleep && elf_memory_read(session, awake_read, piece, &words, &ignored) &&
-               elf_memory_compare(session, piece, &words, &ignored)) {
+               elf_memory_compare(session, piece, &words, NULL, &ignored)) {
         return true;
     } else if (words.asleep && session->may_stop) {
         return compare_halted(session, piece, error);
@@ -311,25 +312,30 @@ static void show_id(const struct build_id *id, char *out, size_t room)
                  i + 1 == ID_SHOWN && id->size > ID_SHOWN ? "..." : "");
 }
 
+/* False: the file has none that is loaded. */
+static bool find_own_id(struct session *session, struct segment *note, struct build_id *out)
+{
+    uint64_t words[6];
+    if (!symbols_build_note(session->symbols, note) || note->address % 4 != 0 || note->size < 24)
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        uint32_t word;
+        memcpy(&word, note->bytes + 4 * i, 4);
+        words[i] = word;
+    }
+    return take_id(words, sizeof words / sizeof *words, out);
+}
+
 /* Names the two builds instead of the words that differ, if both have a build ID. */
-static void name_builds(struct session *session, const struct segment *segments, size_t n,
-                        struct error *error)
+static void name_builds(struct session *session, const struct segment *parts, size_t n, struct error *error)
 {
     struct segment note;
     struct build_id ours, theirs;
-    uint64_t words[6];
     char file[32] = "", device[32] = "";
-    if (error->kind != ERROR_ELF_MISMATCH || !symbols_build_note(session->symbols, &note) ||
-        note.address % 4 != 0 || note.size < 24)
+    if (error->kind != ERROR_ELF_MISMATCH || !find_own_id(session, &note, &ours))
         return;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        uint32_t word;
-        memcpy(&word, note.bytes + 4 * i, 4);
-        words[i] = word;
-    }
-    const struct segment around = neighbourhood(segments, n, &note);
-    if (!take_id(words, sizeof words / sizeof *words, &ours) ||
-        !find_id(session, &around, note.address, &theirs) ||
+    const struct segment around = neighbourhood(parts + 1, n - 1, &note); /* the first part is the note */
+    if (!find_id(session, &around, note.address, &theirs) ||
         memcmp(ours.bytes, theirs.bytes, sizeof ours.bytes) == 0)
         return;
     show_id(&ours, file, sizeof file);
@@ -340,29 +346,141 @@ static void name_builds(struct session *session, const struct segment *segments,
               elf_check_cached(session));
 }
 
-static bool check_segment(struct session *session, const struct segment *segment, struct error *error)
+/* ---- whether it is the program, by all pieces */
+
+/* Code may differ in memory that the program was given back, or that it changes: in sections which are small,
+ * or if it is the same build. */
+enum { SMALL_PART = 4 };
+
+struct elf_check {
+    struct session *session;
+    struct segment code[ELF_CODE]; /* sections */
+    bool differs[ELF_CODE];
+    size_t n_code;
+    uint64_t code_bytes;
+    struct elf_found found;
+    struct error first; /* of the code that differs, where the command may go on; ERROR_NONE: none */
+};
+
+static void elf_check_begin(struct elf_check *check, struct session *session)
 {
-    for (size_t k = 0; k < ELF_PIECES; k++) {
-        const struct segment piece = elf_memory_piece(segment, k);
-        if (!check_piece(session, &piece, error))
-            return false;
+    *check = (struct elf_check){.session = session};
+    check->n_code = elf_memory_code(session, check->code, ELF_CODE);
+    for (size_t i = 0; i < check->n_code; i++)
+        check->code_bytes += check->code[i].size;
+}
+
+static bool is_most_there(struct elf_check *check, const struct segment *piece)
+{
+    uint64_t bytes = 0;
+    bool known = false;
+    for (size_t i = 0; i < check->n_code; i++) {
+        const struct segment *code = &check->code[i];
+        bool around = piece->address >= code->address && piece->address - code->address < code->size;
+        check->differs[i] = check->differs[i] || around;
+        bytes += check->differs[i] ? code->size : 0;
+        known = known || around;
+    }
+    return known && bytes <= check->code_bytes / SMALL_PART;
+}
+
+/* Whether the command may go on although the piece differs. */
+static bool elf_check_forgives(struct elf_check *check, const struct segment *piece, const struct error *why)
+{
+    if (why->kind != ERROR_ELF_MISMATCH || (!check->session->elf.same_build && !is_most_there(check, piece)))
+        return false;
+    if (check->first.kind == ERROR_NONE)
+        error_copy(&check->first, why);
+    return true;
+}
+
+static bool check_part(struct elf_check *check, const struct segment *part, size_t pieces,
+                       struct error *error)
+{
+    for (size_t k = 0; k < pieces; k++) {
+        const struct segment piece = elf_memory_piece(part, k, pieces);
+        struct error why = {0};
+        if (!check_piece(check->session, &piece, &check->found, &why) &&
+            !elf_check_forgives(check, &piece, &why))
+            return error_copy(error, &why);
     }
     return true;
 }
 
-/* Compares the beginning, middle and end of each segment, and the build ID. */
+/* The note decides: where another build has its own, it is that one. A file without a note, or a target that
+ * was given none, shows nothing. */
+static bool check_build(struct elf_check *check, const struct segment *note, struct error *error)
+{
+    struct session *session = check->session;
+    struct segment ignored_note;
+    struct build_id ours, theirs;
+    struct elf_words words;
+    struct error why = {0}, unread = {0};
+    if (!find_own_id(session, &ignored_note, &ours))
+        return true;
+    if (check_piece(session, note, &check->found, &why)) {
+        session->elf.same_build = !session->elf.may_be_other;
+        return true;
+    }
+    bool is_other = why.kind != ERROR_ELF_MISMATCH ||
+                    !elf_memory_read(session, awake_look, note, &words, &unread) ||
+                    take_id(words.at, words.n, &theirs);
+    return !is_other || error_copy(error, &why);
+}
+
+/* Names the place of the first difference. */
+static void elf_check_tell(struct elf_check *check)
+{
+    struct session *session = check->session;
+    const char *at = strstr(check->first.text, "at 0x");
+    if (check->first.kind != ERROR_NONE)
+        request_note(session->request, "code differs from the ELF, first %s; %s", at != NULL ? at : "",
+                     session->elf.same_build
+                         ? "its build ID is in place: the program, or what wrote it, has changed it since"
+                         : "most is the same: the program may have given that memory back, or changed it");
+    if (check->found.others > 0)
+        request_note(session->request,
+                     "%zu of the words that were compared differ from the ELF, the first at 0x%08" PRIX64
+                     ": none is code, and the code is the same (a header, a number or a checksum that was "
+                     "written after the link)",
+                     check->found.others, check->found.other_at);
+}
+
+/* If only code decides, more of it does. */
+static bool check_more_code(struct elf_check *check, struct error *error)
+{
+    enum { MORE = 16 };
+    for (size_t i = 0; i < check->n_code; i++)
+        if (!check_part(check, &check->code[i], MORE, error))
+            return false;
+    return check->found.has_code ||
+           error_set(error, ERROR_ELF_MISMATCH,
+                     "the target does not run this ELF: it differs from 0x%08" PRIX64
+                     " on, and none of the words that were compared is known to be code",
+                     check->found.other_at);
+}
+
+/* Compares the build ID, then the beginning, middle and end of each segment and section of code. */
 static bool check_memory(struct session *session, struct error *error)
 {
-    struct segment segments[ELF_SEGMENTS + 1];
+    struct segment parts[ELF_PARTS];
+    struct elf_check check;
+    struct segment note;
     if (session->device.chosen->core.memory_hidden)
         return true;
-    size_t n = elf_memory_segments(session, segments);
-    for (size_t i = 0; i < n; i++)
-        if (!check_segment(session, &segments[i], error)) {
-            name_builds(session, segments, n, error);
-            find_moved(session, error);
-            return false;
-        }
+    elf_check_begin(&check, session);
+    size_t n = elf_memory_parts(session, parts), first = symbols_build_note(session->symbols, &note);
+    bool ok = first == 0 || check_build(&check, &parts[0], error);
+    for (size_t i = first; ok && i < n; i++)
+        ok = check_part(&check, &parts[i], ELF_PIECES, error);
+    if (ok && check.found.others > 0 && !session->elf.same_build)
+        ok = check_more_code(&check, error);
+    if (!ok) {
+        name_builds(session, parts, n, error);
+        find_moved(session, error);
+        return false;
+    }
+    elf_check_tell(&check);
     return true;
 }
 
@@ -375,19 +493,85 @@ static bool elf_check(struct session *session, struct error *error)
     return let_go(session, &after) ? same : error_add(error, &after);
 }
 
+/* ---- what is measured */
+
+/* The part of it that is loaded where it runs; false: none, as of functions that the program copies to RAM.
+ */
+static bool find_loaded(struct session *session, const struct extent *code, struct segment *out)
+{
+    struct segment segments[ELF_SEGMENTS];
+    size_t n = symbols_segments(session->symbols, segments, ELF_SEGMENTS);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t from = segments[i].address, offset = code->low - from;
+        if (code->low < from || offset >= segments[i].size || code->high <= code->low)
+            continue;
+        size_t left = segments[i].size - (size_t)offset, size = code->high - code->low;
+        *out = (struct segment){code->low, size < left ? size : left, segments[i].bytes + offset};
+        return true;
+    }
+    return false;
+}
+
+static bool check_function(struct elf_check *check, const struct extent *code, struct error *error)
+{
+    enum { MOST = 16 };
+    struct segment part;
+    char place[256];
+    if (!find_loaded(check->session, code, &part))
+        return true;
+    size_t pieces = (part.size + sizeof(uint32_t) * ELF_WORDS - 1) / (sizeof(uint32_t) * ELF_WORDS);
+    for (size_t k = 0; k < pieces && k < MOST; k++) {
+        struct segment piece = elf_memory_piece(&part, k, pieces < MOST ? pieces : MOST);
+        struct error why = {0};
+        if (check_piece(check->session, &piece, &check->found, &why))
+            continue;
+        session_place(check->session, code->low, place, sizeof place);
+        error_prefix(&why, "the code of %.120s: ", place);
+        if (why.kind != ERROR_ELF_MISMATCH || !check->session->elf.same_build)
+            return error_copy(error, &why);
+        request_note(check->session->request, "%s; its build ID is in place", why.text);
+        return true;
+    }
+    return true;
+}
+
+bool program_check_region(struct session *session, const struct named_region *named, struct error *error)
+{
+    struct elf_check check = {.session = session};
+    struct error after = {0};
+    const struct extent start = {named->start.low, named->start.high},
+                        end = {named->end.low, named->end.high};
+    if (session->symbols == NULL || session->device.chosen->core.memory_hidden || session->elf.may_be_other)
+        return true;
+    bool same = check_function(&check, &start, error) &&
+                (named->region.to_return || end.low == start.low || check_function(&check, &end, error));
+    return let_go(session, &after) ? same : error_add(error, &after);
+}
+
 /* ---- program */
 
-/* Of the files found, newest first: session->elf.found is the first that the target runs. Returns how many it
- * may run. */
+/* The more, the more the file says. */
+static unsigned symbols_rank(struct symbols *symbols)
+{
+    char name[64];
+    return symbols_function_name(symbols, 0, name, sizeof name) + (symbols_lines_advice(symbols) == NULL);
+}
+
+/* Of the files found, newest first: session->elf.found is the first that the target runs, of those with most
+ * symbols. Returns how many it may run. */
 static size_t choose_elf(struct session *session, const struct elf_files *files)
 {
     size_t there = 0;
+    unsigned best = 0;
     struct symbols *chosen = NULL;
     for (size_t i = 0; i < files->n && *session->around->cancel == 0; i++) {
         struct error unread = {0};
         session->symbols = symbols_open_moved(files->files[i].path, session->request->load_offset, &unread);
         bool same = session->symbols != NULL && elf_check_is_there(session);
-        if (same && there++ == 0) {
+        unsigned rank = same ? symbols_rank(session->symbols) : 0;
+        if (same && (there++ == 0 || rank > best)) {
+            symbols_close(chosen);
+            best = rank;
             chosen = session->symbols;
             snprintf(session->elf.found, sizeof session->elf.found, "%s", files->files[i].path);
         } else {
@@ -400,9 +584,9 @@ static size_t choose_elf(struct session *session, const struct elf_files *files)
 
 static void tell_chosen(const struct session *session, size_t there)
 {
-    char others[64] = "";
+    char others[96] = "";
     if (there > 1)
-        snprintf(others, sizeof others, "; the newest, of %zu others it is, too", there - 1);
+        snprintf(others, sizeof others, "; so is that of %zu others, older or with fewer names", there - 1);
     request_note(session->request, "using %s (its code is on the target%s)", session->elf.found, others);
 }
 

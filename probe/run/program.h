@@ -1,10 +1,12 @@
 /*
  * The program of a session: the file that is named, else the newest here whose code the target holds. It is
  * for a core like the chosen one, and the target runs it: every address is the file's, with another program
- * the numbers would be wrong.
+ * the numbers would be wrong. Code decides, and the build ID's note: what is written after the link, or by
+ * the program, makes a note.
  */
 #pragma once
 
+#include "run/region.h"
 #include "run/session.h"
 
 /* Whether a core can run such code, as far as the two identify themselves. Pure. */
@@ -15,3 +17,6 @@ bool elf_check_fits(const struct symbols_machine *machine, const struct core *co
 bool program_open(struct session *session, struct error *error);
 /* Reaches the target, and checks that it runs the ELF. Changes nothing yet. */
 bool program_open_target(struct session *session, struct error *error);
+/* After that: the same of the functions of a region, whole. Functions that the program copies are not
+ * compared. */
+bool program_check_region(struct session *session, const struct named_region *named, struct error *error);

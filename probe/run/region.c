@@ -69,9 +69,19 @@ struct extent region_code(const struct named_region *named)
     return end->low == start->low ? (struct extent){start->address, end->address} : (struct extent){.low = 0};
 }
 
+/* A breakpoint instruction would change what the program computes with. */
+static bool refuse_data_place(struct symbols *symbols, const struct location *at, struct error *error)
+{
+    char object[160];
+    bool is_object = symbols_describe_object(symbols, at->address, object, sizeof object);
+    return error_advise(error, ERROR_USAGE, "Name an instruction's address.",
+                        "%.200s is data (%s%.150s), where no instruction begins", at->name,
+                        is_object ? "in the object " : "a constant", is_object ? object : " among the code");
+}
+
 bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error)
 {
-    uint64_t it;
+    uint64_t it, begins;
     struct location before;
     char sections[160];
     if (symbols_overlay(symbols, at->address, sections, sizeof sections))
@@ -79,6 +89,17 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
                             "%.200s is in an overlay: the sections %s all have code at 0x%08" PRIx64
                             ", and the target holds one of them at a time",
                             at->name, sections, at->address);
+    switch (symbols_code_place(symbols, at->address, &begins)) {
+    case PLACE_DATA:
+        return refuse_data_place(symbols, at, error);
+    case PLACE_INSIDE:
+        symbols_describe(symbols, begins, &before);
+        return error_advise(error, ERROR_USAGE, "Name an instruction's address.",
+                            "%.200s is in the middle of the instruction at %.200s, *0x%08" PRIx64, at->name,
+                            before.name, begins);
+    default:
+        break;
+    }
     if (!symbols_it_of(symbols, at->address, &it))
         return true;
     symbols_describe(symbols, it, &before);

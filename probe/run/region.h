@@ -33,7 +33,8 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const char
 void region_describe(const struct named_region *named, struct conditions *out);
 /* The code between both ends; if they are in two functions it is not known, and `low` is 0. */
 struct extent region_code(const struct named_region *named);
-/* Whether each core stops there. */
+/* Whether an instruction begins there at which each core stops: for every place at which a core is to stop.
+ */
 bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);
 

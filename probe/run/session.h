@@ -41,6 +41,7 @@ struct session {
         bool by_core;         /* memory is read as the core sees it */
         bool shown_in_sleep;  /* memory of the sleeping core was right */
         bool may_be_other;    /* what it shows in sleep is not this ELF, which a note says */
+        bool same_build;      /* its build ID is in place */
     } elf;
     struct {
         struct named_region *region; /* NULL: not a region */
@@ -53,6 +54,11 @@ struct session {
         size_t n;
         bool known, more; /* more: than there is room for */
     } sleeps;
+    struct {
+        uint64_t at[32]; /* the program's loads of DHCSR */
+        size_t n;
+        bool known;
+    } asks;
     struct {
         uint64_t at; /* SystemCoreClock, whose value is the clock; 0: another clock */
         uint32_t was;

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "links/claim.h"
 #include "run/connect.h"
+#include "run/region_notes.h"
 #include "run/tasks.h"
 #include "run/trial.h"
 #include "wire/wire.h"
@@ -241,12 +242,12 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         snprintf(out->elf, sizeof out->elf, "%.255s", session_elf(session));
         snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
     }
-    char sleep[SLEEP_NOTE] = "";
-    if (session->measured.region != NULL)
-        own_code_sleep_note(session, &session->measured.inside, sleep, sizeof sleep);
-    conditions_add_note(out, sleep);
-    if (session->measured.region != NULL)
-        conditions_add_note(out, session_cores_note(session));
+    char notes[REGION_NOTES];
+    if (session->measured.region == NULL)
+        return;
+    region_notes(session, session->measured.region, notes, sizeof notes);
+    conditions_add_note(out, notes);
+    conditions_add_note(out, session_cores_note(session));
 }
 
 void conditions_add_note(struct conditions *conditions, const char *text)

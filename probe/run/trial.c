@@ -1,5 +1,6 @@
 #include "run/trial.h"
 
+#include "base/arm_debug.h"
 #include "cores/architectures.h"
 #include "measure/plausible.h"
 #include "report/number.h"
@@ -223,6 +224,29 @@ void own_code_sleep_note(struct session *session, const struct extent *code, cha
         "%.120s may sleep (WFI or WFE): its clock may go on then, and cycles count that do not without a "
         "debugger",
         place);
+}
+
+/* --- a debugger ----------------------------------------------------------------------------------------- */
+
+void own_code_debugger_note(struct session *session, const struct extent *code, char *out, size_t size)
+{
+    enum { ASKS = sizeof session->asks.at / sizeof *session->asks.at };
+    char place[256];
+    size_t which = 0;
+    out[0] = '\0';
+    if (!session->asks.known && session->symbols != NULL) {
+        size_t n = symbols_loads_of(session->symbols, DHCSR, session->asks.at, ASKS);
+        session->asks.n = n < ASKS ? n : ASKS;
+        session->asks.known = true;
+    }
+    if (code->low == 0 || session->asks.n == 0 ||
+        !symbols_reach(session->symbols, code, 1, session->asks.at, session->asks.n, &which))
+        return;
+    session_place(session, session->asks.at[which], place, sizeof place);
+    snprintf(out, size,
+             "%.120s reads DHCSR, which shows a program whether a debugger is there: it may do other work "
+             "without one",
+             place);
 }
 
 /* ---- trial */

@@ -27,8 +27,9 @@ bool own_code_writes_inside(const struct session *session, const struct extent *
                             size_t size);
 
 /* Of a WFI or WFE in the code, or in what it calls by a number; "": there is none. */
-enum { SLEEP_NOTE = 256 };
 void own_code_sleep_note(struct session *session, const struct extent *code, char *out, size_t size);
+/* So, of a Cortex-M's load of DHCSR, by which a program sees that a debugger is there. */
+void own_code_debugger_note(struct session *session, const struct extent *code, char *out, size_t size);
 /* For a sampler_code, whose context is the session. */
 enum sampler_place own_code_sampled(void *session, uint64_t address);
 

@@ -55,7 +55,7 @@ static bool survey_regions_add_function(struct survey_regions *regions, struct s
     one->named.start = *location;
     region_of_function(&one->named, process);
     one->refused = !region_look_into(&one->named, symbols, &why);
-    snprintf(one->why, sizeof one->why, "%.500s", why.text);
+    error_on_one_line(&why, one->why, sizeof one->why);
     return true;
 }
 
@@ -127,7 +127,7 @@ bool survey_regions_choose_lines(struct survey_regions *regions, struct symbols 
                            process, error))
             return error_prefix(error, "%s:%u: ", file->file, line->line);
         one->refused = !region_look_into(&one->named, symbols, &why);
-        snprintf(one->why, sizeof one->why, "%.500s", why.text);
+        error_on_one_line(&why, one->why, sizeof one->why);
     }
     return true;
 }
@@ -522,7 +522,7 @@ static bool turns_judge(struct survey_region *region, uint64_t before, const str
     region->unended = why->kind == ERROR_END ? region->unended + 1 : 0;
     bool refused = why->kind != ERROR_NONE && why->kind != ERROR_START && why->kind != ERROR_END;
     if (refused || region->unended >= UNENDED_MOST) {
-        snprintf(region->why, sizeof region->why, "%.500s", why->text);
+        error_on_one_line(why, region->why, sizeof region->why);
         region->refused = !got_some || refused;
     }
     if (!turns_has_hits(region) || region->refused)

@@ -10,6 +10,7 @@
 #include "report/canvas.h"
 #include "run/counting.h"
 #include "run/region.h"
+#include "run/region_notes.h"
 #include "run/session.h"
 #include "run/trial.h"
 
@@ -25,15 +26,15 @@ struct survey_region {
     struct delta_options options;   /* of `delta`, which has a pointer to it */
     struct summary *summary;        /* NULL: no hit yet */
     struct delta *delta;
-    uint64_t samples;       /* of the PC that were in it, before the survey */
-    bool quick;             /* its last turn took less than a slice */
-    bool seen;              /* its start was reached at least once */
-    unsigned turns;         /* that had hits */
-    unsigned looks;         /* in vain, since it was seen */
-    int64_t waited_us;      /* for its start, in vain */
-    unsigned unended;       /* turns in a row in which its end was not reached */
-    char doubt[320];        /* of its engine */
-    char sleep[SLEEP_NOTE]; /* a WFI or WFE in it; "" */
+    uint64_t samples;         /* of the PC that were in it, before the survey */
+    bool quick;               /* its last turn took less than a slice */
+    bool seen;                /* its start was reached at least once */
+    unsigned turns;           /* that had hits */
+    unsigned looks;           /* in vain, since it was seen */
+    int64_t waited_us;        /* for its start, in vain */
+    unsigned unended;         /* turns in a row in which its end was not reached */
+    char doubt[320];          /* of its engine */
+    char notes[REGION_NOTES]; /* "" */
 };
 
 struct survey_regions {

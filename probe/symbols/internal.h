@@ -19,6 +19,7 @@ struct symbol {
     uint64_t limit; /* the end of its section */
     unsigned char type, bind;
     bool thumb;
+    bool only_dwarf; /* the symbol table lacks it */
 };
 
 /* A mapping symbol $a, $t, $d or $x: the kind of the bytes from here on. */
@@ -61,6 +62,16 @@ struct unit {
     struct ranges functions;
 };
 
+/* Calls at which functions are inlined, by the function's DIE. */
+struct inline_calls {
+    bool known;
+    struct inline_call {
+        uint64_t origin, low, line;
+        const char *file, *outer; /* the function that calls it; either may be NULL */
+    } * at;
+    size_t n, room;
+};
+
 struct debug_section {
     const uint8_t *bytes;
     size_t size;
@@ -101,7 +112,8 @@ struct symbols {
     size_t unit_count;
     bool unit_ranges_known, functions_known;
     struct ranges unit_ranges, functions; /* of all units */
-    struct line_memory *lines;            /* lines.c's: of the unit that was asked for last */
+    struct inline_calls inline_calls;
+    struct line_memory *lines; /* lines.c's: of the unit that was asked for last */
     struct debug_section line, line_str, str;
 };
 
@@ -192,6 +204,8 @@ enum instruction_set table_isa(struct symbols *symbols, uint64_t address);
 bool table_is_data(struct symbols *symbols, uint64_t address); /* constants among the code */
 /* Up to where both are the same, as far as mapping symbols say; `address` if they do not. */
 uint64_t table_same_until(struct symbols *symbols, uint64_t address);
+/* The mapping symbol before the address, and up to where it holds. False: there is none. */
+bool table_marked(struct symbols *symbols, uint64_t address, struct extent *out);
 bool symbol_is_function(const struct symbol *symbol);
 /* The end of the function around the address that has a size; `address` if there is none. */
 uint64_t table_sized_until(struct symbols *symbols, uint64_t address);

@@ -63,7 +63,8 @@ struct match {
 struct matches {
     struct match at[LINE_HITS]; /* by address */
     size_t count;
-    bool has_more; /* than fit here */
+    bool has_more;       /* than fit here */
+    uint64_t overridden; /* a weak definition of the same name, whose code is not used; 0: none */
 };
 
 /* Inserts by address. Of two matches at one address the likelier one stays. */
@@ -168,11 +169,26 @@ static void keep_exact(struct matches *matches, const struct qualified_name *wan
             remove_match(matches, i);
 }
 
+/* A weak function that a global one replaced is in DWARF alone: its code has stayed, and nothing calls it. */
+static void drop_overridden(struct matches *matches)
+{
+    const struct symbol *global = NULL;
+    for (size_t i = 0; i < matches->count; i++)
+        if (matches->at[i].symbol->bind == STB_GLOBAL && !matches->at[i].symbol->only_dwarf)
+            global = matches->at[i].symbol;
+    for (size_t i = matches->count; global != NULL && i-- > 0;)
+        if (matches->at[i].symbol->only_dwarf && strcmp(matches->at[i].symbol->name, global->name) == 0) {
+            matches->overridden = matches->at[i].address;
+            remove_match(matches, i);
+        }
+}
+
 static void match_symbol(struct symbols *symbols, const struct qualified_name *wanted,
                          struct matches *matches)
 {
     find_named(symbols, wanted, matches);
     keep_exact(matches, wanted);
+    drop_overridden(matches);
     for (size_t i = matches->count; matches->count > 1 && i-- > 0;)
         if (matches->at[i].likeness < LIKE_SAME && has_original(symbols, matches, &matches->at[i]))
             remove_match(matches, i);
@@ -536,6 +552,14 @@ static void note_copies(struct symbols *symbols, const struct qualified_name *wa
         snprintf(out->note, sizeof out->note, "without the calls of %s, made of it by the compiler", names);
 }
 
+static void note_overridden(struct symbols *symbols, uint64_t address, struct location *out)
+{
+    struct location other;
+    symbols_describe(symbols, address, &other);
+    snprintf(out->note, sizeof out->note, "not the weak one that it replaced, *0x%08" PRIx64 " (%.80s)",
+             address, other.source);
+}
+
 static enum found locate_name(struct symbols *symbols, const char *text, const struct qualified_name *wanted,
                               uint64_t offset, struct location *out, struct error *error)
 {
@@ -555,6 +579,8 @@ static enum found locate_name(struct symbols *symbols, const char *text, const s
     enum found found = locate_in_symbol(symbols, name, matches.at[0].address, offset, out, error);
     if (found == FOUND_ONE)
         note_copies(symbols, wanted, &matches.at[0], out);
+    if (found == FOUND_ONE && out->note[0] == '\0' && matches.overridden != 0)
+        note_overridden(symbols, matches.overridden, out);
     if (found == FOUND_ONE && out->note[0] == '\0' && out->is_function_entry)
         note_aliases(symbols, wanted, &matches.at[0], out);
     return found;

@@ -298,6 +298,7 @@ void functions_close(struct symbols *symbols)
         free(symbols->units[i].functions.at);
     free(symbols->unit_ranges.at);
     free(symbols->functions.at);
+    free(symbols->inline_calls.at);
 }
 
 /* ---- scopes */
@@ -547,6 +548,15 @@ static void note_offset(Dwarf_Off *offsets, size_t *n, Dwarf_Die *die)
         offsets[(*n)++] = dwarf_dieoffset(die);
 }
 
+/* With -flto the function that has the name lacks DW_AT_inline. */
+enum { ANY_DEFINITION = 0 };
+
+static bool can_be_origin(Dwarf_Die *die, unsigned attribute)
+{
+    return attribute == ANY_DEFINITION ? !dwarf_hasattr(die, DW_AT_declaration)
+                                       : dwarf_hasattr(die, attribute);
+}
+
 /* The functions of the wanted name that have the attribute. */
 static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned attribute, Dwarf_Off *offsets,
                            size_t *n, const char *path, int depth)
@@ -555,7 +565,7 @@ static void find_functions(struct inlined *self, Dwarf_Die *parent, unsigned att
     bool more = depth <= MOST_DEPTH && dwarf_child(parent, &die) == 0;
     for (; more; more = die_next(&die)) {
         int tag = dwarf_tag(&die);
-        if (tag == DW_TAG_subprogram && dwarf_hasattr(&die, attribute) && is_meant(self, &die, path))
+        if (tag == DW_TAG_subprogram && can_be_origin(&die, attribute) && is_meant(self, &die, path))
             note_offset(offsets, n, &die);
         if (!die_is_namespace(tag))
             continue;
@@ -574,25 +584,31 @@ static bool is_copy(const struct inlined *self, Dwarf_Die *die)
            is_reference_among(die, DW_AT_abstract_origin, self->origins, self->n_origins);
 }
 
-static void scopes_add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
+/* False: it has no code. */
+static bool take_copy(struct symbols *symbols, Dwarf_Die *unit, Dwarf_Die *die, struct inlined_copy *out)
 {
-    struct inlined_copy copy = {.outer = outer, .file = call_file(self->unit, die)};
     Dwarf_Addr base = 0;
     uint64_t entry = 0;
     struct extent at;
     ptrdiff_t offset = 0;
-    bool has_entry = die_entry(self->symbols, die, &entry);
-    for (int i = 0; i < MOST_RANGES && (offset = die_ranges(self->symbols, die, offset, &base, &at)) > 0;
-         i++) {
-        bool has_it = has_entry && at.low <= entry && entry < at.high;
-        if (!table_is_kept(self->symbols, at.low) || (copy.high != 0 && !has_it))
+    bool has_entry = die_entry(symbols, die, &entry);
+    for (int i = 0; i < MOST_RANGES && (offset = die_ranges(symbols, die, offset, &base, &at)) > 0; i++) {
+        bool is_first = has_entry && at.low <= entry && entry < at.high;
+        if (!table_is_kept(symbols, at.low) || (out->high != 0 && !is_first))
             continue;
-        copy.low = has_it ? entry : at.low;
-        copy.high = at.high;
+        out->low = is_first ? entry : at.low;
+        out->high = at.high;
     }
+    out->file = out->high != 0 ? call_file(unit, die) : NULL;
+    return out->high != 0 && die_number(die, DW_AT_call_line, &out->line);
+}
+
+static void scopes_add_copy(struct inlined *self, Dwarf_Die *die, const char *outer)
+{
+    struct inlined_copy copy = {.outer = outer};
+    (void)take_copy(self->symbols, self->unit, die, &copy);
     if (copy.high == 0)
         return;
-    (void)die_number(die, DW_AT_call_line, &copy.line);
     if (self->n_copies == MOST_COPIES)
         self->more++;
     else
@@ -692,6 +708,8 @@ bool inlined_refuse(struct symbols *symbols, const struct qualified_name *wanted
                        0);
     for (size_t i = 0; i < symbols->unit_count; i++)
         find_functions(&self, &symbols->units[i].die, DW_AT_inline, self.origins, &self.n_origins, "", 0);
+    for (size_t i = 0, inlined = self.n_origins; inlined == 0 && i < symbols->unit_count; i++)
+        find_functions(&self, &symbols->units[i].die, ANY_DEFINITION, self.origins, &self.n_origins, "", 0);
     for (size_t i = 0; self.n_origins > 0 && i < symbols->unit_count; i++) {
         self.unit = &symbols->units[i].die;
         find_copies(&self, self.unit, NULL, 0);
@@ -705,6 +723,105 @@ bool inlined_refuse(struct symbols *symbols, const struct qualified_name *wanted
               "`%s` has no separate code: it is inlined where it is called, into %s; name a range such as %s",
               name, list, range);
     return true;
+}
+
+/* --- functions that are inlined at some calls only ------------------------------------------------------ */
+
+static int inline_order(const void *a, const void *b)
+{
+    const struct inline_call *left = a, *right = b;
+    if (left->origin != right->origin)
+        return left->origin < right->origin ? -1 : 1;
+    return left->low < right->low ? -1 : left->low > right->low;
+}
+
+static void add_inline_call(struct symbols *symbols, Dwarf_Die *unit, Dwarf_Die *die, const char *outer)
+{
+    struct inline_calls *calls = &symbols->inline_calls;
+    struct inlined_copy copy = {.low = 0};
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    if (dwarf_attr(die, DW_AT_abstract_origin, &attribute) == NULL ||
+        dwarf_formref_die(&attribute, &origin) == NULL || !take_copy(symbols, unit, die, &copy))
+        return;
+    struct inline_call *grown = array_grow(calls->at, calls->n + 1, &calls->room, sizeof *grown);
+    if (grown == NULL)
+        return;
+    calls->at = grown;
+    calls->at[calls->n++] = (struct inline_call){.origin = dwarf_dieoffset(&origin),
+                                                 .low = copy.low,
+                                                 .file = copy.file,
+                                                 .line = copy.line,
+                                                 .outer = outer};
+}
+
+static void find_inline_calls(struct symbols *symbols, Dwarf_Die *unit, Dwarf_Die *parent, const char *outer,
+                              int depth)
+{
+    Dwarf_Die die;
+    bool more = depth <= MOST_DEPTH && dwarf_child(parent, &die) == 0;
+    for (; more; more = die_next(&die)) {
+        if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
+            add_inline_call(symbols, unit, &die, outer);
+        find_inline_calls(symbols, unit, &die,
+                          dwarf_tag(&die) == DW_TAG_subprogram ? dwarf_diename(&die) : outer, depth + 1);
+    }
+}
+
+static const struct inline_calls *inline_calls_of(struct symbols *symbols)
+{
+    struct inline_calls *calls = &symbols->inline_calls;
+    for (size_t i = 0; !calls->known && i < symbols->unit_count; i++)
+        find_inline_calls(symbols, &symbols->units[i].die, &symbols->units[i].die, NULL, 0);
+    if (!calls->known && calls->n > 0)
+        qsort(calls->at, calls->n, sizeof calls->at[0], inline_order);
+    calls->known = true;
+    return calls;
+}
+
+/* "partial.c:6 (fast_path)"; returns the length. */
+static size_t describe_inline_call(const struct inline_call *call, bool goes_on, char *out, size_t room)
+{
+    char file[NEAR_LENGTH] = "", outer[NEAR_LENGTH] = "";
+    const char *base = call->file != NULL ? name_of_file(call->file) : "";
+    name_copy(file, sizeof file, base, strlen(base));
+    if (call->outer != NULL)
+        name_copy(outer, sizeof outer, call->outer, strlen(call->outer));
+    int wrote = snprintf(room > 0 ? out : NULL, room, "%s%s:%" PRIu64 "%s%s%s", goes_on ? ", " : "", file,
+                         call->line, outer[0] != '\0' ? " (" : "", outer, outer[0] != '\0' ? ")" : "");
+    return wrote > 0 ? (size_t)wrote : 0;
+}
+
+size_t symbols_inline_calls(struct symbols *symbols, uint64_t entry, char *out, size_t room)
+{
+    enum { SHOWN = 3 };
+    Dwarf_Die function, origin;
+    Dwarf_Attribute attribute;
+    struct extent own = {0, 0};
+    uint64_t begins;
+    size_t n = 0, used = 0;
+    out[0] = '\0';
+    if (symbols == NULL || functions_find(symbols, entry, &function) == NULL ||
+        !die_entry(symbols, &function, &begins) || begins != entry)
+        return 0;
+    bool is_instance = dwarf_attr(&function, DW_AT_abstract_origin, &attribute) != NULL &&
+                       dwarf_formref_die(&attribute, &origin) != NULL;
+    uint64_t wanted = dwarf_dieoffset(is_instance ? &origin : &function);
+    const struct inline_calls *calls = inline_calls_of(symbols);
+    const struct inline_call *before = NULL;
+    (void)table_around(symbols, entry, &own);
+    for (size_t i = 0; i < calls->n; i++) {
+        const struct inline_call *call = &calls->at[i];
+        if (call->origin != wanted || (call->low >= own.low && call->low < own.high) ||
+            (before != NULL && call->line == before->line && call->file == before->file))
+            continue;
+        before = call;
+        if (n++ < SHOWN)
+            used += describe_inline_call(call, n > 1, out + used, used < room ? room - used : 0);
+    }
+    if (n > SHOWN && used < room)
+        snprintf(out + used, room - used, " and at %zu more places", n - SHOWN);
+    return n;
 }
 
 /* --- members of structures, by the DWARF types ---------------------------------------------------------- */

@@ -68,6 +68,10 @@ struct inlined_frame {
  * Returns their number, at most `room`: the outer ones are left out. */
 size_t symbols_inlined(struct symbols *symbols, uint64_t address, struct inlined_frame *out, size_t room);
 
+/* Other calls of the function at `entry`, at which it is inlined: "partial.c:6 (fast_path), ...". Returns
+ * their number. */
+size_t symbols_inline_calls(struct symbols *symbols, uint64_t entry, char *out, size_t room);
+
 /* The i-th function's name, as in the source and without parameters; false: there are no more. */
 bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
 /* The i-th function's entry; functions are in the order of their addresses, several names of one follow each
@@ -182,6 +186,9 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
  */
 bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at);
 
+/* A Cortex-M's loads of a word, as far as constants show them. Returns their number, which may exceed
+ * `room`. */
+size_t symbols_loads_of(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
 /* The WFI and WFE of the program. Returns their number, which may exceed `room`. */
 size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room);
 /*
@@ -246,6 +253,19 @@ enum mapping {
     MAPPING_DATA,
 };
 enum mapping symbols_mapping(struct symbols *symbols, uint64_t address);
+/*
+ * Whether an instruction begins at an address: by the mapping symbols, else by decoding from the function's
+ * entry on.
+ */
+enum code_place {
+    PLACE_UNKNOWN, /* nothing shows it */
+    PLACE_BEGINS,
+    PLACE_DATA,   /* a constant, a table, a variable */
+    PLACE_INSIDE, /* the instruction around it begins at *begins */
+};
+enum code_place symbols_code_place(struct symbols *symbols, uint64_t address, uint64_t *begins);
+/* Whether an instruction has part of this word, which the file has at an address. */
+bool symbols_is_instruction(struct symbols *symbols, uint64_t address, uint32_t word);
 /* The only place of the code that has the bytes which memory has from `address` on, a multiple of 4; a word
  * may be an address that was moved as the code was. False: there is none, or several. */
 bool symbols_find_moved(struct symbols *symbols, uint64_t address, const uint8_t *bytes, size_t n,

@@ -58,7 +58,8 @@ static bool mark_add(struct table *table, const struct symbols *symbols, const s
         return false;
     if (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64)
         return false;
-    table->marks[table->mark_count++] = (struct mark){symbol->address, symbol->limit, name[1]};
+    if (symbol->limit != 0) /* those of sections that are not loaded, as old linkers keep, mean no address */
+        table->marks[table->mark_count++] = (struct mark){symbol->address, symbol->limit, name[1]};
     return true;
 }
 
@@ -361,6 +362,7 @@ void table_add_function(struct symbols *symbols, struct table *table, const stru
     struct symbol *added = &table->functions[used];
     *added = *function;
     added->type = STT_FUNC;
+    added->only_dwarf = true;
     added->thumb = table_isa(symbols, function->address) == ISA_THUMB;
     for (size_t i = 0; i < symbols->section_count; i++)
         if (function->address >= symbols->sections[i].low && function->address < symbols->sections[i].high)
@@ -415,6 +417,16 @@ uint64_t table_same_until(struct symbols *symbols, uint64_t address)
 bool table_is_data(struct symbols *symbols, uint64_t address)
 {
     return mark_at(symbols, address) == 'd';
+}
+
+bool table_marked(struct symbols *symbols, uint64_t address, struct extent *out)
+{
+    const struct table *table = table_get(symbols);
+    size_t until = sorted_until(table->marks, table->mark_count, sizeof *table->marks, address);
+    if (mark_until(symbols, address, &out->high) == NO_MARK)
+        return false;
+    out->low = table->marks[until - 1].address;
+    return true;
 }
 
 static const struct symbol *object_around(struct symbols *symbols, uint64_t address)

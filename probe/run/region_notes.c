@@ -1,0 +1,74 @@
+#include "run/region_notes.h"
+
+#include "run/trial.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_note(char *out, size_t size, const char *text)
+{
+    size_t used = strlen(out);
+    if (text[0] != '\0' && used < size)
+        snprintf(out + used, size - used, "%s%s", used > 0 ? "; " : "", text);
+}
+
+void region_stop_note(const struct session *session, uint64_t at, char *out, size_t size)
+{
+    const struct core *core = &session->device.chosen->core;
+    out[0] = '\0';
+    if (core_has_breakpoint_instruction(core) && !core_can_compare(core, at))
+        snprintf(out, size,
+                 "a breakpoint instruction is put into RAM at 0x%08" PRIX64
+                 ": code that checks its own memory sees it",
+                 at);
+}
+
+/* Of the start, the end, or where it returns to. */
+static void note_stops(const struct session *session, const struct named_region *named, char *out,
+                       size_t size)
+{
+    enum { CALLERS = 64 };
+    const struct extent function = {named->start.low, named->start.high};
+    uint64_t callers[CALLERS];
+    region_stop_note(session, named->region.start, out, size);
+    if (out[0] == '\0' && !named->region.to_return)
+        region_stop_note(session, named->region.end, out, size);
+    if (out[0] != '\0' || !named->region.to_return || session->symbols == NULL ||
+        !core_has_breakpoint_instruction(&session->device.chosen->core))
+        return;
+    size_t n = symbols_callers(session->symbols, &function, callers, CALLERS);
+    for (size_t i = 0; i < n && i < CALLERS && out[0] == '\0'; i++)
+        region_stop_note(session, callers[i], out, size);
+    if (out[0] != '\0')
+        snprintf(out, size,
+                 "a breakpoint instruction is put into RAM where it returns to code there: code that checks "
+                 "its own memory sees it");
+}
+
+static void note_inlined(const struct session *session, const struct named_region *named, char *out,
+                         size_t size)
+{
+    char calls[240];
+    out[0] = '\0';
+    if (named->region.to_return &&
+        symbols_inline_calls(session->symbols, named->region.start, calls, sizeof calls) > 0)
+        snprintf(out, size, "also inlined at %s: those are not hits", calls);
+}
+
+void region_notes(struct session *session, const struct named_region *named, char *out, size_t size)
+{
+    const struct extent code = region_code(named);
+    char text[REGION_NOTES];
+    out[0] = '\0';
+    note_stops(session, named, text, sizeof text);
+    put_note(out, size, text);
+    if (session->symbols == NULL)
+        return;
+    note_inlined(session, named, text, sizeof text);
+    put_note(out, size, text);
+    own_code_sleep_note(session, &code, text, sizeof text);
+    put_note(out, size, text);
+    own_code_debugger_note(session, &code, text, sizeof text);
+    put_note(out, size, text);
+}
