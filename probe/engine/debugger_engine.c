@@ -326,7 +326,7 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct err
     self->under_way = false;
     if (again) {
         if (self->sink->left != NULL)
-            self->sink->left(self->sink->context);
+            self->sink->left(self->sink->context, &self->hit);
         return true;
     }
     if (!debugger_engine_deliver(self, error))

@@ -121,8 +121,8 @@ struct engine_sink {
     bool (*hit)(void *context, const struct raw_hit *); /* false: enough */
     /* From a stop to the same stop, with nothing executed: the cost of a halt. */
     void (*rehit)(void *context, const struct raw_hit *);
-    /* The hit under way is not delivered: its call was made again before it returned. */
-    void (*left)(void *context);
+    /* The hit under way is not delivered: its call was made again before it returned. It has no `to`. */
+    void (*left)(void *context, const struct raw_hit *);
     void (*tick)(void *context, enum engine_wait); /* now and then while the engine waits */
     /* The core is halted where the budget was used up, with all that can be read of a halted core. The hit
      * ends at `end`. */

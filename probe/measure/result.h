@@ -106,7 +106,7 @@ enum { PERIODS_WAITS = 64 };
  * call whose count a halt has changed is left out with its period.
  */
 struct periods {
-    uint64_t n;
+    uint64_t n, n_left; /* n_left: of these, calls that were left; what they took is not known, and not inside */
     uint64_t cycles, inside;        /* of them; of the calls at their beginnings. Without the cost of halts */
     bool at_least, inside_at_least; /* a lower bound */
     double cycles2, inside2, product; /* sums of squares, and of cycles times inside: how they vary */
