@@ -174,8 +174,10 @@ struct walk_block {
     uint64_t low, last, high;
     uint64_t next[2]; /* where it may go on in the function */
     unsigned n_next;
-    bool returns; /* or the function may return */
-    bool is_open; /* where it goes on is not known */
+    bool returns;    /* or the function may return */
+    bool is_open;    /* where it goes on is not known */
+    bool calls_away; /* so, by a call at `last` that returns to another place than the one after it */
+    bool is_thumb;   /* as region.start_is_thumb */
     /* At `low`, register `base` is the stack pointer of the function's entry plus `apart`. */
     bool framed;
     enum core_register base;
@@ -199,7 +201,7 @@ struct engine_walk {
     int64_t timeout_ms; /* as in a request */
     void *context;
     bool (*hop)(void *context, const struct walk_hop *); /* false: enough, after a return */
-    const struct engine_sink *sink;                      /* for ticks */
+    const struct engine_sink *sink; /* for ticks and calls that were left; their hops are void */
 };
 
 struct engine_ops {

@@ -138,8 +138,8 @@ struct waiting {
     size_t slot; /* of what was read at its end */
 };
 
-/* The end of the last hit, or the start of a call that was left. The next start in the same call of the engine
- * shows when the call was made again. */
+/* The end of the last hit, or the start of a call that was left. The next start in the same call of the
+ * engine shows when the call was made again. */
 struct hit_end {
     bool known, is_left;
     uint64_t values[READING_ROOM], us; /* us: not later than they were read */
@@ -161,7 +161,7 @@ struct delta {
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     struct hit_end last;
-    struct periods before; /* of the calls that were left since the last one that returned */
+    struct periods before;  /* of the calls that were left since the last one that returned */
     size_t slot;            /* to be read into at the end of the last hit; SLOW_HIT_NONE: nothing is */
     struct delta_turn turn; /* the one under way, */
     struct engine *engine;  /* by this engine */
@@ -325,9 +325,9 @@ static void periods_add(struct periods *periods, const struct periods *more)
     periods->at_least = periods->at_least || more->at_least;
 }
 
-/* From the end of the last hit to the start of this one: together with the last hit it is the time from call to
- * call. Calls that were left count with the one after them that returned: an engine
- * ends its run at a return, and what came just before that would count too often. */
+/* From the end of the last hit to the start of this one: together with the last hit it is the time from call
+ * to call. Calls that were left count with the one after them that returned: an engine ends its run at a
+ * return, and what came just before that would count too often. */
 static void add_period(struct delta *delta, const struct raw_hit *raw)
 {
     const struct hit_end *last = &delta->last;
@@ -371,8 +371,8 @@ static void delta_sink_add_wait(struct delta *delta, const struct raw_hit *raw)
     periods_add_wait(&delta->summary->periods, waited[0].total);
 }
 
-/* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there. `total`:
- * what the hit counted; NULL: its call was left. */
+/* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there.
+ * `total`: what the hit counted; NULL: its call was left. */
 static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, const struct widen *total)
 {
     struct hit_end *last = &delta->last;
@@ -813,6 +813,17 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
     bool ok = measure_all(delta, error);
     delta_end(delta);
     return ok;
+}
+
+bool summary_is_tainted(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n && summary->tainted > 0; i++) {
+        const struct column *column = &summary->columns[i];
+        if (column->unsupported[0] == '\0' && column->at_least == 0 &&
+            statistics_count(column->statistics) == 0)
+            return true;
+    }
+    return false;
 }
 
 void summary_free(struct summary *summary)

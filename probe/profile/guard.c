@@ -97,6 +97,7 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
     if (guard->written.kind != ERROR_NONE || !guard_sink_count_of(guard, hit, &counted))
         return false;
     result->calls++;
+    result->tainted += hit->tainted;
     guard->is_elsewhere = false;
     if (counted > result->most)
         result->most = counted;

@@ -443,6 +443,7 @@ static bool remark_of(const json_t *region, char *out, size_t size)
             : "",
         field_is(region, "slept") ? "the core was seen asleep" : "",
         field_text(region, "disagreement"),
+        field_text(region, "advice"),
         why_of(region),
     };
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
