@@ -242,11 +242,11 @@ static enum returned helper_result(const struct helper *helper, const struct ins
 {
     enum returned from = helper->registers[does->from],
                   with = does->with < NO_REGISTER ? helper->registers[does->with] : RETURNED_NOT;
-    bool sum = does->gives == GIVES_SUM;
+    bool sum = does->gives == GIVES_SUM || does->gives == GIVES_OTHER; /* so is ADD of two registers */
     if (does->gives == GIVES_NONE || does->gives == GIVES_NUMBER ||
         (from == RETURNED_NOT && with == RETURNED_NOT))
         return RETURNED_NOT;
-    if (sum && does->with == NO_REGISTER && does->number == 0)
+    if (does->gives == GIVES_SUM && does->with == NO_REGISTER && does->number == 0)
         return from;
     return sum && (from == RETURNED_TO || from == RETURNED_MOVED || with == RETURNED_TO) ? RETURNED_MOVED
                                                                                          : RETURNED_PART;

@@ -25,13 +25,15 @@ static const struct model_event script[] = {
 struct walked {
     struct walk_hop hops[HOPS];
     size_t n, calls, wanted;
+    bool is_long; /* the first ones are enough */
 };
 
 static bool on_hop(void *context, const struct walk_hop *hop)
 {
     struct walked *walked = context;
-    assert_true(walked->n < HOPS);
-    walked->hops[walked->n++] = *hop;
+    assert_true(walked->n < HOPS || walked->is_long);
+    if (walked->n < HOPS)
+        walked->hops[walked->n++] = *hop;
     walked->calls += hop->to == COUNT(blocks);
     return walked->calls < walked->wanted;
 }
@@ -113,7 +115,7 @@ RIG_TEST(a_call_that_is_left_is_not_followed_into_the_next_one)
 
 RIG_TEST(calls_that_are_all_left_end_the_walk)
 {
-    struct walked walked = {.wanted = 2};
+    struct walked walked = {.wanted = 2, .is_long = true};
     struct rig *rig = rig_fresh(with_left, 3);
     model_poke(&rig->model, BACK - 4, 0xFFFEF7FF);
     rig->model.limit = 0;
@@ -130,9 +132,9 @@ RIG_TEST(what_returns_elsewhere_is_followed_by_steps)
         {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
         {.kind = MODEL_AT, .cycles = 20, .pc = 0x1008, .sp = SP},
         {.kind = MODEL_AT, .cycles = 1, .pc = 0x100A, .sp = SP},
-        {.kind = MODEL_AT, .cycles = 3, .pc = 0x1400, .sp = SP},
-        {.kind = MODEL_AT, .cycles = 3, .pc = 0x1402, .sp = SP},
-        {.kind = MODEL_AT, .cycles = 3, .pc = 0x1010, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1400, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1402, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1010, .sp = SP},
         {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
     };
     struct walk_block calling[COUNT(blocks)];
