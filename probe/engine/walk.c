@@ -354,7 +354,7 @@ static bool walk_step(struct walking *self, bool begins, bool *ours, struct erro
 /* --- a hop ---------------------------------------------------------------------------------------------- */
 
 /* Adds what shows that this call was left; `n` are there. Returns how many there are then. */
-static unsigned add_others(const struct walking *self, uint64_t *stops, unsigned n)
+static unsigned walk_add_others(const struct walking *self, uint64_t *stops, unsigned n)
 {
     for (unsigned i = 0; i < self->others.n && n < PASSAGE_STOPS; i++)
         stops[n++] = self->others.items[i].at;
@@ -389,7 +389,7 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
         return true;
     if (*n == 0 && !inside)
         return error_set(error, ERROR_STATE, "the code went to 0x%08" PRIX64, self->here);
-    *all = add_others(self, stops, *n);
+    *all = walk_add_others(self, stops, *n);
     if (!is_open && !passage_prepare(&self->passage, stops, *all, &fit, error))
         return false;
     bool few = fit < *n || (fit < *all && fit > 1);
@@ -397,7 +397,7 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
         *steps = core_code_place(self->here) >= core_code_place(last);
         stops[0] = last;
         *n = 1;
-        *all = add_others(self, stops, *n);
+        *all = walk_add_others(self, stops, *n);
         if (*steps)
             return true;
         if (!passage_prepare(&self->passage, stops, *all, &fit, error))
@@ -419,8 +419,8 @@ static bool walk_is_over(const struct walking *self)
 }
 
 /* At one of those that show that this call was left; or it is another call's. */
-static bool look_at_other(struct walking *self, const uint64_t *stops, unsigned n, bool *ours, bool *left,
-                          struct error *error)
+static bool walk_look_at_other(struct walking *self, const uint64_t *stops, unsigned n, bool *ours,
+                               bool *left, struct error *error)
 {
     const struct call_access access = direct_access(self->engine);
     const struct other_stop *other = passage_is_among(stops, n, self->here)
@@ -437,11 +437,12 @@ static bool look_at_other(struct walking *self, const uint64_t *stops, unsigned 
 
 /* Lets the core run to one of the first `n` stops. At one that is another call's, of this function or of its
  * caller, it goes on. *left: this call was left. */
-static bool come_to(struct walking *self, const uint64_t *stops, unsigned n, unsigned all, bool begins,
-                    bool *left, struct error *error)
+static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, unsigned all, bool begins,
+                       bool *left, struct error *error)
 {
     bool ours = false;
-    if (!pass(self, stops, all, begins, &ours, error) || !look_at_other(self, stops, n, &ours, left, error))
+    if (!pass(self, stops, all, begins, &ours, error) ||
+        !walk_look_at_other(self, stops, n, &ours, left, error))
         return false;
     while (!ours && !*left) {
         if (deadline_cancelled(self->engine->deadline))
@@ -450,7 +451,7 @@ static bool come_to(struct walking *self, const uint64_t *stops, unsigned n, uns
             return false;
         ours = ours && passage_is_among(stops, n, self->here);
         if ((!passage_is_among(stops, all, self->here) && !pass(self, stops, all, false, &ours, error)) ||
-            !look_at_other(self, stops, n, &ours, left, error))
+            !walk_look_at_other(self, stops, n, &ours, left, error))
             return false;
     }
     return true;
@@ -486,7 +487,7 @@ static bool hop_on(struct walking *self, bool *returned, bool *left, struct erro
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!choose_stops(self, stops, &n, &all, &steps, error) ||
-            !(steps ? step_on(self, begins, error) : come_to(self, stops, n, all, begins, left, error)))
+            !(steps ? step_on(self, begins, error) : reach_stop(self, stops, n, all, begins, left, error)))
             return false;
         begins = false;
         if (*left)

@@ -67,8 +67,8 @@ struct code_block {
     unsigned instructions;
     uint64_t next[BLOCK_NEXT]; /* blocks of the function that may follow */
     unsigned n_next;
-    bool returns; /* or the function's return may */
-    bool is_open; /* known only when the last instruction executes */
+    bool returns;           /* or the function's return may */
+    bool is_open;           /* known only when the last instruction executes */
     bool calls, calls_away; /* calls_away: the last one does, and returns to another place than after it */
     bool is_thumb;
     bool is_inlined; /* set by the caller: it is another function's code */

@@ -51,7 +51,8 @@ def test_rates_are_of_all_calls(way, kind, tmp_path):
         assert result.code == 0, result.err
         row = next(line for line in result.lines if line["type"] == "region")
         periods = row["periods"]
-        told, off = periods["cycles"] / periods["count"], 2 * row["calls_plus_minus"] / row["calls_per_second"]
+        told = periods["cycles"] / periods["count"]
+        off = 2 * row["calls_plus_minus"] / row["calls_per_second"] if "calls_per_second" in row else 0.5  # GDB's knows no clock
         assert abs(told / truth - 1) < off + 0.05, (told, truth, off)
         assert 0 < periods["left"] <= row["left"] and periods["inside_at_least"]
         text = place.run("survey", "may_leave", "-r", 20)

@@ -141,8 +141,8 @@ RIG_TEST(what_returns_elsewhere_is_followed_by_steps)
     struct walked walked = {.wanted = 2};
     struct rig *rig = rig_fresh(away, COUNT(away));
     memcpy(calling, blocks, sizeof calling);
-    calling[1] =
-        (struct walk_block){.low = 0x1008, .last = 0x100A, .high = 0x100C, .is_open = true, .calls_away = true};
+    calling[1] = (struct walk_block){
+        .low = 0x1008, .last = 0x100A, .high = 0x100C, .is_open = true, .calls_away = true};
     rig_begin(rig);
     assert_string_equal(walk(rig, calling, &walked) ? "" : rig->error.text, "");
     assert_int_equal(walked.n, 6);
