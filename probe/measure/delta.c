@@ -327,7 +327,7 @@ static void periods_add(struct periods *periods, const struct periods *more)
 
 /* From the end of the last hit to the start of this one: together with the last hit it is the time from call
  * to call. Calls that were left count with the one after them that returned: an engine ends its run at a
- * return, and what came just before that would count too often. */
+ * return, and what precedes that would count too often. */
 static void add_period(struct delta *delta, const struct raw_hit *raw)
 {
     const struct hit_end *last = &delta->last;
