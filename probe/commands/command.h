@@ -226,6 +226,7 @@ struct context {
 /* 2 and 3 are those of errors: base/error.c. */
 enum { EXIT_DONE = 0, EXIT_REGRESSED = 1, EXIT_INCONCLUSIVE = 4, EXIT_NOT_COMPARABLE = 5 };
 enum { EXIT_UNHEALTHY = 5 };     /* of doctor, which compares nothing */
+enum { EXIT_TAINTED = 5 };       /* no hit counts */
 enum { EXIT_INTERRUPTED = 130 }; /* by Ctrl-C, before all that was asked for was measured; as of a shell */
 
 /* The output so far is worth keeping, even if the command fails. */

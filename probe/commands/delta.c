@@ -356,11 +356,15 @@ static int delta_end_run(struct delta_command *self, struct verdict_output *chec
         if (self->counting.evidence.wants_clock && summary->columns[0].at_least > 0)
             snprintf(summary->advice, sizeof summary->advice,
                      "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
+        bool tainted = error->kind == ERROR_NONE && summary_is_tainted(summary);
+        if (tainted)
+            snprintf(summary->advice, sizeof summary->advice, "%s", RESULT_TAINTED);
         if (error->kind != ERROR_NONE)
             command_ended(context, error, summary->ended, sizeof summary->ended);
         if (summary->hits > 0)
             command_has_result(context);
         self->unwritten = !verdict_output_write(self, check, &code) || self->unwritten;
+        code = code == EXIT_DONE && tainted ? EXIT_TAINTED : code;
     }
     if (error->kind == ERROR_CANCELLED && summary->hits > 0) {
         code = command_interrupted(context, error);

@@ -41,6 +41,7 @@ struct lines_command {
     struct plausible plausible;
     struct error written; /* by something else */
     int64_t begun_us;     /* the first call of the walk; 0: none yet */
+    char limit[160];      /* of the engine that walked; "" */
     bool unframed, unwritten;
 };
 
@@ -88,7 +89,9 @@ static bool lines_read_code(struct lines_command *self, struct error *error)
                                             .high = block->high,
                                             .n_next = block->n_next,
                                             .returns = block->returns,
-                                            .is_open = block->is_open};
+                                            .is_open = block->is_open,
+                                            .calls_away = block->calls_away,
+                                            .is_thumb = block->is_thumb};
         for (unsigned next = 0; next < block->n_next; next++)
             self->walk[i].next[next] = block->next[next];
         set_frame(self, block, &self->walk[i]);
@@ -123,6 +126,13 @@ static bool on_hop(void *context, const struct walk_hop *hop)
     progress_show(&self->progress, "%" PRIu64 " call%s, %" PRIu64 " step%s", self->costs.calls,
                   PLURAL(self->costs.calls), hops, PLURAL(hops));
     return !lines_is_enough(self, self->costs.calls, self->begun_us);
+}
+
+static void lines_on_left(void *context, const struct raw_hit *hit)
+{
+    struct lines_command *self = context;
+    (void)hit;
+    line_costs_left(&self->costs);
 }
 
 static void on_wait(void *context, enum engine_wait wait)
@@ -198,7 +208,7 @@ static bool walk_lines(void *context, struct engine *engine, const struct deadli
                        struct error *error)
 {
     struct lines_command *self = context;
-    const struct engine_sink sink = {.context = self, .tick = on_wait};
+    const struct engine_sink sink = {.context = self, .left = lines_on_left, .tick = on_wait};
     const struct engine_walk walk = {.region = &self->named.region,
                                      .blocks = self->walk,
                                      .n = self->blocks.n,
@@ -207,6 +217,7 @@ static bool walk_lines(void *context, struct engine *engine, const struct deadli
                                      .hop = on_hop,
                                      .sink = &sink};
     bool ok = engine->ops->walk(engine, &walk, deadline, error);
+    snprintf(self->limit, sizeof self->limit, "%s", engine->limit);
     return self->written.kind == ERROR_NONE ? ok : error_replace(error, &self->written);
 }
 
@@ -256,6 +267,7 @@ static void lines_print(struct lines_command *self, const struct error *why)
                                  .costs = &self->costs,
                                  .whole = &self->whole,
                                  .unframed = self->unframed};
+    snprintf(report.limit, sizeof report.limit, "%s", self->limit);
     if (why->kind != ERROR_NONE)
         command_ended(self->context, why, report.ended, sizeof report.ended);
     line_costs_end(&self->costs);

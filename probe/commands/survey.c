@@ -136,6 +136,8 @@ static void fill_row(const struct survey_command *self, struct survey_region *re
         return;
     survey_describe_region(self, region);
     counting_summary(&self->counting, summary->conditions.clock_hz, summary);
+    if (summary_is_tainted(summary))
+        snprintf(summary->advice, sizeof summary->advice, "%s", RESULT_TAINTED);
 }
 
 /* Of the file of --baseline; NULL: it lacks this region. */
@@ -374,6 +376,17 @@ static bool any_hits(const struct survey_command *self)
     return false;
 }
 
+/* None of those that were reached has a number. */
+static bool all_tainted(const struct survey_command *self)
+{
+    bool all = any_hits(self);
+    for (size_t i = 0; all && i < self->regions.n; i++) {
+        const struct summary *summary = self->regions.at[i].summary;
+        all = summary == NULL || summary_is_tainted(summary);
+    }
+    return all;
+}
+
 enum { CALLERS_MOST = 64 };
 
 /* The region that holds a call; NULL: the survey has none. */
@@ -549,6 +562,7 @@ int command_survey(const struct context *context, struct error *error)
         if (any_hits(&self))
             command_has_result(context);
         self.unwritten = !survey_print(&self, error, &code) || self.unwritten;
+        code = code == EXIT_DONE && error->kind == ERROR_NONE && all_tainted(&self) ? EXIT_TAINTED : code;
     }
     if (error->kind == ERROR_CANCELLED && any_hits(&self)) {
         code = command_interrupted(context, error);

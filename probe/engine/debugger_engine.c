@@ -348,7 +348,7 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct err
     if (again) {
         self->drops = false;
         if (self->sink->left != NULL)
-            self->sink->left(self->sink->context);
+            self->sink->left(self->sink->context, &self->hit);
         return true;
     }
     if (!debugger_engine_deliver(self, error))

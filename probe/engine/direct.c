@@ -342,14 +342,18 @@ static bool begin_again(struct direct_engine *self, enum segment *from,
     struct hit_plan plan = plan_of(self, 0);
     *from = add == hit_plan_add_anew ? SEGMENT_ENTRY : SEGMENT_AT_START;
     self->progress.lost++;
-    if (!direct_check_time(self, error))
+    if (!direct_check_time(self, error) || !direct_confirm_held(self, error)) /* they precede it */
         return false;
     direct_new_list(self);
     if (self->engine.budget.stop != NULL)
         counter_stop_add_disarm(self->engine.budget.stop, &self->list);
+    size_t after = steps_add(&self->list, step_time(TIME_AFTER));
     add(&plan, &self->list);
+    if (!direct_run_plain(self, error))
+        return false;
+    hit_results_stopped(&self->hits, self->results[after]);
     hit_results_left(&self->hits);
-    return direct_run_plain(self, error);
+    return true;
 }
 
 /* The next instruction sets the stack pointer: if that takes away the call's frame, it is left. */

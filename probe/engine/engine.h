@@ -142,8 +142,8 @@ struct engine_sink {
     bool (*hit)(void *context, const struct raw_hit *); /* false: enough */
     /* From a stop to the same stop, with nothing executed: the cost of a halt. */
     void (*rehit)(void *context, const struct raw_hit *);
-    /* The hit under way is not delivered: its call was made again before it returned. */
-    void (*left)(void *context);
+    /* The hit under way is not delivered: its call was made again before it returned. It has no `to`. */
+    void (*left)(void *context, const struct raw_hit *);
     void (*tick)(void *context, enum engine_wait); /* now and then while the engine waits */
     /* The core is halted where the budget was used up, with all that can be read of a halted core. The hit
      * ends at `end`. */
@@ -195,8 +195,10 @@ struct walk_block {
     uint64_t low, last, high;
     uint64_t next[2]; /* where it may go on in the function */
     unsigned n_next;
-    bool returns; /* or the function may return */
-    bool is_open; /* where it goes on is not known */
+    bool returns;    /* or the function may return */
+    bool is_open;    /* where it goes on is not known */
+    bool calls_away; /* so, by a call at `last` that returns to another place than the one after it */
+    bool is_thumb;   /* as region.start_is_thumb */
     /* At `low`, register `base` is the stack pointer of the function's entry plus `apart`. */
     bool framed;
     enum core_register base;
@@ -220,7 +222,7 @@ struct engine_walk {
     int64_t timeout_ms; /* as in a request */
     void *context;
     bool (*hop)(void *context, const struct walk_hop *); /* false: enough, after a return */
-    const struct engine_sink *sink;                      /* for ticks */
+    const struct engine_sink *sink; /* for ticks and calls that were left; their hops are void */
 };
 
 struct engine_ops {

@@ -343,7 +343,7 @@ void hit_results_left(struct hit_results *hits)
     hits->under_way = hits->drops = false;
     hits->again = true;
     if (hits->sink->left != NULL)
-        hits->sink->left(hits->sink->context);
+        hits->sink->left(hits->sink->context, &hits->hit);
 }
 
 void hit_results_passed(struct hit_results *hits, bool tainted)

@@ -8,6 +8,7 @@
 #include "engine/direct.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { PASSAGE_STOPS = ENGINE_SCOUTED, READS = 3 };
 
@@ -27,7 +28,8 @@ static bool passage_begin(struct passage *passage, struct direct_engine *engine,
     engine->region.to_return = false;
     engine->region.start = engine->region.end =
         core_code(engine->core, region->start, region->start_is_thumb);
-    engine->call.others.n = 0;
+    engine->region.n_writers = 0;
+    engine->call = (struct call){.frame = engine->call.frame};
     return direct_prepare(engine, &region->process, stops - 1, error);
 }
 
@@ -194,22 +196,24 @@ bool direct_scout(struct engine *engine, const struct engine_scout *scout, struc
 struct walking {
     struct direct_engine *engine;
     const struct engine_walk *walk;
-    bool is_thumb;
     struct passage passage;
-    uint64_t here; /* as core_code makes it; where the core is */
-    size_t block;  /* around it; walk->n: none */
-    uint64_t sp;   /* at the function's entry */
+    struct other_stops others; /* until this call ends, besides those of its code */
+    uint64_t here;             /* as core_code makes it; where the core is */
+    size_t block;              /* around it; walk->n: none */
+    uint64_t sp;               /* at the function's entry */
     struct walk_hop hop;
+    unsigned away;         /* steps in a row in what a block calls away */
+    uint64_t by_exception; /* entries that began no call, until there was one */
+    uint64_t lost;         /* calls in a row that were left */
+    int64_t returned_us;
+    bool has_called;
 };
+
+enum { AWAY_MOST = 4096 };
 
 struct passage_steps {
     size_t from, to, pending, before, after, frame, reset;
 };
-
-static uint64_t code_of(const struct walking *self, uint64_t address)
-{
-    return core_code(self->engine->core, address, self->is_thumb);
-}
 
 static size_t block_at(const struct walking *self, uint64_t here)
 {
@@ -218,6 +222,15 @@ static size_t block_at(const struct walking *self, uint64_t here)
         if (place >= self->walk->blocks[i].low && place < self->walk->blocks[i].high)
             return i;
     return self->walk->n;
+}
+
+/* A function may change between ARM and Thumb. */
+static uint64_t code_of(const struct walking *self, uint64_t address)
+{
+    size_t block = block_at(self, address);
+    bool thumb =
+        block < self->walk->n ? self->walk->blocks[block].is_thumb : self->walk->region->start_is_thumb;
+    return core_code(self->engine->core, address, thumb);
 }
 
 /* --- from stop to stop ---------------------------------------------------------------------------------- */
@@ -340,8 +353,25 @@ static bool walk_step(struct walking *self, bool begins, bool *ours, struct erro
 
 /* --- a hop ---------------------------------------------------------------------------------------------- */
 
-/* Where the core may go from here. *steps: it must execute one instruction first. */
-static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *n, bool *steps,
+/* Adds what shows that this call was left; `n` are there. Returns how many there are then. */
+static unsigned walk_add_others(const struct walking *self, uint64_t *stops, unsigned n)
+{
+    for (unsigned i = 0; i < self->others.n && n < PASSAGE_STOPS; i++)
+        stops[n++] = self->others.items[i].at;
+    return n;
+}
+
+static void note_limit(struct walking *self)
+{
+    char *limit = self->engine->engine.limit;
+    snprintf(limit, sizeof self->engine->engine.limit,
+             "too few breakpoint comparators are free: a call that is left without returning counts as one "
+             "with the next call");
+}
+
+/* Where the core may go from here: *n places of this call, then others, *all together. *steps: it must
+ * execute one instruction first. */
+static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, unsigned *all, bool *steps,
                          struct error *error)
 {
     const struct walk_block *block = &self->walk->blocks[self->hop.from];
@@ -353,18 +383,29 @@ static bool choose_stops(const struct walking *self, uint64_t *stops, unsigned *
         stops[(*n)++] = code_of(self, block->next[i]);
     if (block->returns || (block->is_open && !inside))
         stops[(*n)++] = end;
-    bool is_open = block->is_open || *n == 0;
-    if (!is_open && !passage_prepare(&self->passage, stops, *n, &fit, error))
+    bool is_open = inside && (block->is_open || *n == 0);
+    *steps = passage_is_among(stops, *n, self->here) || (block->calls_away && !inside);
+    if (*steps)
+        return true;
+    if (*n == 0 && !inside)
+        return error_set(error, ERROR_STATE, "the code went to 0x%08" PRIX64, self->here);
+    *all = walk_add_others(self, stops, *n);
+    if (!is_open && !passage_prepare(&self->passage, stops, *all, &fit, error))
         return false;
-    *steps = passage_is_among(stops, *n, self->here);
-    if (!inside && !*steps && (is_open || fit == *n))
-        return *n > 0 || error_set(error, ERROR_STATE, "the code went to 0x%08" PRIX64, self->here);
-    if (is_open || fit < *n) {
-        *steps = *steps || (inside && core_code_place(self->here) >= core_code_place(last));
+    bool few = fit < *n || (fit < *all && fit > 1);
+    if (inside && (is_open || few)) {
+        *steps = core_code_place(self->here) >= core_code_place(last);
         stops[0] = last;
         *n = 1;
-        return *steps || passage_prepare(&self->passage, stops, 1, &fit, error);
+        *all = walk_add_others(self, stops, *n);
+        if (*steps)
+            return true;
+        if (!passage_prepare(&self->passage, stops, *all, &fit, error))
+            return false;
     }
+    if (fit < *all)
+        note_limit(self);
+    *all = fit;
     return true;
 }
 
@@ -377,39 +418,80 @@ static bool walk_is_over(const struct walking *self)
            (block < self->walk->n && (block != self->hop.from || place == from->low));
 }
 
-/* At a stop that is another call's, of this function or of its caller: until it is this call's. */
-static bool go_past(struct walking *self, const uint64_t *stops, unsigned n, struct error *error)
+/* At one of those that show that this call was left; or it is another call's. */
+static bool walk_look_at_other(struct walking *self, const uint64_t *stops, unsigned n, bool *ours,
+                               bool *left, struct error *error)
+{
+    const struct call_access access = direct_access(self->engine);
+    const struct other_stop *other = passage_is_among(stops, n, self->here)
+                                         ? NULL
+                                         : others_find(&self->others, self->engine->core, self->here);
+    enum call_stop what = CALL_ENDS;
+    if (other == NULL)
+        return true;
+    bool looked = call_look(&self->engine->call, &access, other, &what, error);
+    *left = what == CALL_IS_LEFT;
+    *ours = false;
+    return looked;
+}
+
+/* Lets the core run to one of the first `n` stops. At one that is another call's, of this function or of its
+ * caller, it goes on. *left: this call was left. */
+static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, unsigned all, bool begins,
+                       bool *left, struct error *error)
 {
     bool ours = false;
-    while (!ours) {
+    if (!pass(self, stops, all, begins, &ours, error) ||
+        !walk_look_at_other(self, stops, n, &ours, left, error))
+        return false;
+    while (!ours && !*left) {
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!walk_step(self, false, &ours, error))
             return false;
         ours = ours && passage_is_among(stops, n, self->here);
-        if (!passage_is_among(stops, n, self->here) && !pass(self, stops, n, false, &ours, error))
+        if ((!passage_is_among(stops, all, self->here) && !pass(self, stops, all, false, &ours, error)) ||
+            !walk_look_at_other(self, stops, n, &ours, left, error))
             return false;
     }
     return true;
 }
 
-static bool hop_on(struct walking *self, bool *returned, struct error *error)
+/* One instruction. What a block calls away is followed by steps. */
+static bool step_on(struct walking *self, bool begins, struct error *error)
+{
+    const struct walk_block *block = &self->walk->blocks[self->hop.from];
+    bool same;
+    if (!walk_step(self, begins, &same, error))
+        return false;
+    self->away = block->calls_away && block_at(self, self->here) == self->walk->n ? self->away + 1 : 0;
+    return self->away < AWAY_MOST ||
+           error_set(error, ERROR_STATE,
+                     "what is called at 0x%08" PRIX64
+                     " returns to another place than the one after the call, and did not within %d "
+                     "instructions: these lines cannot be followed",
+                     block->last, AWAY_MOST);
+}
+
+/* *left: the call will not go on. */
+static bool hop_on(struct walking *self, bool *returned, bool *left, struct error *error)
 {
     bool begins = true, over = false;
     self->hop = (struct walk_hop){.from = self->block, .begins = self->hop.begins};
+    self->away = 0;
+    *returned = *left = false;
     while (!over) {
-        uint64_t stops[PASSAGE_STOPS + 1] = {0};
-        unsigned n = 0;
-        bool steps = false, ours = true, same;
+        uint64_t stops[PASSAGE_STOPS] = {0};
+        unsigned n = 0, all = 0;
+        bool steps = false;
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!choose_stops(self, stops, &n, &steps, error))
-            return false;
-        if (!(steps ? walk_step(self, begins, &same, error) : pass(self, stops, n, begins, &ours, error)))
+        if (!choose_stops(self, stops, &n, &all, &steps, error) ||
+            !(steps ? step_on(self, begins, error) : reach_stop(self, stops, n, all, begins, left, error)))
             return false;
         begins = false;
-        if (!ours && !go_past(self, stops, n, error))
-            return false;
+        if (*left)
+            return true;
         over = walk_is_over(self);
     }
     *returned = self->here == self->engine->call.frame.end.pc;
@@ -442,10 +524,12 @@ static bool reach_entry(struct walking *self, bool runs, struct error *error)
     return whole || find_stop(self, error);
 }
 
+/* *inner: the function called itself, or a handler jumped to it: no call begins. */
 static bool walk_find_frame(struct walking *self, bool *inner, struct error *error)
 {
     struct direct_engine *engine = self->engine;
     struct frame *frame = &engine->call.frame;
+    const struct call_access access = direct_access(engine);
     direct_new_registers(engine);
     size_t lr = core_add_register(engine->core, &engine->list, CORE_LR);
     size_t sp = core_add_register(engine->core, &engine->list, CORE_SP);
@@ -453,24 +537,44 @@ static bool walk_find_frame(struct walking *self, bool *inner, struct error *err
         return false;
     frame->lr = core_register_value(engine->core, CORE_LR, engine->results, lr);
     frame->sp = self->sp = core_register_value(engine->core, CORE_SP, engine->results, sp);
-    if (!frame_find_end(frame, engine->core, self->walk->region, NULL, inner, error))
+    *inner = core_returns_by_frame(engine->core, frame->lr);
+    self->by_exception += *inner && !self->has_called;
+    if (*inner)
+        return true;
+    engine->call.others = self->others; /* they are kept for the same caller */
+    if (!call_enter(&engine->call, &access, NULL, inner, error))
         return false;
+    self->others = engine->call.others;
+    if (engine->region.may_be_left && self->others.n == 0 && engine->breakpoints.n_extra == 0)
+        note_limit(self);
+    self->has_called = self->has_called || !*inner;
     engine->hits.under_way = true;
     engine->hits.hit = (struct raw_hit){.pairs = 1};
-    if (frame->is_handler)
-        return error_set(error, ERROR_USAGE, "it is an exception handler, whose lines cannot be followed");
     return true;
+}
+
+/* Of a function that exceptions alone enter nothing else says so. */
+static bool check_entries(struct walking *self, int64_t begun_us, struct error *error)
+{
+    double seconds = (double)self->walk->timeout_ms / 1000;
+    return self->has_called || self->by_exception == 0 ||
+           deadline_now_us() - begun_us < self->walk->timeout_ms * 1000 ||
+           error_set(error, ERROR_START,
+                     "no call was seen within %.3g s, but %" PRIu64
+                     " entries by exceptions: lines of an exception handler cannot be followed",
+                     seconds, self->by_exception);
 }
 
 /* A call that the function itself made begins none: it is a part of the one around it. */
 static bool walk_begin_call(struct walking *self, bool runs, struct error *error)
 {
     bool inner = true, ours;
+    int64_t begun_us = deadline_now_us();
     while (inner) {
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!reach_entry(self, runs, error) || !walk_find_frame(self, &inner, error) ||
-            (inner && !walk_step(self, false, &ours, error)))
+        if (!check_entries(self, begun_us, error) || !reach_entry(self, runs, error) ||
+            !walk_find_frame(self, &inner, error) || (inner && !walk_step(self, false, &ours, error)))
             return false;
         runs = false;
     }
@@ -479,19 +583,36 @@ static bool walk_begin_call(struct walking *self, bool runs, struct error *error
            error_set(error, ERROR_ELF, "the function's entry is in none of its lines");
 }
 
+/* The next call may return, but not for ever. */
+static bool end_left(struct walking *self, struct error *error)
+{
+    struct direct_engine *engine = self->engine;
+    const struct progress progress = {.lost = self->lost};
+    hit_results_left(&engine->hits);
+    return deadline_now_us() - self->returned_us < self->walk->timeout_ms * 1000 ||
+           progress_tell(&progress, engine->hits.request, engine->core, NULL, 0, error);
+}
+
 static bool walk_calls(struct walking *self, struct error *error)
 {
     bool more = true, runs = true;
+    self->returned_us = deadline_now_us();
     while (more) {
-        bool returned = false;
+        bool returned = false, left = false;
         if (!walk_begin_call(self, runs, error))
             return false;
-        while (!returned) {
-            if (!hop_on(self, &returned, error))
+        while (!returned && !left) {
+            if (!hop_on(self, &returned, &left, error))
                 return false;
+            if (left)
+                break;
             more = self->walk->hop(self->walk->context, &self->hop);
             self->hop.begins = false;
         }
+        self->lost = left ? self->lost + 1 : 0;
+        if (left && !end_left(self, error))
+            return false;
+        self->returned_us = left ? self->returned_us : deadline_now_us();
         runs = false;
     }
     return true;
@@ -501,11 +622,12 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
                  struct error *error)
 {
     struct direct_engine *direct = (struct direct_engine *)engine;
-    struct walking self = {.engine = direct, .walk = walk, .is_thumb = walk->region->start_is_thumb};
+    struct walking self = {.engine = direct, .walk = walk};
     const struct engine_request wait = {.hits = UINT64_MAX, .timeout_ms = walk->timeout_ms};
     struct error why = {0};
     direct->deadline = deadline;
-    if (!passage_begin(&self.passage, direct, walk->region, 3, error))
+    if (!passage_begin(&self.passage, direct, walk->region, walk->region->may_be_left ? PASSAGE_STOPS : 3,
+                       error))
         return false;
     direct_begin(direct, &wait, walk->sink);
     if (!walk_calls(&self, &why))

@@ -138,11 +138,13 @@ struct waiting {
     size_t slot; /* of what was read at its end */
 };
 
-/* The end of the last hit. The next one in the same call of the engine shows when the call was made again. */
+/* The end of the last hit, or the start of a call that was left. The next start in the same call of the
+ * engine shows when the call was made again. */
 struct hit_end {
-    bool known;
+    bool known, is_left;
     uint64_t values[READING_ROOM], us; /* us: not later than they were read */
-    uint64_t count;                    /* of that hit, by the first counter */
+    unsigned pairs;                    /* of halts, from there to the next start */
+    uint64_t count;                    /* of that hit, by the first counter; 0 if it was left */
     bool at_least;
 };
 
@@ -159,6 +161,7 @@ struct delta {
     struct waiting waiting[WAITING_ROOM];
     size_t n_waiting;
     struct hit_end last;
+    struct periods before;  /* of the calls that were left since the last one that returned */
     size_t slot;            /* to be read into at the end of the last hit; SLOW_HIT_NONE: nothing is */
     struct delta_turn turn; /* the one under way, */
     struct engine *engine;  /* by this engine */
@@ -308,31 +311,51 @@ static bool delta_sink_is_enough(const struct delta *delta, int64_t now_us)
     return all - pass->undecided >= delta->turn.goal || all >= 4 * delta->turn.goal + 16;
 }
 
+static void periods_add(struct periods *periods, const struct periods *more)
+{
+    periods->n += more->n;
+    periods->n_left += more->n_left;
+    periods->longest = more->longest > periods->longest ? more->longest : periods->longest;
+    periods->inside += more->inside;
+    periods->cycles += more->cycles;
+    periods->inside2 += more->inside2;
+    periods->cycles2 += more->cycles2;
+    periods->product += more->product;
+    periods->inside_at_least = periods->inside_at_least || more->inside_at_least;
+    periods->at_least = periods->at_least || more->at_least;
+}
+
 /* From the end of the last hit to the start of this one: together with the last hit it is the time from call
- * to call. */
+ * to call. Calls that were left count with the one after them that returned: an engine ends its run at a
+ * return, and what precedes that would count too often. */
 static void add_period(struct delta *delta, const struct raw_hit *raw)
 {
-    struct periods *periods = &delta->summary->periods;
     const struct hit_end *last = &delta->last;
     const struct evaluation_span span = {.from = last->values,
                                          .to = raw->from,
                                          .longest_us = us_between(last->us, raw->after_us),
-                                         .pairs = 1,
+                                         .pairs = last->pairs,
                                          .halted = true};
     struct widen between[READING_ROOM];
     evaluation_step(&delta->evaluation, &span, between);
-    struct value value = evaluation_value(&delta->evaluation, 0, &between[0], 1);
+    struct value value = evaluation_value(&delta->evaluation, 0, &between[0], last->pairs);
     double inside = (double)last->count, cycles = inside + (double)value.count;
     uint64_t period = last->count + value.count;
-    periods->n++;
-    periods->longest = period > periods->longest ? period : periods->longest;
-    periods->inside += last->count;
-    periods->cycles += period;
-    periods->inside2 += inside * inside;
-    periods->cycles2 += cycles * cycles;
-    periods->product += inside * cycles;
-    periods->inside_at_least = periods->inside_at_least || last->at_least;
-    periods->at_least = periods->at_least || last->at_least || value.at_least;
+    const struct periods one = {.n = 1,
+                                .n_left = last->is_left,
+                                .longest = period,
+                                .inside = last->count,
+                                .cycles = period,
+                                .inside2 = inside * inside,
+                                .cycles2 = cycles * cycles,
+                                .product = inside * cycles,
+                                .inside_at_least = last->at_least || last->is_left,
+                                .at_least = last->at_least || value.at_least};
+    periods_add(&delta->before, &one);
+    if (last->is_left)
+        return;
+    periods_add(&delta->summary->periods, &delta->before);
+    delta->before = (struct periods){0};
 }
 
 static void delta_sink_add_wait(struct delta *delta, const struct raw_hit *raw)
@@ -348,7 +371,8 @@ static void delta_sink_add_wait(struct delta *delta, const struct raw_hit *raw)
     periods_add_wait(&delta->summary->periods, waited[0].total);
 }
 
-/* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there. */
+/* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there.
+ * `total`: what the hit counted; NULL: its call was left. */
 static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, const struct widen *total)
 {
     struct hit_end *last = &delta->last;
@@ -356,15 +380,21 @@ static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, 
     if (last->known)
         add_period(delta, raw);
     bool warmup = delta->summary->warmup < delta->options->warmup;
-    last->known = counts && !warmup && !raw->tainted && delta->pass->calibrated &&
-                  delta->pass->overheads[0].known && !delta->options->apart;
-    if (!last->known)
+    bool known = counts && !warmup && !raw->tainted && delta->pass->calibrated &&
+                 delta->pass->overheads[0].known && !delta->options->apart;
+    *last = (struct hit_end){.known = known, .is_left = total == NULL, .us = raw->before_us, .pairs = 1};
+    if (!known && total != NULL)
+        delta->before = (struct periods){0};
+    if (!known)
         return;
+    memcpy(last->values, total != NULL ? raw->to : raw->from, sizeof last->values);
+    if (total == NULL) {
+        last->pairs += raw->pairs;
+        return;
+    }
     struct value value = evaluation_value(&delta->evaluation, 0, total, raw->pairs);
     last->count = value.count;
     last->at_least = value.at_least;
-    last->us = raw->before_us;
-    memcpy(last->values, raw->to, sizeof last->values);
 }
 
 static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
@@ -439,11 +469,12 @@ static void delta_sink_on_poll(void *context, const struct raw_hit *hit, const s
     evaluation_poll(&delta->evaluation, hit, poll);
 }
 
-static void delta_sink_on_left(void *context)
+static void delta_sink_on_left(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
     delta->evaluation.polled = false; /* those polls were of no hit */
-    delta->last.known = false;
+    delta_sink_add_wait(delta, raw);
+    delta_sink_note_end(delta, raw, NULL);
     delta->summary->left++;
 }
 
@@ -501,6 +532,7 @@ static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned reh
                                      .timeout_ms = delta->options->timeout_ms,
                                      .at_end = delta->options->at_end};
     delta->evaluation.polled = delta->last.known = false;
+    delta->before = (struct periods){0};
     delta->ran_on = delta->plausible.has_last && !delta->options->apart && !delta->options->is_round;
     bool timed = delta->turn.for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
@@ -782,6 +814,17 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
     snprintf(summary->doubt, sizeof summary->doubt, "%s", engine->doubt);
     delta_end(delta);
     return ok;
+}
+
+bool summary_is_tainted(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n && summary->tainted > 0; i++) {
+        const struct column *column = &summary->columns[i];
+        if (column->unsupported[0] == '\0' && column->at_least == 0 &&
+            statistics_count(column->statistics) == 0)
+            return true;
+    }
+    return false;
 }
 
 void summary_free(struct summary *summary)

@@ -66,8 +66,8 @@ static void line_costs_begin_call(struct line_costs *costs)
         line->disturbed_now = false;
     }
     for (size_t i = 0; i < costs->blocks->n; i++)
-        costs->of_block[i].hits_now = 0;
-    costs->total_now = costs->hops_now = 0;
+        costs->of_block[i].now = (struct hop_cost){0};
+    costs->total_now = costs->hops_now = costs->tainted_now = costs->bounded_now = 0;
     costs->plus_minus_now = 0;
     costs->disturbed_now = false;
 }
@@ -80,12 +80,20 @@ static void end_call(struct line_costs *costs)
         if (!line->disturbed_now)
             statistics_add(line->calls, line->cycles_now);
     }
-    for (size_t i = 0; i < costs->blocks->n; i++)
-        costs->of_block[i].hits += costs->of_block[i].hits_now;
+    for (size_t i = 0; i < costs->blocks->n; i++) {
+        struct hop_cost *all = &costs->of_block[i].all;
+        const struct hop_cost *now = &costs->of_block[i].now;
+        all->hits += now->hits;
+        all->clean += now->clean;
+        all->cycles += now->cycles;
+        all->clean_cycles += now->clean_cycles;
+    }
     if (!costs->disturbed_now)
         statistics_add(costs->totals, costs->total_now);
     costs->calls++;
     costs->hops += costs->hops_now;
+    costs->tainted += costs->tainted_now;
+    costs->bounded += costs->bounded_now;
     costs->plus_minus += costs->plus_minus_now;
 }
 
@@ -98,8 +106,8 @@ static bool comes_to(const struct line_costs *costs, const struct walk_hop *hop)
 void line_costs_hop(struct line_costs *costs, const struct walk_hop *hop)
 {
     struct halt_cost_count count[READING_ROOM];
-    struct block_cost *block = &costs->of_block[hop->from];
-    struct line_cost *line = &costs->lines[block->line];
+    struct hop_cost *now = &costs->of_block[hop->from].now;
+    struct line_cost *line = &costs->lines[costs->of_block[hop->from].line];
     if (hop->begins) {
         line_costs_begin_call(costs);
         line->now++;
@@ -108,15 +116,14 @@ void line_costs_hop(struct line_costs *costs, const struct walk_hop *hop)
                       hop->pairs, count);
     bool disturbed = hop->tainted || count[0].at_least;
     double cycles = (double)count[0].count;
-    block->hits_now++;
-    block->all++;
-    block->all_cycles += cycles;
+    now->hits++;
+    now->cycles += cycles;
     if (!disturbed) {
-        block->clean++;
-        block->clean_cycles += cycles;
+        now->clean++;
+        now->clean_cycles += cycles;
     }
-    costs->tainted += hop->tainted;
-    costs->bounded += count[0].at_least;
+    costs->tainted_now += hop->tainted;
+    costs->bounded_now += count[0].at_least;
     costs->hops_now++;
     costs->total_now += count[0].count;
     costs->plus_minus_now += (double)count[0].plus_minus;
@@ -129,18 +136,24 @@ void line_costs_hop(struct line_costs *costs, const struct walk_hop *hop)
         costs->lines[costs->of_block[hop->to].line].now++;
 }
 
+void line_costs_left(struct line_costs *costs)
+{
+    costs->left++;
+    line_costs_begin_call(costs);
+}
+
 void line_costs_end(struct line_costs *costs)
 {
     double calls = costs->calls > 0 ? (double)costs->calls : 1;
     for (size_t i = 0; i < costs->blocks->n; i++) {
-        const struct block_cost *block = &costs->of_block[i];
-        struct line_cost *line = &costs->lines[block->line];
-        if (block->hits == 0)
+        const struct hop_cost *all = &costs->of_block[i].all;
+        struct line_cost *line = &costs->lines[costs->of_block[i].line];
+        if (all->hits == 0)
             continue;
-        double each = block->clean > 0 ? block->clean_cycles / (double)block->clean
-                                       : block->all_cycles / (double)block->all;
-        line->is_disturbed = line->is_disturbed || block->clean == 0;
-        line->mean += each * (double)block->hits / calls;
+        double each =
+            all->clean > 0 ? all->clean_cycles / (double)all->clean : all->cycles / (double)all->hits;
+        line->is_disturbed = line->is_disturbed || all->clean == 0;
+        line->mean += each * (double)all->hits / calls;
     }
     for (size_t i = 0; i < costs->n; i++)
         costs->sum += costs->lines[i].mean;

@@ -33,13 +33,15 @@ struct line_costs {
     const struct halt_cost *halts;
     struct block_cost {
         size_t line; /* of `lines` */
-        uint64_t hits, hits_now;
-        uint64_t clean, all; /* hops */
-        double clean_cycles, all_cycles;
+        struct hop_cost {
+            uint64_t hits, clean; /* hops; without a disturbed one */
+            double cycles, clean_cycles;
+        } all, now; /* now: of the call under way */
     } * of_block;
     struct line_cost *lines; /* by file, then by line */
     size_t n;
-    uint64_t calls, hops, hops_now, tainted, bounded;
+    uint64_t calls, hops, hops_now, tainted, tainted_now, bounded, bounded_now;
+    uint64_t left;                     /* calls that were left without returning, which count nowhere else */
     double plus_minus, plus_minus_now; /* how far the cost of all halts may be off */
     /* Of line_costs_end, per call */
     double sum, correction;
@@ -52,5 +54,7 @@ struct line_costs {
 bool line_costs_begin(struct line_costs *costs, const struct code_blocks *blocks,
                       const struct halt_cost *halts);
 void line_costs_hop(struct line_costs *costs, const struct walk_hop *hop);
+/* The call under way was left. */
+void line_costs_left(struct line_costs *costs);
 void line_costs_end(struct line_costs *costs);
 void line_costs_free(struct line_costs *costs);

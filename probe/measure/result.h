@@ -106,7 +106,8 @@ enum { PERIODS_WAITS = 64 };
  * call whose count a halt has changed is left out with its period.
  */
 struct periods {
-    uint64_t n;
+    uint64_t n,
+        n_left; /* n_left: of these, calls that were left; what they took is not known, and not inside */
     uint64_t cycles, inside;        /* of them; of the calls at their beginnings. Without the cost of halts */
     bool at_least, inside_at_least; /* a lower bound */
     double cycles2, inside2, product; /* sums of squares, and of cycles times inside: how they vary */
@@ -148,9 +149,17 @@ struct summary {
     struct result_words at_max;     /* n 0: not requested */
     uint64_t max_number, max_value; /* hit with the highest value of the first column; number 0: none yet */
     char uncalibrated[96];          /* why the cost of a halt is unknown; "" if it is known or not wanted */
-    char advice[96];                /* how to count hits that have only a bound; "" */
+    char advice[200];               /* how to count hits that do not count; "" */
     char ended[256];                /* why it ended before `wanted`: "Ctrl-C", "cancelled"; else "" */
 };
+
+/* A column that was counted has no number, for an interrupt ran in each of its hits that pended while the
+ * core was halted. */
+bool summary_is_tainted(const struct summary *summary);
+
+#define RESULT_TAINTED                                                                                       \
+    "no hit counts: an interrupt ran in each that a halt had delayed. Timers that stop while the core is "   \
+    "halted (DBGMCU, DBG_FREEZE) avoid it; stat counts without a halt"
 
 struct clock {
     double hz, error_hz; /* 0: unknown */

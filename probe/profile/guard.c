@@ -97,6 +97,7 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
     if (guard->written.kind != ERROR_NONE || !guard_sink_count_of(guard, hit, &counted))
         return false;
     result->calls++;
+    result->tainted += hit->tainted;
     guard->is_elsewhere = false;
     if (counted > result->most)
         result->most = counted;
@@ -107,9 +108,10 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
 }
 
 /* Of a call that is known to have been left, a stop somewhere else says nothing. */
-static void guard_sink_on_left(void *context)
+static void guard_sink_on_left(void *context, const struct raw_hit *hit)
 {
     struct guard *guard = context;
+    (void)hit;
     struct guard_result *result = &guard->result;
     result->left++;
     if (guard->is_elsewhere && guard->sink.left != NULL)

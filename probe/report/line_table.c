@@ -109,6 +109,11 @@ static void make_notes(const struct line_report *report, const struct check *che
                       "pipeline, so what it overlaps with others does not show",
                       alone, alone == 1 ? " has" : "s have");
     note_it_lines(report->listing, notes);
+    if (costs->left > 0)
+        json_list_say(notes, "%" PRIu64 " call%s left without returning, not counted", costs->left,
+                      costs->left == 1 ? " was" : "s were");
+    if (report->limit[0] != '\0')
+        json_list_say(notes, "%s", report->limit);
     if (costs->tainted > 0)
         json_list_say(notes,
                       "in %" PRIu64 " of %" PRIu64
@@ -148,7 +153,7 @@ static void line_table_add_blocks(struct json_part *part, const struct line_cost
         struct json_part block = json_part_new(NULL);
         json_part_hex(&block, "address", costs->blocks->at[i].low);
         json_part_unsigned(&block, "instructions", costs->blocks->at[i].instructions);
-        json_part_unsigned(&block, "hits", costs->of_block[i].hits);
+        json_part_unsigned(&block, "hits", costs->of_block[i].all.hits);
         json_part_add(part, blocks, block);
     }
     json_part_array(part, "blocks", blocks);
@@ -198,6 +203,8 @@ static struct json_part line_table_summary_line(const struct line_report *report
     json_part_unsigned(&part, "calls", costs->calls);
     json_part_unsigned(&part, "steps", costs->hops);
     json_part_unsigned(&part, "tainted", costs->tainted);
+    if (costs->left > 0)
+        json_part_unsigned(&part, "left", costs->left);
     json_part_real(&part, "sum", check.sum);
     if (check.known) {
         json_part_unsigned(&part, "hits", report->whole->hits);

@@ -346,7 +346,8 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     const char *ended = field_text(line, "ended");
     char amount[AMOUNT];
     uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
-             unstopped = field_count(line, "unstopped"), left = field_count(line, "left");
+             unstopped = field_count(line, "unstopped"), left = field_count(line, "left"),
+             tainted = field_count(line, "tainted");
     fprintf(out, "%s overrun%s; ", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
     fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
             ELAPSED(field_real(line, "elapsed_s")));
@@ -361,6 +362,10 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
                 NUMBER(unstopped), PLURAL(unstopped));
     if (left > 0)
         fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
+    if (tainted > 0)
+        fprintf(out,
+                "in %s call%s an interrupt ran that a halt had delayed: without the halt they are shorter\n",
+                NUMBER(tainted), PLURAL(tainted));
     if (strcmp(ended, "no return") == 0)
         fputs("the last call did not return\n", out);
     if (strcmp(ended, "Ctrl-C") == 0 || strcmp(ended, "error") == 0)
@@ -477,6 +482,8 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
     json_part_unsigned(&line, "unstopped", result->unstopped);
     if (result->left > 0)
         json_part_unsigned(&line, "left", result->left);
+    if (result->tainted > 0)
+        json_part_unsigned(&line, "tainted", result->tainted);
     json_part_unsigned(&line, "most", result->most);
     if (result->halt_most >= result->halt_least)
         json_part_unsigned(&line, "halt_cost", result->halt_least);

@@ -173,6 +173,8 @@ static struct json_part periods_part(const struct periods *of, bool bursts)
     json_part_unsigned(&periods, "count", of->n);
     json_part_unsigned(&periods, "cycles", of->cycles);
     json_part_unsigned(&periods, "inside", of->inside);
+    if (of->n_left > 0)
+        json_part_unsigned(&periods, "left", of->n_left);
     if (of->at_least)
         json_part_bool(&periods, "cycles_at_least", true);
     if (of->inside_at_least)

@@ -379,7 +379,7 @@ static void survey_report_add_metrics(struct json_part *list, const json_t *regi
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
 {
     bool unmeasured = false, each = false, means = false, shares = false, rates = false, bounds = false,
-         vague = false, exact = true;
+         vague = false, left = false, exact = true;
     size_t i;
     json_t *region, *column;
     const char *name;
@@ -396,7 +396,9 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
         shares = shares || field_of(region, "share") != NULL;
         rates = rates || field_of(region, "calls_per_second") != NULL;
         vague = vague || share_is_vague(region) || rate_is_vague(region);
-        bounds = bounds || share_bound(region)[0] != '\0';
+        bool some_left = field_count(region, "periods.left") > 0;
+        left = left || some_left;
+        bounds = bounds || (share_bound(region)[0] != '\0' && !some_left);
     }
     const struct run_legend legend[] = {
         {each, "±: how far one hit may be off, as halts differ in what they cost"},
@@ -407,6 +409,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
         {rates, "calls/s: at the core's clock"},
         {vague, "~: from so few or so different calls that it is vague"},
         {bounds, "< and >: the counter may have wrapped unseen"},
+        {left, "> share: of calls that returned; how long those were inside that were left is not known"},
     };
     run_add_legend(list, legend, sizeof legend / sizeof *legend);
 }
@@ -414,10 +417,11 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
 /* What a reader of its numbers must know; false: nothing. */
 static bool remark_of(const json_t *region, char *out, size_t size)
 {
-    char tainted[64] = "", bounded[96] = "";
+    char tainted[64] = "", bounded[96] = "", left[64] = "";
     const char *name;
     const json_t *cycles = run_first(region, &name);
-    uint64_t tainted_hits = field_count(region, "tainted"), bounds = field_count(cycles, "at_least");
+    uint64_t tainted_hits = field_count(region, "tainted"), bounds = field_count(cycles, "at_least"),
+             left_calls = field_count(region, "left");
     out[0] = '\0';
     if (!survey_report_has_hits(region))
         return false;
@@ -427,8 +431,12 @@ static bool remark_of(const json_t *region, char *out, size_t size)
     if (bounds > 0 && run_is_counted(cycles))
         snprintf(bounded, sizeof bounded, "%s hit%s may have overflowed the counter, not included",
                  NUMBER(bounds), PLURAL(bounds));
+    if (left_calls > 0)
+        snprintf(left, sizeof left, "%s call%s left without returning, not counted", NUMBER(left_calls),
+                 left_calls == 1 ? " was" : "s were");
     const char *const parts[] = {
         field_text(region, "note"),
+        left,
         tainted,
         bounded,
         field_is(region, "periods.in_bursts")
@@ -436,6 +444,7 @@ static bool remark_of(const json_t *region, char *out, size_t size)
             : "",
         field_is(region, "slept") ? "the core was seen asleep" : "",
         field_text(region, "disagreement"),
+        field_text(region, "advice"),
         why_of(region),
     };
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)

@@ -199,6 +199,121 @@ static void put_target(struct making *making, const struct instruction_text *tex
         snprintf(out + used, room - used, " <%.*s>", (int)(room - used - brackets - 1), at.name);
 }
 
+/* --- calls that return elsewhere ------------------------------------------------------------------------ */
+
+/* Helpers for switches, and calls with arguments in the code after them, change the address that they return
+ * to. `returned` is what a function makes of it, as far as its instructions show it in their order. */
+enum { TRACKED_WORDS = 16, HELPER_BYTES = 1024, HELPERS = 2 };
+
+enum returned { RETURNED_NOT, RETURNED_TO, RETURNED_PART, RETURNED_MOVED };
+
+struct helper {
+    enum returned registers[NO_REGISTER + 1], stack[TRACKED_WORDS]; /* stack: from the entry's down */
+    unsigned lr, sp;
+    unsigned word; /* bytes */
+    int64_t depth; /* of the stack, bytes */
+};
+
+static enum returned *helper_slot(struct helper *helper, int64_t offset)
+{
+    int64_t word = (helper->depth - offset) / helper->word - 1;
+    return word >= 0 && word < TRACKED_WORDS ? &helper->stack[word] : NULL;
+}
+
+/* A register of the list is at each word, from the lowest address up. */
+static void helper_move(struct helper *helper, const struct instruction *does)
+{
+    int64_t at = does->offset;
+    for (unsigned i = 0; i < NO_REGISTER; i++) {
+        if ((does->list >> i & 1) == 0)
+            continue;
+        enum returned *slot = helper_slot(helper, at);
+        at += helper->word;
+        if (slot == NULL)
+            continue;
+        if (does->access == ACCESS_STORE)
+            *slot = helper->registers[i];
+        else
+            helper->registers[i] = *slot;
+    }
+}
+
+static enum returned helper_result(const struct helper *helper, const struct instruction *does)
+{
+    enum returned from = helper->registers[does->from],
+                  with = does->with < NO_REGISTER ? helper->registers[does->with] : RETURNED_NOT;
+    bool sum = does->gives == GIVES_SUM || does->gives == GIVES_OTHER; /* so is ADD of two registers */
+    if (does->gives == GIVES_NONE || does->gives == GIVES_NUMBER ||
+        (from == RETURNED_NOT && with == RETURNED_NOT))
+        return RETURNED_NOT;
+    if (does->gives == GIVES_SUM && does->with == NO_REGISTER && does->number == 0)
+        return from;
+    return sum && (from == RETURNED_TO || from == RETURNED_MOVED || with == RETURNED_TO) ? RETURNED_MOVED
+                                                                                         : RETURNED_PART;
+}
+
+/* True: it goes to a changed address. */
+static bool helper_take(struct helper *helper, const struct instruction *does)
+{
+    enum returned result = helper_result(helper, does), base = helper->registers[does->base];
+    bool by_stack = does->access != ACCESS_NONE && does->base == helper->sp && does->index == NO_REGISTER,
+         gives = does->gives != GIVES_NONE && does->to < NO_REGISTER;
+    for (unsigned i = 0; i < NO_REGISTER; i++)
+        if ((does->writes >> i & 1) != 0 && i != helper->sp)
+            helper->registers[i] = RETURNED_NOT;
+    if (by_stack)
+        helper_move(helper, does);
+    else if (does->access != ACCESS_NONE && does->moves != 0 && base != RETURNED_NOT)
+        helper->registers[does->base] = RETURNED_MOVED;
+    if (by_stack)
+        helper->depth -= does->moves;
+    if (gives && does->to == helper->sp && does->from == helper->sp && does->with == NO_REGISTER)
+        helper->depth -= (int32_t)does->number;
+    else if (gives)
+        helper->registers[does->to] = result;
+    if (helper->word == 4 && helper->registers[ARM_PC] == RETURNED_MOVED)
+        return true;
+    helper->registers[ARM_PC] = RETURNED_NOT;
+    return (does->kind == GOES_BACK || does->kind == GOES_AWAY) && does->by < NO_REGISTER &&
+           helper->registers[does->by] == RETURNED_MOVED;
+}
+
+/* What a call goes to. */
+static bool returns_elsewhere(struct symbols *symbols, const struct instruction *call)
+{
+    bool wide = symbols->machine == EM_AARCH64;
+    uint64_t entry = call->target;
+    struct helper helper = {.lr = wide ? A64_LR : ARM_LR, .sp = wide ? A64_SP : ARM_SP, .word = wide ? 8 : 4};
+    helper.registers[helper.lr] = RETURNED_TO;
+    struct helper branched = helper; /* at the last branch, which may lead to what follows a return */
+    if (call->kind != GOES_CALL)
+        return false;
+    for (unsigned i = 0; i < HELPERS; i++) {
+        struct extent extent = {0};
+        struct code_instruction one;
+        uint64_t next = 0;
+        if (table_around(symbols, entry, &extent) == NULL || extent.low != entry)
+            return false;
+        uint64_t high = extent.high - entry < HELPER_BYTES ? extent.high : entry + HELPER_BYTES;
+        struct code_walk walk = {.symbols = symbols, .low = entry, .high = high};
+        while (next == 0 && code_next(&walk, &one)) {
+            struct instruction does = code_decode(&one);
+            if (one.is_data)
+                continue;
+            if (helper_take(&helper, &does))
+                return true;
+            if (does.kind == GOES_JUMP && !does.conditional && (does.target < entry || does.target >= high))
+                next = does.target; /* it goes on there */
+            else if (instruction_leaves(&does))
+                helper = branched;
+            else if (does.kind == GOES_JUMP)
+                branched = helper;
+        }
+        entry = next;
+    }
+    return false;
+}
+
 static enum code_flow flow_of(const struct instruction *does)
 {
     if (does->kind == GOES_JUMP)
@@ -236,16 +351,18 @@ static void listing_add_row(struct making *making, const struct code_instruction
     struct listing_row *row = &making->out->rows[making->out->n++];
     struct instruction does = code_decode(one);
     bool in_it = making->it_left > 0;
-    *row = (struct listing_row){.address = one->address,
-                                .size = one->size,
-                                .is_data = one->is_data,
-                                .in_it = in_it,
-                                .code = one->code,
-                                .file = LISTING_NO_FILE,
-                                .flow = flow_of(&does),
-                                .may_go_on = does.conditional || in_it,
-                                .calls = instruction_calls(&does),
-                                .target = does.target};
+    *row =
+        (struct listing_row){.address = one->address,
+                             .size = one->size,
+                             .is_data = one->is_data,
+                             .in_it = in_it,
+                             .code = one->code,
+                             .file = LISTING_NO_FILE,
+                             .flow = returns_elsewhere(making->symbols, &does) ? FLOW_AWAY : flow_of(&does),
+                             .may_go_on = does.conditional || in_it,
+                             .calls = instruction_calls(&does),
+                             .is_thumb = one->isa == ISA_THUMB,
+                             .target = does.target};
     making->it_left = in_it ? making->it_left - 1 : does.kind == GOES_IT ? does.number : 0;
     listing_put_text(making, one, &does, row);
 }
@@ -420,6 +537,7 @@ static void set_next(const struct listing *listing, const struct listing_row *la
     block->high = last->address + last->size;
     block->returns = last->flow == FLOW_RETURN;
     block->is_open = last->flow == FLOW_AWAY;
+    block->calls_away = block->is_open && last->calls;
     if (last->flow == FLOW_TO)
         add_next(listing, block, last->target);
     if (last->flow == FLOW_ON || last->may_go_on)
@@ -438,8 +556,8 @@ bool blocks_make(const struct listing *listing, struct code_blocks *out, struct 
         if (row->is_data)
             continue;
         if (begins[i])
-            out->at[out->n++] =
-                (struct code_block){.low = row->address, .file = row->file, .line = row->line};
+            out->at[out->n++] = (struct code_block){
+                .low = row->address, .file = row->file, .line = row->line, .is_thumb = row->is_thumb};
         struct code_block *block = &out->at[out->n - 1];
         block->instructions++;
         block->calls = block->calls || row->calls;

@@ -14,7 +14,7 @@
 enum { LISTING_BYTES = 1 << 18, LISTING_TEXT = 256 };
 #define LISTING_NO_FILE SIZE_MAX
 
-/* Where an instruction goes. A call returns, so it goes on. */
+/* Where an instruction goes. A call returns, so it goes on, if what it calls does not change where to. */
 enum code_flow {
     FLOW_ON,
     FLOW_TO,    /* to a number */
@@ -33,7 +33,8 @@ struct listing_row {
     unsigned line;           /* 0: unknown */
     enum code_flow flow;
     bool may_go_on; /* or to the next one, by a condition */
-    bool calls;
+    bool calls;     /* with FLOW_AWAY: what returns to another place than the one after it */
+    bool is_thumb;
     uint64_t target; /* of FLOW_TO */
 };
 
@@ -66,9 +67,10 @@ struct code_block {
     unsigned instructions;
     uint64_t next[BLOCK_NEXT]; /* blocks of the function that may follow */
     unsigned n_next;
-    bool returns; /* or the function's return may */
-    bool is_open; /* known only when the last instruction executes */
-    bool calls;
+    bool returns;           /* or the function's return may */
+    bool is_open;           /* known only when the last instruction executes */
+    bool calls, calls_away; /* calls_away: the last one does, and returns to another place than after it */
+    bool is_thumb;
     bool is_inlined; /* set by the caller: it is another function's code */
 };
 

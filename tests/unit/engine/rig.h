@@ -88,8 +88,9 @@ static inline bool rig_ended(void *context, struct error *error)
     return rig->engine->ops->read_registers(rig->engine, seen, 3, &rig->deadline, error);
 }
 
-static inline void rig_left(void *context)
+static inline void rig_left(void *context, const struct raw_hit *hit)
 {
+    (void)hit;
     ((struct rig *)context)->n_left++;
 }
 

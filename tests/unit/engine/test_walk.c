@@ -25,21 +25,24 @@ static const struct model_event script[] = {
 struct walked {
     struct walk_hop hops[HOPS];
     size_t n, calls, wanted;
+    bool is_long; /* the first ones are enough */
 };
 
 static bool on_hop(void *context, const struct walk_hop *hop)
 {
     struct walked *walked = context;
-    assert_true(walked->n < HOPS);
-    walked->hops[walked->n++] = *hop;
+    assert_true(walked->n < HOPS || walked->is_long);
+    if (walked->n < HOPS)
+        walked->hops[walked->n++] = *hop;
     walked->calls += hop->to == COUNT(blocks);
     return walked->calls < walked->wanted;
 }
 
-static bool walk(struct rig *rig, const struct walk_block *of, struct walked *walked)
+static bool walk_region(struct rig *rig, const struct region *region, const struct walk_block *of,
+                        struct walked *walked)
 {
-    static const struct engine_sink sink;
-    const struct engine_walk wanted = {.region = &whole,
+    const struct engine_sink sink = {.context = rig, .left = rig_left};
+    const struct engine_walk wanted = {.region = region,
                                        .blocks = of,
                                        .n = COUNT(blocks),
                                        .timeout_ms = 20,
@@ -47,6 +50,11 @@ static bool walk(struct rig *rig, const struct walk_block *of, struct walked *wa
                                        .hop = on_hop,
                                        .sink = &sink};
     return rig->engine->ops->walk(rig->engine, &wanted, &rig->deadline, &rig->error);
+}
+
+static bool walk(struct rig *rig, const struct walk_block *of, struct walked *walked)
+{
+    return walk_region(rig, &whole, of, walked);
 }
 
 static void check_calls(const struct walked *walked, size_t calls)
@@ -73,6 +81,73 @@ RIG_TEST(each_block_of_each_call)
     rig_begin(rig);
     assert_string_equal(walk(rig, blocks, &walked) ? "" : rig->error.text, "");
     check_calls(&walked, 3);
+    rig_end_clean(rig);
+}
+
+static const struct region may_leave = {
+    .start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080, .may_be_left = true};
+
+/* Left from the loop: the same instruction makes the next call. One deeper is another call. */
+static const struct model_event with_left[] = {
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+    {.kind = MODEL_AT, .cycles = 20, .pc = 0x1008, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 9000, .pc = BACK - 4, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+    {.kind = MODEL_AT, .cycles = 15, .pc = BACK - 4, .sp = SP - 32},
+    {.kind = MODEL_AT, .cycles = 5, .pc = 0x1008, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 4, .pc = 0x1010, .sp = SP},
+    {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
+};
+
+RIG_TEST(a_call_that_is_left_is_not_followed_into_the_next_one)
+{
+    struct walked walked = {.wanted = 2};
+    struct rig *rig = rig_fresh(with_left, COUNT(with_left));
+    model_poke(&rig->model, BACK - 4, 0xFFFEF7FF);
+    rig_begin(rig);
+    assert_string_equal(walk_region(rig, &may_leave, blocks, &walked) ? "" : rig->error.text, "");
+    assert_int_equal(rig->n_left, 2);
+    assert_int_equal(walked.n, 2 * (1 + 3)); /* the first hop of the one that is left, and the other call's */
+    for (size_t i = 0; i < walked.n; i++)
+        assert_int_equal(walked.hops[i].begins, i % 4 < 2);
+    rig_end_clean(rig);
+}
+
+RIG_TEST(calls_that_are_all_left_end_the_walk)
+{
+    struct walked walked = {.wanted = 2, .is_long = true};
+    struct rig *rig = rig_fresh(with_left, 3);
+    model_poke(&rig->model, BACK - 4, 0xFFFEF7FF);
+    rig->model.limit = 0;
+    rig_begin(rig);
+    assert_fails(walk_region(rig, &may_leave, blocks, &walked), &rig->error, ERROR_END,
+                 "calls in a row were left without returning");
+    rig_end_clean(rig);
+}
+
+/* A call in the loop goes to a helper that returns into the tail. */
+RIG_TEST(what_returns_elsewhere_is_followed_by_steps)
+{
+    static const struct model_event away[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+        {.kind = MODEL_AT, .cycles = 20, .pc = 0x1008, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x100A, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1400, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1402, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1010, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
+    };
+    struct walk_block calling[COUNT(blocks)];
+    struct walked walked = {.wanted = 2};
+    struct rig *rig = rig_fresh(away, COUNT(away));
+    memcpy(calling, blocks, sizeof calling);
+    calling[1] = (struct walk_block){
+        .low = 0x1008, .last = 0x100A, .high = 0x100C, .is_open = true, .calls_away = true};
+    rig_begin(rig);
+    assert_string_equal(walk(rig, calling, &walked) ? "" : rig->error.text, "");
+    assert_int_equal(walked.n, 6);
+    for (size_t i = 0; i < walked.n; i++)
+        assert_int_equal(walked.hops[i].to, i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 4);
     rig_end_clean(rig);
 }
 

@@ -22,6 +22,7 @@ struct fake_engine {
     void (*make)(struct fake_engine *, uint64_t number, struct raw_hit *); /* hits from 1 */
     uint64_t (*rehit)(struct fake_engine *, uint64_t number);              /* what it costs; from 1 */
     bool no_rehits;                                                        /* each one is disturbed */
+    uint64_t left_each;      /* the Nth of calls is left; 0: none */
     uint64_t fail_at;        /* the hit that is not reached; 0: none */
     uint64_t late_at;        /* likewise, and its time is waited for */
     int64_t hit_us, wait_us; /* for each, and before the first */
@@ -89,6 +90,11 @@ static inline bool fake_run(struct engine *engine, const struct engine_request *
         struct raw_hit hit = {.pairs = 1, .before_us = us, .after_us = us + 10};
         fake->make(fake, fake->hits, &hit);
         *fake_clock() += fake->hit_us;
+        if (fake->left_each > 0 && fake->hits % fake->left_each == 0) {
+            sink->left(sink->context, &hit);
+            i--;
+            continue;
+        }
         bool more = sink->hit(sink->context, &hit);
         fake_rehit(fake, sink, rehits);
         rehits = 0;

@@ -195,6 +195,35 @@ FRESH_TEST(a_tainted_call_is_in_no_period)
     assert_int_equal(summaries[0].periods.cycles, summaries[0].periods.n * (CALL + APART));
 }
 
+/* From start to start also there, but nothing is known of the time inside. */
+FRESH_TEST(periods_go_on_over_calls_that_are_left)
+{
+    const struct periods *periods = &summaries[0].periods;
+    fake.left_each = 3;
+    assert_true(turn(0, 10, 0));
+    for (uint64_t goal = 20; goal <= 40; goal += 10)
+        assert_true(turn(0, goal, 0));
+    end();
+    assert_in_range(summaries[0].left, 18, 22);
+    assert_in_range(periods->n_left, 14, 20);
+    assert_in_range(periods->n - periods->n_left, 34, 38);
+    assert_int_equal(periods->cycles, periods->n * (CALL + APART));
+    assert_int_equal(periods->inside, (periods->n - periods->n_left) * CALL);
+    assert_true(periods->inside_at_least);
+    assert_false(periods->at_least);
+}
+
+/* Each run ends at a return: a call that was left just before is no more often in a period than others. */
+FRESH_TEST(calls_that_are_left_do_not_count_more_often_than_they_occur)
+{
+    fake.left_each = 2;
+    for (uint64_t goal = 2; goal <= 60; goal += 2)
+        assert_true(turn(0, goal, 0));
+    end();
+    assert_true(summaries[0].periods.n_left > 0);
+    assert_in_range(2 * summaries[0].periods.n_left, summaries[0].periods.n - 2, summaries[0].periods.n + 2);
+}
+
 /* 2^32 cycles at 100 MHz are 43 s. */
 FRESH_TEST(calls_far_apart_may_hide_a_wrap)
 {

@@ -96,6 +96,22 @@ COST_TEST(hits_and_cycles_per_call)
     assert_float_equal(costs.correction, (5 + 9) / 2.0, 1e-9);
 }
 
+COST_TEST(a_call_that_is_left_counts_nowhere)
+{
+    call(3, false);
+    hop(0, 1, 4000, 1, false);
+    hop(1, 2, 3000, 2, true);
+    line_costs_left(&costs);
+    call(3, false);
+    line_costs_end(&costs);
+    assert_int_equal(costs.calls, 2);
+    assert_int_equal(costs.left, 1);
+    assert_int_equal(costs.hops, 12);
+    assert_int_equal(costs.tainted, 0);
+    assert_float_equal(line(10)->mean, 4, 1e-9);
+    assert_float_equal(costs.sum, statistics_mean(costs.totals), 1e-9);
+}
+
 COST_TEST(interrupts_that_the_halts_brought_are_no_cycles)
 {
     call(1, false);

@@ -73,6 +73,26 @@ TEST(lines_targets_and_branches_begin_blocks)
     blocks_are(&listing, expected, COUNT(expected));
 }
 
+TEST(a_call_that_does_not_return_after_itself_ends_a_block)
+{
+    struct listing_row rows[3];
+    struct listing listing = {.rows = rows};
+    static const struct expected_block expected[] = {
+        {.low = 0x100, .last = 0x102, .line = 5, .is_open = true},
+        {.low = 0x106, .last = 0x106, .line = 5, .returns = true},
+    };
+    struct code_blocks blocks;
+    struct error error = {.kind = ERROR_NONE};
+    add_row(&listing, (struct listing_row){.address = 0x100, .line = 5});
+    add_row(&listing,
+            (struct listing_row){.address = 0x102, .size = 4, .line = 5, .calls = true, .flow = FLOW_AWAY});
+    add_row(&listing, (struct listing_row){.address = 0x106, .line = 5, .flow = FLOW_RETURN});
+    blocks_are(&listing, expected, COUNT(expected));
+    assert_true(blocks_make(&listing, &blocks, &error));
+    assert_true(blocks.at[0].calls_away && !blocks.at[1].calls_away);
+    blocks_free(&blocks);
+}
+
 TEST(without_lines_there_are_none)
 {
     struct listing_row row = {.address = 0x100, .size = 2};
