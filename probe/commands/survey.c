@@ -464,6 +464,7 @@ static bool survey_measure(struct survey_command *self, struct error *error)
                                  .begun_us = deadline_now_us(),
                                  .hits = options->request.hits};
     look_into_regions(self);
+    session->measured.by_parts = true;
     if (!trial_run(session, &self->turns.clock, &self->turns.seen_hz, error) ||
         !counting_open(&self->counting, session, &self->turns.clock, error))
         return false;

@@ -72,7 +72,7 @@ static void add_changes(struct uses *uses, const struct counter_block *block)
     const struct block_kind *kind = block->kind;
     for (size_t i = 0; i < kind->n_registers && uses->n < uses->n_starts + USES_REGISTERS; i++) {
         const struct counter_register *one = &kind->registers[i];
-        uses->changes[uses->n] = (struct counter_change){.kind = kind, .name = one->name};
+        uses->changes[uses->n] = (struct counter_change){.kind = kind, .name = one->name, .word = one->word};
         uses->switches[uses->n++] = (struct counter_switch){.word = one->word,
                                                             .name = one->word == 0 ? one->name : NULL,
                                                             .on = one->on,

@@ -90,10 +90,11 @@ enum call_stop {
     CALL_ENDS,      /* it is where this call ends, by frame.end */
     CALL_IS_MADE,   /* another call is made by the same instruction */
     CALL_IS_LEFT,   /* this call is made again: it has not returned, and never will */
-    CALL_STAYS_HERE /* a handler does not take this exit */
+    CALL_STAYS_HERE /* a handler does not take this exit; or a store does not go to the counter */
 };
 
-/* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer. */
+/* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer, and goes to the counter by the core's
+ * registers. */
 bool call_look(struct call *call, const struct call_access *access, const struct other_stop *other,
                enum call_stop *what, struct error *error);
 

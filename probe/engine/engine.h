@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "code/instruction.h"
 #include "counters/counter.h"
 #include "device/device.h"
 #include "engine/counter_stop_steps.h"
@@ -30,7 +31,7 @@ bool process_check(const struct process *process, const struct core *core, struc
 /* The same for a core that a debugger halts and resumes. */
 bool process_check_debugged(const struct process *process, struct error *error);
 
-enum { REGION_EXITS = 5, REGION_WRITERS = 4 };
+enum { REGION_EXITS = 5, REGION_WRITERS = 4, REGION_WORDS = 4 };
 
 /* An instruction by which an exception handler returns: from LR, from another register or from the stack. */
 struct exit_place {
@@ -56,10 +57,14 @@ struct region {
     struct exit_place exits[REGION_EXITS];
     size_t n_exits;
     /* Instructions that change the count: a hit that reaches one ends the run with ERROR_WRITER_SOUGHT, and
-     * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. */
+     * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. One that is
+     * a store changes it only if it goes to one of `words`, which the registers show there. */
     struct region_writer {
         uint64_t at;
         bool is_thumb;
+        struct instruction store;
+        uint64_t words[REGION_WORDS];
+        size_t n_words; /* 0: it is no store */
         char what[224]; /* "fir.c:96 (reset_timer+0x8) writes DWT_CYCCNT" */
     } writers[REGION_WRITERS];
     size_t n_writers;

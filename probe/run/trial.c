@@ -91,6 +91,24 @@ bool own_code_watch(struct session *session, const struct error *why)
     return true;
 }
 
+/* Which registers the store may go to, of those in memory. */
+static void add_words(const struct session *session, struct region_writer *writer)
+{
+    const struct device *device = &session->device;
+    if (!symbols_store_at(session->symbols, writer->at, &writer->store))
+        return;
+    for (size_t i = 0; i < device->n_changes; i++) {
+        const struct counter_change *one = &device->changes[i];
+        if (one->kind != device->block->kind || one->at != writer->at)
+            continue;
+        if (one->word == 0 || writer->n_words == REGION_WORDS) {
+            writer->n_words = 0;
+            return;
+        }
+        writer->words[writer->n_words++] = one->word;
+    }
+}
+
 /* "main.c:96 (reset_timer+0x8) writes DWT_CYCCNT"; of one that leads to it, but is none itself: "..., and it
  * is reached from main.c:20 (fir+0x10)". */
 static void describe_stop(const struct session *session, uint64_t stop, bool is_place, uint64_t leads_to,
@@ -100,6 +118,8 @@ static void describe_stop(const struct session *session, uint64_t stop, bool is_
     char place[112], what[112];
     symbols_describe(session->symbols, stop, &at);
     *out = (struct region_writer){.at = stop, .is_thumb = at.isa == ISA_THUMB};
+    if (is_place)
+        add_words(session, out);
     own_code_describe(session, is_place ? stop : leads_to, what, sizeof what);
     session_place(session, stop, place, sizeof place);
     snprintf(out->what, sizeof out->what, "%s%s%.80s", what, is_place ? "" : ", and it is reached from ",
@@ -163,7 +183,7 @@ bool own_code_check(struct session *session, struct error *error)
         session->measured.region->region.n_writers = 0;
     if (n == 0)
         return true;
-    uint64_t first = 0;
+    uint64_t first = places[0];
     if (session->measured.watches && session->measured.region != NULL &&
         own_code_watch_region(session, &session->measured.inside, &session->measured.region->region,
                               &first) &&
@@ -171,15 +191,24 @@ bool own_code_check(struct session *session, struct error *error)
         own_code_note(session, first, n, "a hit in which it runs ends the run");
         return true;
     }
+    size_t n_handlers = 0, which = 0;
+    if (session->measured.region != NULL || session->measured.by_parts)
+        n_handlers = read_handlers(session, handlers);
     if (session->measured.region != NULL) {
         if (session->measured.inside.low != 0 &&
             own_code_writes_inside(session, &session->measured.inside, 1, what, sizeof what))
             return own_code_refuse(session, what, "which what is measured may run", error);
-        size_t n_handlers = read_handlers(session, handlers);
         if (own_code_writes_inside(session, handlers, n_handlers, what, sizeof what))
             return own_code_refuse(session, what, "which an exception handler may run", error);
     }
-    own_code_note(session, places[0], n, "counts in which it runs are wrong");
+    bool may_run = session->measured.inside.low == 0 ||
+                   symbols_reach_is_open(session->symbols, &session->measured.inside);
+    if (session->measured.by_parts)
+        may_run = symbols_reach(session->symbols, handlers, n_handlers, places, n, &which);
+    if (may_run)
+        own_code_note(session, places[which], n, "counts in which it runs are wrong");
+    else
+        own_code_describe(session, first, session->measured.own_write, sizeof session->measured.own_write);
     return true;
 }
 
