@@ -270,6 +270,7 @@ static void thumb_shifted(struct instruction *out, uint32_t code)
     out->with = with;
     if (operation == THUMB_ORR && from == ARM_PC && is_left) {
         instruction_give(out, shift == 0 ? GIVES_SUM : GIVES_SHIFT, to, with, shift);
+        out->with = NO_REGISTER;
     } else if (is_left && shift == 0 && from != ARM_PC) {
         out->gives = thumb_operation(operation);
     }

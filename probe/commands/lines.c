@@ -312,7 +312,7 @@ static int lines_end_run(struct lines_command *self, bool ok, const struct error
     line_costs_free(&self->costs);
     counting_close(&self->counting);
     free_code(self);
-    return command_end(ok, code, self->unwritten, after, error);
+    return command_end(ok, command_clock_code(self->session, code), self->unwritten, after, error);
 }
 
 /* `within`: in a session that is open and stays so. */

@@ -551,5 +551,5 @@ int command_survey(const struct context *context, struct error *error)
         runs_free(self.before);
     free(self.before);
     counting_close(&self.counting);
-    return command_end(ok, code, self.unwritten, &after, error);
+    return command_end(ok, command_clock_code(&self.session, code), self.unwritten, &after, error);
 }

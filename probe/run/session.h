@@ -58,6 +58,7 @@ struct session {
         uint64_t at; /* SystemCoreClock, whose value is the clock; 0: another clock */
         uint32_t was;
         char change[96]; /* "" */
+        char doubt[160]; /* why a claimed clock was not believed; "" */
     } clock;
     struct {
         struct progress progress;

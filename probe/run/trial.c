@@ -301,12 +301,16 @@ void trial_end_conditions(const struct session *session, struct conditions *cond
 bool trial_clock(struct session *session, struct clock *out, struct error *error)
 {
     const struct request *request = session->request;
-    if (request->freq_hz > 0) {
+    bool claimed = request->freq_hz > 0;
+    if (claimed)
         *out = clock_given(request->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
+    else
+        claimed = session->device.block->counts_cycles && clock_from_program(session, out);
+    if (claimed) {
+        find_sleeps(session);
+        out->may_sleep = !session->sleeps.known || session->sleeps.n > 0;
         return true;
     }
-    if (session->device.block->counts_cycles && clock_from_program(session, out))
-        return true;
     /* The counters can be read only between two halts, or they run on another clock */
     if (!device_sees_running(&session->device) || session->device.remote != NULL) {
         *out = clock_unknown(core_fastest_hz(&session->device.chosen->core));
@@ -333,8 +337,12 @@ static struct counter_block *find_other(const struct device *device)
 static bool try_once(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
-    return own_code_check(session, error) && trial_clock(session, clock, error) &&
-           plausible_trial(&session->device, clock, seen_hz, &deadline, error);
+    session->clock.doubt[0] = '\0';
+    if (!own_code_check(session, error) || !trial_clock(session, clock, error) ||
+        !plausible_trial(&session->device, clock, seen_hz, &deadline, error))
+        return false;
+    memcpy(session->clock.doubt, clock->doubt, sizeof session->clock.doubt);
+    return true;
 }
 
 /* A counter whose reload the program changes counts from stop to stop all the same. */
