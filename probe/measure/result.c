@@ -82,17 +82,23 @@ bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen)
     return seems_slow(clock, seen) && may_have_slept(clock, seen);
 }
 
+void clock_refute(struct clock *clock, const char *why)
+{
+    struct clock unknown = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz};
+    snprintf(unknown.doubt, sizeof unknown.doubt, "no times: the clock is wrong: %.4g MHz by %.31s%s",
+             clock->hz / 1e6, clock->source, why);
+    *clock = unknown;
+}
+
 void clock_check(struct clock *clock, const struct clock_seen *seen)
 {
     if (!seems_fast(clock, seen) && !(seems_slow(clock, seen) && !may_have_slept(clock, seen)))
         return;
-    struct clock unknown = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz};
     double mean = (seen->low_hz + seen->high_hz) / 2;
-    snprintf(unknown.doubt, sizeof unknown.doubt,
-             "no times: the clock is wrong: %.4g MHz by %.31s, and the core's counter of cycles goes on at "
-             "%.3g MHz",
-             clock->hz / 1e6, clock->source, (seen->high_hz > 0 ? mean : seen->low_hz) / 1e6);
-    *clock = unknown;
+    char why[64];
+    snprintf(why, sizeof why, ", and the core's counter of cycles goes on at %.3g MHz",
+             (seen->high_hz > 0 ? mean : seen->low_hz) / 1e6);
+    clock_refute(clock, why);
 }
 
 struct sample {

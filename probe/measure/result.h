@@ -151,8 +151,12 @@ struct summary {
     char ended[256];                /* why it ended before `wanted`: "Ctrl-C", "cancelled"; else "" */
 };
 
+/* What a slower clock of the chip says of a claim. */
+enum clock_fit { CLOCK_UNPROVED, CLOCK_FITS, CLOCK_MISFITS };
+
 struct clock {
     double hz, error_hz; /* 0: unknown */
+    enum clock_fit fit;
     char source[32];
     double bound_hz;   /* the counter never runs faster, by what is claimed of it */
     double fastest_hz; /* nor does any core of its architecture */
@@ -182,7 +186,9 @@ struct clock_look {
 struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool halts);
 /* More looks may show that the claimed clock is wrong. */
 bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen);
-/* A claimed clock that does not fit is wrong, and unknown from here on. */
+/* It is unknown from here on. `why`: after "no times: the clock is wrong: 168 MHz by SystemCoreClock". */
+void clock_refute(struct clock *clock, const char *why);
+/* A claimed clock that does not fit is wrong. */
 void clock_check(struct clock *clock, const struct clock_seen *seen);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */

@@ -2,6 +2,7 @@
 
 #include "cores/architectures.h"
 #include "measure/plausible.h"
+#include "measure/widen.h"
 #include "report/number.h"
 
 #include <stdio.h>
@@ -301,11 +302,13 @@ void trial_end_conditions(const struct session *session, struct conditions *cond
 bool trial_clock(struct session *session, struct clock *out, struct error *error)
 {
     const struct request *request = session->request;
-    bool claimed = request->freq_hz > 0;
+    /* Both are the core's clock, which a counter of other things does not show */
+    bool counts_cycles = session->device.block->counts_cycles;
+    bool claimed = request->freq_hz > 0 && (counts_cycles || session->device.remote != NULL);
     if (claimed)
         *out = clock_given(request->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
     else
-        claimed = session->device.block->counts_cycles && clock_from_program(session, out);
+        claimed = counts_cycles && clock_from_program(session, out);
     if (claimed) {
         find_sleeps(session);
         out->may_sleep = !session->sleeps.known || session->sleeps.n > 0;
@@ -339,7 +342,8 @@ static bool try_once(struct session *session, struct clock *clock, double *seen_
     struct deadline deadline = session_deadline(session);
     session->clock.doubt[0] = '\0';
     if (!own_code_check(session, error) || !trial_clock(session, clock, error) ||
-        !plausible_trial(&session->device, clock, seen_hz, &deadline, error))
+        !plausible_trial(&session->device, clock, seen_hz, &deadline, error) ||
+        !wrap_evidence_check_clock(&session->device, clock, &deadline, error))
         return false;
     memcpy(session->clock.doubt, clock->doubt, sizeof session->clock.doubt);
     return true;

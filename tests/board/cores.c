@@ -6,7 +6,13 @@
 #include "debug_bus.h"
 #include "elf_load.h"
 
-enum { SLICES_PER_S = 1000, DPIDR_VERSION = 0xF000, DPIDR_V3 = 0x3000, FIRST_AT = 0x2000 };
+enum {
+    CHIP_HZ = 12000000,
+    SLICES_PER_S = 1000,
+    DPIDR_VERSION = 0xF000,
+    DPIDR_V3 = 0x3000,
+    FIRST_AT = 0x2000
+};
 
 static void reset_all(void *cores)
 {
@@ -19,8 +25,10 @@ static uint64_t model_ns(void *self)
     return c->passed_ns;
 }
 
-static void note_time(struct cores *c, uint64_t cycles, uint32_t hz)
+// Of the chip's clock: at a lower pace it goes in slow motion
+static void note_time(struct cores *c, uint64_t cycles, uint32_t pace_hz)
 {
+    uint32_t hz = pace_hz < CHIP_HZ ? CHIP_HZ : pace_hz;
     uint64_t due = cycles * 1000000000u + c->leftover;
     c->passed_ns += due / hz;
     c->leftover = due % hz;
