@@ -392,13 +392,16 @@ enum { AP_MODEL = 0xE8, AP_MODEL_TIME = 0xEC, MODEL_NAME = 0x4C444F4D };
 
 bool device_find_model(struct device *device, const struct deadline *deadline)
 {
-    const struct link_view *view = &device_counted(device)->view;
-    struct address name = {.space = SPACE_AP, .size = 4, .unit = view->port, .offset = AP_MODEL};
+    const struct device_core *counted = device_counted(device);
+    struct address name = {.space = SPACE_AP, .size = 4, .offset = AP_MODEL};
     struct error unread = {0};
     uint64_t value = 0;
     device->model_time = (struct address){.size = 0};
-    if (!view->has_port || !ledger_read(device->ledger, name, &value, deadline, &unread) ||
-        value != MODEL_NAME)
+    if (counted == NULL || !(counted->view.has_port || link_has_server(device->link)))
+        return false;
+    /* OpenOCD may find the core's port without saying which: each one of a model says it */
+    name.unit = counted->view.has_port ? counted->view.port : 0;
+    if (!ledger_read(device->ledger, name, &value, deadline, &unread) || value != MODEL_NAME)
         return false;
     device->model_time = name;
     device->model_time.offset = AP_MODEL_TIME;

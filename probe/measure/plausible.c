@@ -64,7 +64,7 @@ bool plausible_totals(const struct plausible *plausible, const struct widen *tot
             continue;
         if (i == 0)
             return error_set(error, ERROR_WRITTEN,
-                             "something else writes or stops the counter of %s, or the clock is wrong: no "
+                             "the clock is wrong, or something else writes or stops the counter of %s: no "
                              "count of it fits the chip's timer",
                              reading->counters[0].name);
         return error_set(error, ERROR_WRITTEN,

@@ -244,7 +244,7 @@ FRESH_TEST(the_timer_is_one_wide_counter)
  */
 FRESH_TEST(a_clock_that_is_only_claimed_does_not_choose_between_totals)
 {
-    const uint64_t from[] = {0, 0}, to[] = {0, 755}; /* us */
+    const uint64_t from[] = {0, 0, 0}, to[] = {0, 755, 755}; /* us */
     struct counter counter = {.bits = 24, .modulus = 256, .down = true, .zero_is_top = true};
     struct widen_bounds bounds = {.most = UINT64_MAX};
     f.timer_runs = true;
@@ -252,6 +252,7 @@ FRESH_TEST(a_clock_that_is_only_claimed_does_not_choose_between_totals)
     assert_true(f.evidence.claimed);
     wrap_evidence_narrow(&f.evidence, &counter, from, to, 0, &bounds);
     assert_true(bounds.least == 0 && bounds.most == UINT64_MAX);
+    assert_int_equal(take_timer(clock_given(12.4e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
     counter.modulus = 12000; /* here it cannot */
     wrap_evidence_narrow(&f.evidence, &counter, from, to, 0, &bounds);
     assert_true(bounds.least <= 9069 && bounds.most >= 9069 && bounds.most - bounds.least < 12000);
