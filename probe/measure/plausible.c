@@ -210,7 +210,7 @@ static int polls_wanted(const struct trial *trial, const struct device *device, 
     double turn_us = (double)counter_modulus(&trial->by_core.reading->counters[0]) / clock->fastest_hz * 1e6;
     if (device->slept && device->block->may_reload)
         return SLEEPERS_POLLS;
-    if (!(clock->hz > 0) || clock->error_hz > 0 || turn_us < TRIAL_NAP_US)
+    if (!clock_is_claimed(clock) || turn_us < TRIAL_NAP_US)
         return TRIAL_POLLS;
     const struct clock_seen seen = trial_seen(trial, clock);
     return trial->n_looks >= CLAIM_POLLS && clock_is_odd(clock, &seen) ? CLOCK_LOOKS : CLAIM_POLLS;
@@ -251,7 +251,7 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
     *seen_hz = 0;
     if (!device_sees_running(device))
         return true;
-    if (clock->hz > 0)
+    if (clock_is_claimed(clock))
         (void)device_find_model(device, deadline);
     bool ok = trial_polls(&trial, device, clock, deadline, error);
     device_forget_model(device);

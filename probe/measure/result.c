@@ -53,20 +53,15 @@ struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool
     return seen;
 }
 
-static bool is_claimed(const struct clock *clock)
-{
-    return clock->hz > 0 && !(clock->error_hz > 0);
-}
-
 static bool seems_fast(const struct clock *clock, const struct clock_seen *seen)
 {
     static const double SURELY = 2; /* an uneven counter is one that something else writes, up to here */
-    return is_claimed(clock) && seen->low_hz > clock->hz * (seen->even ? 1 + CLAIM_ERROR : SURELY);
+    return clock_is_claimed(clock) && seen->low_hz > clock->hz * (seen->even ? 1 + CLAIM_ERROR : SURELY);
 }
 
 static bool seems_slow(const struct clock *clock, const struct clock_seen *seen)
 {
-    return is_claimed(clock) && seen->high_hz > 0 && seen->even && !seen->stopped &&
+    return clock_is_claimed(clock) && seen->high_hz > 0 && seen->even && !seen->stopped &&
            seen->high_hz < clock->hz * (1 - CLAIM_ERROR);
 }
 

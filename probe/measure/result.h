@@ -166,6 +166,11 @@ struct clock {
 
 /* `fastest_hz`: of any such core, core_fastest_hz. */
 struct clock clock_unknown(double fastest_hz);
+/* By the user or the program, not measured. */
+static inline bool clock_is_claimed(const struct clock *clock)
+{
+    return clock->hz > 0 && !(clock->error_hz > 0);
+}
 /* So slow that two accesses of a probe may be closer than a register transfer takes. */
 bool clock_is_slow(const struct clock *clock);
 struct clock clock_given(double hz, const char *source, double fastest_hz);

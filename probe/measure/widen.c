@@ -157,7 +157,7 @@ bool wrap_evidence_check_clock(struct device *device, struct clock *clock, const
 {
     const struct counter *counter = &device->reading.counters[0];
     struct timer_look looks[TIMER_LOOKS];
-    if (!(clock->hz > 0) || clock->error_hz > 0 || !device->block->counts_cycles || counter->reloads ||
+    if (!clock_is_claimed(clock) || !device->block->counts_cycles || counter->reloads ||
         counter_modulus(counter) > UINT32_MAX || !device_sees_running(device) ||
         !finds_timer(device, deadline))
         return true;
@@ -196,7 +196,7 @@ bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *dev
     /* A clock measured against the host is not exact to one part in a thousand. A claim that the timer did
      * not prove may be off, and must not choose between two totals. */
     static const double CLAIM = 0.05;
-    bool exact = clock->hz > 0 && !(clock->error_hz > 0), proved = clock->fit == CLOCK_FITS;
+    bool exact = clock_is_claimed(clock), proved = clock->fit == CLOCK_FITS;
     *evidence = (struct wrap_evidence){.kind = EVIDENCE_TIMER,
                                        .at = device->reading.n,
                                        .wants_clock = !exact,
