@@ -229,7 +229,12 @@ static bool lines_measure(struct lines_command *self, struct error *error)
     struct clock *clock = &self->clock;
     double seen_hz = 0;
     own_code_measured(session, &self->named, false);
-    if (!trial_run(session, clock, &seen_hz, error) || !counting_open(&self->counting, session, clock, error))
+    if (!trial_run(session, clock, &seen_hz, error))
+        return false;
+    if (!session->device.block->counts_cycles && session->device.remote == NULL)
+        return error_set(error, ERROR_NO_COUNTER, "lines counts cycles, and the counter of %s does not",
+                         session->device.block->text);
+    if (!counting_open(&self->counting, session, clock, error))
         return false;
     session->device.slow_clock = clock_is_slow(clock);
     session_conditions(session, clock, &self->conditions);

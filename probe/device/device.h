@@ -37,7 +37,7 @@ enum { DEVICE_CHANGES = 512 };
 struct counter_change {
     const struct block_kind *kind;
     const char *name; /* of the register */
-    uint64_t word;    /* where it is; 0: it is no memory's */
+    uint64_t word;    /* where it is; 0: not in memory */
     uint64_t at;
 };
 

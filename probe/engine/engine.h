@@ -64,7 +64,7 @@ struct region {
         bool is_thumb;
         struct instruction store;
         uint64_t words[REGION_WORDS];
-        size_t n_words; /* 0: it is no store */
+        size_t n_words; /* 0: not a store */
         char what[224]; /* "fir.c:96 (reset_timer+0x8) writes DWT_CYCCNT" */
     } writers[REGION_WRITERS];
     size_t n_writers;

@@ -144,7 +144,7 @@ struct trial {
     struct error odd;  /* too fast for the claimed clock */
     struct clock_look looks[CLOCK_LOOKS];
     unsigned n_looks;
-    uint32_t model_ns; /* at the last look */
+    uint32_t model_ns; /* of the last sample */
     bool stopped;
 };
 
@@ -161,7 +161,7 @@ static bool trial_take(struct trial *trial, const uint64_t *values, uint64_t bef
     trial->slowest_hz = most_hz < trial->slowest_hz ? most_hz : trial->slowest_hz;
     trial->seen_hz = hz > trial->seen_hz ? hz : trial->seen_hz;
     trial->elapsed += counter_elapsed(&reading->counters[0], trial->last[0], values[0]);
-    /* It may have gone round: looks begin anew */
+    /* It may have gone round: the samples begin anew */
     if ((double)us / 1e6 * trial->by_core.most_hz >=
         (double)counter_modulus_at(&reading->counters[0], trial->last[0]))
         trial->n_looks = 0;
@@ -194,7 +194,7 @@ static bool trial_runs_evenly(const struct trial *trial)
     return trial->slowest_hz > 0 && trial->seen_hz <= EVENLY * trial->slowest_hz;
 }
 
-/* Where the core itself reads the counters, no look shows it asleep. */
+/* Where the core itself reads the counters, no sample shows it asleep. */
 static struct clock_seen trial_seen(const struct trial *trial, const struct clock *clock)
 {
     bool halts = trial->by_core.reading->by_core != NULL;
@@ -204,7 +204,7 @@ static struct clock_seen trial_seen(const struct trial *trial, const struct cloc
 }
 
 /* A core that sleeps may do so for many polls, with another reload value; and a clock that seems wrong needs
- * more looks than one that does not. */
+ * more samples than one that does not. */
 static int polls_wanted(const struct trial *trial, const struct device *device, const struct clock *clock)
 {
     double turn_us = (double)counter_modulus(&trial->by_core.reading->counters[0]) / clock->fastest_hz * 1e6;

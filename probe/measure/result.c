@@ -65,7 +65,7 @@ static bool seems_slow(const struct clock *clock, const struct clock_seen *seen)
            seen->high_hz < clock->hz * (1 - CLAIM_ERROR);
 }
 
-/* The counter of a core that sleeps may stand still. By chance no look found it asleep. */
+/* The counter of a sleeping core may not go on. By chance no sample found it asleep. */
 static bool may_have_slept(const struct clock *clock, const struct clock_seen *seen)
 {
     static const double CHANCE = 1e-3;

@@ -174,22 +174,22 @@ static inline bool clock_is_claimed(const struct clock *clock)
 /* So slow that two accesses of a probe may be closer than a register transfer takes. */
 bool clock_is_slow(const struct clock *clock);
 struct clock clock_given(double hz, const char *source, double fastest_hz);
-/* What looks at the counter of cycles showed, each between two moments: its rate is between these, if it has
- * but one. */
+/* What samples of the counter of cycles showed, each between two moments: its rate is between these, if it
+ * has but one. */
 struct clock_seen {
     double low_hz, high_hz; /* high 0: unknown */
     unsigned looks;
-    bool even;    /* each pair of looks allows the same rate */
+    bool even;    /* each two samples allow the same rate */
     bool stopped; /* the core was seen asleep or halted: it may be faster */
 };
 enum { CLOCK_LOOKS = 64 };
 struct clock_look {
-    uint64_t count;               /* since the first look */
+    uint64_t count;               /* since the first one */
     uint64_t before_ns, after_ns; /* between which moments it was */
 };
-/* `halts`: each look halts the core, which may run only between two of them. */
+/* `halts`: each sample halts the core, which may run only between two of them. */
 struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool halts);
-/* More looks may show that the claimed clock is wrong. */
+/* More samples may show that the claimed clock is wrong. */
 bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen);
 /* It is unknown from here on. `why`: after "no times: the clock is wrong: 168 MHz by SystemCoreClock". */
 void clock_refute(struct clock *clock, const char *why);

@@ -114,7 +114,7 @@ static bool finds_timer(struct device *device, const struct deadline *deadline)
            (id & DBGPAUSE_BOTH) == DBGPAUSE_BOTH;
 }
 
-/* What chance says yes to so often is no proof: of a look whose own time is half a period, none. */
+/* A sample that takes half a period proves nothing, as chance would let it fit. */
 enum clock_fit wrap_evidence_fit(const struct counter *counter, const struct timer_look *looks, size_t n,
                                  double hz)
 {

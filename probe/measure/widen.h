@@ -78,7 +78,8 @@ bool wrap_evidence_check_clock(struct device *device, struct clock *clock, const
 struct timer_look {
     uint64_t before_us, count, after_us;
 };
-/* Whether a clock of `hz` fits all looks: a counter with a short period shows that only if they are near. */
+/* Whether a clock of `hz` fits all of them: a counter with a short period shows that only if each took less.
+ */
 enum clock_fit wrap_evidence_fit(const struct counter *counter, const struct timer_look *looks, size_t n,
                                  double hz);
 /* True, with kind EVIDENCE_NONE, without such a timer. */

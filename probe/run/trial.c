@@ -314,8 +314,10 @@ bool trial_clock(struct session *session, struct clock *out, struct error *error
         out->may_sleep = !session->sleeps.known || session->sleeps.n > 0;
         return true;
     }
-    /* The counters can be read only between two halts, or they run on another clock */
-    if (!device_sees_running(&session->device) || session->device.remote != NULL) {
+    /* The counters can be read only between two halts, or they run on another clock, or SysTick counts its
+     * reference clock, which may have any rate */
+    if (!device_sees_running(&session->device) || session->device.remote != NULL ||
+        (!counts_cycles && session->device.block->kind == &systick_kind)) {
         *out = clock_unknown(core_fastest_hz(&session->device.chosen->core));
         return true;
     }

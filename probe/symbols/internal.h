@@ -338,7 +338,7 @@ void constants_arrive(struct constants *constants, uint64_t at);
 bool constants_follow(struct constants *constants, struct symbols *symbols,
                       const struct code_instruction *one, const struct instruction *does, uint64_t word);
 
-/* --- origins.c: where the base of a store may come from ---------------------------------------------------
+/* --- origins.c: what the base of a store may be ---------------------------------------------------
  */
 
 /* Words of the file, also of constants among the code, that are addresses in the private region. */

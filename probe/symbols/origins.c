@@ -1,5 +1,5 @@
 /*
- * Where the base of a Cortex-M's store may come from: from a constant of the private region, which is where
+ * What the base of a Cortex-M's store may be: a constant of the private region, which is where
  * counters' registers are, or surely not: then it is the stack pointer, an argument, or was loaded from
  * memory.
  */

@@ -32,7 +32,7 @@ void run(void)
 
 
 def told(result, claim):
-    """The clock is named as the reason, and there is no time."""
+    """The clock is named as the reason, without a time."""
     text = unfolded(result.out + result.err)
     return f"the clock is wrong: {claim} MHz by" in text and not re.search(r"^ *time ", result.out, re.M) and "something else" not in text
 

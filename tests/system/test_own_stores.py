@@ -1,4 +1,4 @@
-"""Which stores of a program are said to write a counter: not those to its stack, its arguments or what it loaded. Where only the registers
+"""Which stores of a program write a counter: not those to its stack, its arguments or what it loaded. Where only the registers
 show it, the core's are asked at the stop."""
 import re
 
@@ -92,7 +92,7 @@ def test_no_command_says_so(way, words, tmp_path):
 
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m4"])
-def test_where_it_stands_the_registers_decide(way, tmp_path):
+def test_at_the_stop_the_registers_decide(way, tmp_path):
     """The one store goes to memory or to the counter: in the first case each hit counts, in the second none."""
     counter = "systick" if way.startswith("rp2040") else "dwt"
     with own_place(tmp_path, way, PROGRAM) as place:

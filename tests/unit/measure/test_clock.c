@@ -57,7 +57,7 @@ TIDY_TEST(given_clocks_have_no_error_and_a_little_tolerance)
     assert_string_equal(clock.source, "");
 }
 
-/* What so many looks, 2.5 ms apart and each within 0.1 ms, show of a counter of this rate. */
+/* What N samples, 2.5 ms apart and each within 0.1 ms, show of a counter of this rate. */
 static struct clock_seen looks_at(double hz, unsigned n)
 {
     struct clock_look looks[CLOCK_LOOKS];
@@ -103,14 +103,14 @@ TIDY_TEST(a_claimed_clock_is_compared_to_the_error_of_the_looks)
 TIDY_TEST(a_core_that_may_have_slept_is_not_called_slow)
 {
     struct clock_seen seen = looks_at(12e6, 24);
-    assert_null(doubt_of(13e6, seen, true)); /* 8 % of the time asleep, and no look found it so */
+    assert_null(doubt_of(13e6, seen, true)); /* 8 % of the time asleep, and no sample found it so */
     struct clock clock = clock_given(18e6, "--freq", 1.2e9);
     clock.may_sleep = true;
     assert_false(clock_is_odd(&clock, &seen));
     assert_non_null(doubt_of(18e6, seen, true));
     clock = clock_given(14e6, "--freq", 1.2e9);
     clock.may_sleep = true;
-    assert_true(clock_is_odd(&clock, &seen)); /* more looks decide */
+    assert_true(clock_is_odd(&clock, &seen)); /* more samples decide */
     assert_non_null(doubt_of(14e6, looks_at(12e6, CLOCK_LOOKS), true));
     seen.stopped = true;
     assert_null(doubt_of(168e6, seen, false));

@@ -258,7 +258,7 @@ FRESH_TEST(a_clock_that_is_only_claimed_does_not_choose_between_totals)
     assert_true(bounds.least <= 9069 && bounds.most >= 9069 && bounds.most - bounds.least < 12000);
 }
 
-/* 24 looks at a counter of 12 MHz, each within so many us; not one after the other at one distance. */
+/* 24 samples of a counter of 12 MHz, each within that many us; not one after the other at one distance. */
 static enum clock_fit fit_of(uint64_t modulus, uint64_t within_us, double claimed)
 {
     const struct counter counter = {.bits = 24, .modulus = modulus};
