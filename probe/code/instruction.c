@@ -99,9 +99,10 @@ static void thumb_number(struct instruction *out, uint32_t code)
         instruction_give(out, shift == 0 ? GIVES_SUM : GIVES_SHIFT, low, middle, shift);
     else if (group == 3 && instruction_bit(code, 10)) /* ADD, SUB of 3 bits */
         instruction_give(out, GIVES_SUM, low, middle, negative_if(instruction_bit(code, 9), shift & 7));
-    else if (group <= 3)
+    else if (group <= 3) {
         instruction_give(out, GIVES_OTHER, low, middle, 0);
-    else if (group == 4) /* MOV */
+        out->with = group == 3 ? shift & 7 : NO_REGISTER;
+    } else if (group == 4) /* MOV */
         instruction_give(out, GIVES_NUMBER, high, NO_REGISTER, number);
     else if (group >= 6) /* ADD, SUB; CMP between */
         instruction_give(out, GIVES_SUM, high, high, negative_if(instruction_bit(code, 11), number));
@@ -127,9 +128,10 @@ static void thumb_special(struct instruction *out, uint32_t code)
     enum { ADD, CMP, MOV };
     unsigned to = field(code, 0, 3) | field(code, 7, 1) << 3, from = field(code, 3, 4);
     unsigned operation = field(code, 8, 2);
-    if (operation == ADD)
+    if (operation == ADD) {
         instruction_give(out, GIVES_OTHER, to, to, 0);
-    else if (operation == MOV)
+        out->with = from;
+    } else if (operation == MOV)
         instruction_give(out, GIVES_SUM, to, from, 0);
     else if (operation > MOV && instruction_bit(code, 7))
         jump_by(out, GOES_CALL_BY, from);
@@ -265,11 +267,12 @@ static void thumb_shifted(struct instruction *out, uint32_t code)
     unsigned operation = field(code, 21, 4), shift = field(code, 12, 3) << 2 | field(code, 6, 2);
     bool is_left = (code & 0x8030) == 0;
     instruction_give(out, GIVES_OTHER, to, from == ARM_PC ? NO_REGISTER : from, 0);
+    out->with = with;
     if (operation == THUMB_ORR && from == ARM_PC && is_left) {
         instruction_give(out, shift == 0 ? GIVES_SUM : GIVES_SHIFT, to, with, shift);
+        out->with = NO_REGISTER;
     } else if (is_left && shift == 0 && from != ARM_PC) {
         out->gives = thumb_operation(operation);
-        out->with = with;
     }
 }
 
@@ -742,6 +745,14 @@ struct instruction instruction_of(enum instruction_set isa, uint32_t code, uint6
     note_pc(&out);
     out.target &= UINT32_MAX;
     return out;
+}
+
+bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word)
+{
+    uint32_t from = registers[store->base] + (uint32_t)store->offset;
+    if (store->index != NO_REGISTER)
+        from += registers[store->index] << store->shift;
+    return from < word + 4 && word < (uint64_t)from + store->bytes;
 }
 
 /* --- breakpoint instructions ---------------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ struct instruction {
         GIVES_OR,
         GIVES_CLEARED, /* from & ~with */
         GIVES_TOP,     /* to, but with `number` as bits [31:16] */
-        GIVES_OTHER,   /* from: the first of its operands, if one is known */
+        GIVES_OTHER,   /* from, with: its operands, as far as they are known */
     } gives;
     uint8_t to, from, with;
     uint32_t number; /* of A64 the lower half */
@@ -83,6 +83,9 @@ static inline bool instruction_leaves(const struct instruction *one)
 {
     return !one->conditional && one->kind >= GOES_JUMP && one->kind <= GOES_BACK;
 }
+
+/* Whether a store of AArch32 goes to part of the word, with the registers before it. */
+bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word);
 
 /* --- breakpoint instructions ---------------------------------------------------------------------------- */
 

@@ -368,6 +368,11 @@ int command_code(bool ok, const struct error *error)
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }
 
+int command_clock_code(const struct session *session, int code)
+{
+    return code == EXIT_DONE && session->clock.doubt[0] != '\0' ? EXIT_NOT_COMPARABLE : code;
+}
+
 int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error)
 {
     ok = session_add_failure(after, ok, error);

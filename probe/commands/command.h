@@ -238,8 +238,11 @@ void command_ended(const struct context *context, const struct error *why, char 
 int command_interrupted(const struct context *context, struct error *error);
 /* ERROR_UNWRITTEN of what was not. */
 bool command_wrote(bool written, struct error *error);
+struct session;
 /* The exit code of what went well or failed with `error`. */
 int command_code(bool ok, const struct error *error);
+/* `code`, but a run that gives no times because the claimed clock is wrong is not done. */
+int command_clock_code(const struct session *session, int code);
 /* The same of a measurement, `code` if all went well. `after`: why the target was not put back. */
 int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error);
 /* The first operand that is a name, so that the program must be known; NULL: none. */

@@ -377,7 +377,7 @@ static int delta_end_run(struct delta_command *self, struct verdict_output *chec
     slowest_close(self->slowest);
     summary_free(summary);
     counting_close(&self->counting);
-    return command_end(ok, code, self->unwritten, after, error);
+    return command_end(ok, command_clock_code(self->session, code), self->unwritten, after, error);
 }
 
 /* `within`: in a session that is open and stays so. */

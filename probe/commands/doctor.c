@@ -564,6 +564,8 @@ static bool try_counter(struct doctor_command *self, struct error *error)
         return false;
     put_counter(self, first, second, ms);
     name_own_writes(self);
+    if (self->session.clock.doubt[0] != '\0')
+        doctor_tell(self, self->session.clock.doubt);
     return check_movement(self, first != second, status, error);
 }
 
@@ -752,5 +754,6 @@ int command_doctor(const struct context *context, struct error *error)
         return found ? EXIT_UNHEALTHY : error_exit_code(error->kind);
     if (options->prove) /* a lock that a measurement opens is not a finding here */
         return self.proof.left == 0 ? EXIT_DONE : EXIT_UNHEALTHY;
-    return healthy || options->mend || measures ? EXIT_DONE : EXIT_UNHEALTHY;
+    return healthy || options->mend || measures ? command_clock_code(&self.session, EXIT_DONE)
+                                                : EXIT_UNHEALTHY;
 }

@@ -394,8 +394,10 @@ int command_guard(const struct context *context, struct error *error)
     profile_tally_free(&self.tally);
     profile_about_free(&self.about);
     bool over = self.guard.result.overruns > 0 || self.guard.result.unstopped > 0;
+    if (error->kind == ERROR_USAGE && session->clock.doubt[0] != '\0') /* a budget in time */
+        return EXIT_NOT_COMPARABLE;
     return code != EXIT_DONE     ? code
            : is_misjudged(&self) ? EXIT_NOT_COMPARABLE
            : over                ? EXIT_REGRESSED
-                                 : code;
+                                 : command_clock_code(session, code);
 }

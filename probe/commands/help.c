@@ -36,7 +36,7 @@ static const struct {
                   {2, "wrong usage"},
                   {3, "could not measure"},
                   {EXIT_INCONCLUSIVE, "inconclusive"},
-                  {EXIT_NOT_COMPARABLE, "not comparable; of doctor: it found a problem"}};
+                  {EXIT_NOT_COMPARABLE, "not comparable; the clock is wrong; of doctor: it found a problem"}};
 
 enum { N_EXIT_CODES = sizeof exit_codes / sizeof *exit_codes };
 

@@ -41,7 +41,7 @@ struct lines_command {
     struct plausible plausible;
     struct error written; /* by something else */
     int64_t begun_us;     /* the first call of the walk; 0: none yet */
-    char limit[160];      /* of the engine that walked; "" */
+    char limit[320];      /* of the engine that walked; "" */
     bool unframed, unwritten;
 };
 
@@ -217,7 +217,7 @@ static bool walk_lines(void *context, struct engine *engine, const struct deadli
                                      .hop = on_hop,
                                      .sink = &sink};
     bool ok = engine->ops->walk(engine, &walk, deadline, error);
-    snprintf(self->limit, sizeof self->limit, "%s", engine->limit);
+    snprintf(self->limit, sizeof self->limit, "%s", engine->doubt);
     return self->written.kind == ERROR_NONE ? ok : error_replace(error, &self->written);
 }
 
@@ -240,7 +240,12 @@ static bool lines_measure(struct lines_command *self, struct error *error)
     struct clock *clock = &self->clock;
     double seen_hz = 0;
     own_code_measured(session, &self->named, false);
-    if (!trial_run(session, clock, &seen_hz, error) || !counting_open(&self->counting, session, clock, error))
+    if (!trial_run(session, clock, &seen_hz, error))
+        return false;
+    if (!session->device.block->counts_cycles && session->device.remote == NULL)
+        return error_set(error, ERROR_NO_COUNTER, "lines counts cycles, and the counter of %s does not",
+                         session->device.block->text);
+    if (!counting_open(&self->counting, session, clock, error))
         return false;
     session->device.slow_clock = clock_is_slow(clock);
     session_conditions(session, clock, &self->conditions);
@@ -324,7 +329,7 @@ static int lines_end_run(struct lines_command *self, bool ok, const struct error
     line_costs_free(&self->costs);
     counting_close(&self->counting);
     free_code(self);
-    return command_end(ok, code, self->unwritten, after, error);
+    return command_end(ok, command_clock_code(self->session, code), self->unwritten, after, error);
 }
 
 /* `within`: in a session that is open and stays so. */

@@ -199,5 +199,5 @@ int command_stat(const struct context *context, struct error *error)
             ok = error_set(error, ERROR_RESET, "%s after %.3f s; the counts above go up to then",
                            self.reset.text, windows->whole.since_begin);
     }
-    return command_code(windows_finish(windows, ok, error), error);
+    return command_clock_code(&windows->session, command_code(windows_finish(windows, ok, error), error));
 }

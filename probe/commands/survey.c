@@ -475,6 +475,7 @@ static bool survey_measure(struct survey_command *self, struct error *error)
                                  .begun_us = deadline_now_us(),
                                  .hits = options->request.hits};
     look_into_regions(self);
+    session->measured.by_parts = true;
     if (!trial_run(session, &self->turns.clock, &self->turns.seen_hz, error) ||
         !counting_open(&self->counting, session, &self->turns.clock, error))
         return false;
@@ -580,5 +581,5 @@ int command_survey(const struct context *context, struct error *error)
         runs_free(self.before);
     free(self.before);
     counting_close(&self.counting);
-    return command_end(ok, code, self.unwritten, &after, error);
+    return command_end(ok, command_clock_code(&self.session, code), self.unwritten, &after, error);
 }

@@ -250,5 +250,6 @@ int command_watch(const struct context *context, struct error *error)
     bool ok = windows_open(&self.windows, "watch", error) && watch_watch(&self, error);
     document_free(&self.interval);
     document_free(&self.totals);
-    return command_code(windows_finish(&self.windows, ok, error), error);
+    int code = command_code(windows_finish(&self.windows, ok, error), error);
+    return command_clock_code(&self.windows.session, code);
 }

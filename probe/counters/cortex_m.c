@@ -69,6 +69,9 @@ static bool systick_identify(const struct core *core, const uint64_t *values, st
     if (!idle) {
         snprintf(out->state, sizeof out->state, "runs%s%s", csr & CSR_TICKINT ? ", interrupts the core" : "",
                  out->counts_cycles ? "" : ", from a clock that is not the core's");
+        if (!out->counts_cycles)
+            snprintf(out->note, sizeof out->note,
+                     "SysTick counts ticks of its reference clock (SYST_CSR.CLKSOURCE is 0), not cycles");
         if (rvr == 0)
             snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it does not count");
         out->may_reload = true;

@@ -44,12 +44,17 @@ static bool cycles_are_ours(const struct pmu *pmu)
     return (pmu->idle & CYCLES) != 0;
 }
 
+/* By the program, which runs it: it goes on each 64th cycle. PMUv3 does not divide one of 64 bits. */
+static bool is_divided(const struct pmu *pmu)
+{
+    return !cycles_are_ours(pmu) && (pmu->control & PMU_DIVIDE) != 0 &&
+           !(pmu->places->long_cycles && (pmu->control & PMU_LONG_CYCLES) != 0);
+}
+
 /* A cycle counter that the program runs is only read, and the program may have excluded some cycles. */
 static bool counts_every_cycle(const struct pmu *pmu)
 {
-    bool divided = (pmu->control & PMU_DIVIDE) != 0 &&
-                   !(pmu->places->long_cycles && (pmu->control & PMU_LONG_CYCLES) != 0);
-    return cycles_are_ours(pmu) || (!divided && (pmu->cycle_filter & pmu->exclude) == 0);
+    return cycles_are_ours(pmu) || (pmu->cycle_filter & pmu->exclude) == 0;
 }
 
 static void pmu_add_counters(const struct core *core, const struct pmu *pmu, struct counter_block *out)
@@ -60,7 +65,7 @@ static void pmu_add_counters(const struct core *core, const struct pmu *pmu, str
         .low = places->at(core, places->cycles), .bits = places->long_cycles ? 64 : 32, .per_cycle = 1};
     if (places->long_cycles)
         cycles->high = places->at(core, places->cycles + 4);
-    if (pmu->divide) {
+    if (pmu->divide || is_divided(pmu)) {
         cycles->shift = DIVISION;
         cycles->bits += places->long_cycles ? 0 : DIVISION;
     }
@@ -78,7 +83,8 @@ static void add_counters_in_use(const struct pmu *pmu, char *out, size_t size)
     const char *comma = "";
     int used = 0;
     if (pmu->enabled & CYCLES) {
-        used = snprintf(out, size, "cycles%s", counts_every_cycle(pmu) ? "" : " (not all of them)");
+        used = snprintf(out, size, "cycles%s%s", is_divided(pmu) ? " (each 64th: PMCR.D)" : "",
+                        counts_every_cycle(pmu) ? "" : " (not all of them)");
         comma = ", ";
     }
     for (unsigned i = 0; i < pmu->n && (size_t)used < size; i++)
@@ -198,6 +204,7 @@ static struct setting pmu_switch_on(const struct core *core, const struct pmu *p
         off &= ~(uint32_t)(PMU_DIVIDE | PMU_STOP_PROHIBITED);
     if (counts_now(pmu))
         off &= ~(uint32_t)PMU_FREEZE_ON_OVERFLOW;
+    on |= is_divided(pmu) ? PMU_DIVIDE : 0;
     if (pmu->divide) {
         off &= ~(uint32_t)PMU_DIVIDE;
         off |= pmu->places->long_cycles ? PMU_LONG_CYCLES : 0;

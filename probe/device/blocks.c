@@ -72,7 +72,7 @@ static void add_changes(struct uses *uses, const struct counter_block *block)
     const struct block_kind *kind = block->kind;
     for (size_t i = 0; i < kind->n_registers && uses->n < uses->n_starts + USES_REGISTERS; i++) {
         const struct counter_register *one = &kind->registers[i];
-        uses->changes[uses->n] = (struct counter_change){.kind = kind, .name = one->name};
+        uses->changes[uses->n] = (struct counter_change){.kind = kind, .name = one->name, .word = one->word};
         uses->switches[uses->n++] = (struct counter_switch){.word = one->word,
                                                             .name = one->word == 0 ? one->name : NULL,
                                                             .on = one->on,
@@ -387,11 +387,48 @@ static bool read_by_core(struct device *device, uint64_t *values, uint64_t *befo
     return true;
 }
 
+/* MEM-AP registers of an emulated chip, reserved in IHI 0031 C2.6 and IHI 0074 C2.6. */
+enum { AP_MODEL = 0xE8, AP_MODEL_TIME = 0xEC, MODEL_NAME = 0x4C444F4D };
+
+bool device_find_model(struct device *device, const struct deadline *deadline)
+{
+    const struct device_core *counted = device_counted(device);
+    struct address name = {.space = SPACE_AP, .size = 4, .offset = AP_MODEL};
+    struct error unread = {0};
+    uint64_t value = 0;
+    device->model_time = (struct address){.size = 0};
+    if (counted == NULL || !(counted->view.has_port || link_has_server(device->link)))
+        return false;
+    /* OpenOCD may find the core's port without saying which: each one of a model says it */
+    name.unit = counted->view.has_port ? counted->view.port : 0;
+    if (!ledger_read(device->ledger, name, &value, deadline, &unread) || value != MODEL_NAME)
+        return false;
+    device->model_time = name;
+    device->model_time.offset = AP_MODEL_TIME;
+    return true;
+}
+
+void device_forget_model(struct device *device)
+{
+    device->model_time.size = 0;
+}
+
+static bool read_model(struct device *device, struct device_poll *look, size_t which,
+                       const struct deadline *deadline, struct error *error)
+{
+    uint64_t value = 0;
+    if (look == NULL || device->model_time.size == 0)
+        return true;
+    bool ok = ledger_read(device->ledger, device->model_time, &value, deadline, error);
+    look->model_ns[which] = (uint32_t)value;
+    return ok;
+}
+
 /* The counters, and after them what may have spoiled them. */
 static bool read_running(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                          struct device_poll *look, const struct deadline *deadline, struct error *error)
 {
-    enum { ROOM = READING_STEPS + WITNESS_ROOM + 3 };
+    enum { ROOM = READING_STEPS + WITNESS_ROOM + 5 };
     struct step items[ROOM];
     uint64_t results[ROOM];
     struct witness_places places;
@@ -399,8 +436,11 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     const struct device_core *counted = look != NULL ? device_counted(device) : NULL;
     bool tells_reset = counted != NULL && device->debugger == NULL && core_has_run_control(&counted->core);
     size_t reset = 0;
+    bool model = look != NULL && device->model_time.size != 0;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
+    size_t earlier = model ? steps_add(&list, step_read(device->model_time)) : 0;
     size_t at = reading_add(&device->reading, true, NULL, &list);
+    size_t later = model ? steps_add(&list, step_read(device->model_time)) : 0;
     size_t after = steps_add(&list, step_time(TIME_AFTER));
     if (look != NULL) {
         witness_add(&device->witness, counted != NULL ? &counted->core : NULL, NULL, &list, &places);
@@ -415,7 +455,13 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
         return true;
     look->changed = witness_changed(&device->witness, results, &places, &look->saw);
     look->reset = tells_reset && core_reset_since(&counted->core, results[reset]);
-    device->slept |= tells_reset && core_state_of(&counted->core, results[reset]) == CORE_ASLEEP;
+    enum core_state state = tells_reset ? core_state_of(&counted->core, results[reset]) : CORE_HIDDEN;
+    device->slept |= state == CORE_ASLEEP;
+    look->ran = state == CORE_RUNNING;
+    if (model) {
+        look->model_ns[0] = (uint32_t)results[earlier];
+        look->model_ns[1] = (uint32_t)results[later];
+    }
     return true;
 }
 
@@ -425,7 +471,9 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
     if (look != NULL)
         *look = (struct device_poll){0};
     if (device->reading.by_core != NULL) /* this reports a reset by itself */
-        return read_by_core(device, values, before_us, after_us, deadline, error);
+        return read_model(device, look, 0, deadline, error) &&
+               read_by_core(device, values, before_us, after_us, deadline, error) &&
+               read_model(device, look, 1, deadline, error);
     return read_running(device, values, before_us, after_us, look, deadline, error);
 }
 

@@ -37,6 +37,7 @@ enum { DEVICE_CHANGES = 512 };
 struct counter_change {
     const struct block_kind *kind;
     const char *name; /* of the register */
+    uint64_t word;    /* where it is; 0: not in memory */
     uint64_t at;
 };
 
@@ -68,6 +69,7 @@ struct device {
     enum leave leave;                    /* only device_leave_as sets it */
     bool slow_clock;                     /* a register transfer may outlast a probe's next access */
     bool slept;                          /* it was seen asleep while it was counted */
+    struct address model_time;           /* of an emulated chip: ns, which polls read; size 0: silicon */
     struct counter_change changes[DEVICE_CHANGES]; /* by the program, of all blocks; found when it is taken */
     size_t n_changes;
     bool was_reset;      /* a read at the end saw a reset, which registers show only once */
@@ -123,11 +125,17 @@ bool device_renew_block(struct device *device, const struct deadline *deadline, 
  * LEAVE_HALTED_FOREIGN. */
 bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
+/* An emulated chip's access port says so, and has the time that its clock goes by: in registers that are
+ * reserved, and zero on silicon. device_poll reads it until device_forget_model. */
+bool device_find_model(struct device *device, const struct deadline *deadline);
+void device_forget_model(struct device *device);
 /* device_read, and then what may have spoiled the counts. */
 struct device_poll {
     bool reset;                         /* since the last poll; the first poll may report an old reset */
     const struct witness_item *changed; /* NULL: nothing */
     uint64_t saw;                       /* its value now */
+    bool ran;                           /* the core ran, as far as its registers show */
+    uint32_t model_ns[2];               /* just before and after the counters; 0: no model */
 };
 bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  struct device_poll *look, const struct deadline *deadline, struct error *error);

@@ -166,7 +166,7 @@ static bool watch_other(struct call *call, const struct call_access *access, uin
 static bool watch_between(struct call *call, const struct call_access *access, struct error *error)
 {
     const struct region *region = access->region;
-    const struct code_place *entered = &region->entered;
+    const struct region_place *entered = &region->entered;
     bool can = true, can_enter = true;
     if (region->to_return)
         return true;
@@ -431,18 +431,47 @@ static bool look_between(struct call *call, const struct call_access *access, co
     return true;
 }
 
+/* *does: it changes the counter. A store's base may be a pointer to anything. */
+static bool writer_check(const struct call_access *access, const struct region_writer *writer, bool *does,
+                         struct error *error)
+{
+    const unsigned uses[] = {writer->store.base, writer->store.index};
+    uint32_t registers[ARM_PC + 1] = {0};
+    *does = writer->n_words == 0;
+    for (size_t i = 0; !*does && i < 2; i++) {
+        uint64_t value = 0;
+        unsigned which = uses[i];
+        enum core_register name = which == ARM_SP   ? CORE_SP
+                                  : which == ARM_LR ? CORE_LR
+                                                    : (enum core_register)(CORE_R0 + which);
+        if (which >= ARM_PC)
+            continue;
+        if (!access->read(access->context, name, &value, error))
+            return false;
+        registers[which] = (uint32_t)value;
+    }
+    for (size_t i = 0; i < writer->n_words; i++)
+        *does = *does || store_hits(&writer->store, registers, writer->words[i]);
+    return true;
+}
+
 bool call_look(struct call *call, const struct call_access *access, const struct other_stop *other,
                enum call_stop *what, struct error *error)
 {
     const struct region *region = access->region;
     const struct exit_place *exit;
     uint64_t value = 0;
+    bool writes = false;
     *what = CALL_ENDS;
     switch (other->what) {
     case OTHER_PLACE:
         break;
     case OTHER_WRITER:
-        return error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes the counter in a hit: %s",
+        *what = CALL_STAYS_HERE;
+        if (!writer_check(access, &region->writers[other->which], &writes, error))
+            return false;
+        return !writes ||
+               error_set(error, ERROR_WRITER_SOUGHT, "the program itself changes the counter in a hit: %s",
                          region->writers[other->which].what);
     case OTHER_CALL:
         if (!access->read(access->context, CORE_SP, &value, error))

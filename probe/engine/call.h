@@ -123,10 +123,11 @@ enum call_stop {
     CALL_IS_LEFT,    /* this call is made again: it has not returned, and never will */
     CALL_BEGINS,     /* so, and it is at the start */
     CALL_MAY_LEAVE,  /* the next instruction sets the stack pointer: see call_is_left */
-    CALL_STAYS_HERE  /* a handler does not take this exit */
+    CALL_STAYS_HERE  /* a handler does not take this exit; or a store does not go to the counter */
 };
 
-/* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer. */
+/* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer, and goes to the counter by the core's
+ * registers. */
 bool call_look(struct call *call, const struct call_access *access, const struct other_stop *other,
                enum call_stop *what, struct error *error);
 

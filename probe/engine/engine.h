@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "code/instruction.h"
 #include "counters/counter.h"
 #include "device/device.h"
 #include "engine/counter_stop_steps.h"
@@ -30,7 +31,7 @@ bool process_check(const struct process *process, const struct core *core, struc
 /* The same for a core that a debugger halts and resumes. */
 bool process_check_debugged(const struct process *process, struct error *error);
 
-enum { REGION_EXITS = 8, REGION_WRITERS = 4, REGION_STACKS = 4, REGION_DOUBT = 160 };
+enum { REGION_EXITS = 8, REGION_WRITERS = 4, REGION_WORDS = 4, REGION_STACKS = 4, REGION_DOUBT = 160 };
 
 /* An instruction by which an exception handler of a Cortex-M may return: if what it takes for the PC is an
  * EXC_RETURN. */
@@ -66,21 +67,25 @@ struct region {
     struct exit_places exits; /* if it is a handler */
     /* Instructions that set the stack pointer, as longjmp and unwinders do; `n_stacks` may be more than there
      * is room for. */
-    struct code_place {
+    struct region_place {
         uint64_t at;
         bool is_thumb;
     } stacks[REGION_STACKS];
     size_t n_stacks;
     /* Until the end is reached: what shows that it belongs to a later start or call. */
     bool start_again;          /* the start may be reached again */
-    struct code_place entered; /* the entry of the function around both; `at` 0: it need not be watched */
+    struct region_place entered; /* the entry of the function around both; `at` 0: it need not be watched */
     int64_t entered_apart;     /* there SP is `start_base` plus this */
     char doubt[REGION_DOUBT];  /* what the code leaves open, in words; "" */
     /* Instructions that change the count: a hit that reaches one ends the run with ERROR_WRITER_SOUGHT, and
-     * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. */
+     * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. One that is
+     * a store changes it only if it goes to one of `words`, which the registers show there. */
     struct region_writer {
         uint64_t at;
         bool is_thumb;
+        struct instruction store;
+        uint64_t words[REGION_WORDS];
+        size_t n_words; /* 0: not a store */
         char what[224]; /* "fir.c:96 (reset_timer+0x8) writes DWT_CYCCNT" */
     } writers[REGION_WRITERS];
     size_t n_writers;

@@ -198,6 +198,7 @@ struct walking {
     const struct engine_walk *walk;
     struct passage passage;
     struct other_stops others; /* until this call ends, besides those of its code */
+    bool may_leave;            /* the core is at one that sets the stack pointer */
     uint64_t here;             /* as core_code makes it; where the core is */
     size_t block;              /* around it; walk->n: none */
     uint64_t sp;               /* at the function's entry */
@@ -363,8 +364,8 @@ static unsigned walk_add_others(const struct walking *self, uint64_t *stops, uns
 
 static void note_limit(struct walking *self)
 {
-    char *limit = self->engine->engine.limit;
-    snprintf(limit, sizeof self->engine->engine.limit,
+    char *doubt = self->engine->engine.doubt;
+    snprintf(doubt, sizeof self->engine->engine.doubt,
              "too few breakpoint comparators are free: a call that is left without returning counts as one "
              "with the next call");
 }
@@ -431,8 +432,22 @@ static bool walk_look_at_other(struct walking *self, const uint64_t *stops, unsi
         return true;
     bool looked = call_look(&self->engine->call, &access, other, &what, error);
     *left = what == CALL_IS_LEFT;
+    self->may_leave = what == CALL_MAY_LEAVE;
     *ours = false;
     return looked;
+}
+
+/* After a step: whether it took away the call's frame, if it was one that may. */
+static bool walk_check_left(struct walking *self, bool *left, struct error *error)
+{
+    uint64_t sp = 0;
+    if (!self->may_leave)
+        return true;
+    self->may_leave = false;
+    if (!direct_read_register(self->engine, CORE_SP, &sp, error))
+        return false;
+    *left = call_is_left(&self->engine->call, sp);
+    return true;
 }
 
 /* Lets the core run to one of the first `n` stops. At one that is another call's, of this function or of its
@@ -447,8 +462,10 @@ static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, 
     while (!ours && !*left) {
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!walk_step(self, false, &ours, error))
+        if (!walk_step(self, false, &ours, error) || !walk_check_left(self, left, error))
             return false;
+        if (*left)
+            break;
         ours = ours && passage_is_among(stops, n, self->here);
         if ((!passage_is_among(stops, all, self->here) && !pass(self, stops, all, false, &ours, error)) ||
             !walk_look_at_other(self, stops, n, &ours, left, error))
@@ -545,7 +562,8 @@ static bool walk_find_frame(struct walking *self, bool *inner, struct error *err
     if (!call_enter(&engine->call, &access, NULL, inner, error))
         return false;
     self->others = engine->call.others;
-    if (engine->region.may_be_left && self->others.n == 0 && engine->breakpoints.n_extra == 0)
+    bool none = self->others.n == 0 && engine->breakpoints.n_extra == 0;
+    if (engine->region.may_be_left && (none || self->others.n > PASSAGE_STOPS - 2))
         note_limit(self);
     self->has_called = self->has_called || !*inner;
     engine->hits.under_way = true;
@@ -595,7 +613,7 @@ static bool end_left(struct walking *self, struct error *error)
 
 static bool walk_calls(struct walking *self, struct error *error)
 {
-    bool more = true, runs = true;
+    bool more = true, runs = true, drops = self->walk->region->start_again; /* as of a hit */
     self->returned_us = deadline_now_us();
     while (more) {
         bool returned = false, left = false;
@@ -606,12 +624,13 @@ static bool walk_calls(struct walking *self, struct error *error)
                 return false;
             if (left)
                 break;
-            more = self->walk->hop(self->walk->context, &self->hop);
+            more = drops || self->walk->hop(self->walk->context, &self->hop);
             self->hop.begins = false;
         }
         self->lost = left ? self->lost + 1 : 0;
-        if (left && !end_left(self, error))
+        if (left && !drops && !end_left(self, error))
             return false;
+        drops = false;
         self->returned_us = left ? self->returned_us : deadline_now_us();
         runs = false;
     }

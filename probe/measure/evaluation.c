@@ -171,7 +171,7 @@ void evaluation_poll(struct evaluation *evaluation, const struct raw_hit *hit, c
     /* While the core runs, the slower clock and the counter are not read at one moment. At the stops they
      * are, and that suffices if it bounds both sides. */
     const struct wrap_evidence *evidence = &evaluation->evidence;
-    if (evidence->kind == EVIDENCE_TICK || (evidence->runs && !evidence->wants_clock))
+    if (evidence->kind == EVIDENCE_TICK || (evidence->runs && !evidence->wants_clock && !evidence->claimed))
         return;
     if (poll->first) {
         memset(evaluation->so_far, 0, sizeof evaluation->so_far);

@@ -13,6 +13,7 @@ enum {
     HALT_CYCLES = 1024,
     REHITS = 64,
     TRIAL_POLLS = 8,
+    CLAIM_POLLS = 24, /* some 60 ms */
     SLEEPERS_POLLS = 40,
     TRIAL_NAP_US = 2500,
 };
@@ -63,7 +64,7 @@ bool plausible_totals(const struct plausible *plausible, const struct widen *tot
             continue;
         if (i == 0)
             return error_set(error, ERROR_WRITTEN,
-                             "something else writes or stops the counter of %s, or the clock is wrong: no "
+                             "the clock is wrong, or something else writes or stops the counter of %s: no "
                              "count of it fits the chip's timer",
                              reading->counters[0].name);
         return error_set(error, ERROR_WRITTEN,
@@ -137,10 +138,14 @@ static bool check_poll(const struct device_poll *poll, struct error *error)
 
 struct trial {
     struct plausible by_claim, by_core; /* judges by the claimed clock, and by what any such core can do */
-    uint64_t last[READING_ROOM], last_us, last_end_us, first_us, elapsed;
+    uint64_t last[READING_ROOM], last_us, last_end_us, elapsed;
     double seen_hz;    /* the fastest, at least */
     double slowest_hz; /* the slowest, at most */
     struct error odd;  /* too fast for the claimed clock */
+    struct clock_look looks[CLOCK_LOOKS];
+    unsigned n_looks;
+    uint32_t model_ns; /* of the last sample */
+    bool stopped;
 };
 
 static bool trial_take(struct trial *trial, const uint64_t *values, uint64_t before_us, uint64_t after_us,
@@ -156,7 +161,30 @@ static bool trial_take(struct trial *trial, const uint64_t *values, uint64_t bef
     trial->slowest_hz = most_hz < trial->slowest_hz ? most_hz : trial->slowest_hz;
     trial->seen_hz = hz > trial->seen_hz ? hz : trial->seen_hz;
     trial->elapsed += counter_elapsed(&reading->counters[0], trial->last[0], values[0]);
+    /* It may have gone round: the samples begin anew */
+    if ((double)us / 1e6 * trial->by_core.most_hz >=
+        (double)counter_modulus_at(&reading->counters[0], trial->last[0]))
+        trial->n_looks = 0;
     return true;
+}
+
+/* By the time of a model, if it is one: its clock goes by no other. */
+static void trial_note_look(struct trial *trial, const struct device *device, const struct device_poll *poll,
+                            uint64_t before_us, uint64_t after_us)
+{
+    if (trial->n_looks == CLOCK_LOOKS)
+        return;
+    struct clock_look *look = &trial->looks[trial->n_looks];
+    *look = (struct clock_look){
+        .count = trial->elapsed, .before_ns = 1000 * before_us, .after_ns = 1000 * after_us};
+    if (device->model_time.size != 0) {
+        uint64_t since = trial->n_looks == 0 ? 0 : look[-1].after_ns;
+        look->before_ns = since + (trial->n_looks == 0 ? 0 : poll->model_ns[0] - trial->model_ns);
+        look->after_ns = look->before_ns + (uint32_t)(poll->model_ns[1] - poll->model_ns[0]);
+        trial->model_ns = poll->model_ns[1];
+    }
+    trial->stopped = trial->stopped || !(poll->ran || device->reading.by_core != NULL);
+    trial->n_looks++;
 }
 
 /* A counter that is too fast for the claimed clock, but runs evenly, is not written: the claim is wrong. */
@@ -166,41 +194,74 @@ static bool trial_runs_evenly(const struct trial *trial)
     return trial->slowest_hz > 0 && trial->seen_hz <= EVENLY * trial->slowest_hz;
 }
 
+/* Where the core itself reads the counters, no sample shows it asleep. */
+static struct clock_seen trial_seen(const struct trial *trial, const struct clock *clock)
+{
+    bool halts = trial->by_core.reading->by_core != NULL;
+    struct clock_seen seen = clock_seen_of(trial->looks, trial->n_looks, halts);
+    seen.stopped = trial->stopped || (halts && clock->may_sleep);
+    return seen;
+}
+
+/* A core that sleeps may do so for many polls, with another reload value; and a clock that seems wrong needs
+ * more samples than one that does not. */
+static int polls_wanted(const struct trial *trial, const struct device *device, const struct clock *clock)
+{
+    double turn_us = (double)counter_modulus(&trial->by_core.reading->counters[0]) / clock->fastest_hz * 1e6;
+    if (device->slept && device->block->may_reload)
+        return SLEEPERS_POLLS;
+    if (!clock_is_claimed(clock) || turn_us < TRIAL_NAP_US)
+        return TRIAL_POLLS;
+    const struct clock_seen seen = trial_seen(trial, clock);
+    return trial->n_looks >= CLAIM_POLLS && clock_is_odd(clock, &seen) ? CLOCK_LOOKS : CLAIM_POLLS;
+}
+
+static bool trial_polls(struct trial *trial, struct device *device, const struct clock *clock,
+                        const struct deadline *deadline, struct error *error)
+{
+    uint64_t values[READING_ROOM], before_us, after_us = 0;
+    struct device_poll poll;
+    for (int i = 0; i < polls_wanted(trial, device, clock); i++) {
+        /* The naps differ, so that no period of the program's fits them */
+        if (i > 0)
+            deadline_nap_us(TRIAL_NAP_US + 37 * (i % 8));
+        if (!device_poll(device, values, &before_us, &after_us, &poll, deadline, error))
+            return false;
+        /* The first poll may report a reset of long ago */
+        poll.reset = poll.reset && i > 0;
+        if (!check_poll(&poll, error) || (i > 0 && !trial_take(trial, values, before_us, after_us, error)))
+            return false;
+        trial_note_look(trial, device, &poll, before_us, after_us);
+        memcpy(trial->last, values, sizeof trial->last);
+        trial->last_us = before_us;
+        trial->last_end_us = after_us;
+    }
+    return true;
+}
+
 bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz,
                      const struct deadline *deadline, struct error *error)
 {
     const struct reading *reading = &device->reading;
     const struct clock any = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz};
     bool counts_cycles = device->block->counts_cycles;
-    uint64_t values[READING_ROOM], before_us, after_us = 0;
     struct trial trial = {.by_claim = plausible_begin(reading, counts_cycles, clock, 0),
                           .by_core = plausible_begin(reading, counts_cycles, &any, 0),
                           .slowest_hz = INFINITY};
-    struct device_poll poll;
     *seen_hz = 0;
     if (!device_sees_running(device))
         return true;
-    int polls = TRIAL_POLLS;
-    for (int i = 0; i < polls; i++) {
-        if (!device_poll(device, values, &before_us, &after_us, &poll, deadline, error))
-            return false;
-        /* The first poll may report a reset of long ago */
-        poll.reset = poll.reset && i > 0;
-        if (!check_poll(&poll, error) || (i > 0 && !trial_take(&trial, values, before_us, after_us, error)))
-            return false;
-        trial.first_us = i == 0 ? before_us : trial.first_us;
-        memcpy(trial.last, values, sizeof trial.last);
-        trial.last_us = before_us;
-        trial.last_end_us = after_us;
-        /* A core that sleeps may do so for many polls, with another reload value */
-        polls = device->slept && device->block->may_reload ? SLEEPERS_POLLS : polls;
-        if (i + 1 < polls)
-            deadline_nap_us(TRIAL_NAP_US);
-    }
+    if (clock_is_claimed(clock))
+        (void)device_find_model(device, deadline);
+    bool ok = trial_polls(&trial, device, clock, deadline, error);
+    device_forget_model(device);
+    if (!ok)
+        return false;
     if (trial.odd.kind != ERROR_NONE && !(counts_cycles && trial_runs_evenly(&trial)))
         return error_copy(error, &trial.odd);
     *seen_hz = trial.seen_hz;
-    if (counts_cycles && after_us > trial.first_us)
-        clock_check(clock, (double)trial.elapsed * 1e6 / (double)(after_us - trial.first_us));
+    struct clock_seen seen = trial_seen(&trial, clock);
+    if (counts_cycles)
+        clock_check(clock, &seen);
     return true;
 }

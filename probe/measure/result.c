@@ -1,5 +1,6 @@
 #include "measure/result.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* Oscillators and PLLs are not exact. */
@@ -23,17 +24,76 @@ struct clock clock_given(double hz, const char *source, double fastest_hz)
     return clock;
 }
 
-void clock_check(struct clock *clock, double seen_hz)
+/* The error of what a claim is about: factory-trimmed RC oscillators are good to 1 to 2 %. */
+static const double CLAIM_ERROR = 0.02;
+
+struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool halts)
 {
-    static const double SURELY = 2; /* the error of some 20 ms by a link's times */
-    bool claimed = clock->hz > 0 && !(clock->error_hz > 0);
-    if (!claimed || seen_hz <= clock->hz * SURELY)
-        return;
+    struct clock_seen seen = {.looks = n};
+    double most_low = 0, least_high = INFINITY, all_longest = 0, all_shortest = 0;
+    for (unsigned i = 1; i < n; i++) {
+        const struct clock_look *from = &looks[i - 1], *to = &looks[i];
+        double count = (double)(to->count - from->count), longest = (double)(to->after_ns - from->before_ns),
+               shortest = to->before_ns > from->after_ns ? (double)(to->before_ns - from->after_ns) : 0;
+        most_low = fmax(most_low, longest > 0 ? count / longest : 0);
+        least_high = fmin(least_high, shortest > 0 ? count / shortest : INFINITY);
+        all_longest += longest;
+        all_shortest += shortest;
+    }
+    if (n >= 2 && !halts) {
+        all_longest = (double)(looks[n - 1].after_ns - looks[0].before_ns);
+        all_shortest = (double)looks[n - 1].before_ns - (double)looks[0].after_ns;
+    }
+    if (!(all_longest > 0) || !(all_shortest > 0))
+        return seen;
+    double count = (double)(looks[n - 1].count - looks[0].count) * 1e9;
+    seen.low_hz = count / all_longest;
+    seen.high_hz = count / all_shortest;
+    seen.even = most_low <= least_high;
+    return seen;
+}
+
+static bool seems_fast(const struct clock *clock, const struct clock_seen *seen)
+{
+    static const double SURELY = 2; /* an uneven counter is one that something else writes, up to here */
+    return clock_is_claimed(clock) && seen->low_hz > clock->hz * (seen->even ? 1 + CLAIM_ERROR : SURELY);
+}
+
+static bool seems_slow(const struct clock *clock, const struct clock_seen *seen)
+{
+    return clock_is_claimed(clock) && seen->high_hz > 0 && seen->even && !seen->stopped &&
+           seen->high_hz < clock->hz * (1 - CLAIM_ERROR);
+}
+
+/* The counter of a sleeping core may not go on. By chance no sample found it asleep. */
+static bool may_have_slept(const struct clock *clock, const struct clock_seen *seen)
+{
+    static const double CHANCE = 1e-3;
+    return clock->may_sleep && pow(seen->high_hz / clock->hz, seen->looks) > CHANCE;
+}
+
+bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen)
+{
+    return seems_slow(clock, seen) && may_have_slept(clock, seen);
+}
+
+void clock_refute(struct clock *clock, const char *why)
+{
     struct clock unknown = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz};
-    snprintf(unknown.doubt, sizeof unknown.doubt,
-             "no times: the clock is %.4g MHz by %.31s, and the core runs at %.3g MHz or more",
-             clock->hz / 1e6, clock->source, seen_hz / 1e6);
+    snprintf(unknown.doubt, sizeof unknown.doubt, "no times: the clock is wrong: %.4g MHz by %.31s%s",
+             clock->hz / 1e6, clock->source, why);
     *clock = unknown;
+}
+
+void clock_check(struct clock *clock, const struct clock_seen *seen)
+{
+    if (!seems_fast(clock, seen) && !(seems_slow(clock, seen) && !may_have_slept(clock, seen)))
+        return;
+    double mean = (seen->low_hz + seen->high_hz) / 2;
+    char why[64];
+    snprintf(why, sizeof why, ", and the core's counter of cycles goes on at %.3g MHz",
+             (seen->high_hz > 0 ? mean : seen->low_hz) / 1e6);
+    clock_refute(clock, why);
 }
 
 struct sample {

@@ -161,21 +161,50 @@ bool summary_is_tainted(const struct summary *summary);
     "no hit counts: an interrupt ran in each that a halt had delayed. Timers that stop while the core is "   \
     "halted (DBGMCU, DBG_FREEZE) avoid it; stat counts without a halt"
 
+/* What a slower clock of the chip says of a claim. */
+enum clock_fit { CLOCK_UNPROVED, CLOCK_FITS, CLOCK_MISFITS };
+
 struct clock {
     double hz, error_hz; /* 0: unknown */
+    enum clock_fit fit;
     char source[32];
     double bound_hz;   /* the counter never runs faster, by what is claimed of it */
     double fastest_hz; /* nor does any core of its architecture */
-    char doubt[128];   /* why what is claimed of it is not believed: then it is unknown; "" */
+    bool may_sleep;    /* the program is not known to have no WFI and WFE */
+    char doubt[160];   /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 
 /* `fastest_hz`: of any such core, core_fastest_hz. */
 struct clock clock_unknown(double fastest_hz);
+/* By the user or the program, not measured. */
+static inline bool clock_is_claimed(const struct clock *clock)
+{
+    return clock->hz > 0 && !(clock->error_hz > 0);
+}
 /* So slow that two accesses of a probe may be closer than a register transfer takes. */
 bool clock_is_slow(const struct clock *clock);
 struct clock clock_given(double hz, const char *source, double fastest_hz);
-/* The counter of cycles was seen to run so fast at least: a claimed clock that is slower is wrong. */
-void clock_check(struct clock *clock, double seen_hz);
+/* What samples of the counter of cycles showed, each between two moments: its rate is between these, if it
+ * has but one. */
+struct clock_seen {
+    double low_hz, high_hz; /* high 0: unknown */
+    unsigned looks;
+    bool even;    /* each two samples allow the same rate */
+    bool stopped; /* the core was seen asleep or halted: it may be faster */
+};
+enum { CLOCK_LOOKS = 64 };
+struct clock_look {
+    uint64_t count;               /* since the first one */
+    uint64_t before_ns, after_ns; /* between which moments it was */
+};
+/* `halts`: each sample halts the core, which may run only between two of them. */
+struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool halts);
+/* More samples may show that the claimed clock is wrong. */
+bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen);
+/* It is unknown from here on. `why`: after "no times: the clock is wrong: 168 MHz by SystemCoreClock". */
+void clock_refute(struct clock *clock, const char *why);
+/* A claimed clock that does not fit is wrong. */
+void clock_check(struct clock *clock, const struct clock_seen *seen);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */
 bool clock_measure(struct device *device, int ms, struct clock *out, const struct deadline *deadline,

@@ -99,6 +99,84 @@ bool wrap_evidence_take_tick(struct wrap_evidence *evidence, struct device *devi
            (!evidence->has_pended || wrap_evidence_append(device, &pended, error));
 }
 
+enum { TIMER_LOOKS = 24, TIMER_NAP_US = 1300 };
+
+static bool finds_timer(struct device *device, const struct deadline *deadline)
+{
+    const struct core *core = &device->chosen->core;
+    struct error unread = {0};
+    uint64_t id = 0;
+    if (!ledger_read(device->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
+        (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
+        return false;
+    /* A timer that runs on while the core is halted does not show how long the core ran */
+    return ledger_read(device->ledger, core_word(core, TIMER_DBGPAUSE), &id, deadline, &unread) &&
+           (id & DBGPAUSE_BOTH) == DBGPAUSE_BOTH;
+}
+
+/* A sample that takes half a period proves nothing, as chance would let it fit. */
+enum clock_fit wrap_evidence_fit(const struct counter *counter, const struct timer_look *looks, size_t n,
+                                 double hz)
+{
+    static const double CRYSTALS = 2e-4, CHANCE = 1e-4, TICK_US = 1;
+    double chance = 1;
+    for (size_t i = 1; i < n; i++) {
+        double longest = (double)(looks[i].after_us - looks[0].before_us) + TICK_US;
+        double shortest = (double)looks[i].before_us - (double)looks[0].after_us - TICK_US;
+        double most = longest * (1 + CRYSTALS) * hz / TIMER_HZ,
+               least = shortest * (1 - CRYSTALS) * hz / TIMER_HZ;
+        double modulus = (double)counter_modulus(counter);
+        double elapsed = (double)counter_elapsed(counter, looks[0].count, looks[i].count);
+        if (shortest < 0 || most - least >= modulus / 2)
+            continue;
+        if (elapsed + ceil((least - elapsed) / modulus) * modulus > most)
+            return CLOCK_MISFITS;
+        chance *= (most - least + 1) / modulus;
+    }
+    return chance < CHANCE ? CLOCK_FITS : CLOCK_UNPROVED;
+}
+
+static bool look_at_timer(struct device *device, struct timer_look *out, const struct deadline *deadline,
+                          struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    struct step items[3];
+    uint64_t results[3];
+    struct steps list = {.items = items, .room = 3};
+    steps_add(&list, step_read(core_word(core, TIMERAWL)));
+    steps_add(&list, step_read(device->reading.counters[0].low));
+    steps_add(&list, step_read(core_word(core, TIMERAWL)));
+    if (!ledger_run(device->ledger, &list, results, deadline, error))
+        return false;
+    *out = (struct timer_look){.before_us = results[0], .count = results[1], .after_us = results[2]};
+    return true;
+}
+
+bool wrap_evidence_check_clock(struct device *device, struct clock *clock, const struct deadline *deadline,
+                               struct error *error)
+{
+    const struct counter *counter = &device->reading.counters[0];
+    struct timer_look looks[TIMER_LOOKS];
+    if (!clock_is_claimed(clock) || !device->block->counts_cycles || counter->reloads ||
+        counter_modulus(counter) > UINT32_MAX || !device_sees_running(device) ||
+        !finds_timer(device, deadline))
+        return true;
+    for (size_t i = 0; i < TIMER_LOOKS; i++) {
+        if (i > 0)
+            deadline_nap_us(TIMER_NAP_US + 97 * (int64_t)(i % 7));
+        if (!look_at_timer(device, &looks[i], deadline, error))
+            return false;
+        if (looks[i].before_us < looks[0].before_us || looks[i].after_us < looks[i].before_us)
+            return true; /* 32 bits of it went round */
+    }
+    if (looks[0].before_us == looks[TIMER_LOOKS - 1].after_us)
+        return true;
+    clock->fit = wrap_evidence_fit(counter, looks, TIMER_LOOKS, clock->hz);
+    if (clock->fit == CLOCK_MISFITS && !device->slept && !clock->may_sleep)
+        clock_refute(clock, " does not fit the chip's timer");
+    return true;
+}
+
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline, struct error *error)
 {
@@ -108,25 +186,25 @@ bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *dev
     struct error unread = {0};
     uint64_t id = 0;
     *evidence = (struct wrap_evidence){.kind = EVIDENCE_NONE};
-    if (!ledger_read(device->ledger, core_word(core, CHIP_ID), &id, deadline, &unread) ||
-        (id & CHIP_ID_MASK) != CHIP_ID_RP2040)
-        return true;
-    /* A timer that runs on while the core is halted does not show how long the core ran */
-    if (!ledger_read(device->ledger, core_word(core, TIMER_DBGPAUSE), &id, deadline, &unread) ||
-        (id & DBGPAUSE_BOTH) != DBGPAUSE_BOTH)
+    if (!finds_timer(device, deadline))
         return true;
     /* If the core runs, this shows it; else the first hits do */
     uint64_t now = 0;
     if (!ledger_read(device->ledger, core_word(core, TIMERAWL), &id, deadline, &unread) ||
         !ledger_read(device->ledger, core_word(core, TIMERAWL), &now, deadline, &unread))
         return true;
-    /* A clock measured against the host is not exact to one part in a thousand */
-    bool exact = clock->hz > 0 && !(clock->error_hz > 0);
+    /* A clock measured against the host is not exact to one part in a thousand. A claim that the timer did
+     * not prove may be off, and must not choose between two totals. */
+    static const double CLAIM = 0.05;
+    bool exact = clock_is_claimed(clock), proved = clock->fit == CLOCK_FITS;
     *evidence = (struct wrap_evidence){.kind = EVIDENCE_TIMER,
                                        .at = device->reading.n,
                                        .wants_clock = !exact,
-                                       .slow_hz = exact ? clock->hz : 0,
-                                       .fast_hz = exact ? clock->hz : clock->bound_hz,
+                                       .claimed = exact && !proved,
+                                       .slow_hz = !exact ? 0 : clock->hz * (proved ? 1 : 1 - CLAIM),
+                                       .fast_hz = !exact   ? clock->bound_hz
+                                                  : proved ? clock->hz
+                                                           : clock->hz * (1 + CLAIM),
                                        .runs = now != id};
     return wrap_evidence_append(device, &timer, error);
 }
@@ -182,11 +260,14 @@ static void narrow_by_tick(const struct wrap_evidence *evidence, const struct co
     widen_by_span(bounds, low, high);
 }
 
-static void narrow_by_timer(const struct wrap_evidence *evidence, const uint64_t *from, const uint64_t *to,
+static void narrow_by_timer(const struct wrap_evidence *evidence, const struct counter *counter,
+                            const uint64_t *from, const uint64_t *to, size_t which,
                             struct widen_bounds *bounds)
 {
     double us = (double)(to[evidence->at] - from[evidence->at]);
     double least = (us - 2) / TIMER_HZ * evidence->slow_hz, most = (us + 2) / TIMER_HZ * evidence->fast_hz;
+    if (evidence->claimed && most - least >= (double)counter_modulus_at(counter, from[which]))
+        return;
     if (us < 0x1p52)
         widen_by_span(bounds, least > 0 ? (uint64_t)floor(least) : 0, (uint64_t)ceil(most));
 }
@@ -197,7 +278,7 @@ void wrap_evidence_narrow(const struct wrap_evidence *evidence, const struct cou
     if (evidence->kind == EVIDENCE_TICK)
         narrow_by_tick(evidence, counter, from, to, which, bounds);
     else if (evidence->kind == EVIDENCE_TIMER && evidence->runs)
-        narrow_by_timer(evidence, from, to, bounds);
+        narrow_by_timer(evidence, counter, from, to, which, bounds);
 }
 
 void wrap_evidence_see(struct wrap_evidence *evidence, const uint64_t *values)

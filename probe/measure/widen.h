@@ -59,7 +59,8 @@ struct wrap_evidence {
     bool has_pended;
     bool wants_clock;        /* the clock is not known exactly: the timer gives an upper bound alone */
     uint64_t each, modulus;  /* of the tick variable */
-    double slow_hz, fast_hz; /* the counter's rate against the timer's */
+    double slow_hz, fast_hz; /* the counter's rate against the timer's, which ... */
+    bool claimed; /* ... is claimed alone: where it leaves several totals, it bounds none of them */
     /* The watchdog makes its tick, and the program has to start that: only a timer that was seen to go on
      * is evidence. */
     bool seen, runs;
@@ -69,6 +70,18 @@ struct wrap_evidence {
 /* Appends the tick variable and its status to the device's reading. */
 bool wrap_evidence_take_tick(struct wrap_evidence *evidence, struct device *device,
                              const struct wrap_evidence_tick *tick, struct error *error);
+/* Compares a claimed clock with such a timer while the core runs: sets what clock_fits says of it, or its
+ * doubt. No effect without a timer that goes on. */
+bool wrap_evidence_check_clock(struct device *device, struct clock *clock, const struct deadline *deadline,
+                               struct error *error);
+/* A reading of the timer, then the counter, then the timer again, on a running core. */
+struct timer_look {
+    uint64_t before_us, count, after_us;
+};
+/* Whether a clock of `hz` fits all of them: a counter with a short period shows that only if each took less.
+ */
+enum clock_fit wrap_evidence_fit(const struct counter *counter, const struct timer_look *looks, size_t n,
+                                 double hz);
 /* True, with kind EVIDENCE_NONE, without such a timer. */
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline,

@@ -342,7 +342,7 @@ static void add_rules(struct json_part *list, const json_t *summary)
         json_list_say(list, "no hit counts: --precision %s was not reached", wanted);
 }
 
-static void add_left_out(struct json_part *list, const json_t *summary)
+static void add_left_out(struct json_part *list, const json_t *summary, bool of_function)
 {
     static const char *const texts[] = {"uncalibrated", "advice"};
     uint64_t all = field_count(summary, "hits"), tainted = field_count(summary, "tainted"),
@@ -352,8 +352,11 @@ static void add_left_out(struct json_part *list, const json_t *summary)
             list,
             "%s of %s hit%s tainted: an interrupt that our halt had delayed ran inside; not in the table",
             NUMBER(tainted), NUMBER(all), PLURAL(all));
-    if (left > 0)
+    if (left > 0 && of_function)
         json_list_say(list, "%s call%s left without returning, not counted", NUMBER(left), PLURAL(left));
+    else if (left > 0)
+        json_list_say(list, "%s time%s the start was reached again, or the call ended, before the end was, not counted",
+                      NUMBER(left), PLURAL(left));
     if (past > 0)
         json_list_say(list, "%s time%s the end was reached in another frame: passed over, not a hit",
                       NUMBER(past), PLURAL(past));
@@ -431,7 +434,7 @@ void run_facts(struct json_part *list, const struct run_lines *run)
     const json_t *summary = run->summary;
     add_hits(list, summary);
     add_rules(list, summary);
-    add_left_out(list, summary);
+    add_left_out(list, summary, strcmp(run->conditions.end, "its return") == 0);
     add_quantiles(list, summary);
     add_undisturbed(list, summary);
     run_report_add_words(list, summary);

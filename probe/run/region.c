@@ -149,7 +149,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     region->start_again = symbols_jumps_to(symbols, &function);
     region->n_stacks = region->may_be_left && symbols != NULL ? symbols_stacks(symbols, stacks, REGION_STACKS) : 0;
     for (size_t i = 0; i < region->n_stacks && i < REGION_STACKS; i++)
-        region->stacks[i] = (struct code_place){stacks[i].address, stacks[i].isa == ISA_THUMB};
+        region->stacks[i] = (struct region_place){stacks[i].address, stacks[i].isa == ISA_THUMB};
     region->is_return = is_return;
     region->is_joined = is_joined;
     region->find_exits = region_find_exits;
@@ -207,7 +207,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
     region->start_again = ways.again || (lost && (two || at_entry));
     if (lost && !two && !at_entry)
-        region->entered = (struct code_place){named->start.low, region->start_is_thumb};
+        region->entered = (struct region_place){named->start.low, region->start_is_thumb};
     return true;
 }
 

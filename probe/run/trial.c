@@ -3,6 +3,7 @@
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
 #include "measure/plausible.h"
+#include "measure/widen.h"
 #include "report/number.h"
 
 #include <stdio.h>
@@ -92,6 +93,24 @@ bool own_code_watch(struct session *session, const struct error *why)
     return true;
 }
 
+/* Which registers the store may go to, of those in memory. */
+static void add_words(const struct session *session, struct region_writer *writer)
+{
+    const struct device *device = &session->device;
+    if (!symbols_store_at(session->symbols, writer->at, &writer->store))
+        return;
+    for (size_t i = 0; i < device->n_changes; i++) {
+        const struct counter_change *one = &device->changes[i];
+        if (one->kind != device->block->kind || one->at != writer->at)
+            continue;
+        if (one->word == 0 || writer->n_words == REGION_WORDS) {
+            writer->n_words = 0;
+            return;
+        }
+        writer->words[writer->n_words++] = one->word;
+    }
+}
+
 /* "main.c:96 (reset_timer+0x8) writes DWT_CYCCNT"; of one that leads to it, but is none itself: "..., and it
  * is reached from main.c:20 (fir+0x10)". */
 static void describe_stop(const struct session *session, uint64_t stop, bool is_place, uint64_t leads_to,
@@ -101,6 +120,8 @@ static void describe_stop(const struct session *session, uint64_t stop, bool is_
     char place[112], what[112];
     symbols_describe(session->symbols, stop, &at);
     *out = (struct region_writer){.at = stop, .is_thumb = at.isa == ISA_THUMB};
+    if (is_place)
+        add_words(session, out);
     own_code_describe(session, is_place ? stop : leads_to, what, sizeof what);
     session_place(session, stop, place, sizeof place);
     snprintf(out->what, sizeof out->what, "%s%s%.80s", what, is_place ? "" : ", and it is reached from ",
@@ -164,7 +185,7 @@ bool own_code_check(struct session *session, struct error *error)
         session->measured.region->region.n_writers = 0;
     if (n == 0)
         return true;
-    uint64_t first = 0;
+    uint64_t first = places[0];
     if (session->measured.watches && session->measured.region != NULL &&
         own_code_watch_region(session, &session->measured.inside, &session->measured.region->region,
                               &first) &&
@@ -172,15 +193,24 @@ bool own_code_check(struct session *session, struct error *error)
         own_code_note(session, first, n, "a hit in which it runs ends the run");
         return true;
     }
+    size_t n_handlers = 0, which = 0;
+    if (session->measured.region != NULL || session->measured.by_parts)
+        n_handlers = read_handlers(session, handlers);
     if (session->measured.region != NULL) {
         if (session->measured.inside.low != 0 &&
             own_code_writes_inside(session, &session->measured.inside, 1, what, sizeof what))
             return own_code_refuse(session, what, "which what is measured may run", error);
-        size_t n_handlers = read_handlers(session, handlers);
         if (own_code_writes_inside(session, handlers, n_handlers, what, sizeof what))
             return own_code_refuse(session, what, "which an exception handler may run", error);
     }
-    own_code_note(session, places[0], n, "counts in which it runs are wrong");
+    bool may_run = session->measured.inside.low == 0 ||
+                   symbols_reach_is_open(session->symbols, &session->measured.inside);
+    if (session->measured.by_parts)
+        may_run = symbols_reach(session->symbols, handlers, n_handlers, places, n, &which);
+    if (may_run)
+        own_code_note(session, places[which], n, "counts in which it runs are wrong");
+    else
+        own_code_describe(session, first, session->measured.own_write, sizeof session->measured.own_write);
     return true;
 }
 
@@ -296,14 +326,22 @@ void trial_end_conditions(const struct session *session, struct conditions *cond
 bool trial_clock(struct session *session, struct clock *out, struct error *error)
 {
     const struct request *request = session->request;
-    if (request->freq_hz > 0) {
+    /* Both are the core's clock, which a counter of other things does not show */
+    bool counts_cycles = session->device.block->counts_cycles;
+    bool claimed = request->freq_hz > 0 && (counts_cycles || session->device.remote != NULL);
+    if (claimed)
         *out = clock_given(request->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
+    else
+        claimed = counts_cycles && clock_from_program(session, out);
+    if (claimed) {
+        find_sleeps(session);
+        out->may_sleep = !session->sleeps.known || session->sleeps.n > 0;
         return true;
     }
-    if (session->device.block->counts_cycles && clock_from_program(session, out))
-        return true;
-    /* The counters can be read only between two halts, or they run on another clock */
-    if (!device_sees_running(&session->device) || session->device.remote != NULL) {
+    /* The counters can be read only between two halts, or they run on another clock, or SysTick counts its
+     * reference clock, which may have any rate */
+    if (!device_sees_running(&session->device) || session->device.remote != NULL ||
+        (!counts_cycles && session->device.block->kind == &systick_kind)) {
         *out = clock_unknown(core_fastest_hz(&session->device.chosen->core));
         return true;
     }
@@ -328,8 +366,13 @@ static struct counter_block *find_other(const struct device *device)
 static bool try_once(struct session *session, struct clock *clock, double *seen_hz, struct error *error)
 {
     struct deadline deadline = session_deadline(session);
-    return own_code_check(session, error) && trial_clock(session, clock, error) &&
-           plausible_trial(&session->device, clock, seen_hz, &deadline, error);
+    session->clock.doubt[0] = '\0';
+    if (!own_code_check(session, error) || !trial_clock(session, clock, error) ||
+        !plausible_trial(&session->device, clock, seen_hz, &deadline, error) ||
+        !wrap_evidence_check_clock(&session->device, clock, &deadline, error))
+        return false;
+    memcpy(session->clock.doubt, clock->doubt, sizeof session->clock.doubt);
+    return true;
 }
 
 /* A counter whose reload the program changes counts from stop to stop all the same. */

@@ -13,7 +13,8 @@
  * them. */
 void own_code_measured(struct session *session, struct named_region *named, bool may_watch);
 /* ERROR_WRITER_SOUGHT if the program can change the counter in what is measured, or in an exception handler
- * of a Cortex-M; if elsewhere, a note says so. */
+ * of a Cortex-M. A note says so if what is measured is the whole program, is not known, or calls what only
+ * registers show. */
 bool own_code_check(struct session *session, struct error *error);
 /* Whether another try may do better than the one that ended with `why`: from here on, own_code_check lets
  * the engine watch for such an instruction, where it can. */

@@ -209,6 +209,31 @@ bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t 
     return found;
 }
 
+static bool goes_by_register(struct symbols *symbols, const struct extent *range)
+{
+    struct code_walk walk = {.symbols = symbols, .low = range->low, .high = range->high};
+    struct code_instruction one;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (does.kind == GOES_CALL_BY || does.kind == GOES_AWAY)
+            return true;
+    }
+    return false;
+}
+
+bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
+{
+    struct reached reached = {.n = 0};
+    bool ok = reached_roots(&reached, symbols, range, 1), is_open = !ok;
+    for (size_t i = 0; ok && !is_open && i < reached.n; i++) {
+        struct extent one = reached.items[i];
+        is_open = goes_by_register(symbols, &one);
+        ok = reached_follow(&reached, symbols, &one);
+    }
+    free(reached.items);
+    return is_open || !ok;
+}
+
 /* What is known to lead to none of the places stays in `clean`. */
 static bool leads_to(struct reached *clean, struct symbols *symbols, uint64_t address, const uint64_t *places,
                      size_t n_places)

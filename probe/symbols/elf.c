@@ -73,6 +73,25 @@ struct debug_section elf_section(Elf *elf, const char *name)
     return (struct debug_section){NULL, 0};
 }
 
+Elf_Scn *elf_next_bytes(const struct symbols *symbols, Elf_Scn *section, uint64_t *base,
+                        const uint8_t **bytes, size_t *n)
+{
+    GElf_Shdr header;
+    while ((section = elf_nextscn(symbols->elf, section)) != NULL) {
+        if (!elf_section_header(symbols, section, &header) || header.sh_type != SHT_PROGBITS ||
+            (header.sh_flags & SHF_ALLOC) == 0)
+            continue;
+        Elf_Data *data = elf_rawdata(section, NULL);
+        if (data == NULL || data->d_buf == NULL)
+            continue;
+        *base = header.sh_addr;
+        *bytes = data->d_buf;
+        *n = data->d_size;
+        break;
+    }
+    return section;
+}
+
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n)
 {
     GElf_Shdr header;

@@ -185,6 +185,9 @@ uint64_t elf_linked(const struct symbols *symbols, uint64_t address);
 bool elf_section_header(const struct symbols *symbols, Elf_Scn *section, GElf_Shdr *out);
 /* The code from `address` on, in the file; NULL, and *n 0, if there is none. */
 const uint8_t *elf_code(const struct symbols *symbols, uint64_t address, size_t *n);
+/* The next section whose bytes are in memory and in the file; NULL: there is no more. */
+Elf_Scn *elf_next_bytes(const struct symbols *symbols, Elf_Scn *section, uint64_t *base,
+                        const uint8_t **bytes, size_t *n);
 struct debug_section elf_section(Elf *elf, const char *name);
 
 const char *debug_file_name(Elf *elf); /* by its .gnu_debuglink; NULL: it has none */
@@ -327,9 +330,6 @@ enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, co
 
 /* --- stores.c: stores of a Cortex-M's code, and the constants by which they are found ------------------- */
 
-/* Whether a store goes to part of the word, with the registers before it. */
-bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word);
-
 /* The registers whose values are constants. Forward jumps are followed. At the beginning of a loop, the
  * registers that it changes are not known. */
 enum { LANDINGS = 24 };
@@ -356,6 +356,44 @@ void constants_arrive(struct constants *constants, uint64_t at);
 /* Follows one instruction, in the order of the code, and what it does. True: it stores to the word. */
 bool constants_follow(struct constants *constants, struct symbols *symbols,
                       const struct code_instruction *one, const struct instruction *does, uint64_t word);
+
+/* --- origins.c: what the base of a store may be ---------------------------------------------------
+ */
+
+/* Words of the file, also of constants among the code, that are addresses in the private region. */
+struct pointers {
+    struct pointer {
+        uint32_t at, value;
+    } * items;
+    size_t n, room;
+};
+void pointers_find(struct pointers *pointers, struct symbols *symbols);
+void pointers_close(struct pointers *pointers);
+/* The next one after `after` that the load may take, by the constants before it; NULL: there is no more. */
+const struct pointer *pointers_loaded(const struct pointers *pointers, const struct pointer *after,
+                                      const struct instruction *load, const struct constants_known *before);
+
+enum { ORIGINS_SPILLS = 16 };
+/* Of one function, which is followed when it is first asked for. */
+struct origins {
+    struct symbols *symbols;
+    const struct pointers *pointers;
+    uint64_t low, high;
+    bool followed;
+    uint32_t *states; /* before the instruction at each halfword; NULL: no memory */
+    uint32_t ever;    /* all that there is in any of them */
+    struct spill {
+        unsigned base;
+        int32_t offset;
+    } spills[ORIGINS_SPILLS];
+    size_t n_spills; /* more than the room: anywhere on the stack */
+};
+void origins_begin(struct origins *origins, struct symbols *symbols, const struct pointers *pointers,
+                   uint64_t low, uint64_t high);
+/* False: before the instruction at `address` the register surely has an argument or the stack pointer, or
+ * what was loaded from memory. */
+bool origins_may_be_constant(struct origins *origins, uint64_t address, unsigned base);
+void origins_close(struct origins *origins);
 
 /* --- line_program.c: a unit's line table ---------------------------------------------------------------- */
 

@@ -213,23 +213,26 @@ static bool is_near(uint32_t value, const struct counter_switch *switches, size_
     return false;
 }
 
+static void note_base(struct bases *bases, uint32_t value, const struct counter_switch *switches, size_t n)
+{
+    enum { PRIVATE_REGION = 0xE }; /* of each wanted word */
+    bool is_new = bases->n < BASES && value >> 28 == PRIVATE_REGION && is_near(value, switches, n);
+    for (size_t k = 0; k < bases->n && is_new; k++)
+        is_new = bases->at[k] != value;
+    if (is_new)
+        bases->at[bases->n++] = value;
+}
+
 static void note_bases(struct bases *bases, const struct constants_known *now, uint32_t writes,
                        const struct counter_switch *switches, size_t n)
 {
-    enum { PRIVATE_REGION = 0xE }; /* of each wanted word */
-    for (uint32_t left = now->known & writes; left != 0 && bases->n < BASES; left &= left - 1) {
-        uint32_t value = now->values[__builtin_ctz(left)];
-        bool is_new = value >> 28 == PRIVATE_REGION && is_near(value, switches, n);
-        for (size_t k = 0; k < bases->n && is_new; k++)
-            is_new = bases->at[k] != value;
-        if (is_new)
-            bases->at[bases->n++] = value;
-    }
+    for (uint32_t left = now->known & writes; left != 0; left &= left - 1)
+        note_base(bases, now->values[__builtin_ctz(left)], switches, n);
 }
 
 /* Whether it stores to the word, or may. */
 static bool may_hit(const struct instruction *store, const struct constants_known *now,
-                    const struct bases *bases, uint64_t word)
+                    const struct bases *bases, struct origins *origins, uint64_t at, uint64_t word)
 {
     uint32_t registers[16];
     if (constants_know(now, store->base))
@@ -238,7 +241,7 @@ static bool may_hit(const struct instruction *store, const struct constants_know
     for (size_t i = 0; i < bases->n && constants_know(now, store->index); i++) {
         registers[store->base] = bases->at[i];
         if (store_hits(store, registers, word))
-            return true;
+            return origins_may_be_constant(origins, at, store->base);
     }
     return false;
 }
@@ -266,12 +269,13 @@ static bool find_write(const struct code_instruction *one, struct written *out)
     return one->isa == ISA_THUMB && does->access == ACCESS_STORE;
 }
 
-static bool is_to(const struct written *write, const struct counter_switch *which, const struct trail *trail,
-                  const struct bases *bases)
+static bool is_to(const struct written *write, uint64_t at, const struct counter_switch *which,
+                  const struct trail *trail, const struct bases *bases, struct origins *origins)
 {
     if (which->name != NULL || write->name[0] != '\0')
         return which->name != NULL && strcmp(write->name, which->name) == 0;
-    return trail->n > 0 && may_hit(&write->does, &trail->known[trail_back(trail, 1)], bases, which->word);
+    return trail->n > 0 &&
+           may_hit(&write->does, &trail->known[trail_back(trail, 1)], bases, origins, at, which->word);
 }
 
 static bool turns(const struct written *write, const struct code_instruction *one,
@@ -305,12 +309,16 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
     struct code_instruction one;
     struct trail trail = {.n = 0};
     struct bases bases = {.n = 0};
+    struct pointers pointers;
+    struct origins origins = {.n_spills = 0};
     struct written write;
     uint64_t function_end = 0;
+    pointers_find(&pointers, symbols);
     while (code_next(&walk, &one)) {
         if (one.is_first || one.address >= function_end) {
             trail.n = bases.n = 0;
             function_end = table_next_function(symbols, one.address, UINT64_MAX);
+            origins_begin(&origins, symbols, &pointers, one.address, function_end);
         }
         /* The constants as they are when this instruction begins, which other ways may lead to */
         constants_arrive(&constants, one.address);
@@ -318,8 +326,11 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
             trail.known[trail_back(&trail, 1)] = constants.now;
         bool writes = find_write(&one, &write);
         for (size_t i = 0; writes && i < n; i++)
-            if (is_to(&write, &switches[i], &trail, &bases))
+            if (is_to(&write, one.address, &switches[i], &trail, &bases, &origins))
                 note_write(&write, &one, &switches[i], &trail);
+        for (const struct pointer *p = NULL;
+             (p = pointers_loaded(&pointers, p, &write.does, &constants.now)) != NULL;)
+            note_base(&bases, p->value, switches, n);
         (void)constants_follow(&constants, symbols, &one, &write.does, UINT64_MAX);
         note_bases(&bases, &constants.now, write.does.writes, switches, n);
         if (one.is_data)
@@ -328,21 +339,13 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
         trail.next = (trail.next + 1) % TRAIL;
         trail.n += trail.n < TRAIL;
     }
+    origins_close(&origins);
+    pointers_close(&pointers);
     /* Without marks, data is taken for code */
     for (size_t i = 0; i < n && symbols->table.no_memory; i++) {
         switches[i].is_set = false;
         switches[i].n_changes = 0;
     }
-}
-
-/* ---- stores */
-
-bool store_hits(const struct instruction *store, const uint32_t *registers, uint64_t word)
-{
-    uint32_t from = registers[store->base] + (uint32_t)store->offset;
-    if (store->index != NO_REGISTER)
-        from += registers[store->index] << store->shift;
-    return from < word + 4 && word < (uint64_t)from + store->bytes;
 }
 
 /* --- constants ------------------------------------------------------------------------------------------ */
@@ -432,10 +435,9 @@ static void stores_jump(struct constants *constants, uint64_t at, const struct i
 {
     if (does->kind == GOES_JUMP && does->target > at)
         constants_leave(constants, does->target);
-    if (instruction_leaves(does)) {
+    constants->passed = instruction_leaves(does);
+    if (constants->passed)
         constants->now.known = 0;
-        constants->passed = true;
-    }
 }
 
 bool constants_follow(struct constants *constants, struct symbols *symbols,
@@ -587,6 +589,16 @@ static void search_caller(struct search *search)
             search->any = one.address;
         search->n += hits;
     }
+}
+
+bool symbols_store_at(struct symbols *symbols, uint64_t at, struct instruction *out)
+{
+    struct code_walk walk = {.symbols = symbols, .low = at, .high = at + 2};
+    struct code_instruction one;
+    if (!code_next(&walk, &one) || one.isa != ISA_THUMB)
+        return false;
+    *out = code_decode(&one);
+    return out->access == ACCESS_STORE;
 }
 
 bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at)

@@ -171,12 +171,16 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
  * calls and jumps say where they go. A range without `high` is the function around `low`. */
 bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
                    const uint64_t *places, size_t n_places, size_t *place);
+/* Whether a call or jump in what it runs goes where a register says. */
+bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range);
 enum { SYMBOLS_STOPS = 8 };
 /* Where to stop so that none of `places` is executed unseen: at those that are reached, if they are at most
  * `room` (at most SYMBOLS_STOPS), else at those instructions of the ranges themselves that are one of them or
  * lead to one. Returns how many; more than `room`: neither fits. */
 size_t symbols_stops_before(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
                             const uint64_t *places, size_t n_places, uint64_t *out, size_t room);
+/* False: no store of Thumb code is at this place. */
+bool symbols_store_at(struct symbols *symbols, uint64_t at, struct instruction *out);
 /* A Cortex-M's stores to a word, as far as constants show them. Returns their number, which may exceed
  * `room`. */
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);

@@ -50,6 +50,10 @@ enum {
     ADI_V6 = 1 << 4,              // ADIv6, which a chip may have by itself
 };
 
+// Registers that no access port of silicon has (reserved, IHI 0031 C2.6): that this is a model, and its time
+// in ns. A model's clock has a rate in that time only: a busy host makes it late
+enum { AP_MODEL = 0xE8, AP_MODEL_TIME = 0xEC, MODEL_NAME = 0x4C444F4D };
+
 struct adi {
     enum wire wire;
     unsigned quirks;
@@ -70,6 +74,8 @@ struct adi {
     struct adi_slow slow;
     uint64_t strays;
     void (*reset_system)(void *);
+    // The time that has passed for the cores, whatever the host's clock says; NULL: it is not shown
+    uint64_t (*model_ns)(void *);
     void *system;
     uint64_t accesses; // to access ports
     FILE *trace;       // each transaction is printed there, NULL for none

@@ -6,11 +6,32 @@
 #include "debug_bus.h"
 #include "elf_load.h"
 
-enum { SLICES_PER_S = 1000, DPIDR_VERSION = 0xF000, DPIDR_V3 = 0x3000, FIRST_AT = 0x2000 };
+enum {
+    CHIP_HZ = 12000000,
+    SLICES_PER_S = 1000,
+    DPIDR_VERSION = 0xF000,
+    DPIDR_V3 = 0x3000,
+    FIRST_AT = 0x2000
+};
 
 static void reset_all(void *cores)
 {
     cores_reset(cores);
+}
+
+static uint64_t model_ns(void *self)
+{
+    const struct cores *c = self;
+    return c->passed_ns;
+}
+
+// Of the chip's clock: at a lower pace it goes in slow motion
+static void note_time(struct cores *c, uint64_t cycles, uint32_t pace_hz)
+{
+    uint32_t hz = pace_hz < CHIP_HZ ? CHIP_HZ : pace_hz;
+    uint64_t due = cycles * 1000000000u + c->leftover;
+    c->passed_ns += due / hz;
+    c->leftover = due % hz;
 }
 
 static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_the_core)
@@ -23,6 +44,7 @@ static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_th
                         .instance = (uint32_t)c->port_count,
                         .quirks = c->port_quirks | (chip->adi_v6 ? ADI_V6 : 0),
                         .reset_system = reset_all,
+                        .model_ns = model_ns,
                         .system = c,
                         .trace = c->trace};
     c->port_count++;
@@ -170,7 +192,9 @@ bool cores_run(struct cores *c, struct pace *pace)
     if (slice > credit)
         slice = credit;
     spent = run_slice(c, slice);
-    pace_spent(pace, timer_goes_on(&c->timer) ? slice : spent);
+    spent = timer_goes_on(&c->timer) ? slice : spent;
+    pace_spent(pace, spent);
+    note_time(c, spent, pace->hz);
     c->stood = !cores_runnable(c);
     return credit > slice;
 }
@@ -180,6 +204,7 @@ void cores_run_for(struct cores *c, struct pace *pace, uint64_t ns)
     for (uint64_t cycles = pace_skip(pace, ns), slice; cycles; cycles -= slice) {
         slice = pace->hz / SLICES_PER_S < cycles ? pace->hz / SLICES_PER_S : cycles;
         run_slice(c, slice);
+        note_time(c, slice, pace->hz);
     }
 }
 

@@ -32,6 +32,8 @@ struct cores {
     struct timer timer;   // without cores where the chip has none
     struct halt_cost *halt_cost;
     unsigned port_quirks; // ADI_*
+    uint64_t passed_ns;   // for the cores, while any of them could run
+    uint64_t leftover;    // of that division, in 1/hz ns
     bool no_catch_up;     // the time in which no core could run is not made up for
     bool stood;           // none could when the last slice was over
     FILE *trace;          // of access port transactions, NULL for none

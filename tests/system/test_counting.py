@@ -110,12 +110,9 @@ def test_hits_without_an_exception_inside_are_told_apart():
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "a53"])
 def test_a_clock_that_the_counter_outruns_gives_no_times(way):
     with Place(way, "free", WORK_BY_DATA, clock=1_000_000) as place:
-        for _ in range(50):  # until the board gets the CPU for it
-            text = place.run("delta", "work_by_data", "-r", 5, "--freq", "400k")
-            assert text.code == 0, text.err
-            if "no times" in " ".join(text.out.split()):
-                break
-        assert "the clock is 0.4 MHz by --freq" in " ".join(text.out.split()) and not re.search(r"^time", text.out, re.M), text.out
+        text = place.run("delta", "work_by_data", "-r", 5, "--freq", "400k")
+        assert text.code == 5, text.err + text.out
+        assert "the clock is wrong: 0.4 MHz by --freq" in " ".join(text.out.split()) and not re.search(r"^time", text.out, re.M), text.out
         right = place.run("delta", "work_by_data", "-r", 5)
         assert "no times" not in right.out and re.search(r"^time", right.out, re.M), right.out
 
@@ -153,7 +150,7 @@ def test_stat_says_that_the_clock_changed(words):
             time.sleep(0.02)
         result = finish_tool(run)
         change = re.search(r"SystemCoreClock went from (\S+) MHz to (\S+) MHz during the run", unfolded(result.out))
-        assert result.code == 0 and change and 12 >= float(change[1]) > float(change[2]), result.out + result.err
+        assert result.code in (0, 5) and change and 12 >= float(change[1]) > float(change[2]), result.out + result.err
 
 
 def test_list():

@@ -169,7 +169,7 @@ def test_profiling_counters(way, name, bits, code):
 @pytest.mark.parametrize("name, bits", [("span_10", SPAN_10), ("span_1m", SPAN_1M)])
 def test_profiling_counters_of_any_region(name, bits):
     with Place("m4/swd", "free", bits, **FAST) as place:
-        result, truth = span(place, name, "-e", "LSUCNT,CPICNT")
+        result, truth = span(place, name, "-e", "LSUCNT,CPICNT", "--freq", "50M")
         for hit, passage in zip(result.hits, truth):
             for offset, event in ((20, "LSUCNT"), (8, "CPICNT")):
                 wanted = passage.end.counts[offset] - passage.begin.counts[offset]

@@ -143,7 +143,7 @@ FAKE_TEST(what_the_program_counts_stays_its_own)
     assert_memory_equal(f.words, before.words, sizeof before.words);
     *fake_word(0xE04) = 0x09;
     assert_true(fake_identify(&pmu_v3_kind));
-    assert_false(block.counts_cycles);
+    assert_true(block.counts_cycles && block.counters[0].shift == 6);
     *fake_word(0xE04) = 0x01;
     *fake_word(0x47C) = 0x04000000; /* not at EL3 */
     assert_true(fake_identify(&pmu_v3_kind));

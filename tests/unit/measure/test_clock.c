@@ -57,18 +57,90 @@ TIDY_TEST(given_clocks_have_no_error_and_a_little_tolerance)
     assert_string_equal(clock.source, "");
 }
 
-TIDY_TEST(a_claimed_clock_that_the_counter_outruns_is_not_believed)
+/* What N samples, 2.5 ms apart and each within 0.1 ms, show of a counter of this rate. */
+static struct clock_seen looks_at(double hz, unsigned n)
 {
-    struct clock clock = clock_given(4e6, "SystemCoreClock", 1.2e9);
-    clock_check(&clock, 5e6);
-    assert_true(clock.hz == 4e6 && clock.doubt[0] == '\0');
-    clock_check(&clock, 9.6e6);
-    assert_true(clock.hz == 0 && clock.bound_hz == clock.fastest_hz && clock.source[0] == '\0');
-    assert_string_equal(
-        clock.doubt, "no times: the clock is 4 MHz by SystemCoreClock, and the core runs at 9.6 MHz or more");
-    clock = (struct clock){.hz = 4e6, .error_hz = 1e3}; /* measured */
-    clock_check(&clock, 9.6e6);
-    assert_true(clock.hz == 4e6);
+    struct clock_look looks[CLOCK_LOOKS];
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t ns = UINT64_C(2500000) * i;
+        looks[i] = (struct clock_look){
+            .count = (uint64_t)((double)ns * hz / 1e9), .before_ns = ns, .after_ns = ns + 100000};
+    }
+    return clock_seen_of(looks, n, false);
+}
+
+/* Whether it is believed: NULL, or why not. */
+static const char *doubt_of(double claimed, struct clock_seen seen, bool may_sleep)
+{
+    static struct clock clock;
+    clock = clock_given(claimed, "SystemCoreClock", 1.2e9);
+    clock.may_sleep = may_sleep;
+    clock_check(&clock, &seen);
+    assert_true((clock.hz == 0) == (clock.doubt[0] != '\0'));
+    assert_true(clock.hz == claimed || (clock.bound_hz == clock.fastest_hz && clock.source[0] == '\0'));
+    return clock.hz == 0 ? clock.doubt : NULL;
+}
+
+TIDY_TEST(a_claimed_clock_is_compared_to_the_error_of_the_looks)
+{
+    struct clock_seen seen = looks_at(12e6, 24);
+    assert_true(seen.even && seen.low_hz <= 12e6 && 12e6 <= seen.high_hz &&
+                seen.high_hz < 1.01 * seen.low_hz);
+    assert_string_equal(doubt_of(168e6, seen, false),
+                        "no times: the clock is wrong: 168 MHz by SystemCoreClock, "
+                        "and the core's counter of cycles goes on at 12 MHz");
+    static const double wrong[] = {4e6, 8e6, 11.5e6, 12.5e6, 18e6, 1e9}, right[] = {11.8e6, 12e6, 12.2e6};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_non_null(doubt_of(wrong[i], seen, false));
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        assert_null(doubt_of(right[i], seen, false));
+    struct clock measured = {.hz = 4e6, .error_hz = 1e3};
+    clock_check(&measured, &seen);
+    assert_true(measured.hz == 4e6);
+    assert_null(doubt_of(4e6, looks_at(12e6, 1), false)); /* nothing was seen */
+}
+
+TIDY_TEST(a_core_that_may_have_slept_is_not_called_slow)
+{
+    struct clock_seen seen = looks_at(12e6, 24);
+    assert_null(doubt_of(13e6, seen, true)); /* 8 % of the time asleep, and no sample found it so */
+    struct clock clock = clock_given(18e6, "--freq", 1.2e9);
+    clock.may_sleep = true;
+    assert_false(clock_is_odd(&clock, &seen));
+    assert_non_null(doubt_of(18e6, seen, true));
+    clock = clock_given(14e6, "--freq", 1.2e9);
+    clock.may_sleep = true;
+    assert_true(clock_is_odd(&clock, &seen)); /* more samples decide */
+    assert_non_null(doubt_of(14e6, looks_at(12e6, CLOCK_LOOKS), true));
+    seen.stopped = true;
+    assert_null(doubt_of(168e6, seen, false));
+    assert_non_null(doubt_of(8e6, seen, true)); /* nothing makes it faster */
+}
+
+TIDY_TEST(late_looks_widen_what_is_known)
+{
+    static const uint64_t late_ms[] = {0, 3, 40, 7, 0, 500, 1, 90};
+    struct clock_look looks[8];
+    for (unsigned i = 0; i < 8; i++) { /* the read itself is anywhere in between */
+        uint64_t ns = UINT64_C(700000000) * i, late = 1000000 * late_ms[i], at = i % 2 ? late : 0;
+        looks[i] =
+            (struct clock_look){.count = (ns + at) * 12 / 1000, .before_ns = ns, .after_ns = ns + late};
+    }
+    struct clock_seen seen = clock_seen_of(looks, 8, false);
+    assert_true(seen.even && seen.low_hz <= 12e6 && seen.high_hz >= 12e6);
+    assert_null(doubt_of(12e6, seen, false));
+    seen = clock_seen_of(looks, 8, true);
+    assert_true(seen.even && seen.low_hz <= 12e6 && seen.high_hz >= 12e6);
+}
+
+TIDY_TEST(a_counter_that_jumps_is_no_clock)
+{
+    struct clock_look looks[3] = {{0, 0, 1000}, {30000, 2500000, 2501000}, {120000, 5000000, 5001000}};
+    struct clock_seen seen = clock_seen_of(looks, 3, false);
+    assert_false(seen.even);
+    assert_null(doubt_of(20e6, seen, false));
+    assert_null(doubt_of(60e6, seen, false));
+    assert_non_null(doubt_of(4e6, seen, false)); /* more than twice */
 }
 
 /* The true rate lies within the error, whatever the counter and its value. */

@@ -225,17 +225,70 @@ static enum wrap_evidence_kind take_timer(struct clock clock)
 
 FRESH_TEST(the_timer_is_one_wide_counter)
 {
-    assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
+    struct clock proved = clock_given(125e6, "--freq", 1.2e9);
+    proved.fit = CLOCK_FITS;
+    assert_int_equal(take_timer(proved), EVIDENCE_TIMER);
     const struct counter *timer = &f.device.reading.counters[1];
     assert_int_equal(timer->bits, 64);
     assert_int_equal(timer->low.offset, 0x40054028);
     assert_int_equal(timer->high.offset, 0x40054024);
     assert_int_equal(f.evidence.at, 1);
-    assert_true(f.evidence.slow_hz == 125e6 && f.evidence.fast_hz == 125e6);
+    assert_true(f.evidence.slow_hz == 125e6 && f.evidence.fast_hz == 125e6 && !f.evidence.claimed);
     assert_false(f.evidence.runs);
     f.timer_runs = true;
     assert_int_equal(take_timer(clock_given(125e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
     assert_true(f.evidence.runs);
+}
+
+/* A wrong clock must not choose the number of wraps: of 9,069 cycles, 13 MHz makes 9,837 of a period of 256.
+ */
+FRESH_TEST(a_clock_that_is_only_claimed_does_not_choose_between_totals)
+{
+    const uint64_t from[] = {0, 0, 0}, to[] = {0, 755, 755}; /* us */
+    struct counter counter = {.bits = 24, .modulus = 256, .down = true, .zero_is_top = true};
+    struct widen_bounds bounds = {.most = UINT64_MAX};
+    f.timer_runs = true;
+    assert_int_equal(take_timer(clock_given(13e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
+    assert_true(f.evidence.claimed);
+    wrap_evidence_narrow(&f.evidence, &counter, from, to, 0, &bounds);
+    assert_true(bounds.least == 0 && bounds.most == UINT64_MAX);
+    assert_int_equal(take_timer(clock_given(12.4e6, "--freq", 1.2e9)), EVIDENCE_TIMER);
+    counter.modulus = 12000; /* here it cannot */
+    wrap_evidence_narrow(&f.evidence, &counter, from, to, 0, &bounds);
+    assert_true(bounds.least <= 9069 && bounds.most >= 9069 && bounds.most - bounds.least < 12000);
+}
+
+/* 24 samples of a counter of 12 MHz, each within that many us; not one after the other at one distance. */
+static enum clock_fit fit_of(uint64_t modulus, uint64_t within_us, double claimed)
+{
+    const struct counter counter = {.bits = 24, .modulus = modulus};
+    struct timer_look looks[24];
+    uint64_t us = 1000;
+    for (size_t i = 0; i < 24; i++) {
+        us += 1300 + 97 * (i % 7) + 13 * i;
+        looks[i] = (struct timer_look){
+            .before_us = us, .count = (us + within_us / 2) * 12 % modulus, .after_us = us + within_us};
+    }
+    return wrap_evidence_fit(&counter, looks, 24, claimed);
+}
+
+FRESH_TEST(the_timer_proves_a_claimed_clock_or_refutes_it)
+{
+    static const uint64_t periods[] = {4096, 11999, 12000, 100000, 0x1000000};
+    static const double wrong[] = {4e6, 11.9e6, 12.2e6, 13e6, 24e6, 125e6};
+    for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
+        assert_int_equal(fit_of(periods[i], 30, 12e6), CLOCK_FITS);
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+            if (fit_of(periods[i], 30, wrong[k]) == CLOCK_FITS)
+                fail_msg("%g fits a period of %u", wrong[k], (unsigned)periods[i]);
+    }
+    assert_int_equal(fit_of(12000, 30, 13e6), CLOCK_MISFITS);
+    assert_int_equal(fit_of(256, 30, 12e6), CLOCK_UNPROVED);
+    assert_int_equal(fit_of(256, 30, 13e6), CLOCK_UNPROVED);
+    assert_int_equal(fit_of(12000, 5000, 13e6), CLOCK_UNPROVED); /* an OpenOCD that reads one by one */
+    assert_int_equal(fit_of(12000, 5000, 12e6), CLOCK_UNPROVED);
+    assert_int_equal(fit_of(256, 1, 12e6), CLOCK_FITS);
+    assert_int_equal(fit_of(256, 1, 13e6), CLOCK_MISFITS);
 }
 
 FRESH_TEST(only_a_timer_that_is_known_to_fit_is_taken)

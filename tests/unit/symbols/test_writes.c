@@ -118,6 +118,34 @@ TEST(writes_that_change_the_count_are_told_from_others)
     assert_int_equal(which[1].changes[0], address_of(symbols, "change5"));
 }
 
+static bool is_change(const struct counter_switch *which, uint64_t at)
+{
+    for (size_t i = 0; i < which->n_changes; i++)
+        if (which->changes[i] == at)
+            return true;
+    return false;
+}
+
+TEST(a_base_that_no_constant_can_be_is_no_counter)
+{
+    enum { COUNTERS = 9, ELSEWHERE = 11 };
+    struct symbols *symbols = fixture("bases");
+    struct counter_switch which = {.word = CYCCNT, .each = true};
+    char label[16];
+    symbols_find_switches(symbols, &which, 1);
+    for (unsigned i = 1; i <= COUNTERS; i++) {
+        snprintf(label, sizeof label, "counter%u", i);
+        if (!is_change(&which, address_of(symbols, label)))
+            fail_msg("%s is not found", label);
+    }
+    for (unsigned i = 1; i <= ELSEWHERE; i++) {
+        snprintf(label, sizeof label, "memory%u", i);
+        if (is_change(&which, address_of(symbols, label)))
+            fail_msg("%s is said to write it", label);
+    }
+    assert_int_equal(which.n_changes, COUNTERS);
+}
+
 TEST(what_a_function_runs_is_followed_through_calls_and_jumps)
 {
     struct symbols *symbols = fixture("changes");
@@ -132,6 +160,8 @@ TEST(what_a_function_runs_is_followed_through_calls_and_jumps)
     const struct extent both[] = {root, {.low = address_of(symbols, "stops_it")}};
     assert_true(symbols_reach(symbols, both, 2, places, 2, &which));
     assert_int_equal(which, 0);
+    assert_true(symbols_reach_is_open(symbols, &root));
+    assert_false(symbols_reach_is_open(symbols, &(struct extent){.low = address_of(symbols, "calls_it")}));
     root.low = 0x12345678; /* no function */
     assert_false(symbols_reach(symbols, &root, 1, places, 2, &which));
     assert_false(symbols_reach(symbols, NULL, 0, places, 2, &which));
