@@ -46,7 +46,7 @@ struct session {
     struct {
         struct named_region *region; /* NULL: not a region */
         struct extent inside;        /* its code, as symbols_reach takes it; low 0: it is not known */
-        bool by_parts;               /* many regions, each of which is looked into by itself */
+        bool by_parts;               /* many regions, each of which is searched by itself */
         bool may_watch, watches; /* the engine can watch for what changes the counter there; and it does */
         char own_write[112];     /* what own_code_check found first; "" */
     } measured;

@@ -80,7 +80,7 @@ def test_no_command_believes_it(words, code, tmp_path):
 
 
 def test_a_core_that_sleeps_is_not_slower_than_its_clock(tmp_path):
-    """Its counter may stand still meanwhile; nothing makes a core faster."""
+    """Its counter may pause meanwhile; nothing makes a core faster."""
     with own_place(tmp_path, "m4/swd", PROGRAM, "-DSLEEPS") as place:
         for freq, code in (("12M", 0), ("24M", 0), ("6M", 5)):
             result = place.run("delta", "job", "-r", 5, "--freq", freq, "-j")
