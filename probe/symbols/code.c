@@ -902,7 +902,7 @@ bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
     struct code_instruction one;
     while (symbols != NULL && function->high > function->low && code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
-        if (does.kind == GOES_TABLE || (does.kind == GOES_JUMP && does.target == function->low))
+        if (does.kind == GOES_JUMP && does.target == function->low) /* TBB and TBH lead forward */
             return true;
     }
     return false;

@@ -121,7 +121,7 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
 /* Whether a jump leads to the address, or may. */
 bool symbols_is_joined(struct symbols *symbols, uint64_t address);
-/* Whether the function jumps to its own entry, or may. */
+/* Whether the function jumps to its own entry. */
 bool symbols_jumps_to(struct symbols *symbols, const struct extent *function);
 /* Whether the function at `entry` is left by ERET, before which it has no RET; *at: the ERET. */
 bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at);
