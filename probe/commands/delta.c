@@ -1,5 +1,6 @@
 /* delta FUNCTION, delta START END: the main job. */
 #include "measure/delta.h"
+#include "base/values.h"
 #include "commands/command.h"
 #include "commands/compare.h"
 #include "commands/top.h"
@@ -201,7 +202,7 @@ static bool delta_run_engine(void *context, struct engine *engine, const struct 
         return false;
     session_conditions(session, trial->clock, &self->conditions);
     delta_describe_region(self);
-    conditions_add_note(&self->conditions, engine->doubt); /* which is known only now */
+    conditions_add_note(&self->conditions, or_empty(engine->unproved)); /* which is known only now */
     bool ok = begin_document(self, error) &&
               delta_measure(engine, &session->device, &wanted, &sink, &self->summary, deadline, error);
     progress_clear(&self->progress);

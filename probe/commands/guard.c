@@ -1,5 +1,6 @@
 /* guard FUNCTION --budget: stops the core where a call has used up its budget. */
 #include "profile/guard.h"
+#include "base/values.h"
 #include "commands/command.h"
 #include "commands/profiling.h"
 #include "report/canvas.h"
@@ -161,11 +162,12 @@ static void guard_on_tick(void *context, uint64_t calls, enum engine_wait wait)
     progress_count(&self->progress, calls, 0, "calls", wait == WAIT_END ? "in a call" : "waiting for a call");
 }
 
-static bool guard_print_begin(struct guarding *self, struct error *error)
+static bool guard_print_begin(struct guarding *self, const struct engine *engine, struct error *error)
 {
     struct conditions *conditions = &self->conditions;
     const struct context *command = self->context;
     session_conditions(&self->session, &self->clock, conditions);
+    conditions_add_note(conditions, or_empty(engine->unproved));
     region_describe(&self->named, conditions);
     self->report = (struct guard_report){.out = has_profile(self) ? self->text.file : command->out,
                                          .format = command->options->format,
@@ -315,7 +317,7 @@ static bool guard_run_engine(void *context, struct engine *engine, const struct 
                                           .left = guard_on_left,
                                           .tick = guard_on_tick}};
     bool ok = engine->ops->arm(engine, &self->named.region, deadline, error) &&
-              guard_print_begin(self, error) && begin_profile(self, error) &&
+              guard_print_begin(self, engine, error) && begin_profile(self, error) &&
               guard_run(&self->guard, deadline, error);
     progress_clear(&self->progress);
     return ok;

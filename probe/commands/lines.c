@@ -41,7 +41,7 @@ struct lines_command {
     struct plausible plausible;
     struct error written; /* by something else */
     int64_t begun_us;     /* the first call of the walk; 0: none yet */
-    char limit[320];      /* of the engine that walked; "" */
+    char limit[512];      /* of the engine that walked; "" */
     bool unframed, unwritten;
 };
 

@@ -481,7 +481,6 @@ static bool survey_measure(struct survey_command *self, struct error *error)
         return false;
     session->device.slow_clock = clock_is_slow(&self->turns.clock);
     session_conditions(session, &self->turns.clock, &self->conditions);
-    conditions_add_note(&self->conditions, session_cores_note(session));
     limit_time(self);
     print_header(self);
     bool ok = turns_take(&self->turns, error);

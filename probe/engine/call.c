@@ -170,8 +170,7 @@ static bool watch_between(struct call *call, const struct call_access *access, s
     bool can = true, can_enter = true;
     if (region->to_return)
         return true;
-    if ((region->start_again &&
-         !watch_other(call, access, region->start, OTHER_START, 0, &can, error)) ||
+    if ((region->start_again && !watch_other(call, access, region->start, OTHER_START, 0, &can, error)) ||
         (entered->at != 0 &&
          !watch_other(call, access, core_code(call_core_of(access), entered->at, entered->is_thumb),
                       OTHER_ENTRY, 0, &can_enter, error)))
@@ -186,9 +185,8 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
 {
     const struct exit_places *exits = &access->region->exits;
     bool can = true, known = exits->all && exits->n > 0 && !exits->at[0].conditional;
-    *call = (struct call){.frame = call->frame,
-                          .exits = *exits,
-                          .handler = known ? HANDLER_EXITS : HANDLER_INTERRUPTED};
+    *call = (struct call){
+        .frame = call->frame, .exits = *exits, .handler = known ? HANDLER_EXITS : HANDLER_INTERRUPTED};
     watch_writers(call, access);
     for (unsigned i = 0; i < call->others.n; i++) {
         if (!access->can_stop(access->context, i, call->others.items[i].at, &can, error))
@@ -245,9 +243,8 @@ static bool call_find_caller(struct call *call, const struct call_access *access
 
 static void frame_take_exit(struct frame *frame, const struct core *core, const struct exit_place *exit)
 {
-    frame->end =
-        (struct return_place){.pc = core_code(core, exit->at, true),
-                              .sp = (frame->sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
+    frame->end = (struct return_place){.pc = core_code(core, exit->at, true),
+                                       .sp = (frame->sp - UINT64_C(4) * exit->popped) & UINT32_MAX};
     frame->by = exit->by;
 }
 
@@ -395,8 +392,8 @@ void call_forget_exit(struct call *call, const struct core *core)
     call->took_other_exit = false;
 }
 
-/* What goes on in the call's own frame has its 8 bytes of the stack at least, since it calls: AAPCS32 6.2.1. An
- * unwinder may have put the address where it goes on below the frame that it goes to. */
+/* What goes on in the call's own frame has its 8 bytes of the stack at least, since it calls: AAPCS32 6.2.1.
+ * An unwinder may have put the address where it goes on below the frame that it goes to. */
 bool call_is_left(const struct call *call, uint64_t sp)
 {
     enum { LEAST_FRAME = 8 };
@@ -501,6 +498,7 @@ bool call_look(struct call *call, const struct call_access *access, const struct
 void call_doubt(const struct call *call, const struct region *region, struct engine *engine)
 {
     char *out = engine->doubt;
+    engine->unproved = call->doubt;
     out[0] = '\0';
     text_join(out, sizeof engine->doubt, "; ", region->doubt);
     if (call->doubt != NULL)

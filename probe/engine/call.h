@@ -2,13 +2,13 @@
  * A hit: one passage of the program from a start to the end that belongs to it. It is one if all of this is
  * proved, by the code or by a stop:
  * - The start is an entry from outside, not a jump of the function to its own entry.
- * - A function's end is its return: to the address in LR, with the stack pointer of its entry, by no other way
- *   that leads there (a catch, longjmp). A handler's is the instruction that takes an EXC_RETURN, or else the
- *   instruction that it interrupted.
+ * - A function's end is its return: to the address in LR, with the stack pointer of its entry, by no other
+ * way that leads there (a catch, longjmp). A handler's is the instruction that takes an EXC_RETURN, or else
+ * the instruction that it interrupted.
  * - Between START and END neither the start nor, in the same frame, the function's entry is passed again.
  * - Both ends are in one frame, and so in one task and one exception.
- * What is left open is a doubt, in words; without one a count is exact. Here is also what both engines make of a
- * stop that is not the awaited one, and of one that does not occur.
+ * What is left open is a doubt, in words; without one a count is exact. Here is also what both engines make
+ * of a stop that is not the awaited one, and of one that does not occur.
  */
 #pragma once
 
@@ -68,7 +68,9 @@ struct call {
     struct exit_places exits;
     uint64_t followed[REGION_EXITS];
     size_t n_followed;
-    enum { HANDLER_EXITS, HANDLER_INTERRUPTED /* ends at what it interrupted, since not all exits are known */
+    enum {
+        HANDLER_EXITS,
+        HANDLER_INTERRUPTED /* ends at what it interrupted, since not all exits are known */
     } handler;
     bool exits_changed; /* `others` has those before */
     const char *doubt;  /* what this call could not prove; NULL: nothing */
@@ -118,12 +120,12 @@ unsigned call_stops(const struct region *region);
 void call_doubt(const struct call *call, const struct region *region, struct engine *engine);
 
 enum call_stop {
-    CALL_ENDS,       /* it is where this call ends, by frame.end */
-    CALL_IS_MADE,    /* another call is made by the same instruction */
-    CALL_IS_LEFT,    /* this call is made again: it has not returned, and never will */
-    CALL_BEGINS,     /* so, and it is at the start */
-    CALL_MAY_LEAVE,  /* the next instruction sets the stack pointer: see call_is_left */
-    CALL_STAYS_HERE  /* a handler does not take this exit; or a store does not go to the counter */
+    CALL_ENDS,      /* it is where this call ends, by frame.end */
+    CALL_IS_MADE,   /* another call is made by the same instruction */
+    CALL_IS_LEFT,   /* this call is made again: it has not returned, and never will */
+    CALL_BEGINS,    /* so, and it is at the start */
+    CALL_MAY_LEAVE, /* the next instruction sets the stack pointer: see call_is_left */
+    CALL_STAYS_HERE /* a handler does not take this exit; or a store does not go to the counter */
 };
 
 /* The core stopped at `other`. ERROR_WRITER_SOUGHT: it is a writer, and goes to the counter by the core's

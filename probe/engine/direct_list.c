@@ -162,7 +162,8 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
     if (!call_enter(&self->call, &access, NULL, inner, error))
         return false;
     self->breakpoint_at = self->call.frame.end.pc;
-    self->expects_frame = !*inner && !(self->call.frame.is_handler && self->call.handler == HANDLER_INTERRUPTED);
+    self->expects_frame =
+        !*inner && !(self->call.frame.is_handler && self->call.handler == HANDLER_INTERRUPTED);
     self->progress.inner += *inner;
     if (*inner)
         return true;

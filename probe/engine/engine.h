@@ -31,7 +31,7 @@ bool process_check(const struct process *process, const struct core *core, struc
 /* The same for a core that a debugger halts and resumes. */
 bool process_check_debugged(const struct process *process, struct error *error);
 
-enum { REGION_EXITS = 8, REGION_WRITERS = 4, REGION_WORDS = 4, REGION_STACKS = 4, REGION_DOUBT = 160 };
+enum { REGION_EXITS = 8, REGION_WRITERS = 4, REGION_WORDS = 4, REGION_STACKS = 4, REGION_DOUBT = 256 };
 
 /* An instruction by which an exception handler of a Cortex-M may return: if what it takes for the PC is an
  * EXC_RETURN. */
@@ -73,10 +73,10 @@ struct region {
     } stacks[REGION_STACKS];
     size_t n_stacks;
     /* Until the end is reached: what shows that it belongs to a later start or call. */
-    bool start_again;          /* the start may be reached again */
+    bool start_again;            /* the start may be reached again */
     struct region_place entered; /* the entry of the function around both; `at` 0: it need not be watched */
-    int64_t entered_apart;     /* there SP is `start_base` plus this */
-    char doubt[REGION_DOUBT];  /* what the code leaves open, in words; "" */
+    int64_t entered_apart;       /* there SP is `start_base` plus this */
+    char doubt[REGION_DOUBT];    /* what the code leaves open, in words; "" */
     /* Instructions that change the count: a hit that reaches one ends the run with ERROR_WRITER_SOUGHT, and
      * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. One that is
      * a store changes it only if it goes to one of `words`, which the registers show there. */
@@ -254,7 +254,10 @@ struct engine {
     struct hit_budget budget; /* may be set before each call of run */
     uint64_t stopped_at;      /* after ERROR_FOREIGN_STOP and ERROR_RESET */
     char uncalibrated[96];    /* why there were no re-hits though they were requested; "" if there were */
-    char doubt[2 * REGION_DOUBT]; /* see call_doubt; after arm, and after a run more */
+    /* See call_doubt; after arm, and after a run more. `unproved` is the part that the region does not say.
+     */
+    const char *unproved;
+    char doubt[2 * REGION_DOUBT];
 };
 
 /* The direct engine: by the core's own debug registers, many hits in a list, each stop proved before the core

@@ -331,7 +331,8 @@ void hit_results_stopped(struct hit_results *hits, uint64_t after_us)
 void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t before_us, uint64_t after_us)
 {
     struct raw_poll poll = {.before_us = before_us, .after_us = after_us, .first = !hits->polled};
-    if (hits->sink->poll == NULL || hits->n_held > 0 || hits->drops) /* the sink would take it for its next hit's */
+    if (hits->sink->poll == NULL || hits->n_held > 0 ||
+        hits->drops) /* the sink would take it for its next hit's */
         return;
     memcpy(poll.values, values, hits->reading->n * sizeof *values);
     hits->polled = true;

@@ -69,8 +69,8 @@ void hit_plan_add(const struct hit_plan *plan, enum segment from, struct steps *
 /* From a stop before or at the end, on to the start. */
 void hit_plan_add_resume(const struct hit_plan *plan, struct steps *list);
 enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at);
-/* Before the end the core is halted at `here`: one instruction past it, interrupts held off, no breakpoint set;
- * then on, to the end or to the start. */
+/* Before the end the core is halted at `here`: one instruction past it, interrupts held off, no breakpoint
+ * set; then on, to the end or to the start. */
 void hit_plan_add_step(const struct hit_plan *plan, uint64_t here, struct steps *list);
 size_t hit_plan_add_on(const struct hit_plan *plan, struct steps *list);
 void hit_plan_add_to_start(const struct hit_plan *plan, struct steps *list);

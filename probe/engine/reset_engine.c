@@ -66,6 +66,7 @@ static struct reset_engine *reset_engine_of(struct engine *engine)
 static bool reset_engine_pass_on(struct reset_engine *self, bool ok)
 {
     self->engine.stopped_at = self->inner->stopped_at;
+    self->engine.unproved = self->inner->unproved;
     memcpy(self->engine.doubt, self->inner->doubt, sizeof self->engine.doubt);
     memcpy(self->engine.uncalibrated, self->inner->uncalibrated, sizeof self->engine.uncalibrated);
     return ok;

@@ -138,7 +138,7 @@ struct summary {
     double precision;               /* that was wanted, as a part of the mean; 0: none was */
     double precise;                 /* that was reached; infinite: no hit counts */
     uint64_t left;                  /* calls that began again before they returned; not in `hits` */
-    char doubt[320];                /* why the counts are not proved to be exact; "" */
+    char doubt[512];                /* why the counts are not proved to be exact; "" */
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */
     double seconds;                 /* how long the run took */

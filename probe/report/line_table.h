@@ -24,7 +24,7 @@ struct line_report {
     const struct summary *whole; /* the function's own measurement */
     bool unframed;               /* calls of one function inside another cannot be distinguished */
     char ended[256];             /* why it ended early; "" */
-    char limit[320];             /* of the engine; "" */
+    char limit[512];             /* of the engine; "" */
 };
 
 /* The line `header`, and those below it. */

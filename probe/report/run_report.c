@@ -355,8 +355,9 @@ static void add_left_out(struct json_part *list, const json_t *summary, bool of_
     if (left > 0 && of_function)
         json_list_say(list, "%s call%s left without returning, not counted", NUMBER(left), PLURAL(left));
     else if (left > 0)
-        json_list_say(list, "%s time%s the start was reached again, or the call ended, before the end was, not counted",
-                      NUMBER(left), PLURAL(left));
+        json_list_say(
+            list, "%s time%s the start was reached again, or the call ended, before the end was, not counted",
+            NUMBER(left), PLURAL(left));
     if (past > 0)
         json_list_say(list, "%s time%s the end was reached in another frame: passed over, not a hit",
                       NUMBER(past), PLURAL(past));

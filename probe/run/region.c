@@ -138,7 +138,8 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     uint64_t eret = 0;
     if (named->start.never_returns)
         return error_set(error, ERROR_USAGE,
-                         "%s never returns (its DWARF says noreturn): name an end as well", named->start.name);
+                         "%s never returns (its DWARF says noreturn): name an end as well",
+                         named->start.name);
     if (symbols_ends_by_eret(symbols, region->start, &eret))
         return error_set(error, ERROR_USAGE,
                          "%.128s is an exception handler, which returns by the ERET at 0x%08" PRIx64
@@ -147,7 +148,8 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     region->may_be_left = symbols_may_leave(symbols);
     region_find_exits(symbols, region->start, &region->exits);
     region->start_again = symbols_jumps_to(symbols, &function);
-    region->n_stacks = region->may_be_left && symbols != NULL ? symbols_stacks(symbols, stacks, REGION_STACKS) : 0;
+    region->n_stacks =
+        region->may_be_left && symbols != NULL ? symbols_stacks(symbols, stacks, REGION_STACKS) : 0;
     for (size_t i = 0; i < region->n_stacks && i < REGION_STACKS; i++)
         region->stacks[i] = (struct region_place){stacks[i].address, stacks[i].isa == ISA_THUMB};
     region->is_return = is_return;
@@ -161,19 +163,21 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
 static const char *frames_doubt(const struct named_region *named, struct symbols *symbols)
 {
     const struct region *region = &named->region;
-    bool handlers = symbols_handlers_reach(symbols, region->start) ||
-                    symbols_handlers_reach(symbols, region->end);
+    bool handlers =
+        symbols_handlers_reach(symbols, region->start) || symbols_handlers_reach(symbols, region->end);
     switch (named->frames) {
     case FRAMES_UNKNOWN:
         return "without call frame information it is not proved that both ends are of one call";
     case FRAMES_ONE_ONLY:
-        return handlers ? "without call frame information it is not proved that both ends are in one handler, "
-                          "or in none"
-                        : "";
+        return handlers
+                   ? "without call frame information it is not proved that both ends are in one handler, "
+                     "or in none"
+                   : "";
     case FRAMES_OF_TWO:
-        return symbols_may_leave(symbols) ? "both ends are in two functions: it is not proved that they are of "
-                                            "one call and one task"
-                                          : "";
+        return symbols_may_leave(symbols)
+                   ? "both ends are in two functions: it is not proved that they are of "
+                     "one call and one task"
+                   : "";
     case FRAMES_KNOWN_ONE:
     case FRAMES_KNOWN:
         break;
@@ -192,9 +196,8 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     if (region->to_return)
         return region_look_at_function(named, symbols, error);
     named->frames = symbols_frames(symbols, region->start, region->end, &at_start, &at_end);
-    region->in_function =
-        named->frames == FRAMES_KNOWN ||
-        (named->frames == FRAMES_KNOWN_ONE && symbols_handlers_reach(symbols, region->start));
+    region->in_function = named->frames == FRAMES_KNOWN || (named->frames == FRAMES_KNOWN_ONE &&
+                                                            symbols_handlers_reach(symbols, region->start));
     if (region->in_function) {
         region->start_base = register_of(&at_start);
         region->end_base = register_of(&at_end);

@@ -97,8 +97,8 @@ bool session_look(struct session *session, const struct core *core, uint64_t add
 bool session_take_core(struct session *session, bool resume, struct error *error);
 /* The same, and its counter. */
 bool session_take(struct session *session, struct error *error);
-/* "": each task stays on its core, as far as is known. */
-const char *session_cores_note(const struct session *session);
+/* To the region's doubt: what other cores may do. */
+void session_add_doubt(const struct session *session, struct named_region *named);
 /* Fills what the session knows of the conditions. */
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out);
 void conditions_add_note(struct conditions *conditions, const char *text); /* "": none */

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/values.h"
 #include "report/terminal.h"
 #include "run/session.h"
 #include <stdarg.h>
@@ -205,19 +206,21 @@ static bool another_core_runs(const struct device *device)
     return any;
 }
 
-const char *session_cores_note(const struct session *session)
+void session_add_doubt(const struct session *session, struct named_region *named)
 {
-    const struct named_region *named = session->measured.region;
+    const char *doubt = "";
     if (session->device.n_cores < 2)
-        return "";
-    if (!tasks_change_cores(session->symbols))
-        return named != NULL && !named->region.to_return && another_core_runs(&session->device)
-                   ? "another core runs, too: an end that it reaches is not seen, for breakpoints are on "
-                     "this "
-                     "core alone"
-                   : "";
-    return "the scheduler may move a task to another core: such a hit is wrong, and nothing shows it (pin "
-           "the task)";
+        return;
+    if (tasks_change_cores(session->symbols))
+        doubt =
+            "the scheduler may move a task to another core: such a hit is wrong, and nothing shows it (pin "
+            "the task)";
+    else if (!named->region.to_return && another_core_runs(&session->device))
+        doubt =
+            "another core runs, too: an end that it reaches is not seen, for breakpoints are on this core "
+            "alone";
+    if (strstr(named->region.doubt, doubt) == NULL)
+        text_join(named->region.doubt, sizeof named->region.doubt, "; ", doubt);
 }
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
@@ -247,7 +250,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         return;
     region_notes(session, session->measured.region, notes, sizeof notes);
     conditions_add_note(out, notes);
-    conditions_add_note(out, session_cores_note(session));
+    conditions_add_note(out, session->measured.region->region.doubt);
 }
 
 void conditions_add_note(struct conditions *conditions, const char *text)

@@ -24,6 +24,7 @@ static size_t places_of(const struct session *session, uint64_t *out)
 void own_code_measured(struct session *session, struct named_region *named, bool may_watch)
 {
     const struct region *region = &named->region;
+    session_add_doubt(session, named);
     session->measured.region = named;
     session->measured.inside = region_code(named);
     session->measured.may_watch = may_watch && (region->to_return || region->start != region->end);

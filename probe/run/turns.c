@@ -436,6 +436,7 @@ static bool begin_region(struct turns *turns, struct survey_region *region, stru
     const struct session *session = turns->session;
     if (region->delta != NULL)
         return true;
+    session_add_doubt(session, &region->named);
     if (turns->sink.hit == NULL) {
         turns->sink = sink_of_all;
         turns->sink.context = turns;

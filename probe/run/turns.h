@@ -33,7 +33,7 @@ struct survey_region {
     unsigned looks;           /* in vain, since it was seen */
     int64_t waited_us;        /* for its start, in vain */
     unsigned unended;         /* turns in a row in which its end was not reached */
-    char doubt[320];          /* of its engine */
+    char doubt[512];          /* of its engine */
     char notes[REGION_NOTES]; /* "" */
 };
 

@@ -539,8 +539,8 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address)
     bool at_end = caller != NULL && symbol_is_function(caller) && caller->size > 0 && extent.high <= address;
     char object[8];
     /* Constants after a function's last call; in an object the program may have put code */
-    return !at_end &&
-           (!table_is_data(symbols, address) || symbols_describe_object(symbols, address, object, sizeof object));
+    return !at_end && (!table_is_data(symbols, address) ||
+                       symbols_describe_object(symbols, address, object, sizeof object));
 }
 
 /* Where jumps and tables lead. */
@@ -665,10 +665,9 @@ static bool returns_from_exception(const struct code_instruction *one)
     if (one->isa == ISA_THUMB)
         return (code & 0xFFFFFF00) == 0xF3DE8F00 || (code & 0xFFD0FFFF) == 0xE810C000 ||
                (code & 0xFFD0FFFF) == 0xE990C000;
-    return one->isa == ISA_ARM &&
-           ((code & 0x0E508000) == 0x08508000 || (code & 0xFE50FFFF) == 0xF8100A00 ||
-            (code & 0x0FFFF000) == 0x025EF000 || (code & 0x0FFFFFFF) == 0x01B0F00E ||
-            (code & 0x0FFFFFFF) == 0x0160006E);
+    return one->isa == ISA_ARM && ((code & 0x0E508000) == 0x08508000 || (code & 0xFE50FFFF) == 0xF8100A00 ||
+                                   (code & 0x0FFFF000) == 0x025EF000 || (code & 0x0FFFFFFF) == 0x01B0F00E ||
+                                   (code & 0x0FFFFFFF) == 0x0160006E);
 }
 
 /* Whether one of the functions from `from` on calls what a register names. */
@@ -702,8 +701,8 @@ bool symbols_handlers_reach(struct symbols *symbols, uint64_t address)
     if (symbols == NULL || !symbols->has_code || symbols->profile == 'M' ||
         (symbols->machine == EM_ARM && symbols->profile == 0))
         return true; /* the vector table names them */
-    bool may = !find_handlers(symbols, &reached) ||
-               reached_places(&reached, symbols, 0, &address, 1, &which, 1) > 0;
+    bool may =
+        !find_handlers(symbols, &reached) || reached_places(&reached, symbols, 0, &address, 1, &which, 1) > 0;
     for (size_t i = 0; !may && i < reached.n; i++)
         may = calls_any(symbols, &reached.items[i]);
     free(reached.items);
@@ -808,13 +807,13 @@ static void add_exit(struct exit_search *search, uint64_t at, const struct instr
     search->out[to] = exit;
 }
 
-/* The handler ends in the function around that address. What that function's exits are if it is entered by its
- * start is more than what there is from there on: the engine proves each. */
+/* The handler ends in the function around that address. What that function's exits are if it is entered by
+ * its start is more than what there is from there on: the engine proves each. */
 static void code_add_function(struct exit_search *search, uint64_t address)
 {
     struct extent extent = {0, 0};
-    bool known = table_around(search->symbols, address, &extent) != NULL &&
-                 extent.high - extent.low <= CODE_MOST_CODE;
+    bool known =
+        table_around(search->symbols, address, &extent) != NULL && extent.high - extent.low <= CODE_MOST_CODE;
     for (size_t i = 0; known && i < search->n_entries; i++)
         if (search->entries[i] == extent.low)
             return;
@@ -823,8 +822,8 @@ static void code_add_function(struct exit_search *search, uint64_t address)
         search->entries[search->n_entries++] = extent.low;
 }
 
-/* BX, or a load of the PC from the stack: what may be an exception return, DDI 0403 B1.5.8. MOV PC is none, but
- * as BX it may go on in code that only the register knows. */
+/* BX, or a load of the PC from the stack: what may be an exception return, DDI 0403 B1.5.8. MOV PC is none,
+ * but as BX it may go on in code that only the register knows. */
 static bool is_exit(struct instruction *one)
 {
     bool leaves = one->kind == GOES_AWAY || one->kind == GOES_BACK,

@@ -244,8 +244,8 @@ static struct rig *interrupted(const struct model_event *script, size_t n, uint3
     return rig;
 }
 
-/* Where not all exits are known, or the first may not be taken, it ends where the interrupted code goes on; not
- * in the block of an IT, where a core may not stop. */
+/* Where not all exits are known, or the first may not be taken, it ends where the interrupted code goes on;
+ * not in the block of an IT, where a core may not stop. */
 RIG_TEST(a_handler_without_known_exits_ends_at_what_it_interrupted)
 {
     static const struct model_event script[] = {
@@ -272,7 +272,9 @@ RIG_TEST(a_handler_without_known_exits_ends_at_what_it_interrupted)
     for (int i = 0; i < 3; i++) {
         struct region region = handler_region;
         struct rig *rig = interrupted(script, i == 2 ? COUNT(script) : 1,
-                                      XPSR | (i == 0 ? IN_BLOCK : i == 1 ? 1 << 25 : ALIGNED));
+                                      XPSR | (i == 0   ? IN_BLOCK
+                                              : i == 1 ? 1 << 25
+                                                       : ALIGNED));
         region.exits.n = 0;
         rig->timeout_ms = 20;
         rig->model.limit = 0;
