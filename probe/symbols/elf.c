@@ -271,7 +271,6 @@ static bool read_segments(struct symbols *symbols)
     if (symbols->code_count > 0 || elf_getphdrnum(symbols->elf, &count) != 0 || count == 0)
         return true;
     free(symbols->code);
-    free(symbols->jumps.items);
     symbols->code = calloc(count, sizeof symbols->code[0]);
     for (size_t i = 0; symbols->code != NULL && i < count; i++) {
         GElf_Phdr header;
@@ -487,6 +486,7 @@ void symbols_close(struct symbols *symbols)
     free(symbols->table.names);
     free(symbols->sections);
     free(symbols->code);
+    free(symbols->jumps.items);
     if (symbols->debug != symbols->elf)
         elf_end(symbols->debug);
     if (symbols->elf != NULL)

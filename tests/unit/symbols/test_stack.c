@@ -106,6 +106,70 @@ OPEN_TEST(exits_of_handlers)
     assert_int_equal(symbols_exits(NULL, many, found, 4, &all), 0);
 }
 
+OPEN_TEST(what_is_not_known_of_a_handlers_exits)
+{
+    static const struct {
+        const char *name;
+        size_t n;
+        uint8_t by; /* of the first */
+        bool all;
+    } cases[] = {
+        {"by_register", 1, 3, true},      {"by_move", 1, 2, true},     {"by_memory", 0, 0, false},
+        {"veneer", 2, NO_REGISTER, true}, {"conditional", 3, 0, true}, {"falls", 1, ARM_LR, true},
+        {"tail", 2, NO_REGISTER, true},
+    };
+    struct handler_exit found[4];
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        bool all = !cases[i].all;
+        size_t n = symbols_exits(exits, address_of(exits, cases[i].name), found, 4, &all);
+        if (n != cases[i].n || all != cases[i].all ||
+            (n > 0 && cases[i].by != 0 && found[0].by != cases[i].by))
+            fail_msg("%s: %zu, %d, %u", cases[i].name, n, all, found[0].by);
+    }
+    bool all = true;
+    (void)symbols_exits(exits, address_of(exits, "conditional"), found, 2, &all);
+    assert_false(all); /* there is no room for them */
+}
+
+OPEN_TEST(the_ways_from_a_place_to_another)
+{
+    static const struct {
+        const char *start, *end;
+        struct symbols_ways ways;
+    } cases[] = {
+        {"straight", "straight_end", {.again = false}},
+        {"early", "early_end", {.leaves = true, .calls = true, .again = false}},
+        {"again", "again_end", {.again = true}},
+        {"calls", "calls_end", {.calls = true}},
+        {"calls_end", "straight", {.leaves = true, .calls = true}},
+        {"again", "again", {.leaves = true, .calls = true}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct symbols_ways ways =
+            symbols_ways(exits, address_of(exits, cases[i].start), address_of(exits, cases[i].end));
+        const struct symbols_ways *right = &cases[i].ways;
+        if (ways.again != right->again || ways.leaves != right->leaves || ways.calls != right->calls)
+            fail_msg("%s: %d %d %d", cases[i].start, ways.again, ways.leaves, ways.calls);
+    }
+    assert_true(symbols_ways(NULL, 0, 4).leaves);
+    struct extent turns = {address_of(exits, "turns"), address_of(exits, "turns") + 6};
+    struct extent many = {address_of(exits, "many"), address_of(exits, "many") + 10};
+    assert_true(symbols_jumps_to(exits, &turns));
+    assert_false(symbols_jumps_to(exits, &many));
+}
+
+OPEN_TEST(places_that_a_jump_leads_to_and_code_that_sets_the_stack_pointer)
+{
+    struct code_at_place found[2];
+    assert_true(symbols_is_joined(exits, address_of(exits, "joined")));
+    assert_false(symbols_is_joined(exits, address_of(exits, "alone")));
+    assert_true(symbols_is_joined(NULL, 0));
+    assert_int_equal(symbols_stacks(exits, found, 2), 0);
+    assert_int_equal(symbols_stacks(switches, found, 2), 1); /* and not the write of PSP */
+    assert_int_equal(found[0].address, address_of(switches, "leaves"));
+    assert_int_equal(found[0].isa, ISA_THUMB);
+}
+
 OPEN_TEST(frames_of_two_places)
 {
     struct frame_base start, end;
