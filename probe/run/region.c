@@ -125,7 +125,7 @@ static void region_find_exits(void *symbols, uint64_t function, struct exit_plac
     }
 }
 
-static bool is_joined(void *symbols, uint64_t address)
+static bool region_is_joined(void *symbols, uint64_t address)
 {
     return symbols_is_joined(symbols, address);
 }
@@ -153,7 +153,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     for (size_t i = 0; i < region->n_stacks && i < REGION_STACKS; i++)
         region->stacks[i] = (struct region_place){stacks[i].address, stacks[i].isa == ISA_THUMB};
     region->is_return = is_return;
-    region->is_joined = is_joined;
+    region->is_joined = region_is_joined;
     region->find_exits = region_find_exits;
     region->context = symbols;
     return true;
