@@ -27,10 +27,12 @@ static bool check_return(const struct frame *frame, const struct core *core, con
                          why);
     if (region->is_return == NULL || region->is_return(region->context, to))
         return true;
-    return error_set(error, ERROR_STATE,
-                     "the call that returns to 0x%08" PRIX64
-                     " is the last instruction of its caller: it is not meant to return. Name an end, too",
-                     to);
+    return error_set(
+        error, ERROR_STATE,
+        "the call that returns to 0x%08" PRIX64
+        " is the last instruction of its caller, or constants follow it: it is not known to return "
+        "there. Name an end, too",
+        to);
 }
 
 bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,

@@ -1,5 +1,6 @@
 #include "run/region.h"
 
+#include "base/values.h"
 #include "run/values.h"
 
 #include <inttypes.h>
@@ -209,6 +210,10 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     bool lost = ways.leaves || (ways.calls && symbols_may_leave(symbols)),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
     region->start_again = ways.again || (lost && (two || at_entry));
+    const struct extent function = {named->start.low, named->start.high};
+    if (lost && !two && symbols_is_entered(symbols, &function))
+        text_join(region->doubt, sizeof region->doubt, "; ",
+                  "other functions jump into this one: an end that they reach may belong to a call before");
     if (lost && !two && !at_entry)
         region->entered = (struct region_place){named->start.low, region->start_is_thumb};
     return true;

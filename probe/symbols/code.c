@@ -907,6 +907,31 @@ bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
     return false;
 }
 
+/* A part of the function that the compiler moved away, as fir.cold, goes back to it. */
+static bool is_part_of(struct symbols *symbols, uint64_t address, const char *name)
+{
+    struct extent extent = {0, 0};
+    const struct symbol *from = table_around(symbols, address, &extent);
+    size_t length = strlen(name);
+    return from != NULL && strncmp(from->name, name, length) == 0 && from->name[length] == '.';
+}
+
+bool symbols_is_entered(struct symbols *symbols, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    struct extent extent = {0, 0};
+    const struct symbol *symbol = symbols != NULL ? table_around(symbols, function->low, &extent) : NULL;
+    while (symbol != NULL && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool outside = one.address < function->low || one.address >= function->high;
+        if (outside && (does.kind == GOES_JUMP || does.kind == GOES_CALL) && does.target > function->low &&
+            does.target < function->high && !is_part_of(symbols, one.address, symbol->name))
+            return true;
+    }
+    return symbol == NULL;
+}
+
 /* DDI 0487 C6.2.93, F5.1.57: in AArch64 state and in Hyp mode LR is not the exception's. */
 static bool is_eret(const struct code_instruction *one)
 {

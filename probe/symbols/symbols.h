@@ -123,6 +123,8 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address);
 bool symbols_is_joined(struct symbols *symbols, uint64_t address);
 /* Whether the function jumps to its own entry. */
 bool symbols_jumps_to(struct symbols *symbols, const struct extent *function);
+/* Whether other functions jump into the middle of this one. */
+bool symbols_is_entered(struct symbols *symbols, const struct extent *function);
 /* Whether the function at `entry` is left by ERET, before which it has no RET; *at: the ERET. */
 bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at);
 /* Whether an exception handler may run the function around an address. */

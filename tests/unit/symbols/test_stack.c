@@ -164,6 +164,10 @@ OPEN_TEST(places_that_a_jump_leads_to_and_code_that_sets_the_stack_pointer)
     assert_true(symbols_is_joined(exits, address_of(exits, "joined")));
     assert_false(symbols_is_joined(exits, address_of(exits, "alone")));
     assert_true(symbols_is_joined(NULL, 0));
+    const struct extent ways = {address_of(exits, "ways"), address_of(exits, "catches")};
+    const struct extent many = {address_of(exits, "many"), address_of(exits, "many") + 10};
+    assert_true(symbols_is_entered(exits, &ways));
+    assert_false(symbols_is_entered(exits, &many)); /* at its entry */
     assert_int_equal(symbols_stacks(exits, found, 2), 0);
     assert_int_equal(symbols_stacks(switches, found, 2), 1); /* and not the write of PSP */
     assert_int_equal(found[0].address, address_of(switches, "leaves"));
