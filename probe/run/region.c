@@ -209,7 +209,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     struct symbols_ways ways = symbols_ways(symbols, region->start, region->end);
     bool lost = ways.leaves || (ways.calls && symbols_may_leave(symbols)),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
-    region->start_again = ways.again || (lost && (two || at_entry));
+    region->start_again = region->start != region->end && (ways.again || (lost && (two || at_entry)));
     const struct extent function = {named->start.low, named->start.high};
     if (lost && !two && symbols_is_entered(symbols, &function))
         text_join(region->doubt, sizeof region->doubt, "; ",
