@@ -234,6 +234,9 @@ static bool call_find_caller(struct call *call, const struct call_access *access
         return false;
     if (caller != UINT64_MAX && !watch_other(call, access, caller, OTHER_CALL, 0, &can, error))
         return false;
+    if (caller != UINT64_MAX && !can)
+        call->doubt = "no breakpoint can be at the call: one that is left without returning and made again "
+                      "counts as one call";
     if (access->region->may_be_left && !watch_stacks(call, access, error))
         return false;
     call->caller_known = true;

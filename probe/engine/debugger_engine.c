@@ -109,8 +109,9 @@ static bool debugger_engine_read_for_call(void *context, enum core_register whic
 
 static bool can_watch(void *context, unsigned n, uint64_t at, bool *can, struct error *error)
 {
-    (void)n, (void)at, (void)error;
-    *can = ((struct debugger_engine *)context)->can_watch;
+    const struct debugger_engine *self = context;
+    (void)n, (void)error;
+    *can = self->can_watch && core_can_compare(self->core, core_place(self->core, at));
     return true;
 }
 

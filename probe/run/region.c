@@ -131,10 +131,30 @@ static bool region_is_joined(void *symbols, uint64_t address)
     return symbols_is_joined(symbols, address);
 }
 
+/* Those that what the function runs may reach. */
+static void region_find_stacks(struct named_region *named, struct symbols *symbols)
+{
+    struct region *region = &named->region;
+    const struct extent function = {.low = region->start};
+    struct code_at_place stacks[REGION_STACKS];
+    uint64_t places[REGION_STACKS];
+    size_t which = 0;
+    if (!region->may_be_left || symbols == NULL)
+        return;
+    size_t all = symbols_stacks(symbols, stacks, REGION_STACKS),
+           n = all < REGION_STACKS ? all : REGION_STACKS;
+    for (size_t i = 0; i < n; i++) {
+        places[i] = stacks[i].address;
+        region->stacks[i] = (struct region_place){stacks[i].address, stacks[i].isa == ISA_THUMB};
+    }
+    bool reached = all > n || symbols_reach(symbols, &function, 1, places, n, &which) ||
+                   symbols_reach_is_open(symbols, &function);
+    region->n_stacks = reached ? all : 0;
+}
+
 static bool region_look_at_function(struct named_region *named, struct symbols *symbols, struct error *error)
 {
     struct region *region = &named->region;
-    struct code_at_place stacks[REGION_STACKS];
     const struct extent function = {named->start.low, named->start.high};
     uint64_t eret = 0;
     if (named->start.never_returns)
@@ -149,10 +169,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     region->may_be_left = symbols_may_leave(symbols);
     region_find_exits(symbols, region->start, &region->exits);
     region->start_again = symbols_jumps_to(symbols, &function);
-    region->n_stacks =
-        region->may_be_left && symbols != NULL ? symbols_stacks(symbols, stacks, REGION_STACKS) : 0;
-    for (size_t i = 0; i < region->n_stacks && i < REGION_STACKS; i++)
-        region->stacks[i] = (struct region_place){stacks[i].address, stacks[i].isa == ISA_THUMB};
+    region_find_stacks(named, symbols);
     region->is_return = is_return;
     region->is_joined = region_is_joined;
     region->find_exits = region_find_exits;

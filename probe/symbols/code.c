@@ -501,19 +501,36 @@ bool symbols_may_leave(struct symbols *symbols)
     return symbols->may_leave;
 }
 
+/* Which registers hold the stack pointer less or more something, as where a function makes room for an array
+ * of variable size; before `does` in `known`, and after it. */
+static uint32_t follow_stack(const struct code_instruction *one, const struct instruction *does,
+                             uint32_t known)
+{
+    unsigned sp = one->isa == ISA_A64 ? A64_SP : ARM_SP;
+    bool from = does->from == sp || (does->from < NO_REGISTER && (known >> does->from & 1) != 0);
+    bool gives = from && does->to < NO_REGISTER && does->to != sp && does->access == ACCESS_NONE;
+    known &= ~does->writes;
+    return gives ? known | 1U << does->to : known;
+}
+
 size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room)
 {
     struct search search = {.symbols = symbols, .high = UINT64_MAX};
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
     struct code_instruction one;
     struct stack_code code = {0};
+    uint32_t known = 0;
     size_t n = 0;
     search_skip_start(&search);
     while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
         code =
             (struct stack_code){.before = one.is_first ? 0 : code.here, .here = one.code, .next = one.next};
         bool skipped = one.address >= search.skip && one.address < search.skip_until;
-        if (skipped || one.is_data || code_decode(&one).system == SYSTEM_STACK ||
+        bool makes_room =
+            does.access == ACCESS_NONE && does.from < NO_REGISTER && (known >> does.from & 1) != 0;
+        known = instruction_leaves(&does) || one.is_first ? 0 : follow_stack(&one, &does, known);
+        if (skipped || one.is_data || makes_room || does.system == SYSTEM_STACK ||
             !stack_is_set(one.isa, &code))
             continue;
         if (n < room)
