@@ -610,13 +610,17 @@ static void go_past_own_stop(struct device *device, const struct deadline *deadl
 {
     struct error unread = {0};
     uint64_t pc;
-    if (device->leave != LEAVE_HALTED_FOREIGN || device->debugger != NULL ||
-        !device_stands(device, &pc, deadline))
+    if (device->leave != LEAVE_HALTED_FOREIGN || device->debugger != NULL)
         return;
     const struct core *core = &device->chosen->core;
+    bool ours = device_debug_is_ours(device), can_skip = ours && core_can_skip(core);
+    /* To read the PC of other cores is to execute instructions on them, which their debugger does not expect
+     */
+    if ((!can_skip && !core_has(core, SYSTEM_SPACE)) || !device_stands(device, &pc, deadline))
+        return;
     struct own_breakpoint own = device_own_breakpoint(device, pc, deadline);
-    bool ours = device_debug_is_ours(device), goes = own.is_comparator || device->at_own_stop;
-    if (ours && own.is_call && core_can_skip(core))
+    bool goes = own.is_comparator || device->at_own_stop;
+    if (can_skip && own.is_call)
         goes = own_breakpoint_skip(device->ledger, core, pc, deadline, &unread);
     else if (!ours && goes)
         goes = tell_core(device, core_add_let_go, deadline, &unread);

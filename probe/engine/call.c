@@ -164,15 +164,52 @@ static bool watch_other(struct call *call, const struct call_access *access, uin
     return true;
 }
 
+/* *is: the target's memory has nothing but straight code from the start to the end. */
+static bool is_straight(const struct call_access *access, bool *is, struct error *error)
+{
+    enum { WORDS = 32 };
+    const struct core *core = call_core_of(access);
+    uint64_t at = core_place(core, access->region->start), end = core_place(core, access->region->end);
+    uint64_t first = at & ~UINT64_C(3), words[WORDS + 1] = {0};
+    bool thumb = core_is_thumb(core, access->region->start);
+    enum instruction_set isa = thumb ? ISA_THUMB : core_has(core, WIDE_REGISTERS) ? ISA_A64 : ISA_ARM;
+    struct step items[WORDS + 1];
+    struct steps list = {.items = items, .room = WORDS + 1};
+    struct error unread = {0};
+    *is = false;
+    if (frame_is_on_stack(core) || end <= at || end - first > UINT64_C(4) * WORDS)
+        return true;
+    for (uint64_t word = first; word < end; word += 4)
+        steps_add(&list, step_read(core_word(core, word)));
+    if (!ledger_read_list(access->device->ledger, &list, words, access->deadline, &unread))
+        return unread.kind == ERROR_FAULT || error_copy(error, &unread);
+    while (at < end) {
+        size_t i = (at - first) / 4;
+        uint64_t both = (words[i] & UINT32_MAX) | words[i + 1] << 32;
+        uint32_t code = (uint32_t)(both >> 8 * (at & 2)), half = code & 0xFFFF;
+        if (thumb)
+            code = instruction_is_wide(half) ? half << 16 | code >> 16 : half;
+        struct instruction one = instruction_of(isa, code, at);
+        if (one.kind != GOES_ON)
+            return true;
+        at += one.size;
+    }
+    *is = at == end;
+    return true;
+}
+
 /* Between START and END. */
 static bool watch_between(struct call *call, const struct call_access *access, struct error *error)
 {
     const struct region *region = access->region;
     const struct region_place *entered = &region->entered;
-    bool can = true, can_enter = true;
+    bool can = true, can_enter = true, straight = false;
     if (region->to_return)
         return true;
-    if ((region->start_again && !watch_other(call, access, region->start, OTHER_START, 0, &can, error)) ||
+    if (region->is_unread && !is_straight(access, &straight, error))
+        return false;
+    if ((region->start_again && !straight &&
+         !watch_other(call, access, region->start, OTHER_START, 0, &can, error)) ||
         (entered->at != 0 &&
          !watch_other(call, access, core_code(call_core_of(access), entered->at, entered->is_thumb),
                       OTHER_ENTRY, 0, &can_enter, error)))

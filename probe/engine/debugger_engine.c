@@ -188,7 +188,7 @@ static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, str
     return true;
 }
 
-/* One instruction past a stop that is not the end. *again: it takes away the call's frame. */
+/* One instruction past a stop that is not the end. *again: it removes the call's frame. */
 static bool step_past(struct debugger_engine *self, enum call_stop what, bool *again, struct error *error)
 {
     const struct call_access access = access_to(self);
@@ -439,8 +439,8 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
         return false;
     self->drops = region->to_return && region->start_again;
     /* Both ends, so that a refused one shows now; the start may be among the others, too */
-    if (!stands_still(self, error) || !debuggee_move_breakpoint(self, self->region.start, error) ||
-        (!region->to_return && !debuggee_move_breakpoint(self, self->region.end, error)) ||
+    if (!stands_still(self, error) ||
+        !debuggee_move_breakpoint(self, region->to_return ? self->region.start : self->region.end, error) ||
         !try_writers(self, error) || !try_second(self, error) || !debuggee_set_others(self, false, error) ||
         !debuggee_move_breakpoint(self, self->region.start, error))
         return false;

@@ -356,7 +356,7 @@ static bool begin_again(struct direct_engine *self, enum segment *from,
     return true;
 }
 
-/* The next instruction sets the stack pointer: if that takes away the call's frame, it is left. */
+/* The next instruction sets the stack pointer: if that removes the call's frame, it is left. */
 static bool see_whether_left(struct direct_engine *self, uint64_t here, enum segment *from,
                              struct error *error)
 {

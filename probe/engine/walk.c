@@ -437,7 +437,7 @@ static bool walk_look_at_other(struct walking *self, const uint64_t *stops, unsi
     return looked;
 }
 
-/* After a step: whether it took away the call's frame, if it was one that may. */
+/* After a step: whether it removed the call's frame, if it was one that may. */
 static bool walk_check_left(struct walking *self, bool *left, struct error *error)
 {
     uint64_t sp = 0;

@@ -181,6 +181,8 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
 static const char *frames_doubt(const struct named_region *named, struct symbols *symbols)
 {
     const struct region *region = &named->region;
+    if (symbols == NULL)
+        return "without --elf it is not proved that both ends are of one call";
     bool handlers =
         symbols_handlers_reach(symbols, region->start) || symbols_handlers_reach(symbols, region->end);
     switch (named->frames) {
@@ -226,6 +228,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     struct symbols_ways ways = symbols_ways(symbols, region->start, region->end);
     bool lost = ways.leaves || (ways.calls && symbols_may_leave(symbols)),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
+    region->is_unread = symbols == NULL;
     region->start_again = region->start != region->end && (ways.again || (lost && (two || at_entry)));
     const struct extent function = {named->start.low, named->start.high};
     if (lost && !two && symbols_is_entered(symbols, &function))
