@@ -226,10 +226,12 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     }
     snprintf(region->doubt, sizeof region->doubt, "%s", frames_doubt(named, symbols));
     struct symbols_ways ways = symbols_ways(symbols, region->start, region->end);
-    bool lost = ways.leaves || (ways.calls && symbols_may_leave(symbols)),
+    /* Where the code of one call never leads to the end, a later call's is meant */
+    bool lost = ways.ends && (ways.leaves || (ways.calls && symbols_may_leave(symbols))),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
     region->is_unread = symbols == NULL;
-    region->start_again = region->start != region->end && (ways.again || (lost && (two || at_entry)));
+    bool elsewhere = two && (ways.leaves || ways.calls);
+    region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
     const struct extent function = {named->start.low, named->start.high};
     if (lost && !two && symbols_is_entered(symbols, &function))
         text_join(region->doubt, sizeof region->doubt, "; ",

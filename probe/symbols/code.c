@@ -773,7 +773,8 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
         if (!first)
             address = ways->todo[--ways->n_todo];
         if (!first && (address == end || address == start)) {
-            found.again = found.again || (address == start && address != end);
+            found.again = found.again || address != end;
+            found.ends = found.ends || address == end;
             continue;
         }
         if (!ways_read(symbols, address, &does)) {
@@ -790,7 +791,7 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
             ok = ways_add(ways, address + does.size);
     }
     free(ways);
-    return ok ? found : (struct symbols_ways){true, true, true};
+    return ok ? found : (struct symbols_ways){true, true, true, true};
 }
 
 /* --- the ends of an exception handler ------------------------------------------------------------------ */

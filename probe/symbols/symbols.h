@@ -131,7 +131,8 @@ bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at)
 bool symbols_handlers_reach(struct symbols *symbols, uint64_t address);
 /* Where the code goes that leaves the place `start`, until it reaches `end`. */
 struct symbols_ways {
-    bool again;  /* it may reach `start` once more */
+    bool again;  /* it may reach `start` once more before `end` */
+    bool ends;   /* it may reach `end` */
     bool leaves; /* it may leave the function, or it is not known where it goes */
     bool calls;
 };

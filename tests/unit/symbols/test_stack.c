@@ -137,18 +137,19 @@ OPEN_TEST(the_ways_from_a_place_to_another)
         const char *start, *end;
         struct symbols_ways ways;
     } cases[] = {
-        {"straight", "straight_end", {.again = false}},
-        {"early", "early_end", {.leaves = true, .calls = true, .again = false}},
-        {"again", "again_end", {.again = true}},
-        {"calls", "calls_end", {.calls = true}},
+        {"straight", "straight_end", {.ends = true}},
+        {"early", "early_end", {.ends = true, .leaves = true, .calls = true}},
+        {"again", "again_end", {.ends = true, .again = true}},
+        {"calls", "calls_end", {.ends = true, .calls = true}},
         {"calls_end", "straight", {.leaves = true, .calls = true}},
-        {"again", "again", {.leaves = true, .calls = true}},
+        {"again", "again", {.ends = true, .leaves = true, .calls = true}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct symbols_ways ways =
             symbols_ways(exits, address_of(exits, cases[i].start), address_of(exits, cases[i].end));
         const struct symbols_ways *right = &cases[i].ways;
-        if (ways.again != right->again || ways.leaves != right->leaves || ways.calls != right->calls)
+        if (ways.ends != right->ends || ways.again != right->again || ways.leaves != right->leaves ||
+            ways.calls != right->calls)
             fail_msg("%s: %d %d %d", cases[i].start, ways.again, ways.leaves, ways.calls);
     }
     assert_true(symbols_ways(NULL, 0, 4).leaves);
