@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from harness import (CLOSED_PORT, DAP_WAYS, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, WAIT, finish_tool, passages, returned, run_tool,
+from harness import (CLOSED_PORT, DAP_WAYS, NOWHERE, ROOT, TOOL, WORK_BY_DATA, ARTICLE_PLAIN, Place, WAIT, finish_tool, passages, returned, run_tool,
                      start_tool, unfolded)
 from usb import UsbBoard, UsbNamespace, usb_available
 from usb_tree import plug_in
@@ -82,7 +82,9 @@ def test_hla_like_session(chip):
         place.server(HIDE)
         with pytest.raises(RuntimeError):
             place.server("virtual.dap apreg 0 0xfc")
-        result = place.delta("work_by_data", "-r", 200)
+        place.board.watch(NOWHERE)
+        result = place.run("delta", "-j", "work_by_data", "-r", 200)
+        assert result.code in (0, 5), result.err  # without the access port the board cannot say how its clock runs
         truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
         assert result.cycles == [passage.cycles for passage in truth[:200]]
 

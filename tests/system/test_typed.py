@@ -114,6 +114,8 @@ def play(tmp_path_factory):
 
 def words_of(line):
     """The line without its numbers, blanks and bars, and without lines of source, which each compiler sees elsewhere."""
+    # A line or an instruction has a share if there was a sample in it
+    line = re.sub(r"^\s*[\d.]+ %(?:\s+[\d.]+)?\s+[\d,]+\s+(?=(?:0x[0-9A-Fa-f]{8}|\d+ )[ ~])", "", line)
     line = re.sub(r"0x[0-9A-Fa-f]+", "0x", line)
     line = SOURCE_LINE.sub(r"\1:0", line)
     line = re.sub(r"^(\S+: )(?:median )?([\d.,]+)(?: ±[\d.,]+)?(?= cycles)", r"\1\2", line)  # the mean of many hits, the median of few
