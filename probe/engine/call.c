@@ -341,6 +341,15 @@ static bool watch_exits(struct call *call, const struct call_access *access, str
     return true;
 }
 
+/* An exit in a function that was called is not watched. */
+static void doubt_callees(struct call *call, const struct region *region)
+{
+    if (call->frame.is_handler && call->handler == HANDLER_EXITS && region->callee_exits != NULL &&
+        region->callee_exits(region->context, core_code_place(region->start)))
+        call->doubt = "a function that the handler calls takes more from the stack than it puts there: if it "
+                      "returns from the exception itself, a later exception's end is taken for this one's";
+}
+
 static bool find_exits(struct call *call, const struct call_access *access, bool *inner, struct error *error)
 {
     call->caller_known = call->exits_changed = call->took_other_exit = false;
@@ -417,10 +426,13 @@ bool call_enter(struct call *call, const struct call_access *access, const uint6
                 struct error *error)
 {
     const struct core *core = call_core_of(access);
+    bool first = !call->entry_checked;
     *inner = false;
     if (!check_entry(call, access, error) ||
         !frame_find_end(&call->frame, core, access->region, words, inner, error))
         return false;
+    if (first)
+        doubt_callees(call, access->region);
     if (*inner || frame_is_on_stack(core))
         return true;
     return call->frame.is_handler ? find_exits(call, access, inner, error)

@@ -63,6 +63,8 @@ struct region {
     bool (*is_return)(void *context, uint64_t address);
     bool (*is_joined)(void *context, uint64_t address);
     void (*find_exits)(void *context, uint64_t function, struct exit_places *out);
+    /* Whether what the handler calls may return from the exception itself. */
+    bool (*callee_exits)(void *context, uint64_t handler);
     void *context;
     struct exit_places exits; /* if it is a handler */
     /* Instructions that set the stack pointer, as longjmp and unwinders do; `n_stacks` may be more than there

@@ -152,6 +152,17 @@ static void region_find_stacks(struct named_region *named, struct symbols *symbo
     region->n_stacks = reached ? all : 0;
 }
 
+static bool region_callee_exits(void *context, uint64_t handler)
+{
+    enum { TAKERS = 64 };
+    struct symbols *symbols = context;
+    const struct extent function = {.low = handler};
+    uint64_t takers[TAKERS];
+    size_t which = 0, n = symbols_takers(symbols, takers, TAKERS);
+    return n == TAKERS || (n > 0 && (symbols_reach(symbols, &function, 1, takers, n, &which) ||
+                                     symbols_reach_is_open(symbols, &function)));
+}
+
 static bool region_look_at_function(struct named_region *named, struct symbols *symbols, struct error *error)
 {
     struct region *region = &named->region;
@@ -173,6 +184,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     region->is_return = is_return;
     region->is_joined = region_is_joined;
     region->find_exits = region_find_exits;
+    region->callee_exits = region_callee_exits;
     region->context = symbols;
     return true;
 }

@@ -196,14 +196,18 @@ bool session_sees_running(const struct session *session, const char *command, st
                         command);
 }
 
-/* As it was when the link was opened. One that was never started sleeps in its boot ROM. */
-static bool another_core_runs(const struct device *device)
+/* As it was when the link was opened. One that was never started sleeps in its boot ROM, and one that was may
+ * sleep then, too. */
+static bool another_core_runs(const struct session *session)
 {
-    bool any = false;
-    for (size_t i = 0; i < device->n_cores; i++)
-        any = any || (&device->cores[i] != device->chosen && !device->cores[i].view.counts_only &&
-                      device->cores[i].state == CORE_RUNNING);
-    return any;
+    const struct device *device = &session->device;
+    bool runs = false, sleeps = false;
+    for (size_t i = 0; i < device->n_cores; i++) {
+        bool other = &device->cores[i] != device->chosen && !device->cores[i].view.counts_only;
+        runs = runs || (other && device->cores[i].state == CORE_RUNNING);
+        sleeps = sleeps || (other && device->cores[i].state == CORE_ASLEEP);
+    }
+    return runs || (sleeps && tasks_start_cores(session->symbols));
 }
 
 void session_add_doubt(const struct session *session, struct named_region *named)
@@ -215,7 +219,7 @@ void session_add_doubt(const struct session *session, struct named_region *named
         doubt =
             "the scheduler may move a task to another core: such a hit is wrong, and nothing shows it (pin "
             "the task)";
-    else if (!named->region.to_return && another_core_runs(&session->device))
+    else if (!named->region.to_return && another_core_runs(session))
         doubt =
             "another core runs, too: an end that it reaches is not seen, for breakpoints are on this core "
             "alone";

@@ -61,6 +61,19 @@ bool tasks_change_cores(struct symbols *symbols)
     return false;
 }
 
+bool tasks_start_cores(struct symbols *symbols)
+{
+    /* Of the Pico SDK, Zephyr, and the MCUXpresso SDK */
+    static const char *const functions[] = {"multicore_launch_core1_raw", "multicore_launch_core1",
+                                            "arch_cpu_start", "MCMGR_StartCore"};
+    char name[LOCATION_NAME];
+    for (size_t i = 0; symbols != NULL && symbols_function_name(symbols, i, name, sizeof name); i++)
+        for (size_t j = 0; j < sizeof functions / sizeof *functions; j++)
+            if (strcmp(name, functions[j]) == 0)
+                return true;
+    return false;
+}
+
 static bool is_asked(struct tasks *tasks, uint64_t task)
 {
     for (size_t i = 0; i < tasks->n; i++)

@@ -31,6 +31,8 @@ bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted
 /* Whether the program's scheduler, if it is a known one, moves tasks from core to core. `symbols` may be
  * NULL. */
 bool tasks_change_cores(struct symbols *symbols);
+/* Whether the program, as far as its names say, starts another core. `symbols` may be NULL. */
+bool tasks_start_cores(struct symbols *symbols);
 /* Reads what the RTOS calls a task, at the first call for it. False: it has no name, or was asked for before,
  * or TASKS_NAMED others were. */
 bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,

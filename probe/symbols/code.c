@@ -405,7 +405,7 @@ bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it)
     return left > 0 && one.address == address;
 }
 
-static int compare_targets(const void *one, const void *other)
+int code_compare_targets(const void *one, const void *other)
 {
     uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
     return (a > b) - (a < b);
@@ -577,7 +577,7 @@ static bool jumps_collect(struct symbols *symbols)
         jumps->items = items;
         jumps->items[jumps->n++] = does.target;
     }
-    qsort(jumps->items, jumps->n, sizeof *jumps->items, compare_targets);
+    qsort(jumps->items, jumps->n, sizeof *jumps->items, code_compare_targets);
     return true;
 }
 
@@ -601,7 +601,7 @@ bool symbols_is_joined(struct symbols *symbols, uint64_t address)
 {
     if (symbols == NULL || (!symbols->jumps.known && !jumps_collect(symbols)))
         return true;
-    return bsearch(&address, symbols->jumps.items, symbols->jumps.n, sizeof address, compare_targets) !=
+    return bsearch(&address, symbols->jumps.items, symbols->jumps.n, sizeof address, code_compare_targets) !=
                NULL ||
            has_table(symbols, address);
 }

@@ -253,6 +253,7 @@ bool code_next(struct code_walk *walk, struct code_instruction *out);
 /* The instruction at the beginning of `bytes`; 0 if there is none. */
 uint32_t code_at(const struct symbols *symbols, const uint8_t *bytes, size_t n, bool thumb, unsigned *size);
 uint16_t code_halfword(const struct symbols *symbols, const uint8_t *bytes);
+int code_compare_targets(const void *one, const void *other); /* of two uint64_t, as qsort has it */
 /* What it does; data does nothing. */
 struct instruction code_decode(const struct code_instruction *instruction);
 

@@ -117,6 +117,9 @@ struct code_at_place {
 /* The instructions by which it does so, without those that write MSP or PSP: a handler switches tasks by
  * these. Returns their number, which may exceed `room`. */
 size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room);
+/* The instructions by which a function that is called leaves with less on the stack than it found, as one
+ * that returns for its caller: at most `room` of Thumb code. */
+size_t symbols_takers(struct symbols *symbols, uint64_t *out, size_t room);
 /* Whether a call can return to the address. A call at the very end of a function never returns. */
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
 /* Whether a jump leads to the address, or may. */

@@ -68,6 +68,13 @@ __attribute__((naked)) void SysTick_Handler(void)
 {
     __asm volatile("ldr r0, =ticks\nldr r1, [r0]\nadds r1, #1\nstr r1, [r0]\nlsls r1, r1, #31\nit eq\nbxeq lr\nb slow\n.ltorg");
 }
+#elif SHAPE == 7 /* what it calls returns from the exception itself, each second time */
+__attribute__((naked)) APART void leaver(void)
+{
+    __asm volatile(".syntax unified\npush {r5, r6}\nldr r0, =ticks\nldr r1, [r0]\nadds r1, #1\nstr r1, [r0]\npop {r5, r6}\nlsls r1, r1, #31\n"
+                   "bne 1f\npop {r4, pc}\n1: bx lr\n.ltorg");
+}
+__attribute__((naked)) void SysTick_Handler(void) { __asm volatile("push {r4, lr}\nbl leaver\npop {r4, pc}"); }
 #endif
 void run(void)
 {
@@ -77,7 +84,7 @@ void run(void)
         busy(round_count & 7);
 }
 """
-POINTER, MANY, CONDITIONAL, VENEER, SAVED, IN_BLOCK = range(1, 7)
+POINTER, MANY, CONDITIONAL, VENEER, SAVED, IN_BLOCK, CALLEE = range(1, 8)
 SHAPES = [f"{way} {shape}" for way in ("m4/swd", "m33/swd", "m4", "gdb m4") for shape in range(1, 7)] + \
          [f"rp2040/swd {shape}" for shape in (POINTER, MANY, SAVED)]
 RETURN = 20  # at most: the exception's return, and the instruction that makes it
@@ -114,6 +121,16 @@ def test_a_handler_ends_by_its_exception_return(row, tmp_path):
             assert "each count is exact" not in unfolded(text.out) and "not proved to be exact" in unfolded(text.out)
         elif "doubt" not in result.summary:
             assert not any(whole)
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "gdb m4", "rp2040/swd"])
+def test_a_callee_may_return_from_the_exception(way, tmp_path):
+    context, _ = at_shape(tmp_path, f"{way} {CALLEE}")
+    with context as place:
+        result = place.run("delta", "-j", "SysTick_Handler", "-r", 6)
+        assert result.code == 0 and "takes more from the stack than it puts there" in result.summary["doubt"], result.err
+        text = place.run("delta", "SysTick_Handler", "-r", 6)
+        assert "each count is exact" not in unfolded(text.out)
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])

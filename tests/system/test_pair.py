@@ -44,9 +44,9 @@ def rounds(count):
 @functools.cache
 def debug_registers_stop():
     """Some virtual machines take what is written to the processor's debug registers, and then nothing stops."""
-    script = ["break main", f"run {os.devnull}", "hbreak work", "continue", "bt 1"]
+    script = ["break main", f"run {os.devnull}", "hbreak work", "break to_there", "continue", "bt 1"]
     words = [word for command in script for word in ("-ex", command)]
-    result = subprocess.run(["gdb-multiarch", "-q", "-nx", "-batch", *words, PROGRAM], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(["gdb-multiarch", "-q", "-nx", "-batch", *words, PROGRAM], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
     return "#0  work" in result.stdout
 
 
