@@ -83,3 +83,28 @@ def test_a_scheduler_of_several_cores_is_named(command, tmp_path):
     with own_place(tmp_path, "m4/swd", TASKS, "-DSEVERAL") as place:  # it has one core
         result = place.run(*words)
         assert result.code == 0 and "another core" not in result.out, result.out
+
+
+SLEEPS = START + r"""
+uint32_t stack1[64];
+void core1_main(void) { for (;;) __asm volatile("wfe"); }
+const void *const core1_vectors[] = {stack1 + 64, (const void *)core1_main};
+APART void multicore_launch(void) { sink += (uint32_t)core1_vectors; }
+APART void begin(void) { sink++; }
+APART void finish(void) { sink += 2; }
+void run(void)
+{
+    for (multicore_launch();; round_count++) {
+        begin();
+        finish();
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name, noted", [("multicore_launch_core1", True), ("another_name", False)])
+def test_a_core_that_the_program_starts_may_sleep_at_first(name, noted, tmp_path):
+    with own_place(tmp_path, "rp2040/swd", SLEEPS.replace("multicore_launch", name)) as place:
+        assert "asleep" in place.run("info").out
+        result = place.run("delta", "-j", "begin", "finish", "-r", 5)
+        assert result.code == 0 and ("another core runs" in result.summary.get("doubt", "")) == noted, result.err + result.out
