@@ -16,8 +16,8 @@ struct show_reading {
     FILE *whole; /* as JSON: all lines, cleaned */
     struct hit_times *times;
     uint64_t hits, left_out;
-    bool is_profile;  /* what record wrote */
-    char column[128]; /* the first */
+    bool begun, is_profile; /* it begins as what record writes */
+    char column[128];       /* the first */
 };
 
 /* Tables are made of the other lines alone. */
@@ -29,7 +29,8 @@ static bool show_take(void *context, const json_t *line, bool *ok)
     if (line_is_of(line, "header"))
         snprintf(reading->column, sizeof reading->column, "%s",
                  text_or_empty(json_array_get(field_of(line, "columns"), 0)));
-    reading->is_profile = reading->is_profile || line_is_of(line, "profile");
+    reading->is_profile = reading->begun ? reading->is_profile : line_is_of(line, "profile");
+    reading->begun = true;
     if (!line_is_of(line, "hit"))
         return true;
     if (reading->times != NULL)

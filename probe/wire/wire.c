@@ -475,7 +475,9 @@ static bool identify_elf(const char *path, char *out, size_t size, const struct 
         crc = crc32(crc, bytes, (uInt)n);
         all += (uint64_t)n;
     }
-    if (n < 0)
+    if (n < 0 && errno == EINTR)
+        error_set(error, ERROR_CANCELLED, "cancelled");
+    else if (n < 0)
         error_set(error, ERROR_ELF, "cannot read %.256s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
@@ -508,7 +510,8 @@ struct wire *wire_record(const char *path, const struct wire_run *run, struct er
         return NULL;
     if (!output_open(&wire->output, path, OUTPUT_GROWS, run->cancel, error)) {
         wire_free(wire);
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        (void)error_prefix(error, "--wire: ");
+        return NULL;
     }
     wire->writes = true;
     wire->wall_s = deadline_wall_s();
@@ -608,9 +611,11 @@ struct wire *wire_replay(const char *path, const struct wire_run *run, struct er
         text = more != NULL ? more : text;
         used += n > 0 ? (size_t)n : 0;
     }
+    if ((fd < 0 || n < 0) && errno == EINTR)
+        error_set(error, ERROR_CANCELLED, "cancelled");
     if (fd < 0 || n != 0) {
         error_set(error, ERROR_USAGE, "replay: cannot read %.256s: %s", path,
-                  n > 0 ? "it is too long" : strerror(errno));
+                  fd >= 0 && n > 0 ? "it is too long" : strerror(errno));
         free(text);
         text = NULL;
     }
