@@ -21,7 +21,7 @@ class Shares:
         """`words`: those that report got. Without a profile there are none."""
         done = run_binary("report", *words, "--sort", "line", "-j")
         self.of = {}
-        for text in done.stdout.splitlines() if done.returncode == 0 else []:
+        for text in done.stdout.split("\n")[:-1] if done.returncode == 0 else []:
             line = json.loads(text)
             if line["type"] == "profile":
                 self.file = line["file"]

@@ -118,7 +118,9 @@ static int main_run(const struct options *options, struct wire **wire, struct er
         help_usage(stderr);
         return error_exit_code(ERROR_USAGE);
     }
-    if (!output_open(&output, plain ? NULL : options->output, &interrupted, error))
+    if (!plain && !files_check(options, error))
+        return error_exit_code(error->kind);
+    if (!output_open(&output, plain ? NULL : options->output, OUTPUT_REPLACES, &interrupted, error))
         return error_exit_code(error->kind);
     output.keeps_old = options->output != NULL && strcmp(options->output, PROFILE_NAME) == 0;
     if (options->verbose > 0)

@@ -40,7 +40,7 @@ class Run:
 
     def __init__(self, code, text, said=""):
         self.code, self.text, self.said = code, text, said
-        self.lines = [json.loads(line, object_hook=lambda fields: Record(**fields)) for line in text.splitlines()]
+        self.lines = [json.loads(line, object_hook=lambda fields: Record(**fields)) for line in text.split("\n") if line]
 
     def of(self, kind):
         """The lines of a type, such as "hit"."""

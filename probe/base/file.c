@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 50 };
@@ -55,6 +54,20 @@ int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel)
         if (file_is_cancelled(cancel))
             return given_up(fd);
     return made_to_wait(fd);
+}
+
+/* Without O_NONBLOCK the open of a pipe waits for a writer. */
+int file_open_plain(const char *path, int flags, struct stat *status)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, status) == 0 && S_ISREG(status->st_mode))
+        return fd;
+    int reason = S_ISDIR(status->st_mode) ? EISDIR : EINVAL;
+    close(fd);
+    errno = reason;
+    return -1;
 }
 
 /* A non-blocking open for writing fails while the pipe has no reader. */

@@ -7,11 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Neither truncates the file. `cancel` may be NULL. -1 with errno, EINTR after Ctrl-C. */
 int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel);
 int file_open_to_write(const char *path, const volatile sig_atomic_t *cancel);
+/* A plain file that may be anyone's: nothing else is opened to be read, so nothing is waited for and no
+ * device does anything. `flags`: O_NOFOLLOW or 0. -1 with errno; EISDIR or EINVAL: it is none, and *status
+ * says what. */
+int file_open_plain(const char *path, int flags, struct stat *status);
 /* Up to `n` bytes, fewer at the end of the file; what the other end of a pipe or a terminal has not written
  * yet is awaited. -1 with errno, EINTR after Ctrl-C. */
 ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *cancel);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "report/formats.h"
 #include "report/page.h"
 #include "run/request.h"
@@ -18,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum command_id {
     COMMAND_PROBES,
@@ -64,6 +66,7 @@ struct options {
     size_t n_operands;
     struct page_command typed;
     char *confs[2]; /* the texts of the files pmu-probe.conf, which other members point into */
+    char conf_names[2][512];
 };
 
 /*
@@ -110,6 +113,9 @@ struct option_rule {
 };
 enum { OPTION_RULES = 4 };
 
+/* Whether its value is the name of a file, for files_check. */
+enum option_file { NO_FILE, FILE_READ, FILE_WRITTEN };
+
 /* Where the help of a command has it. */
 enum option_group { OPTIONS_OWN, OPTIONS_LINK, OPTIONS_TOOL, OPTION_GROUPS };
 
@@ -128,10 +134,11 @@ struct option {
     const char *values; /* that complete it, with blanks between; one with a colon at its end goes on */
     const char *acts; /* what it does, so that a pmu-probe.conf of a folder from elsewhere must not say it */
     bool of_dap;      /* it configures a CMSIS-DAP probe */
-    bool is_idle;     /* other commands than these ignore it, so that an alias may say it for all */
-    uint64_t least, most;                     /* of OPTION_COUNT; most 0: no bounds */
-    unsigned formats;                         /* that can show it: bits of enum format; 0: all */
-    struct option_rule needs;                 /* of no use without one of these, if the command takes one */
+    enum option_file file;
+    bool is_idle;             /* other commands than these ignore it, so that an alias may say it for all */
+    uint64_t least, most;     /* of OPTION_COUNT; most 0: no bounds */
+    unsigned formats;         /* that can show it: bits of enum format; 0: all */
+    struct option_rule needs; /* of no use without one of these, if the command takes one */
     struct option_rule rivals[OPTION_RULES];  /* it excludes these; in a pmu-probe.conf it wins over them */
     struct option_rule instead[OPTION_RULES]; /* what commands do that users expect to take it */
 };
@@ -185,14 +192,16 @@ void option_print(FILE *out, const struct option *option, const char *help);
 /*
  * pmu-probe.conf as lines: the one of the current folder or the nearest above it, and the user's own in
  * $XDG_CONFIG_HOME/pmu-probe or ~/.config/pmu-probe. A file that others may write is refused; so is one of
- * another user, unless trusted.
+ * another user, unless trusted; above the current folder the search goes on above it.
  */
 enum conf_which { CONF_FOLDER, CONF_OWN, CONFS };
 struct conf {
     char name[512];   /* for messages */
     char folder[128]; /* "../../": it is above the current folder; "" */
     bool is_own;      /* also the current folder's, if it is the same file */
-    char *text;       /* freed by the caller; NULL: there is none */
+    char passed[512]; /* another user's file above the current folder, which was passed over; "" */
+    uid_t passed_owner;
+    char *text; /* freed by the caller; NULL: there is none */
     char *rest;
     unsigned line; /* of what conf_next gave last */
     size_t made;   /* bytes of values that are kept after the text */
@@ -206,13 +215,6 @@ bool conf_next(struct conf *conf, char **key, char **value, struct error *error)
 bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error);
 
 struct rendering;
-
-/* What becomes of the file that -o names. */
-enum output_keep {
-    KEEP_NOTHING, /* it stays as it was */
-    KEEP_PART,    /* the same, and what was written stays next to it */
-    KEEP_ALL,
-};
 
 /* What main gives to a command. */
 struct context {
@@ -269,6 +271,9 @@ struct command {
 extern const struct command commands[COMMANDS];
 /* "text, json or csv"; `formats` has bits of enum format. */
 void command_formats(unsigned formats, char *out, size_t size);
+/* Always false: `typed` says a format that is none of those that `who` prints. */
+bool format_refuse(enum format format, const char *typed, const char *who, unsigned formats,
+                   struct error *error);
 /* Its id; COMMANDS: none of these names is typed. */
 size_t command_typed(const struct options *options);
 /* NULL: it is not a command; the error suggests similar names. */
@@ -301,6 +306,9 @@ bool restore_first(const struct context *context, struct error *error);
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);
 
+/* Whether each file that the run writes is neither one that it reads nor another that it writes. */
+bool files_check(const struct options *options, struct error *error);
+
 /* --wire and -p replay: the run's own wire, or NULL; a command whose replay could not be the same is refused.
  */
 bool recording_begin(struct context *context, struct error *error);
@@ -329,40 +337,3 @@ size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
  * those that the shell knows. The scripts in contrib/completions call it.
  */
 void complete_print(FILE *out, int argc, char **argv);
-
-/*
- * Output: where a command writes. A plain file is written as FILE.part-XXXXXX and renamed to FILE at the end,
- * if it has a result. Until then, and after a failure, FILE stays as it was. A pipe or a device is written to
- * directly.
- */
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-
-enum output_way {
-    OUTPUT_AS_IT_IS, /* standard output too */
-    OUTPUT_BESIDE,
-    OUTPUT_COPIED, /* no rename possible: several names, another owner, a folder that is not writable */
-};
-
-struct output {
-    FILE *file;       /* to write to */
-    const char *name; /* as the user gave it; NULL: standard output */
-    enum output_way way;
-    char *path;          /* all symbolic links resolved; may be NULL with OUTPUT_AS_IT_IS */
-    char *beside;        /* the file being written, with OUTPUT_BESIDE */
-    bool keeps_old;      /* the file that was there is renamed to FILE.old */
-    struct spool *spool; /* for a pipe or a socket; NULL: `file` is the end of the way */
-    FILE *behind;        /* the pipe or socket itself */
-};
-
-/* `name` NULL: standard output. A signal ends the wait for a pipe's reader; see spool_open, too. */
-bool output_open(struct output *output, const char *name, volatile sig_atomic_t *signals,
-                 struct error *error);
-/* Standard error, for what a run has to say while it holds the core. */
-void output_open_log(struct output *output, volatile sig_atomic_t *signals);
-/* From now on the run ends if nobody takes the output: see base/file.h. */
-void output_ends_the_run(const struct output *output);
-/* Waits for the reader of a pipe. False: not all of it could be written. A reader that has had enough is not
- * an error: *left. */
-bool output_close(struct output *output, enum output_keep keep, bool *left, struct error *error);

@@ -36,7 +36,6 @@ struct delta_command {
     struct slowest *slowest;  /* NULL: not wanted */
     struct document document; /* the result; of JSON its lines are written at once */
     struct hit_times *times;  /* of --format html; NULL: none yet */
-    uint64_t left_out;        /* hits that are not in the page's lines */
     double threshold;         /* of --baseline; 0: none */
     bool unwritten;           /* the output could not be written */
 };
@@ -58,7 +57,7 @@ static void keep_hit(struct delta_command *self, const struct hit_result *hit)
         document_add(&self->document, line);
         return;
     }
-    self->left_out++;
+    self->document.left_out++;
     json_decref(line.json);
 }
 
@@ -101,7 +100,6 @@ static bool begin_document(struct delta_command *self, struct error *error)
     free(self->times);
     self->document = document_new();
     self->times = calloc(1, sizeof *self->times);
-    self->left_out = 0;
     document_add(&self->document, json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns,
                                                    deadline_wall_s()));
     if (!self->document.ok || self->times == NULL)
@@ -270,8 +268,6 @@ static bool verdict_output_begin(struct delta_command *self, struct verdict_outp
     const struct context *context = self->context;
     const struct options *options = context->options;
     *out = NULL;
-    if (!verdicts_check(options, error))
-        return false;
     if (options->baseline == NULL)
         return true;
     struct verdict_output *check = calloc(1, sizeof *check);
@@ -310,11 +306,9 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
         *code = verdicts_exit_code(line_verdict(verdict.json));
         document_add(document, verdict);
     }
-    return delta_write(&to, &(struct delta_report){.document = document,
-                                                   .begun = true,
-                                                   .times = self->times,
-                                                   .left_out = self->left_out,
-                                                   .command = &context->options->typed});
+    document->times = self->times;
+    return delta_write(&to, &(struct delta_report){
+                                .document = document, .begun = true, .command = &context->options->typed});
 }
 
 /* ---- the command */

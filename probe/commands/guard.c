@@ -356,7 +356,7 @@ static bool open_text(struct guarding *self, struct error *error)
 {
     if (!has_profile(self))
         return true;
-    if (!output_open(&self->text, NULL, self->context->around.cancel, error))
+    if (!output_open(&self->text, NULL, OUTPUT_REPLACES, self->context->around.cancel, error))
         return false;
     output_ends_the_run(&self->text);
     return true;

@@ -185,21 +185,19 @@ static bool has_format(const struct reader *r)
     return !r->has_command || (commands[r->command].formats >> r->options->format & 1) != 0;
 }
 
-/* Always false: `typed` has a format that what `who` names does not print. */
-static bool options_refuse_format(const struct reader *r, const char *typed, const char *who,
-                                  unsigned formats)
+bool format_refuse(enum format format, const char *typed, const char *who, unsigned formats,
+                   struct error *error)
 {
-    static const char *const names[] = {"text",  "JSON",         "CSV",
-                                        "JUnit", "Markdown",     "folded stacks",
-                                        "pprof", "callgrind",    "perf script text",
-                                        "HTML",  "gcc's remarks"};
+    static const char *const names[FORMATS] = {"text",  "JSON",         "CSV",
+                                               "JUnit", "Markdown",     "folded stacks",
+                                               "pprof", "callgrind",    "perf script text",
+                                               "HTML",  "gcc's remarks"};
     char list[128];
     list[0] = '\0';
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    for (unsigned i = 0; i < FORMATS; i++)
         if ((formats >> i & 1) != 0)
             list_add(list, sizeof list, names[i], formats >> (i + 1) == 0 ? " or " : NULL);
-    return error_set(r->error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, who, list,
-                     names[r->options->format]);
+    return error_set(error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, who, list, names[format]);
 }
 
 /* As the option that says the format is typed. */
@@ -221,7 +219,8 @@ static bool check_given(const struct reader *r)
             return option_refuse(option, r->typed[i], r->command, r->error);
     }
     const struct command *command = &commands[r->command];
-    return has_format(r) || options_refuse_format(r, typed_format(r), command->name, command->formats);
+    return has_format(r) ||
+           format_refuse(r->options->format, typed_format(r), command->name, command->formats, r->error);
 }
 
 /* ---- pmu-probe.conf */
@@ -328,6 +327,11 @@ static bool read_conf(struct reader *r, enum conf_which which, bool *has_own)
     char *key, *value;
     bool ok = conf_open(&conf, which, options->trust_conf, r->error);
     options->confs[which] = conf.text;
+    if (conf.text != NULL)
+        memcpy(options->conf_names[which], conf.name, sizeof options->conf_names[which]);
+    if (conf.passed[0] != '\0' && !r->skips_refused)
+        request_note(&options->request, "%s belongs to user %lu, so it is passed over; --trust-conf reads it",
+                     conf.passed, (unsigned long)conf.passed_owner);
     if (!ok)
         return false;
     *has_own = conf.is_own;
@@ -397,7 +401,8 @@ static bool check_shown(struct reader *r, const struct option *option)
     snprintf(who, sizeof who, "%s %s", commands[r->command].name, typed);
     return option->formats == 0 || (option->formats >> r->options->format & 1) != 0 ||
            options_forget(r, option) ||
-           options_refuse_format(r, *format != '\0' ? format : typed, who, option->formats);
+           format_refuse(r->options->format, *format != '\0' ? format : typed, who, option->formats,
+                         r->error);
 }
 
 /* OpenOCD and debuggers configure the wires themselves. */

@@ -1,62 +1,128 @@
 /* `show`: an old result, from its JSON lines, in any format that its command has. No target is touched. */
 #include "report/show.h"
 #include "commands/command.h"
-#include "commands/compare.h"
+#include "report/delta_report.h"
 #include "report/terminal.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const from_where = "show takes what a command wrote with -j -o FILE.jsonl.";
 
-static bool show_show(const struct context *context, const struct document *document, const char *file,
-                      struct error *error)
+/* What a file has, as it is read: of any number of hits. */
+struct show_reading {
+    enum format format;
+    FILE *whole; /* as JSON: all lines, cleaned */
+    struct hit_times *times;
+    uint64_t hits, left_out;
+    bool begun, is_profile; /* it begins as what record writes */
+    char column[128];       /* the first */
+};
+
+/* Tables are made of the other lines alone. */
+static bool show_take(void *context, const json_t *line, bool *ok)
+{
+    struct show_reading *reading = context;
+    if (reading->whole != NULL)
+        *ok = json_line_write(reading->whole, line);
+    if (line_is_of(line, "header"))
+        snprintf(reading->column, sizeof reading->column, "%s",
+                 text_or_empty(json_array_get(field_of(line, "columns"), 0)));
+    reading->is_profile = reading->begun ? reading->is_profile : line_is_of(line, "profile");
+    reading->begun = true;
+    if (!line_is_of(line, "hit"))
+        return true;
+    if (reading->times != NULL)
+        delta_add_time(reading->times, line, reading->column);
+    bool keeps = reading->format == FORMAT_HTML && reading->hits++ < PAGE_HITS;
+    reading->left_out += !keeps;
+    return keeps;
+}
+
+static bool show_copy(FILE *from, FILE *to)
+{
+    char block[1 << 14];
+    rewind(from);
+    for (size_t n; (n = fread(block, 1, sizeof block, from)) > 0;)
+        if (fwrite(block, 1, n, to) != n)
+            return false;
+    return !ferror(from) && output_flush(to);
+}
+
+static bool show_show(const struct context *context, const struct document *document,
+                      const struct show_reading *reading, const char *file, struct error *error)
 {
     const struct rendering to = command_rendering(context);
     const struct shown_result *result = show_find(document);
+    char who[64];
     if (document_line(document, "summary") == NULL && (result == NULL || result->needs_summary))
         return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: no summary: that run was cut off",
                             file);
     if (result == NULL)
         return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: not a result that can be shown", file);
+    snprintf(who, sizeof who, "show of a result of %s", result->command);
     if (!show_has(result, to.format))
-        return error_set(error, ERROR_USAGE, "--format: a result of %s does not have this format",
-                         result->command);
+        return format_refuse(to.format, "--format", who, result->formats, error);
     command_has_result(context);
-    return result->write(&to, document) ||
+    return (reading->whole != NULL ? show_copy(reading->whole, to.out) : result->write(&to, document)) ||
            error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }
 
-/* What record wrote: report shows it. */
-static bool is_profile(const char *text, size_t size)
+static bool show_read(struct show_reading *reading, const struct context *context, const char *path,
+                      struct document *document, struct error *error)
 {
-    struct json_lines lines = {.text = text, .size = size};
-    json_t *first = json_lines_next(&lines);
-    bool is = line_is_of(first, "profile");
-    json_decref(first);
-    return is;
+    const struct document_taker taker = {show_take, reading};
+    struct json_file file;
+    struct error why = {0};
+    if (!json_file_open(&file, path, context->around.cancel, error))
+        return false;
+    bool ok = document_read(&file.lines, path, &taker, document, &why);
+    bool is_broken = file.lines.error != 0;
+    json_file_close(&file);
+    if (ok) {
+        document->times = reading->times;
+        document->left_out = reading->left_out;
+        return true;
+    }
+    return is_broken ? error_copy(error, &why)
+                     : error_advise(error, ERROR_SYSTEM, from_where, "%s", why.text);
+}
+
+/* What record wrote is shown by report. */
+static int show_profile(const struct context *context, struct error *error)
+{
+    enum format format = context->options->format;
+    unsigned formats = commands[COMMAND_REPORT].formats;
+    if ((formats >> format & 1) != 0)
+        return command_report(context, error);
+    format_refuse(format, "--format", "show of a profile", formats, error);
+    return error_exit_code(error->kind);
 }
 
 int command_show(const struct context *context, struct error *error)
 {
     const char *path = context->options->operands[0];
     char name[UTF8_CLEAN_ROOM(256)];
-    struct document document;
-    struct error why = {0};
-    size_t size = 0;
-    bool ok = !verdicts_are_same_file(path, context->options->output) ||
-              error_set(error, ERROR_USAGE, "-o names %.256s, which is to be shown", path);
-    char *text = ok ? json_lines_file(path, context->around.cancel, &size, error) : NULL;
-    ok = ok && text != NULL;
-    if (ok && is_profile(text, size)) {
-        free(text);
-        return command_report(context, error);
+    struct document document = {0};
+    struct show_reading reading = {.format = context->options->format};
+    if (reading.format == FORMAT_JSON)
+        reading.whole = tmpfile();
+    if (reading.format == FORMAT_HTML)
+        reading.times = calloc(1, sizeof *reading.times);
+    bool ok = (reading.format != FORMAT_JSON || reading.whole != NULL) &&
+              (reading.format != FORMAT_HTML || reading.times != NULL);
+    ok = (ok || error_set(error, ERROR_SYSTEM, "show: %s", strerror(errno))) &&
+         show_read(&reading, context, path, &document, error);
+    if (ok)
+        ok = show_show(context, &document, &reading, utf8_clean(name, sizeof name, path), error);
+    document_free(&document);
+    free(reading.times);
+    if (reading.whole != NULL)
+        fclose(reading.whole);
+    if (reading.is_profile) {
+        error_clear(error);
+        return show_profile(context, error);
     }
-    if (ok && !document_parse(text, size, path, &document, &why)) {
-        ok = error_advise(error, ERROR_SYSTEM, from_where, "%s", why.text);
-    } else if (ok) {
-        ok = show_show(context, &document, utf8_clean(name, sizeof name, path), error);
-        document_free(&document);
-    }
-    free(text);
     return ok ? EXIT_DONE : error_exit_code(error->kind);
 }

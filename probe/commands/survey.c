@@ -15,8 +15,6 @@
 #include "run/region_notes.h"
 #include "run/trial.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +37,7 @@ struct survey_command {
     struct conditions conditions;
     struct progress progress;
     struct document document; /* the result */
-    FILE *written;            /* of --write-regions, until it is */
+    struct output written;    /* of --write-regions; its file is NULL without it */
     struct error none;        /* of the functions was reached */
     bool unwritten;
 };
@@ -54,8 +52,6 @@ static const struct options *survey_options_of(const struct survey_command *self
 static bool begin_verdicts(struct survey_command *self, struct error *error)
 {
     const struct options *options = survey_options_of(self);
-    if (!verdicts_check(options, error))
-        return false;
     if (options->baseline == NULL)
         return true;
     self->before = calloc(1, sizeof *self->before);
@@ -76,8 +72,6 @@ static bool survey_check_operands(struct survey_command *self, struct error *err
         return error_set(
             error, ERROR_USAGE,
             "a PATTERN, --hot and --regions all say which functions; leave all but one of them out");
-    if (verdicts_are_same_file(options->regions, options->output))
-        return error_set(error, ERROR_USAGE, "-o and --regions are the same file, %.256s", options->regions);
     return begin_verdicts(self, error);
 }
 
@@ -296,27 +290,9 @@ static void make_line(const struct survey_region *region, struct region_line *ou
             (struct budget){.of = BUDGET_MAX, .limit = budget_for(statistics_max(cycles->statistics))};
 }
 
-/* A file of that name is a project's: it is never replaced. */
-static FILE *open_regions(const char *path, struct error *error)
+static bool write_regions(const struct survey_command *self)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (file != NULL)
-        return file;
-    int why = errno;
-    if (fd >= 0)
-        close(fd);
-    if (why == EEXIST)
-        error_set(error, ERROR_USAGE, "%.256s exists, and --write-regions replaces no file", path);
-    else
-        error_set(error, ERROR_USAGE, "%.256s: %s", path, strerror(why));
-    return NULL;
-}
-
-static bool write_regions(struct survey_command *self, struct error *error)
-{
-    const char *path = survey_options_of(self)->write_regions;
-    FILE *out = self->written;
+    FILE *out = self->written.file;
     bool ok =
         fputs("# name, function (or start and end), budget: the highest count that survey saw, and a tenth\n",
               out) >= 0;
@@ -328,8 +304,7 @@ static bool write_regions(struct survey_command *self, struct error *error)
         make_line(region, &line);
         ok = region_file_write(out, &line);
     }
-    self->written = NULL;
-    return (fclose(out) == 0 && ok) || error_set(error, ERROR_SYSTEM, "%.256s could not be written", path);
+    return ok;
 }
 
 static void print_header(struct survey_command *self)
@@ -505,18 +480,23 @@ static bool survey_is_printable(const struct survey_command *self, const struct 
 static bool begin_regions(struct survey_command *self, struct error *error)
 {
     const char *path = survey_options_of(self)->write_regions;
-    if (path != NULL)
-        self->written = open_regions(path, error);
-    return path == NULL || self->written != NULL;
+    if (path != NULL && output_open(&self->written, path, OUTPUT_NEW, self->context->around.cancel, error))
+        return true;
+    self->written.file = NULL;
+    return path == NULL;
 }
 
 /* Without a function that was reached there is nothing to write. */
-static void drop_regions(struct survey_command *self)
+static bool end_regions(struct survey_command *self, bool wanted, struct error *error)
 {
-    if (self->written == NULL)
-        return;
-    fclose(self->written);
-    unlink(survey_options_of(self)->write_regions);
+    bool left, ok = true;
+    if (self->written.file == NULL)
+        return true;
+    if (wanted)
+        ok = write_regions(self);
+    return output_close(&self->written, wanted && ok ? KEEP_ALL : KEEP_NOTHING, &left, error) &&
+           (ok || error_set(error, ERROR_SYSTEM, "%.256s could not be written",
+                            survey_options_of(self)->write_regions));
 }
 
 /* Before anything is changed; of many, as many as take little time. */
@@ -568,9 +548,7 @@ int command_survey(const struct context *context, struct error *error)
         code = command_interrupted(context, error);
         ok = true;
     }
-    if (ok && code != EXIT_INTERRUPTED && self.written != NULL && any_hits(&self))
-        ok = write_regions(&self, error);
-    drop_regions(&self);
+    ok = end_regions(&self, ok && code != EXIT_INTERRUPTED && any_hits(&self), error) && ok;
     if (ok && !any_hits(&self))
         ok = error_copy(error, &self.none);
     document_free(&self.document);

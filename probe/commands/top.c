@@ -162,7 +162,7 @@ static bool cockpit_page(const struct pc_samples *pc_samples, const struct profi
     struct shares *shares = calloc(pc_samples->n, sizeof *shares);
     if (shares == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
-    bool ok = output_open(&output, file, pc_samples->session.around->cancel, error);
+    bool ok = output_open(&output, file, OUTPUT_REPLACES, pc_samples->session.around->cancel, error);
     if (ok) {
         output.keeps_old = true;
         ok = cockpit_write_page(output.file, pc_samples, profile, shares, error);

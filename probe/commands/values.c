@@ -264,9 +264,29 @@ static bool conf_read_text(struct conf *conf, int fd, struct error *error)
            error_set(error, ERROR_USAGE, "%s is not text: it has a zero byte", conf->name);
 }
 
+/* Anyone may put a file into /tmp: what another user has put above the current folder, a symbolic link too,
+ * must not end a run. `fd` -1: it could not be opened. */
+static bool conf_passes_over(struct conf *conf, int fd)
+{
+    struct stat link, file;
+    bool is_there = lstat(conf->name, &link) == 0;
+    if (is_there && is_of_user(link.st_uid)) {
+        if (fd < 0 || fstat(fd, &file) != 0 || is_of_user(file.st_uid))
+            return false;
+        link = file;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (is_there && conf->passed[0] == '\0') {
+        memcpy(conf->passed, conf->name, sizeof conf->passed);
+        conf->passed_owner = link.st_uid;
+    }
+    return true;
+}
+
 /* As git searches for its folder: here, then in each folder above, up to the user's home or to the root of
  * the file system. -1 with errno. */
-static int open_upwards(struct conf *conf)
+static int open_upwards(struct conf *conf, bool trusted)
 {
     enum { HIGHEST = 32 };
     const char *at = getenv("HOME");
@@ -275,8 +295,12 @@ static int open_upwards(struct conf *conf)
     for (unsigned up = 0; up <= HIGHEST; up++) {
         snprintf(conf->name, sizeof conf->name, "%s%s", conf->folder, file_name);
         int fd = open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR && (up == 0 || errno != EACCES)))
+        bool is_there = fd >= 0 || (errno != ENOENT && errno != ENOTDIR && (up == 0 || errno != EACCES));
+        int reason = errno;
+        if (is_there && (up == 0 || trusted || !conf_passes_over(conf, fd))) {
+            errno = reason;
             return fd;
+        }
         bool ends = up == HIGHEST || stat(up == 0 ? "." : conf->folder, &here) != 0 ||
                     (has_home && conf_is_same(&here, &home));
         strcat(conf->folder, "../");
@@ -293,8 +317,8 @@ bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct er
     *conf = (struct conf){.is_own = which == CONF_OWN};
     if (conf->is_own && !name_own(conf->name, sizeof conf->name))
         return true;
-    int fd =
-        conf->is_own ? open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : open_upwards(conf);
+    int fd = conf->is_own ? open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+                          : open_upwards(conf, trusted);
     /* The folders of a home may be closed to a user who is not at home there */
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || (conf->is_own && errno == EACCES)))
         return true;

@@ -55,11 +55,13 @@ static bool stand_still(struct gdb_session *session, const struct debugger_facts
         return true;
     if (!gdb_wire_send_raw(&session->wire, INTERRUPT, deadline, error))
         return false;
-    do {
-        if (gdb_wire_receive(&session->wire, deadline, error) != GDB_CAME)
-            return gdb_wire_lose(&session->wire, ERROR_LINK_LOST, " does not halt the core", error);
-    } while (!gdb_take_stop(session, &session->mended_stop));
-    return true;
+    while (gdb_wire_receive(&session->wire, deadline, error) == GDB_CAME) {
+        if (gdb_take_stop(session, &session->mended_stop))
+            return true;
+        if (deadline_passed(deadline)) /* packets without end are always there */
+            break;
+    }
+    return gdb_wire_lose(&session->wire, ERROR_LINK_LOST, " does not halt the core", error);
 }
 
 static bool mend_here(struct gdb_session *session, const struct debugger_facts *facts,

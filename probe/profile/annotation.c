@@ -1,9 +1,9 @@
 #include "profile/annotation.h"
 
+#include "base/file.h"
 #include "base/values.h"
 #include "profile/shares.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@ enum { TAB = 8 };
 static char *read_whole(const char *path, size_t *size, time_t *changed)
 {
     struct stat about;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = file_open_plain(path, 0, &about);
     char *text = NULL;
-    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= SOURCE_TEXT_BYTES)
+    if (fd >= 0 && about.st_size <= SOURCE_TEXT_BYTES)
         text = malloc((size_t)about.st_size + 1);
     *size = 0;
     for (ssize_t n = 1; text != NULL && n > 0 && *size<(size_t)about.st_size; *size += n> 0 ? (size_t)n : 0)

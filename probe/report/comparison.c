@@ -160,23 +160,24 @@ static bool baseline_take_line(struct side_reading *reading, json_t *object)
     return reading->surveyed != NULL ? end_survey(reading) : take_summary(reading, object);
 }
 
-static bool baseline_read_lines(struct side_reading *reading, const char *text, size_t size)
+static bool baseline_read_lines(struct side_reading *reading, struct json_lines *lines)
 {
-    struct json_lines lines = {.text = text, .size = size};
     json_t *object;
-    while ((object = json_lines_next(&lines)) != NULL) {
-        reading->line = lines.line;
+    while ((object = json_lines_next(lines)) != NULL) {
+        reading->line = lines->line;
         bool ok = baseline_take_line(reading, object);
         json_decref(object);
         if (!ok)
             return false;
     }
-    reading->line = lines.line;
-    if (lines.why != NULL)
+    reading->line = lines->line;
+    if (json_lines_broke(lines, reading->out->file, reading->error))
+        return false;
+    if (lines->why != NULL)
         return baseline_fails(reading, "%s",
-                              lines.is_last && reading->out->header != NULL
+                              lines->is_last && reading->out->header != NULL
                                   ? "no summary: that run was cut off in this line"
-                                  : lines.why);
+                                  : lines->why);
     reading->line = 0;
     if (reading->out->header == NULL)
         return baseline_fails(reading, "empty");
@@ -206,16 +207,22 @@ bool baseline_live(struct baseline *out, const struct summary *run)
     return header.ok && summary.ok;
 }
 
-bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,
-                    struct error *error)
+static bool read_baseline(struct json_lines *lines, const char *path, struct baseline *out,
+                          struct error *error)
 {
     struct side_reading reading = {.out = out, .error = error};
     memset(out, 0, sizeof *out);
     utf8_clean(out->file, sizeof out->file, path);
-    if (baseline_read_lines(&reading, text, size))
+    if (baseline_read_lines(&reading, lines))
         return true;
     baseline_free(out);
     return false;
+}
+
+bool baseline_parse(const char *text, size_t size, const char *path, struct baseline *out,
+                    struct error *error)
+{
+    return read_baseline(&(struct json_lines){.text = text, .size = size}, path, out, error);
 }
 
 static bool check_regions(struct side_reading *reading)
@@ -229,12 +236,17 @@ static bool check_regions(struct side_reading *reading)
     return true;
 }
 
-bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error)
+static bool read_runs(struct json_lines *lines, const char *path, struct runs *out, struct error *error)
 {
     struct side_reading reading = {.runs = out, .error = error};
-    out->n = 0;
     utf8_clean(out->file, sizeof out->file, path);
-    return next_run(&reading) && baseline_read_lines(&reading, text, size) && check_regions(&reading);
+    return next_run(&reading) && baseline_read_lines(&reading, lines) && check_regions(&reading);
+}
+
+bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error)
+{
+    out->n = 0;
+    return read_runs(&(struct json_lines){.text = text, .size = size}, path, out, error);
 }
 
 void runs_free(struct runs *runs)
@@ -249,20 +261,22 @@ void runs_free(struct runs *runs)
 bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
                    struct error *error)
 {
-    size_t size = 0;
-    char *text = json_lines_file(path, cancel, &size, error);
-    bool ok = text != NULL && baseline_parse(text, size, path, out, error);
-    free(text);
+    struct json_file file;
+    if (!json_file_open(&file, path, cancel, error))
+        return false;
+    bool ok = read_baseline(&file.lines, path, out, error);
+    json_file_close(&file);
     return ok;
 }
 
 bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct runs *out, struct error *error)
 {
-    size_t size = 0;
+    struct json_file file;
     out->n = 0;
-    char *text = json_lines_file(path, cancel, &size, error);
-    bool ok = text != NULL && runs_parse(text, size, path, out, error);
-    free(text);
+    if (!json_file_open(&file, path, cancel, error))
+        return false;
+    bool ok = read_runs(&file.lines, path, out, error);
+    json_file_close(&file);
     return ok;
 }
 

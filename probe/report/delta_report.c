@@ -193,7 +193,7 @@ static void put_spans(const struct plot *plot, const struct hit_times *times, bo
 
 static void put_timeline(FILE *out, const struct delta_page *page)
 {
-    const struct hit_times *times = page->report->times;
+    const struct hit_times *times = page->report->document->times;
     char title[CELL], says[CELL];
     uint64_t least = 0, greatest = 0;
     bool seen[HIT_KINDS] = {false};
@@ -297,7 +297,7 @@ static bool delta_page(const struct rendering *to, const struct delta_report *re
                               .columns = field_of(self.run.summary, "columns"),
                               .command = report->command,
                               .document = document,
-                              .left_out = report->left_out};
+                              .left_out = document->left_out};
     page_begin(&page);
     put_headlines(out, &self);
     put_plus_minus(out, self.column);
@@ -347,15 +347,17 @@ static void add_times(struct hit_times *times, const struct document *document)
 
 static bool delta_report_put_page(const struct rendering *to, const struct delta_report *report)
 {
+    struct document document = *report->document;
     struct delta_report whole = *report;
     struct hit_times *times = NULL;
     bool ok = true;
-    if (report->times == NULL) {
+    whole.document = &document;
+    if (document.times == NULL) {
         times = calloc(1, sizeof *times);
         ok = times != NULL;
         if (ok)
-            add_times(times, report->document);
-        whole.times = times;
+            add_times(times, &document);
+        document.times = times;
     }
     ok = ok && delta_page(to, &whole);
     free(times);

@@ -14,9 +14,7 @@ enum { PAGE_HITS = 10000 }; /* this many hits are in the lines of a page; later 
 struct delta_report {
     const struct document *document;
     bool begun;                         /* as text: the header is there already */
-    const struct hit_times *times;      /* of a page: all hits; NULL: those of the document */
     const struct page_command *command; /* NULL: it is not known */
-    uint64_t left_out;                  /* hits that the document does not have */
 };
 /* False: out of memory, or the output could not be written whole. */
 bool delta_write(const struct rendering *to, const struct delta_report *report);

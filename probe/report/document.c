@@ -76,55 +76,34 @@ bool document_write(FILE *out, const struct document *document)
 
 /* ---- from outside */
 
-/* NULL: *why says why. */
-static char *document_read_all(int fd, const volatile sig_atomic_t *cancel, size_t *size, const char **why)
-{
-    char *text = NULL, *more;
-    size_t room = 0;
-    *size = 0;
-    for (*why = NULL; *why == NULL;) {
-        if (*size == room) {
-            room = room == 0 ? CHUNK : room * 2;
-            more = realloc(text, room);
-            if (more == NULL) {
-                *why = "out of memory";
-                break;
-            }
-            text = more;
-        }
-        ssize_t got = file_read(fd, text + *size, room - *size, cancel);
-        *size += got > 0 ? (size_t)got : 0;
-        if (*size > LINES_FILE_MAX)
-            *why = "larger than 64 MiB";
-        else if (got < 0)
-            *why = strerror(errno);
-        else if (*size < room)
-            return text;
-    }
-    free(text);
-    return NULL;
-}
-
-char *json_lines_file(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
-                      struct error *error)
+bool json_lines_broke(const struct json_lines *reader, const char *path, struct error *error)
 {
     char name[UTF8_CLEAN_ROOM(256)];
-    utf8_clean(name, sizeof name, path);
-    int fd = file_open_to_read(path, cancel);
-    bool cancelled = fd < 0 && errno == EINTR;
-    const char *why = fd < 0 ? strerror(errno) : NULL;
-    char *text = NULL;
-    if (fd >= 0) {
-        errno = 0;
-        text = document_read_all(fd, cancel, size, &why);
-        cancelled = text == NULL && errno == EINTR;
-        close(fd);
-    }
-    if (cancelled)
-        error_set(error, ERROR_CANCELLED, "cancelled");
-    else if (text == NULL)
-        error_set(error, ERROR_USAGE, "%s: %s", name, why);
-    return text;
+    if (reader->error == EINTR)
+        return !error_set(error, ERROR_CANCELLED, "cancelled");
+    return reader->error != 0 && !error_set(error, ERROR_USAGE, "%s: %s", utf8_clean(name, sizeof name, path),
+                                            strerror(reader->error));
+}
+
+bool json_file_open(struct json_file *file, const char *path, const volatile sig_atomic_t *cancel,
+                    struct error *error)
+{
+    *file = (struct json_file){.from = {.fd = file_open_to_read(path, cancel), .cancel = cancel}};
+    file->lines.from = &file->from;
+    if (file->from.fd >= 0)
+        return true;
+    file->lines.error = errno;
+    (void)json_lines_broke(&file->lines, path, error);
+    errno = file->lines.error;
+    return false;
+}
+
+void json_file_close(struct json_file *file)
+{
+    free(file->lines.held);
+    if (file->from.fd >= 0)
+        close(file->from.fd);
+    *file = (struct json_file){.from = {.fd = -1}};
 }
 
 static bool document_is_blank(const char *line, size_t length)
@@ -160,6 +139,65 @@ static bool read_more(struct json_lines *reader)
     return reader->error == 0;
 }
 
+/* Whether a text in it may be another than utf8_clean makes of it. */
+static bool may_be_unclean(const char *line, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (line[i] == '\\' || (unsigned char)line[i] >= 0x7F)
+            return true;
+    return false;
+}
+
+static char *document_clean_text(const char *text)
+{
+    size_t room = UTF8_CLEAN_ROOM(strlen(text) + 1);
+    char *clean = malloc(room);
+    if (clean != NULL)
+        utf8_clean(clean, room, text);
+    return clean;
+}
+
+/* The same with clean keys and texts; NULL: out of memory. */
+static json_t *document_clean_value(json_t *value)
+{
+    json_t *part, *clean = NULL;
+    const char *key;
+    size_t i;
+    bool ok = true;
+    if (json_is_string(value)) {
+        char *text = document_clean_text(json_string_value(value));
+        clean = text != NULL ? json_string(text) : NULL;
+        free(text);
+    } else if (json_is_array(value)) {
+        clean = json_array();
+        json_array_foreach(value, i, part)
+            ok = ok && json_array_append_new(clean, document_clean_value(part)) == 0;
+    } else if (json_is_object(value)) {
+        clean = json_object();
+        json_object_foreach(value, key, part) {
+            char *name = document_clean_text(key);
+            ok = ok && name != NULL && json_object_set_new(clean, name, document_clean_value(part)) == 0;
+            free(name);
+        }
+    } else {
+        clean = json_incref(value);
+    }
+    if (!ok)
+        json_decref(clean);
+    return ok ? clean : NULL;
+}
+
+static json_t *document_clean_line(struct json_lines *reader, json_t *value, size_t length)
+{
+    if (!may_be_unclean(reader->begin, length))
+        return value;
+    json_t *clean = document_clean_value(value);
+    json_decref(value);
+    if (clean == NULL)
+        reader->why = strerror(ENOMEM);
+    return clean;
+}
+
 static json_t *parse_line(struct json_lines *reader, size_t length)
 {
     json_error_t problem;
@@ -179,6 +217,7 @@ static json_t *parse_line(struct json_lines *reader, size_t length)
         return NULL;
     } else {
         reader->why = NULL;
+        return document_clean_line(reader, value, length);
     }
     return value;
 }
@@ -218,39 +257,63 @@ static bool check_header(const json_t *header, const char *path, unsigned line, 
                              schema);
 }
 
-static bool parse_lines(struct document *out, struct json_lines *lines, const char *path, struct error *error)
+static bool take_document_line(struct document *out, json_t *line, const struct document_taker *taker,
+                               bool *kept)
+{
+    bool ok = true;
+    *kept = taker == NULL || taker->take(taker->context, line, &ok);
+    return ok && (!*kept || json_array_append(out->lines, line) == 0);
+}
+
+static bool parse_lines(struct document *out, struct json_lines *lines, const char *path,
+                        const struct document_taker *taker, struct error *error)
 {
     json_t *line;
-    while ((line = json_lines_next(lines)) != NULL) {
-        bool first = json_array_size(out->lines) == 0;
-        if (!first && line_is_of(line, "header")) {
+    size_t held = 0;
+    bool kept = true, begun = false;
+    for (; (line = json_lines_next(lines)) != NULL; json_decref(line)) {
+        bool ok = take_document_line(out, line, taker, &kept) ||
+                  error_set(error, ERROR_SYSTEM, "no memory, or no room in the temporary folder");
+        if (ok && !begun)
+            ok = check_header(line, path, lines->line, error);
+        else if (ok && line_is_of(line, "header"))
+            ok = error_set_in_file(error, path, lines->line,
+                                   "a second header: there are several results in it");
+        held += kept ? (size_t)(lines->text + lines->at - lines->begin) : 0;
+        if (ok && held > LINES_FILE_MAX)
+            ok = error_set_in_file(error, path, lines->line,
+                                   "more than %d MiB of lines that this format holds", LINES_FILE_MAX >> 20);
+        if (!ok) {
             json_decref(line);
-            return error_set_in_file(error, path, lines->line,
-                                     "a second header: there are several results in it");
-        }
-        if (json_array_append_new(out->lines, line) != 0)
-            return error_set(error, ERROR_SYSTEM, "out of memory");
-        if (first && !check_header(line, path, lines->line, error))
             return false;
+        }
+        begun = true;
     }
+    if (json_lines_broke(lines, path, error))
+        return false;
     if (lines->why != NULL)
         return error_set_in_file(error, path, lines->line, "%s%s",
                                  lines->is_last ? "that run was cut off in this line: " : "", lines->why);
-    return json_array_size(out->lines) > 0 || error_set_in_file(error, path, 0, "empty");
+    return begun || error_set_in_file(error, path, 0, "empty");
+}
+
+bool document_read(struct json_lines *lines, const char *path, const struct document_taker *taker,
+                   struct document *out, struct error *error)
+{
+    char name[UTF8_CLEAN_ROOM(256)];
+    *out = document_new();
+    if (out->lines == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (parse_lines(out, lines, utf8_clean(name, sizeof name, path), taker, error))
+        return true;
+    document_free(out);
+    return false;
 }
 
 bool document_parse(const char *text, size_t size, const char *path, struct document *out,
                     struct error *error)
 {
-    struct json_lines lines = {.text = text, .size = size};
-    char name[UTF8_CLEAN_ROOM(256)];
-    *out = document_new();
-    if (out->lines == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
-    if (parse_lines(out, &lines, utf8_clean(name, sizeof name, path), error))
-        return true;
-    document_free(out);
-    return false;
+    return document_read(&(struct json_lines){.text = text, .size = size}, path, NULL, out, error);
 }
 
 /* ---- values */

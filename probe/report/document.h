@@ -13,6 +13,9 @@
 struct document {
     json_t *lines; /* an array */
     bool ok;       /* stays false after the first failure: out of memory */
+    /* Of hits that are too many to be in `lines` */
+    const struct hit_times *times; /* of all hits, for the page's plot; NULL: `lines` has them */
+    uint64_t left_out;             /* so many are not in `lines` */
 };
 
 struct document document_new(void);
@@ -34,14 +37,10 @@ json_t *document_rows(const struct document *document, const char *type, const j
 bool document_write(FILE *out, const struct document *document);
 
 /*
- * Lines from outside: their number and size are bounded, and texts may hold any bytes but NUL.
+ * Lines from outside: the length of each is bounded, and texts may hold any bytes but NUL: they are cleaned
+ * as utf8_clean does.
  */
 enum { LINES_FILE_MAX = 64 << 20, LINES_LINE_MAX = 1 << 20 };
-
-/* The bytes of a file, to be freed; NULL: the error, ERROR_USAGE or ERROR_CANCELLED, says why. `path` may be
- * a pipe; `cancel`, which may be NULL, ends the wait for its other end. */
-char *json_lines_file(const char *path, const volatile sig_atomic_t *cancel, size_t *size,
-                      struct error *error);
 
 /* A file of any length, of which no more is held than its longest line. */
 struct json_source {
@@ -67,7 +66,30 @@ struct json_lines {
 /* The next object, to be freed; NULL: see `why`. */
 json_t *json_lines_next(struct json_lines *reader);
 
-/* A whole file, with a header first and a summary. The error says where it is wrong. */
+/* Whether the file could not be read on: then `error`, ERROR_USAGE or ERROR_CANCELLED, says why. */
+bool json_lines_broke(const struct json_lines *reader, const char *path, struct error *error);
+
+/* The lines of the file of this name, which may be a pipe. */
+struct json_file {
+    struct json_source from;
+    struct json_lines lines;
+};
+/* False: `error` as that of json_lines_broke, and errno. `cancel`, which may be NULL, ends the wait for the
+ * other end of a pipe. */
+bool json_file_open(struct json_file *file, const char *path, const volatile sig_atomic_t *cancel,
+                    struct error *error);
+void json_file_close(struct json_file *file);
+
+/* Who reads a document may take its lines as they come: a run has any number of hits. */
+struct document_taker {
+    /* False: the document is not to keep this one; *ok: false, there was no memory or no room for it. */
+    bool (*take)(void *context, const json_t *line, bool *ok);
+    void *context;
+};
+/* A whole file, with a header first and a summary; what is kept of it is at most LINES_FILE_MAX. `taker`
+ * NULL: all is. The error says where it is wrong. */
+bool document_read(struct json_lines *lines, const char *path, const struct document_taker *taker,
+                   struct document *out, struct error *error);
 bool document_parse(const char *text, size_t size, const char *path, struct document *out,
                     struct error *error);
 

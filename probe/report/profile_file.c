@@ -640,19 +640,16 @@ bool profile_file_parse(const char *text, size_t size, const char *path, struct 
 bool profile_file_read(const char *path, const volatile sig_atomic_t *cancel, struct profile **out,
                        struct error *error)
 {
-    const struct json_source from = {.fd = file_open_to_read(path, cancel), .cancel = cancel};
-    struct json_lines lines = {.from = &from};
-    char name[UTF8_CLEAN_ROOM(256)];
+    struct json_file file;
     *out = NULL;
-    if (from.fd < 0 && errno == EINTR)
-        return error_set(error, ERROR_CANCELLED, "cancelled");
-    if (from.fd < 0)
-        return error_advise(error, ERROR_USAGE,
-                            errno == ENOENT ? "Record one first: pmu-probe record --for 10s" : "", "%s: %s",
-                            utf8_clean(name, sizeof name, path), strerror(errno));
-    bool ok = read_profile(&lines, path, out, error);
-    free(lines.held);
-    close(from.fd);
+    if (!json_file_open(&file, path, cancel, error)) {
+        error->advice = errno == ENOENT  ? "Record one first: pmu-probe record --for 10s"
+                        : errno != EINTR ? ""
+                                         : error->advice;
+        return false;
+    }
+    bool ok = read_profile(&file.lines, path, out, error);
+    json_file_close(&file);
     return ok;
 }
 

@@ -1,5 +1,7 @@
 #include "run/elf_files.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -25,7 +27,8 @@ static unsigned elf_search_half_at(const Elf32_Ehdr *head, const Elf32_Half *hal
 static bool is_program(const char *path)
 {
     Elf32_Ehdr head;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    struct stat status;
+    int fd = file_open_plain(path, O_NOFOLLOW, &status);
     ssize_t n = fd >= 0 ? read(fd, &head, sizeof head) : -1;
     if (fd >= 0)
         close(fd);

@@ -3,15 +3,14 @@
 #include "symbols/internal.h"
 
 #include <elfutils/libdwelf.h>
-#include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 /* --- where the program runs ---------------------------------------------------------------------------- */
 
@@ -307,6 +306,67 @@ static bool elf_read_header(struct symbols *symbols, size_t size, struct error *
     return true;
 }
 
+/* --- what libdw would do with a file from anywhere ------------------------------------------------------ */
+
+/* "ZLIB", then the size in 8 bytes, the highest first: .zdebug_*, as GNU wrote it once. 0: it is none. */
+static uint64_t old_unpacked_size(Elf_Scn *section)
+{
+    enum { HEAD = 12 };
+    const Elf_Data *data = elf_rawdata(section, NULL);
+    const uint8_t *bytes = data != NULL ? data->d_buf : NULL;
+    uint64_t size = 0;
+    if (bytes == NULL || data->d_size < HEAD || memcmp(bytes, "ZLIB", 4) != 0)
+        return 0;
+    for (size_t i = 4; i < HEAD; i++)
+        size = size << 8 | bytes[i];
+    return size;
+}
+
+/* `all` is what those before it take. */
+static bool check_unpacked(Elf_Scn *section, uint64_t size, uint64_t *all, const char *file,
+                           struct error *error)
+{
+    enum { MIB = 1 << 20, FREE_MIB = 16, MOST_MIB = 512, MOST_TIMES = 64 };
+    GElf_Shdr header = {0};
+    (void)gelf_getshdr(section, &header);
+    bool is_more = size > (uint64_t)FREE_MIB * MIB && size / MOST_TIMES > header.sh_size;
+    *all = size < UINT64_MAX - *all ? *all + size : UINT64_MAX;
+    return (!is_more && *all <= (uint64_t)MOST_MIB * MIB) ||
+           error_set(error, ERROR_ELF,
+                     "%s: section %zu is to unpack to %" PRIu64 " bytes, from %" PRIu64
+                     ": no compiler writes that",
+                     file, elf_ndxscn(section), size, header.sh_size);
+}
+
+/* Checks what compressed sections take, before libelf and libdw give it to them: also to that of the
+ * sections' names. Lets no section name a file for libdw to open: dwz's. */
+static bool elf_tame(Elf *elf, const char *file, struct error *error)
+{
+    size_t names = 0;
+    uint64_t all = 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        GElf_Chdr compressed;
+        if (gelf_getchdr(section, &compressed) != NULL &&
+            !check_unpacked(section, compressed.ch_size, &all, file, error))
+            return false;
+    }
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return true;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) != NULL ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name != NULL && strncmp(name, ".zdebug", 7) == 0 &&
+            !check_unpacked(section, old_unpacked_size(section), &all, file, error))
+            return false;
+        Elf_Data *data =
+            name != NULL && strcmp(name, ".gnu_debugaltlink") == 0 ? elf_rawdata(section, NULL) : NULL;
+        if (data != NULL && data->d_buf != NULL)
+            memset(data->d_buf, 0, data->d_size);
+    }
+    return true;
+}
+
 static struct symbols *open_image(uint8_t *image, size_t size, const char *file, struct error *error)
 {
     elf_version(EV_CURRENT);
@@ -318,7 +378,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     name_copy(symbols->file, sizeof symbols->file, file, strlen(file));
     symbols->image = image;
     symbols->elf = symbols->debug = size > 0 ? elf_memory((char *)image, size) : NULL;
-    if (!elf_read_header(symbols, size, error)) {
+    if (!elf_read_header(symbols, size, error) || !elf_tame(symbols->elf, symbols->file, error)) {
         symbols_close(symbols);
         return NULL;
     }
@@ -367,19 +427,13 @@ struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error
  */
 static uint8_t *read_file(const char *path, size_t *size, struct error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        error_set(error, ERROR_ELF, "cannot open %s: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return NULL;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        close(fd);
+    int fd = file_open_plain(path, 0, &status);
+    if (fd < 0 && (errno == EISDIR || errno == EINVAL))
         return error_null(error, ERROR_ELF, "%s is %s, not an ELF file", path,
-                          S_ISDIR(status.st_mode) ? "a directory" : "not a plain file");
-    }
+                          errno == EISDIR ? "a directory" : "not a plain file");
+    if (fd < 0)
+        return error_null(error, ERROR_ELF, "cannot open %s: %s", path, strerror(errno));
     size_t room = (size_t)status.st_size;
     uint8_t *image = malloc(room ? room : 1);
     ssize_t got = image != NULL ? file_read(fd, image, room, NULL) : -1;
@@ -393,10 +447,8 @@ static uint8_t *read_file(const char *path, size_t *size, struct error *error)
     return image;
 }
 
-/*
- * The separate file that has the names and lines of a stripped program: found by its build ID or its
- * .gnu_debuglink where GDB finds it, by libdwfl, which also compares the ID or the checksum.
- */
+/* --- the separate file that has the names and lines of a stripped program ------------------------------ */
+
 static bool debug_file_is_wanted(Elf *elf)
 {
     bool has_symbols = false,
@@ -414,42 +466,65 @@ const char *debug_file_name(Elf *elf)
     return dwelf_elf_gnu_debuglink(elf, &checksum);
 }
 
-static bool debug_file_find(const char *path, char *out, size_t room)
+static bool has_same_build_id(Elf *one, Elf *other)
 {
-    char *folders = NULL; /* libdwfl's: next to the file, .debug, /usr/lib/debug */
-    const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                      .find_debuginfo = dwfl_standard_find_debuginfo,
-                                      .section_address = dwfl_offline_section_address,
-                                      .debuginfo_path = &folders};
-    const char *name = NULL;
-    Dwarf_Addr bias = 0;
-    Dwfl *session = dwfl_begin(&callbacks);
-    Dwfl_Module *module = session != NULL ? dwfl_report_offline(session, "", path, -1) : NULL;
-    out[0] = '\0';
-    if (module != NULL && dwfl_report_end(session, NULL, NULL) == 0 &&
-        dwfl_module_getdwarf(module, &bias) != NULL &&
-        dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, &name) != NULL && name != NULL &&
-        strlen(name) < room)
-        snprintf(out, room, "%s", name);
-    dwfl_end(session);
-    return out[0] != '\0';
+    const void *its, *id;
+    ssize_t size = dwelf_elf_gnu_build_id(one, &id);
+    return size > 0 && dwelf_elf_gnu_build_id(other, &its) == size && memcmp(id, its, (size_t)size) == 0;
 }
 
-/* Without it, or if it cannot be read, less is known. */
-static void open_debug_file(struct symbols *symbols, const char *path)
+/* Takes this file if it is the one that is meant. Without it, less is known. */
+static bool open_debug_file(struct symbols *symbols, const char *path)
 {
-    enum { PATH_ROOM = 4096 };
-    char found[PATH_ROOM];
     struct error ignored = {.kind = ERROR_NONE};
+    GElf_Word checksum = 0;
     size_t size = 0;
-    if (!debug_file_is_wanted(symbols->elf) || !debug_file_find(path, found, sizeof found))
-        return;
-    symbols->debug_image = read_file(found, &size, &ignored);
-    Elf *debug = symbols->debug_image != NULL ? elf_memory((char *)symbols->debug_image, size) : NULL;
-    if (debug != NULL && elf_kind(debug) == ELF_K_ELF && gelf_getclass(debug) == gelf_getclass(symbols->elf))
+    uint8_t *image = read_file(path, &size, &ignored);
+    Elf *debug = image != NULL ? elf_memory((char *)image, size) : NULL;
+    bool is_elf = debug != NULL && elf_kind(debug) == ELF_K_ELF &&
+                  gelf_getclass(debug) == gelf_getclass(symbols->elf) && elf_tame(debug, path, &ignored);
+    bool fits = is_elf && (has_same_build_id(symbols->elf, debug) ||
+                           (dwelf_elf_gnu_debuglink(symbols->elf, &checksum) != NULL &&
+                            crc32_z(crc32(0, NULL, 0), image, size) == checksum));
+    if (fits) {
         symbols->debug = debug;
-    else if (debug != NULL)
+        symbols->debug_image = image;
+        return true;
+    }
+    if (debug != NULL)
         elf_end(debug);
+    free(image);
+    return false;
+}
+
+static const char debug_root[] = "/usr/lib/debug";
+
+static bool find_by_build_id(struct symbols *symbols)
+{
+    char path[128];
+    const char *id = symbols_build_id(symbols);
+    return strlen(id) > 2 &&
+           snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", debug_root, id, id + 2) <
+               (int)sizeof path &&
+           open_debug_file(symbols, path);
+}
+
+/* Where GDB looks, too: next to the program, in .debug, in /usr/lib/debug. libdwfl would do the same, but it
+ * asks a server that the environment names (debuginfod), and waits for pipes. */
+static void find_debug_file(struct symbols *symbols, const char *path)
+{
+    char file[PATH_MAX], *real = realpath(path, NULL);
+    const char *name = debug_file_name(symbols->elf);
+    const struct {
+        const char *root, *below;
+    } places[] = {{"", ""}, {"", ".debug/"}, {debug_root, ""}};
+    bool found = !debug_file_is_wanted(symbols->elf) || find_by_build_id(symbols);
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
+        found = name != NULL && real != NULL && strchr(name, '/') == NULL &&
+                snprintf(file, sizeof file, "%s%.*s%s%s", places[i].root, (int)(name_of_file(real) - real),
+                         real, places[i].below, name) < (int)sizeof file &&
+                open_debug_file(symbols, file);
+    free(real);
 }
 
 struct symbols *symbols_open(const char *path, struct error *error)
@@ -458,7 +533,7 @@ struct symbols *symbols_open(const char *path, struct error *error)
     uint8_t *image = read_file(path, &size, error);
     struct symbols *symbols = image != NULL ? open_image(image, size, name_of_file(path), error) : NULL;
     if (symbols != NULL)
-        open_debug_file(symbols, path);
+        find_debug_file(symbols, path);
     return symbols;
 }
 

@@ -17,7 +17,7 @@ static const char letters[] = {[DONE] = 'D',        [NOT_YET] = 'N',      [UNEXP
                                [TARGET_WAIT] = 'W', [TARGET_FAULT] = 'F', [LINK_LOST] = 'L'};
 
 /* As in the file, for good: numbers of enum error_kind change. */
-static const char *const kinds[ERROR_KINDS] = {
+static const char *const kinds[] = {
     [ERROR_NONE] = "none",
     [ERROR_USAGE] = "usage",
     [ERROR_SYMBOL] = "symbol",
@@ -55,7 +55,9 @@ static const char *const kinds[ERROR_KINDS] = {
     [ERROR_DIVERGED] = "diverged",
     [ERROR_CANCELLED] = "cancelled",
     [ERROR_SYSTEM] = "system",
+    [ERROR_UNWRITTEN] = "unwritten",
 };
+_Static_assert(sizeof kinds / sizeof *kinds == ERROR_KINDS, "the last kind has a word, too");
 
 static bool is_ok(const struct wire *wire)
 {
@@ -511,7 +513,8 @@ static void take_error(struct wire *wire, struct error *error)
     struct saying *kept = NULL;
     bool ok = words_text(&wire->words, kind, sizeof kind) &&
               words_text(&wire->words, error->text, sizeof error->text);
-    while (ok && error->kind < ERROR_KINDS && strcmp(kinds[error->kind], kind) != 0)
+    while (ok && error->kind < ERROR_KINDS &&
+           (kinds[error->kind] == NULL || strcmp(kinds[error->kind], kind) != 0))
         error->kind++;
     bool has_advice = ok && !words_are_over(&wire->words);
     ok = ok && error->kind < ERROR_KINDS && (!has_advice || words_text(&wire->words, advice, sizeof advice));

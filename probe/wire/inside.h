@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/deadline.h"
+#include "base/output.h"
 #include "wire/wire.h"
 
 /*
@@ -87,7 +88,8 @@ struct wire {
     sig_atomic_t signals; /* as noted */
     struct line line;     /* the answer under way; in a replay the request */
     /* Of a recording */
-    int fd;
+    struct output output;
+    bool writes, linked; /* a write that failed was the last; the link was opened */
     struct line out, times;
     /* Of a replay */
     char *text, *at, *end;

@@ -271,15 +271,14 @@ bool wire_damaged(struct wire *wire)
 static void tell_unwritten(struct wire *wire, const char *why)
 {
     error_set(&wire->failure, ERROR_SYSTEM, "cannot write %.256s: %s", wire->name, why);
-    close(wire->fd);
-    wire->fd = -1;
+    wire->writes = false;
 }
 
 void wire_write(struct wire *wire)
 {
-    if (wire->fd >= 0 && wire->out.failed)
+    if (wire->writes && wire->out.failed)
         tell_unwritten(wire, "out of memory");
-    if (wire->fd >= 0 && !file_write(wire->fd, wire->out.bytes, wire->out.used))
+    if (wire->writes && !file_write(fileno(wire->output.file), wire->out.bytes, wire->out.used))
         tell_unwritten(wire, strerror(errno));
     line_clear(&wire->out);
 }
@@ -399,7 +398,7 @@ static int64_t now_of_recording(void *context)
 {
     struct wire *wire = context;
     int64_t now_us = deadline_host_us();
-    if (wire->inside || wire->fd < 0)
+    if (wire->inside || !wire->writes)
         return now_us;
     wire_note_signals(wire);
     wire_note_time(wire, now_us);
@@ -442,7 +441,7 @@ static struct wire *wire_new(const char *name, const struct wire_run *run, struc
     if (wire == NULL)
         error_set(error, ERROR_SYSTEM, "out of memory");
     else
-        *wire = (struct wire){.name = name, .run = *run, .fd = -1};
+        *wire = (struct wire){.name = name, .run = *run};
     return wire;
 }
 
@@ -476,7 +475,9 @@ static bool identify_elf(const char *path, char *out, size_t size, const struct 
         crc = crc32(crc, bytes, (uInt)n);
         all += (uint64_t)n;
     }
-    if (n < 0)
+    if (n < 0 && errno == EINTR)
+        error_set(error, ERROR_CANCELLED, "cancelled");
+    else if (n < 0)
         error_set(error, ERROR_ELF, "cannot read %.256s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
@@ -507,12 +508,12 @@ struct wire *wire_record(const char *path, const struct wire_run *run, struct er
     struct wire *wire = wire_new(path, run, error);
     if (wire == NULL)
         return NULL;
-    wire->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (wire->fd < 0) {
-        error_set(error, ERROR_USAGE, "--wire: cannot write %.256s: %s", path, strerror(errno));
+    if (!output_open(&wire->output, path, OUTPUT_GROWS, run->cancel, error)) {
         wire_free(wire);
+        (void)error_prefix(error, "--wire: ");
         return NULL;
     }
+    wire->writes = true;
     wire->wall_s = deadline_wall_s();
     wire->began_us = deadline_host_us();
     write_head(wire, elf);
@@ -610,9 +611,11 @@ struct wire *wire_replay(const char *path, const struct wire_run *run, struct er
         text = more != NULL ? more : text;
         used += n > 0 ? (size_t)n : 0;
     }
+    if ((fd < 0 || n < 0) && errno == EINTR)
+        error_set(error, ERROR_CANCELLED, "cancelled");
     if (fd < 0 || n != 0) {
         error_set(error, ERROR_USAGE, "replay: cannot read %.256s: %s", path,
-                  n > 0 ? "it is too long" : strerror(errno));
+                  fd >= 0 && n > 0 ? "it is too long" : strerror(errno));
         free(text);
         text = NULL;
     }
@@ -656,6 +659,18 @@ static void wire_check_end(struct wire *wire, int code)
                         (unsigned)its_code);
 }
 
+/* A recording of nothing, or half of one, does not take the place of an older one. */
+static void close_recording(struct wire *wire)
+{
+    bool left, replaces = wire->output.beside != NULL;
+    enum output_keep keep = replaces && (!wire->linked || !wire->writes) ? KEEP_NOTHING : KEEP_ALL;
+    struct error why = {0};
+    if (!output_close(&wire->output, keep, &left, &why) || left)
+        error_set(&wire->failure, ERROR_SYSTEM, "cannot write %.256s: %s", wire->name,
+                  left ? strerror(EPIPE) : error_on_one_line(&why, wire->origin, sizeof wire->origin));
+    wire->writes = false;
+}
+
 bool wire_end(struct wire *wire, int code, struct error *error)
 {
     deadline_use_clock(NULL);
@@ -665,9 +680,7 @@ bool wire_end(struct wire *wire, int code, struct error *error)
         wire_flush_times(wire);
         line_add(&wire->out, "end %x\n", (unsigned)code);
         wire_write(wire);
-        if (wire->fd >= 0 && close(wire->fd) != 0)
-            error_set(&wire->failure, ERROR_SYSTEM, "cannot write %.256s: %s", wire->name, strerror(errno));
-        wire->fd = -1;
+        close_recording(wire);
     }
     if (wire->failure.kind == ERROR_NONE)
         return true;
@@ -678,8 +691,6 @@ void wire_free(struct wire *wire)
 {
     if (wire == NULL)
         return;
-    if (wire->fd >= 0)
-        close(wire->fd);
     dictionary_free(&wire->steps);
     dictionary_free(&wire->requests);
     dictionary_free(&wire->texts);

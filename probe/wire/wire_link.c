@@ -506,7 +506,7 @@ static struct link *connect_new(struct wire_link *self, struct link *(*open)(voi
 {
     struct error why = {0};
     struct link *inner = self->inner = self->wire->replays ? NULL : open(context, &why);
-    bool opened = inner != NULL;
+    bool opened = self->wire->linked = inner != NULL;
     if (inner != NULL) {
         memcpy(self->link.name, inner->name, sizeof self->link.name);
         memcpy(self->link.note, inner->note, sizeof self->link.note);

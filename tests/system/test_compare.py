@@ -100,7 +100,7 @@ def test_what_cannot_be_compared_at_all(files, tmp_path):
     for words, fact in [([old], "compare needs two files"), ([old, tmp_path / "none"], "No such file"), ([old, profile], "report --diff"),
                         ([cut, old], "no summary"), ([old, twice], "two runs of one region: nop_more, its return"),
                         ([old, old, "--threshold", "5"], "write 5% or 0.05"),
-                        ([old, copy, "-o", copy], "which is to be compared"), ([old, old, "--baseline", old], "takes the earlier file first")]:
+                        ([old, copy, "-o", copy], "which compare reads"), ([old, old, "--baseline", old], "takes the earlier file first")]:
         result = run_tool("compare", *words)
         assert result.code == 2 and fact in unfolded(result.err) and result.out == "", (words, result.err)
     assert copy.read_text() == old.read_text()

@@ -101,7 +101,9 @@ def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
                 "--trust-conf", "--all"]
     if command == "delta":
         left_out += ["--tick", "--outliers"]  # they need an ELF before anything is connected
-    lines = [f"{name[2:]} = {value_of(name, value)}" if value else name[2:] for _, name, value in TABLE if name not in left_out]
+    # Of files that are written each is another one
+    lines = [f"{name[2:]} = {name[2:] if value == 'FILE' else value_of(name, value)}" if value else name[2:]
+             for _, name, value in TABLE if name not in left_out]
     (tmp_path / "pmu-probe.conf").write_text("\n".join(lines) + "\n")
     linked = "--probe" in TAKEN[command]
     probe = ["-p", f"openocd:127.0.0.1:{CLOSED_PORT}"] if linked else []

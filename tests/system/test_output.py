@@ -174,7 +174,7 @@ def test_a_pipe_with_a_name(m4, tmp_path):
     assert finish_tool(process).code == 0 and stat.S_ISFIFO(pipe.stat().st_mode) and os.listdir(tmp_path) == ["pipe"]
 
 
-@pytest.mark.parametrize("words", [("-o",), ("-r", 3, "--baseline"), ("-r", 3, "-M")])
+@pytest.mark.parametrize("words", [("-o",), ("--wire",), ("-r", 3, "--baseline"), ("-r", 3, "-M")])
 def test_the_first_ctrl_c_ends_the_wait_for_the_other_end_of_a_pipe(m4, tmp_path, words):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -188,7 +188,7 @@ def test_the_first_ctrl_c_ends_the_wait_for_the_other_end_of_a_pipe(m4, tmp_path
 def is_asleep_over(process, pipe, words):
     """A writer has no descriptor of it yet: it tries again and again."""
     catches = next(line for line in open(f"/proc/{process.pid}/status", encoding="utf-8") if line.startswith("SigCgt"))
-    if words == ("-o",):
+    if words in (("-o",), ("--wire",)):
         return int(catches.split()[1], 16) >> (signal.SIGINT - 1) & 1
     return has_open(process, pipe)
 

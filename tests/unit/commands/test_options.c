@@ -618,6 +618,40 @@ CONFIG_TEST(a_config_that_others_may_write_is_refused)
     unsetenv("SUDO_UID");
 }
 
+/* Anyone may write into /tmp: that must not end the runs of all who work below it. */
+CONFIG_TEST(a_config_of_another_user_above_is_passed_over)
+{
+    enum { OTHER = 1234 };
+    char here[PATH_MAX];
+    if (geteuid() != 0)
+        return;
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(mkdir("low", 0755), 0);
+    assert_int_equal(mkdir("low/lower", 0755), 0);
+    write_file("pmu-probe.conf", "core = 1\n");
+    assert_int_equal(chdir("low/lower"), 0);
+    setenv("HOME", here, 1);
+    for (int kind = 0; kind < 5; kind++) {
+        if (kind == 0)
+            write_file("../pmu-probe.conf", "core = 2\nnonsense\n");
+        else if (kind == 1)
+            assert_int_equal(mkfifo("../pmu-probe.conf", 0666), 0);
+        else if (kind == 2)
+            assert_int_equal(mkdir("../pmu-probe.conf", 0755), 0);
+        else
+            assert_int_equal(symlink(kind == 3 ? "/etc/passwd" : "pmu-probe.conf", "../pmu-probe.conf"), 0);
+        assert_int_equal(lchown("../pmu-probe.conf", OTHER, (gid_t)-1), 0);
+        reads("info", "command=info core=1");
+        if (kind == 0)
+            refuses_with("info --trust-conf", "../pmu-probe.conf:2: unknown option \"nonsense\"");
+        assert_int_equal(remove("../pmu-probe.conf"), 0);
+    }
+    assert_int_equal(chdir(here), 0);
+    unlink("pmu-probe.conf");
+    rmdir("low/lower");
+    rmdir("low");
+}
+
 CONFIG_TEST(a_config_is_text_of_some_length)
 {
     static char text[65536 + 1];

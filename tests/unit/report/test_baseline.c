@@ -229,10 +229,10 @@ TEST(files)
     baseline_free(&baseline);
     assert_int_equal(truncate(path, (off_t)(200000 + sizeof text - 10)), 0);
     read_fails(path, path, ":3: no summary: that run was cut off in this line");
-    assert_int_equal(truncate(path, (off_t)LINES_FILE_MAX + 1), 0);
-    read_fails(path, path, ": larger than 64 MiB");
+    assert_int_equal(truncate(path, (off_t)200000 + 2 * LINES_LINE_MAX), 0);
+    read_fails(path, path, ":3: a line longer than 1 MiB");
     unlink(path);
     read_fails("/tmp", "/tmp", ": Is a directory");
-    read_fails("/dev/zero", "/dev/zero", ": larger than 64 MiB");
+    read_fails("/dev/zero", "/dev/zero", ":1: a line longer than 1 MiB");
     read_fails("/nowhere/\x1b[2J", "/nowhere/\xEF\xBF\xBD[2J", ": No such file or directory");
 }

@@ -55,7 +55,8 @@ static char *page_by(enum of of, struct document document, uint64_t left_out)
 {
     const struct rendering to = {.out = output(), .format = FORMAT_HTML};
     document = document_again(document);
-    const struct delta_report delta = {.document = &document, .left_out = left_out, .command = &command};
+    document.left_out = left_out;
+    const struct delta_report delta = {.document = &document, .command = &command};
     const struct survey_report survey = {.document = &document, .command = &command};
     assert_true(of == OF_DELTA    ? delta_write(&to, &delta)
                 : of == OF_SURVEY ? survey_write(&to, &survey)

@@ -1,7 +1,6 @@
+#include "base/output.h"
+
 #include "base/file.h"
-#include "commands/command.h"
-#include "report/json.h"
-#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,70 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* --wire and -p replay: a run whose link is recorded, or is a recording. */
-
-/* What a command takes from elsewhere than its link, so that no file of a link gives the same output again.
- */
-static const struct {
-    enum command_id command;
-    bool only_live; /* its live screen alone */
-    bool unforced;  /* not with --force */
-    const char *why;
-} unrepeatable[] = {
-    {COMMAND_PROBES, false, false, "it searches for what is plugged in here"},
-    {COMMAND_RESTORE, false, true, "it puts back what a journal of this machine says"},
-    {COMMAND_SERVE, false, false, "it answers another program"},
-    {COMMAND_CALIBRATE, false, false, "it answers GDB"},
-    {COMMAND_WATCH, true, false,
-     "a live screen follows keys and the size of its window: write to a pipe (| cat)"},
-    {COMMAND_TOP, true, false,
-     "a live screen follows keys and the size of its window: write to a pipe (| cat)"},
-};
-
-static bool check_repeatable(const struct options *options, struct error *error)
-{
-    for (size_t i = 0; i < sizeof unrepeatable / sizeof *unrepeatable; i++) {
-        const char *name = commands[unrepeatable[i].command].name;
-        bool live = options->output == NULL && isatty(STDOUT_FILENO);
-        if (strcmp(options->request.command, name) == 0 && (!unrepeatable[i].only_live || live) &&
-            !(unrepeatable[i].unforced && options->force))
-            return error_advise(error, ERROR_USAGE, "", "%s cannot be replayed: %s", name,
-                                unrepeatable[i].why);
-    }
-    return options->wire == NULL ||
-           error_advise(error, ERROR_USAGE, "", "--wire records a link, and -p replay has none");
-}
-
-bool recording_begin(struct context *context, struct error *error)
-{
-    const struct options *options = context->options;
-    const char *replayed = wire_spec(options->request.probe);
-    const struct wire_run run = {.version = PMU_PROBE_VERSION,
-                                 .n = options->typed.n,
-                                 .words = options->typed.words,
-                                 .elf = options->request.elf,
-                                 .cancel = context->around.cancel,
-                                 .ending = context->around.ending};
-    if (replayed == NULL && options->wire == NULL)
-        return true;
-    if (replayed != NULL && !check_repeatable(options, error))
-        return false;
-    context->around.wire =
-        replayed != NULL ? wire_replay(replayed, &run, error) : wire_record(options->wire, &run, error);
-    return context->around.wire != NULL;
-}
-
-int recording_end(const struct context *context, int code, struct error *error)
-{
-    if (context->around.wire == NULL || wire_end(context->around.wire, code, error))
-        return code;
-    if (wire_replays(context->around.wire)) /* what was printed is of no run */
-        *context->keep = KEEP_NOTHING;
-    return error_exit_code(error->kind);
-}
-
-/* ---- output */
 
 static const char suffix[] = ".part-XXXXXX";
 
@@ -84,11 +19,16 @@ static void output_forget(struct output *output)
     *output = (struct output){.file = stdout};
 }
 
+static void output_remove_part(const struct output *output)
+{
+    if (output->beside != NULL)
+        unlink(output->beside);
+}
+
 static bool output_refuse(struct output *output, int reason, struct error *error)
 {
     const char *name = output->name;
-    if (output->way == OUTPUT_BESIDE)
-        unlink(output->beside);
+    output_remove_part(output);
     output_forget(output);
     if (reason == EINTR)
         return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -124,48 +64,93 @@ static mode_t default_mode(void)
     return 0666 & ~mask;
 }
 
-/* -1: a new file could not replace the old one, or the folder is not writable. */
-static int output_open_beside(struct output *output, const struct stat *before)
+/* A file of this name and some letters more; -1: there cannot be one, *beside is NULL. */
+static int make_part(const char *path, char **beside)
 {
-    if (before != NULL && before->st_nlink > 1)
-        return -1;
-    size_t size = strlen(output->path) + sizeof suffix;
-    output->beside = malloc(size);
-    if (output->beside == NULL)
-        return -1;
-    snprintf(output->beside, size, "%s%s", output->path, suffix);
-    int fd = mkostemp(output->beside, O_CLOEXEC);
-    struct stat status;
-    bool same = fd >= 0 && fstat(fd, &status) == 0 &&
-                (before == NULL || ((status.st_uid == before->st_uid && status.st_gid == before->st_gid) ||
-                                    fchown(fd, before->st_uid, before->st_gid) == 0)) &&
-                fchmod(fd, before != NULL ? before->st_mode & 07777 : default_mode()) == 0;
-    output->way = OUTPUT_BESIDE;
-    if (same)
+    size_t size = strlen(path) + sizeof suffix;
+    *beside = malloc(size);
+    if (*beside != NULL)
+        snprintf(*beside, size, "%s%s", path, suffix);
+    int fd = *beside != NULL ? mkostemp(*beside, O_CLOEXEC) : -1;
+    if (fd >= 0)
         return fd;
-    if (fd >= 0) {
-        close(fd);
-        unlink(output->beside);
-    }
-    free(output->beside);
-    output->beside = NULL;
-    output->way = OUTPUT_AS_IT_IS;
+    free(*beside);
+    *beside = NULL;
     return -1;
 }
 
-static bool open_plain(struct output *output, const struct stat *before, struct error *error)
+/* Whether it can take the place of the old one: by its owner and its mode. */
+static bool part_is_alike(int fd, const struct stat *before)
 {
+    struct stat status;
+    return fstat(fd, &status) == 0 &&
+           (before == NULL || ((status.st_uid == before->st_uid && status.st_gid == before->st_gid) ||
+                               fchown(fd, before->st_uid, before->st_gid) == 0)) &&
+           fchmod(fd, before != NULL ? before->st_mode & 07777 : default_mode()) == 0;
+}
+
+/* Next to the file, or where temporary files are; -1 with errno. */
+static int output_open_part(struct output *output, const struct stat *before)
+{
+    const char *folder = getenv("TMPDIR"), *slash = strrchr(output->path, '/');
+    char path[PATH_MAX];
+    bool one_name = before == NULL || before->st_nlink == 1;
+    int fd = make_part(output->path, &output->beside);
+    output->way = OUTPUT_BESIDE;
+    if (fd >= 0 && one_name && part_is_alike(fd, before))
+        return fd;
+    output->way = OUTPUT_COPIED;
+    if (fd >= 0)
+        return fd;
+    snprintf(path, sizeof path, "%s/%s", folder != NULL && folder[0] == '/' ? folder : P_tmpdir,
+             slash != NULL ? slash + 1 : output->path);
+    return make_part(path, &output->beside);
+}
+
+static int output_open_new(struct output *output)
+{
+    int fd = open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    output->way = fd >= 0 ? OUTPUT_AT_ONCE : OUTPUT_AS_IT_IS;
+    return fd;
+}
+
+/* -o before the name of a program that is measured. */
+static bool is_a_program(const char *path)
+{
+    char head[4];
+    struct stat status;
+    int fd = file_open_plain(path, 0, &status);
+    bool is = fd >= 0 && read(fd, head, sizeof head) == sizeof head && memcmp(head, "\177ELF", 4) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+static bool open_plain(struct output *output, const struct stat *before, enum output_old old,
+                       struct error *error)
+{
+    const char *name = output->name;
+    if (before != NULL && old == OUTPUT_NEW)
+        return error_set(error, ERROR_USAGE, "%.256s exists, and this replaces no file", name);
     output->path = before != NULL ? realpath(output->name, NULL) : strdup(output->name);
     if (output->path == NULL || (before != NULL && access(output->path, W_OK) != 0))
         return output_refuse(output, errno, error);
-    int fd = output_open_beside(output, before);
-    if (fd >= 0)
+    if (before != NULL && is_a_program(output->path)) {
+        output_forget(output);
+        return error_set(error, ERROR_USAGE, "%.256s is a program (ELF): it would be lost", name);
+    }
+    if (before == NULL && old != OUTPUT_REPLACES)
+        return take_descriptor(output, output_open_new(output), error);
+    int fd = output_open_part(output, before);
+    if (before != NULL || (fd >= 0 && output->way == OUTPUT_BESIDE))
         return take_descriptor(output, fd, error);
-    if (before == NULL) /* nothing can be lost, and open(2) gives the reason */
-        return take_descriptor(output, open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
-    output->way = OUTPUT_COPIED;
-    output->file = tmpfile();
-    return output->file != NULL || output_refuse(output, errno, error);
+    /* Nothing can be lost, and open(2) gives the reason */
+    if (fd >= 0)
+        close(fd);
+    output_remove_part(output);
+    free(output->beside);
+    output->beside = NULL;
+    return take_descriptor(output, output_open_new(output), error);
 }
 
 static bool is_standard(const FILE *file)
@@ -216,13 +201,17 @@ static bool output_is_unread(const struct output *output)
     return output->spool != NULL && spool_has_ended_the_run(output->spool);
 }
 
-static bool open_named(struct output *output, const volatile sig_atomic_t *cancel, struct error *error)
+static bool open_named(struct output *output, enum output_old old, const volatile sig_atomic_t *cancel,
+                       struct error *error)
 {
     const char *name = output->name;
     struct stat status, link;
     if (stat(name, &status) != 0) {
         if (errno != ENOENT || lstat(name, &link) != 0)
-            return errno == ENOENT ? open_plain(output, NULL, error) : output_refuse(output, errno, error);
+            return errno == ENOENT ? open_plain(output, NULL, old, error)
+                                   : output_refuse(output, errno, error);
+        if (old == OUTPUT_NEW)
+            return output_refuse(output, EEXIST, error);
         /* A symbolic link to a file that does not exist yet */
         return take_descriptor(output, open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
     }
@@ -230,37 +219,51 @@ static bool open_named(struct output *output, const volatile sig_atomic_t *cance
     if (S_ISDIR(status.st_mode))
         return output_refuse(output, EISDIR, error);
     if (S_ISREG(status.st_mode) && standard < 0)
-        return open_plain(output, &status, error);
+        return open_plain(output, &status, old, error);
     if (standard >= 0)
         return take_descriptor(output, fcntl(standard, F_DUPFD_CLOEXEC, 0), error);
     return take_descriptor(output, file_open_to_write(name, cancel), error);
 }
 
-bool output_open(struct output *output, const char *name, volatile sig_atomic_t *signals, struct error *error)
+bool output_open(struct output *output, const char *name, enum output_old old, volatile sig_atomic_t *signals,
+                 struct error *error)
 {
     *output = (struct output){.file = stdout, .name = name};
-    if (name != NULL && !open_named(output, signals, error))
+    if (name != NULL && !open_named(output, old, signals, error))
         return false;
     open_spool(output, signals);
     return true;
 }
 
-static bool copy(FILE *from, const char *path)
+/* Whether `to` has room for so many bytes. It stays as it is. */
+static bool has_room(int to, off_t size)
+{
+    return size == 0 || fallocate(to, FALLOC_FL_KEEP_SIZE, 0, size) == 0 || errno == EOPNOTSUPP ||
+           errno == ENOSYS || errno == EINTR;
+}
+
+/* Over what is there; before that it is known that it fits. False with errno. */
+static bool copy(const char *part, const char *path)
 {
     char block[1 << 14];
-    FILE *to = fopen(path, "we");
-    if (to == NULL)
-        return false;
-    rewind(from);
-    for (size_t n; (n = fread(block, 1, sizeof block, from)) > 0;)
-        if (fwrite(block, 1, n, to) != n)
-            break;
-    bool whole = !ferror(from) && !ferror(to);
+    struct stat status;
+    int from = file_open_plain(part, 0, &status), to = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t n = 1;
+    bool ok = from >= 0 && to >= 0 && has_room(to, status.st_size);
+    while (ok && n > 0) {
+        n = file_read(from, block, sizeof block, NULL);
+        ok = n >= 0 && file_write(to, block, (size_t)n);
+    }
+    ok = ok && ftruncate(to, status.st_size) == 0;
     int reason = errno;
-    if (fclose(to) != 0)
-        return false;
+    if (to >= 0 && close(to) != 0 && ok) {
+        reason = errno;
+        ok = false;
+    }
+    if (from >= 0)
+        close(from);
     errno = reason;
-    return whole;
+    return ok;
 }
 
 /* False with errno. */
@@ -296,8 +299,6 @@ static bool finish(struct output *output, bool take) /* its file takes the place
     errno = 0;
     if (fflush(output->file) != 0)
         whole = false;
-    if (whole && take && output->way == OUTPUT_COPIED)
-        whole = copy(output->file, output->path);
     int reason = errno;
     if (!is_standard(output->file) && fclose(output->file) != 0 && whole) {
         reason = errno;
@@ -305,6 +306,10 @@ static bool finish(struct output *output, bool take) /* its file takes the place
     }
     if (output->spool != NULL && !close_spool(output)) {
         reason = whole || reason == 0 ? errno : reason;
+        whole = false;
+    }
+    if (whole && take && output->way == OUTPUT_COPIED && !copy(output->beside, output->path)) {
+        reason = errno;
         whole = false;
     }
     if (whole && take && output->way == OUTPUT_BESIDE && output->keeps_old)
@@ -321,14 +326,16 @@ bool output_close(struct output *output, enum output_keep keep, bool *left, stru
 {
     bool whole = finish(output, keep == KEEP_ALL);
     int reason = errno;
-    bool is_beside = output->way == OUTPUT_BESIDE && keep != KEEP_NOTHING && !(whole && keep == KEEP_ALL);
-    if (output->way == OUTPUT_BESIDE && keep == KEEP_NOTHING)
-        unlink(output->beside);
+    bool is_beside = output->beside != NULL && keep != KEEP_NOTHING && !(whole && keep == KEEP_ALL);
+    if (!is_beside && (keep == KEEP_NOTHING || output->way == OUTPUT_COPIED))
+        output_remove_part(output);
+    if (keep == KEEP_NOTHING && output->way == OUTPUT_AT_ONCE)
+        unlink(output->path);
     *left = !whole && reason == EPIPE;
     whole = whole || *left;
-    if (whole && keep == KEEP_PART && output->way != OUTPUT_AS_IT_IS)
-        fprintf(stderr, "pmu-probe: %.256s is as it was%s%.300s\n", output->name,
-                is_beside ? "; what was measured until Ctrl-C is in " : "", is_beside ? output->beside : "");
+    if (whole && keep == KEEP_PART && is_beside)
+        fprintf(stderr, "pmu-probe: %.256s is as it was; what was measured until Ctrl-C is in %.300s\n",
+                output->name, output->beside);
     if (!whole)
         error_set(error, ERROR_SYSTEM, "%.256s could not be written%s%s",
                   output->name != NULL ? output->name : "standard output", reason != 0 ? ": " : "",
