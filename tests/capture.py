@@ -7,7 +7,8 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "system"))
+TESTS = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "system")]
 
 import gdb_door  # noqa: E402
 import test_typed  # noqa: E402
@@ -86,4 +87,5 @@ def main():
     replace("gdb.md", "# In GDB\n", session())
 
 
-main()
+if __name__ == "__main__":
+    main()
