@@ -15,7 +15,7 @@ from harness import CALLED_TWICE, ROOT, SOAK, TOOL, WORK_BY_DATA, Place, elf_of,
 ELF = elf_of("m4", "free")
 FORMATS = ("text", "json", "csv", "junit", "markdown", "folded", "pprof", "callgrind", "perf", "html", "gcc")
 RUNS = 6  # of each
-MANY = int(os.environ.get("FILES", 600 if SOAK else 40))
+MANY = int(os.environ.get("FILES", 600 if SOAK else 30))
 PARTS = 1 if MANY < 100 else 4
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
 WORTHLESS = ["null", "true", "-1", "1e308", "-0.0", "18446744073709551616", '""', '"\\u009b\u202e"', "[]", "{}", "[[]]", '{"a":{}}', '"' + 70000 * "x" + '"']
