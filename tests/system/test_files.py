@@ -5,12 +5,13 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import threading
 import zlib
 
 import pytest
 
-from harness import CLOSED_PORT, TOOL, WORK_BY_DATA, Place, elf_of, finish_tool, printed_by, run_tool, start_tool, tool_environment, wait_for
+from harness import CLOSED_PORT, ROOT, TOOL, WORK_BY_DATA, Place, elf_of, finish_tool, printed_by, run_tool, start_tool, tool_environment, wait_for
 from test_locate import OBJCOPY, separated
 
 ELF = elf_of("m4", "free")
@@ -263,8 +264,7 @@ def test_what_steers_a_terminal_is_cleaned_in_every_format(m4, form, tmp_path):
 
 
 def test_python_takes_lines_as_they_are():
-    import sys
-    sys.path.insert(0, os.path.join(os.path.dirname(TOOL), "../../contrib/python"))
+    sys.path.insert(0, os.path.join(ROOT, "contrib/python"))
     from pmu_probe import Run
     assert Run(0, '{"type":"summary","note":"a\x85b\u2028c"}\n').summary.note == "a\x85b\u2028c"
 
