@@ -235,7 +235,7 @@ bool output_open(struct output *output, const char *name, enum output_old old, v
     return true;
 }
 
-/* Whether `to` has room for so many bytes. It stays as it is. */
+/* Whether `to` has room for that. It stays as it is. */
 static bool has_room(int to, off_t size)
 {
     return size == 0 || fallocate(to, FALLOC_FL_KEEP_SIZE, 0, size) == 0 || errno == EOPNOTSUPP ||

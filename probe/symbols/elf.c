@@ -512,8 +512,8 @@ static bool find_by_build_id(struct symbols *symbols)
            open_debug_file(symbols, path);
 }
 
-/* Where GDB looks, too: next to the program, in .debug, in /usr/lib/debug. libdwfl would do the same, but it
- * asks a server that the environment names (debuginfod), and waits for pipes. */
+/* Where GDB finds it, too: next to the program, in .debug, in /usr/lib/debug. libdwfl would do the same, but
+ * it asks a server that the environment names (debuginfod), and waits for pipes. */
 static void find_debug_file(struct symbols *symbols, const char *path)
 {
     char file[PATH_MAX], *real = realpath(path, NULL);
