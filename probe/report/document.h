@@ -82,7 +82,7 @@ void json_file_close(struct json_file *file);
 
 /* Who reads a document may take its lines one by one: a run has any number of hits. */
 struct document_taker {
-    /* False: the document is not to keep this one; *ok: false, there was no memory or no room for it. */
+    /* False: the document is not to keep this one; *ok: false, memory or a place for it is missing. */
     bool (*take)(void *context, const json_t *line, bool *ok);
     void *context;
 };

@@ -1,4 +1,4 @@
-"""Files that a run reads and writes: none is lost, no server is asked for one, and what is no plain file is not waited for."""
+"""Files that a run reads and writes: none is lost, no server is asked for one, and nothing waits for a pipe or a device that an ELF file names."""
 import http.server
 import json
 import os
@@ -66,7 +66,7 @@ def test_no_server_is_asked_for_a_separate_file(tmp_path):
 
 @pytest.mark.parametrize("kind", ["pipe", "zero", "folder"])
 @pytest.mark.parametrize("where", [".", ".debug"])
-def test_a_separate_file_that_is_no_file(where, kind, tmp_path):
+def test_a_separate_file_that_cannot_be_one(where, kind, tmp_path):
     program = separated(tmp_path, ELF)
     (tmp_path / where).mkdir(exist_ok=True)
     (tmp_path / "app.debug").unlink()
@@ -94,7 +94,7 @@ def sections_of(elf):
 
 @pytest.mark.parametrize("section", [".debug_line", ".debug_frame", ".strtab", ".shstrtab"])
 def test_a_compressed_section_has_a_limit(section, tmp_path):
-    """It says 1 GB of 1 kB: what it holds is not looked at."""
+    """It says 1 GB of 1 kB; what it holds does not matter."""
     elf = bytearray(open(ELF, "rb").read())
     header = dict(sections_of(elf))[section]
     packed = struct.pack("<III", 1, 1 << 30, 1) + zlib.compress(bytes(1 << 20))
