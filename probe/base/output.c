@@ -64,18 +64,18 @@ static mode_t default_mode(void)
     return 0666 & ~mask;
 }
 
-/* A file of this name and some letters more; -1: there cannot be one, *beside is NULL. */
-static int make_part(const char *path, char **beside)
+/* A file of this name and some letters more; -1: there cannot be one, and *part is NULL. */
+static int make_part(const char *path, char **part)
 {
     size_t size = strlen(path) + sizeof suffix;
-    *beside = malloc(size);
-    if (*beside != NULL)
-        snprintf(*beside, size, "%s%s", path, suffix);
-    int fd = *beside != NULL ? mkostemp(*beside, O_CLOEXEC) : -1;
+    *part = malloc(size);
+    if (*part != NULL)
+        snprintf(*part, size, "%s%s", path, suffix);
+    int fd = *part != NULL ? mkostemp(*part, O_CLOEXEC) : -1;
     if (fd >= 0)
         return fd;
-    free(*beside);
-    *beside = NULL;
+    free(*part);
+    *part = NULL;
     return -1;
 }
 
@@ -235,7 +235,7 @@ bool output_open(struct output *output, const char *name, enum output_old old, v
     return true;
 }
 
-/* Whether `to` has room for so many bytes. It stays as it is. */
+/* Whether `to` has room for that. It stays as it is. */
 static bool has_room(int to, off_t size)
 {
     return size == 0 || fallocate(to, FALLOC_FL_KEEP_SIZE, 0, size) == 0 || errno == EOPNOTSUPP ||

@@ -1,11 +1,11 @@
 /* What is typed after an option, into the options. */
+#include "base/file.h"
 #include "commands/command.h"
 #include "counters/events.h"
 #include "measure/verdict.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,8 +225,6 @@ static bool is_of_user(uid_t owner)
 /* Judges what was opened: nobody can change it in between, and a symbolic link is as good as its file. */
 static bool conf_judge(const struct conf *conf, const struct stat *status, bool trusted, struct error *error)
 {
-    if (!S_ISREG(status->st_mode))
-        return error_set(error, ERROR_USAGE, "%s is not a plain file", conf->name);
     if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return error_advise(error, ERROR_USAGE, "Read what it says, then: chmod go-w FILE",
                             "%s is not read, because %s may write it", conf->name,
@@ -266,14 +264,14 @@ static bool conf_read_text(struct conf *conf, int fd, struct error *error)
 
 /* Anyone may put a file into /tmp: what another user has put above the current folder, a symbolic link too,
  * must not end a run. `fd` -1: it could not be opened. */
-static bool conf_passes_over(struct conf *conf, int fd)
+static bool conf_passes_over(struct conf *conf, int fd, const struct stat *file)
 {
-    struct stat link, file;
+    struct stat link;
     bool is_there = lstat(conf->name, &link) == 0;
     if (is_there && is_of_user(link.st_uid)) {
-        if (fd < 0 || fstat(fd, &file) != 0 || is_of_user(file.st_uid))
+        if (fd < 0 || is_of_user(file->st_uid))
             return false;
-        link = file;
+        link = *file;
     }
     if (fd >= 0)
         close(fd);
@@ -286,7 +284,7 @@ static bool conf_passes_over(struct conf *conf, int fd)
 
 /* As git searches for its folder: here, then in each folder above, up to the user's home or to the root of
  * the file system. -1 with errno. */
-static int open_upwards(struct conf *conf, bool trusted)
+static int open_upwards(struct conf *conf, bool trusted, struct stat *file)
 {
     enum { HIGHEST = 32 };
     const char *at = getenv("HOME");
@@ -294,10 +292,10 @@ static int open_upwards(struct conf *conf, bool trusted)
     bool has_home = at != NULL && stat(at, &home) == 0;
     for (unsigned up = 0; up <= HIGHEST; up++) {
         snprintf(conf->name, sizeof conf->name, "%s%s", conf->folder, file_name);
-        int fd = open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        int fd = file_open_plain(conf->name, 0, file);
         bool is_there = fd >= 0 || (errno != ENOENT && errno != ENOTDIR && (up == 0 || errno != EACCES));
         int reason = errno;
-        if (is_there && (up == 0 || trusted || !conf_passes_over(conf, fd))) {
+        if (is_there && (up == 0 || trusted || !conf_passes_over(conf, fd, file))) {
             errno = reason;
             return fd;
         }
@@ -317,16 +315,16 @@ bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct er
     *conf = (struct conf){.is_own = which == CONF_OWN};
     if (conf->is_own && !name_own(conf->name, sizeof conf->name))
         return true;
-    int fd = conf->is_own ? open(conf->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-                          : open_upwards(conf, trusted);
+    struct stat status, own;
+    int fd = conf->is_own ? file_open_plain(conf->name, 0, &status) : open_upwards(conf, trusted, &status);
     /* The folders of a home may be closed to a user who is not at home there */
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || (conf->is_own && errno == EACCES)))
         return true;
+    if (fd < 0 && (errno == EISDIR || errno == EINVAL))
+        return error_set(error, ERROR_USAGE, "%s is not a plain file", conf->name);
     if (fd < 0)
         return error_set(error, ERROR_USAGE, "%s: %s", conf->name, strerror(errno));
-    struct stat status, own;
-    bool ok = fstat(fd, &status) == 0 && conf_judge(conf, &status, trusted, error) &&
-              conf_read_text(conf, fd, error);
+    bool ok = conf_judge(conf, &status, trusted, error) && conf_read_text(conf, fd, error);
     close(fd);
     char path[sizeof conf->name];
     if (ok && !conf->is_own && name_own(path, sizeof path) && stat(path, &own) == 0)

@@ -15,7 +15,7 @@ struct document {
     bool ok;       /* stays false after the first failure: out of memory */
     /* Of hits that are too many to be in `lines` */
     const struct hit_times *times; /* of all hits, for the page's plot; NULL: `lines` has them */
-    uint64_t left_out;             /* so many are not in `lines` */
+    uint64_t left_out;             /* hits that are not in `lines` */
 };
 
 struct document document_new(void);
@@ -80,9 +80,9 @@ bool json_file_open(struct json_file *file, const char *path, const volatile sig
                     struct error *error);
 void json_file_close(struct json_file *file);
 
-/* Who reads a document may take its lines as they come: a run has any number of hits. */
+/* Who reads a document may take its lines one by one: a run has any number of hits. */
 struct document_taker {
-    /* False: the document is not to keep this one; *ok: false, there was no memory or no room for it. */
+    /* False: the document is not to keep this one; *ok: false, memory or a place for it is missing. */
     bool (*take)(void *context, const json_t *line, bool *ok);
     void *context;
 };

@@ -322,45 +322,47 @@ static uint64_t old_unpacked_size(Elf_Scn *section)
     return size;
 }
 
-/* `all` is what those before it take. */
-static bool check_unpacked(Elf_Scn *section, uint64_t size, uint64_t *all, const char *file,
-                           struct error *error)
+/* A file whose sections unpack; `unpacked` is what those so far take. */
+struct packed_file {
+    const char *name;
+    uint64_t size, unpacked;
+};
+
+static bool check_unpacked(struct packed_file *file, Elf_Scn *section, uint64_t size, struct error *error)
 {
     enum { MIB = 1 << 20, FREE_MIB = 16, MOST_MIB = 512, MOST_TIMES = 64 };
-    GElf_Shdr header = {0};
-    (void)gelf_getshdr(section, &header);
-    bool is_more = size > (uint64_t)FREE_MIB * MIB && size / MOST_TIMES > header.sh_size;
-    *all = size < UINT64_MAX - *all ? *all + size : UINT64_MAX;
-    return (!is_more && *all <= (uint64_t)MOST_MIB * MIB) ||
+    file->unpacked = size < UINT64_MAX - file->unpacked ? file->unpacked + size : UINT64_MAX;
+    bool fits = file->unpacked <= (uint64_t)FREE_MIB * MIB || file->unpacked / MOST_TIMES <= file->size;
+    return (fits && file->unpacked <= (uint64_t)MOST_MIB * MIB) ||
            error_set(error, ERROR_ELF,
-                     "%s: section %zu is to unpack to %" PRIu64 " bytes, from %" PRIu64
+                     "%s: section %zu is to unpack to %" PRIu64 " bytes, in a file of %" PRIu64
                      ": no compiler writes that",
-                     file, elf_ndxscn(section), size, header.sh_size);
+                     file->name, elf_ndxscn(section), size, file->size);
 }
 
 /* Checks what compressed sections take, before libelf and libdw give it to them: also to that of the
  * sections' names. Lets no section name a file for libdw to open: dwz's. */
-static bool elf_tame(Elf *elf, const char *file, struct error *error)
+static bool elf_tame(Elf *elf, size_t size, const char *name, struct error *error)
 {
+    struct packed_file file = {.name = name, .size = size};
     size_t names = 0;
-    uint64_t all = 0;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
         GElf_Chdr compressed;
         if (gelf_getchdr(section, &compressed) != NULL &&
-            !check_unpacked(section, compressed.ch_size, &all, file, error))
+            !check_unpacked(&file, section, compressed.ch_size, error))
             return false;
     }
     if (elf_getshdrstrndx(elf, &names) != 0)
         return true;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
         GElf_Shdr header;
-        const char *name =
+        const char *of =
             gelf_getshdr(section, &header) != NULL ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (name != NULL && strncmp(name, ".zdebug", 7) == 0 &&
-            !check_unpacked(section, old_unpacked_size(section), &all, file, error))
+        if (of != NULL && strncmp(of, ".zdebug", 7) == 0 &&
+            !check_unpacked(&file, section, old_unpacked_size(section), error))
             return false;
         Elf_Data *data =
-            name != NULL && strcmp(name, ".gnu_debugaltlink") == 0 ? elf_rawdata(section, NULL) : NULL;
+            of != NULL && strcmp(of, ".gnu_debugaltlink") == 0 ? elf_rawdata(section, NULL) : NULL;
         if (data != NULL && data->d_buf != NULL)
             memset(data->d_buf, 0, data->d_size);
     }
@@ -378,7 +380,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
     name_copy(symbols->file, sizeof symbols->file, file, strlen(file));
     symbols->image = image;
     symbols->elf = symbols->debug = size > 0 ? elf_memory((char *)image, size) : NULL;
-    if (!elf_read_header(symbols, size, error) || !elf_tame(symbols->elf, symbols->file, error)) {
+    if (!elf_read_header(symbols, size, error) || !elf_tame(symbols->elf, size, symbols->file, error)) {
         symbols_close(symbols);
         return NULL;
     }
@@ -482,7 +484,8 @@ static bool open_debug_file(struct symbols *symbols, const char *path)
     uint8_t *image = read_file(path, &size, &ignored);
     Elf *debug = image != NULL ? elf_memory((char *)image, size) : NULL;
     bool is_elf = debug != NULL && elf_kind(debug) == ELF_K_ELF &&
-                  gelf_getclass(debug) == gelf_getclass(symbols->elf) && elf_tame(debug, path, &ignored);
+                  gelf_getclass(debug) == gelf_getclass(symbols->elf) &&
+                  elf_tame(debug, size, path, &ignored);
     bool fits = is_elf && (has_same_build_id(symbols->elf, debug) ||
                            (dwelf_elf_gnu_debuglink(symbols->elf, &checksum) != NULL &&
                             crc32_z(crc32(0, NULL, 0), image, size) == checksum));
@@ -509,8 +512,8 @@ static bool find_by_build_id(struct symbols *symbols)
            open_debug_file(symbols, path);
 }
 
-/* Where GDB looks, too: next to the program, in .debug, in /usr/lib/debug. libdwfl would do the same, but it
- * asks a server that the environment names (debuginfod), and waits for pipes. */
+/* Where GDB finds it, too: next to the program, in .debug, in /usr/lib/debug. libdwfl would do the same, but
+ * it asks a server that the environment names (debuginfod), and waits for pipes. */
 static void find_debug_file(struct symbols *symbols, const char *path)
 {
     char file[PATH_MAX], *real = realpath(path, NULL);

@@ -309,6 +309,14 @@ def read_until(process, text, count):
     return out.decode()
 
 
+def printed_by(*args):
+    """Exit code, output and errors of which nothing is read as JSON."""
+    process = start_tool([TOOL, *[str(word) for word in args]])
+    out, err = process.communicate(timeout=WAIT)
+    assert "Sanitizer" not in err and "runtime error" not in err, err[-4000:]
+    return process.returncode, out, err
+
+
 def run_tool(*args):
     return finish_tool(start_tool([TOOL, *[str(word) for word in args]]))
 

@@ -229,7 +229,7 @@ TEST(files)
     baseline_free(&baseline);
     assert_int_equal(truncate(path, (off_t)(200000 + sizeof text - 10)), 0);
     read_fails(path, path, ":3: no summary: that run was cut off in this line");
-    assert_int_equal(truncate(path, (off_t)200000 + 2 * LINES_LINE_MAX), 0);
+    assert_int_equal(truncate(path, (off_t)200000 + (off_t)2 * LINES_LINE_MAX), 0);
     read_fails(path, path, ":3: a line longer than 1 MiB");
     unlink(path);
     read_fails("/tmp", "/tmp", ": Is a directory");
