@@ -539,6 +539,15 @@ bool device_keep(struct device *device, const struct deadline *deadline, struct 
     return device->server_held;
 }
 
+bool device_hold_control(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    if (device->debugger != NULL || !core_has_run_control(core) || !core_has(core, BORROWS_REGISTERS))
+        return true;
+    struct setting on = core_comparators_on(core);
+    return ledger_hold(device->ledger, on.at, on.restore, NULL, deadline, error);
+}
+
 bool device_take(struct device *device, bool resume, const char *place, const struct deadline *deadline,
                  struct error *error)
 {

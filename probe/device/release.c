@@ -467,7 +467,8 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
     core->ops->run->add_reset(core, &list);
-    if (!run_allow(device->ledger, &list, error) || !release_apply_settings(device, deadline, error) ||
+    if (!run_allow(device->ledger, &list, error) || !device_hold_control(device, deadline, error) ||
+        !release_apply_settings(device, deadline, error) ||
         !ledger_read(device->ledger, core_reset_register(core), &forgets, deadline, error))
         return false;
     /* The reset may cut off the access that asks for it. */

@@ -44,20 +44,25 @@ static void describe_left(const struct journal_head *head, const struct left *le
               registers);
 }
 
-const char session_without_journal[] =
-    "pmu-probe restore --force removes breakpoints and catches, and lets the core "
-    "go; pmu-probe reset starts the program "
-    "anew.";
+const char *session_without_journal(const struct session *session)
+{
+    return session != NULL && session->device.debugger != NULL
+               ? "pmu-probe restore --force lets the core go; what else was set there shows OpenOCD's Tcl "
+                 "port "
+                 "or a CMSIS-DAP probe."
+               : "pmu-probe restore --force removes breakpoints and catches, and lets the core go; pmu-probe "
+                 "reset starts the program anew.";
+}
 
 /* "a run at 14:02 did not end, and it could not write its journal: what it left is not known" */
-bool session_unknown_left(const struct journal_head *head, struct error *error)
+bool session_unknown_left(const struct session *session, const struct journal_head *head, struct error *error)
 {
     char when[32], command[sizeof head->command + 8] = "";
     session_when(head->started_s, when, sizeof when);
     if (head->command[0] != '\0')
         snprintf(command, sizeof command, " of `%s`", head->command);
     return error_advise(
-        error, ERROR_LEFT, session_without_journal,
+        error, ERROR_LEFT, session_without_journal(session),
         "a run%s at %s did not end, and it could not write all of its journal: what it left on "
         "the target is not known",
         command, when);
@@ -70,7 +75,7 @@ static bool session_left_is_left(struct session *session, struct journal_file *f
 {
     *left = (struct left){0};
     if (file->headless)
-        return session_unknown_left(&file->head, error);
+        return session_unknown_left(session, &file->head, error);
     struct deadline deadline = session_deadline(session);
     struct device_core *chosen = session->device.chosen;
     struct error other = {0};
@@ -80,7 +85,7 @@ static bool session_left_is_left(struct session *session, struct journal_file *f
     if (!ok || other.kind != ERROR_NONE || left_any(left))
         return ok;
     if (file->cut)
-        return session_unknown_left(&file->head, error);
+        return session_unknown_left(session, &file->head, error);
     unlink(file->path);
     return true;
 }
