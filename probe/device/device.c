@@ -525,6 +525,8 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 {
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
+    if (!device->watches_resets)
+        device_watch_resets(device);
     if (!run_allow_commands(device->ledger, &device->chosen->core, error) ||
         !open_locks(device, deadline, error))
         return false;
@@ -657,7 +659,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
         return false;
     if (device->server_held && !link_hold(device->link, false, error))
         return false;
-    device->server_held = device->was_reset = false;
+    device->server_held = device->was_reset = device->watches_resets = false;
     if (!control->after_undo(device, deadline, error))
         return false;
     device->leave = LEAVE_AS_IT_IS;

@@ -475,8 +475,10 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
         return error_copy(error, &refused);
-    if (wait_for_reset(device, deadline, error))
+    if (wait_for_reset(device, deadline, error)) {
+        device_watch_resets(device);
         return release_apply_settings(device, deadline, error);
+    }
     let_go_again(device, error);
     return false;
 }

@@ -490,6 +490,16 @@ static void tell_own_write(const struct session *session, struct error *error)
     error_add(error, &own);
 }
 
+/* A reset changes the registers, too, on which counts depend. */
+static void name_reset(struct session *session, struct error *error)
+{
+    struct deadline last = session_last_deadline(session);
+    struct error reset = {0};
+    if ((error->kind == ERROR_WRITTEN || error->kind == ERROR_NO_COUNTER) && session->device.block != NULL &&
+        !device_check_reset(&session->device, &last, &reset) && reset.kind == ERROR_RESET)
+        error_replace(error, &reset);
+}
+
 bool session_add_failure(const struct error *after, bool ok, struct error *error)
 {
     if (after->kind == ERROR_NONE)
@@ -504,6 +514,7 @@ bool session_finish(struct session *session, bool ok, struct error *error)
     struct error after = {0};
     if (!ok)
         session_undo_tell_stop(session, error);
+    name_reset(session, error);
     tell_own_write(session, error);
     if (session_close(session, &after))
         session_forgive(session, error);
