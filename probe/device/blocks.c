@@ -304,7 +304,7 @@ static bool check_counts(const struct device *device, const struct counter_block
 void device_watch_resets(struct device *device)
 {
     const struct core *core = &device_counted(device)->core;
-    struct step item;
+    struct step item = {0};
     struct steps list = {.items = &item, .room = 1};
     uint64_t bits = 0;
     if (device->debugger != NULL || !core_has_run_control(core))
