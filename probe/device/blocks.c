@@ -505,14 +505,22 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
     return device_poll(device, values, before_us, after_us, NULL, deadline, error);
 }
 
-/* The mark that this run has set is gone. */
+/* The mark that this run has set is gone, and it alone: who clears what else is in its register has written
+ * it. */
 static bool lost_mark(struct device *device, const struct core *core, const struct deadline *deadline)
 {
     struct error unread = {0};
     uint64_t value;
-    return core_marks_resets(core) && ledger_old(device->ledger, core_reset_register(core), &value) &&
-           ledger_read(device->ledger, core_reset_register(core), &value, deadline, &unread) &&
-           core_reset_seen(core, value);
+    struct address at = core_reset_register(core);
+    if (!core_marks_resets(core) || !ledger_old(device->ledger, at, &value) ||
+        !ledger_read(device->ledger, at, &value, deadline, &unread))
+        return false;
+    for (size_t i = 0; i < device->witness.n; i++) {
+        const struct witness_item *item = &device->witness.items[i];
+        if (address_same(item->at, at) && (value & item->mask) != item->value)
+            return false;
+    }
+    return core_reset_seen(core, value);
 }
 
 bool device_check_reset(struct device *device, const struct deadline *deadline, struct error *error)

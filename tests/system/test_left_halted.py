@@ -31,7 +31,7 @@ def test_a_wrong_port_halts_no_core(chip, kind, monkeypatch):
         result = run_tool("-p", f"{kind}:127.0.0.1:{place.server.gdb_port()}", "info")
         calm(place)
         assert result.code == 3 and place.board.state()["run"] == "running", result.err
-        if kind != "msr-agent":  # which says nothing as long as it is said nothing
+        if kind != "msr-agent":  # it waits for the first word
             assert "a GDB server is at 127.0.0.1" in result.err and "gdb:HOST:PORT" in result.err, result.err
 
 
@@ -98,7 +98,7 @@ def fail(place, words, failure, at):
 
 
 def runs_again(place):
-    """OpenOCD may look at the core only ten times a second."""
+    """OpenOCD may poll the core only ten times a second."""
     end = time.monotonic() + 2
     while place.board.state()["run"] != "running" and place.server and time.monotonic() < end:
         time.sleep(0.05)

@@ -539,7 +539,7 @@ TEST(a_core_runs_once_it_is_found_running)
     assert_int_equal(times_asked(OPENOCD_RESUME), 1);
 }
 
-/* The stop that an earlier request made crosses the next request: that one is still to come. */
+/* The stop that an earlier request made crosses the next request, which is still owed. */
 TEST(a_stop_that_two_requests_wait_for_answers_one)
 {
     stop_too_late(late);
