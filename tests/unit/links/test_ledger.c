@@ -48,7 +48,7 @@ FRESH_TEST(undo_goes_backwards)
     assert_int_equal(ledger_held(f.ledger), 0);
 }
 
-/* Whoever reads them first: a read clears them. */
+/* A read clears them, by any part of the tool. */
 FRESH_TEST(watched_bits_are_kept)
 {
     uint64_t value;
