@@ -3,6 +3,7 @@
 #include "base/state.h"
 #include "base/values.h"
 #include "commands/command.h"
+#include "debuggers/debugger.h"
 #include "device/release.h"
 #include "links/journal.h"
 #include "run/program.h"
@@ -158,6 +159,23 @@ static bool release_core(struct release_command *self, struct error *error)
     return ok;
 }
 
+/* It forgets the breakpoints of earlier clients, and lets the core go at the end of the session. */
+static bool release_by_server(struct release_command *self, struct error *error)
+{
+    struct session *session = &self->session;
+    struct debugger *debugger = session->device.debugger;
+    char place[512];
+    if (debugger->facts.is_attended)
+        return error_set(error, ERROR_USAGE, "the core is GDB's: its `delete` and `continue` let it go");
+    session_place(session, session->device.cores[0].halted_at, place, sizeof place);
+    if (debugger->facts.was_halted)
+        fprintf(self->context->out, "  let go      it was halted at %s\n", place);
+    else
+        fprintf(self->context->out, "  nothing to remove; running\n");
+    debugger->stays_halted = false;
+    return true;
+}
+
 /* All cores, as it is not known which of them the killed run had; or the one that -C names. A core that
  * cannot be reached was not taken either. */
 static bool release_all(struct release_command *self, struct error *error)
@@ -165,11 +183,13 @@ static bool release_all(struct release_command *self, struct error *error)
     struct session *session = &self->session;
     bool ok = true,
          one = self->context->options->request.core >= 0 || self->context->options->request.debug_base.said;
+    if (session->device.debugger != NULL)
+        return release_by_server(self, error);
     if (!device_has_run_control(&session->device))
         return error_set(
             error, ERROR_USAGE,
-            "restore --force needs OpenOCD's Tcl port or a CMSIS-DAP probe; what a GDB server has set, "
-            "its debugger removes");
+            "restore --force needs a link with run control: OpenOCD's Tcl port, a CMSIS-DAP probe "
+            "or a GDB server");
     if (one)
         return release_core(self, error);
     for (size_t i = 0; i < session->device.n_cores && error->kind != ERROR_LINK_LOST; i++) {
@@ -303,7 +323,9 @@ static bool look_at_core(struct session *session, struct device_core *core, stru
     unsigned n = 0;
     const struct release_sink sink = {.context = &n, .removed = count_stop};
     char set[64] = "";
-    bool halted = core->state == CORE_HALTED;
+    bool reset, halted = core->state == CORE_HALTED;
+    if (core->state == CORE_HIDDEN)
+        (void)restore_look_for_reset(device, core, &reset, &halted, &deadline, &unread);
     device->chosen = core;
     if (device_has_run_control(device) && core->state != CORE_HIDDEN)
         (void)release_look(device, &sink, &deadline, &unread);
@@ -314,7 +336,7 @@ static bool look_at_core(struct session *session, struct device_core *core, stru
         snprintf(set, sizeof set, "%s%u breakpoint%s or catch%s set", halted ? ", and has " : "has ", n,
                  PLURAL(n), n == 1 ? "" : "es");
     return (!halted && n == 0) ||
-           error_advise(error, ERROR_LEFT, session_without_journal,
+           error_advise(error, ERROR_LEFT, session_without_journal(session),
                         "core %td (%s) %s%s, and no journal shows by whom", core - device->cores,
                         core->core.name, halted ? "is halted" : "", set);
 }
@@ -350,7 +372,7 @@ static bool restore_check_end(const struct restore_command *self, struct session
         return true;
     session_place(session, restored->stands_at, place, sizeof place);
     if (self->file.cut)
-        return error_advise(error, ERROR_LEFT, session_without_journal,
+        return error_advise(error, ERROR_LEFT, session_without_journal(session),
                             "the core stopped at %s, and the journal, which could not be written to the end, "
                             "does not say why",
                             place);
@@ -423,7 +445,7 @@ static bool restore_here(struct restore_command *self, struct session *session, 
         if (!look_at_cores(session, &there))
             (void)error_add(error, &there);
         struct error unknown = {0};
-        (void)session_unknown_left(&self->file.head, &unknown);
+        (void)session_unknown_left(session, &self->file.head, &unknown);
         return error_add(error, &unknown);
     }
     if (strcmp(link_identity(session->link), self->file.head.link) != 0)
@@ -514,8 +536,8 @@ static bool restore_all(struct restore_command *self, struct error *error)
             ok = error_add(error, &one);
             continue;
         }
-        bool done =
-            self->file.headless ? session_unknown_left(&self->file.head, &one) : restore_one(self, &one);
+        bool done = self->file.headless ? session_unknown_left(NULL, &self->file.head, &one)
+                                        : restore_one(self, &one);
         in_use += one.kind == ERROR_IN_USE;
         if (!done && one.kind != ERROR_IN_USE)
             ok = error_add(error, &one);

@@ -13,7 +13,8 @@ enum {
     STRAY = 256,
     LET_GO_MS = 1000,
     OWED_MS = 300,
-    LET_GO_TRIES = 2
+    LET_GO_TRIES = 2,
+    LET_GO_LOOKS = 3
 };
 
 /* ---- the same connection ---- */
@@ -86,16 +87,35 @@ static bool mend_here(struct gdb_session *session, const struct debugger_facts *
  * OpenOCD fails once by what it remembers of the core; after a loss of power it must set up the core's debug
  * again. The state is read at once afterwards. */
 static const char openocd_resume[] =
-    "catch {[target current] arp_poll}; if {[[target current] curstate] ne {running}} {"
+    "catch {[target current] arp_poll}; set pmu_was [[target current] curstate]; if {$pmu_was ne {running}} {"
     "if {[catch {resume}] && [[target current] curstate] eq {halted}} "
     "{catch {[target current] arp_examine}; if {[catch {resume}]} {resume}}}; "
     "catch {[target current] arp_poll}; "
-    "format {pmu is %s} [[target current] curstate]";
-static const char openocd_halted[] = "pmu is halted";
+    "format {pmu was %s, is %s} $pmu_was [[target current] curstate]";
+static const char openocd_was[] = "pmu was ", openocd_ran[] = "pmu was running",
+                  openocd_halted[] = ", is halted";
+
+/* A request to halt that arrived while the core was halted OpenOCD carries out once the core runs, after the
+ * command that let it run. So the core runs only once a command finds it running. *runs: false, something
+ * else stops it. */
+static bool let_openocd_go(struct gdb_session *session, bool *runs, const struct deadline *deadline,
+                           struct error *error)
+{
+    char text[1024] = "";
+    *runs = true;
+    for (int looks = 0; looks < LET_GO_LOOKS; looks++) {
+        if (!gdb_monitor(session, openocd_resume, text, sizeof text, deadline, error))
+            return false;
+        *runs = strstr(text, openocd_was) == NULL || strstr(text, openocd_ran) != NULL;
+        if (*runs || strstr(text, openocd_halted) != NULL)
+            break;
+    }
+    return true;
+}
 
 /* ---- blind ---- */
 
-/* In one packet: a server that finds the connection closed reads few. */
+/* In one packet: a server that finds the connection closed reads few. Once more, for a belated request. */
 static void tell_openocd_blindly(struct gdb_session *session, const struct deadline *deadline)
 {
     char script[(size_t)64 * GDB_SET + sizeof openocd_resume] = "", packet[16 + 2 * sizeof script] = "qRcmd,";
@@ -106,7 +126,8 @@ static void tell_openocd_blindly(struct gdb_session *session, const struct deadl
                                  session->set[i].at);
     used += (size_t)snprintf(script + used, sizeof script - used, "%s", openocd_resume);
     gdb_hex_write(script, used, packet + strlen(packet));
-    gdb_wire_send(&session->wire, packet, strlen(packet), deadline, &ignored);
+    for (int i = 0; i < 2; i++)
+        gdb_wire_send(&session->wire, packet, strlen(packet), deadline, &ignored);
 }
 
 /* What a server that wakes up later still reads. Nobody waits for its answers. */
@@ -190,15 +211,14 @@ bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const s
 
 /* ---- the end ---- */
 
-/* Lets the core run, and waits for as long as a belated request may take to stop it. False: it stopped for
- * another reason. */
-static bool outlast_request(struct debugger *debugger)
+/* Lets the core run, and waits for as long as a belated request may take to stop it. */
+static void outlast_request(struct debugger *debugger)
 {
     struct deadline limit = deadline_in_ms(patience_ms(OWED_MS), NULL);
     struct debugger_stop stop;
     struct error ignored = {0};
-    return !debugger->ops->go(debugger, DEBUGGER_RUN, &limit, &ignored) ||
-           debugger->ops->wait(debugger, &stop, &limit, &ignored) != DEBUGGER_STOPPED;
+    if (debugger->ops->go(debugger, DEBUGGER_RUN, &limit, &ignored))
+        (void)debugger->ops->wait(debugger, &stop, &limit, &ignored);
 }
 
 bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error)
@@ -220,7 +240,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     struct deadline soon = deadline_in_ms(patience_ms(LET_GO_MS), NULL);
     struct debugger_stop stop;
     struct error why = {0}, refused = {0};
-    char text[1024] = "";
+    bool runs = true;
     if (!gdb_mend(session, &debugger->facts, &soon, error))
         return false;
     if (!session->server_told && !session->running &&
@@ -228,23 +248,18 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
         return false;
     if (!session->running && !gdb_clear_breakpoints(session, &soon, error))
         return false;
-    /* OpenOCD answers the next command after it has halted the core for a request that arrived late */
-    bool owed = session->owed && !session->running;
-    bool stays = owed && !outlast_request(debugger);
     bool by_monitor = server_row(debugger->facts.server)->resumes_by_monitor;
-    if (!by_monitor) {
-        if (session->running && debugger->ops->interrupt(debugger, &why))
-            debugger->ops->wait(debugger, &stop, &soon, &why);
-    } else if ((!session->running || owed) && !stays &&
-               !gdb_monitor(session, openocd_resume, text, sizeof text, &soon, &refused) &&
-               refused.kind != ERROR_FAULT) {
+    if (by_monitor && !let_openocd_go(session, &runs, &soon, &refused) && refused.kind != ERROR_FAULT)
         return error_set(error, refused.kind, "OpenOCD cannot resume it");
-    }
+    if (!by_monitor && session->owed && !session->running)
+        outlast_request(debugger);
+    if (!by_monitor && session->running && debugger->ops->interrupt(debugger, &why))
+        debugger->ops->wait(debugger, &stop, &soon, &why);
     error_clear(&why);
     bool gone = gdb_ask(session, "D", &soon, &why) || session->wire.hung_up || by_monitor;
     if (refused.kind != ERROR_NONE)
         return error_copy(error, &refused);
-    if (strstr(text, openocd_halted) != NULL)
+    if (!runs)
         return error_set(error, ERROR_STATE, "it was let go, and something stopped it at once");
     return gone || error_copy(error, &why);
 }

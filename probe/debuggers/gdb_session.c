@@ -543,7 +543,7 @@ bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *sto
 {
     bool belated = session->owed && !session->asked && stop->why == DEBUGGER_REQUESTED;
     if (stop->why == DEBUGGER_REQUESTED)
-        session->owed = false;
+        session->owed = session->owed && session->asked; /* it may answer the earlier request */
     else if (session->asked)
         session->owed = true;
     return belated;

@@ -36,7 +36,7 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
-enum { USES_REGISTERS = 16 };
+enum { USES_REGISTERS = 16, RESET_BITS = 32 };
 
 /* What is searched for in the program's code, all of which is walked for it: what starts what the run may
  * switch on, each register once, and what changes a counter. */
@@ -257,7 +257,10 @@ static bool apply_all(struct device *device, const struct counter_block *block,
 
 bool device_retake_block(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return apply_all(device, device->block, deadline, error) && leave_core(device, deadline, error);
+    if (!apply_all(device, device->block, deadline, error))
+        return false;
+    device_watch_resets(device);
+    return leave_core(device, deadline, error);
 }
 
 /* Identifies a block that shows what it has only once its first setting holds. */
@@ -296,6 +299,22 @@ static bool check_counts(const struct device *device, const struct counter_block
         error, ERROR_NO_COUNTER, "",
         "%s is an emulator, whose time is not a core's: what %s shows does not measure the code",
         server[0] != '\0' ? server : "the GDB server", block->text);
+}
+
+void device_watch_resets(struct device *device)
+{
+    const struct core *core = &device_counted(device)->core;
+    struct step item = {0};
+    struct steps list = {.items = &item, .room = 1};
+    uint64_t bits = 0;
+    if (device->debugger != NULL || !core_has_run_control(core))
+        return;
+    (void)core_add_reset_since(core, &list);
+    for (unsigned i = 0; i < RESET_BITS; i++)
+        bits |= core_reset_since(core, UINT64_C(1) << i) ? UINT64_C(1) << i : 0;
+    ledger_watch(device->ledger, item.at, bits);
+    device->watches_resets = true;
+    device->was_reset = false;
 }
 
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
@@ -346,7 +365,10 @@ static bool apply_program(struct device *device, const struct deadline *deadline
 
 bool device_renew_block(struct device *device, const struct deadline *deadline, struct error *error)
 {
-    return apply_all(device, device->block, deadline, error) && apply_program(device, deadline, error);
+    if (!apply_all(device, device->block, deadline, error) || !apply_program(device, deadline, error))
+        return false;
+    device_watch_resets(device);
+    return true;
 }
 
 bool device_program(struct device *device, const struct counter_pick *picks, size_t n,
@@ -483,8 +505,25 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
     return device_poll(device, values, before_us, after_us, NULL, deadline, error);
 }
 
-/* A reset changes the registers of the witness too. */
-static bool blocks_check_reset(struct device *device, const struct deadline *deadline, struct error *error)
+/* The mark that this run has set is gone, and it alone: who clears what else is in its register has written
+ * it. */
+static bool lost_mark(struct device *device, const struct core *core, const struct deadline *deadline)
+{
+    struct error unread = {0};
+    uint64_t value;
+    struct address at = core_reset_register(core);
+    if (!core_marks_resets(core) || !ledger_old(device->ledger, at, &value) ||
+        !ledger_read(device->ledger, at, &value, deadline, &unread))
+        return false;
+    for (size_t i = 0; i < device->witness.n; i++) {
+        const struct witness_item *item = &device->witness.items[i];
+        if (address_same(item->at, at) && (value & item->mask) != item->value)
+            return false;
+    }
+    return core_reset_seen(core, value);
+}
+
+bool device_check_reset(struct device *device, const struct deadline *deadline, struct error *error)
 {
     const struct device_core *counted = device_counted(device);
     struct step items[4];
@@ -496,8 +535,9 @@ static bool blocks_check_reset(struct device *device, const struct deadline *dea
     if (device->debugger != NULL || !core_has_run_control(&counted->core))
         return true;
     size_t at = core_add_reset_since(&counted->core, &list);
-    if (!device->was_reset && (!ledger_run(device->ledger, &list, results, deadline, &ignored) ||
-                               !core_reset_since(&counted->core, results[at])))
+    if (!device->was_reset && !ledger_saw(device->ledger) && !lost_mark(device, &counted->core, deadline) &&
+        (!ledger_run(device->ledger, &list, results, deadline, &ignored) ||
+         !core_reset_since(&counted->core, results[at])))
         return true;
     device->was_reset = true;
     return error_set(error, ERROR_RESET, "the target was reset");
@@ -507,7 +547,7 @@ bool device_check_witness(struct device *device, const struct deadline *deadline
 {
     struct error changed = {0};
     bool ok = check_witness(device, deadline, &changed);
-    if (changed.kind == ERROR_WRITTEN && !blocks_check_reset(device, deadline, error))
+    if (changed.kind == ERROR_WRITTEN && !device_check_reset(device, deadline, error))
         return false;
     bool left = leave_core(device, deadline, ok ? error : &(struct error){0});
     if (ok || error->kind != ERROR_NONE)

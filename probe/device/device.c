@@ -525,6 +525,8 @@ static bool reach_core(struct device *device, const struct deadline *deadline, s
 {
     if (device->chosen->state == CORE_LOCKUP)
         return error_set(error, ERROR_LOCKUP, "the core is locked up");
+    if (!device->watches_resets)
+        device_watch_resets(device);
     if (!run_allow_commands(device->ledger, &device->chosen->core, error) ||
         !open_locks(device, deadline, error))
         return false;
@@ -537,6 +539,15 @@ bool device_keep(struct device *device, const struct deadline *deadline, struct 
     ledger_sync(device->ledger);
     device->server_held = reach_core(device, deadline, error) && hold_server(device, error);
     return device->server_held;
+}
+
+bool device_hold_control(struct device *device, const struct deadline *deadline, struct error *error)
+{
+    const struct core *core = &device->chosen->core;
+    if (device->debugger != NULL || !core_has_run_control(core) || !core_has(core, BORROWS_REGISTERS))
+        return true;
+    struct setting on = core_comparators_on(core);
+    return ledger_hold(device->ledger, on.at, on.restore, NULL, deadline, error);
 }
 
 bool device_take(struct device *device, bool resume, const char *place, const struct deadline *deadline,
@@ -648,7 +659,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
         return false;
     if (device->server_held && !link_hold(device->link, false, error))
         return false;
-    device->server_held = device->was_reset = false;
+    device->server_held = device->was_reset = device->watches_resets = false;
     if (!control->after_undo(device, deadline, error))
         return false;
     device->leave = LEAVE_AS_IT_IS;

@@ -72,6 +72,7 @@ struct device {
     struct address model_time;           /* of an emulated chip: ns, which polls read; size 0: silicon */
     struct counter_change changes[DEVICE_CHANGES]; /* by the program, of all blocks; found when it is taken */
     size_t n_changes;
+    bool watches_resets; /* the ledger keeps what shows them */
     bool was_reset;      /* a read at the end saw a reset, which registers show only once */
     bool at_own_stop;    /* it is halted by a comparator of the program's, which has been named */
     uint64_t stopped_at; /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
@@ -98,6 +99,9 @@ bool device_take(struct device *device, bool resume, const char *place, const st
                  struct error *error);
 /* The target is ours, but the core stays as it is, running or halted. */
 bool device_keep(struct device *device, const struct deadline *deadline, struct error *error);
+/* Holds the register that lists write to reach a core's registers and to let it run: at the end it is as it
+ * was. After device_keep. */
+bool device_hold_control(struct device *device, const struct deadline *deadline, struct error *error);
 /* From here on halted_access makes the ledger's accesses to SPACE_CORE. */
 bool device_make_access(struct device *device, struct error *error);
 /* The same for a core in no debugger's hands, and its view of memory. A reset meanwhile must not run the
@@ -139,7 +143,11 @@ struct device_poll {
 };
 bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  struct device_poll *look, const struct deadline *deadline, struct error *error);
-/* ERROR_WRITTEN: a register on which counts depend has changed. */
+/* ERROR_RESET: the core was reset since its counter was taken, or since the last reset that was expected. */
+bool device_check_reset(struct device *device, const struct deadline *deadline, struct error *error);
+/* A reset up to here was expected. */
+void device_watch_resets(struct device *device);
+/* ERROR_WRITTEN: a register on which counts depend has changed; ERROR_RESET: by a reset. */
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error);
 /* A debugger that has run control resumes the core for that time only. */
 bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error);

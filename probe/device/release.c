@@ -467,15 +467,18 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
     struct steps list = {.items = items, .room = LIST_ROOM};
     struct error refused = {0};
     core->ops->run->add_reset(core, &list);
-    if (!run_allow(device->ledger, &list, error) || !release_apply_settings(device, deadline, error) ||
+    if (!run_allow(device->ledger, &list, error) || !device_hold_control(device, deadline, error) ||
+        !release_apply_settings(device, deadline, error) ||
         !ledger_read(device->ledger, core_reset_register(core), &forgets, deadline, error))
         return false;
     /* The reset may cut off the access that asks for it. */
     if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
         refused.kind != ERROR_ASLEEP)
         return error_copy(error, &refused);
-    if (wait_for_reset(device, deadline, error))
+    if (wait_for_reset(device, deadline, error)) {
+        device_watch_resets(device);
         return release_apply_settings(device, deadline, error);
+    }
     let_go_again(device, error);
     return false;
 }

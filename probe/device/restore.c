@@ -57,22 +57,19 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
                         head->debug);
 }
 
-/* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
- * before anything else is done, because a read clears the answer. `halted`: also where the OS lock
- * hides that. */
-static bool restore_look_for_reset(struct device *device, bool *reset, bool *halted,
-                                   const struct deadline *deadline, struct error *error)
+bool restore_look_for_reset(struct device *device, const struct device_core *chosen, bool *reset,
+                            bool *halted, const struct deadline *deadline, struct error *error)
 {
-    const struct core *core = &device->chosen->core;
+    const struct core *core = &chosen->core;
     uint64_t cause = 0;
     *reset = false;
-    *halted = device->chosen->state == CORE_HALTED;
+    *halted = chosen->state == CORE_HALTED;
     if (device->debugger != NULL || !core_has(core, DEBUG_COMPONENT))
         return true;
     if (!ledger_read(device->ledger, core_reset_register(core), &cause, deadline, error))
         return false;
     *reset = core_reset_seen(core, cause);
-    *halted = *halted || (device->chosen->state == CORE_HIDDEN && (cause & PRSR_HALTED) != 0);
+    *halted = *halted || (chosen->state == CORE_HIDDEN && (cause & PRSR_HALTED) != 0);
     return true;
 }
 
@@ -81,7 +78,7 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
 {
     bool reset, halted;
     *out = (struct left){0};
-    if (!restore_look_for_reset(device, &reset, &halted, deadline, error))
+    if (!restore_look_for_reset(device, device->chosen, &reset, &halted, deadline, error))
         return false;
     out->halted = halted && !file->head.was_halted;
     if (reset)
@@ -263,7 +260,7 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
         device->chosen->core.unstoppable != NULL && device->debugger == NULL && !file->head.was_halted;
     if (!device_keep(device, deadline, error) || !restore_give_back(device, file, out, deadline, error) ||
         !adopt(device, file, out->again ? ADOPT_IN_SIGHT : ADOPT_ALL, out, deadline, error) ||
-        !remove_breakpoints(device, file, deadline, error) ||
+        !device_hold_control(device, deadline, error) || !remove_breakpoints(device, file, deadline, error) ||
         !let_neighbours_go(device, file, deadline, error))
         return false;
     if (file->head.was_halted) {

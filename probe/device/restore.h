@@ -21,6 +21,11 @@ struct left {
 bool left_any(const struct left *left);
 /* Chooses the core that the journal names. ERROR_NO_CORE: there is another core, or none. */
 bool restore_choose(struct device *device, const struct journal_head *head, struct error *error);
+/* Whether the core was reset since the run: the program whose registers were in use is gone. To be asked
+ * before anything else is done, because a read clears the answer. `halted`: also where the OS lock
+ * hides that. */
+bool restore_look_for_reset(struct device *device, const struct device_core *chosen, bool *reset,
+                            bool *halted, const struct deadline *deadline, struct error *error);
 /* Reads only: the core goes on. After restore_choose. If the core was reset since, the journal has no
  * borrowed registers from here on. */
 bool restore_look(struct device *device, struct journal_file *file, struct left *out,

@@ -366,6 +366,17 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct err
 
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
+/* The server has it halted, and its own register says that it runs. */
+static bool runs_all_the_same(struct debugger_engine *self)
+{
+    uint64_t status;
+    struct deadline limit = debuggee_read_time(self);
+    struct error unread = {0};
+    return core_has_run_control(self->core) &&
+           ledger_read(self->device->ledger, core_status_register(self->core), &status, &limit, &unread) &&
+           core_state_of(self->core, status) != CORE_HALTED;
+}
+
 /* A counter that runs while the core is halted would count the debugger's time. */
 static bool stands_still(struct debugger_engine *self, struct error *error)
 {
@@ -377,7 +388,9 @@ static bool stands_still(struct debugger_engine *self, struct error *error)
     if (!debuggee_read_counters(self, after, NULL, NULL, error))
         return false;
     for (size_t i = 0; i < reading->counted; i++)
-        if (before[i] != after[i])
+        if (before[i] != after[i] && runs_all_the_same(self))
+            return error_set(error, ERROR_RESET, "the target was reset");
+        else if (before[i] != after[i])
             return error_set(error, ERROR_NO_COUNTER,
                              "%s goes on while the core is halted: it would count the debugger's time%s",
                              reading->counters[i].name, device_remote_advice(self->device));

@@ -446,7 +446,7 @@ bool direct_check_neighbours(struct direct_engine *self, bool now, struct error 
 static bool is_sound(struct direct_engine *self, struct error *error)
 {
     const struct hit_results *hits = &self->hits;
-    if (hits->was_reset)
+    if (hits->was_reset || (hits->changed != NULL && was_reset_meanwhile(self)))
         return direct_tell_reset(self, error);
     return hits->changed == NULL || witness_tell(hits->changed, hits->changed_to, error);
 }

@@ -196,13 +196,37 @@ bool ledger_allow(struct ledger *ledger, struct address at, struct error *error)
     return true;
 }
 
+void ledger_watch(struct ledger *ledger, struct address at, uint64_t bits)
+{
+    ledger->book->sticky_at = at;
+    ledger->book->sticky = bits;
+    ledger->book->seen = 0;
+}
+
+bool ledger_saw(const struct ledger *ledger)
+{
+    return ledger->book->seen != 0;
+}
+
+static struct outcome execute_watched(struct ledger *ledger, const struct step *steps, size_t n,
+                                      uint64_t *results, const struct deadline *deadline, struct error *error)
+{
+    struct ledger_book *book = ledger->book;
+    struct outcome outcome = link_execute(ledger->link, steps, n, results, deadline, error);
+    for (size_t i = 0; book->sticky != 0 && i < outcome.done; i++)
+        if (steps[i].op != OP_WRITE && steps[i].op != OP_TIME && steps[i].op != OP_COPY &&
+            address_same(steps[i].at, book->sticky_at))
+            book->seen |= results[i] & book->sticky;
+    return outcome;
+}
+
 bool ledger_do_steps(struct ledger *ledger, const struct step *steps, size_t n, uint64_t *results,
                      struct outcome *outcome, const struct deadline *deadline, struct error *error)
 {
     for (unsigned naps = 0;; naps++) {
         struct error why = {0};
         size_t at = outcome->done;
-        *outcome = link_execute(ledger->link, steps + at, n - at, results + at, deadline, &why);
+        *outcome = execute_watched(ledger, steps + at, n - at, results + at, deadline, &why);
         outcome->done += at;
         if (outcome->why == DONE)
             return true;
@@ -421,7 +445,7 @@ struct outcome ledger_execute(struct ledger *ledger, const struct steps *list, s
     bool noted = from > 0; /* by an earlier call */
     while (outcome.why == DONE && outcome.done < list->n) {
         size_t at = outcome.done, end = note_borrowed(ledger, list, at, results, &noted);
-        outcome = link_execute(ledger->link, list->items + at, end - at, results + at, deadline, error);
+        outcome = execute_watched(ledger, list->items + at, end - at, results + at, deadline, error);
         outcome.done += at;
     }
     if (outcome.why == DONE)

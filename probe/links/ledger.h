@@ -106,6 +106,11 @@ bool ledger_read_list(struct ledger *ledger, const struct steps *list, uint64_t 
 bool ledger_read(struct ledger *ledger, struct address at, uint64_t *value, const struct deadline *deadline,
                  struct error *error);
 
+/* Bits that a read of this address clears: from here on ledger_saw says whether any read of any part of the
+ * tool has met one. */
+void ledger_watch(struct ledger *ledger, struct address at, uint64_t bits);
+bool ledger_saw(const struct ledger *ledger);
+
 size_t ledger_held(const struct ledger *ledger);
 /* What is held as number `i`; false: an undo action. restore->starts: bits that may stay on. */
 bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, struct restore *restore,

@@ -31,6 +31,8 @@ struct ledger_book {
     } uses[LEDGER_USES];
     size_t n_uses;
     struct left_alone left;
+    struct address sticky_at; /* of ledger_watch */
+    uint64_t sticky, seen;
 };
 
 struct ledger {

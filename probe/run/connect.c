@@ -139,7 +139,7 @@ static bool board_files_advise(const struct board_files *self, const struct requ
 
 /* ---- connect */
 
-enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, OPENOCD_TCL_PORT = 6666 };
+enum { CONNECT_MS = 5000, START_MS = 20000, LIST_MS = 3000, WRONG_PORT_MS = 500, OPENOCD_TCL_PORT = 6666 };
 
 struct connecting {
     const struct request *request;
@@ -378,16 +378,59 @@ static bool connect_check_pair(const struct request *request, struct error *erro
                                 "--counters needs another link for run control: --probe gdb:HOST:PORT");
 }
 
+/* A GDB server halts its core for each client, also for one that speaks another protocol. */
+static void leave_wrong_port(const struct connecting *self, const char *probe, struct error *error)
+{
+    char host[256] = "localhost";
+    uint16_t port = 0;
+    struct error why = {0}, left = {0};
+    bool spoken = error->kind == ERROR_NOT_A_PROBE || error->kind == ERROR_LINK_PROTOCOL ||
+                  error->kind == ERROR_LINK_LOST || error->kind == ERROR_NO_AGENT ||
+                  error->kind == ERROR_CANCELLED;
+    if (!spoken || probe == NULL || is_kind(probe, "gdb") ||
+        !socket_address_read(address_of(probe), host, sizeof host, &port, &why) || port == 0)
+        return;
+    struct deadline soon = deadline_in_ms(patience_ms(WRONG_PORT_MS), NULL);
+    struct debugger *debugger = gdb_remote_connect(host, port, self->around->log, &soon, &why);
+    if (debugger == NULL)
+        return;
+    bool let_go = debugger->facts.was_halted || debugger->ops->let_go(debugger, &left);
+    debugger->ops->close(debugger, false);
+    error_clear(error);
+    error_advise(error, ERROR_NOT_A_PROBE,
+                 "Name it as one, gdb:HOST:PORT, or name OpenOCD's Tcl port (tcl_port, default 6666).",
+                 "a GDB server is at %.100s:%u", host, (unsigned)port);
+    if (!let_go)
+        error_add(error, &left);
+}
+
+static struct link *connect_named(const struct connecting *self, const char *probe,
+                                  struct link *(*connect)(const struct connecting *, struct error *),
+                                  struct error *error)
+{
+    struct link *link = connect(self, error);
+    if (link == NULL)
+        leave_wrong_port(self, probe, error);
+    return link;
+}
+
+static struct link *connect_counters(const struct connecting *self, struct error *error)
+{
+    return connect_msr(self, self->request->counters, error);
+}
+
 static struct link *connect_all(const struct connecting *self, struct error *error)
 {
-    if (self->request->counters == NULL)
-        return connect_control(self, error);
-    if (!connect_check_pair(self->request, error))
+    const struct request *request = self->request;
+    const char *probe = request->n_openocd == 0 ? request->probe : NULL;
+    if (request->counters == NULL)
+        return connect_named(self, probe, connect_control, error);
+    if (!connect_check_pair(request, error))
         return NULL;
-    struct link *counters = connect_msr(self, self->request->counters, error);
+    struct link *counters = connect_named(self, request->counters, connect_counters, error);
     if (counters == NULL)
         return NULL;
-    struct link *control = connect_control(self, error);
+    struct link *control = connect_named(self, probe, connect_control, error);
     if (control == NULL) {
         link_close(counters);
         return NULL;

@@ -110,8 +110,9 @@ void conditions_add_note(struct conditions *conditions, const char *text); /* ""
  * link must be ours, so no other run can be under way. */
 bool session_check_left(struct session *session, struct error *error);
 /* The same of a run whose journal is cut, always false; and what is to be done without a journal. */
-bool session_unknown_left(const struct journal_head *head, struct error *error);
-extern const char session_without_journal[];
+bool session_unknown_left(const struct session *session, const struct journal_head *head,
+                          struct error *error);
+const char *session_without_journal(const struct session *session); /* NULL: of no link */
 /* All of the target was released: what such a run has left is gone, too. */
 void session_forget_cut(struct session *session);
 void session_begin_journal(struct session *session);

@@ -44,20 +44,25 @@ static void describe_left(const struct journal_head *head, const struct left *le
               registers);
 }
 
-const char session_without_journal[] =
-    "pmu-probe restore --force removes breakpoints and catches, and lets the core "
-    "go; pmu-probe reset starts the program "
-    "anew.";
+const char *session_without_journal(const struct session *session)
+{
+    return session != NULL && session->device.debugger != NULL
+               ? "pmu-probe restore --force lets the core go; what else was set there shows OpenOCD's Tcl "
+                 "port "
+                 "or a CMSIS-DAP probe."
+               : "pmu-probe restore --force removes breakpoints and catches, and lets the core go; pmu-probe "
+                 "reset starts the program anew.";
+}
 
 /* "a run at 14:02 did not end, and it could not write its journal: what it left is not known" */
-bool session_unknown_left(const struct journal_head *head, struct error *error)
+bool session_unknown_left(const struct session *session, const struct journal_head *head, struct error *error)
 {
     char when[32], command[sizeof head->command + 8] = "";
     session_when(head->started_s, when, sizeof when);
     if (head->command[0] != '\0')
         snprintf(command, sizeof command, " of `%s`", head->command);
     return error_advise(
-        error, ERROR_LEFT, session_without_journal,
+        error, ERROR_LEFT, session_without_journal(session),
         "a run%s at %s did not end, and it could not write all of its journal: what it left on "
         "the target is not known",
         command, when);
@@ -70,7 +75,7 @@ static bool session_left_is_left(struct session *session, struct journal_file *f
 {
     *left = (struct left){0};
     if (file->headless)
-        return session_unknown_left(&file->head, error);
+        return session_unknown_left(session, &file->head, error);
     struct deadline deadline = session_deadline(session);
     struct device_core *chosen = session->device.chosen;
     struct error other = {0};
@@ -80,7 +85,7 @@ static bool session_left_is_left(struct session *session, struct journal_file *f
     if (!ok || other.kind != ERROR_NONE || left_any(left))
         return ok;
     if (file->cut)
-        return session_unknown_left(&file->head, error);
+        return session_unknown_left(session, &file->head, error);
     unlink(file->path);
     return true;
 }
@@ -485,6 +490,16 @@ static void tell_own_write(const struct session *session, struct error *error)
     error_add(error, &own);
 }
 
+/* A reset changes the registers, too, on which counts depend. */
+static void name_reset(struct session *session, struct error *error)
+{
+    struct deadline last = session_last_deadline(session);
+    struct error reset = {0};
+    if ((error->kind == ERROR_WRITTEN || error->kind == ERROR_NO_COUNTER) && session->device.block != NULL &&
+        !device_check_reset(&session->device, &last, &reset) && reset.kind == ERROR_RESET)
+        error_replace(error, &reset);
+}
+
 bool session_add_failure(const struct error *after, bool ok, struct error *error)
 {
     if (after->kind == ERROR_NONE)
@@ -499,6 +514,7 @@ bool session_finish(struct session *session, bool ok, struct error *error)
     struct error after = {0};
     if (!ok)
         session_undo_tell_stop(session, error);
+    name_reset(session, error);
     tell_own_write(session, error);
     if (session_close(session, &after))
         session_forgive(session, error);

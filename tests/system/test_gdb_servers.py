@@ -1,6 +1,7 @@
 """Other GDB servers: real QEMUs, whose counters measure nothing and are refused; Debian's pyOCD; and servers that are broken,
 slow, silent or gone."""
 import os
+import select
 import signal
 import socket
 import threading
@@ -264,6 +265,39 @@ def test_a_request_to_stop_that_is_late_alters_no_register(chip, monkeypatch):
         place.server("resume")
         after = place.board.wait_for(lambda state: state["run"] == "running")
         assert after["altered"] == before["altered"], place.server.output
+
+
+class CrossedStops(Proxy):
+    """Holds a stop back until the tool asks for one, as a busy machine may: OpenOCD keeps the request."""
+
+    def __init__(self, port):
+        self.crossed = 0
+        super().__init__(port, self.hold)
+
+    def _carry(self, client):
+        self._client = client
+        super()._carry(client)
+
+    def hold(self, _, packet):
+        if packet.startswith((b"$T05", b"$T02")) and select.select([self._client], [], [], 0.4)[0]:
+            self.crossed += 1
+            self._server.sendall(self._client.recv(1 << 16))
+        return packet
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("chip, words", [("a53", ["survey", "work_by_data", "called_twice", "--for", "1s"]), ("m4", ["survey", "work_by_data", "--for", "1s"]),
+                                         ("a53", ["record", "--for", "300ms"]), ("a9", ["stat", "--for", "300ms"])], ids=str)
+def test_a_stop_that_crosses_the_request_leaves_no_core_halted(chip, words):
+    """OpenOCD carries the request out once the core runs again, after the command that let it go."""
+    with GdbPlace(chip, "free", WORK_BY_DATA | CALLED_TWICE) as place:
+        proxy = CrossedStops(place.server.gdb_port())
+        result = run_tool("--elf", place.elf, "-p", f"gdb:127.0.0.1:{proxy.port}", *words)
+        proxy.close()
+        assert result.code in (0, 3), result.err
+        for _ in range(2):
+            place.server("version")  # it has carried out what it was sent
+        assert place.board.state()["run"] == "running", (proxy.crossed, result.err)
 
 
 @pytest.mark.nobody_answers

@@ -251,6 +251,38 @@ def test_a_run_that_was_to_leave_the_core_halted(way):
         assert left > 0
 
 
+@pytest.mark.costs("each kill is a reset and a restore")
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["r52/swd", "a53/swd", "r52hyp/swd", "m4/swd", "m55/swd"])
+def test_reset_halt_is_killed(way, record_property):
+    """`restore` takes back what it sets itself to let the core go. A run that had ended left the core halted as it was asked to: that is
+    seen where the OS lock hides it, too."""
+    with Killed(way, dap_packet=512) as killed:
+        place, words = killed.place, ["reset", "--halt"]
+        place.proxy.plan(None)
+        assert place.run(*words).code == 0
+        total, met = place.proxy.counted[TOOL], 0
+        assert place.run("restore", "--force").code == 0
+        place.calm()
+        for number in [*places(total, f"reset {way}", most=8, in_soak=200), *range(total - 50, total, 1 if SOAK else 9)]:
+            killed.before = place.snapshot()
+            if not killed.kill(number, True, *words):
+                continue
+            killed.look()
+            if killed.journals():
+                met += 1
+                killed.restored(but="dfsr")
+                continue
+            stands, result = place.board.state()["run"] == "halted", place.run("restore")
+            assert result.code == (3 if stands else 0) and ("is halted, and no journal" in result.err) == stands, result.err
+            assert place.run("restore", "--force").code == 0
+            place.calm()
+            left = [name for name in differences(killed.before, place.snapshot()) if name != "dfsr"]
+            assert not left and place.board.state()["run"] == "running", f"killed at {number}: {left}"
+        record_property("table", f"{way:12} {total} messages: {dict(killed.found)}")
+        assert met > 0
+
+
 @pytest.mark.costs("each kill is a run and a restore")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["a53/swd", "r5/swd", "a9/swd", "a53", "r5", "a9", "r52/swd", "r52hyp/swd", "a53in32"])

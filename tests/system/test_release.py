@@ -254,10 +254,9 @@ def test_a_locked_up_core_is_told():
         assert "locked up" in result.err and "pmu-probe reset" in result.err
 
 
-@pytest.mark.parametrize("command", [("restore", "--force"), ("reset",)])
-def test_through_a_gdb_server(command):
-    """It has breakpoints and a reset, which are its debugger's."""
+def test_through_a_gdb_server():
+    """It has a reset, which is its debugger's."""
     with Place("m4", "free", WORK_BY_DATA, commands=["gdb_port 0"]) as place:
         found = re.search(r"Listening on port (\d+) for gdb connections", place.server.output)
-        result = run_tool("-p", f"gdb:127.0.0.1:{found.group(1)}", *command)
+        result = run_tool("-p", f"gdb:127.0.0.1:{found.group(1)}", "reset")
         assert result.code == 2 and "OpenOCD's Tcl port or a CMSIS-DAP probe" in result.err

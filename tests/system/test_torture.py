@@ -26,7 +26,7 @@ WAYS = {"m4/swd": 175, "m4/jtag": 175, "rp2040/swd": 240, "rp2350/swd": 175, "m5
         "a9/v1": 310, "m4": 85, "rp2040": 80, "rp2350": 85, "m55": 140, "a9": 210, "a53": 240, "r5": 340, "gdb m4": 240, "gdb rp2040": 320, "gdb rp2350": 240,
         "gdb a9": 320, "gdb a53": 320, "gdb r5": 390, "r52/swd": 330, "r52": 240, "a53in32/swd": 330, "r52hyp/swd": 330, "a53el2/swd": 410,
         "msr": 40}
-PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7}
+PART = {"info": 0.4, "stat": 0.7, "watch": 0.7, "doctor": 0.7, "survey": 2, "lines": 3, "guard": 2.5, "record, by events": 3}
 CASES = int(os.environ.get("TORTURE", 2000 if SOAK else 42))
 # In check the same cases each time: that shows a regression. In soak, and in `make torture`, others each time: that finds faults
 SEED = os.environ["PMU_SEED"] if SOAK or "TORTURE" in os.environ or "TORTURE_CASE" in os.environ else "11"
@@ -44,7 +44,13 @@ COMMANDS = {
     "watch": ("-j", "--for", "150ms", "-I", "50ms"),
     "doctor": ("-j",),
     "doctor of a location": ("-j", "work_by_data"),
+    "survey": ("-j", "--for", "300ms", "work_by_data", PLAIN[0]),
+    "lines": ("-j", "-r", 2, "--timeout", "2s", "work_by_data"),
+    "guard": ("-j", "-r", 2, "--for", "300ms", "--budget", "1s", "work_by_data"),
+    "record": ("--for", "100ms", "-o", "/dev/null"),
+    "record, by events": ("--every", 2000, "--for", "200ms", "-o", "/dev/null"),
 }
+NOT_BY_GDB = ("watch", "lines", "guard", "record, by events")  # refused there
 OFTEN = ["delta", "delta", "delta of a region", "delta, no calibration", *COMMANDS]
 OF_CARD = {"stat": ("-C", 3, "stat", "-j", "--for", "50ms", "-e", "L2_READ_MISS,DATA_READ"), "info": ("info", "-j")}
 # What befalls a message, by how often. A request that arrives twice is carried out twice: no tool can mend that.
@@ -102,7 +108,7 @@ def case_of(way, number):
     """Everything about a case follows from the seed, its way and its number."""
     chosen = random.Random(f"{SEED} torture {way} {number}")
     command = chosen.choice(list(OF_CARD) if way == "msr" else OFTEN)
-    while way.startswith("gdb ") and command == "watch":  # refused there
+    while way.startswith("gdb ") and command in NOT_BY_GDB:
         command = chosen.choice(OFTEN)
     side, place = chosen.choice([TOOL, PEER]), int(chosen.random() * WAYS[way] * PART.get(command, 1))
     event = kind = ""

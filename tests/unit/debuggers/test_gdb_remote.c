@@ -310,11 +310,10 @@ TEST(test_servers_that_are_none)
 
 /* ---- a connection that breaks in the middle */
 
-/* "catch {[target current] arp_poll}; if {[[target current] curstate] ne {running}} {if {[catch {resume}]" */
+/* "catch {[target current] arp_poll}; set pmu_was" */
 #define OPENOCD_POLL_FIRST                                                                                   \
-    "6361746368207b5b7461726765742063757272656e745d206172705f706f6c6c7d3b206966207b5b5b746172676574206375"   \
-    "7272656e745d2063757273746174655d206e65207b72756e6e696e677d7d207b6966207b5b6361746368207b726573756d65"   \
-    "7d5d"
+    "6361746368207b5b7461726765742063757272656e745d"                                                         \
+    "206172705f706f6c6c7d3b2073657420706d755f776173"
 #define OPENOCD_RESUME "qRcmd," OPENOCD_POLL_FIRST
 
 static const struct gdb_answer openocd_version = {
@@ -360,11 +359,12 @@ TEST(a_run_that_is_cancelled_before_the_first_word_lets_the_core_go)
 
 TEST(a_core_that_halts_at_once_after_it_was_let_go_is_reported)
 {
-    const struct gdb_answer answers[] = {
-        openocd_version,
-        {OPENOCD_RESUME, "706d752069732068616c7465640a", false}, /* "pmu is halted" */
-        {"D", "OK", false},
-        {NULL, NULL, false}};
+    const struct gdb_answer answers[] = {openocd_version,
+                                         {OPENOCD_RESUME,
+                                          "706d75207761732068616c7465642c2069732068616c7465640a",
+                                          false}, /* "pmu was halted, is halted" */
+                                         {"D", "OK", false},
+                                         {NULL, NULL, false}};
     open_server(answers);
     assert_false(debugger->ops->let_go(debugger, &error));
     assert_has(error.text, "the core is left halted: it was let go, and something stopped it");
@@ -515,8 +515,44 @@ TEST(test_the_session_outlasts_it)
     close_server(true);
     const char *resume = strstr(server.asked, "726573756d65");
     assert_non_null(resume);
-    assert_has(server.asked, "vCont;c\nvCont;c\n" OPENOCD_RESUME);
+    assert_has(server.asked, "vCont;c\n" OPENOCD_RESUME);
     assert_has(resume, "\nD\n");
+}
+
+static const char was_halted[] = "706d75207761732068616c7465642c2069732072756e6e696e670a";
+static const char was_running[] = "706d75207761732072756e6e696e672c2069732072756e6e696e670a";
+
+/* OpenOCD lets the core run, and then halts it for a request of before: only one that is found running runs.
+ */
+TEST(a_core_runs_once_it_is_found_running)
+{
+    struct gdb_answer answers[] = {
+        openocd_version, {OPENOCD_RESUME, was_halted, false}, {"D", "OK", false}, {NULL, NULL, false}};
+    open_server(answers);
+    assert_fails(debugger->ops->let_go(debugger, &error), &error, ERROR_LINK_LOST, "something stopped it");
+    close_server(true);
+    assert_int_equal(times_asked(OPENOCD_RESUME), 3);
+    answers[1].answer = was_running;
+    open_server(answers);
+    assert_true(debugger->ops->let_go(debugger, &error));
+    close_server(true);
+    assert_int_equal(times_asked(OPENOCD_RESUME), 1);
+}
+
+/* The stop that an earlier request made crosses the next request, which is still owed. */
+TEST(a_stop_that_two_requests_wait_for_answers_one)
+{
+    stop_too_late(late);
+    go(DEBUGGER_RUN);
+    gdb_server_send(&server, "$T02#b6", 7);
+    assert_true(debugger->ops->interrupt(debugger, &error));
+    assert_stops(DEBUGGER_REQUESTED);
+    go(DEBUGGER_RUN);
+    assert_stops(DEBUGGER_TRAP);
+    go(DEBUGGER_RUN);
+    gdb_server_send(&server, "$T02#b6$T05#b9", 14);
+    assert_stops(DEBUGGER_TRAP);
+    close_server(true);
 }
 
 TEST(test_good_bye_is_said_where_it_is_heard)

@@ -48,6 +48,25 @@ FRESH_TEST(undo_goes_backwards)
     assert_int_equal(ledger_held(f.ledger), 0);
 }
 
+/* A read clears them, by any part of the tool. */
+FRESH_TEST(watched_bits_are_kept)
+{
+    uint64_t value;
+    ledger_watch(f.ledger, at(0x10), 6);
+    *fake_at(&f.fake, 0x10) = 9;
+    *fake_at(&f.fake, 0x20) = 2;
+    assert_true(ledger_read(f.ledger, at(0x10), &value, &f.deadline, &f.error));
+    assert_true(ledger_read(f.ledger, at(0x20), &value, &f.deadline, &f.error));
+    assert_false(ledger_saw(f.ledger));
+    *fake_at(&f.fake, 0x10) = 4;
+    assert_true(ledger_read(f.ledger, at(0x10), &value, &f.deadline, &f.error));
+    *fake_at(&f.fake, 0x10) = 0;
+    assert_true(ledger_read(f.ledger, at(0x10), &value, &f.deadline, &f.error));
+    assert_true(ledger_saw(f.ledger));
+    ledger_watch(f.ledger, at(0x10), 6);
+    assert_false(ledger_saw(f.ledger));
+}
+
 FRESH_TEST(refuses_what_it_does_not_hold)
 {
     uint64_t results[2];
