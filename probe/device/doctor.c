@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
+#include "debuggers/debugger.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
