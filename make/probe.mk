@@ -29,11 +29,11 @@ pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h event_files.h metric_files.h page_css.h plots_css.h page_js.h page_hashes.h)
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h own_tcl.h event_files.h metric_files.h page_css.h plots_css.h page_js.h page_hashes.h)
 
 # Turns a text file into the initializer of a char array
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'
-$(BUILD)/gen/pmu_tcl.h: openocd-cfg/pmu.tcl
+$(BUILD)/gen/%_tcl.h: openocd-cfg/%.tcl
 	@mkdir -p $(@D)
 	$(call say,GEN)$(AS_STRING) $< > $@
 

@@ -132,12 +132,16 @@ static bool would_block(int failure)
 ssize_t socket_try_send(int fd, const void *bytes, size_t n)
 {
     ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
+    if (sent < 0 && errno == ENOTSOCK) /* a serial port */
+        sent = write(fd, bytes, n);
     return sent >= 0 ? sent : would_block(errno) ? 0 : -errno;
 }
 
 ssize_t socket_try_receive(int fd, void *bytes, size_t room)
 {
     ssize_t got = recv(fd, bytes, room, 0);
+    if (got < 0 && errno == ENOTSOCK)
+        got = read(fd, bytes, room);
     if (got == 0)
         return -ECONNRESET;
     return got > 0 ? got : would_block(errno) ? 0 : -errno;

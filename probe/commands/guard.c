@@ -32,7 +32,8 @@ struct guarding {
     double seen_hz;             /* of session_try_counter */
     struct budget_value wanted; /* as the user gave it */
     struct event_request event;
-    uint64_t budget; /* in events */
+    char errata[EVENT_ERRATA]; /* of it */
+    uint64_t budget;           /* in events */
     struct guard_way {
         struct counter_stop stop;
         struct counter_pick picks[2];
@@ -173,6 +174,7 @@ static bool guard_print_begin(struct guarding *self, const struct engine *engine
                                          .format = command->options->format,
                                          .symbols = self->session.symbols,
                                          .event = self->way->picks[0].name,
+                                         .errata = self->errata,
                                          .way = counter_stop_name(&self->way->stop),
                                          .budget = self->budget,
                                          .budget_s = self->wanted.seconds};
@@ -231,7 +233,7 @@ static bool guard_try_block(void *context, const char *name, unsigned number, st
     struct counter_pick pick;
     bool proved;
     if (!device_take_block(device, name, &deadline, error) ||
-        !event_stop_find(device->block, &self->event, &pick, error) ||
+        !event_stop_find(device, &self->event, &pick, self->errata, error) ||
         !trial_counter(session, &self->clock, &self->seen_hz, error) || !find_budget(self, error))
         return false;
     way->n_picks = counter_stop_choose(device->block, &pick, guard_most(self->budget), way->picks, error);

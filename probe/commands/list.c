@@ -22,6 +22,7 @@ struct group {
     char only[EVENT_NAME];
     bool is_generic;
     const struct counter_block *block; /* of the core that is there; NULL: with --cpu */
+    uint32_t midr;                     /* of the core or part; 0: a set alone */
     bool begun, titled;                /* as text: its name is printed; that metrics follow */
 };
 
@@ -90,6 +91,7 @@ static struct group *add_set(struct listing *self, const char *name, const struc
         name_part(part, as);
     struct group *group = list_add_group(self, as[0] != '\0' ? as : name, "");
     group->set = set;
+    group->midr = part != NULL ? (uint32_t)part->number << 4 | EVENT_ANY_REVISION : 0;
     group->is_generic = is_generic;
     return group;
 }
@@ -217,6 +219,7 @@ static bool add_target(struct listing *self, struct session *session, struct err
         if (group == NULL)
             return false;
         group->block = block;
+        group->midr = core->core.id;
     }
     return self->n > 0 || error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says why.",
                                        "the core has no counter that can be used");
@@ -282,6 +285,15 @@ static void list_print_line(FILE *out, const char *first, const char *name, cons
     }
 }
 
+/* Words, and after them why the numbers are wrong. */
+static const char *words_with(const char *words, const char *errata, char *out, size_t size)
+{
+    snprintf(out, size, "%s", words);
+    text_join(out, size, "; ", errata[0] != '\0' ? "~ " : "");
+    text_add(out, size, "%s", errata);
+    return out;
+}
+
 /* Its name, before the first of its events or metrics; and a title before the first metric. */
 static void begin_group(struct listing *self, struct group *group, bool of_metrics)
 {
@@ -297,12 +309,14 @@ static void begin_group(struct listing *self, struct group *group, bool of_metri
 
 static void show_event(struct listing *self, struct group *group, const struct event *event, size_t width)
 {
-    char code[16] = "-";
+    char code[16] = "-", errata[EVENT_ERRATA], words[sizeof event->words + EVENT_ERRATA + 4];
+    event_errata(group->set, event->name, group->midr, NULL, errata);
     if (!self->json) {
         begin_group(self, group, false);
         if (group->set != NULL)
             snprintf(code, sizeof code, "0x%04" PRIX32, event->code);
-        list_print_line(self->context->out, code, event->name, event->words, width);
+        list_print_line(self->context->out, code, event->name,
+                        words_with(event->words, errata, words, sizeof words), width);
     } else {
         struct json_part line = json_part_new("event");
         json_part_text(&line, "of", group->name);
@@ -310,6 +324,7 @@ static void show_event(struct listing *self, struct group *group, const struct e
         if (group->set != NULL)
             json_part_unsigned(&line, "code", event->code);
         json_part_text(&line, "words", event->words);
+        json_part_text(&line, "errata", errata);
         self->ok = json_part_write(self->context->out, line) && self->ok;
     }
     self->events++;
@@ -317,11 +332,14 @@ static void show_event(struct listing *self, struct group *group, const struct e
 
 static void show_metric(struct listing *self, struct group *group, const struct metric *metric, size_t width)
 {
-    char name[EVENT_NAME + METRIC_UNIT + 2];
+    char name[EVENT_NAME + METRIC_UNIT + 2], errata[EVENT_ERRATA],
+        words[sizeof metric->text + EVENT_ERRATA + 4];
+    metric_errata(metric, group->set, group->midr, errata);
     if (!self->json) {
         begin_group(self, group, true);
         snprintf(name, sizeof name, "%s%s%s", metric->name, metric->unit[0] != '\0' ? " " : "", metric->unit);
-        list_print_line(self->context->out, "", name, metric->text, width);
+        list_print_line(self->context->out, "", name, words_with(metric->text, errata, words, sizeof words),
+                        width);
     } else {
         struct json_part line = json_part_new("metric");
         json_t *events = json_array();
@@ -329,6 +347,7 @@ static void show_metric(struct listing *self, struct group *group, const struct 
         json_part_text(&line, "name", metric->name);
         json_part_text(&line, "unit", metric->unit);
         json_part_text(&line, "expression", metric->text);
+        json_part_text(&line, "errata", errata);
         for (size_t i = 0; i < metric->n_events; i++)
             json_part_append(&line, events, json_part_string(metric->events[i]));
         json_part_array(&line, "events", events);

@@ -1,5 +1,7 @@
 #include "counters/events.h"
 
+#include "base/values.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,11 +131,13 @@ bool span_is_event_name(struct span span)
 /* ---- events */
 
 /* More than any core has. `use` may be nested to this depth, but not into itself. */
-enum { MOST_EVENTS = 1024, MOST_USES = 64, DEEPEST_USE = 8 };
+enum { MOST_EVENTS = 1024, MOST_USES = 64, DEEPEST_USE = 8, MOST_ERRATA = 64 };
 
 struct event_set {
     struct event *events;
     size_t n, room;
+    struct event_erratum errata[MOST_ERRATA];
+    size_t n_errata;
 };
 
 struct parser {
@@ -205,6 +209,61 @@ static bool events_read_event(struct parser *p, unsigned line, struct span rest)
     if (!span_copy(rest, event.words, sizeof event.words))
         return events_fail(p, line, "too many words after", name);
     return add_event(p, line, &event);
+}
+
+/* "r2p1" as variant << 4 | revision. */
+static bool read_revision(struct span word, uint8_t *out)
+{
+    if (word.n != 4 || word.at[0] != 'r' || word.at[2] != 'p' || !is_digit(word.at[1]) ||
+        !is_digit(word.at[3]))
+        return false;
+    *out = (uint8_t)((word.at[1] - '0') << 4 | (word.at[3] - '0'));
+    return true;
+}
+
+/* "r0p0-r2p1", "r0p4" or "any" */
+static bool read_revisions(struct parser *p, unsigned line, struct span word, struct event_erratum *out)
+{
+    const char *dash = word.n > 0 ? memchr(word.at, '-', word.n) : NULL;
+    size_t n = dash != NULL ? (size_t)(dash - word.at) : word.n;
+    struct span last = dash != NULL ? span_from(word, n + 1) : word;
+    out->is_vague = span_is(word, "any");
+    out->last = UINT8_MAX;
+    if (out->is_vague || (read_revision((struct span){word.at, n}, &out->first) &&
+                          read_revision(last, &out->last) && out->first <= out->last))
+        return true;
+    return events_fail(p, line, "revisions are written r0p0-r2p1, r0p4 or any, not", word);
+}
+
+/* After "erratum". */
+static bool read_erratum(struct parser *p, unsigned line, struct span rest)
+{
+    struct event_set *set = p->set;
+    struct event_erratum *out = &set->errata[set->n_errata];
+    struct span code, number, part, revisions;
+    uint32_t part_number = 0;
+    bool known = false;
+    if (set->n_errata == MOST_ERRATA)
+        return error_set(p->error, ERROR_USAGE, "line %u: more than %d errata", line, MOST_ERRATA);
+    *out = (struct event_erratum){.code = 0};
+    if (!span_word(&rest, &code) || !span_word(&rest, &number) || !span_word(&rest, &part) ||
+        !span_word(&rest, &revisions) || rest.n == 0)
+        return events_fail(p, line, "an erratum has a code, a number, a part, revisions, words, unlike",
+                           code);
+    if (!events_read_code(p, line, code, &out->code) || !events_read_code(p, line, part, &part_number) ||
+        !read_revisions(p, line, revisions, out))
+        return false;
+    for (size_t i = 0; i < set->n; i++)
+        known = known || set->events[i].code == out->code;
+    if (!known)
+        return events_fail(p, line, "no event above has the code", code);
+    out->part = (uint16_t)part_number;
+    if (part_number > 0xFFF || !span_copy(number, out->number, sizeof out->number) ||
+        !span_copy(rest, out->words, sizeof out->words) || !span_is_printable(number) ||
+        !span_is_printable(rest))
+        return events_fail(p, line, "a part, a number or words that do not fit, of", number);
+    set->n_errata++;
+    return true;
 }
 
 /* "0x13" or "0x13-0x1D" */
@@ -309,6 +368,9 @@ static bool events_read_text(struct parser *p, struct span text)
                 return events_fail(p, lines.line, "which codes, after", word);
             if (!part_codes(p, lines.line, rest, used_from, &p->set->n)) /* these are dropped */
                 return false;
+        } else if (span_is(word, "erratum")) {
+            if (!read_erratum(p, lines.line, rest))
+                return false;
         } else {
             used_from = SIZE_MAX;
             if (!events_read_event(p, lines.line, line))
@@ -391,6 +453,43 @@ const struct event *event_set_by_code(const struct event_set *set, uint32_t code
 {
     struct event key = {.code = code};
     return set->n > 0 ? bsearch(&key, set->events, set->n, sizeof key, by_code) : NULL;
+}
+
+/* "erratum 740663 of r0p0 to r2p1: " */
+static void put_erratum(const struct event_erratum *erratum, uint32_t midr, char *out, size_t size)
+{
+    char revisions[48] = "";
+    if (erratum->is_vague)
+        snprintf(revisions, sizeof revisions, ", of unknown revisions");
+    else if ((midr & EVENT_ANY_REVISION) == EVENT_ANY_REVISION)
+        snprintf(revisions, sizeof revisions, " of r%dp%d to r%dp%d", erratum->first >> 4,
+                 erratum->first & 15, erratum->last >> 4, erratum->last & 15);
+    snprintf(out, size, "erratum %s%s: %s", erratum->number, revisions, erratum->words);
+}
+
+static bool has_erratum(const struct event_erratum *erratum, uint32_t midr)
+{
+    uint8_t revision = (uint8_t)((midr >> 20 & 15) << 4 | (midr & 15));
+    return erratum->part == (midr >> 4 & 0xFFF) &&
+           ((midr & EVENT_ANY_REVISION) == EVENT_ANY_REVISION ||
+            (revision >= erratum->first && revision <= erratum->last));
+}
+
+void event_errata(const struct event_set *set, const char *event, uint32_t midr, const char *but,
+                  char out[EVENT_ERRATA])
+{
+    char name[EVENT_NAME], one[EVENT_ERRATA];
+    out[0] = '\0';
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(event, ":"), event);
+    const struct event *known = set != NULL ? event_set_find(set, name) : NULL;
+    for (size_t i = 0; known != NULL && i < set->n_errata; i++) {
+        const struct event_erratum *erratum = &set->errata[i];
+        if (erratum->code != known->code || !has_erratum(erratum, midr) ||
+            (but != NULL && strstr(but, erratum->number) != NULL))
+            continue;
+        put_erratum(erratum, midr, one, sizeof one);
+        text_join(out, EVENT_ERRATA, "; ", one);
+    }
 }
 
 #define TEXT(name, text) {name, text},

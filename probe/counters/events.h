@@ -49,6 +49,15 @@ struct event {
     char words[96];
 };
 
+/* Why a core counts an event wrongly. */
+struct event_erratum {
+    uint32_t code;
+    uint16_t part;       /* in MIDR */
+    uint8_t first, last; /* which revisions: variant << 4 | revision */
+    bool is_vague;       /* the source does not say which: all are taken for affected */
+    char number[16], words[96];
+};
+
 struct event_set;
 
 /* By its name ("cortex-a9", "dwt"), in any case. NULL: there is none; the error lists all names. */
@@ -59,7 +68,9 @@ struct event_set *event_set_open(const char *cpu, struct error *error);
  *     use SET                  its events belong to this one too,
  *     except 0x08 0x13-0x1D    but for these,
  *     use SET 0x08 0x13-0x1D   these alone do,
- *     0x11 CPU_CYCLES words    an event.
+ *     0x11 CPU_CYCLES words    an event,
+ *     erratum 0x68 740663 0xC09 r0p0-r3p0 words    why that part counts it wrongly; in place of the revisions
+ *                              `any`: the source does not say which.
  * Codes and names are unique in a set. ERROR_USAGE with the line for anything else.
  */
 struct event_set *event_set_parse(const char *text, size_t n,
@@ -71,6 +82,14 @@ size_t event_set_count(const struct event_set *set);
 const struct event *event_set_at(const struct event_set *set, size_t i);
 const struct event *event_set_find(const struct event_set *set, const char *name); /* in any case */
 const struct event *event_set_by_code(const struct event_set *set, uint32_t code);
+
+enum { EVENT_ERRATA = 320 };
+/* In MIDR's place of the revision: of any. */
+#define EVENT_ANY_REVISION UINT32_C(0x00F0000F)
+/* "erratum 740663: ..." of each that this core has; `event` may have modifiers. Those with the number `but`
+ * in them are left out. "": it has none. `set` may be NULL. */
+void event_errata(const struct event_set *set, const char *event, uint32_t midr, const char *but,
+                  char out[EVENT_ERRATA]);
 
 /* The names of all embedded sets, sorted. */
 size_t event_cpus(const char *const **names);

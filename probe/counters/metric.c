@@ -1,6 +1,6 @@
 #include "counters/metric.h"
 
-#include "counters/events.h"
+#include "base/values.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -429,6 +429,18 @@ bool metric_uses(const struct metric *metric, enum metric_op op)
         if (metric->steps[i].op == op)
             return true;
     return false;
+}
+
+void metric_errata(const struct metric *metric, const struct event_set *set, uint32_t midr,
+                   char out[EVENT_ERRATA])
+{
+    char one[EVENT_ERRATA];
+    out[0] = '\0';
+    for (size_t i = 0; i < metric->n_events; i++) {
+        event_errata(set, metric->events[i], midr, metric->name, one);
+        if (one[0] != '\0' && strstr(out, one) == NULL)
+            text_join(out, EVENT_ERRATA, "; ", one);
+    }
 }
 
 static double metric_apply(enum metric_op op, double a, double b)

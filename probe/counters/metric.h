@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "counters/counter.h"
+#include "counters/events.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +69,8 @@ struct metric_input {
 };
 
 bool metric_uses(const struct metric *metric, enum metric_op op); /* such as METRIC_HZ */
+/* Those of its events, as event_errata; but not one after which it is called, for it allows for that. */
+void metric_errata(const struct metric *metric, const struct event_set *set, uint32_t midr,
+                   char out[EVENT_ERRATA]);
 /* NaN if a value was not counted, or after a division by zero. */
 double metric_evaluate(const struct metric *metric, const struct metric_input *input);

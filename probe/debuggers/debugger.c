@@ -22,7 +22,9 @@ static const struct server_row server_rows[SERVERS] = {
                         .names_cores = true,
                         .has_memory = true,
                         .reaches_buses = true},
-    [SERVER_BLACK_MAGIC] = {.name = "Black Magic Probe", .version = "Black Magic"},
+    [SERVER_BLACK_MAGIC] = {.name = "Black Magic Probe",
+                            .version = "Black Magic",
+                            .scans = {"swdp_scan", "jtag_scan"}},
     [SERVER_QEMU] = {.name = "QEMU"},
 };
 

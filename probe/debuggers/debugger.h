@@ -37,7 +37,12 @@ struct server_row {
     bool names_cores;        /* of threads that are cores; its first stop names no thread */
     bool has_memory;         /* its own: a Tcl interpreter, which can keep our mark */
     bool reaches_buses;      /* by monitor commands, and so a PMU that is not in the core's memory */
+    const char *scans[2];    /* commands that find cores; before, it has none */
 };
+
+/* What helps where facts.is_emulator. */
+#define DEBUGGER_ADVICE_EMULATOR                                                                             \
+    "`make play` among pmu-probe's sources starts a virtual board, whose core counts its cycles."
 
 struct debugger_facts {
     char name[128]; /* "gdb localhost:3333"; only printed */
@@ -158,6 +163,9 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error);
  * A lost connection is made again to undo what was done. */
 struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,
                                     const struct deadline *deadline, struct error *error);
+/* The same on a serial port, without a way to connect again. */
+struct debugger *gdb_remote_serial(const char *path, const struct log *log, const struct deadline *deadline,
+                                   struct error *error);
 /* Takes over a connected stream socket, even on error, without a way to connect again. Of GDB: once it has
  * died, what was done is undone through its server. */
 struct debugger *gdb_remote_open(int fd, bool is_gdb, const struct log *log, const struct deadline *deadline,

@@ -367,12 +367,19 @@ static bool settle_arm(struct debugger_link *self, const struct deadline *deadli
     if (server_row_of(debugger)->reaches_buses)
         return open_openocd(self, deadline, error);
     explain_no_openocd(debugger);
-    error_set(
-        &self->refusal, ERROR_NO_COUNTER,
-        "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. A Cortex-A "
-        "or R is measured through OpenOCD, whose monitor reaches its debug registers",
-        facts->server != SERVER_UNKNOWN ? server_row_of(debugger)->name : "the GDB server",
-        facts->architecture);
+    if (facts->is_emulator)
+        error_advise(
+            &self->refusal, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
+            "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is; it is an "
+            "emulator, whose time is not a core's",
+            server_row_of(debugger)->name, facts->architecture);
+    else
+        error_set(
+            &self->refusal, ERROR_NO_COUNTER,
+            "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. A Cortex-A "
+            "or R is measured through OpenOCD, whose monitor reaches its debug registers",
+            facts->server != SERVER_UNKNOWN ? server_row_of(debugger)->name : "the GDB server",
+            facts->architecture);
     return true;
 }
 

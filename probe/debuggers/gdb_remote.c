@@ -1,11 +1,13 @@
 #include "base/socket.h"
 #include "debuggers/gdb_session.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum {
@@ -414,6 +416,33 @@ struct debugger *gdb_remote_open(int fd, bool is_gdb, const struct log *log, con
     error_set(error, ERROR_SYSTEM, "descriptor %d is not a socket", fd);
     close(fd);
     return NULL;
+}
+
+struct debugger *gdb_remote_serial(const char *path, const struct log *log, const struct deadline *deadline,
+                                   struct error *error)
+{
+    char name[128];
+    struct termios line;
+    int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        error_advise(error, errno == ENOENT ? ERROR_NO_PROBE : ERROR_SYSTEM,
+                     errno == EACCES
+                         ? "Its group is dialout, as a rule: sudo adduser $USER dialout, and log in again."
+                         : "Of the two ports of a Black Magic Probe the first is the GDB server.",
+                     "cannot open %.200s: %s", path, strerror(errno));
+        return NULL;
+    }
+    if (tcgetattr(fd, &line) != 0) {
+        error_set(error, ERROR_USAGE, "%.200s is not a serial port", path);
+        close(fd);
+        return NULL;
+    }
+    cfmakeraw(&line);
+    line.c_cflag |= CLOCAL | CREAD;
+    (void)cfsetspeed(&line, B115200); /* USB goes at its own speed */
+    (void)tcsetattr(fd, TCSAFLUSH, &line);
+    snprintf(name, sizeof name, "gdb %.100s", path);
+    return open_session(fd, false, name, "", 0, log, deadline, error);
 }
 
 struct debugger *gdb_remote_connect(const char *host, uint16_t port, const struct log *log,

@@ -258,7 +258,7 @@ static bool is_hex(char c)
     return gdb_hex_digit(c) >= 0;
 }
 
-/* A stop reply that is late or arrives twice; it answers only the question '?'. */
+/* A stop reply that is late or arrives twice; it answers only '?' and vAttach. */
 static bool is_stop(const char *payload)
 {
     return (payload[0] == 'T' || payload[0] == 'S') && is_hex(payload[1]) && is_hex(payload[2]);
@@ -341,9 +341,12 @@ static bool session_ask(struct gdb_session *session, const void *question, size_
 bool gdb_ask_bytes(struct gdb_session *session, const void *question, size_t n,
                    const struct deadline *deadline, struct error *error)
 {
+    static const char attach[] = "vAttach";
     struct deadline most = answer_time(session, deadline);
+    bool by_stop = (n == 1 && *(const char *)question == '?') ||
+                   (n >= sizeof attach && memcmp(question, attach, sizeof attach - 1) == 0);
     return session_ask(session, question, n, deadline, &most, error) &&
-           receive_answer(session, n == 1 && *(const char *)question == '?', &most, error);
+           receive_answer(session, by_stop, &most, error);
 }
 
 bool gdb_ask(struct gdb_session *session, const char *question, const struct deadline *deadline,
@@ -640,6 +643,54 @@ static bool read_features(struct gdb_session *session, const struct deadline *de
     return ok;
 }
 
+static bool has_no_core(const struct gdb_session *session)
+{
+    return session->wire.payload[0] == 'W' || session->wire.payload[0] == 'X';
+}
+
+/* A Black Magic Probe has no core until it has scanned for some and attached to one; until then it
+ * describes nothing. `first`: why the description could not be read. */
+static bool scan_for_core(struct gdb_session *session, struct debugger_facts *facts,
+                          const struct error *first, const struct deadline *deadline, struct error *error)
+{
+    char found[512] = "";
+    bool done = false;
+    if (session->wire.lost || !gdb_ask(session, "?", deadline, error))
+        return error_copy(error, first);
+    if (!has_no_core(session) || !gdb_tell_server(session, facts, deadline, error))
+        return error_copy(error, first);
+    const struct server_row *row = server_row(facts->server);
+    for (size_t i = 0; !done && i < sizeof row->scans / sizeof *row->scans && row->scans[i] != NULL; i++) {
+        struct error refused = {0};
+        done = gdb_monitor(session, row->scans[i], found, sizeof found, deadline, &refused) &&
+               gdb_is_ok(session) && gdb_ask(session, "vAttach;1", deadline, &refused) &&
+               session->wire.payload[0] == 'T';
+        if (refused.kind != ERROR_NONE && refused.kind != ERROR_FAULT)
+            return error_copy(error, &refused);
+    }
+    if (row->scans[0] == NULL)
+        return error_copy(error, first);
+    found[strcspn(found, "\r\n")] = '\0';
+    return done ||
+           error_advise(error, ERROR_NO_CORE,
+                        "Check the wires and the target's supply; in GDB, `monitor swdp_scan` shows what "
+                        "the probe finds.",
+                        "the %s finds no core, by SWD or JTAG%s%.64s", row->name,
+                        found[0] != '\0' ? ": " : "", found);
+}
+
+static bool describe_core(struct gdb_session *session, struct debugger_facts *facts,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct error first = {0};
+    if (read_features(session, deadline, &first))
+        return true;
+    if (!gdb_is_refusal(session) || !scan_for_core(session, facts, &first, deadline, error))
+        return error->kind != ERROR_NONE ? false : error_copy(error, &first);
+    session->features = (struct gdb_features){0};
+    return read_features(session, deadline, error);
+}
+
 static void tell_profile(const struct gdb_features *features, struct debugger_facts *facts)
 {
     snprintf(facts->architecture, sizeof facts->architecture, "%s", features->architecture);
@@ -738,7 +789,7 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
             return false;
         session->wire.acks = !gdb_is_ok(session);
     }
-    if (!read_features(session, deadline, error) || !gdb_ask(session, "?", deadline, error))
+    if (!describe_core(session, facts, deadline, error) || !gdb_ask(session, "?", deadline, error))
         return false;
     if (!gdb_take_stop(session, stop))
         return error_set(error, ERROR_NOT_A_PROBE, "%s does not say where the core is (%.256s)",

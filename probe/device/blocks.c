@@ -290,15 +290,15 @@ static struct counter_block *choose_block(struct device *device, const char *nam
 }
 
 /* An emulator's counters mean nothing. */
-static bool check_counts(const struct device *device, const struct counter_block *block, struct error *error)
+static bool check_counts(const struct device *device, struct error *error)
 {
     if (device->debugger == NULL || !device->debugger->facts.is_emulator)
         return true;
     const char *server = server_row(device->debugger->facts.server)->name;
     return error_advise(
-        error, ERROR_NO_COUNTER, "",
-        "%s is an emulator, whose time is not a core's: what %s shows does not measure the code",
-        server[0] != '\0' ? server : "the GDB server", block->text);
+        error, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
+        "%s is an emulator, whose time is not a core's: it has no cycles that measure the code",
+        server[0] != '\0' ? server : "the GDB server");
 }
 
 void device_watch_resets(struct device *device)
@@ -320,7 +320,8 @@ void device_watch_resets(struct device *device)
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
-    struct counter_block *block = choose_block(device, name, deadline, error);
+    struct counter_block *block =
+        check_counts(device, error) ? choose_block(device, name, deadline, error) : NULL;
     if (block == NULL)
         return false;
     if (block->kind->by_core && !block->was_identified && /* else it would see what is set by now */
@@ -333,8 +334,6 @@ bool device_take_block(struct device *device, const char *name, const struct dea
         return error_advise(error, ERROR_NO_COUNTER, "Leave --divide64 out.",
                             "the program uses the cycle counter: it cannot be divided");
     if (!apply_all(device, block, deadline, error))
-        return false;
-    if (!check_counts(device, block, error))
         return false;
     if (device->remote != NULL && block->kind->own_cycles != NULL)
         block->counts_cycles = false;

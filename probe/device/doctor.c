@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
+#include "debuggers/debugger.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -268,6 +269,11 @@ bool doctor_examine(struct device *device, const struct device_core *core, struc
     struct examination e = {
         .device = device, .core = &core->core, .out = out, .deadline = deadline, .error = error};
     *out = (struct diagnosis){.healthy = true};
+    if (device->debugger != NULL && device->debugger->facts.is_emulator) {
+        doctor_note(&e, "emulator", FINDING_BAD, "NO CYCLES", "its time is not a core's");
+        blame(&e, "an emulator, whose time is not a core's, has no cycles that measure the code",
+              DEBUGGER_ADVICE_EMULATOR, NULL);
+    }
     if (core_has(e.core, SYSTEM_SPACE))
         examine_m(&e);
     else if (core_has(e.core, LOCKS_IN_PRSR))

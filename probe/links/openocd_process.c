@@ -116,8 +116,12 @@ bool openocd_text_is_wait(const char *cleaned)
 
 /* ---- start */
 
+static const char own_tcl[] =
+#include "own_tcl.h"
+    ;
+
 static const char *const quiet_options[] = {
-    "-c", "tcl_port 0", "-c", "telnet_port disabled", "-c", "gdb_port disabled",
+    "-c", "tcl_port 0", "-c", "telnet_port disabled", "-c", "gdb_port disabled", "-c", own_tcl,
 };
 enum { QUIET_OPTIONS = sizeof quiet_options / sizeof quiet_options[0] };
 
@@ -364,7 +368,7 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
     for (size_t i = 0; i < n; i++)
         argv[used++] = (char *)options[i];
     for (size_t i = 0; i < used; i++)
-        log_line(log, "%s%s", i == 0 ? "starting " : "  ", argv[i]);
+        log_line(log, "%s%s", i == 0 ? "starting " : "  ", argv[i] == own_tcl ? "(own.tcl)" : argv[i]);
     int failure = fork_openocd(process, argv);
     if (failure == ENOENT && !is_named && find_elsewhere(elsewhere, sizeof elsewhere)) {
         argv[0] = elsewhere;

@@ -711,6 +711,7 @@ static bool begin_columns(struct delta *delta, struct error *error)
         snprintf(column->name, sizeof column->name, "%s", plan->columns[summary->n].name);
         snprintf(column->unsupported, sizeof column->unsupported, "%s",
                  plan->columns[summary->n].unsupported);
+        snprintf(column->errata, sizeof column->errata, "%s", plan->columns[summary->n].errata);
         if (column->statistics == NULL)
             return error_set(error, ERROR_SYSTEM, "out of memory");
         if (result_exceptions(column->name) != RESULT_EXCEPTIONS_NOT && column->unsupported[0] == '\0' &&

@@ -47,7 +47,8 @@ struct plan_pass {
 struct plan {
     struct plan_column {
         char name[EVENT_NAME];
-        char unsupported[96]; /* why it is in no pass; "" if it is */
+        char unsupported[96];      /* why it is in no pass; "" if it is */
+        char errata[EVENT_ERRATA]; /* by which this core counts it wrongly; "" */
     } columns[PLAN_COLUMNS];
     size_t n_columns;
     struct plan_pass passes[PLAN_PASSES];

@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "counters/events.h"
 #include "device/device.h"
 #include "measure/statistics.h"
 
@@ -34,8 +35,9 @@ enum { RESULT_METRICS = 16 };
 /* A metric of -M, computed from means. */
 struct metric_result {
     char name[96], unit[16];
-    double value;  /* NaN: one of its events was not counted, or only bounded */
-    char why[128]; /* of NaN; "": unknown */
+    double value;              /* NaN: one of its events was not counted, or only bounded */
+    char why[128];             /* of NaN; "": unknown */
+    char errata[EVENT_ERRATA]; /* of its events; "" */
 };
 
 /* What a reader needs to judge a number later. Empty strings and zeros: unknown. */
@@ -56,8 +58,9 @@ struct conditions {
 
 /* One counted thing over all clean hits. */
 struct column {
-    char name[96];        /* "CPU_CYCLES" */
-    char unsupported[96]; /* why it cannot be counted here; "" if it can */
+    char name[96];             /* "CPU_CYCLES" */
+    char unsupported[96];      /* why it cannot be counted here; "" if it can */
+    char errata[EVENT_ERRATA]; /* by which the core counts it wrongly; "" */
     struct statistics *statistics;
     double overhead;       /* cost of the halts, already removed */
     double plus_minus;     /* half-width of the interval around each value */

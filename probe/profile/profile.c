@@ -24,6 +24,7 @@ void profile_about_free(struct profile_about *about)
     free(about->build_id);
     free(about->source);
     free(about->event);
+    free(about->errata);
     free(about->task);
     *about = (struct profile_about){0};
 }

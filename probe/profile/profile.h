@@ -82,6 +82,7 @@ struct profile_about {
                      stopped for each; what stopped it: "DWT cycle match" ... */
     char *task;   /* the variable that identifies the task; NULL: it was not read */
     char *event;  /* that stopped the core; NULL: none, the samples are of time */
+    char *errata; /* by which the core counts it wrongly; NULL: none */
     uint64_t every; /* the average number of events from stop to stop */
     double asked_s; /* --for; 0: until Ctrl-C */
 };

@@ -1,5 +1,6 @@
 #include "report/comparison.h"
 
+#include "report/conditions.h"
 #include "report/json.h"
 #include "report/number.h"
 #include "report/profile_file.h"
@@ -534,6 +535,8 @@ struct json_part runs_compare(const struct baseline *before, const struct baseli
     char started[32];
     compare_conditions(&out, &before->conditions, &now->conditions, any_elf);
     comparison_add_notes(&out, before, now);
+    if (now->file[0] != '\0') /* else the run's own table has them */
+        conditions_add_errata(&out.notes, now->summary);
     compare_columns(&out, json_object_get(before->summary, "columns"),
                     json_object_get(now->summary, "columns"));
     json_part_text(&line, "verdict", verdict_name(verdict_overall(out.lines, out.n)));

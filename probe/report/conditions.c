@@ -131,3 +131,40 @@ void conditions_write(const struct rendering *to, const struct conditions *condi
     else if (to->format == FORMAT_TEXT)
         conditions_write_text(to, conditions);
 }
+
+enum { ERRATA = 1024 };
+
+/* Which erratum the i-th column or, after these, metric has; "": none, NULL: there are no more. */
+static const char *errata_at(const json_t *line, size_t i, const char **name)
+{
+    json_t *columns = json_object_get(line, "columns"), *errata = json_object_get(line, "metric_errata"),
+           *one;
+    json_object_foreach(columns, *name, one)
+        if (i-- == 0)
+            return field_text(one, "errata");
+    json_object_foreach(errata, *name, one)
+        if (i-- == 0)
+            return text_or_empty(one);
+    return NULL;
+}
+
+void conditions_add_errata(struct json_part *list, const json_t *line)
+{
+    const char *text, *name, *other;
+    for (size_t i = 0; (text = errata_at(line, i, &name)) != NULL; i++) {
+        char names[ERRATA] = "";
+        bool told = text[0] == '\0';
+        for (size_t k = 0; (other = errata_at(line, k, &name)) != NULL; k++) {
+            bool same = strcmp(other, text) == 0;
+            told = told || (same && k < i);
+            text_join(names, sizeof names, ", ", same ? name : "");
+        }
+        if (!told)
+            json_list_say(list, "~ %s: %s", names, text);
+    }
+}
+
+const char *conditions_mark(const json_t *column)
+{
+    return field_of(column, "errata") != NULL ? "~" : "";
+}

@@ -16,3 +16,8 @@ void conditions_read_clock(struct conditions *conditions, const json_t *clock);
 void conditions_write(const struct rendering *to, const struct conditions *conditions);
 /* "at 666.7 MHz ±12 kHz (SystemCoreClock)"; false: it is not known. */
 bool conditions_clock_text(const struct conditions *conditions, char *out, size_t size);
+
+/* Of a line with `columns` and `metrics`: "~ INST_RETIRED, CPI: erratum 855827: ...", a text for each. */
+void conditions_add_errata(struct json_part *list, const json_t *line);
+/* "~" in front of a number that the core counts wrongly, else "". */
+const char *conditions_mark(const json_t *column);

@@ -20,9 +20,12 @@ const char *counts_missing(const json_t *column)
                                                      : NULL;
 }
 
-const char *counts_metric(char out[NUMBER_ROOM], const json_t *value)
+char *counts_metric(char out[COUNTS_METRIC], const json_t *line, const char *name)
 {
-    snprintf(out, NUMBER_ROOM, json_is_number(value) ? "%.6g" : "<not counted>", json_number_value(value));
+    const json_t *value = json_object_get(field_of(line, "metrics"), name);
+    bool wrong = text_in(line, "metric_errata", name)[0] != '\0', known = json_is_number(value);
+    snprintf(out, COUNTS_METRIC, known ? "%s%.6g" : "%s<not counted>", wrong && known ? "~" : "",
+             json_number_value(value));
     return out;
 }
 
@@ -65,12 +68,23 @@ static void put_text_row(const struct rendering *to, const char *key, const json
         text_add(line, sizeof line, "%*s  %s    %s", wide, counts_missing(column), name,
                  why[0] != '\0' ? why : "its window did not run");
     } else {
-        snprintf(words, sizeof words, "%s%s", field_is(column, "at_least") ? "at least " : "",
-                 NUMBER(field_count(column, "count")));
+        snprintf(words, sizeof words, "%s%s%s", field_is(column, "at_least") ? "at least " : "",
+                 conditions_mark(column), NUMBER(field_count(column, "count")));
         text_add(line, sizeof line, "%*s  %-*s %15s /s", wide, words, name_wide, name,
                  counts_rate_text(rate, column));
     }
     counts_put_line(to, line);
+}
+
+static void put_errata(const struct rendering *to, const json_t *line)
+{
+    struct json_part list = json_list_new();
+    const json_t *one;
+    size_t i;
+    conditions_add_errata(&list, line);
+    json_array_foreach(list.json, i, one)
+        render_text(to, "%s", text_or_empty(one));
+    json_decref(list.json);
 }
 
 /* Of `line` the counts, of `summary` the rest: with -a the two are not one. */
@@ -105,6 +119,7 @@ static void put_footer(const struct counts_report *report, const json_t *line, c
     json_object_foreach(report->of_cores ? json_object_get(line, "columns") : NULL, key, why)
         if (field_of(why, "not_supported") != NULL)
             render_text(to, "%.96s: %.128s", key, field_text(why, "not_supported"));
+    put_errata(to, line);
     json_object_foreach(json_object_get(line, "metric_reasons"), key, why)
         render_text(to, "%.96s: %.128s", key, text_or_empty(why));
 }
@@ -138,6 +153,7 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
         return row;
     json_object_set(row.json, "count", json_object_get(column, "count"));
     row_decimal(&row, "per_second", counts_rate(column), 3);
+    row_text(&row, "errata", field_text(column, "errata"));
     row_text(&row, "at_least", field_is(column, "at_least") ? "at least" : "");
     return row;
 }
@@ -152,17 +168,23 @@ static bool counts_put_csv(const struct counts_report *report, json_t *rows)
 
 /* ---- one core */
 
+static const char *skip_mark(const char *text)
+{
+    return text + (text[0] == '~');
+}
+
 static void counts_add_metrics(const struct rendering *to, struct document *rows, const json_t *line)
 {
     json_t *metrics = json_object_get(line, "metrics"), *metric;
     const char *key;
     json_object_foreach(metrics, key, metric) {
         struct json_part row = json_part_new(NULL);
-        char value[NUMBER_ROOM], text[LINE], name[NAME_ROOM], unit[UTF8_CLEAN_ROOM(16)];
+        char value[COUNTS_METRIC], text[LINE], name[NAME_ROOM], unit[UTF8_CLEAN_ROOM(16)];
         terminal_text(unit, sizeof unit, text_in(line, "metric_units", key));
         row_text(&row, "name", key);
         row_text(&row, "unit", unit);
-        row_text(&row, "missing", counts_metric(value, metric));
+        row_text(&row, "missing", skip_mark(counts_metric(value, line, key)));
+        row_text(&row, "errata", text_in(line, "metric_errata", key));
         document_add(rows, row);
         snprintf(text, sizeof text, "%*s  %s%s%s", COUNT, value, terminal_text(name, sizeof name, key),
                  unit[0] != '\0' ? " " : "", unit);
@@ -229,21 +251,26 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
         report->bounds_told = true;
         render_text(&report->to, ">=: at least; reads were too late, and a counter may have wrapped");
     }
-    snprintf(count, sizeof count, "%s%s", at_least ? ">=" : "", NUMBER(field_count(column, "count")));
+    snprintf(count, sizeof count, "%s%s%s", at_least ? ">=" : "", conditions_mark(column),
+             NUMBER(field_count(column, "count")));
     snprintf(rate, sizeof rate, "%s%s/s", at_least ? ">=" : "", counts_rate_text(number, column));
-    snprintf(total, sizeof total, "%s%s", report->totals[i].at_least ? ">=" : "", NUMBER(*of_all));
+    snprintf(total, sizeof total, "%s%s%s", report->totals[i].at_least ? ">=" : "", conditions_mark(column),
+             NUMBER(*of_all));
     counts_put_rates(&report->to,
                      (const char *[]){terminal_text(name, sizeof name, key), time, count, rate, total});
 }
 
 static void put_interval(struct counts_report *report, const json_t *line)
 {
-    char time[NUMBER_ROOM], name[NAME_ROOM], value[NUMBER_ROOM], unit[UTF8_CLEAN_ROOM(16)];
+    char time[NUMBER_ROOM], name[NAME_ROOM], value[COUNTS_METRIC], unit[UTF8_CLEAN_ROOM(16)];
     json_t *metrics = json_object_get(line, "metrics"), *metric;
     const json_t *one;
     const char *key;
     size_t i;
     snprintf(time, sizeof time, "%.3f s", field_real(line, "since_begin"));
+    if (!report->errata_told)
+        put_errata(&report->to, line);
+    report->errata_told = true;
     json_array_foreach(field_of(report->header, "columns"), i, one) {
         const json_t *column = json_object_get(field_of(line, "columns"), text_or_empty(one));
         if (i < RESULT_COLUMNS && counts_missing(column) == NULL)
@@ -252,7 +279,7 @@ static void put_interval(struct counts_report *report, const json_t *line)
     json_object_foreach(metrics, key, metric) {
         terminal_text(unit, sizeof unit, text_in(line, "metric_units", key));
         counts_put_rates(&report->to, (const char *[]){terminal_text(name, sizeof name, key), time,
-                                                       counts_metric(value, metric), unit, NULL});
+                                                       counts_metric(value, line, key), unit, NULL});
     }
 }
 
@@ -261,14 +288,13 @@ static void put_interval(struct counts_report *report, const json_t *line)
 /* Columns after the last counter are the metrics. */
 static void cell_text(const json_t *line, const char *name, bool is_metric, char out[TEXT])
 {
-    char number[NUMBER_ROOM];
     const json_t *column = json_object_get(field_of(line, is_metric ? "metrics" : "columns"), name);
     if (is_metric)
-        snprintf(out, TEXT, "%s", counts_metric(number, column));
+        counts_metric(out, line, name);
     else if (counts_missing(column) != NULL)
         snprintf(out, TEXT, "%s", counts_missing(column));
     else
-        snprintf(out, TEXT, "%s%s", field_is(column, "at_least") ? ">=" : "",
+        snprintf(out, TEXT, "%s%s%s", field_is(column, "at_least") ? ">=" : "", conditions_mark(column),
                  NUMBER(field_count(column, "count")));
 }
 

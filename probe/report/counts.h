@@ -14,6 +14,7 @@ struct counts_report {
     bool of_cores;    /* -a */
     bool has_totals;  /* as text: a line for each counter and interval, with its total since the begin */
     bool bounds_told; /* the meaning of ">=" was printed */
+    bool errata_told; /* and of "~" */
     struct {
         uint64_t count;
         bool at_least;
@@ -32,5 +33,6 @@ double counts_rate(const json_t *column);
 const char *counts_rate_text(char out[NUMBER_ROOM], const json_t *column);
 /* What perf prints in the place of a number; NULL: there is one. */
 const char *counts_missing(const json_t *column);
-/* "1.25", or "<not counted>" */
-const char *counts_metric(char out[NUMBER_ROOM], const json_t *value);
+/* Of a line's metrics: "1.25", "~1.25" of one that rests on a wrong count, or "<not counted>". */
+enum { COUNTS_METRIC = NUMBER_ROOM + 1 };
+char *counts_metric(char out[COUNTS_METRIC], const json_t *line, const char *name);

@@ -97,6 +97,8 @@ bool history_add(struct history *history, const struct baseline *run)
         json_t *row = history_find_row(history, &run->conditions, name);
         bool bound = field_count(column, "count") == 0 || field_count(column, "at_least") > 0;
         if (row == NULL ||
+            (field_of(column, "errata") != NULL &&
+             json_object_set(row, "errata", json_object_get(column, "errata")) != 0) ||
             (bound ? json_object_set_new(row, "at_least",
                                          json_integer((json_int_t)field_count(row, "at_least") + 1)) != 0
                    : !history_add_run(row, run, column)))
@@ -263,6 +265,8 @@ static bool history_take_fact(const json_t *row, size_t i, const char *to, struc
         out->change = json_array_get(changes, i - 2);
         history_change_text(out->change, to, out->text, room);
         since_text(row, out->change, out->text, room);
+    } else if (i == 3 + n && field_of(row, "errata") != NULL) {
+        snprintf(out->text, room, "~ %s", field_text(row, "errata"));
     } else if (i == 2 + n && trend != NULL) {
         out->change = trend;
         history_change_text(trend, to, out->text, room);
@@ -270,7 +274,7 @@ static bool history_take_fact(const json_t *row, size_t i, const char *to, struc
                  json_array_size(field_of(row, "runs")),
                  field_real(trend, "after") > field_real(trend, "before") ? "rise" : "fall");
     }
-    return i <= 2 + n;
+    return i <= 3 + n;
 }
 
 /* "40 files, 1 of 2 rows changed", and which were skipped, or "". */

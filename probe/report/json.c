@@ -287,14 +287,16 @@ bool json_header(FILE *out, const struct conditions *conditions, const struct co
 
 void json_metric_words(struct json_part *line, const struct metric_result *metrics, size_t n)
 {
-    struct json_part units = json_part_new(NULL), reasons = json_part_new(NULL);
+    struct json_part units = json_part_new(NULL), reasons = json_part_new(NULL), errata = json_part_new(NULL);
     for (size_t i = 0; i < n; i++) {
         json_part_text(&units, metrics[i].name, metrics[i].unit);
         if (!isfinite(metrics[i].value))
             json_part_text(&reasons, metrics[i].name, metrics[i].why);
+        json_part_text(&errata, metrics[i].name, metrics[i].errata);
     }
     json_part_object(line, "metric_units", units);
     json_part_object(line, "metric_reasons", reasons);
+    json_part_object(line, "metric_errata", errata);
 }
 
 /* The same as texts: a real does not hold all digits of an address. */
@@ -434,6 +436,7 @@ static struct json_part column_object(const struct column *column)
         return object;
     }
     json_part_unsigned(&object, "count", statistics_count(statistics));
+    json_part_text(&object, "errata", column->errata);
     if (statistics_count(statistics) > 0) {
         bool exact = false;
         json_part_unsigned(&object, "median", statistics_quantile(statistics, 0.5, &exact));

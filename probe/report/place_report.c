@@ -304,7 +304,8 @@ static void amount_text(char *out, size_t size, uint64_t count, const char *even
 /* Of what was counted, in the unit of the budget. */
 static const char *guard_amount(const struct guard_view *view, uint64_t count, char out[AMOUNT])
 {
-    amount_text(out, AMOUNT, count, view->event, (double)count * view->each_s);
+    out[0] = '~';
+    amount_text(out + view->wrong, AMOUNT - 1, count, view->event, (double)count * view->each_s);
     return out;
 }
 
@@ -318,6 +319,11 @@ static void guard_report_print_begin(const struct guard_view *view, const json_t
              terminal_text(way, sizeof way, field_text(line, "stops_by")));
     fprintf(view->out, "%*s", INDENT, "");
     fold_text_at(view->out, view->columns, INDENT, DEEP, text);
+    if (field_of(line, "errata") != NULL) {
+        snprintf(text, sizeof text, "~ %s: %s", view->event, field_text(line, "errata"));
+        fprintf(view->out, "%*s", INDENT, "");
+        fold_text_at(view->out, view->columns, INDENT, DEEP, text);
+    }
     fputc('\n', view->out);
 }
 
@@ -397,6 +403,7 @@ static void read_begin(struct guard_view *view, const json_t *line)
 {
     double seconds = field_real(line, "budget_s");
     snprintf(view->event, sizeof view->event, "%s", field_text(line, "event"));
+    view->wrong = field_of(line, "errata") != NULL;
     view->budget = field_count(line, "budget");
     view->each_s = seconds > 0 && view->budget > 0 ? seconds / (double)view->budget : 0;
 }
@@ -436,6 +443,7 @@ static bool guard_report_put(struct guard_report *report, struct json_part line)
     report->view.budget = report->budget;
     report->view.each_s = report->budget > 0 ? report->budget_s / (double)report->budget : 0;
     snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
+    report->view.wrong = report->errata[0] != '\0';
     bool ok = guard_put_line(&report->view, line.json) && line.ok;
     json_decref(line.json);
     return output_flush(report->out) && ok;
@@ -447,6 +455,7 @@ static bool write_begin(struct guard_report *report)
 {
     struct json_part line = json_part_new("guard");
     json_part_text(&line, "event", report->event);
+    json_part_text(&line, "errata", report->errata);
     json_part_unsigned(&line, "budget", report->budget);
     if (report->budget_s > 0)
         json_part_real(&line, "budget_s", report->budget_s);

@@ -50,6 +50,7 @@ struct guard_view {
     char event[96];
     uint64_t budget;
     double each_s; /* of an event, if the budget was given in time; else 0 */
+    bool wrong;    /* the core counts it wrongly */
 };
 /* What its function and clock are. */
 void guard_view_set(struct guard_view *view, const struct conditions *conditions);
@@ -60,8 +61,9 @@ struct guard_report {
     FILE *out;
     enum format format; /* text or JSON */
     struct symbols *symbols;
-    const char *event; /* "CPU_CYCLES" */
-    const char *way;   /* how the core is stopped: "DWT cycle match" */
+    const char *event;  /* "CPU_CYCLES" */
+    const char *errata; /* by which the core counts it wrongly; "" */
+    const char *way;    /* how the core is stopped: "DWT cycle match" */
     uint64_t budget;
     double budget_s; /* as the user gave it; 0: in events */
     bool keeps;

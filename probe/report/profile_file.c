@@ -69,6 +69,7 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     json_part_text(&head, "source", or_empty(about->source));
     json_part_text(&head, "task", or_empty(about->task));
     json_part_text(&head, "event", or_empty(about->event));
+    json_part_text(&head, "errata", or_empty(about->errata));
     if (about->event != NULL)
         json_part_unsigned(&head, "every", about->every);
     if (about->asked_s > 0)
@@ -280,9 +281,9 @@ static void take_head(struct profile_reading *reading, const json_t *object)
     const struct {
         const char *key;
         char **text;
-    } texts[] = {{"date", &about->date},        {"probe", &about->probe}, {"elf", &about->elf},
-                 {"source", &about->source},    {"task", &about->task},   {"event", &about->event},
-                 {"build_id", &about->build_id}};
+    } texts[] = {{"date", &about->date},         {"probe", &about->probe},  {"elf", &about->elf},
+                 {"source", &about->source},     {"task", &about->task},    {"event", &about->event},
+                 {"build_id", &about->build_id}, {"errata", &about->errata}};
     if (about->core_count > 0) {
         fail(reading, "a second head: a profile is one run");
         return;

@@ -2,6 +2,7 @@
 
 #include "base/values.h"
 #include "profile/call_tree.h"
+#include "report/conditions.h"
 #include "report/number.h"
 #include "report/page.h"
 #include "report/profile_file.h"
@@ -99,6 +100,8 @@ static void profile_notes_of_stops(struct json_part *notes, const struct profile
                                    const struct shares *shares)
 {
     static const double much = 0.2;
+    if (profile->about.errata != NULL)
+        json_list_say(notes, "~ %s: %s", or_empty(profile->about.event), profile->about.errata);
     if (profile->about.event != NULL && profile_stood_part(shares) > much)
         json_list_say(notes,
                       "The core was halted %.0f %% of the time for its samples: what else goes on at its own "
@@ -118,6 +121,7 @@ struct json_part profile_line(const char *type, const struct profile *profile, c
     json_part_text(&line, "date", or_empty(about->date));
     json_part_text(&line, "source", or_empty(about->source));
     json_part_text(&line, "event", or_empty(about->event));
+    json_part_text(&line, "errata", or_empty(about->errata));
     if (about->event != NULL)
         json_part_unsigned(&line, "every", about->every);
     json_part_text(&line, "elf", or_empty(elf));
@@ -361,7 +365,8 @@ static void put_core_head(const struct rendering *to, const json_t *profile, con
     snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s", field_count(core, "core"),
              text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source);
     if (event[0] != '\0')
-        text_add(name, sizeof name, " each %s %.64s", NUMBER(field_count(profile, "every")), event);
+        text_add(name, sizeof name, " each %s%s %.64s", conditions_mark(profile),
+                 NUMBER(field_count(profile, "every")), event);
     snprintf(count, sizeof count, "%s %s", samples > 0 ? NUMBER(samples) : "no",
              sort >= SHARES_CONTEXTS ? "looks" : "samples");
     if (samples > 0 && seconds > 0)

@@ -104,7 +104,7 @@ static void put_cell(const struct view_column *column, const json_t *row, char o
         snprintf(out, CELL, "%d", json_is_true(value));
     else
         snprintf(out, CELL, "%s", or_empty(column->none));
-    if (is_true(row, column->mark)) {
+    if (is_true(row, column->mark) && (out[0] != '\0' || column->key[0] == '\0')) {
         memmove(out + 1, out, strlen(out) + 1);
         out[0] = '~';
     }

@@ -140,6 +140,7 @@ static void run_report_put_numbers(struct json_part *row, const json_t *column)
     uint64_t n = field_count(column, "count"), bounds = field_count(column, "at_least");
     run_mean_text(text, sizeof text, column);
     row_text(row, "mean_text", text);
+    row_flag(row, "wrong", field_of(column, "errata") != NULL);
     row_text(row, "sd_text", DECIMAL(sd, decimals_for(sd)));
     put_uncertainty(row, column);
     if (run_mean_error(column) > 0)
@@ -212,6 +213,8 @@ static struct json_part metric_row(const json_t *summary, const char *name, cons
     if (json_is_number(value)) {
         snprintf(text, sizeof text, "%.4g", json_number_value(value));
         row_text(&row, "mean_text", text);
+        row_flag(&row, "wrong", text_in(summary, "metric_errata", name)[0] != '\0');
+        row_text(&row, "errata", text_in(summary, "metric_errata", name));
         row_real(&row, "mean", json_number_value(value));
         row_text(&row, "remark", unit);
         return row;
@@ -489,7 +492,8 @@ bool run_is_exact(const json_t *result)
     json_object_foreach(json_object_get(result, "columns"), name, column) {
         if (!run_is_counted(column))
             continue;
-        if (!run_report_is_calibrated(column) || field_real(column, "plus_minus") > 0)
+        if (!run_report_is_calibrated(column) || field_real(column, "plus_minus") > 0 ||
+            field_of(column, "errata") != NULL)
             return false;
         n++;
     }
@@ -573,6 +577,7 @@ void run_explain(struct json_part *list, const struct run_lines *run)
     char clock[256];
     const struct seen seen = run_report_look(run->summary);
     run_report_add_legend(list, &seen, run->summary);
+    conditions_add_errata(list, run->summary);
     if (field_of(run->summary, "doubt") != NULL)
         json_list_say(list, "not proved to be exact: %s", field_text(run->summary, "doubt"));
     if (field_of(run->summary, "time") != NULL &&

@@ -1,6 +1,7 @@
 #include "report/screen.h"
 
 #include "report/canvas.h"
+#include "report/conditions.h"
 #include "report/counts.h"
 #include "report/formats.h"
 #include "report/number.h"
@@ -195,12 +196,12 @@ static void screen_fill(const struct screen_view *view, const struct row *row, s
     terminal_text(out->text[COLUMN_NAME], CANVAS_LINE, row->name);
     if (counts_missing(row->column) != NULL)
         return;
-    snprintf(out->text[COLUMN_RATE], CANVAS_LINE, "%s%s/s", at_least ? ">" : "",
-             counts_rate_text(number, row->column));
+    snprintf(out->text[COLUMN_RATE], CANVAS_LINE, "%s%s%s/s", at_least ? ">" : "",
+             conditions_mark(row->column), counts_rate_text(number, row->column));
     if (part > 0 && part < 10)
         snprintf(out->text[COLUMN_PERCENT], CANVAS_LINE, "%s%.1f %%", at_least ? ">" : "", 100 * part);
-    snprintf(out->text[COLUMN_TOTAL], CANVAS_LINE, "%s%s", field_is(row->total, "at_least") ? ">=" : "",
-             NUMBER(field_count(row->total, "count")));
+    snprintf(out->text[COLUMN_TOTAL], CANVAS_LINE, "%s%s%s", field_is(row->total, "at_least") ? ">=" : "",
+             conditions_mark(row->column), NUMBER(field_count(row->total, "count")));
 }
 
 static void draw_row(struct canvas *canvas, const struct live_table *table, const struct screen_view *view,
@@ -244,12 +245,12 @@ static void draw_foot(struct canvas *canvas, const struct screen_view *view)
     canvas_pieces(canvas, keys, sizeof keys / sizeof *keys);
 }
 
-static void draw_metric(struct canvas *canvas, const char *key, const json_t *metric, const char *its_unit)
+static void draw_metric(struct canvas *canvas, const json_t *line_of, const char *key)
 {
-    char value[NUMBER_ROOM], name[UTF8_CLEAN_ROOM(96)], unit[UTF8_CLEAN_ROOM(16)], line[LINE_ROOM];
-    counts_metric(value, metric);
+    char value[COUNTS_METRIC], name[UTF8_CLEAN_ROOM(96)], unit[UTF8_CLEAN_ROOM(16)], line[LINE_ROOM];
+    counts_metric(value, line_of, key);
     terminal_text(name, sizeof name, key);
-    terminal_text(unit, sizeof unit, its_unit);
+    terminal_text(unit, sizeof unit, text_in(line_of, "metric_units", key));
     size_t width = strlen(value) + utf8_width(unit) + LIVE_GAP + 1;
     if (canvas->columns <= width)
         return;
@@ -282,8 +283,19 @@ static void draw_rows(struct screen *screen, struct canvas *canvas, const struct
         draw_row(canvas, &table, view, &rows[at], &screen->past[at]);
     json_object_foreach(metrics, key, metric)
         if (at++ < shown)
-            draw_metric(canvas, key, metric, text_in(first_line(view), "metric_units", key));
+            draw_metric(canvas, first_line(view), key);
     live_more(canvas, all - shown);
+}
+
+static void draw_errata(struct canvas *canvas, const json_t *line)
+{
+    struct json_part list = json_list_new();
+    const json_t *one;
+    size_t i;
+    conditions_add_errata(&list, line);
+    json_array_foreach(list.json, i, one)
+        canvas_text(canvas, text_or_empty(one));
+    json_decref(list.json);
 }
 
 void screen_draw(struct screen *screen, const struct screen_view *view)
@@ -292,6 +304,7 @@ void screen_draw(struct screen *screen, const struct screen_view *view)
     canvas_begin(&canvas, screen->out);
     canvas_text(&canvas, view->title);
     canvas_text(&canvas, view->note);
+    draw_errata(&canvas, first_line(view));
     canvas_line(&canvas, "");
     /* The foot stays */
     size_t foot =

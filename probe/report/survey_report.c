@@ -381,11 +381,12 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
     bool unmeasured = false, each = false, means = false, shares = false, rates = false, bounds = false,
          vague = false, left = false, exact = true;
     size_t i;
-    json_t *region, *column;
+    json_t *region, *column, *counted_one = NULL;
     const char *name;
     json_array_foreach(lines->regions, i, region) {
         if (!survey_report_has_hits(region))
             continue;
+        counted_one = region; /* all have the same columns */
         json_object_foreach(json_object_get(region, "columns"), name, column) {
             bool counted = run_is_counted(column);
             unmeasured = unmeasured || (counted && !json_is_true(field_of(column, "calibrated")));
@@ -412,6 +413,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
         {left, "> share: of calls that returned; how long those were inside that were left is not known"},
     };
     run_add_legend(list, legend, sizeof legend / sizeof *legend);
+    conditions_add_errata(list, counted_one);
 }
 
 /* What a reader of its numbers must know; false: nothing. */

@@ -200,7 +200,8 @@ const struct view history_view = {COLUMNS(history_columns), .class = "history",
     {                                                                                                        \
         TEXT("at_least")                                                                                     \
     }
-static const struct view_column counts_fields[] = {COUNTS("per_second")}, cores_fields[] = {COUNTS("cpus")};
+static const struct view_column counts_fields[] = {COUNTS("per_second"), {TEXT("errata")}},
+                                cores_fields[] = {COUNTS("cpus")};
 const struct view counts_csv = {COLUMNS(counts_fields)}, cores_csv = {COLUMNS(cores_fields)};
 
 /* ---- runs */
@@ -211,20 +212,20 @@ const struct view counts_csv = {COLUMNS(counts_fields)}, cores_csv = {COLUMNS(co
     }
 #define MEAN                                                                                                 \
     {                                                                                                        \
-        .key = "mean_text", .heading = "mean", .as = AS_PLACE                                                \
+        .key = "mean_text", .heading = "mean", .as = AS_PLACE, .mark = "wrong"                               \
     }
 
 static const struct view_column summary_columns[] = {
     {.key = "name", .heading = "", .least = 10},
     {.key = "of_hits", .heading = "hits", .as = AS_PLACE, .narrow = true},
     {COUNT("of_hits|count", "hits"), .wide = true},
-    {COUNT("median", "median"), .least = 1},
+    {COUNT("median", "median"), .mark = "wrong", .least = 1},
     MEAN,
     {.key = "sd_text", .heading = "sd", .as = AS_PLACE},
-    {COUNT("min", "min")},
-    {COUNT("max", "max")},
-    {COUNT("p90", "p90"), .wide = true},
-    {COUNT("p99", "p99"), .wide = true},
+    {COUNT("min", "min"), .mark = "wrong"},
+    {COUNT("max", "max"), .mark = "wrong"},
+    {COUNT("p90", "p90"), .mark = "wrong", .wide = true},
+    {COUNT("p99", "p99"), .mark = "wrong", .wide = true},
     EACH("per hit"),
     {.key = "added", .heading = "overhead", .as = AS_PLACE, .only = "has_added", .below = true},
     {.key = "baseline", .heading = "baseline", .as = AS_MEAN},
@@ -254,6 +255,7 @@ static const struct view_column run_fields[] = {
     {FIELD("judged", "verdict"), .optional = true, .only = "judged"},
     {FIELD("why", "why"), .optional = true, .only = "judged"},
     {FIELD("file", "file"), .optional = true},
+    {TEXT("errata"), .optional = true},
 };
 const struct view run_csv = {COLUMNS(run_fields)};
 
@@ -262,12 +264,12 @@ const struct view run_csv = {COLUMNS(run_fields)};
 static const struct view_column region_columns[] = {
     {NAME("name", "region", NULL)},
     {COUNT("hits", "hits"), .least = 1},
-    {COUNT("median", "median")},
+    {COUNT("median", "median"), .mark = "wrong"},
     {.key = "each_alone", .heading = "±", .as = AS_PLACE, .only = "has_each"},
     MEAN,
-    {COUNT("min", "min"), .spare = 2},
-    {COUNT("max", "max")},
-    {COUNT("p99", "p99"), .spare = 1},
+    {COUNT("min", "min"), .mark = "wrong", .spare = 2},
+    {COUNT("max", "max"), .mark = "wrong"},
+    {COUNT("p99", "p99"), .mark = "wrong", .spare = 1},
     {.key = "rate", .heading = "calls/s", .as = AS_PLACE},
     {.key = "share_text", .heading = "share", .as = AS_PLACE},
     {.key = "verdict", .heading = "verdict", .as = AS_VERDICT, .wide = true},
@@ -283,6 +285,7 @@ static const struct view_column region_fields[] = {
     {TEXT("share_plus_minus")},
     {FIELD("judged", "verdict"), .optional = true},
     {FIELD("verdict_why|why", "why"), .optional = true},
+    {TEXT("errata"), .optional = true},
 };
 const struct view region_csv = {COLUMNS(region_fields)};
 

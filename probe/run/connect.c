@@ -197,12 +197,16 @@ static bool refuse_probe(const char *probe, struct error *error)
     const char *way = dap_other_way(probe);
     if (way != NULL)
         return error_set(error, ERROR_USAGE, "%.64s is %s", probe, way);
+    if (strncmp(probe, "/dev/", 5) == 0)
+        return error_set(error, ERROR_USAGE, "what is at %.64s? A Black Magic Probe is named by gdb:%.64s",
+                         probe, probe);
     if (socket_address_read(probe, host, sizeof host, &port, &ignored) && port != 0)
         return refuse_address(probe, port, error);
     return error_set(
         error, ERROR_USAGE,
         "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, "
-        "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, msr[:CPU], msr-agent:HOST[:PORT] or replay:FILE",
+        "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, gdb:/dev/ttyACM0, msr[:CPU], msr-agent:HOST[:PORT] or "
+        "replay:FILE",
         probe);
 }
 
@@ -230,19 +234,25 @@ static struct link *connect_gdb(const struct connecting *self, const char *probe
 {
     char host[256] = "localhost";
     uint16_t port = 0;
-    if (!socket_address_read(address_of(probe), host, sizeof host, &port, error))
+    bool is_serial = address_of(probe)[0] == '/';
+    if (!is_serial && !socket_address_read(address_of(probe), host, sizeof host, &port, error))
         return NULL;
-    if (port == 0) {
-        error_set(error, ERROR_USAGE, "--probe %.64s: a GDB server is named by gdb:HOST:PORT", probe);
+    if (!is_serial && port == 0) {
+        error_set(
+            error, ERROR_USAGE,
+            "--probe %.64s: a GDB server is named by gdb:HOST:PORT, or gdb:/dev/ttyACM0 (Black Magic Probe)",
+            probe);
         return NULL;
     }
     char end[LINK_NAME];
     struct lock *lock;
-    link_end_name(end, sizeof end, "gdb", host, port);
+    link_end_name(end, sizeof end, "gdb", is_serial ? address_of(probe) : host, port);
     if (!lock_take(end, &lock, error))
         return NULL;
     struct deadline deadline = deadline_until(self->around, CONNECT_MS);
-    struct debugger *debugger = gdb_remote_connect(host, port, self->around->log, &deadline, error);
+    struct debugger *debugger =
+        is_serial ? gdb_remote_serial(address_of(probe), self->around->log, &deadline, error)
+                  : gdb_remote_connect(host, port, self->around->log, &deadline, error);
     return claimed(debugger == NULL ? NULL : debugger_link_new(debugger, error), end, lock);
 }
 

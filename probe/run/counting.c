@@ -247,6 +247,7 @@ size_t counting_metrics(const struct counting *counting, counting_mean *mean, co
         out[i] = (struct metric_result){.value = metric_evaluate(metric, &input)};
         memcpy(out[i].name, metric->name, sizeof metric->name);
         memcpy(out[i].unit, metric->unit, sizeof metric->unit);
+        metric_errata(metric, counting->set, counting->midr, out[i].errata);
         if (!isfinite(out[i].value))
             explain(counting, metric, counts, hz, &out[i]);
     }
@@ -374,6 +375,10 @@ bool counting_open(struct counting *counting, struct session *session, const str
     if (!counting_add_metrics(counting, session, requests, &n, error) ||
         !plan_make(counting->plan, device->block, counting->set, requests, n, error))
         return false;
+    counting->midr = device_counted(device)->core.id;
+    for (size_t i = 0; i < counting->plan->n_columns; i++)
+        event_errata(counting->set, counting->plan->columns[i].name, counting->midr, NULL,
+                     counting->plan->columns[i].errata);
     const struct plan_pass *first = &counting->plan->passes[0];
     struct deadline deadline = session_deadline(session);
     return device_program(device, first->picks, first->n, &deadline, error) &&

@@ -17,6 +17,7 @@ enum { COUNTING_METRICS = RESULT_METRICS, COUNTING_METRIC_SETS = 1 + RESULT_METR
 
 struct counting {
     struct event_set *set;
+    uint32_t midr;                                        /* of the core that is counted */
     struct metric_set *metric_sets[COUNTING_METRIC_SETS]; /* the built-in set, then one per file */
     const struct metric *metrics[COUNTING_METRICS];
     size_t n_metric_sets, n_metrics;

@@ -11,9 +11,10 @@
 #include <strings.h>
 #include <time.h>
 
-bool event_stop_find(const struct counter_block *block, const struct event_request *wanted,
-                     struct counter_pick *out, struct error *error)
+bool event_stop_find(const struct device *device, const struct event_request *wanted,
+                     struct counter_pick *out, char errata[EVENT_ERRATA], struct error *error)
 {
+    const struct counter_block *block = device->block;
     struct event_set *set = block->events != NULL ? event_set_open(block->events, error) : NULL;
     const struct event *known = NULL;
     struct event_request named = *wanted;
@@ -23,6 +24,7 @@ bool event_stop_find(const struct counter_block *block, const struct event_reque
         known = event->by_code ? event_set_by_code(set, event->code) : event_set_find(set, event->name);
     *out = (struct counter_pick){.code = known != NULL ? known->code : event->code};
     memcpy(out->name, known != NULL ? known->name : event->name, sizeof out->name);
+    event_errata(set, out->name, device_counted(device)->core.id, NULL, errata);
     event_set_free(set);
     if (known != NULL || event->by_code || error->kind != ERROR_NONE)
         return error->kind == ERROR_NONE;
@@ -145,7 +147,7 @@ static bool pc_samples_try_block(void *context, const char *name, unsigned way, 
     struct counter_pick pick, picks[2];
     uint64_t every;
     if (!device_take_block(device, name, &deadline, error) || !own_code_check(&self->session, error) ||
-        !event_stop_find(device->block, &self->wanted, &pick, error) ||
+        !event_stop_find(device, &self->wanted, &pick, self->errata, error) ||
         !choose_every(self, &pick, &every, &deadline, error))
         return false;
     size_t n = counter_stop_choose(device->block, &pick, event_sampler_most(every), picks, error);
@@ -229,6 +231,7 @@ static bool fill_about(struct pc_samples *self, struct error *error)
                                                      : self->cores[0].sampler.source.name);
     if (self->by_stops != NULL) {
         about->event = copy_of(self->event);
+        about->errata = self->errata[0] != '\0' ? copy_of(self->errata) : NULL;
         about->every = self->by_stops->every;
     }
     pc_samples_about(session, about);

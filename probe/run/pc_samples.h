@@ -21,9 +21,10 @@
  * Which counter stops the core after N events.
  */
 
-/* What the counters of a block call an event. ERROR_USAGE: they have none of this name. */
-bool event_stop_find(const struct counter_block *block, const struct event_request *wanted,
-                     struct counter_pick *out, struct error *error);
+/* What the counters of the block in use call an event, and by which errata they count it wrongly.
+ * ERROR_USAGE: they have none of this name. */
+bool event_stop_find(const struct device *device, const struct event_request *wanted,
+                     struct counter_pick *out, char errata[EVENT_ERRATA], struct error *error);
 /* Takes the counters of a block, NULL for the best, which are to stop the core; the ways are numbered. */
 enum { EVENT_STOP_WAYS = 2 };
 typedef bool event_stop_try(void *context, const char *block, unsigned way, struct error *error);
@@ -55,6 +56,7 @@ struct pc_samples {
     struct tasks tasks;
     struct event_request wanted; /* that stops the core, as it was asked for */
     char event[EVENT_NAME];      /* by which it stops */
+    char errata[EVENT_ERRATA];   /* of it */
     double event_rate;           /* a second; 0: --every says after how many */
     double stood_s;              /* for its samples, as closed */
     struct profile_about about;  /* since pc_samples_take */

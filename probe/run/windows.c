@@ -156,6 +156,7 @@ static struct json_part windows_columns_of(const struct windows *self, const str
             if (!all)
                 json_part_real(&one, "seconds", value->seconds);
             json_part_bool(&one, "at_least", value->at_least);
+            json_part_text(&one, "errata", plan->columns[i].errata);
             if (all && row->cpu < 0)
                 json_part_real(&one, "per_second", value->rate);
         }

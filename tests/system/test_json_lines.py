@@ -119,7 +119,7 @@ def test_watch_has_a_header_and_a_summary(ended):
 def test_watch_shows_metrics_in_text():
     with Place("a53/swd", "free", WORK_BY_DATA) as place:
         text = place.run("watch", "-M", "CPI", "--for", "300ms", "-I", 100).out
-        figures = re.findall(r"^CPI +[\d.]+ s +([\d.]+)$", text, re.M)
+        figures = re.findall(r"^CPI +[\d.]+ s +~([\d.]+)$", text, re.M)
         assert figures and all(0.5 < float(figure) < 20 for figure in figures), text
 
 

@@ -151,6 +151,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         v7->bus->dirty = on;
     } else if (!strcmp(name, "idles-off")) {
         d->idles_off = on;
+    } else if (!strcmp(name, "erratum-740663")) {
+        pmu_v7_set_erratum(&v7->pmu, on);
     } else if (!strcmp(name, "secure-low")) {
         d->secure_low = on;
     } else {

@@ -227,6 +227,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         d->idles_off = on;
     } else if (!strcmp(name, "samples-in-monitor")) {
         d->samples_in_monitor = on;
+    } else if (!strcmp(name, "erratum-855827")) {
+        pmu_v3_set_erratum(&v8->pmu, on);
     } else if (!strcmp(name, "secure-low")) {
         set_signals(v8, false, on);
     } else if (!strcmp(name, "unauthenticated")) {

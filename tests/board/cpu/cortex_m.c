@@ -134,6 +134,7 @@ static void power(struct core *core, bool on)
     if (!on)
         return;
     cm->debug = (struct cm_debug){0};
+    memset(cm->dbgmcu, 0, sizeof cm->dbgmcu);
     cm->work_at_run = UINT64_MAX;
     cm->dwt_lock_closed = cm->profile->dwt_lock;
     fpb_power_on(&cm->fpb);
@@ -149,9 +150,12 @@ static bool interrupt(struct core *core, unsigned irq)
     return true;
 }
 
+#define DBG_SLEEP 1u
+
 static bool sleeps(const void *self)
 {
-    return ((const struct cortex_m *)self)->state == CM_ASLEEP;
+    const struct cortex_m *cm = self;
+    return cm->state == CM_ASLEEP && !(cm->dbgmcu[0] & DBG_SLEEP);
 }
 
 static bool set_state(struct core *core, const char *name, bool on)
@@ -235,6 +239,7 @@ static void describe(struct core *core, FILE *json)
             dwt_cyccnt(&cm->dwt, cm->core.counted));
     print_totals(json, cm->dwt.total);
     print_monitor(json, &cm->pmu);
+    print_words(json, "dbgmcu", cm->dbgmcu, cm->profile->dbgmcu_idcode ? 3 : 0);
     print_words(json, "dwt_comp", cm->dwt.comp, cm->dwt.comparators);
     print_words(json, "dwt_mask", cm->dwt.mask, cm->dwt.comparators);
     print_words(json, "dwt_function", cm->dwt.function, cm->dwt.comparators);

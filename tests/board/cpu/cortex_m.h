@@ -40,6 +40,7 @@ struct cm_profile {
     unsigned miss_cycles; // that a miss of the data cache takes; 0: there is none
     unsigned watch_delay; // how many instructions after a store that is watched still execute at most
     uint32_t mvfr0, mvfr1;
+    uint32_t dbgmcu_idcode; // of an STM32's DBGMCU; 0: there is none
     struct component rom, scs, dwt, fpb, pmu;
     const uint32_t *rom_entries;
     size_t rom_count;
@@ -126,6 +127,7 @@ struct cortex_m {
     bool dwt_lock_closed;
     struct systick other_systick; // of the other security state, whose interrupts are not taken
     uint32_t bank_select;         // DSCSR.SBRSEL and SBRSELEN
+    uint32_t dbgmcu[3];           // DBGMCU_CR, APB1_FZ, APB2_FZ: power alone resets them
 
     enum cm_state state;
     bool held_in_reset, off;

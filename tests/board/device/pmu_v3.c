@@ -39,7 +39,14 @@ enum {
 #define TYPE_NSH     (1u << 27)
 #define TYPE_M       (1u << 26)
 #define CFGR_FIXED   0x0001FF00u // 64 bits, a cycle counter with a divider, export
-enum { EVENT_SW_INCR = 0x00, EVENT_CYCLES = 0x11, EVENT_CHAIN = 0x1E, DIVISOR = 64 };
+enum {
+    EVENT_SW_INCR = 0x00,
+    EVENT_INSTRUCTION = 0x08,
+    EVENT_BRANCH = 0x0D,
+    EVENT_CYCLES = 0x11,
+    EVENT_CHAIN = 0x1E,
+    DIVISOR = 64
+};
 
 static const uint64_t *source(const struct pmu_v3 *p, uint32_t type)
 {
@@ -50,6 +57,14 @@ static const uint64_t *source(const struct pmu_v3 *p, uint32_t type)
         if (p->profile->codes[i] == code)
             return &p->totals[p->profile->events ? p->profile->events[i] : i];
     return NULL;
+}
+
+// What it has counted up to now
+static uint64_t total(const struct pmu_v3 *p, uint32_t type)
+{
+    const uint64_t *from = source(p, type), *branches = source(p, EVENT_BRANCH);
+    bool more = p->erratum && branches && (type & TYPE_CODE) == EVENT_INSTRUCTION;
+    return (from ? *from : 0) + (more ? *branches : 0);
 }
 
 // Whether the filter lets through what happens at the present level
@@ -108,11 +123,10 @@ static void settle(struct pmu_v3 *p)
     settle_cycles(p);
     for (unsigned i = 0; i < p->profile->counters; i++) {
         struct pmu_v3_counter *c = &p->counter[i];
-        const uint64_t *from = source(p, c->type);
-        uint64_t more = from ? *from - c->at : 0;
+        uint64_t now = total(p, c->type), more = now - c->at;
         if ((c->type & TYPE_CODE) == EVENT_CHAIN && (i & 1))
             more = wraps;
-        c->at = from ? *from : 0;
+        c->at = now;
         wraps = counts(p, 1u << i, c->type) ? add(p, i, more) : 0;
     }
 }
@@ -172,6 +186,14 @@ void pmu_v3_set_level(struct pmu_v3 *p, unsigned level, bool secure, bool prohib
     p->prohibited = prohibited;
 }
 
+void pmu_v3_set_erratum(struct pmu_v3 *p, bool on)
+{
+    settle(p);
+    p->erratum = on;
+    for (unsigned i = 0; i < p->profile->counters; i++)
+        p->counter[i].at = total(p, p->counter[i].type);
+}
+
 void pmu_v3_divide(struct pmu_v3 *p, uint32_t control)
 {
     enum { HPMN = 0x1F, HPME = 1 << 7, HPMD = 1 << 17 };
@@ -193,8 +215,7 @@ static void write_control(struct pmu_v3 *p, uint32_t value)
 static void write_type(struct pmu_v3 *p, struct pmu_v3_counter *c, uint32_t value)
 {
     c->type = value & (TYPE_CODE | TYPE_FILTERS);
-    const uint64_t *from = source(p, c->type);
-    c->at = from ? *from : 0;
+    c->at = total(p, c->type);
 }
 
 static void increment(struct pmu_v3 *p, uint32_t which)

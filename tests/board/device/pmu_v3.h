@@ -41,11 +41,14 @@ struct pmu_v3 {
     uint32_t filter; // of the cycle counter
     uint64_t at;
     uint32_t divided; // cycles that did not make up 64 yet
+    bool erratum;     // 855827: INST_RETIRED counts an immediate branch twice
 };
 
 void pmu_v3_reset(struct pmu_v3 *);
 // prohibited: of events, and of cycles if PMCR_EL0.DP says so
 void pmu_v3_set_level(struct pmu_v3 *, unsigned level, bool secure, bool prohibited);
+
+void pmu_v3_set_erratum(struct pmu_v3 *, bool on);
 
 // MDCR_EL2, which is HDCR in AArch32 state
 void pmu_v3_divide(struct pmu_v3 *, uint32_t control);

@@ -42,7 +42,14 @@ enum {
 #define TYPE_P        (1u << 31)
 #define TYPE_U        (1u << 30)
 #define CFGR_V2       0x0009DF00u // 32 bits; a cycle counter that can divide; export, PMUSERENR: DDI 0406C D2
-enum { SELECT_CYCLES = 31, EVENT_SW_INCR = 0x00, EVENT_CYCLES = 0x11, DIVISOR = 64 };
+enum {
+    SELECT_CYCLES = 31,
+    EVENT_SW_INCR = 0x00,
+    EVENT_BRANCH = 0x0D,
+    EVENT_CYCLES = 0x11,
+    EVENT_RENAMED = 0x68,
+    DIVISOR = 64
+};
 
 static const uint64_t *source(const struct pmu_v7 *p, uint32_t type)
 {
@@ -53,6 +60,14 @@ static const uint64_t *source(const struct pmu_v7 *p, uint32_t type)
         if (p->profile->codes[i] == code)
             return &p->totals[p->profile->events[i]];
     return NULL;
+}
+
+// What it has counted up to now
+static uint64_t total(const struct pmu_v7 *p, uint32_t type)
+{
+    const uint64_t *from = source(p, type), *branches = source(p, EVENT_BRANCH);
+    bool less = p->erratum && branches && (type & TYPE_CODE) == EVENT_RENAMED;
+    return (from ? *from : 0) - (less ? *branches : 0);
 }
 
 static bool counts(const struct pmu_v7 *p, uint32_t bit, uint32_t type)
@@ -88,12 +103,10 @@ static void settle(struct pmu_v7 *p)
     settle_cycles(p);
     for (unsigned i = 0; i < p->profile->counters; i++) {
         struct pmu_v7_counter *c = &p->counter[i];
-        const uint64_t *from = source(p, c->type);
-        if (!from)
-            continue;
+        uint64_t now = total(p, c->type);
         if (counts(p, 1u << i, c->type))
-            add(p, c, 1u << i, *from - c->at);
-        c->at = *from;
+            add(p, c, 1u << i, now - c->at);
+        c->at = now;
     }
 }
 
@@ -142,6 +155,14 @@ void pmu_v7_set_user(struct pmu_v7 *p, bool user)
     p->user = user;
 }
 
+void pmu_v7_set_erratum(struct pmu_v7 *p, bool on)
+{
+    settle(p);
+    p->erratum = on;
+    for (unsigned i = 0; i < p->profile->counters; i++)
+        p->counter[i].at = total(p, p->counter[i].type);
+}
+
 static void write_control(struct pmu_v7 *p, uint32_t value)
 {
     p->control = value & PMCR_WRITABLE;
@@ -154,9 +175,8 @@ static void write_control(struct pmu_v7 *p, uint32_t value)
 static void write_type(struct pmu_v7 *p, struct pmu_v7_counter *c, uint32_t value, uint32_t code)
 {
     c->type = value & (code | (p->profile->version >= 2 ? TYPE_FILTERS : 0));
-    const uint64_t *from = source(p, c->type);
     if (code)
-        c->at = from ? *from : 0;
+        c->at = total(p, c->type);
 }
 
 static void increment(struct pmu_v7 *p, uint32_t which)

@@ -56,10 +56,12 @@ struct pmu_v7 {
     struct pmu_v7_counter counter[PMU_V7_COUNTERS];
     struct pmu_v7_counter cycle;
     uint32_t divided; // cycles that did not make up 64 yet
+    bool erratum;     // 740663: the event 0x68 lacks the immediate branches
 };
 
 void pmu_v7_reset(struct pmu_v7 *);
 void pmu_v7_set_user(struct pmu_v7 *, bool user);
+void pmu_v7_set_erratum(struct pmu_v7 *, bool on);
 uint32_t pmu_v7_read(struct pmu_v7 *, uint32_t offset);
 void pmu_v7_write(struct pmu_v7 *, uint32_t offset, uint32_t value);
 

@@ -26,10 +26,34 @@ static void nothing_write(void *self, uint32_t offset, uint32_t value, enum bus_
     (void)self, (void)offset, (void)value, (void)master;
 }
 
+// RM0090 38.16: IDCODE, CR, APB1_FZ, APB2_FZ.
+static uint32_t dbgmcu_read(void *self, uint32_t offset, enum bus_master master)
+{
+    const struct cortex_m *cm = self;
+    (void)master;
+    return offset == 0 ? cm->profile->dbgmcu_idcode : offset <= 12 ? cm->dbgmcu[offset / 4 - 1] : 0;
+}
+
+static void dbgmcu_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
+{
+    struct cortex_m *cm = self;
+    (void)master;
+    if (offset >= 4 && offset <= 12)
+        cm->dbgmcu[offset / 4 - 1] = value;
+}
+
+static bool add_dbgmcu(struct cortex_m *cm)
+{
+    return !cm->profile->dbgmcu_idcode ||
+           bus_add_device(cm->core.bus,
+                          (struct device){0xE0042000, 0x400, dbgmcu_read, dbgmcu_write, cm, NULL});
+}
+
 bool cm_add_rom_table(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
-    return bus_add_device(bus,
+    return add_dbgmcu(cm) &&
+           bus_add_device(bus,
                           (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL}) &&
            bus_add_device(bus, (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL});
 }

@@ -239,6 +239,14 @@ TEST(errors_name_the_line)
         {"use deep1", "too many sets use each other"},
         {"use wider", "too many sets use each other"},
         {"use broken", "broken, line 2: there is no name after"},
+        {"0x01 ONE\nerratum 0x01 1 0xC09 any", "line 2: an erratum has a code"},
+        {"erratum 0x01 1 0xC09 any x", "line 1: no event above has the code \"0x01\""},
+        {"0x01 ONE\nerratum 0x01 1 C09 any x", "line 2: a code is written"},
+        {"0x01 ONE\nerratum 0x01 1 0xC09 r0 x", "line 2: revisions are written"},
+        {"0x01 ONE\nerratum 0x01 1 0xC09 r1p0-r0p9 x", "line 2: revisions are written"},
+        {"0x01 ONE\nerratum 0x01 1 0xC09 r0p0- x", "line 2: revisions are written"},
+        {"0x01 ONE\nerratum 0x01 1 0x1C09 any x", "line 2: a part, a number or words that do not fit"},
+        {"0x01 ONE\nerratum 0x01 1234567890123456 0xC09 any x", "line 2: a part, a number or words"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct error error = {0};
@@ -246,6 +254,58 @@ TEST(errors_name_the_line)
         if (set != NULL || error.kind != ERROR_USAGE || strstr(error.text, bad[i].part) == NULL)
             fail_msg("\"%s\" gave \"%s\", not \"%s\"", bad[i].text, error.text, bad[i].part);
     }
+}
+
+TEST(an_erratum_is_of_revisions)
+{
+    struct error error = {0};
+    char text[EVENT_ERRATA];
+    struct event_set *set =
+        parse("use base\nerratum 0x01 77 0xC23 r0p0-r1p1 too high\nerratum 0x01 78 0xC23 r1p1 too low\n"
+              "erratum 0x03 79 0xC23 any odd",
+              &error);
+    if (set == NULL)
+        fail_msg("%s", error.text);
+    static const struct {
+        const char *event, *but;
+        uint32_t midr;
+        const char *says;
+    } wanted[] = {
+        {"one", NULL, 0x410FC230, "erratum 77: too high"},
+        {"ONE:inv", NULL, 0x411FC230, "erratum 77: too high"},
+        {"ONE", NULL, 0x411FC231, "erratum 77: too high; erratum 78: too low"},
+        {"ONE", "CPI_77", 0x411FC231, "erratum 78: too low"},
+        {"ONE", NULL, 0x412FC230, ""},
+        {"ONE", NULL, 0x410FC240, ""},
+        {"TWO", NULL, 0x410FC230, ""},
+        {"THREE", NULL, 0x412FC230, "erratum 79, of unknown revisions: odd"},
+        {"ONE", NULL, 0xC230 | EVENT_ANY_REVISION,
+         "erratum 77 of r0p0 to r1p1: too high; erratum 78 of r1p1 to r1p1: too low"},
+    };
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        event_errata(set, wanted[i].event, wanted[i].midr, wanted[i].but, text);
+        assert_string_equal(text, wanted[i].says);
+    }
+    event_errata(NULL, "ONE", 0x410FC230, NULL, text);
+    assert_string_equal(text, "");
+    event_set_free(set);
+}
+
+TEST(errata_have_an_end)
+{
+    static const char row[] = "erratum 0x01 77 0xC23 any too high\n";
+    struct error error = {0};
+    char text[4096] = "0x01 ONE\n", out[EVENT_ERRATA];
+    for (unsigned i = 0; i < 64; i++)
+        strcat(text, row);
+    struct event_set *set = parse(text, &error);
+    assert_non_null(set);
+    event_errata(set, "ONE", 0x410FC230, NULL, out); /* cut */
+    assert_true(strlen(out) < EVENT_ERRATA);
+    event_set_free(set);
+    strcat(text, row);
+    assert_null(parse(text, &error));
+    assert_has(error.text, "line 66: more than 64 errata");
 }
 
 TEST(sets_have_an_end)
