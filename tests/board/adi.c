@@ -208,7 +208,8 @@ static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
 
 bool adi_parse_quirks(const char *text, unsigned *quirks)
 {
-    static const char *const names[] = {"no-system-power", "aliased", "large", "closed", "adiv6"};
+    static const char *const names[] = {"no-system-power", "aliased",    "large",          "closed",
+                                        "adiv6",           "all-answer", "all-answer-high"};
     const size_t n = sizeof names / sizeof *names;
     *quirks = 0;
     while (*text) {
