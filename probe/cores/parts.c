@@ -23,7 +23,7 @@ static const struct core_part parts[] = {
     /* DDI 0344 3.2.49 */
     {0xC08, ARMV7_A, "Cortex-A8", 0, {PMU_CP15, "cortex-a8", 4, 0x0007FFFF}},
     /* DDI 0388 table 11-5 */
-    {0xC09, ARMV7_A, "Cortex-A9", 0, {PMU_V1, "cortex-a9", 0, 0x0007BEFF}},
+    {0xC09, ARMV7_A, "Cortex-A9", SAMPLES_TARGETS, {PMU_V1, "cortex-a9", 0, 0x0007BEFF}},
     /* The A12 became the A17. */
     {0xC0D, ARMV7_A, "Cortex-A12", HAS_HYP, {PMU_V2, "cortex-a17", 0, 0}},
     {0xC0E, ARMV7_A, "Cortex-A17", HAS_HYP, {PMU_V2, "cortex-a17", 0, 0}},

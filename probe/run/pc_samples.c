@@ -227,6 +227,7 @@ static bool fill_about(struct pc_samples *self, struct error *error)
     about->source = copy_of(self->by_halts           ? "halts"
                             : self->by_stops != NULL ? counter_stop_name(&self->by_stops->stop)
                                                      : self->cores[0].sampler.source.name);
+    about->by_block = !self->by_halts && self->by_stops == NULL && self->cores[0].sampler.source.by_block;
     if (self->by_stops != NULL) {
         about->event = copy_of(self->event);
         about->every = self->by_stops->every;
