@@ -30,6 +30,11 @@ enum part_quirk {
     ONLY_AARCH32 = 1 << 4, /* of Armv8's Execution states */
     /* DBGPCSR has the target of the last branch, and no offset: 751471, of each Cortex-A9. */
     SAMPLES_TARGETS = 1 << 5,
+    /* It may have a data cache, past which an access port reads and writes unless its accesses are cacheable:
+     * DDI 0489 (M7), 101051 (M55), 101924 (M85), CMSIS's core_cm52.h and core_starmc1.h (__DCACHE_PRESENT).
+     */
+    HAS_DATA_CACHE = 1 << 6,
+    RESETS_UNSEEN = 1 << 7, /* DBGPRSR.SR does not show a reset of the core: 799770, of the Cortex-A9 */
 };
 
 /* PMUv1 in CP15 alone, PMUv1 and PMUv2 on the debug bus, PMUv3 without and with longer event codes, that of

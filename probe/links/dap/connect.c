@@ -359,7 +359,8 @@ static void take_csw(struct access_port *port, uint32_t back)
     uint32_t took = back != 0 ? back & ~(uint32_t)CSW_KEPT_OUT : written;
     port->csw_base = with_security(port->idr, written, back);
     port->csw_took = with_security(port->idr, took, back);
-    port->csw_unsure = (took ^ written) | (debugger_bits(port->idr) == CSW_AHB_DEBUGGER ? CSW_HNONSEC : 0);
+    port->csw_unsure =
+        (took ^ written) | (debugger_bits(port->idr) == CSW_AHB_DEBUGGER ? CSW_HNONSEC | CSW_CACHEABLE : 0);
 }
 
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)

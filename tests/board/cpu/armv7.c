@@ -119,6 +119,7 @@ static void lose_debug(struct armv7 *v7)
     v7->debug.secure_low = was.secure_low;
     v7->debug.idles_off = was.idles_off;
     v7->debug.as_documented = was.as_documented;
+    v7->debug.resets_unseen = was.resets_unseen;
 }
 
 // The program's registers return with the power, by firmware, and the OS lock open, by the system; what a
@@ -155,6 +156,12 @@ static bool set_state(struct core *core, const char *name, bool on)
         d->idles_off = on;
     } else if (!strcmp(name, "secure-low")) {
         d->secure_low = on;
+    } else if (!strcmp(name, "resets-unseen") && v7->profile->samples_targets) {
+        d->resets_unseen = on;
+    } else if (!strcmp(name, "lost-overflows") && v7->profile->samples_targets) {
+        v7->pmu.loses = on ? 2 : 0;
+    } else if (!strcmp(name, "all-overflows-lost") && v7->profile->samples_targets) {
+        v7->pmu.loses = on ? 1 : 0;
     } else if (!strcmp(name, "documented-samples") && v7->profile->samples_targets) {
         d->as_documented = on;
     } else {

@@ -101,6 +101,7 @@ struct v7_debug {
     uint32_t dtr_rx, dtr_tx, itr, wfar, vcr, ecr, dsccr, dsmcr, prcr;
     uint32_t cidsr;                       // goes with the PC sample that was read last
     uint32_t last_target, sampled_target; // of the last branch that executed; when the PC sample was taken
+    bool resets_unseen;                   // DBGPRSR.SR does not show a reset: erratum 799770
     bool as_documented;                   // the PC sample is that of DDI 0406C all the same
     uint32_t bvr[V7_BREAKPOINTS], bcr[V7_BREAKPOINTS], wvr[V7_WATCHPOINTS], wcr[V7_WATCHPOINTS];
     bool os_locked, locked, monitor_locked; // the latter two: the software locks

@@ -147,7 +147,7 @@ static uint32_t read_prsr(struct armv7 *v7)
 {
     struct v7_debug *d = &v7->debug;
     uint32_t value = PRSR_PU | (d->was_off ? PRSR_SPD : 0) | (v7->held_in_reset ? PRSR_R : 0) |
-                     (d->was_reset ? PRSR_SR : 0);
+                     (d->was_reset && !d->resets_unseen ? PRSR_SR : 0);
     if (v7->profile->v71)
         value |= (v7->state == V7_HALTED ? PRSR_HALTED : 0) | (d->os_locked ? PRSR_OSLK : 0);
     d->was_off = false;

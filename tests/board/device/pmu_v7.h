@@ -56,6 +56,8 @@ struct pmu_v7 {
     struct pmu_v7_counter counter[PMU_V7_COUNTERS];
     struct pmu_v7_counter cycle;
     uint32_t divided; // cycles that did not make up 64 yet
+    unsigned loses,
+        passed; // of overflows of event counters each how many-th is lost, 0: none; how many there were
 };
 
 void pmu_v7_reset(struct pmu_v7 *);
