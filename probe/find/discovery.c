@@ -93,13 +93,15 @@ static bool reach_through_cache(struct found *found, struct device_core *core)
 {
     enum { AP_CSW = 0x00 };
     const uint32_t hprot_3 = 1U << 27; /* of CSW, IHI 0031 E1.3 */
+    /* Without -ap-num OpenOCD takes the first AHB port, which these chips have at 0 */
+    uint16_t port = core->view.has_port ? core->view.port : 0;
+    bool is_known = core->view.has_port || strcmp(core->view.type, "cortex_m") == 0;
     uint32_t idr, csw;
     if ((core->core.quirks & HAS_DATA_CACHE) == 0 ||
         link_mark_cacheable(ledger_link(found->ledger), core->view.unit) || !core->core.caches_data ||
-        !core->view.has_port)
+        !is_known)
         return true;
-    if (!discovery_read_port(found, core->view.port, AP_CSW, &csw) ||
-        !discovery_read_port(found, core->view.port, AP_IDR, &idr))
+    if (!discovery_read_port(found, port, AP_CSW, &csw) || !discovery_read_port(found, port, AP_IDR, &idr))
         return found->error->kind == ERROR_NONE;
     core->is_past_cache = port_bus_of(idr) == PORT_AHB && (csw & hprot_3) == 0;
     return true;

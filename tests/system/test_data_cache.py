@@ -16,7 +16,7 @@ def test_what_the_core_wrote_is_read(way):
     with Place(way, "ms", WORK_BY_DATA) as place:
         place.board.command("core-state dirty-cache on")
         found = place.board.state()["csw"]
-        result = place.run("delta", "work_by_data", "-r", 5, "--tick", "tick_count", "-j")
+        result = place.run("delta", "work_by_data", "-r", 5, "--counter", "systick", "--tick", "tick_count", "-j")
         assert result.code == 0, result.err
         assert place.board.state()["csw"] & CACHEABLE == found & CACHEABLE == 0
 
@@ -42,6 +42,7 @@ def test_which_ports_are_marked(way, marks):
         assert bool(place.board.state()["csw"] & CACHEABLE) == marks
         tool.kill()
         finish_tool(tool)
+        assert place.run("restore").code == 0
         exact(place)
         assert (place.board.state()["csw"] ^ found) & CACHEABLE == 0
 
