@@ -361,8 +361,8 @@ static bool check_by_halting(struct event_sampler *sampler, const struct deadlin
     return counter_stop_go_on(&sampler->stop, left, look.value, &ignored, deadline, error);
 }
 
-/* The Cortex-A9 may lose an overflow of an event counter (NXP ERR003719): the counter is past 0, and the next
- * stop 2^32 events away. So it is armed anew. A counter that something else sets beyond 0 looks the same. */
+/* A Cortex-A9 may lose an overflow of an event counter (NXP ERR003719): the counter is past 0, and the next
+ * stop 2^32 events away. So it is armed anew. One that something else sets beyond 0 is treated alike. */
 static bool check_overflow(struct event_sampler *sampler, uint64_t value, const struct deadline *deadline,
                            struct error *error)
 {

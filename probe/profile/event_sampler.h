@@ -56,8 +56,8 @@ struct event_sampler {
     uint64_t seen, seen_us; /* what the counter held when it was read last, and when */
     bool has_seen;          /* since it was armed */
     int64_t quiet_us;       /* since when no stop occurred; 0: not known */
-    unsigned past;          /* looks in a row that found the counter past 0, and no stop */
-    uint64_t lost;          /* stops that did not come for that */
+    unsigned past;          /* reads in a row that found the counter past 0, and no stop */
+    uint64_t lost;          /* overflows without a stop */
     unsigned lost_in_a_row;
     unsigned set_back; /* how often it had less than before, with no reset found since */
 };

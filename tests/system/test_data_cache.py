@@ -1,4 +1,4 @@
-"""Memory behind the write-back data cache of a Cortex-M7 or M55: an access port finds what the core wrote only with CSW.HPROT[3]."""
+"""The write-back data cache of a Cortex-M7 or M55 is ahead of memory: an access port finds what the core wrote only with CSW.HPROT[3]."""
 import json
 
 import pytest

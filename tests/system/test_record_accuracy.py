@@ -72,7 +72,7 @@ def test_shares_are_as_right_as_chance_lets_them_be(chip, skid, tmp_path):
         functions = by_function(place, spent["executed"])
         instructions = collections.Counter(dict(spent["sampled" if skid else "executed"]))
         pairs = [(by_function(place, samples.items()), functions, 3), (samples, instructions, 6)]
-        for sampled, truth, times in pairs[:1] if chip == "a9" else pairs:  # by the start of the block
+        for sampled, truth, times in pairs[:1] if chip == "a9" else pairs:  # by its erratum
             distance, chance = apart(sampled, truth), by_chance(truth, n)
             print(f"{chip} skid {skid}: {n} samples, {distance:.4f} apart, {distance / chance:.2f} times chance")
             assert distance < times * chance, (n, distance, chance)
