@@ -56,6 +56,7 @@ enum {
     ICSR_ISRPREEMPT = 1 << 23, /* an exception will be taken on leaving Debug state */
     ICSR_RETTOBASE = 1 << 11,  /* no exception is active below the one in VECTACTIVE */
     ICSR_VECTACTIVE = 0x1FF,
+    CCR_DC = 1 << 16,
     CCR_IC = 1 << 17,
     DFSR_HALTED = 1 << 0,
     DFSR_BKPT = 1 << 1,

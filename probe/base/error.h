@@ -55,6 +55,7 @@ struct error {
     /* The register that ERROR_WRITTEN is about, or that does not take a value; NULL: none */
     const char *subject;
     const char *advice; /* in place of the kind's, "" for none; NULL: the kind's */
+    bool may_be_reset;  /* of ERROR_WRITTEN: a reset that no register shows does that, too */
     bool added;         /* there are further facts than that of its kind */
 };
 

@@ -87,7 +87,7 @@ static bool pass_time(void *context, int64_t us, struct error *error)
 static bool stat_note_reset(void *context, struct error *error)
 {
     struct stat_command *self = context;
-    if (error->kind != ERROR_RESET)
+    if (error->kind != ERROR_RESET && !error->may_be_reset)
         return false;
     self->reset = *error;
     self->windows.ended = true;
@@ -196,7 +196,7 @@ int command_stat(const struct context *context, struct error *error)
         ok = run_windows(&self, error) && windows_check_stop(windows, error);
         warn_of_halts(&self);
         if (ok && self.reset.kind != ERROR_NONE)
-            ok = error_set(error, ERROR_RESET, "%s after %.3f s; the counts above go up to then",
+            ok = error_set(error, self.reset.kind, "%s after %.3f s; the counts above go up to then",
                            self.reset.text, windows->whole.since_begin);
     }
     return command_clock_code(&windows->session, command_code(windows_finish(windows, ok, error), error));

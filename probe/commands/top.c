@@ -651,8 +651,8 @@ static bool top_begin(struct topping *self, struct error *error)
     if (self->shares == NULL || self->cores == NULL || self->names == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");
     for (size_t i = 0; i < n; i++) {
-        snprintf(self->names[i], NAME, "core %u %s, by %s", profile_core_number(about, i), about->cores[i],
-                 about->source);
+        snprintf(self->names[i], NAME, "core %u %s, by %s%s", profile_core_number(about, i), about->cores[i],
+                 about->source, about->by_block ? PROFILE_BY_BLOCK : "");
         self->cores[i] = (struct top_core){
             .name = self->names[i], .shares = &self->shares[i], .by_halts = pc_samples->by_halts};
     }

@@ -430,6 +430,7 @@ bool armv7_identify(uint16_t unit, uint64_t debug_base, const uint64_t *values, 
                          .comparators = core_may_halt((uint32_t)values[ARMV7_AUTHSTATUS])
                                             ? (didr >> DIDR_BREAKPOINTS & 0xF) + 1
                                             : 0,
+                         .quirks = part->quirks,
                          .processes = part->architecture == ARMV7_A,
                          .context_comparators = (didr >> DIDR_CONTEXTS & 0xF) + 1};
     out->keeps_secure = core_keeps_secure(out, (uint32_t)values[ARMV7_AUTHSTATUS]);

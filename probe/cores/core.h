@@ -43,6 +43,7 @@ struct core {
     unsigned
         context_comparators;    /* how many of the comparators, the last ones, can also compare CONTEXTIDR */
     bool caches;                /* instructions that a debugger writes need cache maintenance */
+    bool caches_data;           /* a data cache, which is on, may be ahead of memory */
     uint32_t state_mask, state; /* what the status shows of Armv8's Execution state, while it is halted */
 };
 

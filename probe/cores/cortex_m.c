@@ -570,7 +570,9 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
                          .comparators = (fp >> 4 & 0xF) | (fp >> 8 & 0x70),
                          .comparator_revision = fp >> 28,
                          .quirks = part->quirks & ~((id & REVISION) == 0 ? 0U : STEPS_INTO_HANDLERS),
-                         .caches = (values[CORTEX_M_CCR] & CCR_IC) != 0};
+                         .caches = (values[CORTEX_M_CCR] & CCR_IC) != 0,
+                         .caches_data =
+                             (part->quirks & HAS_DATA_CACHE) != 0 && (values[CORTEX_M_CCR] & CCR_DC) != 0};
     snprintf(out->name, sizeof out->name, "%s r%up%u", part->name, id >> 20 & 0xF, id & 0xF);
     return true;
 }

@@ -19,7 +19,7 @@ enum architecture {
     ARMV8_R
 };
 
-/* Bits. Errata of the Cortex-M7: Software Developers Errata Notice. */
+/* Bits. Errata: Software Developers Errata Notice of the part. */
 enum part_quirk {
     /* If an exception occurs just when a breakpoint is reached, the core may halt in its handler: 3092511. */
     HALTS_IN_HANDLER = 1 << 0,
@@ -28,6 +28,13 @@ enum part_quirk {
     HAS_DWT_LOCK = 1 << 2, /* the DWT's software lock may hold for a debugger too */
     HAS_HYP = 1 << 3,      /* Hyp mode of Armv7-A */
     ONLY_AARCH32 = 1 << 4, /* of Armv8's Execution states */
+    /* DBGPCSR has the target of the last branch, and no offset: 751471, of each Cortex-A9. */
+    SAMPLES_TARGETS = 1 << 5,
+    /* It may have a data cache, past which an access port reads and writes unless its accesses are cacheable:
+     * DDI 0489 (M7), 101051 (M55), 101924 (M85), CMSIS's core_cm52.h and core_starmc1.h (__DCACHE_PRESENT).
+     */
+    HAS_DATA_CACHE = 1 << 6,
+    RESETS_UNSEEN = 1 << 7, /* DBGPRSR.SR does not show a reset of the core: 799770, of the Cortex-A9 */
 };
 
 /* PMUv1 in CP15 alone, PMUv1 and PMUv2 on the debug bus, PMUv3 without and with longer event codes, that of

@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
+#include "cores/parts.h"
 
 enum { DBGPCSR_OLD = 0x084, DBGPCSR = 0x0A0, EDPCSR_LOW = 0x0A0, EDPCSR_HIGH = 0x0AC };
 enum { PMPCSR_LOW = 0x200, PMPCSR_HIGH = 0x204 };
@@ -46,9 +47,13 @@ static bool pc_sample_identify_armv7(const struct core *core, const uint64_t *id
     if (!is_new && (didr & DIDR_PCSR) == 0)
         return false;
     bool plain = has_devid && (identity[IDENTITY_V7_DEVID1] & DEVID1_PC_OFFSET) != 0;
+    bool target = (core_part(core)->quirks & SAMPLES_TARGETS) != 0;
     *out = (struct pc_sample){.name = "DBGPCSR",
-                              .form = plain ? PC_FORM_V7 : PC_FORM_V7_OFFSET,
+                              .form = target  ? PC_FORM_V7_TARGET
+                                      : plain ? PC_FORM_V7
+                                              : PC_FORM_V7_OFFSET,
                               .words = 1,
+                              .by_block = target,
                               .at = {core_debug(core, is_new ? DBGPCSR : DBGPCSR_OLD)},
                               .has_context = is_new && has_context(identity[IDENTITY_V7_DEVID]),
                               .context = core_debug(core, DBGCIDSR)};
@@ -118,6 +123,14 @@ static bool address_v7(uint32_t value, bool offset, uint64_t *address)
     return (value & 3) != 2;
 }
 
+/* Erratum 751471 of the Cortex-A9: of a Thumb address bit 1 is lost. The upper half of the word is taken,
+ * which is in the right function unless one with a single 16-bit instruction begins at the lower half. */
+static bool address_of_target(uint32_t value, uint64_t *address)
+{
+    *address = (value & ~3U) | (value & 1) << 1;
+    return (value & 3) != 2;
+}
+
 bool pc_sample_address(const struct pc_sample *sample, const uint64_t *words, uint64_t *address)
 {
     enum { SIGN = LEVELS_ADDRESS_BITS - 1 };
@@ -133,6 +146,8 @@ bool pc_sample_address(const struct pc_sample *sample, const uint64_t *words, ui
     case PC_FORM_V7_OFFSET:
     case PC_FORM_V7:
         return address_v7(low, sample->form == PC_FORM_V7_OFFSET, address);
+    case PC_FORM_V7_TARGET:
+        return address_of_target(low, address);
     case PC_FORM_V8:
         *address = (words[1] << 32) | low;
         return true;

@@ -15,6 +15,7 @@ enum pc_form {
     PC_FORM_M,         /* the address */
     PC_FORM_V7_OFFSET, /* 8 beyond it; in Thumb state 4 beyond it, and bit 0 is set */
     PC_FORM_V7,        /* the address; bit 0 is set in Thumb state */
+    PC_FORM_V7_TARGET, /* of the last branch, to a word; bits 1:0 as before */
     PC_FORM_V8,        /* two words, the low one first */
     PC_FORM_V8_LEVELS, /* the same, with the Exception level in the topmost bits */
 };
@@ -25,6 +26,7 @@ struct pc_sample {
     const char *name; /* of the register: "DWT_PCSR" */
     enum pc_form form;
     size_t words;
+    bool by_block;                      /* it shows where the block of code begins, not the instruction */
     struct address at[PC_SAMPLE_WORDS]; /* to be read in this order: the first read fixes the second word */
     bool has_context;
     struct address context; /* CONTEXTIDR as it was at the sample that was read last */

@@ -275,7 +275,8 @@ void witness_take(struct witness *witness, const struct setting *setting)
         return;
     struct witness_item *item = &witness->items[i];
     if (i == witness->n) {
-        *item = (struct witness_item){.at = *at, .name = setting->watched};
+        *item = (struct witness_item){
+            .at = *at, .name = setting->watched, .resets_unseen = witness->resets_unseen};
         witness->n++;
     }
     item->value = (item->value & ~setting->test) | (setting->set & setting->test);
@@ -326,9 +327,14 @@ const struct witness_item *witness_changed(const struct witness *witness, const 
 bool witness_tell(const struct witness_item *item, uint64_t saw, struct error *error)
 {
     error_set(error, ERROR_WRITTEN,
-              "something else changed %s during the run: 0x%" PRIX64 " of its bits 0x%" PRIX64
+              "something else changed %s during the run%s: 0x%" PRIX64 " of its bits 0x%" PRIX64
               " became 0x%" PRIX64,
-              item->name, item->value, item->mask, saw & item->mask);
+              item->name,
+              item->resets_unseen
+                  ? ", or the core was reset, which a Cortex-A9 does not show (DBGPRSR.SR, erratum 799770)"
+                  : "",
+              item->value, item->mask, saw & item->mask);
+    error->may_be_reset = item->resets_unseen;
     error->subject = item->name;
     return false;
 }

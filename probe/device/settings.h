@@ -65,8 +65,10 @@ struct witness {
         struct address at;
         uint64_t mask, value;
         const char *name; /* "DWT_CTRL" */
+        bool resets_unseen;
     } items[WITNESS_ROOM];
     size_t n;
+    bool resets_unseen; /* no register shows a reset of the core: set before witness_take */
 };
 
 /* Indices of its words among a list's results. */

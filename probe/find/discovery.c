@@ -2,6 +2,7 @@
 
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
+#include "cores/parts.h"
 #include "knc/knc.h"
 
 #include <inttypes.h>
@@ -86,6 +87,26 @@ enum verdict {
     PERHAPS, /* an AHB-AP whose table does not name one */
 };
 
+/* An access port finds what the core's data cache holds if its accesses are cacheable. OpenOCD's files of
+ * these chips make them so by apcsw, and shows it after an access. False only when the link fails. */
+static bool reach_through_cache(struct found *found, struct device_core *core)
+{
+    enum { AP_CSW = 0x00 };
+    const uint32_t hprot_3 = 1U << 27; /* of CSW, IHI 0031 E1.3 */
+    /* Without -ap-num OpenOCD takes the first AHB port, which these chips have at 0 */
+    uint16_t port = core->view.has_port ? core->view.port : 0;
+    bool is_known = core->view.has_port || strcmp(core->view.type, "cortex_m") == 0;
+    uint32_t idr, csw;
+    if ((core->core.quirks & HAS_DATA_CACHE) == 0 ||
+        link_mark_cacheable(ledger_link(found->ledger), core->view.unit) || !core->core.caches_data ||
+        !is_known)
+        return true;
+    if (!discovery_read_port(found, port, AP_CSW, &csw) || !discovery_read_port(found, port, AP_IDR, &idr))
+        return found->error->kind == ERROR_NONE;
+    core->is_past_cache = port_bus_of(idr) == PORT_AHB && (csw & hprot_3) == 0;
+    return true;
+}
+
 static bool add_if_cortex_m(struct found *found, const struct link_view *view)
 {
     struct step items[CORTEX_M_IDENTITY];
@@ -105,7 +126,7 @@ static bool add_if_cortex_m(struct found *found, const struct link_view *view)
     core->server_unit = view->unit;
     core->has_memory = true;
     found->n_cores++;
-    return true;
+    return reach_through_cache(found, core);
 }
 
 /* The server calls it a Cortex-M. */

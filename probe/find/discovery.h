@@ -34,6 +34,7 @@ struct device_core {
     struct link_view view;
     uint16_t server_unit; /* by which a server runs and halts it */
     bool has_memory;      /* memory can be seen while it runs */
+    bool is_past_cache;   /* as it is, and not as the core's data cache has it */
     /* Discovery leaves the rest to device.c. */
     enum core_state state; /* as found */
     uint64_t status;       /* the register that shows the state, as found */

@@ -121,6 +121,13 @@ struct debugger *link_debugger(struct link *link)
     return link->ops->debugger == NULL ? NULL : link->ops->debugger(link);
 }
 
+bool link_mark_cacheable(struct link *link, uint16_t unit)
+{
+    if (link->ops->mark_cacheable != NULL)
+        link->ops->mark_cacheable(link, unit);
+    return link->ops->mark_cacheable != NULL && !link_has_server(link);
+}
+
 void link_leave_power(struct link *link, enum link_power power)
 {
     if (link->ops->leave_power != NULL)

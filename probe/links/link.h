@@ -57,6 +57,8 @@ struct link_ops {
     /* The debugger that does run control in place of the core's debug registers, and that shows memory only
      * while the core is halted. NULL: none. */
     struct debugger *(*debugger)(struct link *);
+    /* NULL: a server decides about it. */
+    void (*mark_cacheable)(struct link *, uint16_t unit);
     /* NULL: a server decides about the power. */
     void (*leave_power)(struct link *, enum link_power);
     /* Lets a core go that it has halted for its own accesses. NULL: it halts none. */
@@ -117,6 +119,9 @@ bool link_server_forget(struct link *link, uint16_t unit, const struct deadline 
 bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
                        struct error *error);
 struct debugger *link_debugger(struct link *link); /* NULL: there is none */
+/* From now on accesses to memory through this view are cacheable, so that they find what a core's data cache
+ * holds. False: a server decides about it. */
+bool link_mark_cacheable(struct link *link, uint16_t unit);
 /* Of several calls the one with the highest value counts. No effect if a server decides about the power. */
 void link_leave_power(struct link *link, enum link_power power);
 bool link_comes_back(const struct link *link);

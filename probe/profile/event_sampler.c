@@ -86,6 +86,8 @@ enum {
     QUIET_US = 500000,
     LIST_ROOM = 2 * COUNTER_STOP_STEPS,
     LOST_MS = 5000,
+    PAST_LOOKS = 3, /* the first may be between the overflow and its stop */
+    LOST_MOST = 8,
     VISIT_MS = 500,
     NAP_US = 1000
 };
@@ -108,6 +110,7 @@ static uint64_t next_count(struct event_sampler *sampler)
     sampler->armed = sampler->every - part + random_below(&sampler->random, 2 * part + 1);
     sampler->has_seen = false;
     sampler->quiet_us = 0;
+    sampler->past = 0;
     return sampler->armed;
 }
 
@@ -294,6 +297,7 @@ static bool event_sampler_take_stop(struct event_sampler *sampler, const struct 
     if (!note_place(sampler, look, tally, deadline, error))
         return false;
     sampler->stops++;
+    sampler->lost_in_a_row = 0;
     sampler->is_proved = true;
     if (!counter_stop_go_on(&sampler->stop, next_count(sampler), look->value, &left_us, deadline, error))
         return false;
@@ -357,6 +361,26 @@ static bool check_by_halting(struct event_sampler *sampler, const struct deadlin
     return counter_stop_go_on(&sampler->stop, left, look.value, &ignored, deadline, error);
 }
 
+/* A Cortex-A9 may lose an overflow of an event counter (NXP ERR003719): the counter is past 0, and the next
+ * stop 2^32 events away. So it is armed anew. One that something else sets beyond 0 is treated alike. */
+static bool check_overflow(struct event_sampler *sampler, uint64_t value, const struct deadline *deadline,
+                           struct error *error)
+{
+    uint64_t left = went_by(sampler->device, sampler->n_picks, value, 0);
+    bool past = sampler->stop.way != COUNTER_STOP_MATCH && (left > sampler->armed || left == 0);
+    sampler->past = past ? sampler->past + 1 : 0;
+    if (sampler->past < PAST_LOOKS)
+        return true;
+    sampler->lost++;
+    if (++sampler->lost_in_a_row > LOST_MOST)
+        return error_set(
+            error, ERROR_WRITTEN,
+            "the counter of %s stops the core no more: it has %" PRIu64 ", past 0, where it began with minus "
+            "%" PRIu64 ", %u times in a row. Something else writes it, or its overflows are lost",
+            sampler->plausible.reading->counters[0].name, value, sampler->armed, LOST_MOST + 1);
+    return counter_stop_begin(&sampler->stop, next_count(sampler), deadline, error);
+}
+
 /* A counter that the program sets back reaches its stop late, or never. A reset, which is found a little
  * later, has the same effect once. */
 static bool check_count(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
@@ -375,7 +399,8 @@ static bool check_count(struct event_sampler *sampler, const struct deadline *de
     sampler->seen = now.value;
     sampler->seen_us = now.before_us;
     sampler->has_seen = true;
-    return true;
+    return check_overflow(sampler, now.value, deadline, &why) || sampler_is_passing(&why) ||
+           error_copy(error, &why);
 }
 
 bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profile_tally *tally,

@@ -56,7 +56,10 @@ struct event_sampler {
     uint64_t seen, seen_us; /* what the counter held when it was read last, and when */
     bool has_seen;          /* since it was armed */
     int64_t quiet_us;       /* since when no stop occurred; 0: not known */
-    unsigned set_back;      /* how often it had less than before, with no reset found since */
+    unsigned past;          /* reads in a row that found the counter past 0, and no stop */
+    uint64_t lost;          /* overflows without a stop */
+    unsigned lost_in_a_row;
+    unsigned set_back; /* how often it had less than before, with no reset found since */
 };
 
 /* That one stop can be armed for, if it is to be this many on average. */

@@ -78,11 +78,12 @@ struct profile_about {
     char **cores;         /* names, "Cortex-M4" */
     unsigned *numbers;    /* theirs, as info has them; NULL: from 0 up */
     size_t core_count;
-    char *source; /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
-                     stopped for each; what stopped it: "DWT cycle match" ... */
-    char *task;   /* the variable that identifies the task; NULL: it was not read */
-    char *event;  /* that stopped the core; NULL: none, the samples are of time */
-    char *errata; /* by which the core counts it wrongly; NULL: none */
+    char *source;  /* the register that gave the address: "DWT_PCSR", "EDPCSR" ...; "halts" where the core was
+                      stopped for each; what stopped it: "DWT cycle match" ... */
+    bool by_block; /* each sample is where a block of code begins: see struct pc_sample */
+    char *task;    /* the variable that identifies the task; NULL: it was not read */
+    char *event;   /* that stopped the core; NULL: none, the samples are of time */
+    char *errata;  /* by which the core counts it wrongly; NULL: none */
     uint64_t every; /* the average number of events from stop to stop */
     double asked_s; /* --for; 0: until Ctrl-C */
 };

@@ -16,9 +16,9 @@ enum { CELL = 64, NAME = 512, PLACE = 4096, GAP = 4, NOTES_MOST = 16 };
 
 /* ---- notes */
 
-static bool is_exact(const struct profile *profile)
+static bool has_no_skid(const struct profile *profile)
 {
-    return strcmp(or_empty(profile->about.source), "halts") == 0;
+    return profile->about.by_block || strcmp(or_empty(profile->about.source), "halts") == 0;
 }
 
 static void note_texts(struct json_part *notes, const struct annotated_function *function)
@@ -37,10 +37,11 @@ static void note_texts(struct json_part *notes, const struct annotated_function 
     }
 }
 
-static void annotation_table_note_core(struct json_part *notes, const struct annotated_function *function,
-                                       const struct annotation *core, bool exact)
+static void annotation_table_note_core(struct json_part *notes, const struct profile *profile,
+                                       const struct annotated_function *function,
+                                       const struct annotation *core)
 {
-    bool borders = false, lines = false;
+    bool borders = false, lines = false, exact = has_no_skid(profile);
     for (size_t i = 0; i < core->line_count; i++) {
         borders = borders || core->lines[i].at_border;
         lines = lines || core->lines[i].line > 0;
@@ -48,7 +49,7 @@ static void annotation_table_note_core(struct json_part *notes, const struct ann
     if (core->is_few && core->samples > 0)
         json_list_say(
             notes, "Few samples of this function: the shares are rough. Record longer (record --for 10s).");
-    if (core->is_sparse)
+    if (core->is_sparse && !profile->about.by_block)
         json_list_say(notes, PROFILE_SPARSE);
     if (core->samples > 0 && !exact && lines)
         json_list_say(notes, "A sample may be at the instruction before or after the one that took the "
@@ -99,7 +100,7 @@ static struct json_part function_line(const struct annotation_report *report, co
     json_part_unsigned(&line, "files", report->function->listing.file_count);
     if (report->hot > 0)
         json_part_unsigned(&line, "hot", report->hot);
-    annotation_table_note_core(&notes, report->function, core, is_exact(report->profile));
+    annotation_table_note_core(&notes, report->profile, report->function, core);
     json_part_object(&line, "notes", notes);
     return line;
 }
@@ -129,7 +130,7 @@ static struct json_part annotation_table_line_line(const struct annotation_repor
                        or_empty(source_text_line(&report->function->texts[row->file], row->line)));
     json_share(&line, row->samples, core->samples);
     json_part_real(&line, "plus_minus", row->plus_minus);
-    if (row->at_border && !is_exact(report->profile))
+    if (row->at_border && !has_no_skid(report->profile))
         json_part_bool(&line, "at_border", true);
     if (row > core->lines && report->hot == 0 && row->file != LISTING_NO_FILE)
         json_before(&line, report, row - 1, row);

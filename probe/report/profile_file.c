@@ -67,6 +67,8 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     json_part_array(&head, "cores", cores);
     profile_file_put_numbers(&head, about);
     json_part_text(&head, "source", or_empty(about->source));
+    if (about->by_block)
+        json_part_bool(&head, "by_block", true);
     json_part_text(&head, "task", or_empty(about->task));
     json_part_text(&head, "event", or_empty(about->event));
     json_part_text(&head, "errata", or_empty(about->errata));
@@ -292,6 +294,7 @@ static void take_head(struct profile_reading *reading, const json_t *object)
         *texts[i].text = profile_file_copy_text(reading, json_object_get(object, texts[i].key));
     if (offset != NULL && !read_address(offset, &about->load_offset))
         fail(reading, "load_offset is not a distance such as 0x130000: \"%.40s\"", offset);
+    about->by_block = json_is_true(json_object_get(object, "by_block"));
     about->every = take_count(reading, object, "every", most_samples);
     about->asked_s = take_seconds(reading, object, "asked_s", false);
     take_cores(reading, json_object_get(object, "cores"));

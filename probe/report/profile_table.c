@@ -29,11 +29,18 @@ static void profile_notes_of_run(struct json_part *notes, const struct profile *
     if (strcmp(or_empty(profile->about.source), "halts") == 0)
         json_list_say(notes,
                       "The core was stopped for each sample, so it ran in another rhythm than by itself.");
+    if (profile->about.by_block)
+        json_list_say(
+            notes,
+            "By the start of the block: this core shows the target of its last branch (Cortex-A9, erratum "
+            "751471). Trust functions; what the rest of a block takes counts for its first line.");
 }
 
 /* Why the shares of a core are to be trusted less. */
-static void profile_notes_of_core(struct json_part *notes, const struct shares *shares)
+static void profile_notes_of_core(struct json_part *notes, const struct profile *profile,
+                                  const struct shares *shares)
 {
+    bool by_block = profile->about.by_block;
     if (shares->resets > 0)
         json_list_say(notes, "Resets of the target while samples were taken: %u.", shares->resets);
     if (shares->samples == 0)
@@ -45,12 +52,12 @@ static void profile_notes_of_core(struct json_part *notes, const struct shares *
                       "A large share differs much between the parts of the run: the program has phases, "
                       "or samples are in step with one of its loops. Record longer, and compare two "
                       "runs.");
-    if (shares->is_sparse)
+    if (shares->is_sparse && !by_block)
         json_list_say(notes, PROFILE_SPARSE);
     if (shares->states[PROFILE_NOT_PERMITTED] > 0)
         json_list_say(notes, "Not permitted: the core ran where it must not be sampled, such as Secure "
                              "state. What ran then is not known.");
-    if (shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS)
+    if ((shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS) && !by_block)
         json_list_say(notes, "An address may be that of a neighbouring instruction: trust lines more than "
                              "addresses, and functions most.");
 }
@@ -120,6 +127,8 @@ struct json_part profile_line(const char *type, const struct profile *profile, c
     json_part_text(&line, "file", file);
     json_part_text(&line, "date", or_empty(about->date));
     json_part_text(&line, "source", or_empty(about->source));
+    if (about->by_block)
+        json_part_bool(&line, "by_block", true);
     json_part_text(&line, "event", or_empty(about->event));
     json_part_text(&line, "errata", or_empty(about->errata));
     if (about->event != NULL)
@@ -243,7 +252,7 @@ static struct json_part profile_table_core_line(const struct profile_report *rep
     if (report->calls != NULL && shares->n > 0)
         json_calls(&line, report->calls, shares->core);
     if (!isfinite(since_begin)) {
-        profile_notes_of_core(&notes, shares);
+        profile_notes_of_core(&notes, report->profile, shares);
         profile_notes_of_stops(&notes, report->profile, shares);
     }
     json_part_object(&line, "notes", notes);
@@ -362,8 +371,9 @@ static void put_core_head(const struct rendering *to, const json_t *profile, con
                *event = field_text(profile, "event");
     uint64_t samples = field_count(core, "samples");
     double seconds = field_real(core, "seconds");
-    snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s", field_count(core, "core"),
-             text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source);
+    snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s%s", field_count(core, "core"),
+             text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source,
+             field_of(profile, "by_block") != NULL ? PROFILE_BY_BLOCK : "");
     if (event[0] != '\0')
         text_add(name, sizeof name, " each %s%s %.64s", conditions_mark(profile),
                  NUMBER(field_count(profile, "every")), event);
@@ -612,9 +622,10 @@ static void profile_diff_note_core(struct json_part *notes, const struct profile
 static void note_pair(struct json_part *notes, const struct profile_diff_report *report)
 {
     const struct profile_about *now = &report->now->profile->about, *old = &report->old->profile->about;
-    if (strcmp(or_empty(now->source), or_empty(old->source)) != 0)
-        json_list_say(notes, "The samples are of another kind than before: %s, not %s.",
-                      or_empty(now->source), or_empty(old->source));
+    if (strcmp(or_empty(now->source), or_empty(old->source)) != 0 || now->by_block != old->by_block)
+        json_list_say(notes, "The samples are of another kind than before: %s%s, not %s%s.",
+                      or_empty(now->source), now->by_block ? PROFILE_BY_BLOCK : "", or_empty(old->source),
+                      old->by_block ? PROFILE_BY_BLOCK : "");
     if (now->core_count != old->core_count)
         json_list_say(notes, "One profile has %zu core%s, the other %zu: those that both have are shown.",
                       now->core_count, PLURAL(now->core_count), old->core_count);
@@ -628,11 +639,11 @@ static struct json_part profile_diff_core_line(const struct profile_diff_report 
     json_part_text(&line, "name", or_empty(report->now->profile->about.cores[i]));
     json_part_unsigned(&line, "samples", report->now->shares[i].samples);
     profile_diff_note_core(&notes, report, i);
-    profile_notes_of_core(&notes, &report->now->shares[i]);
+    profile_notes_of_core(&notes, report->now->profile, &report->now->shares[i]);
     json_part_object(&line, "notes", notes);
     json_part_text(&old, "name", or_empty(report->old->profile->about.cores[i]));
     json_part_unsigned(&old, "samples", report->old->shares[i].samples);
-    profile_notes_of_core(&its, &report->old->shares[i]);
+    profile_notes_of_core(&its, report->old->profile, &report->old->shares[i]);
     json_part_object(&old, "notes", its);
     json_part_object(&line, "old", old);
     return line;

@@ -20,6 +20,9 @@
     "The sampled addresses lie apart: this core may only be sampled at branches, or samples are in step "    \
     "with a loop. Trust functions, not lines."
 
+/* What follows the register's name where a sample is the start of a block. */
+#define PROFILE_BY_BLOCK ", by the start of the block"
+
 /* The line `profile` of a result; `elf` may be NULL. */
 struct json_part profile_line(const char *type, const struct profile *profile, const char *file,
                               const char *elf, const char *no_names);

@@ -229,6 +229,7 @@ static bool fill_about(struct pc_samples *self, struct error *error)
     about->source = copy_of(self->by_halts           ? "halts"
                             : self->by_stops != NULL ? counter_stop_name(&self->by_stops->stop)
                                                      : self->cores[0].sampler.source.name);
+    about->by_block = !self->by_halts && self->by_stops == NULL && self->cores[0].sampler.source.by_block;
     if (self->by_stops != NULL) {
         about->event = copy_of(self->event);
         about->errata = self->errata[0] != '\0' ? copy_of(self->errata) : NULL;
@@ -393,13 +394,25 @@ static void tell_handler(struct pc_samples *self)
                  self->event);
 }
 
+static void tell_lost(struct pc_samples *self)
+{
+    if (self->by_stops->lost == 0 || self->noted_lost)
+        return;
+    self->noted_lost = true;
+    request_note(
+        request_of(self),
+        "the counter of %s was found past 0 without a stop, and armed anew: something else writes it, or its "
+        "overflow was lost, as a Cortex-A9 may do (NXP ERR003719). The events up to then have no sample",
+        self->event);
+}
+
 static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,
                          struct error *error)
 {
     struct deadline deadline = pc_samples_uncancelled(self);
     if (self->by_stops != NULL)
         return event_sampler_take(self->by_stops, list_us(self, us), &core->tally, &deadline, error) &&
-               (tell_handler(self), true);
+               (tell_handler(self), tell_lost(self), true);
     return self->by_halts ? halt_sampler_take(&self->halts, &core->tally, &deadline, error)
                           : sampler_take(&core->sampler, list_us(self, us), &core->tally, &deadline, error);
 }

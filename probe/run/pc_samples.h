@@ -50,6 +50,7 @@ struct pc_samples {
     struct halt_sampler halts; /* in place of the cores' samplers, if `by_halts` */
     bool by_halts;             /* since pc_samples_open */
     struct event_sampler stops[EVENT_STOP_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
+    bool noted_lost;                                        /* that overflows are lost */
     bool noted_handler;                                     /* that they are in an interrupt's handler */
     struct stack_reader stacks;                             /* of `by_stops` */
     bool has_contexts;                                      /* exceptions and tasks are read, too */

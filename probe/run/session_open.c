@@ -73,6 +73,17 @@ static void log_target(const struct session *session)
     }
 }
 
+static void note_past_cache(const struct session *session)
+{
+    for (size_t i = 0; i < session->device.n_cores; i++)
+        if (session->device.cores[i].is_past_cache)
+            request_note(
+                session->request,
+                "OpenOCD reads memory past the data cache of core %zu, so variables, tasks and "
+                "SystemCoreClock may be old. Give it: DAP apcsw 0x08000000 0x08000000 (dap names says DAP)",
+                i);
+}
+
 static bool find_target(struct session *session, int number, struct error *error)
 {
     const struct request *request = session->request;
@@ -88,6 +99,7 @@ static bool find_target(struct session *session, int number, struct error *error
         return false;
     session->device.symbols = session->symbols;
     log_target(session);
+    note_past_cache(session);
     return device_choose(&session->device, number, error);
 }
 

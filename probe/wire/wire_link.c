@@ -433,6 +433,14 @@ static void leave_power(struct link *link, enum link_power power)
     (void)wire_answered(wire, NULL);
 }
 
+/* It asks the other end nothing, so it is in no recording. */
+static void wire_link_mark_cacheable(struct link *link, uint16_t unit)
+{
+    struct link *inner = wire_link_self_of(link)->inner;
+    if (inner != NULL)
+        (void)link_mark_cacheable(inner, unit);
+}
+
 static bool release(struct link *link, const struct deadline *deadline, struct error *error)
 {
     struct link *inner = wire_link_self_of(link)->inner;
@@ -475,6 +483,7 @@ static const struct link_ops all_ops = {.execute = wire_link_execute,
                                         .server_forget = server_forget,
                                         .server_reset = server_reset,
                                         .debugger = wire_link_debugger_of,
+                                        .mark_cacheable = wire_link_mark_cacheable,
                                         .leave_power = leave_power,
                                         .release = release,
                                         .end = wire_link_end,

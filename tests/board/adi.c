@@ -45,6 +45,7 @@ enum {
 #define CSW_TRINPROG   (1u << 7)
 #define CFG_LA         (1u << 1)
 #define CSW_WRITABLE   0x7F000037u
+#define CSW_CACHEABLE  (1u << 27) // HPROT[3], IHI 0031 E1.3
 #define CSW_MASTERTYPE (1u << 29) // of the AHB-AP: 1 debugger, 0 as the core (DDI 0314)
 #define CSW_HNONSEC    (1u << 30) // IHI 0031 E1.3, where the bus minds it
 #define CSW_SPIDEN     (1u << 23)
@@ -208,7 +209,8 @@ static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
 
 bool adi_parse_quirks(const char *text, unsigned *quirks)
 {
-    static const char *const names[] = {"no-system-power", "aliased", "large", "closed", "adiv6"};
+    static const char *const names[] = {"no-system-power", "aliased",    "large",          "closed",
+                                        "adiv6",           "all-answer", "all-answer-high"};
     const size_t n = sizeof names / sizeof *names;
     *quirks = 0;
     while (*text) {
@@ -289,6 +291,26 @@ static enum bus_master master_of(const struct mem_ap *ap)
     return (ap->csw & CSW_MASTERTYPE) ? BUS_DEBUGGER : BUS_DEBUGGER_AS_CORE;
 }
 
+// An access that is not cacheable passes the core's data cache by
+static bool memory_read(const struct mem_ap *ap, uint32_t address, unsigned size, uint32_t *value)
+{
+    const uint8_t *behind = ap->csw & CSW_CACHEABLE ? NULL : bus_behind(ap->bus, address, size);
+    if (!behind)
+        return bus_read(ap->bus, address, size, value, master_of(ap));
+    *value = 0;
+    memcpy(value, behind, size);
+    return true;
+}
+
+static bool memory_write(const struct mem_ap *ap, uint32_t address, unsigned size, uint32_t value)
+{
+    uint8_t *behind = ap->csw & CSW_CACHEABLE ? NULL : bus_behind(ap->bus, address, size);
+    if (!behind)
+        return bus_write(ap->bus, address, size, value, master_of(ap));
+    memcpy(behind, &value, size);
+    return true;
+}
+
 static void step_tar(struct mem_ap *ap, unsigned size)
 {
     uint32_t within = ap->tar_wrap - 1;
@@ -298,7 +320,7 @@ static void step_tar(struct mem_ap *ap, unsigned size)
 static bool transfer_read(struct mem_ap *ap, unsigned size, uint32_t *value)
 {
     uint32_t lane = 8 * (ap->tar & 3 & ~(size - 1)), part;
-    if (ap->tar_high || !bus_read(ap->bus, ap->tar & ~(size - 1), size, &part, master_of(ap)))
+    if (ap->tar_high || !memory_read(ap, ap->tar & ~(size - 1), size, &part))
         return false;
     *value |= part << lane;
     return true;
@@ -309,7 +331,7 @@ static bool transfer_write(struct mem_ap *ap, unsigned size, uint32_t value)
     uint32_t lane = 8 * (ap->tar & 3 & ~(size - 1)), part = value >> lane;
     if (size < 4)
         part &= (1u << (8 * size)) - 1;
-    return !ap->tar_high && bus_write(ap->bus, ap->tar & ~(size - 1), size, part, master_of(ap));
+    return !ap->tar_high && memory_write(ap, ap->tar & ~(size - 1), size, part);
 }
 
 // One access to DRW: one transfer, or with packed increment as many as fill the word
@@ -334,8 +356,8 @@ static bool banked_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *
     if (ap->tar_high)
         return false;
     if (read)
-        return bus_read(ap->bus, address, 4, value, master_of(ap));
-    return bus_write(ap->bus, address, 4, *value, master_of(ap));
+        return memory_read(ap, address, 4, value);
+    return memory_write(ap, address, 4, *value);
 }
 
 static void write_csw(struct mem_ap *ap, uint32_t value)

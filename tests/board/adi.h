@@ -48,6 +48,8 @@ enum {
     ADI_LARGE = 1 << 2,           // CFG.LA: TAR has an upper word, which is not zero
     ADI_CLOSED = 1 << 3,          // read-out protection: CSW.DeviceEn is 0, and each access to memory dies
     ADI_V6 = 1 << 4,              // ADIv6, which a chip may have by itself
+    ADI_ALL_LOW = 1 << 5,         // ports of one line all answer until TARGETSEL; a 0 of one of them wins,
+    ADI_ALL_HIGH = 1 << 6,        // or a 1
 };
 
 // Registers that no access port of silicon has (reserved, IHI 0031 C2.6): that this is a model, and its time

@@ -1,6 +1,7 @@
 // Address decoding: memories first, then devices; anything else is a bus error.
 #include "bus.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { DIRTY_LINE = 32 };
@@ -44,6 +45,27 @@ uint8_t *bus_bytes(const struct bus *bus, uint32_t address, uint32_t length)
 {
     const struct memory *m = memory_at(bus, address, length);
     return m ? m->bytes + (address - m->base) : NULL;
+}
+
+bool bus_dirty_cache(struct bus *bus, bool on)
+{
+    bool ok = true;
+    for (size_t i = 0; i < bus->memory_count; i++) {
+        const struct memory *m = &bus->memories[i];
+        free(bus->behind[i]);
+        bus->behind[i] = on && m->writable ? malloc(m->size) : NULL;
+        if (bus->behind[i])
+            memcpy(bus->behind[i], m->bytes, m->size);
+        ok = ok && (bus->behind[i] || !on || !m->writable);
+    }
+    return ok;
+}
+
+uint8_t *bus_behind(const struct bus *bus, uint32_t address, uint32_t length)
+{
+    const struct memory *m = memory_at(bus, address, length);
+    uint8_t *behind = m ? bus->behind[m - bus->memories] : NULL;
+    return behind ? behind + (address - m->base) : NULL;
 }
 
 static const struct device *device_at(const struct bus *bus, uint32_t address)

@@ -46,6 +46,9 @@ struct bus {
     // A cache of the core's holds newer lines than memory: in every other line of 32 bytes any other reader
     // sees other bytes
     bool dirty;
+    // A write-back cache of the core's has all lines of RAM, dirty: what memory held when that began. NULL:
+    // it has none
+    uint8_t *behind[BUS_MEMORIES];
     // While this is true, memory has no clock: any reader but the core sees what the bus carried last
     bool (*unclocked)(const void *self);
     const void *unclocked_self;
@@ -62,6 +65,11 @@ bool bus_add_device(struct bus *, struct device);
 
 // The bytes at an address if all of them lie in one memory, else NULL
 uint8_t *bus_bytes(const struct bus *, uint32_t address, uint32_t length);
+
+// Begins, or ends, to keep what memory holds apart from the cache. false: no memory
+bool bus_dirty_cache(struct bus *, bool on);
+// The bytes in memory, where the cache has newer ones; else NULL
+uint8_t *bus_behind(const struct bus *, uint32_t address, uint32_t length);
 
 // size is 1, 2 or 4, the address aligned to it, the value right-aligned. false is a bus error.
 bool bus_read(struct bus *, uint32_t address, unsigned size, uint32_t *value, enum bus_master);

@@ -150,6 +150,9 @@ size_t cores_targets(struct cores *c, struct swd_target *targets)
         if (adi->targetid)
             targets[i].targetid = adi->targetid | adi->instance << 28;
         targets[i].alone = adi->targetid && (adi->quirks & ADI_V6);
+        targets[i].together = adi->quirks & ADI_ALL_HIGH  ? SWD_ONE_WINS
+                              : adi->quirks & ADI_ALL_LOW ? SWD_ZERO_WINS
+                                                          : SWD_SILENT;
     }
     return c->port_count;
 }

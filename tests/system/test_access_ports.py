@@ -52,6 +52,16 @@ def test_access_ports_that_come_again(way, ports, cores):
         exact(place)
 
 
+@pytest.mark.parametrize("quirk", ["all-answer", "all-answer-high"])
+def test_ports_that_all_answer_until_one_is_chosen(quirk):
+    """From the second command on they are awake, and differ in what they say."""
+    with Place("rp2040/swd", "free", WORK_BY_DATA, port_quirks=quirk) as place:
+        for _ in range(2):
+            exact(place)
+            assert place.run("delta", "core1_work", "-C", "1", "-r", "3", "-j").code == 0
+            assert sum(line["type"] == "core" for line in place.run("info", "-j").lines) == 2
+
+
 @pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "a9/swd", "rp2350/swd"])
 def test_an_upper_address_that_somebody_left(way):
     with Place(way, "free", WORK_BY_DATA, port_quirks="large") as place:

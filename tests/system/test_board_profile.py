@@ -185,9 +185,11 @@ class Sampler:
 def sampler():
     opened = []
 
-    def start(chip, core=0, **options):
+    def start(chip, core=0, documented=True, **options):
         # Samples take their time on the wire: in naps a dozen of them would be of one moment
-        board = Board.start(chip, dap_naps=False, **options)
+        # As the a7's; test_the_a9_samples_branch_targets has the chip's own
+        documented = {"core_state": "documented-samples"} if chip == "a9" and documented else {}
+        board = Board.start(chip, dap_naps=False, **documented, **options)
         opened.append(board)
         board.wait_for(lambda s: board.read_word("round_count") > 0)
         probe = Sampler(board, core)
@@ -292,6 +294,21 @@ def test_asleep_it_is_the_wfi(sampler):
     asleep = board.wait_for(lambda s: s["run"] == "asleep")
     board.run_for(100000)
     assert set(probe.samples(100)) == {asleep["pc"] - 2}
+
+
+def test_the_a9_samples_branch_targets(sampler):
+    """Erratum 751471: in a loop it is the first instruction, with no offset."""
+    board, probe = sampler("a9", documented=False)
+    board.write_word("idle_spin", 1_000_000)
+    board.run_for(100000)  # the round that goes on ends
+    board.command("profile on")
+    samples = Counter(probe.words(probe.pcsr, 100))
+    executed = Counter(dict(board.command("profile")["cores"][0]["executed"]))
+    longest = executed.most_common(1)[0][1]
+    first, *rest = sorted(address for address, cycles in executed.items() if cycles > longest / 2)
+    assert rest and samples[first] > 90 and not set(rest) & set(samples)
+    board.command("core-state documented-samples on")
+    assert {word - 8 for word in probe.words(probe.pcsr, 100)} >= {first, *rest}
 
 
 def test_where_armv7_has_the_sample(sampler):

@@ -43,6 +43,23 @@ def test_nobody_answers_without_targetsel(dap):
     assert dap.line_reset(CORES[1]).words == [RP2040]
 
 
+@pytest.mark.parametrize("quirk", ["all-answer", "all-answer-high"])
+def test_all_answer_until_one_is_chosen(quirk):
+    """Alike they are one; what differs has the parity of none, and a list's last write is checked by such a read."""
+    with Board.start("rp2040", port_quirks=quirk) as board, Dap(board.dap_port) as dap:
+        assert dap.connect(SWD)
+        dap.clock(10000000)
+        for core in (0, 1):
+            dap.line_reset(CORES[core])
+            dap.power_up()
+            dap.transfer(write(AP, TAR, (0x2000000C, 0x20000014)[core]), read(AP, TAR))
+        assert dap.line_reset().words == [RP2040]
+        assert dap.transfer(read(DP, CTRL_STAT)).ack == OK
+        assert dap.transfer(write(DP, ABORT, CLEAR_STICKY)).ack != OK
+        assert dap.line_reset(CORES[1]).words == [RP2040]
+        assert dap.transfer(write(DP, ABORT, CLEAR_STICKY)).ack == OK
+
+
 def test_dap_transfer_cannot_select(dap):
     """TARGETSEL has no acknowledge, which is why it takes DAP_SWD_Sequence."""
     dap.swj(LINE_RESET)

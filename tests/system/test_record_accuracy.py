@@ -71,7 +71,8 @@ def test_shares_are_as_right_as_chance_lets_them_be(chip, skid, tmp_path):
         n = sum(samples.values())
         functions = by_function(place, spent["executed"])
         instructions = collections.Counter(dict(spent["sampled" if skid else "executed"]))
-        for sampled, truth, times in ((by_function(place, samples.items()), functions, 3), (samples, instructions, 6)):
+        pairs = [(by_function(place, samples.items()), functions, 3), (samples, instructions, 6)]
+        for sampled, truth, times in pairs[:1] if chip == "a9" else pairs:  # by its erratum
             distance, chance = apart(sampled, truth), by_chance(truth, n)
             print(f"{chip} skid {skid}: {n} samples, {distance:.4f} apart, {distance / chance:.2f} times chance")
             assert distance < times * chance, (n, distance, chance)
@@ -106,6 +107,41 @@ def test_exceptions_sleep_and_tasks(chip, mode, bits, words, tmp_path):
         for name in hot:
             row = told[symbols.get(name, name)]
             assert abs(row["share"] - truth[name] / every) <= 3 * row["plus_minus"], (name, truth[name] / every, row)
+
+
+HALVES = START + r"""
+static uint32_t seed = 1;
+APART uint32_t drawn(void) { seed ^= seed << 13; seed ^= seed >> 17; seed ^= seed << 5; return seed; }
+#define LOOP(name, more) APART void name(uint32_t n) { do { more; sink += n; } while (--n); }
+LOOP(one, ) LOOP(two, sink ^= n) LOOP(three, sink += 3; sink ^= n) LOOP(four, __asm volatile("nop"))
+LOOP(five, __asm volatile("nop\nnop\nnop"))
+APART void straight(void) { sink += 1; sink ^= 2; sink += 3; sink ^= 4; }
+void run(void)
+{
+    for (;; round_count++) {
+        one(30 + (drawn() & 63)); two(20 + (drawn() & 31)); three(10 + (drawn() & 15)); straight();
+        four(40 + (drawn() & 31)); straight(); five(10 + (drawn() & 63));
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("state", ["-marm", "-mthumb"])
+def test_the_last_branchs_target_is_in_its_function(state, tmp_path):
+    """A Cortex-A9 shows no more (erratum 751471); of a Thumb address not even bit 1, and functions begin at any halfword."""
+    path = tmp_path / "p.jsonl"
+    with own_place(tmp_path, "a9/swd", HALVES, state, dap_wire=WIRE, dap_exact=True, clock=CLOCK) as place:
+        names = ("one", "two", "three", "four", "five", "straight")
+        assert any(place.board.symbols()[name] & 2 for name in names) == (state == "-mthumb")
+        profile, spent = record(place, path, SAMPLES)
+        rows = [json.loads(line) for line in run_tool("--elf", place.elf, "report", path, "-j").out.splitlines()]
+        told, truth = {row["function"]: row["samples"] for row in rows if row.get("function")}, by_function(place, spent["executed"])
+        assert apart(told, truth) < 4 * by_chance(truth, sum(told.values())), (told, truth)
+        head = next(row for row in rows if row["type"] == "profile")
+        assert head["by_block"] and any("751471" in note for note in head["notes"])
+        for words in (["report", path], ["report", path, "--sort", "line"], ["annotate", "two", path]):
+            told = run_tool("--elf", place.elf, *words)
+            assert "y the start of the block" in told.out and "skid" not in told.out, told.out
 
 
 SLEEPY = START + r"""

@@ -48,6 +48,9 @@ enum {
 
 enum { AP_STATE_PORTS = 64 };
 
+/* CSW of an AHB port: HPROT[3], IHI 0031 E1.3. */
+static const uint32_t CSW_CACHEABLE = 1U << 27;
+
 struct access_port {
     uint16_t unit; /* debug port << 8 | access port */
     bool v6;

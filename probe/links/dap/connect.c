@@ -36,11 +36,29 @@ static enum adi_end first_answer(struct adi *adi, struct error *error)
     return end;
 }
 
-static enum adi_end try_target(struct adi *adi, uint32_t device, struct error *error)
+/* Chooses one of several ports, of any chip that has them. */
+static enum adi_end choose_of_several(struct adi *adi, struct error *error)
 {
-    if (!wires_target_select(adi->probe, device, error))
-        return adi->probe->lost ? ADI_LOST : ADI_NO_ACK;
-    return first_answer(adi, error);
+    enum adi_end end = ADI_NO_ACK;
+    for (size_t i = 0; i < sizeof multidrop / sizeof *multidrop && end != ADI_OK && end != ADI_LOST; i++)
+        end = wires_target_select(adi->probe, multidrop[i].device, error) ? first_answer(adi, error)
+              : adi->probe->lost                                          ? ADI_LOST
+                                                                          : ADI_NO_ACK;
+    return end;
+}
+
+/* A line reset selects each port on the line (IHI 0031 B4.3.4), and all of an RP2040 answer then: what they
+ * say is alike in DPIDR, but not in RDBUFF, by which a probe checks the last write of a list. A port that is
+ * alone, and of DPv2, takes TARGETSEL as naming another one, until the next line reset.
+ * `answered`: without TARGETSEL. */
+static enum adi_end leave_one(struct adi *adi, bool answered, struct error *cannot, struct error *error)
+{
+    enum adi_end end = choose_of_several(adi, cannot);
+    if (end == ADI_LOST)
+        error_copy(error, cannot);
+    if (!answered || end == ADI_OK || end == ADI_LOST)
+        return end;
+    return wires_send(adi->probe, WIRES_LINE_RESET, error) ? first_answer(adi, error) : ADI_LOST;
 }
 
 /* Finds out whether the port is one of several of a chip in `multidrop`. */
@@ -79,12 +97,8 @@ static enum adi_end connect_wires(struct adi *adi, struct error *cannot, struct 
         if (!wires_send(adi->probe, dormant ? WIRES_DORMANT_TO_SWD : WIRES_JTAG_TO_SWD, error))
             return ADI_LOST;
         end = first_answer(adi, error);
-        for (size_t i = 0; i < sizeof multidrop / sizeof *multidrop && end != ADI_OK && end != ADI_LOST;
-             i++) {
-            end = try_target(adi, multidrop[i].device, cannot);
-            if (end == ADI_LOST)
-                error_copy(error, cannot);
-        }
+        if (end != ADI_LOST && (end != ADI_OK || adi_version(adi) >= 2))
+            end = leave_one(adi, end == ADI_OK, cannot, error);
         if (end == ADI_LOST)
             return end;
     }
@@ -345,7 +359,8 @@ static void take_csw(struct access_port *port, uint32_t back)
     uint32_t took = back != 0 ? back & ~(uint32_t)CSW_KEPT_OUT : written;
     port->csw_base = with_security(port->idr, written, back);
     port->csw_took = with_security(port->idr, took, back);
-    port->csw_unsure = (took ^ written) | (debugger_bits(port->idr) == CSW_AHB_DEBUGGER ? CSW_HNONSEC : 0);
+    port->csw_unsure =
+        (took ^ written) | (debugger_bits(port->idr) == CSW_AHB_DEBUGGER ? CSW_HNONSEC | CSW_CACHEABLE : 0);
 }
 
 static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, uint32_t idr)

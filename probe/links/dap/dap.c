@@ -291,6 +291,15 @@ static void dap_leave_power(struct link *link, enum link_power power)
         dap->leave_power = power;
 }
 
+static void dap_mark_cacheable(struct link *link, uint16_t unit)
+{
+    struct access_port *port = ap_state_port(&dap_of(link)->executor.compiler.ap, unit);
+    if (port == NULL || port_bus_of(port->idr) != PORT_AHB)
+        return;
+    port->csw_base |= CSW_CACHEABLE;
+    port->csw_known = false;
+}
+
 /* Restores CSW and the upper half of TAR, in spite of noise. */
 static bool restore_port(struct adi *adi, const struct access_port *port)
 {
@@ -379,6 +388,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
     static const struct link_ops ops = {.execute = dap_execute,
                                         .views = dap_views,
                                         .describe = dap_describe,
+                                        .mark_cacheable = dap_mark_cacheable,
                                         .leave_power = dap_leave_power,
                                         .close = dap_close,
                                         .comes_back = true};

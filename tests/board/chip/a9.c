@@ -22,6 +22,7 @@ static const struct v7_profile cortex_a9 = {
     .has_vbar = true,
     .didr = 0x35137030, // DDI 0388I 10.3.1: 6 breakpoints, 4 watchpoints, Armv7 debug with all of CP14
     .authstatus = 0xFF,
+    .samples_targets = true,
     .breakpoints = 6,
     .watchpoints = 4,
     .debug = {.part = 0xC09, .class = COMPONENT_CORESIGHT, .revision = 1, .devtype = 0x15},

@@ -28,6 +28,7 @@ static const struct cm_profile cortex_m55 = {
     .tail_cycles = 6,
     .watch_delay = 2, // ours; the architecture sets no limit
     .any_read_clears_countflag = false,
+    .data_cache = true,
     .rom = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47700AF7, .devid = SYSTEM_MEMORY},
     .scs = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},
     .dwt = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47711A02},

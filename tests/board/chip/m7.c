@@ -18,6 +18,7 @@ static const struct cm_profile cortex_m7 = {
     .tail_cycles = 6,
     .reference = {8, 0x4000493E}, // HCLK/8; SKEW, TENMS 18750: RM0385 10.1.2
     .halts_in_handler = true,
+    .data_cache = true,
     .dwt_lock = true,
     .hides_dwt = true,
     .ccr_always = 0x00030000, // IC, DC: DDI 0403E B3.2.8

@@ -77,6 +77,7 @@ void v7_reset(struct armv7 *v7)
     l1d_empty(&v7->l1d);
     v7_comparators_changed(v7);
     core_forget_sample(v7->core);
+    v7->debug.last_target = v7->debug.sampled_target = NO_SAMPLE;
     v7_log(v7, TRUTH_RESET, v7->pc, 0);
     if ((v7->debug.vcr & VCR_RESET) && v7_halting(v7))
         v7_halt(v7, MOE_VECTOR_CATCH);
@@ -117,6 +118,8 @@ static void lose_debug(struct armv7 *v7)
     v7->debug.lock_for_all = was.lock_for_all;
     v7->debug.secure_low = was.secure_low;
     v7->debug.idles_off = was.idles_off;
+    v7->debug.as_documented = was.as_documented;
+    v7->debug.resets_unseen = was.resets_unseen;
 }
 
 // The program's registers return with the power, by firmware, and the OS lock open, by the system; what a
@@ -155,6 +158,14 @@ static bool set_state(struct core *core, const char *name, bool on)
         pmu_v7_set_erratum(&v7->pmu, on);
     } else if (!strcmp(name, "secure-low")) {
         d->secure_low = on;
+    } else if (!strcmp(name, "resets-unseen") && v7->profile->samples_targets) {
+        d->resets_unseen = on;
+    } else if (!strcmp(name, "lost-overflows") && v7->profile->samples_targets) {
+        v7->pmu.loses = on ? 2 : 0;
+    } else if (!strcmp(name, "all-overflows-lost") && v7->profile->samples_targets) {
+        v7->pmu.loses = on ? 1 : 0;
+    } else if (!strcmp(name, "documented-samples") && v7->profile->samples_targets) {
+        d->as_documented = on;
     } else {
         return false;
     }

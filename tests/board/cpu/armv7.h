@@ -24,6 +24,7 @@ struct v7_profile {
     uint32_t didr;
     uint32_t devid;
     uint8_t authstatus;
+    bool samples_targets; // DBGPCSR is the Cortex-A9's: erratum 751471
     bool v71; // debug architecture v7.1: an OS lock, closed at power-on; no error from a sticky power-down
     unsigned breakpoints, watchpoints;
     struct component debug, monitor, cti;
@@ -98,7 +99,10 @@ struct v7_debug {
     unsigned moe;
     bool tx_full, rx_full, tx_full_latched, rx_full_latched;
     uint32_t dtr_rx, dtr_tx, itr, wfar, vcr, ecr, dsccr, dsmcr, prcr;
-    uint32_t cidsr; // goes with the PC sample that was read last
+    uint32_t cidsr;                       // goes with the PC sample that was read last
+    uint32_t last_target, sampled_target; // of the last branch that executed; when the PC sample was taken
+    bool resets_unseen;                   // DBGPRSR.SR does not show a reset: erratum 799770
+    bool as_documented;                   // the PC sample is that of DDI 0406C all the same
     uint32_t bvr[V7_BREAKPOINTS], bcr[V7_BREAKPOINTS], wvr[V7_WATCHPOINTS], wcr[V7_WATCHPOINTS];
     bool os_locked, locked, monitor_locked; // the latter two: the software locks
     bool lock_for_all;                      // which hold for a debugger too, and read as if there were none

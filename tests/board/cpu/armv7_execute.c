@@ -40,6 +40,8 @@ void v7_spend(struct armv7 *v7, uint32_t pc, bool asleep, uint64_t cycles)
     bool drawn = core_spend(v7->core, pc, asleep, cycles);
     if (drawn)
         v7->sampled_context = v7_cp15(v7, CONTEXTIDR, 0, 1);
+    if (drawn)
+        v7->debug.sampled_target = v7->debug.last_target;
     if (v7->core->truth->profile)
         profile_add(v7->core->truth->profile, v7_cp15(v7, CONTEXTIDR, 0, 1), PROFILE_CONTEXT, cycles);
 }
@@ -128,11 +130,12 @@ void v7_finish(struct armv7 *v7, uint32_t next)
     retire(v7, v7->last.pc);
     if (v7->loaded || v7->stored)
         count_memory(v7);
-    if (!is)
-        return;
     if (is & (OP_PC_WRITE | OP_IMMEDIATE))
         count_branch(v7, is, jumped);
-    finish_special(v7, is, jumped, next);
+    if (is)
+        finish_special(v7, is, jumped, next);
+    if (jumped)
+        v7->debug.last_target = next | (v7->thumb ? THUMB_SAMPLE : 0);
 }
 
 // Instructions of an IT block whose condition failed are not shown by the emulator: they lie between where it

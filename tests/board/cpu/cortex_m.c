@@ -166,6 +166,10 @@ static bool set_state(struct core *core, const char *name, bool on)
         core->bus->unclocked_self = cm;
         return true;
     }
+    if (strcmp(name, "dirty-cache") == 0 && cm->profile->data_cache) {
+        cm->flavour.dirty_cache = on;
+        return bus_dirty_cache(core->bus, on);
+    }
     if (strcmp(name, "dwt-locked") == 0 && cm->profile->dwt_lock)
         cm->flavour.dwt_locked = on;
     else if (strcmp(name, "dwt-lock-lies") == 0 && cm->profile->dwt_lock)

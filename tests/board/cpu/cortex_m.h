@@ -34,6 +34,7 @@ struct cm_profile {
     // (Cortex-M7 erratum 3092511)
     bool halts_in_handler;
     bool debug_hidden;    // software sees nothing of the debug registers
+    bool data_cache;      // write-back, ahead of memory if a core state says so
     bool dwt_lock;        // DWT_LAR, which holds for software, closed at power-on
     bool hides_dwt;       // its registers read as zero without DEMCR.TRCENA
     uint32_t ccr_always;  // the caches, on from reset
@@ -86,6 +87,7 @@ struct cm_debug {
 
 // States in which some parts start, for --core-state
 struct cm_flavour {
+    bool dirty_cache;   // the data cache is on, and ahead of memory
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
     bool no_cyccnt;     // the DWT has no counters

@@ -147,12 +147,19 @@ static uint32_t read_prsr(struct armv7 *v7)
 {
     struct v7_debug *d = &v7->debug;
     uint32_t value = PRSR_PU | (d->was_off ? PRSR_SPD : 0) | (v7->held_in_reset ? PRSR_R : 0) |
-                     (d->was_reset ? PRSR_SR : 0);
+                     (d->was_reset && !d->resets_unseen ? PRSR_SR : 0);
     if (v7->profile->v71)
         value |= (v7->state == V7_HALTED ? PRSR_HALTED : 0) | (d->os_locked ? PRSR_OSLK : 0);
     d->was_off = false;
     d->was_reset = v7->held_in_reset;
     return value;
+}
+
+// Erratum 751471 of the Cortex-A9 (Intel 683618, NXP ERR003732): bits 31:2 are the last branch's target,
+// without an offset, and bits 1:0 the state there, 01 Thumb; bit 1 of a Thumb address is lost
+static uint32_t target_sample(const struct v7_debug *d)
+{
+    return (d->sampled_target & ~3u) | (d->sampled_target & THUMB_SAMPLE);
 }
 
 // With the offset that a core has which does not say otherwise in DBGDEVID1 (DDI 0406C C11.11.34)
@@ -162,6 +169,8 @@ static uint32_t pc_sample(struct armv7 *v7)
     v7->debug.cidsr = v7->sampled_context;
     if (v7->state == V7_HALTED || v7->held_in_reset || at == NO_SAMPLE)
         return UINT32_MAX;
+    if (v7->profile->samples_targets && !v7->debug.as_documented)
+        return v7->debug.sampled_target == NO_SAMPLE ? UINT32_MAX : target_sample(&v7->debug);
     return at & THUMB_SAMPLE ? at + 4 : at + 8;
 }
 

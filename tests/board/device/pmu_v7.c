@@ -78,7 +78,8 @@ static bool counts(const struct pmu_v7 *p, uint32_t bit, uint32_t type)
 static void add(struct pmu_v7 *p, struct pmu_v7_counter *c, uint32_t bit, uint64_t more)
 {
     uint64_t sum = c->value + more;
-    if (sum > UINT32_MAX)
+    bool lost = p->loses && bit != CYCLES && sum > UINT32_MAX && ++p->passed % p->loses == 0;
+    if (sum > UINT32_MAX && !lost)
         p->overflown |= bit;
     c->value = (uint32_t)sum;
 }

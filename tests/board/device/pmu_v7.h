@@ -57,6 +57,8 @@ struct pmu_v7 {
     struct pmu_v7_counter cycle;
     uint32_t divided; // cycles that did not make up 64 yet
     bool erratum;     // 740663: the event 0x68 lacks the immediate branches
+    unsigned loses,
+        passed; // of overflows of event counters each how many-th is lost, 0: none; how many there were
 };
 
 void pmu_v7_reset(struct pmu_v7 *);

@@ -37,6 +37,7 @@ enum {
 
 // Offsets from 0xE0001000; the lock as on every CoreSight component (IHI 0029 B2.3)
 enum { DWT_PCSR = 0x1C, DWT_LAR = 0xFB0, DWT_LSR = 0xFB4 };
+#define CCR_DC          (1u << 16)
 #define LAR_KEY         0xC5ACCE55u
 #define LSR_IMPLEMENTED (1u << 0)
 #define LSR_LOCKED      (1u << 1)
@@ -220,7 +221,7 @@ static uint32_t read_system(struct cortex_m *cm, uint32_t offset, enum bus_maste
     case SCR:
         return cm->system.scr;
     case CCR:
-        return cm->system.ccr;
+        return cm->system.ccr | (cm->flavour.dirty_cache ? CCR_DC : 0);
     case SHCSR:
         return cm->system.shcsr | (pending(cm, EXC_SVCALL) ? 1u << 15 : 0);
     case DFSR:

@@ -23,7 +23,9 @@ enum {
     DP_TARGETSEL = 0xC,
     DP_RDBUFF = 0xC,
 };
-#define ORUNDETECT (1u << 0)
+#define ORUNDETECT   (1u << 0)
+#define CDBGPWRUPREQ (1u << 28)
+#define BANK         0xFu // of SELECT
 
 void swd_init(struct swd *s, const struct swd_target *targets, size_t count)
 {
@@ -59,8 +61,8 @@ static void line_reset(struct swd *s)
     s->zeros = 0;
     s->fresh = true;
     s->identified = false;
-    // Ports that share a line keep silent until one of them is chosen
-    s->selected = s->count && (!multidrop(s) || s->targets[0].alone) ? s->targets[0].adi : NULL;
+    s->all = s->count > 1 && multidrop(s) && s->targets[0].together != SWD_SILENT;
+    s->selected = s->count && (!multidrop(s) || s->targets[0].alone || s->all) ? s->targets[0].adi : NULL;
     for (size_t i = 0; i < s->count; i++)
         adi_line_reset(s->targets[i].adi);
 }
@@ -162,6 +164,24 @@ static uint8_t decide(struct swd *s)
     return is_ap(s) && adi_ap_waits(s->selected) ? SWD_ACK_WAIT : SWD_ACK_OK;
 }
 
+// Bits that all of them drive
+static uint64_t meet(const struct swd *s, uint64_t line, uint64_t driven)
+{
+    return s->targets[0].together == SWD_ONE_WINS ? line | driven : line & driven;
+}
+
+static uint8_t decide_together(struct swd *s)
+{
+    struct adi *first = s->selected;
+    uint64_t line = decide(s);
+    for (size_t i = 1; s->all && i < s->count; i++) {
+        s->selected = s->targets[i].adi;
+        line = meet(s, line, decide(s));
+    }
+    s->selected = first;
+    return (uint8_t)line;
+}
+
 static uint32_t read_value(struct swd *s)
 {
     uint32_t value = s->selected->rdbuff;
@@ -176,15 +196,35 @@ static uint32_t read_value(struct swd *s)
     return value;
 }
 
+static uint64_t with_parity(uint32_t value, bool damaged)
+{
+    return value | (uint64_t)(odd(value) != damaged) << DATA_PARITY;
+}
+
+// The chip's rescue port (RP2040 data sheet 2.3.4.2) has no access port; nobody has published what its RDBUFF
+// holds, so it says nothing else than the others
+static uint64_t read_together(struct swd *s)
+{
+    struct adi *first = s->selected;
+    uint64_t line = with_parity(read_value(s), s->damaged);
+    for (size_t i = 1; s->all && i < s->count; i++) {
+        s->selected = s->targets[i].adi;
+        s->selected->wire = WIRE_SWD;
+        line = meet(s, line, with_parity(read_value(s), s->damaged));
+    }
+    s->selected = first;
+    return line;
+}
+
 static void begin_ack(struct swd *s)
 {
     s->selected->wire = WIRE_SWD;
     if (!s->nonsense)
-        s->ack = decide(s);
+        s->ack = decide_together(s);
     s->shift = 0;
     if (s->ack == SWD_ACK_OK && is_read(s)) {
-        s->sent = read_value(s);
-        s->shift = s->sent | (uint64_t)(odd(s->sent) != s->damaged) << DATA_PARITY;
+        s->shift = read_together(s);
+        s->sent = (uint32_t)s->shift;
     }
     enter(s, SWD_ACK, ACK_BITS);
 }
@@ -206,10 +246,34 @@ static void end_ack(struct swd *s)
 static void choose(struct swd *s, uint32_t targetid)
 {
     s->selected = NULL;
+    s->all = false;
     for (size_t i = 0; i < s->count && !s->damaged; i++)
         if (s->targets[i].targetid == targetid)
             s->selected = s->targets[i].adi;
     s->phase = s->selected ? SWD_IDLE : SWD_LOCKED;
+}
+
+static void write_port(struct swd *s, uint32_t value)
+{
+    if (is_ap(s))
+        adi_ap_write(s->selected, address_of(s), value);
+    else
+        adi_dp_write(s->selected, address_of(s), value);
+}
+
+// The request for power reaches the rescue port, too: that resets the chip
+static void write_together(struct swd *s, uint32_t value)
+{
+    struct adi *first = s->selected;
+    bool control = s->all && is_dp(s, false, DP_CTRL_STAT) && !(first->select & BANK);
+    write_port(s, value);
+    for (size_t i = 1; s->all && i < s->count; i++) {
+        s->selected = s->targets[i].adi;
+        write_port(s, value);
+    }
+    s->selected = first;
+    if (control && (value & CDBGPWRUPREQ))
+        first->reset_system(first->system);
 }
 
 static void got_data(struct swd *s)
@@ -224,10 +288,8 @@ static void got_data(struct swd *s)
         return;
     } else if (odd(value) != parity || s->damaged) {
         s->selected->write_error = true;
-    } else if (is_ap(s)) {
-        adi_ap_write(s->selected, address_of(s), value);
     } else {
-        adi_dp_write(s->selected, address_of(s), value);
+        write_together(s, value);
     }
 }
 

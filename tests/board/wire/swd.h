@@ -10,10 +10,18 @@
 
 enum { SWD_TARGETS = 4 };
 
+// Several ports of which none was chosen since a line reset, which selects them all (IHI 0031 B4.3.4)
+enum swd_together {
+    SWD_SILENT,    // they wait for TARGETSEL
+    SWD_ZERO_WINS, // all of them answer and drive the line: where they differ it is low,
+    SWD_ONE_WINS,  // or high
+};
+
 struct swd_target {
     struct adi *adi;
     uint32_t targetid; // as TARGETSEL wants it; 0: not multidrop
     bool alone;        // answers before any TARGETSEL, too, and is dormant at first
+    enum swd_together together;
 };
 
 // Trouble on order: after `skip` more transfers, `count` of them go wrong
@@ -45,6 +53,7 @@ struct swd {
     size_t count;
     struct wire_switch mode;
     struct adi *selected; // NULL: no debug port answers
+    bool all;             // they all do, and `selected` is the first
     enum swd_phase phase;
     unsigned left;        // cycles of this phase
     unsigned ones, zeros; // for how long the line has been so

@@ -50,12 +50,12 @@ TEST(which_register_an_armv7_core_has)
         bool has_context;                      /* CONTEXTIDR of it */
         enum pc_form form;
     } cores[] = {
-        {0x413FC090, {0x35137030, 0, 0}, 0x80090084, false, PC_FORM_V7_OFFSET}, /* A9: no DBGDEVID */
+        {0x413FC090, {0x35137030, 0, 0}, 0x80090084, false, PC_FORM_V7_TARGET}, /* A9: no DBGDEVID */
         {0x413FC090,
          {0x35137030, 0x3, 0x1},
          0x80090084,
          false,
-         PC_FORM_V7_OFFSET}, /* which is then not asked */
+         PC_FORM_V7_TARGET}, /* which is then not asked */
         {0x410FC075, {0x3515F005, 0x01110F13, 0}, 0x800900A0, true, PC_FORM_V7_OFFSET}, /* A7: both bits */
         {0x410FC0F0, {0x3515F021, 0x01110F13, 1}, 0x800900A0, true, PC_FORM_V7},        /* A15, no offset */
         {0x410FC075,
@@ -143,6 +143,9 @@ TEST(a_value_becomes_an_address)
     holds(PC_FORM_V7_OFFSET, 0x00000004, 0, 0xFFFFFFFC); /* below 0 is the end of memory */
     holds(PC_FORM_V7, 0x00008008, 0, 0x00008008);
     holds(PC_FORM_V7, 0x00008003, 0, 0x00008002);
+    holds(PC_FORM_V7_TARGET, 0x00008008, 0, 0x00008008);
+    holds(PC_FORM_V7_TARGET, 0x00008005, 0, 0x00008006); /* Thumb, at either half of the word */
+    holds(PC_FORM_V7_TARGET, 0x00008007, 0, 0x00008006); /* ThumbEE */
     holds(PC_FORM_V8, 0x00080124, 0xFFFFFF80, 0xFFFFFF8000080124);
     holds(PC_FORM_V8, 0, 0, 0);
     holds(PC_FORM_V8_LEVELS, 0x00080124, 0xA0000000, 0x00080124);         /* NS, EL1 */
