@@ -270,22 +270,6 @@ const struct command commands[COMMANDS] = {
                         .most = OPTION_OPERANDS,
                         .formats = TEXT | JSON,
                         .run = command_locate},
-    [COMMAND_HISTORY] =
-        {.name = "history",
-         .group = COMMANDS_COMPARE,
-         .operands = "DIR...",
-         .does = "when a region became slower, over many runs",
-         .about = "Reads the JSON lines that delta wrote: files, and those that end in .jsonl or .json "
-                  "below a folder. For each region and column it shows the course of the medians, and "
-                  "the run since which they are higher or lower. No target is touched.",
-         .examples = "pmu-probe history results/\n"
-                     "pmu-probe history -j results/ -o history.jsonl\n"
-                     "pmu-probe history --format html results/ -o history.html\n",
-         .needs = "a folder or a file with results of delta",
-         .least = 1,
-         .most = OPTION_OPERANDS,
-         .formats = TEXT | JSON | CSV | PAGE,
-         .run = command_history},
     [COMMAND_COMPARE] = {.name = "compare",
                          .group = COMMANDS_COMPARE,
                          .operands = "OLD NEW [...]",
@@ -306,7 +290,7 @@ const struct command commands[COMMANDS] = {
                       .operands = "FILE",
                       .does = "an old result, in any format",
                       .about =
-                          "FILE is what delta, survey, lines, report, compare, history, stat or guard wrote "
+                          "FILE is what delta, survey, lines, report, compare, stat or guard wrote "
                           "with -j, by this tool or an "
                           "older one. It is shown as the command itself shows it, in each format that the "
                           "command has. A profile of record is shown as report does. No target is touched.",
@@ -414,13 +398,6 @@ struct rendering command_rendering(const struct context *context)
                               .separator = context->options->separator[0]};
 }
 
-/* Commands that there were, those of perf, and what to say here. */
-static const struct {
-    const char *name, *now;
-} former[] = {{"release", "restore --force"},
-              {"diff", "compare OLD NEW, or report --diff OLD for profiles"},
-              {"ls", "list for events, probes for probes"}};
-
 const struct command *command_find(const char *name, struct error *error)
 {
     char room[256];
@@ -428,11 +405,8 @@ const struct command *command_find(const char *name, struct error *error)
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
-    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
-        if (strcmp(former[i].name, name) == 0) {
-            error_set(error, ERROR_USAGE, "there is no %s: say %s", name, former[i].now);
-            return NULL;
-        }
+    if (former_refuse(name, strlen(name), error))
+        return NULL;
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].does != NULL)

@@ -41,7 +41,6 @@ enum command_id {
     COMMAND_REPORT,
     COMMAND_ANNOTATE,
     COMMAND_LOCATE,
-    COMMAND_HISTORY,
     COMMAND_COMPARE,
     COMMAND_SHOW,
     COMMAND_SERVE,
@@ -154,9 +153,9 @@ void list_add(char *list, size_t size, const char *name, const char *before_last
 /* NULL: that option does not exist. */
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
-/* What to say for an option that has gone, or one of perf and hyperfine: "--runs", "-n"; NULL: there is none
- * of this name. */
-const char *option_former(const char *name, size_t length);
+/* Whether it is a word of this tool that has gone, or one of perf and hyperfine; the error says what to use
+ * now. Commands are written as they are, options as "--runs" or "-n", formats as "--format junit". */
+bool former_refuse(const char *word, size_t length, struct error *error);
 
 /* The words for a kind of value. */
 struct option_words {
@@ -291,7 +290,6 @@ int command_calibrate(const struct context *context, struct error *error);
 int command_report(const struct context *context, struct error *error);
 int command_annotate(const struct context *context, struct error *error);
 int command_locate(const struct context *context, struct error *error);
-int command_history(const struct context *context, struct error *error);
 int command_compare(const struct context *context, struct error *error);
 int command_show(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);

@@ -480,8 +480,8 @@ static void offer_operands(const struct completion *self)
              command == COMMAND_GUARD || command == COMMAND_DOCTOR || command == COMMAND_CALIBRATE ||
              command == COMMAND_STUB || command == COMMAND_LOCATE || (command == COMMAND_ANNOTATE && n == 0))
         offer_functions(self);
-    else if (command == COMMAND_REPORT || command == COMMAND_ANNOTATE || command == COMMAND_HISTORY ||
-             command == COMMAND_COMPARE || command == COMMAND_SHOW)
+    else if (command == COMMAND_REPORT || command == COMMAND_ANNOTATE || command == COMMAND_COMPARE ||
+             command == COMMAND_SHOW)
         fputs(":files\n", self->out);
     else if (command == COMMAND_LIST) {
         offer_events(self);

@@ -25,18 +25,17 @@ enum {
     ANNOTATE = 1 << COMMAND_ANNOTATE,
     READING = REPORT | ANNOTATE, /* they read what record wrote */
     LOCATE = 1 << COMMAND_LOCATE,
-    HISTORY = 1 << COMMAND_HISTORY,
     COMPARE = 1 << COMMAND_COMPARE,
     SHOW = 1 << COMMAND_SHOW,
     RESTORE = 1 << COMMAND_RESTORE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE | SHOW), /* they reach for a target */
-    TARGET = LINKED & ~PROBES,                                     /* they read a core */
-    PROGRAM = (TARGET | READING | LOCATE | SHOW) & ~LIST,          /* and at what it runs */
-    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE,  /* they count events there */
-    TAKING = COUNTING | LINES | DOCTOR                             /* they take its counters */
+    LINKED = ALL & ~(READING | LOCATE | COMPARE | SHOW),          /* they reach for a target */
+    TARGET = LINKED & ~PROBES,                                    /* they read a core */
+    PROGRAM = (TARGET | READING | LOCATE | SHOW) & ~LIST,         /* and at what it runs */
+    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
+    TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
 };
 
 #define AT(member)    offsetof(struct options, request.member)
@@ -238,8 +237,7 @@ const struct option option_table[] = {
      .help = "JSON lines instead of text",
      .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}},
      .brief = "JSON lines instead of text", .is_common = true},
-    {'x', "separator", "SEP", OPTION_CSV, 0,
-     DELTA | SURVEY | LINES | STAT | WATCH | REPORT | HISTORY | COMPARE | SHOW,
+    {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | SURVEY | LINES | STAT | WATCH | REPORT | COMPARE | SHOW,
      .help = "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
      .help = "text, json, csv, junit, markdown, folded, pprof, callgrind, perf, html or gcc",
@@ -337,31 +335,6 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
                              commands[command].name, option->instead[i].why);
     return error_set(error, ERROR_USAGE, "%.32s belongs to %s, not to %s (%s)", typed, takers,
                      commands[command].name, option->help);
-}
-
-/* Options that there were, those of perf and hyperfine, and what to say here. */
-static const struct {
-    const char *name, *now;
-} former[] = {{"--count", "say --every N"},
-              {"--on-max", "say --outliers N --show WORDS"},
-              {"--boards", "start a process for each board, as docs/farm.md shows"},
-              {"-n", "say -r N, the number of hits"},
-              {"--runs", "say -r N, the number of hits"},
-              {"--min-runs", "say --precision, or -r N, the number of hits"},
-              {"--max-runs", "say -r N, the number of hits"},
-              {"-m", "say --precision, or -r N, the number of hits"},
-              {"-F", "record samples as fast as the probe can; --every N stops the core after N events"},
-              {"--export-json", "say -j -o FILE"},
-              {"--export-csv", "say --format csv -o FILE"},
-              {"--export-markdown", "say --format markdown -o FILE"},
-              {"--pid", "say --context ID"}};
-
-const char *option_former(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
-        if (strlen(former[i].name) == length && memcmp(former[i].name, name, length) == 0)
-            return former[i].now;
-    return NULL;
 }
 
 bool option_is_in(const struct option *option, const char *names)

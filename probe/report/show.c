@@ -5,7 +5,6 @@
 #include "report/counts.h"
 #include "report/delta_report.h"
 #include "report/formats.h"
-#include "report/history.h"
 #include "report/line_table.h"
 #include "report/place_report.h"
 #include "report/profile_table.h"
@@ -70,11 +69,6 @@ static bool show_annotate(const struct rendering *to, const struct document *doc
     return annotation_show(&whole, document, NULL);
 }
 
-static bool show_history(const struct rendering *to, const struct document *document)
-{
-    return history_write(to, document, NULL);
-}
-
 static const struct shown_result results[] = {
     {"delta", ALL, true, show_delta},
     {"survey", ALL, true, show_survey},
@@ -85,7 +79,6 @@ static const struct shown_result results[] = {
      true, show_report},
     {"annotate", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC,
      true, show_annotate},
-    {"history", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_HTML, true, show_history},
     {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
     {"guard", TEXTS | 1u << FORMAT_GCC, false, show_guard},
 };

@@ -180,20 +180,6 @@ static const struct view_column line_fields[] = {
 };
 const struct view line_csv = {COLUMNS(line_fields)};
 
-static const struct view_column history_fields[] = {
-    {TEXT("region")},  {TEXT("name")},     {TEXT("unit")}, {TEXT("median")}, {TEXT("error")}, {TEXT("end")},
-    {TEXT("started")}, {TEXT("build_id")}, {TEXT("core")}, {TEXT("setup")},  {TEXT("file")},
-};
-const struct view history_csv = {COLUMNS(history_fields)};
-
-static const struct view_column history_columns[] = {
-    {NAME("region", "region", NULL)}, {COUNT("runs", "runs")}, {COUNT("first", "first")},
-    {COUNT("last", "last")},          {TEXT("column")},        {TEXT("core")},
-    {FIELD("change", "last change")},
-};
-const struct view history_view = {COLUMNS(history_columns), .class = "history",
-                                  .caption = "Medians of each region and column", .folds = true};
-
 #define COUNTS(rate)                                                                                         \
     {TEXT("region")}, {TEXT("name")}, {TEXT("unit")}, {FIELD("missing|count", "count")},                     \
         {TEXT("since_begin")}, {TEXT("seconds")}, {TEXT(rate)},                                              \

@@ -20,8 +20,6 @@ extern const struct view code_csv;
 /* `line` of `lines` */
 extern const struct view line_view;
 extern const struct view line_csv;
-/* A run of a `region` of `history` */
-extern const struct view history_csv, history_view;
 /* A counter of a window, of `stat`; of a core of several */
 extern const struct view counts_csv, cores_csv;
 /* A row of a run (run_report.h): a column, the time, a metric */

@@ -15,7 +15,7 @@ from harness import CALLED_TWICE, ROOT, SOAK, TOOL, WORK_BY_DATA, Place, elf_of,
 
 ELF = elf_of("m4", "free")
 FORMATS = ("text", "json", "csv", "junit", "markdown", "folded", "pprof", "callgrind", "perf", "html", "gcc")
-READERS = ("show", "compare", "report", "annotate", "history")
+READERS = ("show", "compare", "report", "annotate")
 MANY = int(os.environ.get("FILES", 600 if SOAK else 40))
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
 WORTHLESS = ["null", "true", "-1", "1e308", "-0.0", "18446744073709551616", '""', '"\\u009b\u202e"', "[]", "{}", "[[]]", '{"a":{}}', '"' + 70000 * "x" + '"']
@@ -39,7 +39,7 @@ def files_of_each_kind(tmp_path_factory):
             if name == "guard":
                 (folder / name).write_text(run.out)
     for name, words in {"report": ("report", "profile"), "annotate": ("annotate", "work_by_data", "profile"), "compare": ("compare", "delta", "delta"),
-                        "history": ("history", "delta", "other"), "locate": ("locate", "work_by_data")}.items():
+                        "locate": ("locate", "work_by_data")}.items():
         words = [folder / word if word in made else word for word in words]
         assert finish_tool(start_tool([TOOL, "--elf", ELF, *map(str, words), "-j", "-o", str(folder / name)])).code == 0
     (folder / "regions").write_text("work work_by_data max <= 100 cycles\npart scenarios.c:28 scenarios.c:30\n")
@@ -116,7 +116,6 @@ def lines_of(name, file, other, forms):
         yield "--elf", ELF, "annotate", "work_by_data", file, "--format", form
         yield "compare", file, file, "--format", form
         yield "compare", other, file, "--format", form
-        yield "history", file, other, "--format", form
     command = "delta work_by_data -r 20" if "delta" in name else "stat" if "stat" in name else "doctor" if "doctor" in name else "info"
     yield "-p", f"replay:{file}", "--elf", ELF, *command.split()
     yield "-p", f"replay:{file}", "info", "-j"

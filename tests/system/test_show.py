@@ -1,5 +1,6 @@
 """`show FILE`: what -j of a command wrote, in each format that the command has, as the command itself prints it."""
 import html
+import json
 import re
 
 import pytest
@@ -7,11 +8,20 @@ import pytest
 from card import Agent, Card, card_available
 from harness import CALLED_TWICE, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool
 from test_annotate import built
-from test_history import write_runs
 from test_report import END, HEAD, INTERVALS, samples, text_of
 from test_wire import recorded, replayed
 
 FORMATS = ("text", "json", "csv", "markdown", "junit", "html")
+
+
+def result_of_delta(level):
+    """JSON lines of a run, as the first versions wrote them."""
+    columns = {name: {"count": 100, "median": value, "mean": value + 0.5, "sd": 12.5, "min": value - 30, "max": value + 40,
+                      "mean_error": 1.25, "mean_error_df": 99.0, "drift": 0.5} for name, value in (("CPU_CYCLES", level), ("INST_RETIRED", 9000))}
+    return "\n".join(json.dumps(line) for line in (
+        {"type": "header", "schema": "pmu-probe/1", "started": "2026-10-01T00:00:00Z", "core": "Cortex-M4 r0p1 core 0", "build_id": "ab" * 20,
+         "region": {"start": "fir_filter", "end": "its return"}, "columns": list(columns)},
+        {"type": "summary", "hits": 100, "columns": columns})) + "\n"
 
 
 def comparable(text):
@@ -116,13 +126,11 @@ def test_of_a_card(words, tmp_path):
     check(lambda *more: replayed([*command, *more], wire).out, tmp_path, ("text", "json", "csv"))
 
 
-def test_compare_and_history(tmp_path):
-    (tmp_path / "runs").mkdir()
-    write_runs(tmp_path / "runs", 40, step_at=23)
-    first, *_, last = sorted((tmp_path / "runs").rglob("*.jsonl"))
-    out = tmp_path / "out"
-    for words, formats in [(("compare", first, last), FORMATS), (("history", tmp_path / "runs"), ["text", "json", "csv", "html"])]:
-        check(lambda *more, words=words: written(run_tool(*words, *more, "-o", out), out), tmp_path, formats)
+def test_compare(tmp_path):
+    first, last, out = tmp_path / "first.jsonl", tmp_path / "last.jsonl", tmp_path / "out"
+    first.write_text(result_of_delta(18204))
+    last.write_text(result_of_delta(18570))
+    check(lambda *more: written(run_tool("compare", first, last, *more, "-o", out), out), tmp_path, FORMATS)
 
 
 def contexts(i):
@@ -183,9 +191,8 @@ def test_what_record_wrote(tmp_path):
 
 def test_of_the_tool_as_it_was(tmp_path):
     """Lines without the keys that were added since."""
-    (tmp_path / "runs").mkdir()
-    write_runs(tmp_path / "runs", 1)
-    file, = (tmp_path / "runs").rglob("*.jsonl")
+    file = tmp_path / "run.jsonl"
+    file.write_text(result_of_delta(18204))
     for form in FORMATS:
         assert "CPU_CYCLES" in shown(file, form, tmp_path), form
 

@@ -439,6 +439,7 @@ TEST(a_refusal_says_what_is_taken)
         {"delta f --on-max sp", "there is no --on-max: say --outliers N --show WORDS"},
         {"survey --boards x", "there is no --boards: start a process for each board"},
         {"release", "there is no release: say restore --force"},
+        {"history results", "there is no history: say compare OLD NEW [...]"},
         {"restore -C 1", "-C is of use with --force only"},
         {"restore --force --counters msr", "--counters and --force: counters have no breakpoints"});
     reads("watch -a -I 500", "command=watch interval=500");
@@ -702,7 +703,7 @@ CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
                                         "\nversion\n",     "\nevent = {A\n",   "\ncore = x\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         conf_refuses(wrong[i], "info", "pmu-probe.conf:2: ");
-    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no count: say --every N");
+    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no --count: say --every N");
 }
 
 TEST_GROUP(enter_folder, leave_folder)
