@@ -14,9 +14,7 @@ enum {
     CSV = 1 << FORMAT_CSV,
     STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
     PAGE = 1 << FORMAT_HTML,
-    MARKDOWN = 1 << FORMAT_MARKDOWN,
-    EDITORS = 1 << FORMAT_GCC,
-    REPORTS = 1 << FORMAT_JUNIT | MARKDOWN
+    MARKDOWN = 1 << FORMAT_MARKDOWN
 };
 
 const struct command commands[COMMANDS] = {
@@ -54,7 +52,7 @@ const struct command commands[COMMANDS] = {
                        .needs = "a FUNCTION, or a START and an END",
                        .least = 1,
                        .most = 2,
-                       .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
+                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                        .run = command_delta},
     [COMMAND_SURVEY] = {.name = "survey",
                         .operands = "[PATTERN...]",
@@ -68,7 +66,7 @@ const struct command commands[COMMANDS] = {
                                     "pmu-probe --elf app.elf survey --regions app.regions --check\n",
                         .needs = "",
                         .most = OPTION_OPERANDS,
-                        .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
+                        .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                         .run = command_survey},
     [COMMAND_LINES] = {.name = "lines",
                        .operands = "FUNCTION",
@@ -81,7 +79,7 @@ const struct command commands[COMMANDS] = {
                        .needs = "a FUNCTION",
                        .least = 1,
                        .most = 1,
-                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | EDITORS,
+                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                        .run = command_lines},
     [COMMAND_STAT] = {.name = "stat",
                       .operands = "",
@@ -147,7 +145,7 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 1,
-         .formats = TEXT | JSON | EDITORS,
+         .formats = TEXT | JSON,
          .run = command_guard},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
@@ -254,7 +252,7 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 2,
-         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | EDITORS,
+         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
          .run = command_annotate},
     [COMMAND_LOCATE] = {.name = "locate",
                         .group = COMMANDS_TARGET,
@@ -283,7 +281,7 @@ const struct command commands[COMMANDS] = {
                          .needs = "two files of results, or more",
                          .least = 2,
                          .most = OPTION_OPERANDS,
-                         .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
+                         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                          .run = command_compare},
     [COMMAND_SHOW] = {.name = "show",
                       .group = COMMANDS_COMPARE,
@@ -299,7 +297,7 @@ const struct command commands[COMMANDS] = {
                       .needs = "a FILE that a command wrote with -j, or record",
                       .least = 1,
                       .most = 1,
-                      .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS | STACKS,
+                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | STACKS,
                       .run = command_show},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",

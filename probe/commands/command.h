@@ -154,7 +154,7 @@ void list_add(char *list, size_t size, const char *name, const char *before_last
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
 /* Whether it is a word of this tool that has gone, or one of perf and hyperfine; the error says what to use
- * now. Commands are written as they are, options as "--runs" or "-n", formats as "--format junit". */
+ * now. Commands are written as they are, options as "--runs" or "-n", formats as "--format gcc". */
 bool former_refuse(const char *word, size_t length, struct error *error);
 
 /* The words for a kind of value. */

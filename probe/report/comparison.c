@@ -306,11 +306,11 @@ static void comparison_compare_texts(struct comparison *out, const char *what, c
                       or_unknown(now));
 }
 
-const char *comparison_link_kind(char *out, size_t size, const char *link)
+/* "openocd" of "openocd localhost:6666" */
+static void comparison_link_kind(char *out, size_t size, const char *link)
 {
     utf8_clean(out, size, link);
     out[strcspn(out, " :")] = '\0';
-    return out;
 }
 
 static const char *comparison_base_name(const char *path)

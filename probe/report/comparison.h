@@ -50,9 +50,6 @@ bool runs_parse(const char *text, size_t size, const char *path, struct runs *ou
 void runs_free(struct runs *runs);
 bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other);
 
-/* "openocd" of "openocd localhost:6666"; returns `out`. */
-const char *comparison_link_kind(char *out, size_t size, const char *link);
-
 /* The line `verdict` of both. `any_elf`: ELF files with different names are allowed. `family`: verdicts of
  * all regions; of one alone 1. */
 struct json_part runs_compare(const struct baseline *before, const struct baseline *now, double threshold,

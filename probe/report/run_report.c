@@ -568,7 +568,7 @@ static void add_bounds(struct json_part *list, const json_t *summary)
     }
 }
 
-void run_explain(struct json_part *list, const struct run_lines *run)
+static void run_explain(struct json_part *list, const struct run_lines *run)
 {
     char clock[256];
     const struct seen seen = run_report_look(run->summary);

@@ -4,7 +4,6 @@
 #include "report/comparison_report.h"
 #include "report/conditions.h"
 #include "report/html.h"
-#include "report/junit.h"
 #include "report/number.h"
 #include "report/page.h"
 #include "report/terminal.h"
@@ -13,6 +12,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+/* Its regions, and the verdict of each, or null. */
+struct survey_lines {
+    const json_t *header, *summary;
+    json_t *regions, *verdicts;
+    struct conditions conditions;
+};
 
 static bool survey_page(const struct rendering *to, const struct survey_report *report,
                         const struct survey_lines *lines);
@@ -513,46 +519,6 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
     add_order(list, lines);
 }
 
-/* ---- JUnit */
-
-/* Whose names no case has, if the region has one for its verdicts alone. */
-static void survey_report_add_columns(struct junit_suite *suite, const struct survey_lines *lines)
-{
-    json_t *columns = json_object_get(first_of(lines), "columns"), *column;
-    json_t *names = json_array();
-    const char *name;
-    json_object_foreach(columns, name, column)
-        json_part_append(&suite->properties, names, json_part_string(name));
-    json_part_array(&suite->properties, "column", names);
-}
-
-static bool put_junit(const struct rendering *to, const struct survey_lines *lines)
-{
-    struct junit_suite suite = junit_suite("pmu-probe survey", field_real(lines->summary, "seconds"));
-    size_t i;
-    json_t *region;
-    const json_t *verdict;
-    junit_conditions(&suite, &lines->conditions);
-    json_array_foreach(lines->regions, i, region) {
-        verdict = json_array_get(lines->verdicts, i);
-        if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
-            row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
-            row_text(&suite.properties, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
-        }
-        junit_add_run(
-            &suite,
-            &(struct run_lines){.summary = region, .verdict = verdict, .conditions = lines->conditions},
-            field_text(region, "name"), false);
-    }
-    survey_report_add_columns(&suite, lines);
-    row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
-    row_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
-    survey_notes(&suite.said, lines);
-    junit_begin(to->out);
-    bool ok = junit_write(to->out, &suite);
-    return junit_end(to->out) && ok;
-}
-
 /* ---- all */
 
 /* A verdict follows its region. */
@@ -604,11 +570,9 @@ bool survey_write(const struct rendering *to, const struct survey_report *report
     if (!ok || to->format == FORMAT_JSON)
         return ok && document_write(to->out, report->document);
     ok = survey_report_take_lines(report->document, &lines);
-    ok = ok && (to->format == FORMAT_CSV     ? survey_report_put_csv(to, &lines)
-                : to->format == FORMAT_JUNIT ? put_junit(to, &lines)
-                : to->format == FORMAT_GCC   ? survey_gcc(to, &lines)
-                : to->format == FORMAT_HTML  ? survey_page(to, report, &lines)
-                                             : put_people(to, report, &lines));
+    ok = ok && (to->format == FORMAT_CSV    ? survey_report_put_csv(to, &lines)
+                : to->format == FORMAT_HTML ? survey_page(to, report, &lines)
+                                            : put_people(to, report, &lines));
     json_decref(lines.regions);
     json_decref(lines.verdicts);
     return output_flush(to->out) && ok;

@@ -13,13 +13,3 @@ struct survey_report {
 };
 /* False: out of memory, or the output could not be written whole. */
 bool survey_write(const struct rendering *to, const struct survey_report *report);
-
-/* Its regions, and the verdict of each, or null. */
-struct survey_lines {
-    const json_t *header, *summary;
-    json_t *regions, *verdicts;
-    struct conditions conditions;
-};
-
-/* For editors. */
-bool survey_gcc(const struct rendering *to, const struct survey_lines *lines);

@@ -293,23 +293,3 @@ static const struct view_column verdict_columns[] = {
     {.key = "interval", .heading = "where the change lies", .as = AS_BAR},
 };
 const struct view verdict_view = {COLUMNS(verdict_columns), .class = "verdicts", .folds = true};
-
-/* ---- for editors */
-
-#define AT(of_file, of_line, bad_if) .place = {.file = (of_file), .line = (of_line), .bad = (bad_if)}
-
-static const struct view_column line_remarks[] = {
-    {.key = "mean", .heading = "cycles a call", .as = AS_MEAN},
-    {.key = "share", .heading = "of the lines", .as = AS_SHARE},
-    {.key = "hits", .heading = "hits", .as = AS_COUNT},
-};
-const struct view line_gcc = {COLUMNS(line_remarks), .reason = "reason", AT("file", "line", NULL)};
-
-static const struct view_column code_remarks[] = {
-    {.key = "share", .heading = "of the function's samples", .as = AS_SHARE},
-    {.key = "samples", .heading = "samples", .as = AS_COUNT},
-};
-const struct view code_gcc = {COLUMNS(code_remarks), AT("file", "line", NULL)};
-
-static const struct view_column text_remarks[] = {{.key = "text", .heading = ""}};
-const struct view text_gcc = {COLUMNS(text_remarks), AT("file", "line", "bad")};

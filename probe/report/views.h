@@ -32,5 +32,3 @@ extern const struct view region_csv;
 extern const struct view check_view;
 /* A column of a `verdict`, on a page */
 extern const struct view verdict_view;
-/* For editors: `line` of `lines` and of `annotate`; a text, of a verdict or an overrun (editor.h) */
-extern const struct view line_gcc, code_gcc, text_gcc;

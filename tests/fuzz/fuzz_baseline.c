@@ -53,8 +53,7 @@ static size_t times_in(const char *text, const char *part)
     return n;
 }
 
-static const enum format formats[] = {FORMAT_TEXT,     FORMAT_JSON,  FORMAT_CSV,
-                                      FORMAT_MARKDOWN, FORMAT_JUNIT, FORMAT_HTML};
+static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_HTML};
 
 /* As show does. */
 static void write_all(FILE *out, const struct document *document)

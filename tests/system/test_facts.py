@@ -6,7 +6,6 @@ import io
 import json
 import math
 import re
-import xml.etree.ElementTree
 
 import pytest
 
@@ -105,12 +104,10 @@ def read(out, form):
         out = " ".join([*csv.DictReader(io.StringIO(out)).fieldnames, *(cell for row in rows for cell in row.values())]) + " uncalibrated" * uncalibrated
     elif form == "markdown":
         out = re.sub(r"\\(.)", r"\1", out)
-    elif form == "junit":
-        out = " ".join(value for element in xml.etree.ElementTree.fromstring(out).iter() for value in (*element.attrib.values(), element.text or ""))
     return " ".join(out.split())
 
 
-EVERY = ("text", "csv", "markdown", "junit", "html")
+EVERY = ("text", "csv", "markdown", "html")
 # Of files, whose numbers differ from each other
 OF_FILES = {
     "report": ("report", "FOLDER/new.jsonl"),
@@ -130,15 +127,10 @@ ON_BOARDS = {
     "guard": (("guard", "caller_one", "--budget", 400000, "--for", "300ms"), False),
 }
 # Formats that a result does not have, and why
-NO_VERDICT = "a file of JUnit has what passed and what failed, and this judges nothing"
 GOES_ON = "lines are written while it goes on, each alone: what has an end, or a heading of all rows, has nowhere to begin"
 REFUSED = {
-    "report": {"junit": NO_VERDICT},
-    "report --diff": {"junit": NO_VERDICT},
-    "annotate": {"junit": NO_VERDICT},
-    "lines": {"junit": NO_VERDICT},
-    "stat": {"junit": NO_VERDICT, "markdown": GOES_ON, "html": GOES_ON},
-    "guard": {"csv": "an overrun has a call stack, which is not a row", "junit": GOES_ON, "markdown": GOES_ON, "html": GOES_ON},
+    "stat": {"markdown": GOES_ON, "html": GOES_ON},
+    "guard": {"csv": "an overrun has a call stack, which is not a row", "markdown": GOES_ON, "html": GOES_ON},
 }
 
 

@@ -3,7 +3,6 @@ are those of the board, what is not called is not printed as reached, and the ta
 import json
 import re
 import signal
-import xml.etree.ElementTree
 
 import pytest
 
@@ -326,12 +325,6 @@ def test_budgets_are_checked(tmp_path):
         assert survey(place, "--regions", tight, "-r", 20, *ENOUGH).regions["one"]["reached"]  # without --check
         text = place.run("survey", "--regions", tight, "--check", "-r", 20, *ENOUGH)
         assert text.code == 1 and "one: max <= 75 cycles: 76 cycles: over the budget" in text.out
-        suite = place.run("survey", "--regions", tight, "--check", "-r", 20, "--format", "junit", *ENOUGH)
-        assert suite.code == 1
-        (suite,) = xml.etree.ElementTree.fromstring(suite.out)
-        assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "0")
-        (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
-        assert failed.get("classname") == "one" and "76 cycles: over the budget" in failed.find("failure").get("message")
         page = place.run("survey", "--regions", tight, "--check", "-r", 20, "--format", "markdown", *ENOUGH)
         assert page.code == 1 and page.out.count("\n|:--|") == 1 and "**over the budget**" in page.out
 

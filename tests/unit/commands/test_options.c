@@ -245,7 +245,7 @@ static void describe_number(FILE *out, const char *name, double value, double us
 
 static char *described(const struct options *o)
 {
-    static const char *const formats[] = {"", "json", "csv", "junit", "markdown"};
+    static const char *const formats[] = {"", "json", "csv", "markdown"};
     static const struct {
         const char *name;
         size_t at;
@@ -363,18 +363,20 @@ TEST(formats_and_separators)
 {
     reads("stat -x ;", "command=stat format=csv separator=;");
     reads("stat -x\\t", "command=stat format=csv separator=\t");
-    reads("delta f --format=junit", "command=delta operands=f format=junit");
+    reads("delta f --format=markdown", "command=delta operands=f format=markdown");
     reads("stat -j --format text", "command=stat");
-    reads("stat --format junit -x ;", "command=stat format=csv separator=;");
-    REFUSES_EACH({"stat --format junit", "--format: stat prints text, JSON or CSV, not JUnit"},
-                 {"stub -j status", "-j: stub prints text, not JSON"},
-                 {"stub -j --format text status", "-j belongs to"},
-                 {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
-                 {"--format xml", "unknown format \"xml\": text, json, csv, junit, markdown, folded, pprof, "
-                                  "callgrind, perf, html or gcc"},
-                 {"delta f --format md",
-                  "unknown format \"md\": delta takes text, json, csv, junit, markdown, html or gcc"},
-                 {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
+    reads("stat --format markdown -x ;", "command=stat format=csv separator=;");
+    REFUSES_EACH(
+        {"stat --format markdown", "--format: stat prints text, JSON or CSV, not Markdown"},
+        {"stub -j status", "-j: stub prints text, not JSON"},
+        {"stub -j --format text status", "-j belongs to"},
+        {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
+        {"--format xml", "unknown format \"xml\": text, json, csv, markdown, folded, pprof, "
+                         "callgrind, perf or html"},
+        {"delta f --format junit", "there is no --format junit: pytest or CTest"},
+        {"delta f -j --format=gcc", "there is no --format gcc: say -j"},
+        {"delta f --format md", "unknown format \"md\": delta takes text, json, csv, markdown or html"},
+        {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
 }
 
 /* The forms of numbers are in run/test_values.c: here is what each option takes them for. A machine that is
