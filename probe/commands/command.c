@@ -12,7 +12,7 @@ enum {
     TEXT = 1 << FORMAT_TEXT,
     JSON = 1 << FORMAT_JSON,
     CSV = 1 << FORMAT_CSV,
-    STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
+    STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
     PAGE = 1 << FORMAT_HTML,
     MARKDOWN = 1 << FORMAT_MARKDOWN
 };
@@ -234,8 +234,7 @@ const struct command commands[COMMANDS] = {
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"
                                     "pmu-probe report --diff before.jsonl\n"
-                                    "pmu-probe report --format html -o profile.html\n"
-                                    "pmu-probe report --format pprof -o profile.pb.gz\n",
+                                    "pmu-probe report --format html -o profile.html\n",
                         .needs = "",
                         .most = 1,
                         .formats = TEXT | JSON | CSV | MARKDOWN | STACKS | PAGE,

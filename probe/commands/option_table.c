@@ -240,8 +240,8 @@ const struct option option_table[] = {
     {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | SURVEY | LINES | STAT | WATCH | REPORT | COMPARE | SHOW,
      .help = "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
-     .help = "text, json, csv, markdown, folded, pprof, callgrind, perf or html",
-     .values = "text json csv markdown folded pprof callgrind perf html"},
+     .help = "text, json, csv, markdown, folded, callgrind, perf or html",
+     .values = "text json csv markdown folded callgrind perf html"},
     {'o', "output", "FILE", OPTION_TEXT, TYPED(output), ALL & ~SERVE, .file = FILE_WRITTEN,
      .help = "write to this file instead of standard output; record: default " PROFILE_NAME
              "; guard: a profile of the overruns",

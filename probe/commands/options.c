@@ -187,7 +187,7 @@ bool format_refuse(enum format format, const char *typed, const char *who, unsig
                    struct error *error)
 {
     static const char *const names[FORMATS] = {
-        "text", "JSON", "CSV", "Markdown", "folded stacks", "pprof", "callgrind", "perf script text", "HTML"};
+        "text", "JSON", "CSV", "Markdown", "folded stacks", "callgrind", "perf script text", "HTML"};
     char list[128];
     list[0] = '\0';
     for (unsigned i = 0; i < FORMATS; i++)

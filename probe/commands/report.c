@@ -108,7 +108,6 @@ static bool (*stack_writer(const struct report_command *self))(FILE *, const str
 {
     enum format format = self->context->options->format;
     return format == FORMAT_FOLDED && self->has_stacks ? stacks_folded
-           : format == FORMAT_PPROF                    ? stacks_pprof
            : format == FORMAT_CALLGRIND                ? stacks_callgrind
            : format == FORMAT_PERF                     ? stacks_perf
                                                        : NULL;
@@ -272,8 +271,7 @@ static bool check_output(const struct report_command *self, struct error *error)
     bool table = is_table(options->format) || options->format == FORMAT_HTML;
     if (options->diff != NULL && !table)
         return error_set(error, ERROR_USAGE, "report --diff prints text, JSON, CSV, Markdown or HTML");
-    return options->format != FORMAT_PPROF || !isatty(fileno(self->context->out)) ||
-           error_set(error, ERROR_USAGE, "pprof is not text: name a file for it, with -o profile.pb.gz");
+    return true;
 }
 
 static bool report_print(struct report_command *self, struct error *error)

@@ -167,9 +167,9 @@ bool value_separator(const char *text, const char **out)
 }
 
 static const char *const format_names[FORMATS] = {
-    [FORMAT_TEXT] = "text",           [FORMAT_JSON] = "json",     [FORMAT_CSV] = "csv",
-    [FORMAT_MARKDOWN] = "markdown",   [FORMAT_FOLDED] = "folded", [FORMAT_PPROF] = "pprof",
-    [FORMAT_CALLGRIND] = "callgrind", [FORMAT_PERF] = "perf",     [FORMAT_HTML] = "html"};
+    [FORMAT_TEXT] = "text",         [FORMAT_JSON] = "json",     [FORMAT_CSV] = "csv",
+    [FORMAT_MARKDOWN] = "markdown", [FORMAT_FOLDED] = "folded", [FORMAT_CALLGRIND] = "callgrind",
+    [FORMAT_PERF] = "perf",         [FORMAT_HTML] = "html"};
 
 bool value_format(const char *text, enum format *out)
 {

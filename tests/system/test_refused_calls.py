@@ -82,7 +82,7 @@ def test_memory_runs_out(way, command, tmp_path, state_folder):
 OF_FILES = {
     "report": ["report", "p.jsonl"], "annotate": ["annotate", "caller_one", "p.jsonl"],
     **{f"report {form}": ["report", "p.jsonl", "--format", form, "-o", "out"]
-       for form in ("json", "csv", "folded", "pprof", "callgrind", "perf", "html")},
+       for form in ("json", "csv", "folded", "callgrind", "perf", "html")},
     "report --diff": ["report", "p.jsonl", "--diff", "p.jsonl"],
 }
 

@@ -1,6 +1,5 @@
 """report: files that record could have written, in each format; and files that it could not."""
 import csv
-import gzip
 import io
 import json
 import os
@@ -92,58 +91,6 @@ def test_every_format_has_the_same_numbers(profile):
         "core 0;caller_one 2400\ncore 0;caller_two 1200\ncore 0;[asleep] 400\n"
     refused = report(profile, "--format", "junit")
     assert refused.code == 2 and "there is no --format junit: pytest or CTest" in refused.err
-
-
-def fields_of(data):
-    """The fields of a protobuf message: number to values."""
-    fields, at = {}, 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-    while at < len(data):
-        key = varint()
-        value = varint()
-        if key & 7 == 2:
-            assert at + value <= len(data)
-            value, at = data[at:at + value], at + value
-        else:
-            assert key & 7 == 0
-        fields.setdefault(key >> 3, []).append(value)
-    return fields
-
-
-def test_pprof(profile):
-    """Decoded by its field numbers, the samples of each function are those of the table."""
-    out = profile.parent / "profile.pb.gz"
-    assert report(profile, "--format", "pprof", "-o", out).code == 0
-    message = fields_of(gzip.decompress(out.read_bytes()))
-    texts = [text.decode() for text in message[6]]
-    names = {f[1][0]: (texts[f[2][0]], texts[f.get(4, [0])[0]]) for f in map(fields_of, message[5])}
-    places = {}
-    for location in map(fields_of, message[4]):
-        line = fields_of(location[4][0])
-        places[location[1][0]] = (location.get(3, [0])[0], names[line[1][0]])
-    got = {places[s[1][0]]: s[2][0] for s in map(fields_of, message[2])}
-    assert got == {(SYMBOLS["caller_one"] + 2, ("caller_one", "scenarios.c")): 2400,
-                   (SYMBOLS["caller_two"] + 2, ("caller_two", "scenarios.c")): 1200, (0, ("[asleep]", "")): 400}
-    assert texts[0] == "" and message[10] == [2_000_000_000]
-    label = fields_of(fields_of(message[2][0])[3][0])
-    assert (texts[label[1][0]], texts[label[2][0]]) == ("core", "0 Cortex-M4")
-    mapping = fields_of(message[3][0])
-    assert (texts[mapping[5][0]], texts[mapping[6][0]]) == (ELF, BUILD_ID)
-
-
-def test_pprof_is_not_for_a_terminal(profile):
-    child = pexpect.spawn(TOOL, ["report", str(profile), "--format", "pprof"], timeout=WAIT)
-    assert b"-o profile.pb.gz" in child.read() and child.wait() == 2
 
 
 def test_callgrind_and_perf(profile):

@@ -371,9 +371,10 @@ TEST(formats_and_separators)
         {"stub -j status", "-j: stub prints text, not JSON"},
         {"stub -j --format text status", "-j belongs to"},
         {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
-        {"--format xml", "unknown format \"xml\": text, json, csv, markdown, folded, pprof, "
-                         "callgrind, perf or html"},
+        {"--format xml",
+         "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf or html"},
         {"delta f --format junit", "there is no --format junit: pytest or CTest"},
+        {"report --format pprof", "there is no --format pprof: say --format folded"},
         {"delta f -j --format=gcc", "there is no --format gcc: say -j"},
         {"delta f --format md", "unknown format \"md\": delta takes text, json, csv, markdown or html"},
         {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
