@@ -233,7 +233,6 @@ const struct command commands[COMMANDS] = {
                             "unless --elf says where it is now. No target is touched.",
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"
-                                    "pmu-probe report --diff before.jsonl\n"
                                     "pmu-probe report --format html -o profile.html\n",
                         .needs = "",
                         .most = 1,
@@ -270,13 +269,14 @@ const struct command commands[COMMANDS] = {
     [COMMAND_COMPARE] = {.name = "compare",
                          .group = COMMANDS_COMPARE,
                          .operands = "OLD NEW [...]",
-                         .does = "results of delta -j, against each other",
+                         .does = "results of delta -j, or profiles",
                          .about =
                              "As delta --baseline, from files. Each later file is compared with the first. "
-                             "If a file has several runs, their regions are matched by name. No target is "
-                             "touched.",
+                             "If a file has several runs, their regions are matched by name. Of two profiles "
+                             "that record wrote it shows what grew and what shrank. No target is touched.",
                          .examples = "pmu-probe compare main.jsonl branch.jsonl --threshold 2%\n"
-                                     "pmu-probe compare main.jsonl a.jsonl b.jsonl --format markdown\n",
+                                     "pmu-probe compare main.jsonl a.jsonl b.jsonl --format markdown\n"
+                                     "pmu-probe compare before.jsonl profile.jsonl --sort line\n",
                          .needs = "two files of results, or more",
                          .least = 2,
                          .most = OPTION_OPERANDS,

@@ -55,7 +55,7 @@ enum { OPTION_OPERANDS = 16 };
 struct options {
     struct request request; /* what is measured, as it is typed; what follows is of the command line alone */
     const char *wire, *output, *cpu, *sort;
-    const char *baseline, *threshold, *diff, *regions, *write_regions, *budget;
+    const char *baseline, *threshold, *regions, *write_regions, *budget;
     enum format format;
     const char *separator; /* of FORMAT_CSV */
     unsigned verbose;      /* -v, -vv */

@@ -8,7 +8,7 @@ static const struct {
 } former_words[] = {
     {"release", "say restore --force"},
     {"history", "say compare OLD NEW [...]; docs/ci.md shows how to keep the course of many runs"},
-    {"diff", "say compare OLD NEW, or report --diff OLD for profiles"},
+    {"diff", "say compare OLD NEW"},
     {"ls", "say list for events, probes for probes"},
     {"--count", "say --every N"},
     {"--on-max", "say --outliers N --show WORDS"},
@@ -18,6 +18,7 @@ static const struct {
     {"--min-runs", "say --precision, or -r N, the number of hits"},
     {"--max-runs", "say -r N, the number of hits"},
     {"-m", "say --precision, or -r N, the number of hits"},
+    {"--diff", "say compare OLD NEW, which takes profiles, too"},
     {"--format junit", "pytest or CTest write JUnit of each verdict, as docs/ci.md shows"},
     {"--format pprof", "say --format folded, or perf, which speedscope reads"},
     {"--format gcc", "say -j, whose lines have file and line; or --format csv"},

@@ -460,8 +460,7 @@ static void offer_values(struct completion *self, const struct option *option)
     else if (option->kind == OPTION_OPENOCD && option->letter == 'f') {
         offer_boards(self);
         fputs(":files\n", self->out);
-    } else if (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "PATH") == 0 ||
-               strcmp(option->value, "OLD") == 0)
+    } else if (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "PATH") == 0)
         fputs(":files\n", self->out);
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);

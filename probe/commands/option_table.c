@@ -31,11 +31,11 @@ enum {
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | LOCATE | COMPARE | SHOW),          /* they reach for a target */
-    TARGET = LINKED & ~PROBES,                                    /* they read a core */
-    PROGRAM = (TARGET | READING | LOCATE | SHOW) & ~LIST,         /* and at what it runs */
-    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
-    TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
+    LINKED = ALL & ~(READING | LOCATE | COMPARE | SHOW),            /* they reach for a target */
+    TARGET = LINKED & ~PROBES,                                      /* they read a core */
+    PROGRAM = (TARGET | READING | LOCATE | COMPARE | SHOW) & ~LIST, /* and at what it runs */
+    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE,   /* they count events there */
+    TAKING = COUNTING | LINES | DOCTOR                              /* they take its counters */
 };
 
 #define AT(member)    offsetof(struct options, request.member)
@@ -185,7 +185,7 @@ const struct option option_table[] = {
     {0, "baseline", "FILE", OPTION_TEXT, TYPED(baseline), DELTA | SURVEY, .file = FILE_READ,
      .help = "compare with an earlier run's JSON lines",
      .instead = {{NULL, "compares nothing", STAT | WATCH},
-                 {NULL, "compares two profiles with --diff OLD", REPORT},
+                 {NULL, "shows one profile: compare OLD NEW takes two", REPORT},
                  {NULL, "takes the earlier file first", COMPARE}}},
     {0, "threshold", "PART", OPTION_TEXT, TYPED(threshold), DELTA | SURVEY | COMPARE,
      .help = "allowed slowdown against the baseline (2%, 0.02); default 0",
@@ -224,15 +224,13 @@ const struct option option_table[] = {
                  "with --cpu nothing is connected", ALL},
                 {"core debug-base", "both say which core", ALL}},
      .instead = {{NULL, "takes a core by -C N", ALL & ~(LIST | PROBES)}}},
-    {0, "sort", "KEY", OPTION_TEXT, TYPED(sort), TOP | REPORT,
+    {0, "sort", "KEY", OPTION_TEXT, TYPED(sort), TOP | REPORT | COMPARE,
      .help = "shares by function (the default), line, file or address; report: by task, exception or "
              "context, too",
      .values = "function line file address task exception context"},
     {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
      .help = "the RTOS' variable, or its *ADDRESS, that shows which task runs; FreeRTOS, ThreadX and Zephyr "
              "need none"},
-    {0, "diff", "OLD", OPTION_TEXT, TYPED(diff), REPORT, .file = FILE_READ,
-     .help = "compare with OLD, which record wrote before: what grew and what shrank"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),
      .help = "JSON lines instead of text",
      .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}},

@@ -288,8 +288,7 @@ static bool refuse_act(const struct option *option, const char *does, struct err
 
 static bool names_file(const struct option *option)
 {
-    return option->value != NULL && (strcmp(option->value, "FILE") == 0 ||
-                                     strcmp(option->value, "DIR") == 0 || strcmp(option->value, "OLD") == 0);
+    return option->value != NULL && (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "DIR") == 0);
 }
 
 static bool options_read_line(struct reader *r, enum source source, struct conf *conf, const char *key,

@@ -144,8 +144,11 @@ static bool baseline_take_line(struct side_reading *reading, json_t *object)
     bool of_survey = begins && is_survey(object) && strcmp(named, JSON_SCHEMA_2) == 0;
     if (!begun && schema == NULL)
         return baseline_fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
-    if (!of_survey && strcmp(named, PROFILE_SCHEMA) == 0)
-        return baseline_fails(reading, "a profile of record: report --diff compares two of them");
+    if (!of_survey && strcmp(named, PROFILE_SCHEMA) == 0) {
+        if (reading->runs != NULL)
+            reading->runs->is_profile = true;
+        return baseline_fails(reading, "a profile of record: compare takes two of them, as files");
+    }
     if (!of_survey && schema != NULL && strcmp(named, JSON_SCHEMA) != 0)
         return baseline_fails(reading, "its schema is %.64s, and " JSON_SCHEMA " is wanted",
                               json_is_string(schema) ? named : "no name");

@@ -40,6 +40,7 @@ bool baseline_parse(const char *text, size_t size, const char *path, struct base
 enum { RUNS_MOST = 1024 };
 struct runs {
     char file[256];
+    bool is_profile; /* it is what record wrote, and an error */
     size_t n;
     struct baseline *of[RUNS_MOST];
 };

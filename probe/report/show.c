@@ -81,7 +81,9 @@ static const struct shown_result results[] = {
 static const char *command_of(const struct document *document)
 {
     const char *named = field_text(document_line(document, "header"), "command");
-    return named[0] != '\0'                                                  ? named
+    bool of_profiles = strcmp(named, "compare") == 0 && document_line(document, "profile") != NULL;
+    return of_profiles                                                       ? "report"
+           : named[0] != '\0'                                                ? named
            : document_line(document, "guard") != NULL                        ? "guard"
            : field_of(document_line(document, "summary"), "hits") != NULL    ? "delta"
            : field_of(document_line(document, "summary"), "skew_us") != NULL ? "stat"

@@ -11,7 +11,7 @@ const struct view *share_view(enum shares_sort sort);
 extern const struct view share_csv;
 /* `calls` of a `core` */
 extern const struct view call_view;
-/* `change` of `report --diff` */
+/* `change` of `compare` of profiles */
 const struct view *change_view(enum shares_sort sort);
 const struct view *change_csv(enum shares_sort sort);
 /* `line` and `instruction` of `annotate`, below one another; without any lines: instructions alone. */

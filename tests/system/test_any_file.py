@@ -40,7 +40,7 @@ def files_of_each_kind(tmp_path_factory):
     for name, words in {"report": ("report", "profile"), "annotate": ("annotate", "work_by_data", "profile"), "compare": ("compare", "delta", "delta"),
                         "locate": ("locate", "work_by_data")}.items():
         words = [folder / word if word in made else word for word in words]
-        assert finish_tool(start_tool([TOOL, "--elf", ELF, *map(str, words), "-j", "-o", str(folder / name)])).code == 0
+        assert finish_tool(start_tool([TOOL, "--elf", ELF, *map(str, words), "-j", "-o", str(folder / name)])).code in (0, 4)  # noise decides
     (folder / "regions").write_text("work work_by_data max <= 100 cycles\npart scenarios.c:28 scenarios.c:30\n")
     (folder / "empty").write_bytes(b"")
     kinds = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -110,7 +110,7 @@ def lines_of(name, file, other, forms):
     for form in forms:
         yield "show", file, "--format", form
         yield "report", file, "--format", form
-        yield "report", file, "--diff", other, "--format", form
+        yield "compare", other, file, "--sort", "line", "--format", form
         yield "--elf", ELF, "report", file, "--sort", "line", "--format", form
         yield "--elf", ELF, "annotate", "work_by_data", file, "--format", form
         yield "compare", file, file, "--format", form

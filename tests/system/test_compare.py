@@ -92,7 +92,7 @@ def test_what_cannot_be_compared_at_all(files, tmp_path):
     twice.write_text(old.read_text() * 2)
     copy = tmp_path / "copy.jsonl"
     copy.write_text(old.read_text())
-    for words, fact in [([old], "compare needs two files"), ([old, tmp_path / "none"], "No such file"), ([old, profile], "report --diff"),
+    for words, fact in [([old], "compare needs two files"), ([old, tmp_path / "none"], "No such file"), ([old, profile], "compare takes two of them"), ([profile, old], "a profile's is pmu-probe/2"),
                         ([cut, old], "no summary"), ([old, twice], "two runs of one region: nop_more, its return"),
                         ([old, old, "--threshold", "5"], "write 5% or 0.05"),
                         ([old, copy, "-o", copy], "which compare reads"), ([old, old, "--baseline", old], "takes the earlier file first")]:

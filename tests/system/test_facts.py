@@ -111,7 +111,7 @@ EVERY = ("text", "csv", "markdown", "html")
 # Of files, whose numbers differ from each other
 OF_FILES = {
     "report": ("report", "FOLDER/new.jsonl"),
-    "report --diff": ("report", "FOLDER/new.jsonl", "--diff", "FOLDER/old.jsonl"),
+    "compare of profiles": ("compare", "FOLDER/old.jsonl", "FOLDER/new.jsonl"),
     "annotate": ("annotate", "work", "FOLDER/profile.jsonl"),
     "compare": ("compare", "FOLDER/first.jsonl", "FOLDER/last.jsonl"),
 }
@@ -150,7 +150,7 @@ def missing(run, form, exact=True):
     """Facts of the JSON lines that the format lacks; "*": it is refused."""
     other = run("--format", form)
     if other.code == 2:
-        assert "--format" in other.err or "--diff" in other.err, other.err
+        assert "--format" in other.err, other.err
         return {"*"}
     result = run("-j")
     assert result.code == other.code, (result.err, other.err)

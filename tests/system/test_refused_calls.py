@@ -83,7 +83,7 @@ OF_FILES = {
     "report": ["report", "p.jsonl"], "annotate": ["annotate", "caller_one", "p.jsonl"],
     **{f"report {form}": ["report", "p.jsonl", "--format", form, "-o", "out"]
        for form in ("json", "csv", "folded", "callgrind", "perf", "html")},
-    "report --diff": ["report", "p.jsonl", "--diff", "p.jsonl"],
+    "compare of profiles": ["compare", "p.jsonl", "p.jsonl"],
 }
 
 

@@ -148,14 +148,14 @@ def stacks(i):
 
 # A page of report has a flame graph and sources, which are not in its lines
 TABLES = ["text", "json", "csv", "markdown"]
-REPORTS = [((), TABLES), *((("--sort", sort), TABLES) for sort in ("line", "file", "address", "task", "exception", "context")),
-           *((("--diff", "old.jsonl", "--sort", sort), [*TABLES, "html"]) for sort in ("function", "line", "file", "address"))]
+REPORTS = [((), TABLES), *((("--sort", sort), TABLES) for sort in ("line", "file", "address", "task", "exception", "context"))]
 
 
 @pytest.mark.parametrize("words, formats", [
     *((("report", "new.jsonl", *words), formats) for words, formats in REPORTS),
     (("report", "calls.jsonl"), TABLES), (("report", "calls.jsonl", "-g"), TABLES), (("report", "two.jsonl"), TABLES),
-    (("report", "two.jsonl", "--diff", "new.jsonl"), [*TABLES, "html"]),
+    *((("compare", "old.jsonl", "new.jsonl", "--sort", sort), [*TABLES, "html"]) for sort in ("function", "line", "file", "address")),
+    (("compare", "new.jsonl", "two.jsonl"), [*TABLES, "html"]),
     *((("annotate", *words), [*TABLES, "html"]) for words in
       (("work", "profile.jsonl"), ("work", "profile.jsonl", "--hot", "2"), ("_start", "profile.jsonl"), ("main", "two.jsonl"),
        ("caller_one", "two.jsonl", "--hot", "1"), ("work", "bare/profile.jsonl")))], ids=lambda value: " ".join(value))

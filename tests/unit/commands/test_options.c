@@ -373,6 +373,7 @@ TEST(formats_and_separators)
         {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
         {"--format xml",
          "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf or html"},
+        {"report --diff old.jsonl", "there is no --diff: say compare OLD NEW"},
         {"delta f --format junit", "there is no --format junit: pytest or CTest"},
         {"report --format pprof", "there is no --format pprof: say --format folded"},
         {"delta f -j --format=gcc", "there is no --format gcc: say -j"},
