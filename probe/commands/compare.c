@@ -60,8 +60,7 @@ struct compare_command {
 static void compare_pair(struct compare_command *self, const struct baseline *before,
                          const struct baseline *now)
 {
-    struct json_part line =
-        runs_compare(before, now, self->threshold, self->context->options->request.any_elf, self->family);
+    struct json_part line = runs_compare(before, now, self->threshold, self->family);
     enum verdict verdict = line_verdict(line.json);
     comparison_add_run(&line, now);
     document_add(&self->document, line);

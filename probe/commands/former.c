@@ -19,6 +19,7 @@ static const struct {
     {"--max-runs", "say -r N, the number of hits"},
     {"-m", "say --precision, or -r N, the number of hits"},
     {"--diff", "say compare OLD NEW, which takes profiles, too"},
+    {"--any-elf", "leave it out: that the ELF file has another name is a note"},
     {"--format junit", "pytest or CTest write JUnit of each verdict, as docs/ci.md shows"},
     {"--format pprof", "say --format folded, or perf, which speedscope reads"},
     {"--format gcc", "say -j, whose lines have file and line; or --format csv"},

@@ -371,17 +371,17 @@ def test_a_planted_regression_is_found_and_named(tmp_path):
             if code is None:
                 assert place.run("survey", *names, "-r", 30, "-j", "-o", output, *ENOUGH).code == 0
                 continue
-            result = survey(place, *names, "-r", 30, "--baseline", output, "--any-elf", *ENOUGH, code=code)
+            result = survey(place, *names, "-r", 30, "--baseline", output, *ENOUGH, code=code)
             verdicts = {line["region"]["start"]: line for line in result.lines if line["type"] == "verdict"}
             assert sorted(verdicts) == ["caller_one", "caller_two", "nop_more"]
             slower = [name for name, line in verdicts.items() if line["verdict"] == "regressed"]
             assert slower == (["nop_more"] if code else [])
             if code:
-                text = place.run("survey", *names, "-r", 30, "--baseline", output, "--any-elf", *ENOUGH)
+                text = place.run("survey", *names, "-r", 30, "--baseline", output, *ENOUGH)
                 assert text.code == 1 and re.search(r"nop_more: CPU_CYCLES: \S+ -> \S+ \S+ %: regressed \(threshold 0 %\)", unfolded(text.out))
                 new = tmp_path / "new.jsonl"
-                place.run("survey", *names, "-r", 30, "--baseline", output, "--any-elf", "-j", "-o", new, *ENOUGH)
-                both = run_tool("compare", output, new, "--any-elf", "-j")
+                place.run("survey", *names, "-r", 30, "--baseline", output, "-j", "-o", new, *ENOUGH)
+                both = run_tool("compare", output, new, "-j")
                 before = [json.loads(line) for line in new.read_text().splitlines()]
                 before = {line["region"]["start"]: line["columns"] for line in before if line["type"] == "verdict"}
                 assert {line["region"]["start"]: line["columns"] for line in both.lines if line["type"] == "verdict"} == before

@@ -77,14 +77,11 @@ def test_another_region_is_told_once(tmp_path):
         assert len(lines) == len(set(lines))
 
 
-def test_another_name_of_the_elf_is_compared_if_asked_for(tmp_path):
+def test_another_name_of_the_elf_is_a_note(tmp_path):
     file = baseline(tmp_path)
     with Program("slower", tmp_path) as slower:
         slower.elf = shutil.copy(slower.elf, tmp_path / "app-1.3.elf")
-        words = ("delta", *FUNCTION, "-r", 20, "--baseline", file)
-        refused = slower.run(*words)
-        assert refused.code == 5 and "--any-elf" in refused.out, refused.out
-        compared = slower.run(*words, "--any-elf")
+        compared = slower.run("delta", *FUNCTION, "-r", 20, "--baseline", file)
         assert compared.code == 1 and "note: ELF files differ (app.elf -> app-1.3.elf)" in unfolded(compared.out), compared.out
         assert "note: builds differ" in unfolded(compared.out)
 
@@ -127,7 +124,7 @@ def test_a_baseline_that_cannot_be_used(tmp_path):
     cut = tmp_path / "cut.jsonl"
     cut.write_text(baseline(tmp_path).read_text().splitlines()[0] + "\n")
     with Place("m4/swd", "free", NOP_MORE) as place:
-        for args in (["--baseline", tmp_path / "none"], ["--baseline", cut], ["--threshold", "2%"], ["--any-elf"],
+        for args in (["--baseline", tmp_path / "none"], ["--baseline", cut], ["--threshold", "2%"],
                      ["--baseline", tmp_path / "main.jsonl", "--threshold", "-1"]):
             before = place.board.state()["halts"]
             result = place.run("delta", *FUNCTION, *args)

@@ -373,6 +373,7 @@ TEST(formats_and_separators)
         {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
         {"--format xml",
          "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf or html"},
+        {"delta f --baseline a --any-elf", "there is no --any-elf: leave it out"},
         {"report --diff old.jsonl", "there is no --diff: say compare OLD NEW"},
         {"delta f --format junit", "there is no --format junit: pytest or CTest"},
         {"report --format pprof", "there is no --format pprof: say --format folded"},
@@ -678,7 +679,7 @@ CONFIG_TEST(a_config_is_text_of_some_length)
 /* What the command line makes useless is left out; of two lines that exclude each other one counts. */
 CONFIG_TEST(config_says_nothing_that_is_of_no_use)
 {
-    conf_reads("threshold = 2%\nany-elf\ncheck\noutliers = 5\n", "delta f", "command=delta operands=f");
+    conf_reads("threshold = 2%\ncheck\noutliers = 5\n", "delta f", "command=delta operands=f");
     reads("delta f --baseline a", "command=delta baseline=a threshold=2% operands=f");
     reads("delta f -x ,", "command=delta operands=f format=csv");
     reads("survey f", "command=survey operands=f");

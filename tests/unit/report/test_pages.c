@@ -151,7 +151,7 @@ TEST(names_that_want_to_be_markup)
     make_evil(now);
     make_evil(old);
     struct baseline *baseline = baseline_of(old);
-    json_t *comparison = live_compare(baseline, now, 0, false, 1);
+    json_t *comparison = live_compare(baseline, now, 0, 1);
     json_object_set_new(json_object_get(comparison, "baseline"), "file", json_string(EVIL));
     char *text = page_of(now, comparison, 10, 0);
     has(text,
