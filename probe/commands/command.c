@@ -252,20 +252,6 @@ const struct command commands[COMMANDS] = {
          .most = 2,
          .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
          .run = command_annotate},
-    [COMMAND_LOCATE] = {.name = "locate",
-                        .group = COMMANDS_TARGET,
-                        .operands = "[LOCATION...]",
-                        .does = "what locations mean in an ELF file",
-                        .about = "Address, function and source line of each LOCATION, who calls a function, "
-                                 "and where an exception handler ends. With --regions those of a file, so "
-                                 "that a build can check it. Exit code 2: one was not found. No target is "
-                                 "touched.",
-                        .examples = "pmu-probe --elf app.elf locate fir_filter main.c:40\n"
-                                    "pmu-probe --elf app.elf locate --regions app.regions\n",
-                        .needs = "",
-                        .most = OPTION_OPERANDS,
-                        .formats = TEXT | JSON,
-                        .run = command_locate},
     [COMMAND_COMPARE] = {.name = "compare",
                          .group = COMMANDS_COMPARE,
                          .operands = "OLD NEW [...]",

@@ -40,7 +40,6 @@ enum command_id {
     COMMAND_LIST,
     COMMAND_REPORT,
     COMMAND_ANNOTATE,
-    COMMAND_LOCATE,
     COMMAND_COMPARE,
     COMMAND_SHOW,
     COMMAND_SERVE,
@@ -289,7 +288,6 @@ int command_doctor(const struct context *context, struct error *error);
 int command_calibrate(const struct context *context, struct error *error);
 int command_report(const struct context *context, struct error *error);
 int command_annotate(const struct context *context, struct error *error);
-int command_locate(const struct context *context, struct error *error);
 int command_compare(const struct context *context, struct error *error);
 int command_show(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);

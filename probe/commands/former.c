@@ -8,6 +8,7 @@ static const struct {
 } former_words[] = {
     {"release", "say restore --force"},
     {"history", "say compare OLD NEW [...]; docs/ci.md shows how to keep the course of many runs"},
+    {"locate", "say delta: it shows what its locations mean, or lists candidates, before it measures"},
     {"diff", "say compare OLD NEW"},
     {"ls", "say list for events, probes for probes"},
     {"--count", "say --every N"},

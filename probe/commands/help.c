@@ -477,7 +477,7 @@ static void offer_operands(const struct completion *self)
         offer_words(self, "enable disable status", NULL);
     else if (command == COMMAND_DELTA || command == COMMAND_SURVEY || command == COMMAND_LINES ||
              command == COMMAND_GUARD || command == COMMAND_DOCTOR || command == COMMAND_CALIBRATE ||
-             command == COMMAND_STUB || command == COMMAND_LOCATE || (command == COMMAND_ANNOTATE && n == 0))
+             command == COMMAND_STUB || (command == COMMAND_ANNOTATE && n == 0))
         offer_functions(self);
     else if (command == COMMAND_REPORT || command == COMMAND_ANNOTATE || command == COMMAND_COMPARE ||
              command == COMMAND_SHOW)

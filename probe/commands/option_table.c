@@ -24,18 +24,17 @@ enum {
     REPORT = 1 << COMMAND_REPORT,
     ANNOTATE = 1 << COMMAND_ANNOTATE,
     READING = REPORT | ANNOTATE, /* they read what record wrote */
-    LOCATE = 1 << COMMAND_LOCATE,
     COMPARE = 1 << COMMAND_COMPARE,
     SHOW = 1 << COMMAND_SHOW,
     RESTORE = 1 << COMMAND_RESTORE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | LOCATE | COMPARE | SHOW),            /* they reach for a target */
-    TARGET = LINKED & ~PROBES,                                      /* they read a core */
-    PROGRAM = (TARGET | READING | LOCATE | COMPARE | SHOW) & ~LIST, /* and at what it runs */
-    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE,   /* they count events there */
-    TAKING = COUNTING | LINES | DOCTOR                              /* they take its counters */
+    LINKED = ALL & ~(READING | COMPARE | SHOW),                   /* they reach for a target */
+    TARGET = LINKED & ~PROBES,                                    /* they read a core */
+    PROGRAM = (TARGET | READING | COMPARE | SHOW) & ~LIST,        /* and at what it runs */
+    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
+    TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
 };
 
 #define AT(member)    offsetof(struct options, request.member)
@@ -191,7 +190,7 @@ const struct option option_table[] = {
      .help = "allowed slowdown against the baseline (2%, 0.02); default 0",
      .needs = {"baseline", "is of use with --baseline FILE only", ALL},
      .instead = {{NULL, "compares nothing", STAT | WATCH}}},
-    {0, "regions", "FILE", OPTION_TEXT, TYPED(regions), SURVEY | LOCATE, .file = FILE_READ,
+    {0, "regions", "FILE", OPTION_TEXT, TYPED(regions), SURVEY, .file = FILE_READ,
      .help = "the regions of this file, and their budgets"},
     {0, "check", NULL, OPTION_FLAG, TYPED(check), SURVEY,
      .help = "judge the regions by their budgets: exit code 1 if one is exceeded",

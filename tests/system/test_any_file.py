@@ -37,8 +37,7 @@ def files_of_each_kind(tmp_path_factory):
             assert run.code in (0, 1, 5), run.err
             if name == "guard":
                 (folder / name).write_text(run.out)
-    for name, words in {"report": ("report", "profile"), "annotate": ("annotate", "work_by_data", "profile"), "compare": ("compare", "delta", "delta"),
-                        "locate": ("locate", "work_by_data")}.items():
+    for name, words in {"report": ("report", "profile"), "annotate": ("annotate", "work_by_data", "profile"), "compare": ("compare", "delta", "delta")}.items():
         words = [folder / word if word in made else word for word in words]
         assert finish_tool(start_tool([TOOL, "--elf", ELF, *map(str, words), "-j", "-o", str(folder / name)])).code in (0, 4)  # noise decides
     (folder / "regions").write_text("work work_by_data max <= 100 cycles\npart scenarios.c:28 scenarios.c:30\n")
@@ -119,8 +118,8 @@ def lines_of(name, file, other, forms):
     yield "-p", f"replay:{file}", "--elf", ELF, *command.split()
     yield "-p", f"replay:{file}", "info", "-j"
     yield "-p", f"replay:{other}", "--elf", ELF, "delta", "work_by_data", "--baseline", file
-    yield "--elf", ELF, "locate", "--regions", file
-    yield "--elf", file, "locate", "work_by_data", "-j"
+    yield "-p", f"replay:{other}", "--elf", ELF, "survey", "--regions", file
+    yield "-p", f"replay:{other}", "--elf", file, "lines", "work_by_data"
 
 
 def check(form, result, what):

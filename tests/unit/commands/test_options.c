@@ -444,6 +444,7 @@ TEST(a_refusal_says_what_is_taken)
         {"delta f --on-max sp", "there is no --on-max: say --outliers N --show WORDS"},
         {"survey --boards x", "there is no --boards: start a process for each board"},
         {"release", "there is no release: say restore --force"},
+        {"locate main", "there is no locate: say delta"},
         {"history results", "there is no history: say compare OLD NEW [...]"},
         {"restore -C 1", "-C is of use with --force only"},
         {"restore --force --counters msr", "--counters and --force: counters have no breakpoints"});
