@@ -2,6 +2,8 @@
 
 #include "base/file.h"
 #include "report/render.h"
+#include "report/run_report.h"
+#include "report/survey_report.h"
 #include "report/terminal.h"
 #include "run/session.h"
 #include "symbols/symbols.h"
@@ -49,6 +51,7 @@ const struct command commands[COMMANDS] = {
                            "pmu-probe --elf app.elf delta main.c:40 main.c:52 -r 500\n"
                            "pmu-probe --elf app.elf delta fir_filter -e LD_RETIRED -M CPI --for 5s\n"
                            "pmu-probe --elf app.elf delta fir_filter --baseline main.jsonl --threshold 2%\n",
+                       .words = run_words,
                        .needs = "a FUNCTION, or a START and an END",
                        .least = 1,
                        .most = 2,
@@ -64,6 +67,7 @@ const struct command commands[COMMANDS] = {
                                     "pmu-probe --elf app.elf survey '*' --for 1min\n"
                                     "pmu-probe --elf app.elf survey --hot 10 --write-regions app.regions\n"
                                     "pmu-probe --elf app.elf survey --regions app.regions --check\n",
+                        .words = survey_words,
                         .needs = "",
                         .most = OPTION_OPERANDS,
                         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
@@ -378,7 +382,8 @@ struct rendering command_rendering(const struct context *context)
                               .format = context->options->format,
                               .columns =
                                   context->columns > 0 ? context->columns : terminal_columns(context->out),
-                              .separator = context->options->separator[0]};
+                              .separator = context->options->separator[0],
+                              .explains = context->options->verbose > 0};
 }
 
 const struct command *command_find(const char *name, struct error *error)

@@ -259,6 +259,7 @@ struct command {
     const char *does;     /* one line; NULL: not shown in the overview */
     const char *about;    /* more for `help NAME`; may be "" */
     const char *examples; /* lines */
+    const char *words;    /* what those of its tables mean; NULL: nothing */
     const char *needs;    /* what its operands are, for when one is missing */
     unsigned least, most; /* operands */
     unsigned formats;     /* bits of enum format */

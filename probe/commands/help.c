@@ -184,6 +184,7 @@ void help_command(FILE *out, const char *name, bool all)
                                                       [OPTIONS_LINK] = "the way to the target",
                                                       [OPTIONS_TOOL] = "every command"};
     size_t id = 0;
+    char words[1024];
     while (id + 1 < COMMANDS && strcmp(commands[id].name, name) != 0)
         id++;
     const struct command *command = &commands[id];
@@ -195,6 +196,8 @@ void help_command(FILE *out, const char *name, bool all)
         fprintf(out, "%s: %s.\n", command->name, command->does);
     if (command->about[0] != '\0')
         fold_text(out, TERMINAL_COLUMNS, 0, command->about);
+    if (command->words != NULL)
+        fold_text(out, TERMINAL_COLUMNS, 0, terminal_text(words, sizeof words, command->words));
     for (int group = 0; group < OPTION_GROUPS; group++) {
         bool begun = false;
         for (size_t i = 0; i < option_count; i++) {
@@ -267,6 +270,8 @@ static void roff_command(FILE *out, size_t id)
     roff(out, command->does + 1);
     fputs(".\n", out);
     roff_line(out, "", command->about);
+    if (command->words != NULL)
+        roff_line(out, "", command->words);
     fputs(".PP\nOptions: ", out);
     for (size_t i = 0; i < option_count; i++) {
         if (!help_takes(id, &option_table[i]))

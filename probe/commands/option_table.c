@@ -241,8 +241,9 @@ const struct option option_table[] = {
              "; guard: a profile of the overruns",
      .acts = "names a file to write", .brief = "write to this file", .is_common = true},
     {'v', "verbose", NULL, OPTION_VERBOSE, TYPED(verbose), ALL,
-     .help = "print the connection on standard error; -vv: all that is sent and received",
-     .brief = "show the connection; -vv: all that is sent", .group = OPTIONS_TOOL},
+     .help = "print the connection on standard error, and below tables what their words mean; -vv: all that "
+             "is sent and received",
+     .brief = "show the connection, and explain tables; -vv: all that is sent", .group = OPTIONS_TOOL},
     {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, .help = "no progress and no notes on standard error",
      .brief = "no progress and no notes", .group = OPTIONS_TOOL},
     {0, "trust-conf", NULL, OPTION_FLAG, TYPED(trust_conf), ALL,

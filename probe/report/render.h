@@ -60,6 +60,7 @@ struct rendering {
     bool uncut;     /* of text: long lines of code stay whole */
     char separator; /* of CSV */
     bool goes_on;   /* of CSV: the heading is there already */
+    bool explains;  /* -v: what the words of a table mean is below it */
 };
 
 /* False: out of memory. That all could be written is checked with the output. `rows` are freed; NULL: false.

@@ -382,10 +382,13 @@ static void survey_report_add_metrics(struct json_part *list, const json_t *regi
         json_list_say(list, "%s: %s", field_text(region, "name"), text);
 }
 
+const char survey_words[] =
+    "±: how far one hit may be off, as halts differ in what they cost; mean ±: its 95 % interval; share: of "
+    "all cycles, from call to call, with what it calls and what interrupts it; calls/s: at the core's clock.";
+
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
 {
-    bool unmeasured = false, each = false, means = false, shares = false, rates = false, bounds = false,
-         vague = false, left = false, exact = true;
+    bool unmeasured = false, each = false, bounds = false, vague = false, left = false, exact = true;
     size_t i;
     json_t *region, *column;
     const char *name;
@@ -396,23 +399,16 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
             bool counted = run_is_counted(column);
             unmeasured = unmeasured || (counted && !json_is_true(field_of(column, "calibrated")));
             each = each || (counted && field_real(column, "plus_minus") > 0);
-            means = means || run_mean_error(column) > 0;
         }
         exact = exact && run_is_exact(region);
-        shares = shares || field_of(region, "share") != NULL;
-        rates = rates || field_of(region, "calls_per_second") != NULL;
         vague = vague || share_is_vague(region) || rate_is_vague(region);
         bool some_left = field_count(region, "periods.left") > 0;
         left = left || some_left;
         bounds = bounds || (share_bound(region)[0] != '\0' && !some_left);
     }
     const struct run_legend legend[] = {
-        {each, "±: how far one hit may be off, as halts differ in what they cost"},
         {!each && !unmeasured && exact, "±0: each count is exact"},
         {unmeasured, "?: what a halt adds was not measured, and is in the counts"},
-        {means, "mean ±: its 95 % interval"},
-        {shares, "share: of all cycles, from call to call, with what it calls and what interrupts it"},
-        {rates, "calls/s: at the core's clock"},
         {vague, "~: from so few or so different calls that it is vague"},
         {bounds, "< and >: the counter may have wrapped unseen"},
         {left, "> share: of calls that returned; how long those were inside that were left is not known"},
@@ -499,7 +495,7 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
 }
 
 /* Texts below the tables. */
-static void survey_notes(struct json_part *list, const struct survey_lines *lines)
+static void survey_notes(struct json_part *list, const struct survey_lines *lines, const struct rendering *to)
 {
     size_t i, told = 0;
     const json_t *region;
@@ -507,6 +503,8 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
     json_array_foreach(lines->regions, i, region)
         if (survey_report_has_hits(region))
             survey_report_add_metrics(list, region);
+    if (first_of(lines) != NULL && to->explains)
+        json_list_say(list, "%s", survey_words);
     if (first_of(lines) != NULL)
         survey_report_add_legend(list, lines);
     json_array_foreach(lines->regions, i, region) {
@@ -549,7 +547,7 @@ static bool put_people(const struct rendering *to, const struct survey_report *r
 {
     bool text = to->format == FORMAT_TEXT, judged = field_of(lines->summary, "verdict") != NULL;
     struct json_part notes = json_list_new();
-    survey_notes(&notes, lines);
+    survey_notes(&notes, lines, to);
     if (!text || !report->begun)
         conditions_write(to, &lines->conditions);
     bool ok = survey_tables(to, lines);
@@ -628,7 +626,7 @@ static bool survey_page(const struct rendering *to, const struct survey_report *
                               .document = report->document};
     page_begin(&page);
     struct json_part notes = json_list_new();
-    survey_notes(&notes, lines);
+    survey_notes(&notes, lines, to);
     bool ok = put_checks(to, lines);
     page_heading(to->out, "numbers", "All regions, largest share first");
     ok = survey_tables(to, lines) && ok;

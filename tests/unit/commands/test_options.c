@@ -187,10 +187,12 @@ static bool has_option(const char *text, const struct option *option)
 static char *help_text(const char *name, bool all)
 {
     help_command(output(), name, all);
-    char *text = output_text(NULL);
-    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
-        if (strcspn(line, "\n") > TERMINAL_COLUMNS)
-            fail_msg("too wide: %.*s", (int)strcspn(line, "\n"), line);
+    char *text = output_text(NULL), row[512];
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        snprintf(row, sizeof row, "%.*s", (int)strcspn(line, "\n"), line);
+        if (utf8_width(row) > TERMINAL_COLUMNS)
+            fail_msg("too wide: %s", row);
+    }
     return text;
 }
 
