@@ -22,5 +22,5 @@ coverage-build: deps
 	$(MAKE) -s -j$(shell nproc) BUILD=$(COVER) SANITIZE='$(COVER_FLAGS)' coverage-programs
 	ln -sfn asan/pmu-probe $(COVER)/pmu-probe
 
-coverage-programs: $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN) $(FAILING)
+coverage-programs: $(BUILD)/asan/pmu-probe $(UNIT_BIN) $(REPLAY_BIN) $(FAILING) $(LOCATE)
 .PHONY: coverage coverage-build coverage-programs

@@ -33,6 +33,12 @@ golden-programs:
 	@echo $(GOLDEN)
 .PHONY: golden golden-programs
 
+# What symbols/ finds in an ELF file, for tests that compare it with binutils
+LOCATE := $(BUILD)/asan/locate
+$(LOCATE): tests/system/locate/locate.c $(BUILD)/asan/libpmu.a make/unit.mk
+	$(SANITIZE_CC) $(PROBE_INC) $(call pkg,--cflags) -c $< -o $@.o
+	$(SANITIZE_LD) $@.o $(BUILD)/asan/libpmu.a $(call pkg,--libs) $(PROBE_LIBS) -o $@
+
 # A pmu-probe in which a call for memory or to the target fails, at a place that a test chooses
 FAILING := $(BUILD)/failing/pmu-probe
 REFUSED := ledger_read ledger_read_list ledger_run ledger_hold ledger_write ledger_apply ledger_open ledger_execute link_execute

@@ -78,7 +78,7 @@ class Pmu:
 
     def run(self, command, *words, **options):
         """Any command that knows -j. Options are the long ones of the command line: `timeout="5s"`, `reset=True`, and with
-        an underscore for what Python does not take as a name: `for_="2s"`, `any_elf=True`."""
+        an underscore for what Python does not take as a name: `for_="2s"`, `no_calibrate=True`."""
         code, text, said = self.carry_out(self.line(command, *words, "--json", **options))
         run = Run(code, text, said) if code in VERDICTS else None
         if run is None or not run.of("summary") and code != 5:  # a doctor that found something needs no summary

@@ -29,7 +29,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "pmu_baseline(threshold=None, any_elf=False): compare each region with its baseline")
+    config.addinivalue_line("markers", "pmu_baseline(threshold=None): compare each region with its baseline")
     config.addinivalue_line("markers", "pmu_budget(of='max', COLUMN=LIMIT, time=SECONDS): what each region may cost")
 
 

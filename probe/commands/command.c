@@ -2,6 +2,8 @@
 
 #include "base/file.h"
 #include "report/render.h"
+#include "report/run_report.h"
+#include "report/survey_report.h"
 #include "report/terminal.h"
 #include "run/session.h"
 #include "symbols/symbols.h"
@@ -12,11 +14,9 @@ enum {
     TEXT = 1 << FORMAT_TEXT,
     JSON = 1 << FORMAT_JSON,
     CSV = 1 << FORMAT_CSV,
-    STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_PPROF | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
+    STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
     PAGE = 1 << FORMAT_HTML,
-    MARKDOWN = 1 << FORMAT_MARKDOWN,
-    EDITORS = 1 << FORMAT_GCC,
-    REPORTS = 1 << FORMAT_JUNIT | MARKDOWN
+    MARKDOWN = 1 << FORMAT_MARKDOWN
 };
 
 const struct command commands[COMMANDS] = {
@@ -51,10 +51,11 @@ const struct command commands[COMMANDS] = {
                            "pmu-probe --elf app.elf delta main.c:40 main.c:52 -r 500\n"
                            "pmu-probe --elf app.elf delta fir_filter -e LD_RETIRED -M CPI --for 5s\n"
                            "pmu-probe --elf app.elf delta fir_filter --baseline main.jsonl --threshold 2%\n",
+                       .words = run_words,
                        .needs = "a FUNCTION, or a START and an END",
                        .least = 1,
                        .most = 2,
-                       .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
+                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                        .run = command_delta},
     [COMMAND_SURVEY] = {.name = "survey",
                         .operands = "[PATTERN...]",
@@ -66,9 +67,10 @@ const struct command commands[COMMANDS] = {
                                     "pmu-probe --elf app.elf survey '*' --for 1min\n"
                                     "pmu-probe --elf app.elf survey --hot 10 --write-regions app.regions\n"
                                     "pmu-probe --elf app.elf survey --regions app.regions --check\n",
+                        .words = survey_words,
                         .needs = "",
                         .most = OPTION_OPERANDS,
-                        .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
+                        .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                         .run = command_survey},
     [COMMAND_LINES] = {.name = "lines",
                        .operands = "FUNCTION",
@@ -81,7 +83,7 @@ const struct command commands[COMMANDS] = {
                        .needs = "a FUNCTION",
                        .least = 1,
                        .most = 1,
-                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | EDITORS,
+                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                        .run = command_lines},
     [COMMAND_STAT] = {.name = "stat",
                       .operands = "",
@@ -147,7 +149,7 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 1,
-         .formats = TEXT | JSON | EDITORS,
+         .formats = TEXT | JSON,
          .run = command_guard},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
@@ -235,9 +237,7 @@ const struct command commands[COMMANDS] = {
                             "unless --elf says where it is now. No target is touched.",
                         .examples = "pmu-probe report\n"
                                     "pmu-probe report --sort line before.jsonl\n"
-                                    "pmu-probe report --diff before.jsonl\n"
-                                    "pmu-probe report --format html -o profile.html\n"
-                                    "pmu-probe report --format pprof -o profile.pb.gz\n",
+                                    "pmu-probe report --format html -o profile.html\n",
                         .needs = "",
                         .most = 1,
                         .formats = TEXT | JSON | CSV | MARKDOWN | STACKS | PAGE,
@@ -254,59 +254,30 @@ const struct command commands[COMMANDS] = {
          .needs = "a FUNCTION",
          .least = 1,
          .most = 2,
-         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | EDITORS,
+         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
          .run = command_annotate},
-    [COMMAND_LOCATE] = {.name = "locate",
-                        .group = COMMANDS_TARGET,
-                        .operands = "[LOCATION...]",
-                        .does = "what locations mean in an ELF file",
-                        .about = "Address, function and source line of each LOCATION, who calls a function, "
-                                 "and where an exception handler ends. With --regions those of a file, so "
-                                 "that a build can check it. Exit code 2: one was not found. No target is "
-                                 "touched.",
-                        .examples = "pmu-probe --elf app.elf locate fir_filter main.c:40\n"
-                                    "pmu-probe --elf app.elf locate --regions app.regions\n",
-                        .needs = "",
-                        .most = OPTION_OPERANDS,
-                        .formats = TEXT | JSON,
-                        .run = command_locate},
-    [COMMAND_HISTORY] =
-        {.name = "history",
-         .group = COMMANDS_COMPARE,
-         .operands = "DIR...",
-         .does = "when a region became slower, over many runs",
-         .about = "Reads the JSON lines that delta wrote: files, and those that end in .jsonl or .json "
-                  "below a folder. For each region and column it shows the course of the medians, and "
-                  "the run since which they are higher or lower. No target is touched.",
-         .examples = "pmu-probe history results/\n"
-                     "pmu-probe history -j results/ -o history.jsonl\n"
-                     "pmu-probe history --format html results/ -o history.html\n",
-         .needs = "a folder or a file with results of delta",
-         .least = 1,
-         .most = OPTION_OPERANDS,
-         .formats = TEXT | JSON | CSV | PAGE,
-         .run = command_history},
     [COMMAND_COMPARE] = {.name = "compare",
                          .group = COMMANDS_COMPARE,
                          .operands = "OLD NEW [...]",
-                         .does = "results of delta -j, against each other",
+                         .does = "results of delta -j, or profiles",
                          .about =
                              "As delta --baseline, from files. Each later file is compared with the first. "
-                             "If a file has several runs, their regions are matched by name. No target is "
-                             "touched.",
+                             "If a file has several runs, their regions are matched by name. Of two profiles "
+                             "that record wrote it shows what grew and what shrank. No target is touched.",
                          .examples = "pmu-probe compare main.jsonl branch.jsonl --threshold 2%\n"
-                                     "pmu-probe compare main.jsonl a.jsonl b.jsonl --format markdown\n",
+                                     "pmu-probe compare main.jsonl a.jsonl b.jsonl --format markdown\n"
+                                     "pmu-probe compare before.jsonl profile.jsonl --sort line\n",
                          .needs = "two files of results, or more",
                          .least = 2,
                          .most = OPTION_OPERANDS,
-                         .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS,
+                         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                          .run = command_compare},
     [COMMAND_SHOW] = {.name = "show",
                       .group = COMMANDS_COMPARE,
                       .operands = "FILE",
                       .does = "an old result, in any format",
                       .about =
-                          "FILE is what delta, survey, lines, report, compare, history, stat or guard wrote "
+                          "FILE is what delta, survey, lines, report, compare, stat or guard wrote "
                           "with -j, by this tool or an "
                           "older one. It is shown as the command itself shows it, in each format that the "
                           "command has. A profile of record is shown as report does. No target is touched.",
@@ -315,7 +286,7 @@ const struct command commands[COMMANDS] = {
                       .needs = "a FILE that a command wrote with -j, or record",
                       .least = 1,
                       .most = 1,
-                      .formats = TEXT | JSON | CSV | REPORTS | PAGE | EDITORS | STACKS,
+                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | STACKS,
                       .run = command_show},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",
@@ -411,15 +382,9 @@ struct rendering command_rendering(const struct context *context)
                               .format = context->options->format,
                               .columns =
                                   context->columns > 0 ? context->columns : terminal_columns(context->out),
-                              .separator = context->options->separator[0]};
+                              .separator = context->options->separator[0],
+                              .explains = context->options->verbose > 0};
 }
-
-/* Commands that there were, those of perf, and what to say here. */
-static const struct {
-    const char *name, *now;
-} former[] = {{"release", "restore --force"},
-              {"diff", "compare OLD NEW, or report --diff OLD for profiles"},
-              {"ls", "list for events, probes for probes"}};
 
 const struct command *command_find(const char *name, struct error *error)
 {
@@ -428,11 +393,8 @@ const struct command *command_find(const char *name, struct error *error)
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
-    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
-        if (strcmp(former[i].name, name) == 0) {
-            error_set(error, ERROR_USAGE, "there is no %s: say %s", name, former[i].now);
-            return NULL;
-        }
+    if (former_refuse(name, strlen(name), error))
+        return NULL;
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].does != NULL)

@@ -40,8 +40,6 @@ enum command_id {
     COMMAND_LIST,
     COMMAND_REPORT,
     COMMAND_ANNOTATE,
-    COMMAND_LOCATE,
-    COMMAND_HISTORY,
     COMMAND_COMPARE,
     COMMAND_SHOW,
     COMMAND_SERVE,
@@ -56,7 +54,7 @@ enum { OPTION_OPERANDS = 16 };
 struct options {
     struct request request; /* what is measured, as it is typed; what follows is of the command line alone */
     const char *wire, *output, *cpu, *sort;
-    const char *baseline, *threshold, *diff, *regions, *write_regions, *budget;
+    const char *baseline, *threshold, *regions, *write_regions, *budget;
     enum format format;
     const char *separator; /* of FORMAT_CSV */
     unsigned verbose;      /* -v, -vv */
@@ -154,9 +152,9 @@ void list_add(char *list, size_t size, const char *name, const char *before_last
 /* NULL: that option does not exist. */
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_find_letter(char letter);
-/* What to say for an option that has gone, or one of perf and hyperfine: "--runs", "-n"; NULL: there is none
- * of this name. */
-const char *option_former(const char *name, size_t length);
+/* Whether it is a word of this tool that has gone, or one of perf and hyperfine; the error says what to use
+ * now. Commands are written as they are, options as "--runs" or "-n", formats as "--format gcc". */
+bool former_refuse(const char *word, size_t length, struct error *error);
 
 /* The words for a kind of value. */
 struct option_words {
@@ -261,6 +259,7 @@ struct command {
     const char *does;     /* one line; NULL: not shown in the overview */
     const char *about;    /* more for `help NAME`; may be "" */
     const char *examples; /* lines */
+    const char *words;    /* what those of its tables mean; NULL: nothing */
     const char *needs;    /* what its operands are, for when one is missing */
     unsigned least, most; /* operands */
     unsigned formats;     /* bits of enum format */
@@ -290,8 +289,6 @@ int command_doctor(const struct context *context, struct error *error);
 int command_calibrate(const struct context *context, struct error *error);
 int command_report(const struct context *context, struct error *error);
 int command_annotate(const struct context *context, struct error *error);
-int command_locate(const struct context *context, struct error *error);
-int command_history(const struct context *context, struct error *error);
 int command_compare(const struct context *context, struct error *error);
 int command_show(const struct context *context, struct error *error);
 int command_serve(const struct context *context, struct error *error);

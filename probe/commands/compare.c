@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A bare 5 is refused: it would be 500 %, and the user means 5 %. */
 bool verdicts_threshold(const struct options *options, double *out, struct error *error)
@@ -59,8 +60,7 @@ struct compare_command {
 static void compare_pair(struct compare_command *self, const struct baseline *before,
                          const struct baseline *now)
 {
-    struct json_part line =
-        runs_compare(before, now, self->threshold, self->context->options->request.any_elf, self->family);
+    struct json_part line = runs_compare(before, now, self->threshold, self->family);
     enum verdict verdict = line_verdict(line.json);
     comparison_add_run(&line, now);
     document_add(&self->document, line);
@@ -120,10 +120,9 @@ static void compare_file(struct compare_command *self, const struct runs *old, c
 static bool read_files(struct compare_command *self, struct error *error)
 {
     const struct options *options = self->context->options;
-    for (size_t i = 0; i < options->n_operands; i++) {
+    for (size_t i = 0; i < options->n_operands; i++)
         if (!runs_read(options->operands[i], self->context->around.cancel, &self->files[i], error))
             return false;
-    }
     return true;
 }
 
@@ -147,6 +146,8 @@ static bool compare_files(struct compare_command *self, struct error *error)
     const struct options *options = self->context->options;
     if (!verdicts_threshold(options, &self->threshold, error) || !read_files(self, error))
         return false;
+    if (options->sort != NULL)
+        request_note(&options->request, "--sort is of use with profiles only");
     self->document = document_new();
     document_add(&self->document, json_command_part("compare", ""));
     compare_each(self);
@@ -155,6 +156,14 @@ static bool compare_files(struct compare_command *self, struct error *error)
     bool ok = compare_write(&to, &self->document, &options->typed);
     document_free(&self->document);
     return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+}
+
+/* A pipe could not be read once more. */
+static bool is_profile(const struct compare_command *self)
+{
+    struct stat is;
+    return self->files[0].is_profile && stat(self->context->options->operands[0], &is) == 0 &&
+           S_ISREG(is.st_mode);
 }
 
 int command_compare(const struct context *context, struct error *error)
@@ -166,6 +175,10 @@ int command_compare(const struct context *context, struct error *error)
     }
     self->context = context;
     bool ok = compare_files(self, error);
+    if (!ok && is_profile(self)) {
+        error_clear(error);
+        ok = compare_profiles(context, error);
+    }
     int code = ok ? verdicts_exit_code(self->verdict) : error_exit_code(error->kind);
     for (size_t i = 0; i < OPTION_OPERANDS; i++)
         runs_free(&self->files[i]);

@@ -1,6 +1,6 @@
 /*
- * compare OLD NEW [...]: results that delta wrote, against each other. No target is touched. What it shares
- * with delta --baseline: the allowed increase, and the exit code of a verdict.
+ * compare OLD NEW [...]: results that delta wrote, or profiles of record, against each other. No target is
+ * touched. What it shares with delta --baseline: the allowed increase, and the exit code of a verdict.
  */
 #pragma once
 
@@ -10,3 +10,6 @@
 /* --threshold, or 0 without it. */
 bool verdicts_threshold(const struct options *options, double *out, struct error *error);
 int verdicts_exit_code(enum verdict verdict);
+
+/* compare of two profiles. */
+bool compare_profiles(const struct context *context, struct error *error);

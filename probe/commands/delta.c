@@ -259,7 +259,6 @@ static bool delta_measure_checked(struct delta_command *self, struct error *erro
 struct verdict_output {
     struct baseline baseline;
     double threshold;
-    bool any_elf;
 };
 
 /* *out is NULL without --baseline. False: the baseline or the threshold cannot be used. */
@@ -278,7 +277,6 @@ static bool verdict_output_begin(struct delta_command *self, struct verdict_outp
         free(check);
         return false;
     }
-    check->any_elf = options->request.any_elf;
     self->threshold = check->threshold;
     *out = check;
     return true;
@@ -301,7 +299,7 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
     if (check != NULL) {
         struct baseline now;
         document->ok = baseline_live(&now, &self->summary) && document->ok;
-        struct json_part verdict = runs_compare(&check->baseline, &now, check->threshold, check->any_elf, 1);
+        struct json_part verdict = runs_compare(&check->baseline, &now, check->threshold, 1);
         baseline_free(&now);
         *code = verdicts_exit_code(line_verdict(verdict.json));
         document_add(document, verdict);

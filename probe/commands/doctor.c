@@ -3,7 +3,6 @@
 #include "device/doctor.h"
 #include "base/values.h"
 #include "commands/command.h"
-#include "device/writers.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
@@ -135,8 +134,7 @@ static bool doctor_is_json(const struct doctor_command *self)
     return self->context->options->format == FORMAT_JSON;
 }
 
-/* ---- which lines of the program write the counter: a watchpoint shows it on a Cortex-M; of an A or R core
- * the ELF is searched for instructions that can */
+/* ---- which lines of the program can write the counter: the ELF is searched for them */
 
 enum { CANDIDATES = 6, PLACE = 512, STATE = 256 };
 
@@ -178,28 +176,23 @@ static void doctor_place_of(const struct doctor_command *self, uint64_t address,
              strcmp(place, digits) == 0 ? "" : ", ", digits);
 }
 
-/* A line of JSON that names an instruction; the caller adds what its method knows. */
-static struct json_part writer_line(const struct doctor_command *self, const char *name, uint64_t address,
-                                    const char *how)
+static struct json_part writer_line(const struct doctor_command *self, const char *name, uint64_t address)
 {
     struct location location;
     struct json_part line = json_part_new("writer");
     symbols_describe(self->session.symbols, address, &location);
     json_part_text(&line, "register", name);
     json_part_hex(&line, "address", address);
-    json_part_text(&line, "place", self->session.symbols != NULL ? location.name : "");
+    json_part_text(&line, "place", location.name);
     json_part_text(&line, "source", location.source);
-    json_part_text(&line, "how", how);
     return line;
 }
-
-/* ---- by the code */
 
 static void put_candidate(const struct doctor_command *self, const char *name, uint64_t address)
 {
     char place[PLACE];
     doctor_place_of(self, address, place, sizeof place);
-    doctor_put(self, writer_line(self, name, address, "code"), "may write it", name, place);
+    doctor_put(self, writer_line(self, name, address), "may write it", name, place);
 }
 
 static void tell_candidates(const struct doctor_command *self, size_t n)
@@ -211,15 +204,17 @@ static void tell_candidates(const struct doctor_command *self, size_t n)
     doctor_tell(self, text);
 }
 
-/* Lists a Cortex-M's stores to one register, or to all (NULL), whose address is a constant in the code. */
-static void list_stores(const struct doctor_command *self, const struct counter_block *block,
+/* Lists a Cortex-M's stores to one register, or to all (NULL), whose address is a constant in the code.
+ * False: there are none. */
+static bool list_stores(const struct doctor_command *self, const struct counter_block *block,
                         const char *only)
 {
     uint64_t found[CANDIDATES];
     size_t all = 0, shown = 0;
     for (size_t i = 0; i < block->kind->n_registers; i++) {
         const struct counter_register *one = &block->kind->registers[i];
-        if (only != NULL && strcmp(only, one->name) != 0)
+        if (only != NULL && strcmp(only, one->name) != 0 &&
+            (one->also == NULL || strcmp(only, one->also) != 0))
             continue;
         size_t n = symbols_stores_to(self->session.symbols, one->word, found, CANDIDATES);
         for (size_t k = 0; k < n && shown < CANDIDATES; k++, shown++)
@@ -228,103 +223,23 @@ static void list_stores(const struct doctor_command *self, const struct counter_
     }
     if (all > 0)
         tell_candidates(self, all);
+    return all > 0;
 }
+
+static const char none_writes[] =
+    "No instruction of the ELF that is known to write it was found: an operating "
+    "system, another program or another debugger does, or a pointer.";
 
 static void search(const struct doctor_command *self, const char *first)
 {
     struct counter_write writes[CANDIDATES];
-    if (self->session.symbols == NULL) {
-        doctor_tell(self, "With --elf FILE the instructions that can write it are listed.");
-        return;
-    }
     size_t n = symbols_counter_writes(self->session.symbols, first, writes, CANDIDATES);
     for (size_t i = 0; i < n && i < CANDIDATES; i++)
         put_candidate(self, writes[i].name, writes[i].address);
     if (n > 0)
         tell_candidates(self, n);
     else
-        doctor_tell(self,
-                    "No instruction of the ELF writes the performance monitor: an operating system, another "
-                    "program or another debugger does.");
-}
-
-/* ---- by a watchpoint */
-
-/* One store, and how often the core stopped after it. */
-struct seen {
-    const char *name;
-    uint64_t at; /* the store, or where the core stopped */
-    bool exact;
-    unsigned times;
-};
-
-static size_t doctor_gather(const struct doctor_command *self, const struct writers *writers,
-                            struct seen *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < writers->n; i++) {
-        const struct writer *writer = &writers->items[i];
-        struct seen one = {.name = writer->name, .at = writer->stop, .times = writer->times};
-        one.exact = symbols_store_before(self->session.symbols, writer->registers, writer->word, &one.at);
-        size_t same = 0;
-        while (same < n && (out[same].at != one.at || out[same].exact != one.exact ||
-                            strcmp(out[same].name, one.name) != 0))
-            same++;
-        if (same < n)
-            out[same].times += one.times;
-        else
-            out[n++] = one;
-    }
-    return n;
-}
-
-static void put_seen(const struct doctor_command *self, const struct seen *seen)
-{
-    char place[PLACE], text[PLACE + 64];
-    struct json_part line = writer_line(self, seen->name, seen->at, "watchpoint");
-    json_part_bool(&line, "exact", seen->exact);
-    json_part_unsigned(&line, "times", seen->times);
-    doctor_place_of(self, seen->at, place, sizeof place);
-    snprintf(text, sizeof text, "%s%s: %u time%s", seen->exact ? "" : "at or a few instructions before ",
-             place, seen->times, PLURAL(seen->times));
-    doctor_put(self, line, "written by", seen->name, text);
-}
-
-static void list_watched(const struct writers *writers, char *out, size_t size)
-{
-    out[0] = '\0';
-    for (size_t i = 0; i < writers->n_watched; i++) {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s%s", i == 0 ? "" : ", ", writers->watched[i]);
-    }
-}
-
-static void doctor_put_end(const struct doctor_command *self, const struct writers *writers)
-{
-    char watched[96], text[512], place[PLACE];
-    if (writers->hindrance[0] != '\0') {
-        snprintf(text, sizeof text, "Who writes it was not watched%s: %s.",
-                 writers->n_watched > 0 ? " to the end" : "", writers->hindrance);
-        doctor_tell(self, text);
-    }
-    if (self->session.device.leave == LEAVE_HALTED_FOREIGN) {
-        doctor_place_of(self, self->session.device.stopped_at, place, sizeof place);
-        snprintf(text, sizeof text, "The core is at %.200s.", place);
-        doctor_tell(self, text);
-    }
-    if (writers->more)
-        doctor_tell(self, "There are more places than these.");
-    if (writers->n > 0 && self->session.symbols == NULL)
-        doctor_tell(self, "With --elf FILE these are functions and lines.");
-    if (writers->n > 0 || writers->hindrance[0] != '\0')
-        return;
-    list_watched(writers, watched, sizeof watched);
-    snprintf(
-        text, sizeof text,
-        "A watchpoint saw no write of the program to %s. Another debugger may do it, or this core does not "
-        "watch its own registers.",
-        watched);
-    doctor_tell(self, text);
+        doctor_tell(self, none_writes);
 }
 
 /* The counter that was found WRITTEN, perhaps before it could be taken; NULL: none is known. */
@@ -341,49 +256,28 @@ static const struct counter_block *written_block(const struct doctor_command *se
     return NULL;
 }
 
-static void doctor_watch(struct doctor_command *self, const char *first)
-{
-    struct writers writers;
-    struct seen seen[WRITERS_ROOM];
-    struct error failed = {0};
-    const char *unclear = NULL;
-    struct deadline deadline = session_deadline(&self->session);
-    const struct counter_block *block = written_block(self);
-    if (block == NULL)
-        return;
-    bool ok = writers_watch(&self->session.device, block, first, &writers, &deadline, &failed);
-    if (!ok)
-        snprintf(writers.hindrance, sizeof writers.hindrance, "%.150s", failed.text);
-    size_t n = doctor_gather(self, &writers, seen);
-    for (size_t i = 0; i < n; i++) {
-        put_seen(self, &seen[i]);
-        if (!seen[i].exact)
-            unclear = seen[i].name;
-    }
-    doctor_put_end(self, &writers);
-    if (self->session.symbols != NULL && (n == 0 || unclear != NULL))
-        list_stores(self, block, unclear);
-}
-
 static bool is_searched(const struct doctor_command *self)
 {
     const struct core *core = &self->session.device.chosen->core;
     return core_has(core, ARM_CODE) && !core_has(core, SYSTEM_SPACE);
 }
 
-/* After a trial that found the counter WRITTEN for the reason `why`. Prints its own failures. */
-static void name_writers(struct doctor_command *self, const struct error *why)
+/* After a trial that found the counter WRITTEN for the reason `why`. */
+static void name_writers(const struct doctor_command *self, const struct error *why)
 {
-    if (writers_can_watch(&self->session.device))
-        doctor_watch(self, why->subject);
+    const struct counter_block *block = written_block(self);
+    if (self->session.symbols == NULL)
+        doctor_tell(self, "With --elf FILE the instructions that can write it are listed.");
     else if (is_searched(self))
         search(self, why->subject);
+    else if (block != NULL && !list_stores(self, block, why->subject) && !list_stores(self, block, NULL))
+        doctor_tell(self, none_writes);
 }
 
 /* The counter is enabled and does not count. */
 static void name_stoppers(const struct doctor_command *self)
 {
-    if (is_searched(self) && self->session.device.remote == NULL)
+    if (is_searched(self) && self->session.device.remote == NULL && self->session.symbols != NULL)
         search(self, "PMCR");
 }
 

@@ -42,8 +42,8 @@ static void name_read(const struct options *options, struct named_files *files)
 {
     const struct request *request = &options->request;
     size_t id = command_typed(options), first = id == COMMAND_ANNOTATE ? 1 : 0;
-    bool takes_files = id == COMMAND_REPORT || id == COMMAND_ANNOTATE || id == COMMAND_COMPARE ||
-                       id == COMMAND_SHOW || id == COMMAND_HISTORY;
+    bool takes_files =
+        id == COMMAND_REPORT || id == COMMAND_ANNOTATE || id == COMMAND_COMPARE || id == COMMAND_SHOW;
     name_options(options, FILE_READ, files);
     for (size_t i = first; takes_files && i < options->n_operands; i++)
         name_file(files, options->operands[i], NULL);

@@ -184,6 +184,7 @@ void help_command(FILE *out, const char *name, bool all)
                                                       [OPTIONS_LINK] = "the way to the target",
                                                       [OPTIONS_TOOL] = "every command"};
     size_t id = 0;
+    char words[1024];
     while (id + 1 < COMMANDS && strcmp(commands[id].name, name) != 0)
         id++;
     const struct command *command = &commands[id];
@@ -195,6 +196,8 @@ void help_command(FILE *out, const char *name, bool all)
         fprintf(out, "%s: %s.\n", command->name, command->does);
     if (command->about[0] != '\0')
         fold_text(out, TERMINAL_COLUMNS, 0, command->about);
+    if (command->words != NULL)
+        fold_text(out, TERMINAL_COLUMNS, 0, terminal_text(words, sizeof words, command->words));
     for (int group = 0; group < OPTION_GROUPS; group++) {
         bool begun = false;
         for (size_t i = 0; i < option_count; i++) {
@@ -267,6 +270,8 @@ static void roff_command(FILE *out, size_t id)
     roff(out, command->does + 1);
     fputs(".\n", out);
     roff_line(out, "", command->about);
+    if (command->words != NULL)
+        roff_line(out, "", command->words);
     fputs(".PP\nOptions: ", out);
     for (size_t i = 0; i < option_count; i++) {
         if (!help_takes(id, &option_table[i]))
@@ -460,8 +465,7 @@ static void offer_values(struct completion *self, const struct option *option)
     else if (option->kind == OPTION_OPENOCD && option->letter == 'f') {
         offer_boards(self);
         fputs(":files\n", self->out);
-    } else if (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "PATH") == 0 ||
-               strcmp(option->value, "OLD") == 0)
+    } else if (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "PATH") == 0)
         fputs(":files\n", self->out);
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);
@@ -478,10 +482,10 @@ static void offer_operands(const struct completion *self)
         offer_words(self, "enable disable status", NULL);
     else if (command == COMMAND_DELTA || command == COMMAND_SURVEY || command == COMMAND_LINES ||
              command == COMMAND_GUARD || command == COMMAND_DOCTOR || command == COMMAND_CALIBRATE ||
-             command == COMMAND_STUB || command == COMMAND_LOCATE || (command == COMMAND_ANNOTATE && n == 0))
+             command == COMMAND_STUB || (command == COMMAND_ANNOTATE && n == 0))
         offer_functions(self);
-    else if (command == COMMAND_REPORT || command == COMMAND_ANNOTATE || command == COMMAND_HISTORY ||
-             command == COMMAND_COMPARE || command == COMMAND_SHOW)
+    else if (command == COMMAND_REPORT || command == COMMAND_ANNOTATE || command == COMMAND_COMPARE ||
+             command == COMMAND_SHOW)
         fputs(":files\n", self->out);
     else if (command == COMMAND_LIST) {
         offer_events(self);

@@ -24,19 +24,17 @@ enum {
     REPORT = 1 << COMMAND_REPORT,
     ANNOTATE = 1 << COMMAND_ANNOTATE,
     READING = REPORT | ANNOTATE, /* they read what record wrote */
-    LOCATE = 1 << COMMAND_LOCATE,
-    HISTORY = 1 << COMMAND_HISTORY,
     COMPARE = 1 << COMMAND_COMPARE,
     SHOW = 1 << COMMAND_SHOW,
     RESTORE = 1 << COMMAND_RESTORE,
     RESET = 1 << COMMAND_RESET,
     SERVE = 1 << COMMAND_SERVE,
     ALL = (1 << COMMANDS) - 1,
-    LINKED = ALL & ~(READING | LOCATE | HISTORY | COMPARE | SHOW), /* they reach for a target */
-    TARGET = LINKED & ~PROBES,                                     /* they read a core */
-    PROGRAM = (TARGET | READING | LOCATE | SHOW) & ~LIST,          /* and at what it runs */
-    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE,  /* they count events there */
-    TAKING = COUNTING | LINES | DOCTOR                             /* they take its counters */
+    LINKED = ALL & ~(READING | COMPARE | SHOW),                   /* they reach for a target */
+    TARGET = LINKED & ~PROBES,                                    /* they read a core */
+    PROGRAM = (TARGET | READING | COMPARE | SHOW) & ~LIST,        /* and at what it runs */
+    COUNTING = DELTA | SURVEY | STAT | WATCH | CALIBRATE | SERVE, /* they count events there */
+    TAKING = COUNTING | LINES | DOCTOR                            /* they take its counters */
 };
 
 #define AT(member)    offsetof(struct options, request.member)
@@ -187,16 +185,13 @@ const struct option option_table[] = {
     {0, "baseline", "FILE", OPTION_TEXT, TYPED(baseline), DELTA | SURVEY, .file = FILE_READ,
      .help = "compare with an earlier run's JSON lines",
      .instead = {{NULL, "compares nothing", STAT | WATCH},
-                 {NULL, "compares two profiles with --diff OLD", REPORT},
+                 {NULL, "shows one profile: compare OLD NEW takes two", REPORT},
                  {NULL, "takes the earlier file first", COMPARE}}},
     {0, "threshold", "PART", OPTION_TEXT, TYPED(threshold), DELTA | SURVEY | COMPARE,
      .help = "allowed slowdown against the baseline (2%, 0.02); default 0",
      .needs = {"baseline", "is of use with --baseline FILE only", ALL},
      .instead = {{NULL, "compares nothing", STAT | WATCH}}},
-    {0, "any-elf", NULL, OPTION_FLAG, AT(any_elf), DELTA | SURVEY | COMPARE,
-     .help = "compare although that run's ELF has another name",
-     .needs = {"baseline", "is of use with --baseline FILE only", ALL}},
-    {0, "regions", "FILE", OPTION_TEXT, TYPED(regions), SURVEY | LOCATE, .file = FILE_READ,
+    {0, "regions", "FILE", OPTION_TEXT, TYPED(regions), SURVEY, .file = FILE_READ,
      .help = "the regions of this file, and their budgets"},
     {0, "check", NULL, OPTION_FLAG, TYPED(check), SURVEY,
      .help = "judge the regions by their budgets: exit code 1 if one is exceeded",
@@ -226,32 +221,30 @@ const struct option option_table[] = {
                  "with --cpu nothing is connected", ALL},
                 {"core debug-base", "both say which core", ALL}},
      .instead = {{NULL, "takes a core by -C N", ALL & ~(LIST | PROBES)}}},
-    {0, "sort", "KEY", OPTION_TEXT, TYPED(sort), TOP | REPORT,
+    {0, "sort", "KEY", OPTION_TEXT, TYPED(sort), TOP | REPORT | COMPARE,
      .help = "shares by function (the default), line, file or address; report: by task, exception or "
              "context, too",
      .values = "function line file address task exception context"},
     {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
      .help = "the RTOS' variable, or its *ADDRESS, that shows which task runs; FreeRTOS, ThreadX and Zephyr "
              "need none"},
-    {0, "diff", "OLD", OPTION_TEXT, TYPED(diff), REPORT, .file = FILE_READ,
-     .help = "compare with OLD, which record wrote before: what grew and what shrank"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),
      .help = "JSON lines instead of text",
      .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}},
      .brief = "JSON lines instead of text", .is_common = true},
-    {'x', "separator", "SEP", OPTION_CSV, 0,
-     DELTA | SURVEY | LINES | STAT | WATCH | REPORT | HISTORY | COMPARE | SHOW,
+    {'x', "separator", "SEP", OPTION_CSV, 0, DELTA | SURVEY | LINES | STAT | WATCH | REPORT | COMPARE | SHOW,
      .help = "CSV with this character between fields (\\t: a tab)"},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
-     .help = "text, json, csv, junit, markdown, folded, pprof, callgrind, perf, html or gcc",
-     .values = "text json csv junit markdown folded pprof callgrind perf html gcc"},
+     .help = "text, json, csv, markdown, folded, callgrind, perf or html",
+     .values = "text json csv markdown folded callgrind perf html"},
     {'o', "output", "FILE", OPTION_TEXT, TYPED(output), ALL & ~SERVE, .file = FILE_WRITTEN,
      .help = "write to this file instead of standard output; record: default " PROFILE_NAME
              "; guard: a profile of the overruns",
      .acts = "names a file to write", .brief = "write to this file", .is_common = true},
     {'v', "verbose", NULL, OPTION_VERBOSE, TYPED(verbose), ALL,
-     .help = "print the connection on standard error; -vv: all that is sent and received",
-     .brief = "show the connection; -vv: all that is sent", .group = OPTIONS_TOOL},
+     .help = "print the connection on standard error, and below tables what their words mean; -vv: all that "
+             "is sent and received",
+     .brief = "show the connection, and explain tables; -vv: all that is sent", .group = OPTIONS_TOOL},
     {'q', "quiet", NULL, OPTION_FLAG, AT(quiet), ALL, .help = "no progress and no notes on standard error",
      .brief = "no progress and no notes", .group = OPTIONS_TOOL},
     {0, "trust-conf", NULL, OPTION_FLAG, TYPED(trust_conf), ALL,
@@ -338,31 +331,6 @@ bool option_refuse(const struct option *option, const char *typed, enum command_
                              commands[command].name, option->instead[i].why);
     return error_set(error, ERROR_USAGE, "%.32s belongs to %s, not to %s (%s)", typed, takers,
                      commands[command].name, option->help);
-}
-
-/* Options that there were, those of perf and hyperfine, and what to say here. */
-static const struct {
-    const char *name, *now;
-} former[] = {{"--count", "say --every N"},
-              {"--on-max", "say --outliers N --show WORDS"},
-              {"--boards", "start a process for each board, as docs/farm.md shows"},
-              {"-n", "say -r N, the number of hits"},
-              {"--runs", "say -r N, the number of hits"},
-              {"--min-runs", "say --precision, or -r N, the number of hits"},
-              {"--max-runs", "say -r N, the number of hits"},
-              {"-m", "say --precision, or -r N, the number of hits"},
-              {"-F", "record samples as fast as the probe can; --every N stops the core after N events"},
-              {"--export-json", "say -j -o FILE"},
-              {"--export-csv", "say --format csv -o FILE"},
-              {"--export-markdown", "say --format markdown -o FILE"},
-              {"--pid", "say --context ID"}};
-
-const char *option_former(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
-        if (strlen(former[i].name) == length && memcmp(former[i].name, name, length) == 0)
-            return former[i].now;
-    return NULL;
 }
 
 bool option_is_in(const struct option *option, const char *names)

@@ -75,10 +75,8 @@ static bool options_refuse_unknown(const char *word, struct error *error)
     char room[384];
     size_t length = strcspn(word, "=");
     size_t named = word[1] != '-' && length > 2 ? 2 : length; /* "-n20" */
-    const char *now = option_former(word, named);
-    if (now != NULL)
-        return error_set(error, ERROR_USAGE, "there is no %.*s: %s", (int)named, word, now);
-    return error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
+    return !former_refuse(word, named, error) &&
+           error_set(error, ERROR_USAGE, "unknown option %.*s%s", (int)(length < 64 ? length : 64), word,
                      word[1] == '-' ? find_near(word, length, "--", room, sizeof room) : "");
 }
 
@@ -188,10 +186,8 @@ static bool has_format(const struct reader *r)
 bool format_refuse(enum format format, const char *typed, const char *who, unsigned formats,
                    struct error *error)
 {
-    static const char *const names[FORMATS] = {"text",  "JSON",         "CSV",
-                                               "JUnit", "Markdown",     "folded stacks",
-                                               "pprof", "callgrind",    "perf script text",
-                                               "HTML",  "gcc's remarks"};
+    static const char *const names[FORMATS] = {
+        "text", "JSON", "CSV", "Markdown", "folded stacks", "callgrind", "perf script text", "HTML"};
     char list[128];
     list[0] = '\0';
     for (unsigned i = 0; i < FORMATS; i++)
@@ -269,9 +265,8 @@ static bool options_check_line(const struct option *option, const char *key, con
 {
     char room[384];
     snprintf(room, sizeof room, "--%.64s", key);
-    const char *now = option_former(room, strlen(room));
-    if (now != NULL)
-        return error_set(error, ERROR_USAGE, "there is no %s: %s", key, now);
+    if (former_refuse(room, strlen(room), error))
+        return false;
     if (option == NULL)
         return error_set(error, ERROR_USAGE, "unknown option \"%.64s\"%s", key,
                          find_near(key, strlen(key), "", room, sizeof room));
@@ -293,8 +288,7 @@ static bool refuse_act(const struct option *option, const char *does, struct err
 
 static bool names_file(const struct option *option)
 {
-    return option->value != NULL && (strcmp(option->value, "FILE") == 0 ||
-                                     strcmp(option->value, "DIR") == 0 || strcmp(option->value, "OLD") == 0);
+    return option->value != NULL && (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "DIR") == 0);
 }
 
 static bool options_read_line(struct reader *r, enum source source, struct conf *conf, const char *key,

@@ -5,6 +5,7 @@
 #include "profile/stacks.h"
 #include "report/annotation_table.h"
 #include "report/profile_file.h"
+#include "report/terminal.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>
@@ -255,4 +256,59 @@ bool profiling_sort(const struct options *options, bool contexts, enum shares_so
         }
     return error_set(error, ERROR_USAGE, "--sort takes function, line, file%s; got \"%.64s\"",
                      contexts ? ", address, task, exception or context" : " or address", options->sort);
+}
+
+/* ---- a profile, and what is made of it */
+
+bool profiling_make_shares(struct profile_side *side, enum shares_sort sort, struct error *error)
+{
+    const struct profile *profile = side->input.profile;
+    size_t n = profile->about.core_count;
+    side->shares = calloc(n, sizeof *side->shares);
+    bool ok = side->shares != NULL;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = shares_make(profile, (unsigned)i, sort, side->input.symbols, &side->shares[i]);
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+void profiling_close_side(struct profile_side *side)
+{
+    for (size_t i = 0; side->shares != NULL && i < side->input.profile->about.core_count; i++)
+        shares_free(&side->shares[i]);
+    free(side->shares);
+    profile_input_close(&side->input);
+}
+
+static void note_names(const struct options *options, struct profile_side *side)
+{
+    bool by_address = side->input.symbols == NULL, given = options->request.elf != NULL;
+    snprintf(side->no_names, sizeof side->no_names, "%s%s%s", side->input.no_names,
+             by_address ? ", so shares are by address" : "",
+             by_address && !given ? ": name the program with --elf" : "");
+}
+
+/* A note says why names are missing, among others. */
+static bool has_notes(enum format format)
+{
+    return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_MARKDOWN ||
+           format == FORMAT_HTML;
+}
+
+void profiling_tell_names(const struct options *options, struct profile_side *side)
+{
+    char clean[UTF8_CLEAN_ROOM(sizeof side->no_names)];
+    note_names(options, side);
+    if (!has_notes(options->format) && side->no_names[0] != '\0' && !options->request.quiet)
+        fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
+}
+
+struct profile_report profiling_report(const struct options *options, const struct profile_side *side)
+{
+    return (struct profile_report){.profile = side->input.profile,
+                                   .file = side->input.file,
+                                   .elf = side->input.elf,
+                                   .no_names = side->no_names,
+                                   .shares = side->shares,
+                                   .n = side->input.profile->about.core_count,
+                                   .command = &options->typed};
 }

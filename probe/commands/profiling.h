@@ -9,6 +9,7 @@
 #include "commands/command.h"
 #include "profile/profile.h"
 #include "profile/shares.h"
+#include "report/profile_table.h"
 #include "symbols/symbols.h"
 
 #include <signal.h>
@@ -30,7 +31,17 @@ bool profile_input_open(struct profile_input *input, const char *file, const cha
                         const volatile sig_atomic_t *cancel, struct error *error);
 void profile_input_close(struct profile_input *input);
 
-struct profile_report;
+/* A profile, and what is made of it. */
+struct profile_side {
+    struct profile_input input;
+    struct shares *shares; /* of each core */
+    char no_names[640];    /* why there are none, and what that means */
+};
+bool profiling_make_shares(struct profile_side *side, enum shares_sort sort, struct error *error);
+/* Fills `no_names`; on standard error where the format has no notes. */
+void profiling_tell_names(const struct options *options, struct profile_side *side);
+struct profile_report profiling_report(const struct options *options, const struct profile_side *side);
+void profiling_close_side(struct profile_side *side);
 
 /* `result` is that of profile_file.h. */
 bool profiling_wrote(int result, struct error *error);

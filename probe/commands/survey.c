@@ -152,7 +152,6 @@ static const struct baseline *find_before(const struct survey_command *self,
 static json_t *compare_one(const struct survey_command *self, const struct survey_region *region,
                            size_t family, bool *ok)
 {
-    const struct options *options = survey_options_of(self);
     const struct baseline *before = find_before(self, region);
     struct baseline now = {.conditions = self->conditions}, missing = {.missing = true};
     if (before == NULL && region->summary == NULL)
@@ -164,8 +163,7 @@ static json_t *compare_one(const struct survey_command *self, const struct surve
     memcpy(missing.file, self->before->file, sizeof missing.file);
     double threshold =
         region->line != NULL && region->line->threshold >= 0 ? region->line->threshold : self->threshold;
-    struct json_part line =
-        runs_compare(before != NULL ? before : &missing, &now, threshold, options->request.any_elf, family);
+    struct json_part line = runs_compare(before != NULL ? before : &missing, &now, threshold, family);
     *ok = live && line.ok;
     baseline_free(&now);
     return line.json;

@@ -18,9 +18,12 @@ enum { MOST_WISHES = 64 };
 /* Of the command, if it is known by now. */
 static bool values_refuse_format(const struct options *options, const char *text, struct error *error)
 {
-    char list[128] = "";
+    char list[128] = "", former[80];
     size_t id = command_typed(options);
     bool known = id < COMMANDS;
+    snprintf(former, sizeof former, "--format %.64s", text);
+    if (former_refuse(former, strlen(former), error))
+        return false;
     command_formats(known ? commands[id].formats : (1U << FORMATS) - 1, list, sizeof list);
     return error_set(error, ERROR_USAGE, "unknown format \"%.64s\": %s%s%s", text,
                      known ? commands[id].name : "", known ? " takes " : "", list);

@@ -616,21 +616,3 @@ bool ledger_push_undo(struct ledger *ledger, struct undo_action action, struct e
     ledger->book->held[ledger->book->n_held++] = (struct ledger_entry){.action = action};
     return true;
 }
-
-bool ledger_run_undo(struct ledger *ledger, struct undo_action action, const struct deadline *deadline,
-                     struct error *error)
-{
-    if (find_action(ledger, action) == NULL)
-        return true;
-    if (!action.undo(action.context, deadline, error))
-        return false;
-    ledger_drop_undo(ledger, action);
-    return true;
-}
-
-void ledger_drop_undo(struct ledger *ledger, struct undo_action action)
-{
-    struct ledger_entry *entry = find_action(ledger, action);
-    if (entry != NULL)
-        ledger_drop(ledger, entry);
-}

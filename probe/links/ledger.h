@@ -55,16 +55,13 @@ bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct
 bool ledger_same_page(struct address a, struct address b);
 /*
  * An action of the undoing that takes more than a write; ledger_undo runs it in its turn. The context must
- * live until then. ledger_run_undo runs it at once; ledger_drop_undo forgets it.
+ * live until then.
  */
 struct undo_action {
     void *context;
     bool (*undo)(void *context, const struct deadline *, struct error *);
 };
 bool ledger_push_undo(struct ledger *ledger, struct undo_action action, struct error *error);
-bool ledger_run_undo(struct ledger *ledger, struct undo_action action, const struct deadline *deadline,
-                     struct error *error);
-void ledger_drop_undo(struct ledger *ledger, struct undo_action action);
 
 /* The value found when the address was held; false if it is not held. */
 bool ledger_old(const struct ledger *ledger, struct address at, uint64_t *old);

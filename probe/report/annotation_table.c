@@ -424,22 +424,11 @@ static bool annotation_table_put_csv(const struct rendering *to, const struct do
     return render_table(to, &code_csv, rows);
 }
 
-/* The lines that have samples. */
-static bool annotation_table_put_gcc(const struct rendering *to, const struct document *document)
-{
-    json_t *rows = document_rows(document, "line", NULL);
-    for (size_t i = json_array_size(rows); i-- > 0;)
-        if (field_count(json_array_get(rows, i), "samples") == 0)
-            json_array_remove(rows, i);
-    return render_table(to, &code_gcc, rows);
-}
-
 bool annotation_show(const struct rendering *to, const struct document *document,
                      const struct page_command *command)
 {
     return document->ok && (to->format == FORMAT_JSON  ? document_write(to->out, document)
                             : to->format == FORMAT_CSV ? annotation_table_put_csv(to, document)
-                            : to->format == FORMAT_GCC ? annotation_table_put_gcc(to, document)
                                                        : annotation_table_put_all(to, document, command));
 }
 

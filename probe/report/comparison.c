@@ -145,8 +145,11 @@ static bool baseline_take_line(struct side_reading *reading, json_t *object)
     bool of_survey = begins && is_survey(object) && strcmp(named, JSON_SCHEMA_2) == 0;
     if (!begun && schema == NULL)
         return baseline_fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
-    if (!of_survey && strcmp(named, PROFILE_SCHEMA) == 0)
-        return baseline_fails(reading, "a profile of record: report --diff compares two of them");
+    if (!of_survey && strcmp(named, PROFILE_SCHEMA) == 0) {
+        if (reading->runs != NULL)
+            reading->runs->is_profile = true;
+        return baseline_fails(reading, "a profile of record: compare takes two of them, as files");
+    }
     if (!of_survey && schema != NULL && strcmp(named, JSON_SCHEMA) != 0)
         return baseline_fails(reading, "its schema is %.64s, and " JSON_SCHEMA " is wanted",
                               json_is_string(schema) ? named : "no name");
@@ -307,11 +310,11 @@ static void comparison_compare_texts(struct comparison *out, const char *what, c
                       or_unknown(now));
 }
 
-const char *comparison_link_kind(char *out, size_t size, const char *link)
+/* "openocd" of "openocd localhost:6666" */
+static void comparison_link_kind(char *out, size_t size, const char *link)
 {
     utf8_clean(out, size, link);
     out[strcspn(out, " :")] = '\0';
-    return out;
 }
 
 static const char *comparison_base_name(const char *path)
@@ -343,17 +346,12 @@ static void compare_clocks(struct comparison *out, const struct conditions *base
         json_list_say(&out->reasons, "another clock: %s in the baseline, %s now", before, after);
 }
 
-static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now,
-                          bool any_elf)
+static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now)
 {
     const char *before = comparison_base_name(base->elf), *after = comparison_base_name(now->elf);
     if (base->elf[0] == '\0' || now->elf[0] == '\0' || strcmp(before, after) == 0)
         return;
-    if (any_elf)
-        json_list_say(&out->notes, "ELF files differ (%.128s -> %.128s)", before, after);
-    else
-        json_list_say(&out->reasons, "baseline is of %.128s, this run of %.128s (--any-elf compares them)",
-                      before, after);
+    json_list_say(&out->notes, "ELF files differ (%.128s -> %.128s)", before, after);
 }
 
 static void compare_regions(struct comparison *out, const struct conditions *base,
@@ -370,13 +368,13 @@ static void compare_regions(struct comparison *out, const struct conditions *bas
 }
 
 static void compare_conditions(struct comparison *out, const struct conditions *base,
-                               const struct conditions *now, bool any_elf)
+                               const struct conditions *now)
 {
     char before[TEXT], after[TEXT];
     comparison_link_kind(before, sizeof before, base->link);
     comparison_link_kind(after, sizeof after, now->link);
     compare_regions(out, base, now);
-    compare_elves(out, base, now, any_elf);
+    compare_elves(out, base, now);
     comparison_compare_texts(out, "kind of link", before, after);
     comparison_compare_texts(out, "core", base->core, now->core);
     comparison_compare_texts(out, "counter", base->counter, now->counter);
@@ -526,14 +524,14 @@ static struct json_part line_object(const struct verdict_line *line)
 }
 
 struct json_part runs_compare(const struct baseline *before, const struct baseline *now, double threshold,
-                              bool any_elf, size_t family)
+                              size_t family)
 {
     struct comparison out = {
         .threshold = threshold, .family = family, .reasons = json_list_new(), .notes = json_list_new()};
     struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL),
                      region = json_part_new(NULL), columns = json_part_new(NULL);
     char started[32];
-    compare_conditions(&out, &before->conditions, &now->conditions, any_elf);
+    compare_conditions(&out, &before->conditions, &now->conditions);
     comparison_add_notes(&out, before, now);
     if (now->file[0] != '\0') /* else the run's own table has them */
         conditions_add_errata(&out.notes, now->summary);

@@ -40,6 +40,7 @@ bool baseline_parse(const char *text, size_t size, const char *path, struct base
 enum { RUNS_MOST = 1024 };
 struct runs {
     char file[256];
+    bool is_profile; /* it is what record wrote, and an error */
     size_t n;
     struct baseline *of[RUNS_MOST];
 };
@@ -50,12 +51,9 @@ bool runs_parse(const char *text, size_t size, const char *path, struct runs *ou
 void runs_free(struct runs *runs);
 bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other);
 
-/* "openocd" of "openocd localhost:6666"; returns `out`. */
-const char *comparison_link_kind(char *out, size_t size, const char *link);
-
-/* The line `verdict` of both. `any_elf`: ELF files with different names are allowed. `family`: verdicts of
+/* The line `verdict` of both. `family`: verdicts of
  * all regions; of one alone 1. */
 struct json_part runs_compare(const struct baseline *before, const struct baseline *now, double threshold,
-                              bool any_elf, size_t family);
+                              size_t family);
 /* Adds the later run to it, as its file has it. */
 void comparison_add_run(struct json_part *line, const struct baseline *now);

@@ -124,19 +124,12 @@ void check_numbers(const struct check *check, char *out, size_t size)
                  cells.change);
 }
 
-void check_message(const struct check *check, char *out, size_t size)
-{
-    char words[TEXT];
-    check_numbers(check, out, size);
-    check_words(check, words, sizeof words);
-    text_add(out, size, ": %s", words);
-}
-
 void check_text(const struct check *check, char *out, size_t size)
 {
-    char message[2 * TEXT];
-    check_message(check, message, sizeof message);
-    snprintf(out, size, "%.200s: %s", check->name, message);
+    char numbers[TEXT], words[TEXT];
+    check_numbers(check, numbers, sizeof numbers);
+    check_words(check, words, sizeof words);
+    snprintf(out, size, "%.200s: %s: %s", check->name, numbers, words);
 }
 
 void check_append(struct json_part *row, json_t *list, const char *before, const char *verdict,

@@ -25,8 +25,6 @@ bool check_take(const json_t *run, const json_t *verdict, size_t i, struct check
 void check_numbers(const struct check *check, char *out, size_t size);
 /* "over the budget", "regressed (threshold 2 %)", "inconclusive: not reached" */
 void check_words(const struct check *check, char *out, size_t size);
-/* Both: "1,200 -> 1,236 +3.00 %: regressed (threshold 2 %)" */
-void check_message(const struct check *check, char *out, size_t size);
 /* All of it: "CPU_CYCLES: 1,200 -> 1,236 +3.00 %: regressed (threshold 2 %)" */
 void check_text(const struct check *check, char *out, size_t size);
 /* Adds what AS_VERDICT shows of a column's line; reasons of the whole comparison follow elsewhere. */

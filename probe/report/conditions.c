@@ -35,7 +35,6 @@ void conditions_read_region(struct conditions *conditions, const json_t *region)
     take_text(conditions->start, sizeof conditions->start, region, "start");
     take_text(conditions->end, sizeof conditions->end, region, "end");
     take_text(conditions->start_source, sizeof conditions->start_source, region, "start_source");
-    take_text(conditions->start_file, sizeof conditions->start_file, region, "start_file");
     take_text(conditions->end_source, sizeof conditions->end_source, region, "end_source");
     conditions->start_address = strtoull(field_text(region, "addresses.start"), NULL, 0);
     conditions->end_address = strtoull(field_text(region, "addresses.end"), NULL, 0);

@@ -3,9 +3,7 @@
 #include "base/values.h"
 #include "report/comparison_report.h"
 #include "report/conditions.h"
-#include "report/editor.h"
 #include "report/histogram.h"
-#include "report/junit.h"
 #include "report/number.h"
 #include "report/page.h"
 #include "report/place_report.h"
@@ -364,17 +362,6 @@ static bool delta_report_put_page(const struct rendering *to, const struct delta
     return ok;
 }
 
-/* Of CSV and for editors: the rows of a run; then all of them, those of CSV that have one of the keys. */
-static bool add_run(const struct rendering *to, const struct run_lines *run, json_t *rows)
-{
-    return to->format == FORMAT_CSV ? run_add_rows(run, true, rows) : editor_add_run(rows, run);
-}
-
-static bool put_runs(const struct rendering *to, json_t *rows, const char *keys)
-{
-    return to->format == FORMAT_CSV ? run_write_csv(to, rows, keys) : render_table(to, &text_gcc, rows);
-}
-
 static bool delta_report_put_text(const struct rendering *to, const struct delta_report *report,
                                   const struct run_lines *run)
 {
@@ -401,20 +388,15 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
     switch (to->format) {
     case FORMAT_HTML:
         return delta_report_put_page(to, report);
-    case FORMAT_CSV:
-    case FORMAT_GCC: {
+    case FORMAT_CSV: {
         json_t *rows = json_array();
-        ok = add_run(to, &run, rows);
-        ok = put_runs(to, rows, "unit|mean|missing") && ok;
+        ok = run_add_rows(&run, true, rows);
+        ok = run_write_csv(to, rows, "unit|mean|missing") && ok;
         break;
     }
     case FORMAT_MARKDOWN:
         ok = run_write_markdown(to, &run);
         break;
-    case FORMAT_JUNIT:
-        junit_begin(to->out);
-        ok = junit_run(to->out, &run);
-        return junit_end(to->out) && ok;
     default:
         ok = delta_report_put_text(to, report, &run);
         break;
@@ -446,8 +428,6 @@ static bool put_pair(const struct rendering *to, const json_t *verdict, size_t i
 {
     char name[COMPARE_REPORT_CELL], clean[UTF8_CLEAN_ROOM(COMPARE_REPORT_CELL)];
     const struct run_lines run = run_of(verdict);
-    if (to->format == FORMAT_JUNIT)
-        return junit_run(to->out, &run);
     if (i > 0)
         fputc('\n', to->out);
     if (to->format == FORMAT_MARKDOWN)
@@ -463,12 +443,8 @@ static bool put_pairs(const struct rendering *to, const json_t *verdicts, const 
     size_t i;
     const json_t *verdict;
     bool ok = true;
-    if (to->format == FORMAT_JUNIT)
-        junit_begin(to->out);
     json_array_foreach(verdicts, i, verdict)
         ok = put_pair(to, verdict, i) && ok;
-    if (to->format == FORMAT_JUNIT)
-        return junit_end(to->out) && ok;
     if (json_array_size(verdicts) > 1) /* one alone has all of it */
         fprintf(to->out, "\n%s%s%s over all %zu\n", mark, line_verdict_name(summary), mark,
                 json_array_size(verdicts));
@@ -483,9 +459,9 @@ static bool compare_report_put_rows(const struct rendering *to, const json_t *ve
     bool ok = rows != NULL;
     json_array_foreach(verdicts, i, verdict) {
         const struct run_lines run = run_of(verdict);
-        ok = add_run(to, &run, rows) && ok;
+        ok = run_add_rows(&run, true, rows) && ok;
     }
-    return put_runs(to, rows, "judged") && ok;
+    return run_write_csv(to, rows, "judged") && ok;
 }
 
 /* ---- the page */
@@ -566,7 +542,7 @@ bool compare_write(const struct rendering *to, const struct document *document,
     if (ok && to->format == FORMAT_JSON)
         ok = document_write(to->out, document);
     else if (ok)
-        ok = to->format == FORMAT_CSV || to->format == FORMAT_GCC ? compare_report_put_rows(to, verdicts)
+        ok = to->format == FORMAT_CSV    ? compare_report_put_rows(to, verdicts)
              : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts, command)
                                          : put_pairs(to, verdicts, document_line(document, "summary"));
     json_decref(verdicts);

@@ -262,10 +262,7 @@ static bool line_table_put_lines(const struct rendering *to, const struct docume
     json_array_foreach(document->lines, i, line)
         if (line_is_of(line, "line"))
             document_add(&rows, shown_line(line, region));
-    const struct view *view = to->format == FORMAT_CSV   ? &line_csv
-                              : to->format == FORMAT_GCC ? &line_gcc
-                                                         : &line_view;
-    return render_table(to, view, document_end(rows));
+    return render_table(to, to->format == FORMAT_CSV ? &line_csv : &line_view, document_end(rows));
 }
 
 static void put_sum(const struct rendering *to, const json_t *summary)
@@ -304,7 +301,7 @@ bool line_write(const struct rendering *to, const struct document *document, boo
     if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
         render_text(to, "%s", conditions.note);
     bool ok = line_table_put_lines(to, document);
-    if (to->format != FORMAT_CSV && to->format != FORMAT_GCC) {
+    if (to->format != FORMAT_CSV) {
         put_sum(to, summary);
         render_notes(to, field_of(summary, "notes"));
         if (to->format == FORMAT_MARKDOWN || to->format == FORMAT_TEXT) {

@@ -36,7 +36,6 @@ const char *number_part_up(char out[NUMBER_ROOM], double part);
     }
 #define NUMBER(value)            number_unsigned(NUMBER_TEXT, NUMBER_ROOM, value)
 #define DECIMAL(value, decimals) number_decimal(NUMBER_TEXT, NUMBER_ROOM, value, decimals)
-#define SHORTEST(value)          number_shortest(NUMBER_TEXT, NUMBER_ROOM, value)
 #define DURATION(seconds)        number_duration(NUMBER_TEXT, NUMBER_ROOM, seconds)
 #define FREQUENCY(hz)            number_frequency(NUMBER_TEXT, NUMBER_ROOM, hz)
 #define ELAPSED(seconds)         number_elapsed(NUMBER_TEXT, NUMBER_ROOM, seconds)

@@ -3,7 +3,6 @@
 #include "base/deadline.h"
 #include "base/values.h"
 #include "report/conditions.h"
-#include "report/editor.h"
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
@@ -382,21 +381,7 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
 
 void guard_view_set(struct guard_view *view, const struct conditions *conditions)
 {
-    snprintf(view->guarded, sizeof view->guarded, "%s", conditions->start);
     conditions_clock_text(conditions, view->clock, sizeof view->clock);
-}
-
-/* Overruns alone. */
-static bool guard_report_put_gcc(const struct guard_view *view, const json_t *line)
-{
-    const struct rendering to = {.out = view->out, .format = FORMAT_GCC};
-    char text[1536], counted[AMOUNT], budget[AMOUNT];
-    json_t *rows = json_array();
-    snprintf(text, sizeof text, "%.500s: %s so far, over the budget of %s", view->guarded,
-             guard_amount(view, field_count(line, "counted"), counted),
-             guard_amount(view, view->budget, budget));
-    bool ok = editor_add(rows, field_text(line, "file"), field_text(line, "source"), text, true);
-    return render_table(&to, &text_gcc, rows) && ok;
 }
 
 static void read_begin(struct guard_view *view, const json_t *line)
@@ -423,13 +408,11 @@ static void guard_report_print_line(struct guard_view *view, const json_t *line)
         guard_report_print_end(view, line);
 }
 
-bool guard_put_line(struct guard_view *view, const json_t *line)
+void guard_put_line(struct guard_view *view, const json_t *line)
 {
     if (line_is_of(line, "guard"))
         read_begin(view, line);
-    if (view->format != FORMAT_GCC)
-        guard_report_print_line(view, line);
-    return view->format != FORMAT_GCC || !line_is_of(line, "overrun") || guard_report_put_gcc(view, line);
+    guard_report_print_line(view, line);
 }
 
 /* Each line is written at once. */
@@ -438,15 +421,14 @@ static bool guard_report_put(struct guard_report *report, struct json_part line)
     if (report->format == FORMAT_JSON)
         return json_part_write(report->out, line);
     report->view.out = report->out;
-    report->view.format = report->format;
     report->view.columns = terminal_columns(report->out);
     report->view.budget = report->budget;
     report->view.each_s = report->budget > 0 ? report->budget_s / (double)report->budget : 0;
     snprintf(report->view.event, sizeof report->view.event, "%s", report->event);
     report->view.wrong = report->errata[0] != '\0';
-    bool ok = guard_put_line(&report->view, line.json) && line.ok;
+    guard_put_line(&report->view, line.json);
     json_decref(line.json);
-    return output_flush(report->out) && ok;
+    return output_flush(report->out) && line.ok;
 }
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */

@@ -40,22 +40,20 @@ void outlier_summary(struct json_part *summary, const struct outlier_report *rep
 /* Below the table, as text. */
 void outlier_write(const struct rendering *to, const struct document *document);
 
-/* Its lines as text or for editors, one after the other. */
+/* Its lines as text, one after the other. */
 struct guard_view {
     FILE *out;
-    enum format format;
     size_t columns;
-    char guarded[REGION_NAME], clock[256];
+    char clock[256];
     /* Of its first line */
     char event[96];
     uint64_t budget;
     double each_s; /* of an event, if the budget was given in time; else 0 */
     bool wrong;    /* the core counts it wrongly */
 };
-/* What its function and clock are. */
+/* What its clock is. */
 void guard_view_set(struct guard_view *view, const struct conditions *conditions);
-/* False: out of memory. */
-bool guard_put_line(struct guard_view *view, const json_t *line);
+void guard_put_line(struct guard_view *view, const json_t *line);
 
 struct guard_report {
     FILE *out;

@@ -97,7 +97,8 @@ static const char *anchor_at(double percent)
     return percent < 12 ? "start" : percent > 88 ? "end" : "middle";
 }
 
-void plot_tick(const struct plot *plot, double x, const char *text)
+/* A number, or any other text, below the x axis. */
+static void plot_tick(const struct plot *plot, double x, const char *text)
 {
     double at = place_x(plot, x);
     plots_put_text(plot, at, height_of(plot) - 6, anchor_at(at), "tick", text);
@@ -154,16 +155,13 @@ void plot_begin(const struct plot *plot)
     fprintf(plot->out,
             "</desc>\n<line class=\"axis\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n",
             height_of(plot) - BELOW, height_of(plot) - BELOW, AXIS);
-    if (!plot->y.bare)
-        put_y_scale(plot, false);
-    if (!plot->x.bare)
-        put_x_scale(plot);
+    put_y_scale(plot, false);
+    put_x_scale(plot);
 }
 
 void plot_end(const struct plot *plot)
 {
-    if (!plot->y.bare)
-        put_y_scale(plot, true);
+    put_y_scale(plot, true);
     fputs("</svg>\n", plot->out);
 }
 
@@ -215,7 +213,8 @@ void plot_line(const struct plot *plot, const double from[2], const double to[2]
     fputs("</line>\n", plot->out);
 }
 
-void plot_rule_at_x(const struct plot *plot, double x, const char *text)
+/* A dashed line over all of the height, with its text next to it. */
+static void plot_rule_at_x(const struct plot *plot, double x, const char *text)
 {
     double at = place_x(plot, x);
     fprintf(plot->out,

@@ -18,7 +18,6 @@ enum { PLOT_HEIGHT = 220 };
 struct plot_axis {
     double from, to;  /* finite; `to` may equal `from`. What lies outside is drawn at the border. */
     const char *unit; /* after each number, such as "s"; NULL: none */
-    bool bare;        /* no numbers: the caller puts them with plot_tick */
 };
 
 struct plot {
@@ -41,15 +40,11 @@ enum plot_look {
 
 /* In this order: begin, anything, end. */
 void plot_begin(const struct plot *plot);
-/* A number, or any other text, below the x axis. */
-void plot_tick(const struct plot *plot, double x, const char *text);
 /* From the bottom up to `y`. `label` is shown by a browser when it is pointed at. */
 void plot_mark(const struct plot *plot, double x, double y, enum plot_look look, const char *label);
 /* A line from one point to another, with a label. */
 void plot_line(const struct plot *plot, const double from[2], const double to[2], enum plot_look look,
                const char *label);
-/* A dashed line over all of the height, with its text next to it. */
-void plot_rule_at_x(const struct plot *plot, double x, const char *text);
 void plot_end(const struct plot *plot);
 
 /* A histogram of hits, whole; `rules` may be empty. Axes are made of the bins: n > 0. */

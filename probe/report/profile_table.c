@@ -703,7 +703,7 @@ static struct document diff_document(const struct profile_diff_report *report)
     struct json_part old = side_line("old", report->old);
     if (strcmp(link, its) != 0)
         json_part_text(&old, "link", its);
-    document_add(&document, json_command_part("report", link));
+    document_add(&document, json_command_part("compare", link));
     struct json_part now = side_line("profile", report->now);
     json_part_text(&now, "sort", profile_sort_name(report->now->shares[0].sort));
     document_add(&document, now);

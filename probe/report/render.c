@@ -647,49 +647,6 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
     html_table_end(&table);
 }
 
-/* ---- for editors */
-
-/* As the ELF has it, but relative to the current folder if it is below that. */
-static const char *relative(const char *file, const char *folder)
-{
-    size_t length = strlen(folder);
-    bool is_below = length > 1 && strncmp(file, folder, length) == 0 && file[length] == '/';
-    return is_below ? file + length + 1 : file;
-}
-
-/* `file:line: note: text`, as editors read it of gcc. */
-static void write_gcc(const struct rendering *to, const struct view *view, const json_t *rows,
-                      char text[CODE])
-{
-    char folder[PATH_MAX] = "", clean[CODE];
-    size_t i;
-    const json_t *row;
-    if (getcwd(folder, sizeof folder) == NULL)
-        folder[0] = '\0';
-    json_array_foreach(rows, i, row) {
-        const char *file = field_text(row, view->place.file);
-        uint64_t line = field_count(row, view->place.line);
-        bool told = false, begun = false;
-        if (file[0] != '\0' && line > 0)
-            fprintf(to->out, "%s:%" PRIu64, terminal_text(clean, sizeof clean, relative(file, folder)), line);
-        else
-            fputs("pmu-probe", to->out);
-        fprintf(to->out, ": %s: ", is_true(row, view->place.bad) ? "warning" : "note");
-        for (size_t k = 0; k < view->n; k++) {
-            put_cell_or_reason(view, k, row, &told, text);
-            const char *heading = told ? "" : view->columns[k].heading;
-            if (text[0] == '\0')
-                continue;
-            fprintf(to->out, "%s%s%s%s", begun ? ", " : "", terminal_text(clean, sizeof clean, text),
-                    heading[0] != '\0' ? " " : "", heading);
-            begun = true;
-            if (told)
-                break;
-        }
-        fputc('\n', to->out);
-    }
-}
-
 /* ---- all */
 
 bool render_table(const struct rendering *to, const struct view *view, json_t *rows)
@@ -704,8 +661,6 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
         write_csv(to, &seen, rows, cells->text[0]);
     else if (to->format == FORMAT_MARKDOWN)
         render_write_markdown(to->out, &seen, rows, cells->text[0]);
-    else if (to->format == FORMAT_GCC)
-        write_gcc(to, &seen, rows, cells->text[0]);
     else if (to->format == FORMAT_HTML)
         write_html(to->out, &seen, rows, cells->text[0]);
     else

@@ -1,7 +1,7 @@
 /*
- * Results for people, spreadsheets and editors: lines of a document as text, CSV, Markdown, HTML and as a
- * compiler's remarks. What a table shows is a view, which is data: which keys, under which heading, and how.
- * This file knows formats, and no result.
+ * Results for people and spreadsheets: lines of a document as text, CSV, Markdown and HTML. What a table
+ * shows is a view, which is data: which keys, under which heading, and how. This file knows formats, and no
+ * result.
  */
 #pragma once
 
@@ -51,9 +51,6 @@ struct view {
     const char *group;  /* a key: rows with the same text there follow each other below a heading with it */
     const char *reason; /* a key: what the row has in place of numbers that it lacks */
     const char *faint;  /* a key: where it is there and not false the row is of less weight */
-    struct {
-        const char *file, *line, *bad; /* keys: where it is, and what makes a warning of it */
-    } place;                           /* of FORMAT_GCC, whose columns follow each other as a text */
 };
 
 struct rendering {
@@ -63,6 +60,7 @@ struct rendering {
     bool uncut;     /* of text: long lines of code stay whole */
     char separator; /* of CSV */
     bool goes_on;   /* of CSV: the heading is there already */
+    bool explains;  /* -v: what the words of a table mean is below it */
 };
 
 /* False: out of memory. That all could be written is checked with the output. `rows` are freed; NULL: false.

@@ -455,9 +455,15 @@ void run_add_legend(struct json_part *list, const struct run_legend *legend, siz
         json_list_say(list, "%s", text);
 }
 
-/* What is to be explained. */
+const char run_words[] =
+    "sd: standard deviation of the hits; mean ±: its 95 % interval; per hit: how far one hit may be off, as "
+    "halts differ in what they cost; overhead: what a halt adds to a hit, already removed; median: of an "
+    "even "
+    "number of hits the lower of the two middle ones.";
+
+/* What is to be said of this run. */
 struct seen {
-    bool sd, mean, each, overhead, calibrated, unmeasured, unresolved, middles, near;
+    bool overhead, unmeasured, unresolved, near;
 };
 
 static struct seen run_report_look(const json_t *summary)
@@ -469,14 +475,9 @@ static struct seen run_report_look(const json_t *summary)
         double each = field_real(column, "plus_minus");
         if (!run_is_counted(column))
             continue;
-        seen.sd = seen.sd || field_real(column, "sd") > 0;
-        seen.mean = seen.mean || run_mean_error(column) > 0;
-        seen.calibrated = seen.calibrated || run_report_is_calibrated(column);
         seen.unmeasured = seen.unmeasured || !run_report_is_calibrated(column);
-        seen.each = seen.each || each > 0;
         seen.overhead = seen.overhead || fabs(field_real(column, "overhead")) >= 0.05;
         seen.unresolved = seen.unresolved || (each > 0 && field_real(column, "median") <= each);
-        seen.middles = seen.middles || field_of(column, "median_above") != NULL;
         seen.near = seen.near || json_is_false(field_of(column, "median_exact"));
     }
     return seen;
@@ -504,16 +505,10 @@ static void run_report_add_legend(struct json_part *list, const struct seen *see
 {
     const bool exact = run_is_exact(summary);
     const struct run_legend legend[] = {
-        {seen->sd, "sd: standard deviation of the hits"},
-        {seen->mean, "mean ±: its 95 % interval"},
-        {seen->each, "per hit: how far one hit may be off, as halts differ in what they cost"},
         {exact && !seen->overhead, "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it"},
         {exact && seen->overhead, "per hit ±0: each count is exact"},
-        {seen->overhead, "overhead: what a halt adds to a hit, already removed"},
-        {seen->calibrated && seen->each && !seen->overhead, "overhead: 0, what a halt adds to a hit"},
         {seen->unmeasured, "?: the overhead was not measured, and what a halt adds is in the counts"},
         {seen->unresolved, "not resolved: the count is not above its own uncertainty"},
-        {seen->middles, "median: the lower of the two middle hits"},
         {seen->near, "median, p90 and p99: to 0.1 %"}};
     run_add_legend(list, legend, sizeof legend / sizeof *legend);
 }
@@ -572,10 +567,12 @@ static void add_bounds(struct json_part *list, const json_t *summary)
     }
 }
 
-void run_explain(struct json_part *list, const struct run_lines *run)
+static void run_explain(struct json_part *list, const struct run_lines *run, const struct rendering *to)
 {
     char clock[256];
     const struct seen seen = run_report_look(run->summary);
+    if (to->explains)
+        json_list_say(list, "%s", run_words);
     run_report_add_legend(list, &seen, run->summary);
     conditions_add_errata(list, run->summary);
     if (field_of(run->summary, "doubt") != NULL)
@@ -657,7 +654,7 @@ bool run_write_table(const struct rendering *to, const struct run_lines *run)
         run_report_put_summary(to, run);
     }
     struct json_part facts = json_list_new(), more = json_list_new();
-    run_explain(&more, run);
+    run_explain(&more, run, to);
     run_facts(&facts, run);
     bool ok = put_table(to, run, false);
     ok = render_list(to, more) && ok;
@@ -680,7 +677,7 @@ bool run_write_markdown(const struct rendering *to, const struct run_lines *run)
     char clock[256];
     if (run->summary != NULL)
         run_facts(&list, run);
-    run_explain(&list, run);
+    run_explain(&list, run, to);
     if (field_of(run->summary, "time") == NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
         json_list_say(&list, "%s", clock);

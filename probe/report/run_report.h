@@ -28,12 +28,11 @@ double run_mean_error(const json_t *column);
 /* "464.2 ±3.1" */
 void run_mean_text(char *out, size_t size, const json_t *column);
 
-/* Texts of one line each. How many hits in what time, why it ended early,
- * what was left out; what the words and marks of the table mean, the clock, and which hits have only a bound.
- */
+/* Texts of one line each: how many hits in what time, why it ended early, what was left out. */
 void run_facts(struct json_part *list, const struct run_lines *run);
-void run_explain(struct json_part *list, const struct run_lines *run);
-/* What the marks of a table mean, as one text. */
+/* What the words of its table mean. */
+extern const char run_words[];
+/* What holds of this run, as one text. */
 struct run_legend {
     bool needed;
     const char *words;

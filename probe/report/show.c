@@ -5,7 +5,6 @@
 #include "report/counts.h"
 #include "report/delta_report.h"
 #include "report/formats.h"
-#include "report/history.h"
 #include "report/line_table.h"
 #include "report/place_report.h"
 #include "report/profile_table.h"
@@ -16,9 +15,7 @@
 #include <unistd.h>
 
 #define TEXTS (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
-#define ALL                                                                                                  \
-    (TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_JUNIT | 1u << FORMAT_HTML |             \
-     1u << FORMAT_GCC)
+#define ALL   (TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML)
 
 static bool show_delta(const struct rendering *to, const struct document *document)
 {
@@ -37,20 +34,18 @@ static bool show_compare(const struct rendering *to, const struct document *docu
 
 static bool show_guard(const struct rendering *to, const struct document *document)
 {
-    struct guard_view view = {.out = to->out, .format = to->format, .columns = to->columns};
+    struct guard_view view = {.out = to->out, .columns = to->columns};
     struct conditions conditions = {0};
     size_t i;
     const json_t *line;
-    bool ok = true;
     if (to->format == FORMAT_JSON)
         return document_write(to->out, document);
     conditions_read(&conditions, document_line(document, "header"));
     guard_view_set(&view, &conditions);
-    if (to->format == FORMAT_TEXT)
-        conditions_write(to, &conditions);
+    conditions_write(to, &conditions);
     json_array_foreach(document->lines, i, line)
-        ok = guard_put_line(&view, line) && ok;
-    return output_flush(to->out) && ok;
+        guard_put_line(&view, line);
+    return output_flush(to->out);
 }
 
 static bool show_lines(const struct rendering *to, const struct document *document)
@@ -70,31 +65,25 @@ static bool show_annotate(const struct rendering *to, const struct document *doc
     return annotation_show(&whole, document, NULL);
 }
 
-static bool show_history(const struct rendering *to, const struct document *document)
-{
-    return history_write(to, document, NULL);
-}
-
 static const struct shown_result results[] = {
     {"delta", ALL, true, show_delta},
     {"survey", ALL, true, show_survey},
     {"compare", ALL, true, show_compare},
-    {"lines", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC, true,
-     show_lines},
+    {"lines", ALL, true, show_lines},
     {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_FOLDED,
      true, show_report},
-    {"annotate", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_GCC,
-     true, show_annotate},
-    {"history", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_HTML, true, show_history},
+    {"annotate", ALL, true, show_annotate},
     {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
-    {"guard", TEXTS | 1u << FORMAT_GCC, false, show_guard},
+    {"guard", TEXTS, false, show_guard},
 };
 
 /* Results of a region have no command in their header. */
 static const char *command_of(const struct document *document)
 {
     const char *named = field_text(document_line(document, "header"), "command");
-    return named[0] != '\0'                                                  ? named
+    bool of_profiles = strcmp(named, "compare") == 0 && document_line(document, "profile") != NULL;
+    return of_profiles                                                       ? "report"
+           : named[0] != '\0'                                                ? named
            : document_line(document, "guard") != NULL                        ? "guard"
            : field_of(document_line(document, "summary"), "hits") != NULL    ? "delta"
            : field_of(document_line(document, "summary"), "skew_us") != NULL ? "stat"

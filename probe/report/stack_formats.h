@@ -1,5 +1,5 @@
 /*
- * A profile for other programs, from stacks: folded, pprof, callgrind, perf's script text. Each sample is in
+ * A profile for other programs, from stacks: folded, callgrind, perf's script text. Each sample is in
  * it once, by address, with function and line. Each function returns false if the output could not be written
  * whole, or memory ran out.
  */
@@ -18,8 +18,6 @@ struct stack_report {
 
 /* A line for each stack, the outermost frame first: "core 0;main;work 30", as flame graphs are made of. */
 bool stacks_folded(FILE *out, const struct stack_report *report);
-/* Compressed protobuf. A row of `stacks` is a sample, labelled with its core. */
-bool stacks_pprof(FILE *out, const struct stack_report *report);
 /* The cores are added up, as the format has no cores. */
 bool stacks_callgrind(FILE *out, const struct stack_report *report);
 /* As `perf script` prints it: `stacks` must be in time. Samples of an interval are spread evenly over it.

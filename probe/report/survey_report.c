@@ -4,7 +4,6 @@
 #include "report/comparison_report.h"
 #include "report/conditions.h"
 #include "report/html.h"
-#include "report/junit.h"
 #include "report/number.h"
 #include "report/page.h"
 #include "report/terminal.h"
@@ -13,6 +12,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+/* Its regions, and the verdict of each, or null. */
+struct survey_lines {
+    const json_t *header, *summary;
+    json_t *regions, *verdicts;
+    struct conditions conditions;
+};
 
 static bool survey_page(const struct rendering *to, const struct survey_report *report,
                         const struct survey_lines *lines);
@@ -376,10 +382,13 @@ static void survey_report_add_metrics(struct json_part *list, const json_t *regi
         json_list_say(list, "%s: %s", field_text(region, "name"), text);
 }
 
+const char survey_words[] =
+    "±: how far one hit may be off, as halts differ in what they cost; mean ±: its 95 % interval; share: of "
+    "all cycles, from call to call, with what it calls and what interrupts it; calls/s: at the core's clock.";
+
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
 {
-    bool unmeasured = false, each = false, means = false, shares = false, rates = false, bounds = false,
-         vague = false, left = false, exact = true;
+    bool unmeasured = false, each = false, bounds = false, vague = false, left = false, exact = true;
     size_t i;
     json_t *region, *column, *counted_one = NULL;
     const char *name;
@@ -391,23 +400,16 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
             bool counted = run_is_counted(column);
             unmeasured = unmeasured || (counted && !json_is_true(field_of(column, "calibrated")));
             each = each || (counted && field_real(column, "plus_minus") > 0);
-            means = means || run_mean_error(column) > 0;
         }
         exact = exact && run_is_exact(region);
-        shares = shares || field_of(region, "share") != NULL;
-        rates = rates || field_of(region, "calls_per_second") != NULL;
         vague = vague || share_is_vague(region) || rate_is_vague(region);
         bool some_left = field_count(region, "periods.left") > 0;
         left = left || some_left;
         bounds = bounds || (share_bound(region)[0] != '\0' && !some_left);
     }
     const struct run_legend legend[] = {
-        {each, "±: how far one hit may be off, as halts differ in what they cost"},
         {!each && !unmeasured && exact, "±0: each count is exact"},
         {unmeasured, "?: what a halt adds was not measured, and is in the counts"},
-        {means, "mean ±: its 95 % interval"},
-        {shares, "share: of all cycles, from call to call, with what it calls and what interrupts it"},
-        {rates, "calls/s: at the core's clock"},
         {vague, "~: from so few or so different calls that it is vague"},
         {bounds, "< and >: the counter may have wrapped unseen"},
         {left, "> share: of calls that returned; how long those were inside that were left is not known"},
@@ -495,7 +497,7 @@ static void add_order(struct json_part *list, const struct survey_lines *lines)
 }
 
 /* Texts below the tables. */
-static void survey_notes(struct json_part *list, const struct survey_lines *lines)
+static void survey_notes(struct json_part *list, const struct survey_lines *lines, const struct rendering *to)
 {
     size_t i, told = 0;
     const json_t *region;
@@ -503,6 +505,8 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
     json_array_foreach(lines->regions, i, region)
         if (survey_report_has_hits(region))
             survey_report_add_metrics(list, region);
+    if (first_of(lines) != NULL && to->explains)
+        json_list_say(list, "%s", survey_words);
     if (first_of(lines) != NULL)
         survey_report_add_legend(list, lines);
     json_array_foreach(lines->regions, i, region) {
@@ -513,46 +517,6 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
     }
     add_end(list, lines);
     add_order(list, lines);
-}
-
-/* ---- JUnit */
-
-/* Whose names no case has, if the region has one for its verdicts alone. */
-static void survey_report_add_columns(struct junit_suite *suite, const struct survey_lines *lines)
-{
-    json_t *columns = json_object_get(first_of(lines), "columns"), *column;
-    json_t *names = json_array();
-    const char *name;
-    json_object_foreach(columns, name, column)
-        json_part_append(&suite->properties, names, json_part_string(name));
-    json_part_array(&suite->properties, "column", names);
-}
-
-static bool put_junit(const struct rendering *to, const struct survey_lines *lines)
-{
-    struct junit_suite suite = junit_suite("pmu-probe survey", field_real(lines->summary, "seconds"));
-    size_t i;
-    json_t *region;
-    const json_t *verdict;
-    junit_conditions(&suite, &lines->conditions);
-    json_array_foreach(lines->regions, i, region) {
-        verdict = json_array_get(lines->verdicts, i);
-        if (field_of(verdict, "baseline") != NULL && field_of(suite.properties.json, "baseline") == NULL) {
-            row_text(&suite.properties, "baseline", field_text(verdict, "baseline.file"));
-            row_text(&suite.properties, "threshold", SHORTEST(fmax(0, field_real(verdict, "threshold"))));
-        }
-        junit_add_run(
-            &suite,
-            &(struct run_lines){.summary = region, .verdict = verdict, .conditions = lines->conditions},
-            field_text(region, "name"), false);
-    }
-    survey_report_add_columns(&suite, lines);
-    row_text(&suite.properties, "verdict", field_text(lines->summary, "verdict"));
-    row_text(&suite.properties, "ended", field_text(lines->summary, "ended"));
-    survey_notes(&suite.said, lines);
-    junit_begin(to->out);
-    bool ok = junit_write(to->out, &suite);
-    return junit_end(to->out) && ok;
 }
 
 /* ---- all */
@@ -585,7 +549,7 @@ static bool put_people(const struct rendering *to, const struct survey_report *r
 {
     bool text = to->format == FORMAT_TEXT, judged = field_of(lines->summary, "verdict") != NULL;
     struct json_part notes = json_list_new();
-    survey_notes(&notes, lines);
+    survey_notes(&notes, lines, to);
     if (!text || !report->begun)
         conditions_write(to, &lines->conditions);
     bool ok = survey_tables(to, lines);
@@ -606,11 +570,9 @@ bool survey_write(const struct rendering *to, const struct survey_report *report
     if (!ok || to->format == FORMAT_JSON)
         return ok && document_write(to->out, report->document);
     ok = survey_report_take_lines(report->document, &lines);
-    ok = ok && (to->format == FORMAT_CSV     ? survey_report_put_csv(to, &lines)
-                : to->format == FORMAT_JUNIT ? put_junit(to, &lines)
-                : to->format == FORMAT_GCC   ? survey_gcc(to, &lines)
-                : to->format == FORMAT_HTML  ? survey_page(to, report, &lines)
-                                             : put_people(to, report, &lines));
+    ok = ok && (to->format == FORMAT_CSV    ? survey_report_put_csv(to, &lines)
+                : to->format == FORMAT_HTML ? survey_page(to, report, &lines)
+                                            : put_people(to, report, &lines));
     json_decref(lines.regions);
     json_decref(lines.verdicts);
     return output_flush(to->out) && ok;
@@ -666,7 +628,7 @@ static bool survey_page(const struct rendering *to, const struct survey_report *
                               .document = report->document};
     page_begin(&page);
     struct json_part notes = json_list_new();
-    survey_notes(&notes, lines);
+    survey_notes(&notes, lines, to);
     bool ok = put_checks(to, lines);
     page_heading(to->out, "numbers", "All regions, largest share first");
     ok = survey_tables(to, lines) && ok;

@@ -11,15 +11,7 @@ struct survey_report {
     bool begun;                         /* as text: the header is there already */
     const struct page_command *command; /* NULL: it is not known */
 };
+/* What the words of its tables mean. */
+extern const char survey_words[];
 /* False: out of memory, or the output could not be written whole. */
 bool survey_write(const struct rendering *to, const struct survey_report *report);
-
-/* Its regions, and the verdict of each, or null. */
-struct survey_lines {
-    const json_t *header, *summary;
-    json_t *regions, *verdicts;
-    struct conditions conditions;
-};
-
-/* For editors. */
-bool survey_gcc(const struct rendering *to, const struct survey_lines *lines);

@@ -180,20 +180,6 @@ static const struct view_column line_fields[] = {
 };
 const struct view line_csv = {COLUMNS(line_fields)};
 
-static const struct view_column history_fields[] = {
-    {TEXT("region")},  {TEXT("name")},     {TEXT("unit")}, {TEXT("median")}, {TEXT("error")}, {TEXT("end")},
-    {TEXT("started")}, {TEXT("build_id")}, {TEXT("core")}, {TEXT("setup")},  {TEXT("file")},
-};
-const struct view history_csv = {COLUMNS(history_fields)};
-
-static const struct view_column history_columns[] = {
-    {NAME("region", "region", NULL)}, {COUNT("runs", "runs")}, {COUNT("first", "first")},
-    {COUNT("last", "last")},          {TEXT("column")},        {TEXT("core")},
-    {FIELD("change", "last change")},
-};
-const struct view history_view = {COLUMNS(history_columns), .class = "history",
-                                  .caption = "Medians of each region and column", .folds = true};
-
 #define COUNTS(rate)                                                                                         \
     {TEXT("region")}, {TEXT("name")}, {TEXT("unit")}, {FIELD("missing|count", "count")},                     \
         {TEXT("since_begin")}, {TEXT("seconds")}, {TEXT(rate)},                                              \
@@ -310,23 +296,3 @@ static const struct view_column verdict_columns[] = {
     {.key = "interval", .heading = "where the change lies", .as = AS_BAR},
 };
 const struct view verdict_view = {COLUMNS(verdict_columns), .class = "verdicts", .folds = true};
-
-/* ---- for editors */
-
-#define AT(of_file, of_line, bad_if) .place = {.file = (of_file), .line = (of_line), .bad = (bad_if)}
-
-static const struct view_column line_remarks[] = {
-    {.key = "mean", .heading = "cycles a call", .as = AS_MEAN},
-    {.key = "share", .heading = "of the lines", .as = AS_SHARE},
-    {.key = "hits", .heading = "hits", .as = AS_COUNT},
-};
-const struct view line_gcc = {COLUMNS(line_remarks), .reason = "reason", AT("file", "line", NULL)};
-
-static const struct view_column code_remarks[] = {
-    {.key = "share", .heading = "of the function's samples", .as = AS_SHARE},
-    {.key = "samples", .heading = "samples", .as = AS_COUNT},
-};
-const struct view code_gcc = {COLUMNS(code_remarks), AT("file", "line", NULL)};
-
-static const struct view_column text_remarks[] = {{.key = "text", .heading = ""}};
-const struct view text_gcc = {COLUMNS(text_remarks), AT("file", "line", "bad")};

@@ -11,7 +11,7 @@ const struct view *share_view(enum shares_sort sort);
 extern const struct view share_csv;
 /* `calls` of a `core` */
 extern const struct view call_view;
-/* `change` of `report --diff` */
+/* `change` of `compare` of profiles */
 const struct view *change_view(enum shares_sort sort);
 const struct view *change_csv(enum shares_sort sort);
 /* `line` and `instruction` of `annotate`, below one another; without any lines: instructions alone. */
@@ -20,8 +20,6 @@ extern const struct view code_csv;
 /* `line` of `lines` */
 extern const struct view line_view;
 extern const struct view line_csv;
-/* A run of a `region` of `history` */
-extern const struct view history_csv, history_view;
 /* A counter of a window, of `stat`; of a core of several */
 extern const struct view counts_csv, cores_csv;
 /* A row of a run (run_report.h): a column, the time, a metric */
@@ -34,5 +32,3 @@ extern const struct view region_csv;
 extern const struct view check_view;
 /* A column of a `verdict`, on a page */
 extern const struct view verdict_view;
-/* For editors: `line` of `lines` and of `annotate`; a text, of a verdict or an overrun (editor.h) */
-extern const struct view line_gcc, code_gcc, text_gcc;

@@ -33,7 +33,6 @@ struct request {
     /* The program */
     const char *elf;
     uint64_t load_offset; /* as symbols_move takes it; 0: not given */
-    bool any_elf;         /* it is compared with a run of another one */
 
     /* What is counted or sampled */
     const char *counter;                /* the block; NULL: the best */

@@ -166,17 +166,10 @@ bool value_separator(const char *text, const char **out)
     return true;
 }
 
-static const char *const format_names[FORMATS] = {[FORMAT_TEXT] = "text",
-                                                  [FORMAT_JSON] = "json",
-                                                  [FORMAT_CSV] = "csv",
-                                                  [FORMAT_JUNIT] = "junit",
-                                                  [FORMAT_MARKDOWN] = "markdown",
-                                                  [FORMAT_FOLDED] = "folded",
-                                                  [FORMAT_PPROF] = "pprof",
-                                                  [FORMAT_CALLGRIND] = "callgrind",
-                                                  [FORMAT_PERF] = "perf",
-                                                  [FORMAT_HTML] = "html",
-                                                  [FORMAT_GCC] = "gcc"};
+static const char *const format_names[FORMATS] = {
+    [FORMAT_TEXT] = "text",         [FORMAT_JSON] = "json",     [FORMAT_CSV] = "csv",
+    [FORMAT_MARKDOWN] = "markdown", [FORMAT_FOLDED] = "folded", [FORMAT_CALLGRIND] = "callgrind",
+    [FORMAT_PERF] = "perf",         [FORMAT_HTML] = "html"};
 
 bool value_format(const char *text, enum format *out)
 {

@@ -190,12 +190,6 @@ bool symbols_store_at(struct symbols *symbols, uint64_t at, struct instruction *
 /* A Cortex-M's stores to a word, as far as constants show them. Returns their number, which may exceed
  * `room`. */
 size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
-/*
- * A Cortex-M has stopped a few instructions after a store to `word`, with these registers R0 to R15: finds
- * the store, as far as the code and the registers allow.
- */
-bool symbols_store_before(struct symbols *symbols, const uint32_t *registers, uint64_t word, uint64_t *at);
-
 /* A Cortex-M's loads of a word, as far as constants show them. Returns their number, which may exceed
  * `room`. */
 size_t symbols_loads_of(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);

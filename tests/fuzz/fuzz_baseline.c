@@ -53,8 +53,7 @@ static size_t times_in(const char *text, const char *part)
     return n;
 }
 
-static const enum format formats[] = {FORMAT_TEXT,     FORMAT_JSON,  FORMAT_CSV,
-                                      FORMAT_MARKDOWN, FORMAT_JUNIT, FORMAT_HTML};
+static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_HTML};
 
 /* As show does. */
 static void write_all(FILE *out, const struct document *document)
@@ -99,7 +98,7 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
         statistics_add(now.columns[0].statistics, 470 + value % 7);
     struct baseline live;
     demand(baseline_live(&live, &now));
-    struct json_part comparison = runs_compare(baseline, &live, threshold, false, 1);
+    struct json_part comparison = runs_compare(baseline, &live, threshold, 1);
     json_t *columns = json_object_get(comparison.json, "columns"), *column;
     const char *name;
     bool regressed = line_verdict(comparison.json) == VERDICT_REGRESSED;
@@ -140,7 +139,7 @@ static void read_as_runs(const char *text, size_t size, bool is_one_run)
     demand(ok || strncmp(error.text, "b.jsonl:", 8) == 0);
     for (size_t i = 0; ok && i < runs.n; i++) {
         look_at(runs.of[i]);
-        struct json_part comparison = runs_compare(runs.of[i], runs.of[i], 0, false, runs.n);
+        struct json_part comparison = runs_compare(runs.of[i], runs.of[i], 0, runs.n);
         demand(json_object_get(comparison.json, "not_comparable") == NULL);
         demand(line_verdict(comparison.json) != VERDICT_REGRESSED);
         demand(is_clean(field_text(comparison.json, "file"), 256));

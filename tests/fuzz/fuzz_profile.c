@@ -95,9 +95,8 @@ static void print(const struct profile_report *report)
     if (out == NULL)
         return;
     for (enum format format = FORMAT_TEXT; format <= FORMAT_MARKDOWN; format++)
-        if (format != FORMAT_JUNIT)
-            demand(profile_write(
-                &(struct rendering){.out = out, .format = format, .columns = 80, .separator = ','}, report));
+        demand(profile_write(
+            &(struct rendering){.out = out, .format = format, .columns = 80, .separator = ','}, report));
     fclose(out);
     demand(strlen(text) == size);
     free(text);

@@ -24,22 +24,17 @@ static void look_at_stack(struct symbols *symbols, const struct location *locati
         abort();
 }
 
-/* A stop there, with registers that lead to the word and elsewhere. */
-static void look_at_writes(struct symbols *symbols, uint64_t stop)
+static void look_at_writes(struct symbols *symbols)
 {
     enum { ROOM = 4 };
     static const uint64_t word = 0xE0001004;
     struct counter_write writes[ROOM];
-    uint64_t found[ROOM], at;
-    uint32_t registers[16] = {(uint32_t)word, (uint32_t)word - 4, 4, (uint32_t)word + 4};
-    registers[14] = (uint32_t)stop + 9;
-    registers[15] = (uint32_t)stop;
+    uint64_t found[ROOM];
     size_t n = symbols_counter_writes(symbols, "PMCR", writes, ROOM);
     for (size_t i = 0; i < n && i < ROOM; i++)
         if (strncmp(writes[i].name, "PM", 2) != 0 || (i > 0 && writes[i].rank < writes[i - 1].rank))
             abort();
     (void)symbols_stores_to(symbols, word, found, ROOM);
-    (void)symbols_store_before(symbols, registers, word, &at);
 }
 
 static void list(struct symbols *symbols, const struct location *location)
@@ -106,9 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     (void)symbols_mapping(symbols, address);
     if (strlen(symbols_build_id(symbols)) > 128)
         abort();
-    look_at_writes(symbols, address);
-    if (symbols_locate(symbols, "main", &location, &error))
-        look_at_writes(symbols, location.address + 8);
+    look_at_writes(symbols);
     struct symbols_machine machine;
     symbols_machine(symbols, &machine);
     struct segment note;

@@ -19,6 +19,7 @@ from usb import UsbBoard, usb_available
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
 TOOL = os.path.join(BUILD, "asan", "pmu-probe")
+LOCATE = os.path.join(BUILD, "asan", "locate")
 # In soak the one that users have, which starts sooner; `make check` does not build it
 RELEASE = os.path.join(BUILD, "pmu-probe") if os.environ.get("PMU_SOAK") else TOOL
 ARTICLE_PLAIN, ARTICLE_NOP, WORK_BY_DATA, CALLED_TWICE, RECURSE, PREEMPTED, SLEEPER, LOOP_ROUND, IN_RAM, \
@@ -319,6 +320,11 @@ def printed_by(*args):
 
 def run_tool(*args):
     return finish_tool(start_tool([TOOL, *[str(word) for word in args]]))
+
+
+def locate(elf, *words, environment=()):
+    """What locations mean in an ELF file: a line for each."""
+    return finish_tool(start_tool([LOCATE, str(elf), *words], environment))
 
 
 # --- the board's ground truth -------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """compare: files that delta wrote, against each other. What it says of two is what delta --baseline says."""
 import json
 import re
-import xml.etree.ElementTree
 
 import pytest
 
@@ -80,10 +79,6 @@ def test_each_later_file_is_compared_with_the_first(files):
     assert [line["verdict"] for line in result.lines if line["type"] == "verdict"] == ["pass", "regressed", "not comparable"]
     assert [line["file"] for line in result.lines if line["type"] == "verdict"] == [str(old), str(new), str(noisy)]
     assert {line["baseline"]["file"] for line in result.lines if line["type"] == "verdict"} == {str(old)} and result.code == 1
-    suites = xml.etree.ElementTree.fromstring(run_tool("compare", old, old, new, noisy, "--format", "junit").out).findall("testsuite")
-    assert [(suite.get("failures"), suite.get("errors")) for suite in suites] == [("0", "0"), ("1", "0"), ("0", "2")]
-    assert [next(one.get("value") for one in suite.iter("property") if one.get("name") == "file") for suite in suites] == \
-        [str(old), str(new), str(noisy)]
     out = run_tool("compare", old, old, new, noisy, "--format", "markdown").out
     assert out.count("|median|") == 3 and out.rstrip().endswith("\n**regressed** over all 3") and "new.jsonl against" in out
     median = json.loads(new.read_text().splitlines()[-1])["columns"]["CPU_CYCLES"]["median"]
@@ -97,7 +92,7 @@ def test_what_cannot_be_compared_at_all(files, tmp_path):
     twice.write_text(old.read_text() * 2)
     copy = tmp_path / "copy.jsonl"
     copy.write_text(old.read_text())
-    for words, fact in [([old], "compare needs two files"), ([old, tmp_path / "none"], "No such file"), ([old, profile], "report --diff"),
+    for words, fact in [([old], "compare needs two files"), ([old, tmp_path / "none"], "No such file"), ([old, profile], "compare takes two of them"), ([profile, old], "a profile's is pmu-probe/2"),
                         ([cut, old], "no summary"), ([old, twice], "two runs of one region: nop_more, its return"),
                         ([old, old, "--threshold", "5"], "write 5% or 0.05"),
                         ([old, copy, "-o", copy], "which compare reads"), ([old, old, "--baseline", old], "takes the earlier file first")]:

@@ -6,14 +6,13 @@ import io
 import json
 import math
 import re
-import xml.etree.ElementTree
 
 import pytest
 
 from harness import CALLED_TWICE, PING, WORK_BY_DATA, Place, run_tool
 from test_annotate import built
-from test_history import write_runs
 from test_report import END, HEAD, INTERVALS, samples, text_of
+from test_show import result_of_delta
 
 # Keys that are for programs: a person reads them in other words, or has no use for them
 OF_PROGRAMS = (
@@ -21,7 +20,7 @@ OF_PROGRAMS = (
     r"(profile|old)\.(ended|source|build_id|date)|(core|old)\.batches|core\.(seconds|asleep)|share\.address|(line|instruction|share|change)\.core|"
     r"line\.(blocks|mean|min|max|file)|instruction\.(code|file|line)|"
     r"summary\.(files|samples|inclusive|columns\.\*\.(median_exact|mean_error|mean_error_df|drift|count)|time\.(hz|source|mean|sd|min|max|median))|"
-    r"region\.region|region\.runs\.(file|started|build_id|error|median)|verdict\.columns\.\*\.(base|now)\.(n|count|sd|min|max|plus_minus|at_least)|"
+    r"region\.region|verdict\.columns\.\*\.(base|now)\.(n|count|sd|min|max|plus_minus|at_least)|"
     r"region\.(columns\.\*\.(median_exact|mean_error|mean_error_df|drift|p90|sd|mean|overhead)|inclusive|time|periods|passes|reached|waited_s|seconds)|"
     r"guard_end\.elapsed_s|summary\.(compared|not_comparable)|"
     # The later run as its file has it
@@ -105,18 +104,15 @@ def read(out, form):
         out = " ".join([*csv.DictReader(io.StringIO(out)).fieldnames, *(cell for row in rows for cell in row.values())]) + " uncalibrated" * uncalibrated
     elif form == "markdown":
         out = re.sub(r"\\(.)", r"\1", out)
-    elif form == "junit":
-        out = " ".join(value for element in xml.etree.ElementTree.fromstring(out).iter() for value in (*element.attrib.values(), element.text or ""))
     return " ".join(out.split())
 
 
-EVERY = ("text", "csv", "markdown", "junit", "html")
+EVERY = ("text", "csv", "markdown", "html")
 # Of files, whose numbers differ from each other
 OF_FILES = {
     "report": ("report", "FOLDER/new.jsonl"),
-    "report --diff": ("report", "FOLDER/new.jsonl", "--diff", "FOLDER/old.jsonl"),
+    "compare of profiles": ("compare", "FOLDER/old.jsonl", "FOLDER/new.jsonl"),
     "annotate": ("annotate", "work", "FOLDER/profile.jsonl"),
-    "history": ("history", "FOLDER/runs"),
     "compare": ("compare", "FOLDER/first.jsonl", "FOLDER/last.jsonl"),
 }
 # On a board; True: of a function whose hits are all alike, so its numbers are the same in each run
@@ -131,16 +127,10 @@ ON_BOARDS = {
     "guard": (("guard", "caller_one", "--budget", 400000, "--for", "300ms"), False),
 }
 # Formats that a result does not have, and why
-NO_VERDICT = "a file of JUnit has what passed and what failed, and this judges nothing"
 GOES_ON = "lines are written while it goes on, each alone: what has an end, or a heading of all rows, has nowhere to begin"
 REFUSED = {
-    "report": {"junit": NO_VERDICT},
-    "report --diff": {"junit": NO_VERDICT},
-    "annotate": {"junit": NO_VERDICT},
-    "history": {"junit": NO_VERDICT, "markdown": "the course of each row is drawn, by characters or on a page"},
-    "lines": {"junit": NO_VERDICT},
-    "stat": {"junit": NO_VERDICT, "markdown": GOES_ON, "html": GOES_ON},
-    "guard": {"csv": "an overrun has a call stack, which is not a row", "junit": GOES_ON, "markdown": GOES_ON, "html": GOES_ON},
+    "stat": {"markdown": GOES_ON, "html": GOES_ON},
+    "guard": {"csv": "an overrun has a call stack, which is not a row", "markdown": GOES_ON, "html": GOES_ON},
 }
 
 
@@ -151,11 +141,8 @@ def folder(tmp_path_factory):
     built(path, "-g")
     (path / "new.jsonl").write_text(text_of(HEAD, *map(samples, range(INTERVALS)), END))
     (path / "old.jsonl").write_text(text_of(HEAD, *(samples(i, asleep=35 + i % 3) for i in range(INTERVALS)), END))
-    (path / "runs").mkdir()
-    write_runs(path / "runs", 40, step_at=23)
-    first, *_, last = sorted((path / "runs").rglob("*.jsonl"))
-    (path / "first.jsonl").write_text(first.read_text())
-    (path / "last.jsonl").write_text(last.read_text())
+    (path / "first.jsonl").write_text(result_of_delta(18204))
+    (path / "last.jsonl").write_text(result_of_delta(18570))
     return path
 
 
@@ -163,7 +150,7 @@ def missing(run, form, exact=True):
     """Facts of the JSON lines that the format lacks; "*": it is refused."""
     other = run("--format", form)
     if other.code == 2:
-        assert "--format" in other.err or "--diff" in other.err, other.err
+        assert "--format" in other.err, other.err
         return {"*"}
     result = run("-j")
     assert result.code == other.code, (result.err, other.err)

@@ -1,9 +1,8 @@
 """Blocks of an IT instruction that hold code of several lines: no core is sure to stop inside one, so each is one piece."""
-import re
 
 import pytest
 
-from harness import run_tool, unfolded
+from harness import locate, unfolded
 from own_program import START, own_place
 from test_lines import check_truth, lines
 from test_restore import snapshot
@@ -58,8 +57,8 @@ def test_a_block_is_one_piece_of_the_its_line(place):
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("place", WAYS, indirect=True)
 def test_a_location_inside_a_block_is_refused(place):
-    located = {line: re.search(rf"own.c:{line}  (0x\w+)", run_tool("--elf", place.elf, "locate", f"own.c:{line}").out)[1]
-               for line in (IT, *INSIDE, BEHIND)}
+    located = {line: f"{found['address']:#010x}" for line, found in
+               zip((IT, 902), locate(place.elf, f"own.c:{IT}", "own.c:902").lines)}
     for words in (["own.c:902", "own.c:904"], ["own.c:901", "own.c:903"], [f"*{located[902]}", "own.c:904"]):
         refused = place.run("delta", *words, "-r", 2)
         assert refused.code == 2 and f"*{located[IT]}" in unfolded(refused.err) and "IT" in refused.err, refused.err

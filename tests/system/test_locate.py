@@ -1,22 +1,16 @@
-"""locate: what a location means, by an ELF file alone. The truth is binutils'."""
-import json
-import os
+"""What a location means, by an ELF file alone. The truth is binutils'."""
 import re
 import subprocess
 
 import pytest
 
-from harness import BUILD, Place, elf_of, run_tool
-
-UNNAMED = os.path.join(BUILD, "fixtures", "unnamed.elf")
+from harness import Place, elf_of, locate
 
 
 def located(elf, *words, code=0):
-    run = run_tool("--elf", elf, "locate", "-j", *words)
+    run = locate(elf, *words)
     assert run.code == code, run
-    lines = [json.loads(line) for line in run.out.splitlines()]
-    assert lines[0]["command"] == "locate" and lines[-1]["type"] == "summary"
-    return lines[1:-1], lines[-1], run
+    return run.lines
 
 
 def functions_of(elf):
@@ -31,19 +25,9 @@ def functions_of(elf):
 def test_functions_are_where_readelf_says(chip):
     elf = elf_of(chip, "free")
     truth = dict(list(functions_of(elf).items())[:12])
-    lines, summary, _ = located(elf, *truth)
-    assert {line["name"]: (int(line["address"], 16), line["function_bytes"]) for line in lines} == truth
-    assert all(line["is_entry"] for line in lines) and summary["not_found"] == 0
-
-
-def test_a_name_that_is_not_there_fails_and_the_others_are_shown():
-    lines, summary, run = located(UNNAMED, "fir", "fri", "*0x8008", code=2)
-    assert [line["location"] for line in lines] == ["fir", "fri", "*0x8008"]
-    assert "did you mean" in lines[1]["error"] and "address" not in lines[1]
-    assert summary == {"type": "summary", "locations": 3, "not_found": 1}
-    assert "1 of 3 locations was not found" in run.err
-    text = run_tool("--elf", UNNAMED, "locate", "fir", "fri")
-    assert text.code == 2 and "not found: no symbol `fri`" in text.out and "called at unnamed.c:36 (_start+" in text.out
+    lines = located(elf, *truth)
+    assert {line["name"]: (line["address"], line["bytes"]) for line in lines} == truth
+    assert all(line["is_entry"] for line in lines)
 
 
 def test_callers_are_the_calls_that_objdump_shows():
@@ -51,25 +35,8 @@ def test_callers_are_the_calls_that_objdump_shows():
     name = "work_by_data"
     text = subprocess.run(["arm-none-eabi-objdump", "-d", elf], capture_output=True, text=True, check=True).stdout
     truth = [int(at, 16) for at in re.findall(rf"^ *([0-9a-f]+):.*\bb(?:l|\.w|\.n)?\s+[0-9a-f]+ <{name}>$", text, re.M)]
-    (line,), _, _ = located(elf, name)
-    assert truth and [int(at, 16) for at in line["callers"]] == truth and line["calls"] == len(truth)
-
-
-def test_a_file_of_regions_is_checked(tmp_path):
-    regions = tmp_path / "app.regions"
-    regions.write_text("filter fir max <= 100 cycles\npart unnamed.c:30 unnamed.c:36\nold gone\n")
-    lines, summary, _ = located(UNNAMED, "--regions", regions, code=2)
-    assert [(line["region"], line["location"], "error" in line) for line in lines] == [
-        ("filter", "fir", False), ("part", "unnamed.c:30", False), ("part", "unnamed.c:36", False), ("old", "gone", True)]
-    regions.write_text("filter fir\n")
-    assert located(UNNAMED, "--regions", regions)[1]["not_found"] == 0
-
-
-def test_what_is_missing_is_said():
-    refused = run_tool("locate", "fir")
-    assert refused.code == 2 and "--elf" in refused.err
-    refused = run_tool("--elf", UNNAMED, "locate")
-    assert refused.code == 2 and "needs a location" in refused.err
+    (line,) = located(elf, name)
+    assert truth and line["callers"] == truth
 
 
 # --- separate files, and files without lines ------------------------------------------------------------------------
@@ -92,21 +59,21 @@ def test_a_separate_file_has_the_names(where, strip, tmp_path):
     (tmp_path / where).mkdir(exist_ok=True)
     (tmp_path / "app.debug").rename(tmp_path / where / "app.debug")
     words = ["work_by_data", "scenarios.c:28", "main+0x4"]
-    assert located(program, *words)[0] == located(elf, *words)[0]
+    assert located(program, *words) == located(elf, *words)
 
 
 def test_a_separate_file_that_is_missing_is_named(tmp_path):
     program = separated(tmp_path, elf_of("m4", "free"))
     (tmp_path / "app.debug").unlink()
-    refused = located(program, "work_by_data", code=2)[0][0]["error"]
+    refused = located(program, "work_by_data", code=2)[0]["error"]
     assert "its separate file app.debug" in refused
     (tmp_path / "app.debug").write_bytes(b"of another build")
-    assert "its separate file app.debug" in located(program, "work_by_data", code=2)[0][0]["error"]
+    assert "its separate file app.debug" in located(program, "work_by_data", code=2)[0]["error"]
 
 
 def test_a_separate_file_alone_is_not_the_program(tmp_path):
     program = separated(tmp_path, elf_of("m4", "free"))
-    assert located(tmp_path / "app.debug", "work_by_data")[0][0]["source"].startswith("scenarios.c:")
+    assert located(tmp_path / "app.debug", "work_by_data")[0]["source"].startswith("scenarios.c:")
     with Place("m4/swd") as place:
         place.elf = str(tmp_path / "app.debug")
         refused = place.run("delta", "work_by_data", "-r", 2)
@@ -120,9 +87,9 @@ def test_lines_that_cannot_be_read_are_named(tmp_path):
     elf = elf_of("m4", "free")
     bare, packed = tmp_path / "bare.elf", tmp_path / "packed.elf"
     subprocess.run([OBJCOPY, "--strip-debug", elf, bare], check=True)
-    refused = run_tool("--elf", bare, "locate", "scenarios.c:28")
+    refused = locate(bare, "scenarios.c:28")
     assert refused.code == 2 and "no DWARF line tables" in refused.out and "Compile with -g" in refused.out + refused.err, refused.err
     if subprocess.run([OBJCOPY, "--compress-debug-sections=zstd", elf, packed], capture_output=True).returncode:
         pytest.skip("this objcopy has no zstd")
-    packed_lines = run_tool("--elf", packed, "locate", "scenarios.c:28")
+    packed_lines = locate(packed, "scenarios.c:28")
     assert packed_lines.code == 0 or "compressed with zstd" in packed_lines.out, packed_lines.out

@@ -71,9 +71,6 @@ def test_names_lines_stacks_and_shares(way, tmp_path):
         assert place.run(*offset, "record", "--for", "300ms", "-o", tmp_path / "p.jsonl").code == 0
         shares = run_tool("report", tmp_path / "p.jsonl", "--sort", "line")
         assert "own.c:3" in shares.out and "unknown" not in shares.out, shares.out
-        named = run_tool("--elf", place.elf, *offset, "locate", "filter")
-        plain = run_tool("--elf", place.elf, "locate", "filter")
-        assert named.out != plain.out and named.code == plain.code == 0, named.out
 
 
 @pytest.mark.any_row
@@ -126,5 +123,5 @@ def test_a_loader_that_has_moved_itself(way, tmp_path):
 
 @pytest.mark.parametrize("offset", ["0x13", "--", "-", "12k", "0x1p4", "", "0x10000000000000000"])
 def test_an_offset_that_is_none(offset):
-    refused = run_tool("--load-offset", offset, "locate", "main", "--elf", "/nonexistent")
+    refused = run_tool("--load-offset", offset, "annotate", "main", "--elf", "/nonexistent")
     assert refused.code == 2 and "a distance such as 0x130000 or -0x1000, a multiple of 4" in unfolded(refused.err), refused.err

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import run_tool, unfolded
+from harness import locate, unfolded
 from own_program import START, built, own_place
 from test_restore import snapshot
 
@@ -80,8 +80,6 @@ def test_the_middle_of_an_instruction_is_refused(tmp_path, way):
         for place_of_it in (f"*{begins + 2:#x}", *(["mix+0xa"] * (not is_large(way)))):
             refused = place.run("delta", place_of_it, "mix+0x4", "-r", 2)
             assert refused.code == 2 and f"in the middle of the instruction at mix+0x8, *0x{begins:08x}" in unfolded(refused.err), refused.err
-            located = run_tool("--elf", place.elf, "locate", place_of_it)
-            assert located.code == 0 and "in the middle of the instruction" in unfolded(located.out), located.out
 
 
 @pytest.mark.parametrize("chip", ["m4", "rp2040", "a9"])
@@ -89,8 +87,8 @@ def test_without_mapping_symbols_code_is_decoded_from_the_entry(tmp_path, chip):
     elf = built(tmp_path, chip, SOURCE, RAM_CODE)
     subprocess.run(["arm-none-eabi-objcopy", "--wildcard", "--strip-symbol=$*", elf, elf], check=True)
     assert not re.search(r"\$[tad]$", subprocess.run(["nm", "--special-syms", elf], capture_output=True, text=True, check=True).stdout, re.M)
-    said = run_tool("--elf", elf, "locate", f"mix+{constant_of(chip):#x}", "mix+0x4", "check")
+    said = locate(elf, f"mix+{constant_of(chip):#x}", "mix+0x4", "check")
     shown = unfolded(said.out)
     assert shown.count("is data (a constant among the code)") == 1, shown
     if chip != "a9":
-        assert "in the middle of the instruction at mix+0x8" in unfolded(run_tool("--elf", elf, "locate", "mix+0xa").out)
+        assert "in the middle of the instruction at mix+0x8" in unfolded(locate(elf, "mix+0xa").out)

@@ -216,7 +216,7 @@ def test_standard_output_by_name_is_appended_to(file):
 FULL = [("info",), ("list",), ("list", "--cpu", "cortex-a9"), ("doctor",), ("probes",), ("doctor", "work_by_data"), ("--help",),
         ("--version",), ("stat", "--for", "0.1"), ("stat", "--for", "0.1", "-j"), ("stat", "--for", "0.1", "-x,"),
         ("watch", "--for", "0.2", "-I", 100), ("watch", "--for", "0.2", "-I", 100, "-j"),
-        *[(*DELTA, "-r", 3, "--format", name) for name in ("text", "json", "csv", "junit", "markdown", "html")]]
+        *[(*DELTA, "-r", 3, "--format", name) for name in ("text", "json", "csv", "markdown", "html")]]
 
 
 def command_of(place, words):

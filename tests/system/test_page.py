@@ -179,7 +179,7 @@ def test_two_cores(tmp_path):
     frames = {name: number for name, number, *_ in frames_of(page)}
     assert frames["all"] == 8000 and frames["core 1 Cortex-M4"] == frames["core 3 Cortex-M0"] == 4000
     assert {summary[-6:] for summary in page.code()} == {"core 1", "core 3"}
-    words = (("annotate", "caller_one", str(path)), ("report", str(path), "--diff", str(path)))
+    words = (("annotate", "caller_one", str(path)), ("compare", str(path), str(path)))
     assert all({line["core"] for line in run_tool(*command, "-j").lines if "core" in line} == {1, 3} for command in words)
 
 
@@ -194,12 +194,12 @@ def test_without_a_program(profile):
     assert [name for name, *_ in frames_of(page_of(empty))] == ["all"]
 
 
-@pytest.mark.parametrize("command", ["report --diff", "annotate"])
+@pytest.mark.parametrize("command", ["compare", "annotate"])
 def test_pages_of_one_table(command, tmp_path):
     """Without a script; the numbers of the JSON lines, and a function's name stays a text."""
     built(tmp_path, "-g")
     path = tmp_path / "profile.jsonl"
-    words = ("annotate", "work", path) if command == "annotate" else ("report", path, "--diff", path)
+    words = ("annotate", "work", path) if command == "annotate" else ("compare", path, path)
     result = run_tool(*words, "--format", "html", "-o", tmp_path / "page.html")
     assert result.code == 0, result.err
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))

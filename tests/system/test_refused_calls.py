@@ -82,8 +82,8 @@ def test_memory_runs_out(way, command, tmp_path, state_folder):
 OF_FILES = {
     "report": ["report", "p.jsonl"], "annotate": ["annotate", "caller_one", "p.jsonl"],
     **{f"report {form}": ["report", "p.jsonl", "--format", form, "-o", "out"]
-       for form in ("json", "csv", "folded", "pprof", "callgrind", "perf", "html")},
-    "report --diff": ["report", "p.jsonl", "--diff", "p.jsonl"],
+       for form in ("json", "csv", "folded", "callgrind", "perf", "html")},
+    "compare of profiles": ["compare", "p.jsonl", "p.jsonl"],
 }
 
 

@@ -1,6 +1,5 @@
 """report: files that record could have written, in each format; and files that it could not."""
 import csv
-import gzip
 import io
 import json
 import os
@@ -50,6 +49,10 @@ def report(*words, folder=".", environment=()):
     return finish_tool(start_tool(["env", "-C", str(folder), TOOL, "report", *map(str, words)], environment))
 
 
+def compare(*words):
+    return finish_tool(start_tool([TOOL, "compare", *map(str, words)]))
+
+
 def table_of(result):
     assert result.code == 0, result.err
     return {name: (float(share), int(samples.replace(",", ""))) for share, samples, name in
@@ -91,59 +94,7 @@ def test_every_format_has_the_same_numbers(profile):
     assert report(profile, "--format", "folded").out == \
         "core 0;caller_one 2400\ncore 0;caller_two 1200\ncore 0;[asleep] 400\n"
     refused = report(profile, "--format", "junit")
-    assert refused.code == 2 and "text, JSON, CSV, Markdown, folded stacks, pprof, callgrind, perf script text or HTML" in refused.err
-
-
-def fields_of(data):
-    """The fields of a protobuf message: number to values."""
-    fields, at = {}, 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-    while at < len(data):
-        key = varint()
-        value = varint()
-        if key & 7 == 2:
-            assert at + value <= len(data)
-            value, at = data[at:at + value], at + value
-        else:
-            assert key & 7 == 0
-        fields.setdefault(key >> 3, []).append(value)
-    return fields
-
-
-def test_pprof(profile):
-    """Decoded by its field numbers, the samples of each function are those of the table."""
-    out = profile.parent / "profile.pb.gz"
-    assert report(profile, "--format", "pprof", "-o", out).code == 0
-    message = fields_of(gzip.decompress(out.read_bytes()))
-    texts = [text.decode() for text in message[6]]
-    names = {f[1][0]: (texts[f[2][0]], texts[f.get(4, [0])[0]]) for f in map(fields_of, message[5])}
-    places = {}
-    for location in map(fields_of, message[4]):
-        line = fields_of(location[4][0])
-        places[location[1][0]] = (location.get(3, [0])[0], names[line[1][0]])
-    got = {places[s[1][0]]: s[2][0] for s in map(fields_of, message[2])}
-    assert got == {(SYMBOLS["caller_one"] + 2, ("caller_one", "scenarios.c")): 2400,
-                   (SYMBOLS["caller_two"] + 2, ("caller_two", "scenarios.c")): 1200, (0, ("[asleep]", "")): 400}
-    assert texts[0] == "" and message[10] == [2_000_000_000]
-    label = fields_of(fields_of(message[2][0])[3][0])
-    assert (texts[label[1][0]], texts[label[2][0]]) == ("core", "0 Cortex-M4")
-    mapping = fields_of(message[3][0])
-    assert (texts[mapping[5][0]], texts[mapping[6][0]]) == (ELF, BUILD_ID)
-
-
-def test_pprof_is_not_for_a_terminal(profile):
-    child = pexpect.spawn(TOOL, ["report", str(profile), "--format", "pprof"], timeout=WAIT)
-    assert b"-o profile.pb.gz" in child.read() and child.wait() == 2
+    assert refused.code == 2 and "there is no --format junit: pytest or CTest" in refused.err
 
 
 def test_callgrind_and_perf(profile):
@@ -287,29 +238,29 @@ def test_diff(profile, tmp_path):
     counts = {"caller_one": 30, "caller_two": 30, "hidden_step": 30}
     pc = {f"{SYMBOLS[name] + 2:#010x}": n for name, n in counts.items()}
     old.write_text(text_of(HEAD, *({**samples(i), "pc": pc} for i in range(INTERVALS)), END))
-    rows = changed(report(profile, "--diff", old, "-j"))
+    rows = changed(compare(old, profile, "-j"))
     assert {name: (row["now"]["samples"], row["old"]["samples"]) for name, row in rows.items()} == \
         {"caller_one": (2400, 1200), "caller_two": (1200, 1200), "hidden_step": (0, 1200), "asleep": (400, 400)}
     assert {name: round(row["change"], 9) for name, row in rows.items()} == \
         {"caller_one": 0.3, "caller_two": 0, "hidden_step": -0.3, "asleep": 0}
     assert {name for name, row in rows.items() if row["noise"]} == {"caller_two", "asleep"}
-    table = list(csv.DictReader(io.StringIO(report(profile, "--diff", old, "--format", "csv").out)))
+    table = list(csv.DictReader(io.StringIO(compare(old, profile, "--format", "csv").out)))
     assert [float(row["change"]) for row in table] == [row["change"] for row in rows.values()]
     assert [row["noise"] for row in table] == ["0", "0", "1", "1"]
-    text = report(profile, "--diff", old).out
+    text = compare(old, profile).out
     assert re.search(r"^ *\+30\.00  0\.\d\d  60\.00 %  [\d.]+  30\.00 %  [\d.]+  caller_one ", text, re.M)
     assert re.search(r"^ *-30\.00 .* hidden_step ", text, re.M) and re.search(r"^ *~[+-]0\.00 .* \[asleep\]$", text, re.M)
     assert "within noise" in text and "4,000 samples, 4,000 before" in text
     for sort in ("line", "file", "address"):
-        assert round(sum(line["change"] for line in report(profile, "--diff", old, "--sort", sort, "-j").lines
+        assert round(sum(line["change"] for line in compare(old, profile, "--sort", sort, "-j").lines
                          if line["type"] == "change"), 9) == 0
-    refused = report(profile, "--diff", old, "--format", "folded")
-    assert refused.code == 2 and "--diff prints text, JSON, CSV, Markdown or HTML" in refused.err
-    assert report(profile, "--diff", "nothing.jsonl").code == 2
+    refused = compare(old, profile, "--format", "folded")
+    assert refused.code == 2 and "compare prints text, JSON, CSV, Markdown or HTML" in refused.err
+    assert compare("nothing.jsonl", profile).code == 2
 
 
 def test_diff_on_a_terminal_is_grey_where_nothing_changed(profile):
-    child = pexpect.spawn(TOOL, ["report", str(profile), "--diff", str(profile)], timeout=WAIT, encoding="utf-8",
+    child = pexpect.spawn(TOOL, ["compare", str(profile), str(profile)], timeout=WAIT, encoding="utf-8",
                           env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
     out = child.read()
     assert child.wait() == 0 and len(re.findall(r"^\x1b\[2m *~.*\x1b\[0m\r$", out, re.M)) == 3
@@ -325,16 +276,16 @@ def test_diff_of_two_builds(profile, tmp_path):
     old = folder / "profile.jsonl"
     old.write_text(text_of({**HEAD, "elf": "/nowhere/old.elf", "build_id": its_id},
                            *({**samples(i), "pc": {f"{address + 2:#010x}": 90}} for i in range(INTERVALS)), END))
-    refused = report(profile, "--diff", old)
+    refused = compare(old, profile)
     assert refused.code == 2 and "/nowhere/old.elf" in refused.err and "Keep a copy" in refused.err and refused.out == ""
     shutil.copy(other, folder / "old.elf")
-    rows = changed(report(profile, "--diff", old, "-j"))
+    rows = changed(compare(old, profile, "-j"))
     assert (rows["caller_one"]["now"]["samples"], rows["caller_one"]["old"]["samples"]) == (2400, 3600)
-    by_address = report(profile, "--diff", old, "--sort", "address")
+    by_address = compare(old, profile, "--sort", "address")
     assert by_address.code == 2 and "cannot be compared" in by_address.err
 
 
 def test_help_and_completion():
     assert "profile.jsonl" in run_tool("report", "--help").out and "--sort" in run_tool("report", "--help").out
-    assert run_tool("--complete", "report", "").out == run_tool("--complete", "report", "--diff", "").out == ":files\n"
+    assert run_tool("--complete", "report", "").out == run_tool("--complete", "compare", "old", "").out == ":files\n"
     assert run_tool("--complete", "report", "--sort", "f").out.split() == ["function", "file"]

@@ -6,7 +6,6 @@ import json
 import math
 import re
 import subprocess
-import xml.etree.ElementTree
 
 import pytest
 
@@ -188,9 +187,6 @@ def test_one_of_forty_is_three_percent_slower(tmp_path):
         again = {(line["region"]["start"], line["region"]["end"]): line for line in read.lines if line["type"] == "verdict"}
         assert read.code == 1 and {key: line["columns"] for key, line in again.items()} == {key: line["columns"] for key, line in live.items()}
         assert {key: line["verdict"] for key, line in again.items()} == {key: line["verdict"] for key, line in live.items()}
-        suite = place.run("survey", "--regions", path, "--check", "--format", "junit", *WORDS)
-        failed = [case.get("classname") for case in xml.etree.ElementTree.fromstring(suite.out).iter("testcase") if case.find("failure") is not None]
-        assert suite.code == 1 and failed == [PLANTED]
 
 
 @pytest.mark.soak

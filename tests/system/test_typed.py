@@ -23,7 +23,7 @@ MORE = {"top": " --for 1s -I 1000"}
 # A figure of these is a part of what the host had time for
 SHARES = ("survey", "report", "annotate", "top")
 OWN_PROGRAM = "app.elf is the reader's own program"
-NOT_HERE = {"app.elf": OWN_PROGRAM, "history results/": "results of six weeks", "before.jsonl": "two profiles of the reader's",
+NOT_HERE = {"app.elf": OWN_PROGRAM, "before.jsonl": "two profiles of the reader's",
             "report --sort": "a program with tasks", "virtual-a53.cfg": "a board that `make play` does not start",
             "mic0": "a Xeon Phi", "pmu-probe.log": "it prints nothing"}
 FAR = 5  # times

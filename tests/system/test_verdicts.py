@@ -4,7 +4,6 @@ import io
 import json
 import re
 import shutil
-import xml.etree.ElementTree
 
 import pytest
 
@@ -78,14 +77,11 @@ def test_another_region_is_told_once(tmp_path):
         assert len(lines) == len(set(lines))
 
 
-def test_another_name_of_the_elf_is_compared_if_asked_for(tmp_path):
+def test_another_name_of_the_elf_is_a_note(tmp_path):
     file = baseline(tmp_path)
     with Program("slower", tmp_path) as slower:
         slower.elf = shutil.copy(slower.elf, tmp_path / "app-1.3.elf")
-        words = ("delta", *FUNCTION, "-r", 20, "--baseline", file)
-        refused = slower.run(*words)
-        assert refused.code == 5 and "--any-elf" in refused.out, refused.out
-        compared = slower.run(*words, "--any-elf")
+        compared = slower.run("delta", *FUNCTION, "-r", 20, "--baseline", file)
         assert compared.code == 1 and "note: ELF files differ (app.elf -> app-1.3.elf)" in unfolded(compared.out), compared.out
         assert "note: builds differ" in unfolded(compared.out)
 
@@ -128,7 +124,7 @@ def test_a_baseline_that_cannot_be_used(tmp_path):
     cut = tmp_path / "cut.jsonl"
     cut.write_text(baseline(tmp_path).read_text().splitlines()[0] + "\n")
     with Place("m4/swd", "free", NOP_MORE) as place:
-        for args in (["--baseline", tmp_path / "none"], ["--baseline", cut], ["--threshold", "2%"], ["--any-elf"],
+        for args in (["--baseline", tmp_path / "none"], ["--baseline", cut], ["--threshold", "2%"],
                      ["--baseline", tmp_path / "main.jsonl", "--threshold", "-1"]):
             before = place.board.state()["halts"]
             result = place.run("delta", *FUNCTION, *args)
@@ -146,38 +142,6 @@ def test_csv_is_read_back():
         assert [row[name] for row in rows] == ["CPU_CYCLES", "LSUCNT"]
         for row in rows:
             assert float(row["mean"]) == json[row[name]]["mean"] and int(row["median"]) == json[row[name]]["median"]
-
-
-def test_junit_is_read_back(tmp_path):
-    file = baseline(tmp_path)
-    with Program("slower", tmp_path) as slower:
-        result = slower.run("delta", *FUNCTION, "-r", 20, "--format", "junit", "--baseline", file)
-        root = xml.etree.ElementTree.fromstring(result.out)
-        suite = root if root.tag == "testsuite" else root.find("testsuite")
-        cases = suite.findall("testcase")
-        assert suite.get("tests") == "1" and suite.get("failures") == "1" and len(cases) == 1
-        assert cases[0].find("failure") is not None and "CPU_CYCLES" in cases[0].get("name")
-        assert any("Cortex-M4" in one.get("value", "") for one in suite.iter("property"))
-
-
-def test_junit_tells_what_is_not_comparable_from_what_is_not_decided(tmp_path):
-    """An event that the baseline lacks is an error next to a failure; the exit code is that of the regression."""
-    file = baseline(tmp_path)
-    words = ("delta", *FUNCTION, "-r", 20, "--format", "junit", "-e", "LSUCNT", "--baseline", file)
-    for mode, code, children in (("slower", 1, ["failure", "error"]), ("free", 5, [None, "error"])):
-        with Program(mode, tmp_path) as program:
-            result = program.run(*words)
-        suite = xml.etree.ElementTree.fromstring(result.out).find("testsuite")
-        cases = suite.findall("testcase")
-        assert result.code == code and [case.get("name") for case in cases] == ["CPU_CYCLES", "LSUCNT"], result.out
-        assert [next((child for child in ("failure", "error", "skipped") if case.find(child) is not None), None) for case in cases] == children
-        assert [suite.get(kind) for kind in ("tests", "failures", "errors", "skipped")] == ["2", str(children.count("failure")), "1", "0"]
-        assert cases[1].find("error").get("message") == "- -> 0: not comparable: not counted in the baseline"
-    noisy = baseline(tmp_path, WORK_BY_DATA, ("work_by_data",), 60)
-    with Program("free", tmp_path, WORK_BY_DATA) as program:
-        result = program.run("delta", "work_by_data", "-r", 60, "--format", "junit", "--baseline", noisy)
-    suite = xml.etree.ElementTree.fromstring(result.out).find("testsuite")
-    assert result.code == 4 and suite.get("errors") == "0" and suite.find("testcase").find("skipped") is not None, result.out
 
 
 def test_markdown_is_read_back():

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MODEL_COMPARATORS = 8, MODEL_CELLS = 128, MODEL_WATCHPOINTS = 4 };
+enum { MODEL_COMPARATORS = 8, MODEL_CELLS = 128 };
 
 enum model_kind {
     MODEL_AT,     /* an address is reached */
@@ -17,8 +17,7 @@ enum model_kind {
     MODEL_RESET,  /* the core is reset and begins the script again */
     MODEL_LOCKUP, /* the core locks up */
     MODEL_HALT,   /* another debugger asks for a halt, at `pc` */
-    MODEL_SLEEP,  /* the core sleeps for `length` cycles */
-    MODEL_STORE   /* the program has written to the address `length`, and reaches `pc` */
+    MODEL_SLEEP   /* the core sleeps for `length` cycles */
 };
 
 struct model_event {
@@ -74,7 +73,6 @@ struct model_core {
     uint32_t going, transfer_left;
     uint32_t dcrdr, dcrdr_next, demcr, dfsr, fp_ctrl, comparators[MODEL_COMPARATORS];
     uint32_t dwt_ctrl, cyccnt, csr, rvr, cvr;
-    uint32_t watch[MODEL_WATCHPOINTS][3]; /* COMP, MASK, FUNCTION */
     struct model_cell {
         uint32_t address;
         uint16_t code;
@@ -270,22 +268,6 @@ static inline void model_halt_request(struct model_core *m, uint32_t pc)
     model_enter_debug(m, 0x1);
 }
 
-/* An Armv7-M: FUNCTION 6 halts at a write. A write to DEMCR switches trace off. */
-static inline void model_store(struct model_core *m, const struct model_event *event)
-{
-    model_reach(m, event);
-    for (size_t i = 0; (m->demcr & 0x01000000) && i < MODEL_WATCHPOINTS; i++) {
-        uint32_t *words = m->watch[i];
-        if ((words[2] & 0xF) != 6 || (words[0] ^ event->length) >> words[1] != 0)
-            continue;
-        words[2] |= 0x01000000;
-        if (m->debug && !m->halted)
-            model_enter_debug(m, 0x4);
-    }
-    if (event->length == 0xE000EDFC)
-        m->demcr &= ~0x01000000U;
-}
-
 static inline void model_happen(struct model_core *m)
 {
     const struct model_event *event = &m->script[m->next++];
@@ -309,9 +291,6 @@ static inline void model_happen(struct model_core *m)
         break;
     case MODEL_SLEEP:
         m->asleep = event->length;
-        break;
-    case MODEL_STORE:
-        model_store(m, event);
         break;
     }
 }

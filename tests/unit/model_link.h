@@ -8,14 +8,6 @@
 
 enum { MODEL_MHZ = 100 }; /* of the core, for OP_TIME */
 
-/* Of a comparator of the DWT; NULL: there is none, or trace is off. */
-static inline uint32_t *model_watch_word(struct model_core *m, uint32_t address)
-{
-    uint32_t n = (address - 0xE0001020) / 16, word = address % 16 / 4;
-    bool there = address >= 0xE0001020 && n < MODEL_WATCHPOINTS && word < 3;
-    return there && (m->demcr & 0x01000000) ? &m->watch[n][word] : NULL;
-}
-
 static inline uint32_t model_read(struct model_core *m, uint32_t address, unsigned size)
 {
     uint32_t value;
@@ -51,12 +43,6 @@ static inline uint32_t model_read(struct model_core *m, uint32_t address, unsign
     }
     if (address >= 0xE0002008 && address < 0xE0002008 + 4 * MODEL_COMPARATORS)
         return m->comparators[(address - 0xE0002008) / 4];
-    uint32_t *watch = model_watch_word(m, address);
-    if (watch != NULL) {
-        value = *watch;
-        *watch &= address % 16 == 8 ? ~0x01000000U : UINT32_MAX; /* MATCHED, until it is read */
-        return value;
-    }
     if (address >= 0xE0000000)
         return 0;
     value = model_halfword(m, address);
@@ -102,8 +88,6 @@ static inline void model_write(struct model_core *m, uint32_t address, unsigned 
     }
     if (address >= 0xE0002008 && address < 0xE0002008 + 4 * MODEL_COMPARATORS)
         m->comparators[(address - 0xE0002008) / 4] = value;
-    else if (model_watch_word(m, address) != NULL)
-        *model_watch_word(m, address) = value;
     else if (address >= MODEL_RAM && address < 0xE0000000 && !m->ram_is_rom && size == 2)
         model_cell(m, address)->code = (uint16_t)value;
     else if (address >= MODEL_RAM && address < 0xE0000000 && !m->ram_is_rom)
@@ -286,8 +270,6 @@ static inline const char *model_difference(const struct model_core *m, const str
             return "memory";
     if (memcmp(m->comparators, before->comparators, sizeof m->comparators) != 0)
         return "a comparator";
-    if (memcmp(m->watch, before->watch, sizeof m->watch) != 0)
-        return "a watchpoint";
     return m->fp_ctrl != before->fp_ctrl                       ? "FP_CTRL"
            : m->demcr != before->demcr                         ? "DEMCR"
            : m->dfsr & ~before->dfsr                           ? "DFSR"

@@ -187,10 +187,12 @@ static bool has_option(const char *text, const struct option *option)
 static char *help_text(const char *name, bool all)
 {
     help_command(output(), name, all);
-    char *text = output_text(NULL);
-    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
-        if (strcspn(line, "\n") > TERMINAL_COLUMNS)
-            fail_msg("too wide: %.*s", (int)strcspn(line, "\n"), line);
+    char *text = output_text(NULL), row[512];
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        snprintf(row, sizeof row, "%.*s", (int)strcspn(line, "\n"), line);
+        if (utf8_width(row) > TERMINAL_COLUMNS)
+            fail_msg("too wide: %s", row);
+    }
     return text;
 }
 
@@ -245,7 +247,7 @@ static void describe_number(FILE *out, const char *name, double value, double us
 
 static char *described(const struct options *o)
 {
-    static const char *const formats[] = {"", "json", "csv", "junit", "markdown"};
+    static const char *const formats[] = {"", "json", "csv", "markdown"};
     static const struct {
         const char *name;
         size_t at;
@@ -363,18 +365,23 @@ TEST(formats_and_separators)
 {
     reads("stat -x ;", "command=stat format=csv separator=;");
     reads("stat -x\\t", "command=stat format=csv separator=\t");
-    reads("delta f --format=junit", "command=delta operands=f format=junit");
+    reads("delta f --format=markdown", "command=delta operands=f format=markdown");
     reads("stat -j --format text", "command=stat");
-    reads("stat --format junit -x ;", "command=stat format=csv separator=;");
-    REFUSES_EACH({"stat --format junit", "--format: stat prints text, JSON or CSV, not JUnit"},
-                 {"stub -j status", "-j: stub prints text, not JSON"},
-                 {"stub -j --format text status", "-j belongs to"},
-                 {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
-                 {"--format xml", "unknown format \"xml\": text, json, csv, junit, markdown, folded, pprof, "
-                                  "callgrind, perf, html or gcc"},
-                 {"delta f --format md",
-                  "unknown format \"md\": delta takes text, json, csv, junit, markdown, html or gcc"},
-                 {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
+    reads("stat --format markdown -x ;", "command=stat format=csv separator=;");
+    REFUSES_EACH(
+        {"stat --format markdown", "--format: stat prints text, JSON or CSV, not Markdown"},
+        {"stub -j status", "-j: stub prints text, not JSON"},
+        {"stub -j --format text status", "-j belongs to"},
+        {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
+        {"--format xml",
+         "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf or html"},
+        {"delta f --baseline a --any-elf", "there is no --any-elf: leave it out"},
+        {"report --diff old.jsonl", "there is no --diff: say compare OLD NEW"},
+        {"delta f --format junit", "there is no --format junit: pytest or CTest"},
+        {"report --format pprof", "there is no --format pprof: say --format folded"},
+        {"delta f -j --format=gcc", "there is no --format gcc: say -j"},
+        {"delta f --format md", "unknown format \"md\": delta takes text, json, csv, markdown or html"},
+        {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
 }
 
 /* The forms of numbers are in run/test_values.c: here is what each option takes them for. A machine that is
@@ -439,6 +446,8 @@ TEST(a_refusal_says_what_is_taken)
         {"delta f --on-max sp", "there is no --on-max: say --outliers N --show WORDS"},
         {"survey --boards x", "there is no --boards: start a process for each board"},
         {"release", "there is no release: say restore --force"},
+        {"locate main", "there is no locate: say delta"},
+        {"history results", "there is no history: say compare OLD NEW [...]"},
         {"restore -C 1", "-C is of use with --force only"},
         {"restore --force --counters msr", "--counters and --force: counters have no breakpoints"});
     reads("watch -a -I 500", "command=watch interval=500");
@@ -673,7 +682,7 @@ CONFIG_TEST(a_config_is_text_of_some_length)
 /* What the command line makes useless is left out; of two lines that exclude each other one counts. */
 CONFIG_TEST(config_says_nothing_that_is_of_no_use)
 {
-    conf_reads("threshold = 2%\nany-elf\ncheck\noutliers = 5\n", "delta f", "command=delta operands=f");
+    conf_reads("threshold = 2%\ncheck\noutliers = 5\n", "delta f", "command=delta operands=f");
     reads("delta f --baseline a", "command=delta baseline=a threshold=2% operands=f");
     reads("delta f -x ,", "command=delta operands=f format=csv");
     reads("survey f", "command=survey operands=f");
@@ -702,7 +711,7 @@ CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
                                         "\nversion\n",     "\nevent = {A\n",   "\ncore = x\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         conf_refuses(wrong[i], "info", "pmu-probe.conf:2: ");
-    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no count: say --every N");
+    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no --count: say --every N");
 }
 
 TEST_GROUP(enter_folder, leave_folder)

@@ -301,24 +301,6 @@ FRESH_TEST(a_debt_is_undone_in_its_turn)
     }
 }
 
-FRESH_TEST(an_action_can_be_run_or_dropped)
-{
-    struct debtor debtor = {.failures = 1};
-    const struct undo_action debt = {&debtor, run_action};
-    *fake_at(&f.fake, 0x20) = 2;
-    *fake_at(&f.fake, 0x10) = 100;
-    assert_true(ledger_push_undo(f.ledger, debt, &f.error));
-    assert_false(ledger_run_undo(f.ledger, debt, &f.deadline, &f.error));
-    assert_int_equal(ledger_held(f.ledger), 1);
-    assert_true(ledger_run_undo(f.ledger, debt, &f.deadline, &f.error));
-    assert_int_equal(ledger_held(f.ledger), 0);
-    assert_true(ledger_run_undo(f.ledger, debt, &f.deadline, &f.error)); /* nothing is owed */
-    assert_true(ledger_push_undo(f.ledger, debt, &f.error));
-    ledger_drop_undo(f.ledger, debt);
-    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
-    assert_int_equal(debtor.undone, 2);
-}
-
 /* --- an ending that is over */
 
 FRESH_TEST(names_what_it_holds)

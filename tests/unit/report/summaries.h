@@ -129,11 +129,11 @@ static inline void baseline_drop(struct baseline *baseline)
 
 /* How a run that has just ended compares, as a line to be freed. */
 static inline json_t *live_compare(const struct baseline *baseline, const struct summary *run,
-                                   double threshold, bool any_elf, size_t family)
+                                   double threshold, size_t family)
 {
     struct baseline now;
     assert_true(baseline_live(&now, run));
-    struct json_part line = runs_compare(baseline, &now, threshold, any_elf, family);
+    struct json_part line = runs_compare(baseline, &now, threshold, family);
     baseline_free(&now);
     assert_true(line.ok);
     return line.json;
@@ -144,7 +144,7 @@ static inline json_t *comparison_with_fir(const struct summary *now, double thre
 {
     struct summary *before = summary_fir();
     struct baseline *baseline = baseline_of(before);
-    json_t *comparison = live_compare(baseline, now, threshold, false, 1);
+    json_t *comparison = live_compare(baseline, now, threshold, 1);
     summary_free(before);
     baseline_drop(baseline);
     return comparison;

@@ -89,7 +89,7 @@ TEST(what_others_wrote)
         {false, "{\"schema\":\"pmu-probe/3\",\"type\":\"header\"}",
          ":1: its schema is pmu-probe/3, and pmu-probe/1 is wanted"},
         {false, "{\"schema\":\"pmu-probe/2\",\"type\":\"profile\"}",
-         ":1: a profile of record: report --diff compares two of them"},
+         ":1: a profile of record: compare takes two of them, as files"},
         {false, "{\"schema\":1}", ":1: its schema is no name, and pmu-probe/1 is wanted"},
         {false, "{\"schema\":\"a\\n_\\u001b[m\"}",
          ":1: its schema is a\xEF\xBF\xBD_\xEF\xBF\xBD[m, and pmu-probe/1 is wanted"},

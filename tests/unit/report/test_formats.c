@@ -1,4 +1,4 @@
-/* A run of delta as CSV, Markdown and JUnit: what has no number, what was compared, names from anywhere. */
+/* A run of delta as CSV and Markdown: what has no number, what was compared, names from anywhere. */
 #include "report/fresh.h"
 
 #include "report/results.h"
@@ -8,7 +8,7 @@
 static const struct {
     enum format format;
     const char *suffix;
-} formats[] = {{FORMAT_CSV, "csv"}, {FORMAT_MARKDOWN, "md"}, {FORMAT_JUNIT, "xml"}};
+} formats[] = {{FORMAT_CSV, "csv"}, {FORMAT_MARKDOWN, "md"}};
 enum { TABLES = sizeof formats / sizeof *formats };
 
 static void expect(const char *name)
@@ -103,16 +103,4 @@ FRESH_TEST(names_in_markdown)
               {"_start", "\\_start"}, {"in_a_word", "in_a_word"}, {"a__b", "a\\_\\_b"},
               {"[x](y)!", "\\[x\\]\\(y\\)\\!"}, {"&amp; $x$ #1 {}", "\\&amp; \\$x\\$ \\#1 \\{\\}"},
               {"two\nrows|", "two" GONE "rows\\|"}, {"\xFF µ", GONE " µ"});
-}
-
-FRESH_TEST(names_in_junit)
-{
-    NAMES_ARE(FORMAT_JUNIT, ',',
-              PARTS("<testsuite name=\"pmu-probe @\" tests=", "<property name=\"start\" value=\"@\"/>",
-                    "<testcase classname=\"@\" name=\"@\" time="),
-              {"<a href=\"x\">&'", "&lt;a href=&quot;x&quot;&gt;&amp;&apos;"}, {"]]>", "]]&gt;"},
-              {"a\n\t\r\x01\x7F_", "a" GONE GONE GONE GONE GONE "_"}, {"\xFF\xC0\x80", GONE GONE GONE},
-              {"a\xEF\xBF\xBE\xEF\xBF\xBF_", "a_"}, /* valid UTF-8, but XML has no such character */
-              {"\xED\xA0\x80", GONE GONE GONE},     /* a surrogate */
-              {"\xF0\x9F\x8E\xBE µ", "\xF0\x9F\x8E\xBE µ"});
 }

@@ -151,7 +151,7 @@ TEST(names_that_want_to_be_markup)
     make_evil(now);
     make_evil(old);
     struct baseline *baseline = baseline_of(old);
-    json_t *comparison = live_compare(baseline, now, 0, false, 1);
+    json_t *comparison = live_compare(baseline, now, 0, 1);
     json_object_set_new(json_object_get(comparison, "baseline"), "file", json_string(EVIL));
     char *text = page_of(now, comparison, 10, 0);
     has(text,
@@ -225,9 +225,7 @@ static void scale_is(double from, double to, const char *unit, const char *expec
     char got[256] = "";
     struct plot plot = a_plot();
     plot.x = (struct plot_axis){.from = from, .to = to, .unit = unit};
-    plot.y = (struct plot_axis){.bare = true};
     plot_begin(&plot);
-    plot_end(&plot);
     char *text = output_text(NULL);
     for (const char *at = text; (at = strstr(at, "fill=\"currentColor\">")) != NULL;) {
         at += strlen("fill=\"currentColor\">");

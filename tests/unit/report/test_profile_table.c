@@ -116,7 +116,7 @@ PROFILE_TEST(against_an_older_one_of_another_kind)
     profile_file_free(old);
 }
 
-/* ---- stacks of several frames, for other programs. Those of pprof: system/test_report.py. */
+/* ---- stacks of several frames, for other programs. */
 
 /* work calls leaf, also by way of itself. A line of leaf is inlined from a header. */
 static struct stack_function functions[] = {
@@ -168,7 +168,6 @@ STACK_TEST(of_each_format)
     output_is_golden("profile/stacks.callgrind");
     assert_true(stacks_perf(output(), &stack_report));
     output_is_golden("profile/stacks.perf");
-    assert_false(stacks_pprof(output_full(), &stack_report));
     assert_false(stacks_callgrind(output_full(), &stack_report));
     assert_false(stacks_perf(output_full(), &stack_report));
 }

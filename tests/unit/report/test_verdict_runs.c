@@ -136,7 +136,7 @@ static enum verdict verdict_of(enum shape shape, struct length base_length, stru
         fill(column->statistics, shape, i == 0 ? base_length : now_length, i == 0 ? 1 : factor);
     }
     struct baseline *baseline = baseline_of(&sides[0]);
-    json_t *line = live_compare(baseline, &sides[1], 0, false, family);
+    json_t *line = live_compare(baseline, &sides[1], 0, family);
     enum verdict verdict = line_verdict(line);
     if (why != NULL)
         snprintf(why, 384, "%s", field_text(line, "columns.CPU_CYCLES.why"));

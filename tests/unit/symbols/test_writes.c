@@ -1,6 +1,6 @@
 /*
  * Which instructions write a counter: those of A and R cores by their codes, the stores of a Cortex-M by the
- * constants in its code, and by its registers at a stop after one. The programs are GNU as's.
+ * constants in its code. The programs are GNU as's.
  */
 #include "fixture.h"
 
@@ -217,47 +217,9 @@ TEST(stops_are_at_the_places_or_where_they_are_called)
     assert_int_equal(stops_before(symbols, again, 0, 4, out), 0);
 }
 
-static bool store_before(struct symbols *symbols, const char *pc, const char *lr, uint32_t r1, uint64_t *at)
-{
-    uint32_t registers[16] = {[1] = r1};
-    registers[15] = (uint32_t)address_of(symbols, pc);
-    registers[14] = lr != NULL ? (uint32_t)address_of(symbols, lr) | 1 : UINT32_MAX;
-    return symbols_store_before(symbols, registers, CYCCNT, at);
-}
-
-TEST(the_store_before_a_stop_is_told_by_the_registers)
-{
-    struct symbols *symbols = fixture("stores");
-    uint64_t at;
-    assert_true(store_before(symbols, "first+4", NULL, CYCCNT, &at));
-    assert_int_equal(at, address_of(symbols, "first"));
-    assert_true(store_before(symbols, "second+4", NULL, CYCCNT, &at));
-    assert_int_equal(at, address_of(symbols, "second"));
-    assert_false(store_before(symbols, "second+4", NULL, 0x20000000, &at)); /* of what was it the address? */
-    assert_false(store_before(symbols, "second", NULL, CYCCNT, &at));       /* too far after the first one */
-}
-
-TEST(it_may_be_in_what_has_just_returned_or_was_called_before)
-{
-    struct symbols *symbols = fixture("stores");
-    uint64_t at;
-    assert_true(store_before(symbols, "back", "back", 0, &at));
-    assert_int_equal(at, address_of(symbols, "called"));
-    assert_true(store_before(symbols, "back+4", "back", 0, &at)); /* a branch further */
-    assert_int_equal(at, address_of(symbols, "called"));
-    assert_true(store_before(symbols, "other", "back+10", 0, &at)); /* in the next function */
-    assert_int_equal(at, address_of(symbols, "called"));
-    assert_false(store_before(symbols, "other", NULL, 0, &at));
-    assert_false(store_before(symbols, "after", NULL, 0, &at)); /* one of two */
-}
-
 TEST(of_nothing_nothing_is_known)
 {
-    uint32_t registers[16] = {0};
-    uint64_t at;
     struct symbols *symbols = fixture("host");
-    assert_false(symbols_store_before(NULL, registers, CYCCNT, &at));
-    assert_false(symbols_store_before(symbols, registers, CYCCNT, &at));
     assert_int_equal(symbols_counter_writes(symbols, NULL, NULL, 0), 0);
     assert_int_equal(symbols_stores_to(symbols, CYCCNT, NULL, 0), 0);
 }

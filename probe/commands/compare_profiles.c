@@ -1,0 +1,100 @@
+/* `compare OLD NEW` of two profiles that record wrote: the changes of their shares. */
+#include "commands/compare.h"
+#include "commands/profiling.h"
+#include "profile/shares.h"
+#include "report/profile_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct compare_profiles {
+    const struct context *context;
+    enum shares_sort sort;
+    struct profile_side now, old;
+    struct shares_diff *diffs; /* of each core that both have */
+    size_t diff_count;
+};
+
+/* Its program is found as the new one's; if that is the same build, --elf is for both. */
+static bool open_old(struct compare_profiles *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    struct profile_input *old = &self->old.input;
+    if (!profile_input_open(old, options->operands[0], NULL, 0, self->context->around.cancel, error))
+        return false;
+    if (old->symbols != NULL || options->request.elf == NULL)
+        return true;
+    profile_input_close(old);
+    return profile_input_open(old, options->operands[0], options->request.elf, 0,
+                              self->context->around.cancel, error);
+}
+
+/* Addresses are the same only in the same program; names need both programs. */
+static bool check_pair(const struct compare_profiles *self, struct error *error)
+{
+    const struct profile_input *now = &self->now.input, *old = &self->old.input;
+    const char *build = now->profile->about.build_id, *its = old->profile->about.build_id;
+    bool same = build != NULL && its != NULL && strcmp(build, its) == 0;
+    if (same && (now->symbols == NULL) == (old->symbols == NULL))
+        return true;
+    if (now->symbols != NULL && old->symbols != NULL)
+        return self->sort != SHARES_ADDRESS ||
+               error_set(error, ERROR_USAGE,
+                         "--sort address: no build id says that both profiles are of one program, so their "
+                         "addresses cannot be compared");
+    const struct profile_input *lacks = now->symbols == NULL ? now : old;
+    return error_advise(error, ERROR_ELF,
+                        "Two builds are compared by names. Keep a copy of each program in the folder of its "
+                        "profile.",
+                        "%.300s: %s", lacks->file, lacks->no_names);
+}
+
+static bool make_diffs(struct compare_profiles *self, struct error *error)
+{
+    size_t n = self->now.input.profile->about.core_count, its = self->old.input.profile->about.core_count;
+    n = n < its ? n : its;
+    self->diffs = calloc(n, sizeof *self->diffs);
+    bool ok = self->diffs != NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        ok = shares_diff_make(&self->now.shares[i], &self->old.shares[i], &self->diffs[i]);
+        self->diff_count += ok;
+    }
+    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+static bool print_changes(struct compare_profiles *self, struct error *error)
+{
+    const struct options *options = self->context->options;
+    profiling_tell_names(options, &self->now);
+    profiling_tell_names(options, &self->old);
+    if (!profiling_make_shares(&self->now, self->sort, error) ||
+        !profiling_make_shares(&self->old, self->sort, error) || !make_diffs(self, error))
+        return false;
+    const struct profile_report now = profiling_report(options, &self->now),
+                                old = profiling_report(options, &self->old);
+    const struct profile_diff_report report = {
+        .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
+    const struct rendering to = command_rendering(self->context);
+    return profile_diff_write(&to, &report) || ferror(to.out) ||
+           error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+bool compare_profiles(const struct context *context, struct error *error)
+{
+    const struct options *options = context->options;
+    struct compare_profiles self = {.context = context};
+    if (options->n_operands > 2)
+        return error_set(error, ERROR_USAGE, "compare takes two profiles, not %zu", options->n_operands);
+    if (options->threshold != NULL)
+        request_note(&options->request, "--threshold is of no use with profiles: each change has its ±");
+    bool ok = profiling_sort(options, false, &self.sort, error) &&
+              profile_input_open(&self.now.input, options->operands[1], options->request.elf,
+                                 options->request.load_offset, context->around.cancel, error) &&
+              open_old(&self, error) && check_pair(&self, error) && print_changes(&self, error);
+    for (size_t i = 0; i < self.diff_count; i++)
+        shares_diff_free(&self.diffs[i]);
+    free(self.diffs);
+    profiling_close_side(&self.now);
+    profiling_close_side(&self.old);
+    return ok;
+}
