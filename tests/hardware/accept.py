@@ -120,7 +120,7 @@ class Acceptance:
         if {"-vv", str(HITS)} & set(words):
             return words
         self.n_wires += 1
-        command = next((word for word in words if word in ("info", "doctor", "delta", "stat", "restore")), "run")
+        command = next((word for word in words if word in ("info", "doctor", "delta", "stat", "record", "restore")), "run")
         return [*words, "--wire", os.path.join(self.wires.name, f"{self.n_wires:02}-{command}.wire")]
 
     def start(self, words, **streams):
@@ -309,6 +309,25 @@ class Acceptance:
         return figures, f"{hz / 1e6:.3f} MHz counted in {row['seconds']:.1f} s; the program says " + \
             (f"{told / 1e6:g} MHz" if told else "nothing")
 
+    def samples(self):
+        """Where the PC's samples say that the core is. A core whose register is not what its manual says shows it here: errata."""
+        path = os.path.join(self.wires.name, "profile")
+        recorded = self.run("record", "--for", "1s", "-o", path, good=(0, 2, 3))
+        if recorded.code != 0:
+            return {}, f"none: {last_words(recorded.err)}"
+        words = [self.options.tool, "--elf", self.options.elf, "report", path, "-j"]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=self.options.limit, check=False)
+        run = Run(words, done.returncode, done.stdout, done.stderr, 0, None)
+        if run.code != 0:
+            raise Failed(run.trouble())
+        os.remove(path)
+        shares = {row["function"]: row["share"] for row in run.of("function") if row.get("function")}
+        figures = {"source": run.of("profile")[0].get("source"), "samples": run.of("core")[0]["samples"], "shares": shares}
+        most = sorted(shares, key=shares.get, reverse=True)[:3]
+        if not figures["samples"]:
+            raise Failed(f"{figures['source']} gave no sample in 1 s")
+        return figures, f"{figures['samples']} by {figures['source']}; most in {', '.join(most)}"
+
     def restore(self):
         """After a kill in the midst of a measurement everything is removed, and the core can be measured again."""
         self.kill_a_run()
@@ -355,7 +374,8 @@ class Acceptance:
     STEPS = [("connect", connect), ("doctor", doctor), ("re-hits in flash", rehits_in_flash), ("re-hits in RAM", rehits_in_ram),
              ("own figures", own_figures), ("article", article), ("sequences", known_sequences), ("speed of START END", speed_of_pairs),
              ("speed of FUNCTION", speed_of_functions), ("packets of START END", packets_of_pairs),
-             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("restore", restore), ("traces", traces)]
+             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("samples", samples),
+             ("restore", restore), ("traces", traces)]
 
     def step(self, name, function):
         self.runs, begun = [], time.monotonic()

@@ -81,7 +81,7 @@ def test_all_of_it(way, tmp_path):
     chip = way.partition("/")[0]
     with place_of(way, halt_cost=HALT_COST) as place:
         out, steps = accepted(place, f"virtual-{chip}", tmp_path / "file.json")
-        assert "14 steps, none failed" in out and all(step["ok"] for step in steps.values())
+        assert "15 steps, none failed" in out and all(step["ok"] for step in steps.values())
         for where in ("flash", "RAM"):
             assert steps[f"re-hits in {where}"]["figures"] == {"overhead": HALT_COST, "min": HALT_COST, "max": HALT_COST, "rehits": 32,
                                                                "plus_minus": 0}
@@ -97,6 +97,7 @@ def test_all_of_it(way, tmp_path):
             assert packets["of"] == ("packets" if place.wires else "Tcl commands") and 0 < packets["a_hit"] < 20
         assert any(line.startswith("put back ") for line in steps["restore"]["figures"]["removed"])
         assert steps["clock"]["figures"]["told_hz"] == 12000000
+        assert steps["samples"]["figures"]["samples"] > 20 and 0.9 < sum(steps["samples"]["figures"]["shares"].values()) < 1.01
         assert not place.wires or steps["connect"]["figures"]["probe"].startswith("pmu-probe Virtual CMSIS-DAP, CMSIS-DAP 2")
         assert "VIRTUAL1" not in (tmp_path / "file.json").read_text()
         check_wires(tmp_path, image(f"virtual-{chip}"))
@@ -108,7 +109,7 @@ def test_an_openocd_of_its_own(tmp_path):
         words = [SCRIPT, "-o", str(tmp_path / "file.json"), "--limit", str(STEP), os.path.join(ROOT, "openocd-cfg/boards/virtual-a9.cfg"),
                  "virtual-a9", "-c", f"set BOARD_PORT {place.board.jtag_port}"]
         done = subprocess.run(words, text=True, capture_output=True, timeout=STEPS_LAST, check=False)
-        assert done.returncode == 0 and "14 steps, none failed" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "15 steps, none failed" in done.stdout, done.stdout + done.stderr
 
 
 def test_what_is_sent_is_counted():
@@ -130,7 +131,7 @@ def test_one_failure_does_not_hide_the_others(tmp_path):
         assert "Cortex-M4 r0p1 answered; virtual-rp2040 has a Cortex-M0+" in steps["connect"]["why"]
         assert steps["sequences"]["why"] == "taken: 12 cycles, published 8; call: 12 cycles, published 10; " \
                                             "loop: 399 cycles, published 300; in_sram: 11 cycles, published 10"
-        assert re.search(r"^loop +399 .* 300 +differs$", out, re.M) and "14 steps, failed: connect, sequences" in out
+        assert re.search(r"^loop +399 .* 300 +differs$", out, re.M) and "15 steps, failed: connect, sequences" in out
         assert steps["sequences"]["runs"][-1]["hits"] == [11] * accept.HITS_OF_SEQUENCE
         assert json.loads((tmp_path / "file.json").read_text())["sequences"]["loop"]["as_published"] is False
 
@@ -139,7 +140,7 @@ def test_one_failure_does_not_hide_the_others(tmp_path):
 def test_another_program_on_the_chip(tmp_path):
     with Place("rp2040/swd") as place:
         out, steps = accepted(place, "virtual-rp2040", tmp_path / "file.json", code=1)
-        assert steps["connect"]["ok"] and steps["doctor"]["ok"] and steps["traces"]["ok"] and "14 steps, failed: " in out
+        assert steps["connect"]["ok"] and steps["doctor"]["ok"] and steps["traces"]["ok"] and "15 steps, failed: " in out
         for name in ("re-hits in flash", "article", "sequences", "speed of FUNCTION", "packets of FUNCTION", "restore"):
             assert "the target does not run this ELF" in steps[name]["why"], steps[name]["why"]
 
@@ -183,7 +184,7 @@ def test_nothing_hangs(body, tmp_path, monkeypatch, capsys):
     steps = json.loads((tmp_path / "file.json").read_text())["steps"]
     assert [one["step"] for one in steps] == STEPS and not any(one["ok"] for one in steps)
     assert steps[0]["why"] == f"no end within {LIMIT} s" and f"no hits within {LIMIT} s" in steps[STEPS.index("restore")]["why"]
-    assert "14 steps, failed: connect, doctor, " in capsys.readouterr().out
+    assert "15 steps, failed: connect, doctor, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("body, why", [
