@@ -86,7 +86,7 @@ class Run:
         self.code, self.out, self.err = code, out, err
         self.lines = []
         for line in (out or "").splitlines():
-            if line.startswith("{"):
+            if line.startswith('{"'):  # a page has them with entities
                 self.lines.append(json.loads(line))
 
     @property
