@@ -7,7 +7,7 @@ from harness import WORK_BY_DATA, Place, run_tool
 
 A53 = "~ INST_RETIRED, CPI: erratum 855827: too high: an immediate branch may count more than once"
 A9 = ("~ INST_OUT_OF_RENAME_STAGE, CPI: erratum 740663, of unknown revisions: branches that a stall hides are missing, in a loop one each "
-      "round; erratum 761321, of unknown revisions: MRC and MCR are missing")
+      "round")
 ROWS = {"a53": ("INST_RETIRED", 1, "erratum-855827", A53), "a9": ("INST_OUT_OF_RENAME_STAGE", -1, "erratum-740663", A9)}
 
 
