@@ -24,10 +24,6 @@ def one_board():
         yield place
 
 
-def run_with(environment, *words):
-    return finish_tool(start_tool([TOOL, *map(str, words)], environment))
-
-
 # --- an ELF file names others -------------------------------------------------------------------------------------
 
 class Server:
