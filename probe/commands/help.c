@@ -83,7 +83,7 @@ static void print_commands(FILE *out)
 
 static void print_exit_codes(FILE *out)
 {
-    char text[64];
+    char text[128];
     struct fold fold = {.out = out, .columns = TERMINAL_COLUMNS};
     fold_put(&fold, "Exit codes:", 0);
     for (size_t i = 0; i < N_EXIT_CODES; i++) {
