@@ -461,7 +461,7 @@ const char run_words[] =
     "even "
     "number of hits the lower of the two middle ones.";
 
-/* What is to be said of this run. */
+/* Facts of this run. */
 struct seen {
     bool overhead, unmeasured, unresolved, near;
 };
