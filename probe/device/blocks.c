@@ -236,7 +236,8 @@ static bool apply_each(struct device *device, const struct counter_block *block,
                        const struct deadline *deadline, struct error *error)
 {
     bool again;
-    witness->resets_unseen = (device_counted(device)->core.quirks & RESETS_UNSEEN) != 0;
+    const struct device_core *counted = device_counted(device);
+    witness->resets_unseen = counted != NULL && (counted->core.quirks & RESETS_UNSEEN) != 0;
     for (size_t i = 0; i < n; i = again ? 0 : i + 1) {
         if (!apply_setting(device, block, &settings[i], &again, deadline, error))
             return false;

@@ -483,28 +483,39 @@ static struct seen run_report_look(const json_t *summary)
     return seen;
 }
 
-bool run_is_exact(const json_t *result)
+/* No halt changes a count. *wrong: the core itself counts one wrongly. */
+static bool run_is_undisturbed(const json_t *result, bool *wrong)
 {
     json_t *column;
     const char *name;
     size_t n = 0;
-    if (field_of(result, "doubt") != NULL) /* what is proved of a hit: engine/call.h */
-        return false;
+    *wrong = false;
     json_object_foreach(json_object_get(result, "columns"), name, column) {
         if (!run_is_counted(column))
             continue;
-        if (!run_report_is_calibrated(column) || field_real(column, "plus_minus") > 0 ||
-            field_of(column, "errata") != NULL)
+        if (!run_report_is_calibrated(column) || field_real(column, "plus_minus") > 0)
             return false;
+        *wrong = *wrong || field_of(column, "errata") != NULL;
         n++;
     }
     return n > 0;
 }
 
+bool run_is_exact(const json_t *result)
+{
+    bool wrong;
+    /* What is proved of a hit: engine/call.h */
+    return field_of(result, "doubt") == NULL && run_is_undisturbed(result, &wrong) && !wrong;
+}
+
 static void run_report_add_legend(struct json_part *list, const struct seen *seen, const json_t *summary)
 {
     const bool exact = run_is_exact(summary);
+    bool wrong = false;
+    const bool inexact = run_is_undisturbed(summary, &wrong) && wrong;
     const struct run_legend legend[] = {
+        {inexact && !seen->overhead, "per hit ±0, overhead 0: a halt adds nothing to it"},
+        {inexact && seen->overhead, "per hit ±0"},
         {exact && !seen->overhead, "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it"},
         {exact && seen->overhead, "per hit ±0: each count is exact"},
         {seen->unmeasured, "?: the overhead was not measured, and what a halt adds is in the counts"},

@@ -45,14 +45,6 @@ static void look_at(const struct baseline *run)
     }
 }
 
-static size_t times_in(const char *text, const char *part)
-{
-    size_t n = 0;
-    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
-        n++;
-    return n;
-}
-
 static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_HTML};
 
 /* As show does. */
@@ -123,7 +115,7 @@ static void compare_with_some(const struct baseline *baseline, double threshold)
         write_all(out, &document);
         document_free(&document);
         fclose(out);
-        demand(strlen(text) == size && times_in(text, "</testsuites>\n") == 1);
+        demand(strlen(text) == size);
         free(text);
     }
     statistics_free(now.columns[0].statistics);
