@@ -321,7 +321,7 @@ class Acceptance:
         if run.code != 0:
             raise Failed(run.trouble())
         os.remove(path)
-        shares = {row["function"]: row["share"] for row in run.of("function") if row.get("function")}
+        shares = {row["function"]: row["share"] for row in run.of("share") if row.get("function")}
         figures = {"source": run.of("profile")[0].get("source"), "samples": run.of("core")[0]["samples"], "shares": shares}
         most = sorted(shares, key=shares.get, reverse=True)[:3]
         if not figures["samples"]:

@@ -1,5 +1,5 @@
 // Armv7-A, and AArch32 state of Armv8: Supervisor mode, MMU and caches off whatever ran before, interrupts masked, our
-// vectors. The other cores stay where the boot ROM keeps them. Hyp mode, in which a Cortex-R52 and a Raspberry Pi start, is left.
+// vectors. Other cores stay where the boot ROM keeps them; where there is none, as in QEMU, they wait here. Hyp mode, in which a Cortex-R52 and a Raspberry Pi start, is left.
     .syntax unified
     .arm
     .arch_extension virt
@@ -21,6 +21,11 @@ vectors:
     .global Reset_Handler
     .type Reset_Handler, %function
 Reset_Handler:
+    mrc p15, 0, r0, c0, c0, 5 // MPIDR
+    ands r0, r0, #0xFF
+waits:
+    wfine
+    bne waits
     mrs r0, cpsr
     and r0, r0, #MODES
     cmp r0, #MODE_HYP
