@@ -53,7 +53,8 @@ static bool show_copy(FILE *from, FILE *to)
 static bool show_show(const struct context *context, const struct document *document,
                       const struct show_reading *reading, const char *file, struct error *error)
 {
-    const struct rendering to = command_rendering(context);
+    struct rendering to = command_rendering(context);
+    to.command = NULL; /* it is not what measured */
     const struct shown_result *result = show_find(document);
     char who[64];
     if (document_line(document, "summary") == NULL && (result == NULL || result->needs_summary))
