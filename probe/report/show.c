@@ -9,6 +9,7 @@
 #include "report/place_report.h"
 #include "report/profile_table.h"
 #include "report/survey_report.h"
+#include "report/target_report.h"
 #include "report/terminal.h"
 
 #include <string.h>
@@ -65,7 +66,16 @@ static bool show_annotate(const struct rendering *to, const struct document *doc
     return annotation_show(&whole, document, NULL);
 }
 
+static bool show_facts(const struct rendering *to, const struct document *document)
+{
+    return target_write(to, document, NULL);
+}
+
 static const struct shown_result results[] = {
+    {"info", ALL, true, show_facts},
+    {"list", ALL, true, show_facts},
+    {"probes", ALL, true, show_facts},
+    {"doctor", ALL, false, show_facts},
     {"delta", ALL, true, show_delta},
     {"survey", ALL, true, show_survey},
     {"compare", ALL, true, show_compare},
