@@ -382,7 +382,8 @@ struct rendering command_rendering(const struct context *context)
                               .columns =
                                   context->columns > 0 ? context->columns : terminal_columns(context->out),
                               .separator = context->options->separator[0],
-                              .explains = context->options->verbose > 0};
+                              .explains = context->options->verbose > 0,
+                              .command = &context->options->typed};
 }
 
 const struct command *command_find(const char *name, struct error *error)

@@ -153,7 +153,7 @@ static bool compare_files(struct compare_command *self, struct error *error)
     compare_each(self);
     add_summary(self);
     const struct rendering to = command_rendering(self->context);
-    bool ok = compare_write(&to, &self->document, &options->typed);
+    bool ok = compare_write(&to, &self->document);
     document_free(&self->document);
     return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
 }

@@ -70,8 +70,7 @@ static bool print_changes(struct compare_profiles *self, struct error *error)
     if (!profiling_make_shares(&self->now, self->sort, error) ||
         !profiling_make_shares(&self->old, self->sort, error) || !make_diffs(self, error))
         return false;
-    const struct profile_report now = profiling_report(options, &self->now),
-                                old = profiling_report(options, &self->old);
+    const struct profile_report now = profiling_report(&self->now), old = profiling_report(&self->old);
     const struct profile_diff_report report = {
         .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
     const struct rendering to = command_rendering(self->context);

@@ -286,7 +286,8 @@ static bool verdict_output_begin(struct delta_command *self, struct verdict_outp
 static bool verdict_output_write(struct delta_command *self, struct verdict_output *check, int *code)
 {
     const struct context *context = self->context;
-    const struct rendering to = command_rendering(context);
+    struct rendering to = command_rendering(context);
+    to.begun = true;
     struct document *document = &self->document;
     struct json_part line = json_part_new("summary");
     if (to.format == FORMAT_JSON) { /* what it has is written already */
@@ -305,8 +306,7 @@ static bool verdict_output_write(struct delta_command *self, struct verdict_outp
         document_add(document, verdict);
     }
     document->times = self->times;
-    return delta_write(&to, &(struct delta_report){
-                                .document = document, .begun = true, .command = &context->options->typed});
+    return delta_write(&to, document);
 }
 
 /* ---- the command */

@@ -403,7 +403,7 @@ static bool doctor_mend(struct doctor_command *self, const struct diagnosis *dia
         return false;
     ledger_forget(ledger, setting->at); /* so that it is not undone */
     struct json_part unseen = json_part_new(NULL);
-    json_part_hex(&unseen, "mended", setting->at.offset);
+    json_part_hex(&unseen, "written", setting->at.offset);
     document_add(&self->document, unseen);
     return true;
 }

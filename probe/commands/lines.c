@@ -264,7 +264,8 @@ static bool lines_measure(struct lines_command *self, struct error *error)
 
 static void lines_print(struct lines_command *self, const struct error *why)
 {
-    const struct rendering to = command_rendering(self->context);
+    struct rendering to = command_rendering(self->context);
+    to.begun = true;
     struct line_report report = {.conditions = self->conditions,
                                  .function = &self->named.start,
                                  .listing = &self->listing,
@@ -281,8 +282,7 @@ static void lines_print(struct lines_command *self, const struct error *why)
         self->document = document_new();
     }
     line_report_lines(&self->document, &report);
-    self->unwritten =
-        !line_write(&to, &self->document, true, &lines_options_of(self)->typed) || self->unwritten;
+    self->unwritten = !line_write(&to, &self->document) || self->unwritten;
 }
 
 static void free_code(struct lines_command *self)

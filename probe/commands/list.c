@@ -355,7 +355,7 @@ static void list_add_link(struct document *document, struct link *link, struct e
 {
     struct link_view views[VIEWS];
     char text[128];
-    struct json_part line = json_part_new("link");
+    struct json_part line = json_part_new("link"), unseen = json_part_new(NULL);
     json_t *targets = json_array();
     link_describe(link, text, sizeof text);
     json_part_text(&line, "link", text);
@@ -367,6 +367,9 @@ static void list_add_link(struct document *document, struct link *link, struct e
         json_part_add(&line, targets, one);
     }
     json_part_array(&line, "targets", targets);
+    if (error->kind != ERROR_NONE)
+        json_part_bool(&unseen, "unread", true);
+    document_add(document, unseen);
     document_add(document, line);
 }
 

@@ -198,7 +198,7 @@ static bool annotate_hottest(const struct profile_report *report, struct symbols
     return true;
 }
 
-bool profiling_page(FILE *out, const struct profile_report *report, struct symbols *symbols,
+bool profiling_page(const struct rendering *to, const struct profile_report *report, struct symbols *symbols,
                     struct error *error)
 {
     struct page_parts parts = {.n = 0};
@@ -212,7 +212,7 @@ bool profiling_page(FILE *out, const struct profile_report *report, struct symbo
                                           .flame = &parts.flame,
                                           .functions = parts.functions,
                                           .n = parts.n};
-        ok = profile_page(out, &page) || ferror(out) || error_set(error, ERROR_SYSTEM, "out of memory");
+        ok = profile_page(to, &page) || ferror(to->out) || error_set(error, ERROR_SYSTEM, "out of memory");
     }
     for (size_t i = 0; i < parts.n; i++)
         annotated_function_free(&parts.functions[i]);
@@ -302,13 +302,12 @@ void profiling_tell_names(const struct options *options, struct profile_side *si
         fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
 }
 
-struct profile_report profiling_report(const struct options *options, const struct profile_side *side)
+struct profile_report profiling_report(const struct profile_side *side)
 {
     return (struct profile_report){.profile = side->input.profile,
                                    .file = side->input.file,
                                    .elf = side->input.elf,
                                    .no_names = side->no_names,
                                    .shares = side->shares,
-                                   .n = side->input.profile->about.core_count,
-                                   .command = &options->typed};
+                                   .n = side->input.profile->about.core_count};
 }

@@ -40,7 +40,7 @@ struct profile_side {
 bool profiling_make_shares(struct profile_side *side, enum shares_sort sort, struct error *error);
 /* Fills `no_names`; on standard error where the format has no notes. */
 void profiling_tell_names(const struct options *options, struct profile_side *side);
-struct profile_report profiling_report(const struct options *options, const struct profile_side *side);
+struct profile_report profiling_report(const struct profile_side *side);
 void profiling_close_side(struct profile_side *side);
 
 /* `result` is that of profile_file.h. */
@@ -50,7 +50,7 @@ bool profiling_end(FILE *out, double elapsed_s, uint64_t samples, const struct e
                    struct error *error);
 
 /* Its page; the shares are by function. That all of it could be written is checked with the output. */
-bool profiling_page(FILE *out, const struct profile_report *report, struct symbols *symbols,
+bool profiling_page(const struct rendering *to, const struct profile_report *report, struct symbols *symbols,
                     struct error *error);
 /* What --sort says; `contexts`: it may be by task or exception. */
 bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error);

@@ -55,7 +55,6 @@ int command_annotate(const struct context *context, struct error *error)
                                                  .elf = input.elf,
                                                  .no_names = input.no_names,
                                                  .function = &function,
-                                                 .command = &options->typed,
                                                  .hot = options->request.hot};
         ok = annotate_print(context, &report) || ferror(context->out) ||
              error_set(error, ERROR_SYSTEM, "out of memory");
@@ -116,7 +115,7 @@ static bool print_shares(struct report_command *self, struct error *error)
     const struct options *options = self->context->options;
     if (!profiling_make_shares(&self->now, self->sort, error) || !add_children(self, error))
         return false;
-    struct profile_report report = profiling_report(options, &self->now);
+    struct profile_report report = profiling_report(&self->now);
     report.calls = options->request.stacks ? &self->stacks : NULL;
     const struct rendering to = command_rendering(self->context);
     return profile_write(&to, &report) || ferror(to.out) || error_set(error, ERROR_SYSTEM, "out of memory");
@@ -127,8 +126,9 @@ static bool print_page(struct report_command *self, struct error *error)
     const struct profile_side *side = &self->now;
     if (!profiling_make_shares(&self->now, SHARES_FUNCTION, error))
         return false;
-    const struct profile_report report = profiling_report(self->context->options, side);
-    return profiling_page(self->context->out, &report, side->input.symbols, error);
+    const struct profile_report report = profiling_report(side);
+    const struct rendering to = command_rendering(self->context);
+    return profiling_page(&to, &report, side->input.symbols, error);
 }
 
 /* ---- all */

@@ -54,7 +54,8 @@ static bool show_copy(FILE *from, FILE *to)
 static bool show_show(const struct context *context, const struct document *document,
                       const struct show_reading *reading, const char *file, struct error *error)
 {
-    const struct rendering to = command_rendering(context);
+    struct rendering to = command_rendering(context);
+    to.command = NULL; /* it is not what measured */
     const struct shown_result *result = show_find(document);
     char who[64];
     if (document_line(document, "summary") == NULL && (result == NULL || result->needs_summary))
@@ -94,7 +95,7 @@ bool command_facts(const struct context *context, struct document *document, str
 {
     const struct rendering to = command_rendering(context);
     bool empty = document_line(document, "header") == NULL,
-         ok = empty || target_write(&to, document, &context->options->typed);
+         ok = empty || target_write(&to, document);
     document_free(document);
     return ok || (error->kind == ERROR_NONE && command_wrote(false, error));
 }

@@ -214,16 +214,14 @@ static bool survey_judge(const struct survey_command *self, struct survey *surve
 /* Of JSON the header is written already. */
 static bool write_out(struct survey_command *self, const struct survey *survey)
 {
-    const struct context *context = self->context;
-    const struct rendering to = command_rendering(context);
+    struct rendering to = command_rendering(self->context);
+    to.begun = true;
     if (to.format == FORMAT_JSON) {
         document_free(&self->document);
         self->document = document_new();
     }
     survey_lines(&self->document, survey);
-    return survey_write(&to, &(struct survey_report){.document = &self->document,
-                                                     .begun = true,
-                                                     .command = &context->options->typed});
+    return survey_write(&to, &self->document);
 }
 
 /* What those take, about, for which there was no time. */

@@ -144,10 +144,11 @@ static bool cockpit_write_page(FILE *out, const struct pc_samples *pc_samples, c
                                           .no_names = "",
                                           .shares = shares,
                                           .n = pc_samples->n};
+    const struct rendering to = {.out = out, .format = FORMAT_HTML};
     bool ok = true;
     for (size_t i = 0; i < pc_samples->n && ok; i++)
         ok = shares_make(profile, (unsigned)i, SHARES_FUNCTION, symbols, &shares[i]);
-    ok = ok ? profiling_page(out, &report, symbols, error) : error_set(error, ERROR_SYSTEM, "out of memory");
+    ok = ok ? profiling_page(&to, &report, symbols, error) : error_set(error, ERROR_SYSTEM, "out of memory");
     for (size_t i = 0; i < pc_samples->n; i++)
         shares_free(&shares[i]);
     return ok;

@@ -387,16 +387,13 @@ static bool has_samples(const json_t *functions)
     return false;
 }
 
-static bool annotation_table_put_all(const struct rendering *to, const struct document *document,
-                                     const struct page_command *command)
+static bool annotation_table_put_all(const struct rendering *to, const struct document *document)
 {
     json_t *functions = document_rows(document, "function", NULL), *function;
     size_t i;
     bool ok = functions != NULL, any = has_samples(functions);
-    const struct page page = {.to = to,
-                              .title = field_text(document_line(document, "function"), "function"),
-                              .command = command,
-                              .document = document};
+    const struct page page = {
+        .to = to, .title = field_text(document_line(document, "function"), "function"), .document = document};
     page_begin(&page);
     annotation_table_put_head(to, document);
     json_array_foreach(functions, i, function) {
@@ -424,18 +421,17 @@ static bool annotation_table_put_csv(const struct rendering *to, const struct do
     return render_table(to, &code_csv, rows);
 }
 
-bool annotation_show(const struct rendering *to, const struct document *document,
-                     const struct page_command *command)
+bool annotation_show(const struct rendering *to, const struct document *document)
 {
     return document->ok && (to->format == FORMAT_JSON  ? document_write(to->out, document)
                             : to->format == FORMAT_CSV ? annotation_table_put_csv(to, document)
-                                                       : annotation_table_put_all(to, document, command));
+                                                       : annotation_table_put_all(to, document));
 }
 
 bool annotation_write(const struct rendering *to, const struct annotation_report *report)
 {
     struct document document = annotation_document(report);
-    bool ok = annotation_show(to, &document, report->command);
+    bool ok = annotation_show(to, &document);
     document_free(&document);
     return ok;
 }
@@ -496,23 +492,22 @@ static bool profile_page_put_function(const struct rendering *to, const struct p
     return ok;
 }
 
-bool profile_page(FILE *out, const struct profile_page *page)
+bool profile_page(const struct rendering *to, const struct profile_page *page)
 {
-    const struct rendering to = {.out = out, .format = FORMAT_HTML};
+    FILE *out = to->out;
     struct document document = profile_document(page->report);
     bool ok = document.ok;
     char title[PROFILE_PAGE_CELL];
     snprintf(title, sizeof title, "Profile %.400s", page->report->file);
-    const struct page shell = {
-        .to = &to, .title = title, .command = page->report->command, .document = &document, .searched = true};
+    const struct page shell = {.to = to, .title = title, .document = &document, .searched = true};
     page_begin(&shell);
-    profile_put_head(&to, &document);
+    profile_put_head(to, &document);
     put_graph(out, page);
-    ok = ok && profile_put_cores(&to, &document);
+    ok = ok && profile_put_cores(to, &document);
     if (page->n > 0)
         page_heading(out, "source", "Source of the hottest functions");
     for (size_t i = 0; i < page->n && ok; i++)
-        ok = profile_page_put_function(&to, page, &page->functions[i], i == 0);
+        ok = profile_page_put_function(to, page, &page->functions[i], i == 0);
     if (page->n > 0)
         page_end_section(out);
     ok = page_end(&shell) && ok;

@@ -21,16 +21,14 @@ struct annotation_report {
     const char *elf;      /* that the code is from */
     const char *no_names; /* why it may be the wrong one; "": it is the right one */
     const struct annotated_function *function;
-    const struct page_command *command; /* NULL: it is not known */
     uint64_t
         hot; /* the number of lines, those with the most samples, the hottest first; 0: all, in their order */
 };
 
 /* False if the output could not be written whole. */
 bool annotation_write(const struct rendering *to, const struct annotation_report *report);
-/* The same of its lines; `command` NULL: it is not known. */
-bool annotation_show(const struct rendering *to, const struct document *document,
-                     const struct page_command *command);
+/* The same of its lines. */
+report_writer annotation_show;
 
 struct profile_page {
     const struct profile_report *report; /* by function */
@@ -41,4 +39,4 @@ struct profile_page {
 };
 
 /* False: the output could not be written whole. */
-bool profile_page(FILE *out, const struct profile_page *page);
+bool profile_page(const struct rendering *to, const struct profile_page *page);

@@ -20,7 +20,7 @@
 enum { CELL = 512, BINS = 40 };
 
 struct delta_page {
-    const struct delta_report *report;
+    const struct document *document;
     struct run_lines run;
     const char *name;     /* of its first column */
     const json_t *column; /* NULL: it has no numbers */
@@ -191,7 +191,7 @@ static void put_spans(const struct plot *plot, const struct hit_times *times, bo
 
 static void put_timeline(FILE *out, const struct delta_page *page)
 {
-    const struct hit_times *times = page->report->document->times;
+    const struct hit_times *times = page->document->times;
     char title[CELL], says[CELL];
     uint64_t least = 0, greatest = 0;
     bool seen[HIT_KINDS] = {false};
@@ -274,11 +274,10 @@ static bool put_baseline(FILE *out, const json_t *verdict)
 }
 
 /* A page, by what delta_write gives to it. */
-static bool delta_page(const struct rendering *to, const struct delta_report *report)
+static bool delta_page(const struct rendering *to, const struct document *document)
 {
     FILE *out = to->out;
-    const struct document *document = report->document;
-    struct delta_page self = {.report = report, .name = ""};
+    struct delta_page self = {.document = document, .name = ""};
     self.run = run_lines(document_line(document, "header"), (json_t *)document_line(document, "summary"),
                          document_line(document, "verdict"));
     self.column = run_first(self.run.summary, &self.name);
@@ -293,7 +292,6 @@ static bool delta_page(const struct rendering *to, const struct delta_report *re
                               .verdict = field_text(verdict, "verdict"),
                               .about_verdict = text,
                               .columns = field_of(self.run.summary, "columns"),
-                              .command = report->command,
                               .document = document,
                               .left_out = document->left_out};
     page_begin(&page);
@@ -343,13 +341,11 @@ static void add_times(struct hit_times *times, const struct document *document)
         delta_add_time(times, line, column);
 }
 
-static bool delta_report_put_page(const struct rendering *to, const struct delta_report *report)
+static bool delta_report_put_page(const struct rendering *to, const struct document *lines)
 {
-    struct document document = *report->document;
-    struct delta_report whole = *report;
+    struct document document = *lines;
     struct hit_times *times = NULL;
     bool ok = true;
-    whole.document = &document;
     if (document.times == NULL) {
         times = calloc(1, sizeof *times);
         ok = times != NULL;
@@ -357,18 +353,18 @@ static bool delta_report_put_page(const struct rendering *to, const struct delta
             add_times(times, &document);
         document.times = times;
     }
-    ok = ok && delta_page(to, &whole);
+    ok = ok && delta_page(to, &document);
     free(times);
     return ok;
 }
 
-static bool delta_report_put_text(const struct rendering *to, const struct delta_report *report,
+static bool delta_report_put_text(const struct rendering *to, const struct document *document,
                                   const struct run_lines *run)
 {
-    if (!report->begun)
+    if (!to->begun)
         conditions_write(to, &run->conditions);
     bool ok = run_write_table(to, run);
-    outlier_write(to, report->document);
+    outlier_write(to, document);
     if (run->verdict != NULL) {
         fputc('\n', to->out);
         comparison_write(to, run->verdict);
@@ -376,9 +372,8 @@ static bool delta_report_put_text(const struct rendering *to, const struct delta
     return ok;
 }
 
-bool delta_write(const struct rendering *to, const struct delta_report *report)
+bool delta_write(const struct rendering *to, const struct document *document)
 {
-    const struct document *document = report->document;
     bool ok = document->ok;
     if (!ok || to->format == FORMAT_JSON)
         return ok && document_write(to->out, document);
@@ -387,7 +382,7 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
                   document_line(document, "verdict"));
     switch (to->format) {
     case FORMAT_HTML:
-        return delta_report_put_page(to, report);
+        return delta_report_put_page(to, document);
     case FORMAT_CSV: {
         json_t *rows = json_array();
         ok = run_add_rows(&run, true, rows);
@@ -398,7 +393,7 @@ bool delta_write(const struct rendering *to, const struct delta_report *report)
         ok = run_write_markdown(to, &run);
         break;
     default:
-        ok = delta_report_put_text(to, report, &run);
+        ok = delta_report_put_text(to, document, &run);
         break;
     }
     return output_flush(to->out) && ok;
@@ -507,7 +502,7 @@ static bool put_verdicts(FILE *out, const json_t *verdicts)
 }
 
 static bool compare_report_put_page(const struct rendering *to, const struct document *document,
-                                    const json_t *verdicts, const struct page_command *command)
+                                    const json_t *verdicts)
 {
     char text[64];
     size_t i, n = json_array_size(verdicts);
@@ -519,7 +514,6 @@ static bool compare_report_put_page(const struct rendering *to, const struct doc
                               .title = "Comparison",
                               .verdict = field_text(document_line(document, "summary"), "verdict"),
                               .about_verdict = text,
-                              .command = command,
                               .document = document};
     page_begin(&page);
     page_heading(to->out, "verdicts", "Verdicts");
@@ -534,8 +528,7 @@ static bool compare_report_put_page(const struct rendering *to, const struct doc
     return page_end(&page) && ok;
 }
 
-bool compare_write(const struct rendering *to, const struct document *document,
-                   const struct page_command *command)
+bool compare_write(const struct rendering *to, const struct document *document)
 {
     json_t *verdicts = document_rows(document, "verdict", NULL);
     bool ok = document->ok && verdicts != NULL;
@@ -543,7 +536,7 @@ bool compare_write(const struct rendering *to, const struct document *document,
         ok = document_write(to->out, document);
     else if (ok)
         ok = to->format == FORMAT_CSV    ? compare_report_put_rows(to, verdicts)
-             : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts, command)
+             : to->format == FORMAT_HTML ? compare_report_put_page(to, document, verdicts)
                                          : put_pairs(to, verdicts, document_line(document, "summary"));
     json_decref(verdicts);
     return output_flush(to->out) && ok;

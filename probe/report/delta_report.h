@@ -11,17 +11,9 @@
 
 enum { PAGE_HITS = 10000 }; /* this many hits are in the lines of a page; later ones only in what is drawn */
 
-struct delta_report {
-    const struct document *document;
-    bool begun;                         /* as text: the header is there already */
-    const struct page_command *command; /* NULL: it is not known */
-};
-/* False: out of memory, or the output could not be written whole. */
-bool delta_write(const struct rendering *to, const struct delta_report *report);
+report_writer delta_write;
 
 /* By its line, and the first column. */
 void delta_add_time(struct hit_times *times, const json_t *hit, const char *column);
 
-/* `command` NULL: it is not known. False: out of memory, or the output could not be written whole. */
-bool compare_write(const struct rendering *to, const struct document *document,
-                   const struct page_command *command);
+report_writer compare_write;

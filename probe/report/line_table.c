@@ -283,8 +283,7 @@ static void put_sum(const struct rendering *to, const json_t *summary)
                 varies > 0 ? DECIMAL(varies, 2) : "");
 }
 
-bool line_write(const struct rendering *to, const struct document *document, bool begun,
-                const struct page_command *command)
+bool line_write(const struct rendering *to, const struct document *document)
 {
     const json_t *summary = document_line(document, "summary");
     struct conditions conditions = {0};
@@ -293,10 +292,9 @@ bool line_write(const struct rendering *to, const struct document *document, boo
         return document->ok && document_write(to->out, document);
     conditions_read(&conditions, document_line(document, "header"));
     snprintf(title, sizeof title, "Lines of %.480s", conditions.start);
-    const struct page page = {
-        .to = to, .title = title, .conditions = &conditions, .command = command, .document = document};
+    const struct page page = {.to = to, .title = title, .conditions = &conditions, .document = document};
     page_begin(&page);
-    if (!begun || to->format == FORMAT_MARKDOWN)
+    if (!to->begun || to->format == FORMAT_MARKDOWN)
         conditions_write(to, &conditions);
     if (to->format == FORMAT_MARKDOWN && conditions.note[0] != '\0')
         render_text(to, "%s", conditions.note);

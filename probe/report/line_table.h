@@ -30,7 +30,5 @@ struct line_report {
 /* The line `header`, and those below it. */
 struct json_part line_report_header(const struct conditions *conditions);
 void line_report_lines(struct document *document, const struct line_report *report);
-/* By these lines. `begun`: as text, the header is there already. `command` may be NULL. False: out of memory,
- * or the output could not be written whole. */
-bool line_write(const struct rendering *to, const struct document *document, bool begun,
-                const struct page_command *command);
+/* By these lines. */
+report_writer line_write;

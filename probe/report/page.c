@@ -209,8 +209,8 @@ bool page_end(const struct page *page)
     bool is_page = page->to->format == FORMAT_HTML, ok = true;
     if (is_page && page->conditions != NULL)
         put_conditions(page);
-    if (is_page && page->command != NULL)
-        page_repeat(page->to->out, page->command);
+    if (is_page && page->to->command != NULL)
+        page_repeat(page->to->out, page->to->command);
     if (is_page) {
         ok = page_put_lines(page);
         html_end(page->to->out, page->searched);

@@ -29,7 +29,6 @@ struct page {
     const char *verdict;                 /* its name; NULL or "": there is none */
     const char *about_verdict;           /* the words after it */
     const json_t *columns;               /* what halts add to them is a condition; NULL: nothing */
-    const struct page_command *command;  /* NULL: it is not known */
     const struct document *document;     /* its lines */
     bool searched;                       /* with the script that searches and zooms */
     uint64_t left_out;                   /* hits that are not in them */

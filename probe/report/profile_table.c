@@ -487,15 +487,14 @@ bool profile_put_cores(const struct rendering *to, const struct document *docume
 }
 
 /* What is wrong with the run as a whole is at the end, where a reader of long text still sees it. */
-static bool profile_table_put_all(const struct rendering *to, const struct document *document,
-                                  const struct page_command *command)
+static bool profile_table_put_all(const struct rendering *to, const struct document *document)
 {
     const json_t *profile = document_line(document, "profile"), *old = document_line(document, "old");
     const char *link = field_text(document_line(document, "header"), "link");
     char title[2 * CELL];
     snprintf(title, sizeof title, "Profile %.400s%s%.400s", field_text(profile, "file"),
              old != NULL ? " against " : "", field_text(old, "file"));
-    const struct page page = {.to = to, .title = title, .command = command, .document = document};
+    const struct page page = {.to = to, .title = title, .document = document};
     page_begin(&page);
     if (old == NULL) {
         profile_put_head(to, document);
@@ -550,8 +549,7 @@ static void put_folded(FILE *out, const struct document *document)
 
 /* ---- all */
 
-static bool profile_table_put(const struct rendering *to, const struct document *document,
-                              const struct page_command *command)
+static bool profile_table_put(const struct rendering *to, const struct document *document)
 {
     bool differs = document_line(document, "old") != NULL;
     enum shares_sort sort = profile_sort_by_name(field_text(document_line(document, "profile"), "sort"));
@@ -565,21 +563,20 @@ static bool profile_table_put(const struct rendering *to, const struct document 
         put_folded(to->out, document);
         return true;
     default:
-        return profile_table_put_all(to, document, command);
+        return profile_table_put_all(to, document);
     }
 }
 
-bool profile_show(const struct rendering *to, const struct document *document,
-                  const struct page_command *command)
+bool profile_show(const struct rendering *to, const struct document *document)
 {
-    bool ok = document->ok && profile_table_put(to, document, command);
+    bool ok = document->ok && profile_table_put(to, document);
     return output_flush(to->out) && ok;
 }
 
 bool profile_write(const struct rendering *to, const struct profile_report *report)
 {
     struct document document = profile_document(report);
-    bool ok = profile_show(to, &document, report->command);
+    bool ok = profile_show(to, &document);
     document_free(&document);
     return ok;
 }
@@ -721,7 +718,7 @@ static struct document diff_document(const struct profile_diff_report *report)
 bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
 {
     struct document document = diff_document(report);
-    bool ok = profile_show(to, &document, report->now->command);
+    bool ok = profile_show(to, &document);
     document_free(&document);
     return ok;
 }

@@ -37,17 +37,15 @@ struct profile_report {
     const char *no_names;        /* why there are none, or why they may be wrong; "": they are right */
     const struct shares *shares; /* of each core */
     size_t n;
-    const struct stacks *calls;         /* whose tree each core has; NULL: it has none */
-    const struct page_command *command; /* NULL: it is not known */
+    const struct stacks *calls; /* whose tree each core has; NULL: it has none */
 };
 
 struct document profile_document(const struct profile_report *report);
 /* Folded: a line for each row, "core 0;work 123", of which flame graphs are drawn. False if the output could
  * not be written whole. */
 bool profile_write(const struct rendering *to, const struct profile_report *report);
-/* The same of lines, also those of two profiles; `command` NULL: it is not known. */
-bool profile_show(const struct rendering *to, const struct document *document,
-                  const struct page_command *command);
+/* The same of lines, also those of two profiles. */
+report_writer profile_show;
 /* Parts of a page: what was recorded; each core with its table. False: out of memory. */
 void profile_put_head(const struct rendering *to, const struct document *document);
 bool profile_put_cores(const struct rendering *to, const struct document *document);

@@ -448,29 +448,19 @@ static void put_facts_heading(const struct rendering *to, const char *text)
         fold_beside(to->out, to->columns, left, last);
 }
 
-/* A name that is too wide has its own line; the last text takes the places of names that are not there. */
+/* The last text takes the places of names that are not there. */
 static void put_fact(const struct view *view, const struct layout *layout, const struct cells *cells)
 {
-    FILE *out = layout->to->out;
-    const char *text = cells->text[view->n - 1];
     char left[CODE] = "  ";
     size_t end = view->n - 1;
-    bool wide = false;
     while (end > 0 && cells->text[end - 1][0] == '\0')
         end--;
     for (size_t i = 0; i < end; i++) {
         size_t width = utf8_width(cells->text[i]), room = layout->width[i];
         text_add(left, sizeof left, "%s%*s", cells->text[i], GAP + (int)(width < room ? room - width : 0),
                  "");
-        wide = wide || width > room;
     }
-    if (wide) {
-        cut_blanks(left);
-        fprintf(out, "%s\n", left);
-        snprintf(left, sizeof left, "%*s", INDENT + (int)render_width_of(view, layout), "");
-    }
-    if (!wide || text[0] != '\0')
-        fold_beside(out, layout->to->columns, left, text);
+    fold_beside(layout->to->out, layout->to->columns, left, cells->text[view->n - 1]);
 }
 
 static void write_facts(const struct rendering *to, struct view *view, struct view_column columns[COLUMNS],

@@ -59,12 +59,17 @@ struct view {
 struct rendering {
     FILE *out;
     enum format format;
-    size_t columns; /* of text: where it folds */
-    bool uncut;     /* of text: long lines of code stay whole */
-    char separator; /* of CSV */
-    bool goes_on;   /* of CSV: the heading is there already */
-    bool explains;  /* -v: what the words of a table mean is below it */
+    size_t columns;                     /* of text: where it folds */
+    bool uncut;                         /* of text: long lines of code stay whole */
+    char separator;                     /* of CSV */
+    bool goes_on;                       /* of CSV: the heading is there already */
+    bool explains;                      /* -v: what the words of a table mean is below it */
+    bool begun;                         /* as text or JSON: the header is there already */
+    const struct page_command *command; /* of a page; NULL: it is not known */
 };
+
+/* Shows a result by its lines. False: out of memory, or the output could not be written whole. */
+typedef bool report_writer(const struct rendering *to, const struct document *document);
 
 /* False: out of memory. That all could be written is checked with the output. `rows` are freed; NULL: false.
  */

@@ -18,21 +18,6 @@
 #define TEXTS (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
 #define ALL   (TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML)
 
-static bool show_delta(const struct rendering *to, const struct document *document)
-{
-    return delta_write(to, &(struct delta_report){.document = document});
-}
-
-static bool show_survey(const struct rendering *to, const struct document *document)
-{
-    return survey_write(to, &(struct survey_report){.document = document});
-}
-
-static bool show_compare(const struct rendering *to, const struct document *document)
-{
-    return compare_write(to, document, NULL);
-}
-
 static bool show_guard(const struct rendering *to, const struct document *document)
 {
     struct guard_view view = {.out = to->out, .columns = to->columns};
@@ -49,43 +34,28 @@ static bool show_guard(const struct rendering *to, const struct document *docume
     return output_flush(to->out);
 }
 
-static bool show_lines(const struct rendering *to, const struct document *document)
-{
-    return line_write(to, document, false, NULL);
-}
-
-static bool show_report(const struct rendering *to, const struct document *document)
-{
-    return profile_show(to, document, NULL);
-}
-
 static bool show_annotate(const struct rendering *to, const struct document *document)
 {
     struct rendering whole = *to;
     whole.uncut = !isatty(fileno(to->out));
-    return annotation_show(&whole, document, NULL);
-}
-
-static bool show_facts(const struct rendering *to, const struct document *document)
-{
-    return target_write(to, document, NULL);
+    return annotation_show(&whole, document);
 }
 
 static const struct shown_result results[] = {
-    {"info", ALL, true, show_facts},
-    {"list", ALL, true, show_facts},
-    {"probes", ALL, true, show_facts},
-    {"doctor", ALL, false, show_facts},
-    {"delta", ALL, true, show_delta},
-    {"survey", ALL, true, show_survey},
-    {"compare", ALL, true, show_compare},
-    {"lines", ALL, true, show_lines},
-    {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_FOLDED,
-     true, show_report},
-    {"annotate", ALL, true, show_annotate},
-    {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
-    {"guard", TEXTS, false, show_guard},
-};
+        {"info", ALL, true, target_write},
+        {"list", ALL, true, target_write},
+        {"probes", ALL, true, target_write},
+        {"doctor", ALL, false, target_write},
+        {"delta", ALL, true, delta_write},
+        {"survey", ALL, true, survey_write},
+        {"compare", ALL, true, compare_write},
+        {"lines", ALL, true, line_write},
+        {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_FOLDED,
+         true, profile_show},
+        {"annotate", ALL, true, show_annotate},
+        {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
+        {"guard", TEXTS, false, show_guard},
+    };
 
 /* Results of a region have no command in their header. */
 static const char *command_of(const struct document *document)

@@ -9,8 +9,7 @@ struct shown_result {
     const char *command; /* that wrote it */
     unsigned formats;    /* bits of enum format */
     bool needs_summary;  /* a file without one is of a run that was cut off */
-    /* False: out of memory, or the output could not be written whole. */
-    bool (*write)(const struct rendering *to, const struct document *document);
+    report_writer *write;
 };
 
 /* NULL: it is not a result that can be shown. */

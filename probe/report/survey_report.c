@@ -20,7 +20,7 @@ struct survey_lines {
     struct conditions conditions;
 };
 
-static bool survey_page(const struct rendering *to, const struct survey_report *report,
+static bool survey_page(const struct rendering *to, const struct document *document,
                         const struct survey_lines *lines);
 
 enum { INDENT = 2, DEEP = 4, NAME = UTF8_CLEAN_ROOM(160), TEXT = 1024, TELLING = 8 };
@@ -544,13 +544,12 @@ static bool survey_report_take_lines(const struct document *document, struct sur
     return ok;
 }
 
-static bool put_people(const struct rendering *to, const struct survey_report *report,
-                       const struct survey_lines *lines)
+static bool put_people(const struct rendering *to, const struct survey_lines *lines)
 {
     bool text = to->format == FORMAT_TEXT, judged = field_of(lines->summary, "verdict") != NULL;
     struct json_part notes = json_list_new();
     survey_notes(&notes, lines, to);
-    if (!text || !report->begun)
+    if (!text || !to->begun)
         conditions_write(to, &lines->conditions);
     bool ok = survey_tables(to, lines);
     if (!text && lines->conditions.note[0] != '\0')
@@ -563,16 +562,16 @@ static bool put_people(const struct rendering *to, const struct survey_report *r
     return ok;
 }
 
-bool survey_write(const struct rendering *to, const struct survey_report *report)
+bool survey_write(const struct rendering *to, const struct document *document)
 {
     struct survey_lines lines;
-    bool ok = report->document->ok;
+    bool ok = document->ok;
     if (!ok || to->format == FORMAT_JSON)
-        return ok && document_write(to->out, report->document);
-    ok = survey_report_take_lines(report->document, &lines);
+        return ok && document_write(to->out, document);
+    ok = survey_report_take_lines(document, &lines);
     ok = ok && (to->format == FORMAT_CSV    ? survey_report_put_csv(to, &lines)
-                : to->format == FORMAT_HTML ? survey_page(to, report, &lines)
-                                            : put_people(to, report, &lines));
+                : to->format == FORMAT_HTML ? survey_page(to, document, &lines)
+                                            : put_people(to, &lines));
     json_decref(lines.regions);
     json_decref(lines.verdicts);
     return output_flush(to->out) && ok;
@@ -612,7 +611,7 @@ static bool put_checks(const struct rendering *to, const struct survey_lines *li
 }
 
 /* A page, by what survey_write gives to it. */
-static bool survey_page(const struct rendering *to, const struct survey_report *report,
+static bool survey_page(const struct rendering *to, const struct document *document,
                         const struct survey_lines *lines)
 {
     char title[64];
@@ -624,8 +623,7 @@ static bool survey_page(const struct rendering *to, const struct survey_report *
                               .verdict = field_text(lines->summary, "verdict"),
                               .about_verdict = " over all",
                               .columns = field_of(first_of(lines), "columns"),
-                              .command = report->command,
-                              .document = report->document};
+                              .document = document};
     page_begin(&page);
     struct json_part notes = json_list_new();
     survey_notes(&notes, lines, to);

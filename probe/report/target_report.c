@@ -20,11 +20,11 @@ struct facts {
 
 /* What a line says: the heading of a group, or a row in it; each text is a sentence. */
 struct fact {
-    const char *command, *type;
-    const char *when, *unless; /* one of these keys is there; is not; NULL: always, never */
-    const char *of;            /* of a heading: the name of the group; NULL: it is a row */
-    bool once;                 /* unless that group has begun */
-    const char *each;          /* a row for each in this list or object, with the line as `up` */
+    const char *command, *type; /* type NULL: any */
+    const char *when, *unless;  /* one of these keys is there; is not; NULL: always, never */
+    const char *of;             /* of a heading: the name of the group; NULL: it is a row */
+    bool once;                  /* unless that group has begun */
+    const char *each;           /* a row for each in this list or object, with the line as `up` */
     const char *what, *name, *text;
     void (*put)(struct facts *facts, const json_t *line); /* in place of a row */
 };
@@ -161,8 +161,8 @@ static const struct fact known[] = {
      .text = "[{!left}{left} of {compared} registers are not as before][{!restored}all {compared} registers "
              "are as before][{!restored}{!moved}, but {moved} that move by themselves][{!unknown}; {unknown} "
              "could not be read]"},
-    {"doctor", "summary", .when = "reason", .of = "", .text = "The counters cannot be read: {reason}."},
-    {"doctor", "summary", .when = "reason", .text = "{advice}"},
+    {"doctor", NULL, .when = "advice", .of = "", .text = "The counters cannot be read: {reason}."},
+    {"doctor", NULL, .when = "advice", .text = "{advice}"},
     {"doctor", "summary", .when = "mended", .of = "",
      .text = "Mended, and left so[: {written#8} was written]."},
     {"doctor", "summary", .when = "mendable", .unless = "mended|columns|compared", .of = "",
@@ -219,9 +219,9 @@ static void put_line(struct facts *facts, const char *command, const json_t *lin
     const char *type = field_text(line, "type"), *key;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         const struct fact *fact = &known[k];
-        json_t *list = (json_t *)field_of(line, or_empty(fact->each)), *one;
+        json_t *list = fact->each != NULL ? (json_t *)field_of(line, fact->each) : NULL, *one;
         size_t i;
-        if (strcmp(fact->command, command) != 0 || strcmp(fact->type, type) != 0)
+        if (strcmp(fact->command, command) != 0 || (fact->type != NULL && strcmp(fact->type, type) != 0))
             continue;
         if (fact->each == NULL)
             put_fact(facts, fact, line);

@@ -115,7 +115,7 @@ static void draw(const struct profile_report *report)
     if (stacks_make(report->profile, NULL, false, &stacks) &&
         flame_make(&stacks, report->profile->about.core_count, &flame)) {
         const struct profile_page page = {.report = report, .stacks = &stacks, .flame = &flame};
-        demand(profile_page(out, &page));
+        demand(profile_page(&(struct rendering){.out = out, .format = FORMAT_HTML}, &page));
         fflush(out);
         const char *script = strstr(text, "<script");
         demand(script != NULL && strstr(script + 1, "<script") == NULL && strlen(text) == size);

@@ -76,7 +76,9 @@ static inline struct document document_of(const struct summary *run, const json_
 static inline bool summary_write(const struct rendering *to, const struct summary *run, const json_t *with)
 {
     struct document document = document_of(run, with);
-    bool ok = delta_write(to, &(struct delta_report){.document = &document, .begun = true});
+    struct rendering more = *to;
+    more.begun = true;
+    bool ok = delta_write(&more, &document);
     document_free(&document);
     return ok;
 }

@@ -35,7 +35,7 @@ TEST(as_wide_as_the_terminal)
     struct document document = document_from(lines);
     for (size_t columns = 60; columns < 130; columns++) {
         size_t width = 0;
-        assert_true(annotation_show(TO_TEXT(columns), &document, NULL));
+        assert_true(annotation_show(TO_TEXT(columns), &document));
         OUTPUT_HAS(" 28.17 %   0.32   12,000          28 ~     for (int i",
                    "\n 70.43 %   1.00   30,000           7",
                    "\n  1.15 %      ?      490               (no line)\n");
@@ -51,8 +51,8 @@ TEST(as_wide_as_the_terminal)
         }
         free(text);
     }
-    assert_false(annotation_show(TO_FULL(FORMAT_TEXT), &document, NULL));
-    assert_false(annotation_show(TO_FULL(FORMAT_JSON), &document, NULL));
+    assert_false(annotation_show(TO_FULL(FORMAT_TEXT), &document));
+    assert_false(annotation_show(TO_FULL(FORMAT_JSON), &document));
     document_free(&document);
 }
 
@@ -114,14 +114,14 @@ TEST(a_sum_that_is_not_the_functions_is_a_warning)
     document_add(&document, line_report_header(&report.conditions));
     line_report_lines(&document, &report);
     document = document_again(document);
-    assert_true(line_write(TO_TEXT(200), &document, true, NULL));
+    assert_true(line_write(TO_TEXT(200), &document));
     OUTPUT_HAS("\nin no line: 10.00 cycles; the halts leave ±0.00 open\n",
                "\nwarning: the lines and the function differ by 10.00 cycles, which is more than ±0.00: ",
                "\nin 1 of 8 steps an interrupt ran that pended while the core was halted",
                "\nthe counter may have wrapped unseen in 1 step", "no call frame information",
                "\nit ended early: Ctrl-C\n");
-    assert_false(line_write(TO_FULL(FORMAT_TEXT), &document, true, NULL));
-    assert_false(line_write(TO_FULL(FORMAT_JSON), &document, true, NULL));
+    assert_false(line_write(TO_FULL(FORMAT_TEXT), &document));
+    assert_false(line_write(TO_FULL(FORMAT_JSON), &document));
     document_free(&document);
     statistics_free(whole.columns[0].statistics);
     statistics_free(costs.totals);

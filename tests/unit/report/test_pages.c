@@ -53,14 +53,12 @@ enum of { OF_DELTA, OF_SURVEY, OF_COMPARE };
 /* Frees the document. */
 static char *page_by(enum of of, struct document document, uint64_t left_out)
 {
-    const struct rendering to = {.out = output(), .format = FORMAT_HTML};
+    const struct rendering to = {.out = output(), .format = FORMAT_HTML, .command = &command};
+    report_writer *const writers[] = {
+        [OF_DELTA] = delta_write, [OF_SURVEY] = survey_write, [OF_COMPARE] = compare_write};
     document = document_again(document);
     document.left_out = left_out;
-    const struct delta_report delta = {.document = &document, .command = &command};
-    const struct survey_report survey = {.document = &document, .command = &command};
-    assert_true(of == OF_DELTA    ? delta_write(&to, &delta)
-                : of == OF_SURVEY ? survey_write(&to, &survey)
-                                  : compare_write(&to, &document, &command));
+    assert_true(writers[of](&to, &document));
     document_free(&document);
     char *text = output_text(NULL);
     is_still(text);

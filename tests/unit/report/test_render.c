@@ -123,7 +123,7 @@ TEST(groups_and_notes)
 }
 
 /* Groups of facts: a heading is a line, the last column folds, and takes the places of names that are not
- * there; a name that is too wide has its own line. */
+ * there. */
 TEST(facts)
 {
     static const char rows[] =

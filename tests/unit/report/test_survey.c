@@ -68,7 +68,9 @@ static void survey_print(const struct rendering *to)
     document_add(&document, survey_header(&survey.conditions, NULL, 0));
     survey_lines(&document, &survey);
     document = document_again(document);
-    assert_true(survey_write(to, &(struct survey_report){.document = &document, .begun = true}));
+    struct rendering more = *to;
+    more.begun = true;
+    assert_true(survey_write(&more, &document));
     document_free(&document);
 }
 
