@@ -28,7 +28,7 @@ const struct command commands[COMMANDS] = {
                         .examples = "pmu-probe probes\n"
                                     "pmu-probe -p cmsis-dap-tcp:board.local probes\n",
                         .needs = "",
-                        .formats = TEXT | JSON,
+                        .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                         .run = command_probes},
     [COMMAND_INFO] = {.name = "info",
                       .group = COMMANDS_TARGET,
@@ -38,7 +38,7 @@ const struct command commands[COMMANDS] = {
                       .examples = "pmu-probe info\n"
                                   "pmu-probe -f openocd-cfg/boards/zynq7000.cfg info\n",
                       .needs = "",
-                      .formats = TEXT | JSON,
+                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                       .run = command_info},
     [COMMAND_DELTA] = {.name = "delta",
                        .operands = "FUNCTION | START END",
@@ -168,7 +168,7 @@ const struct command commands[COMMANDS] = {
                      "pmu-probe --elf app.elf doctor --prove fir_filter\n",
          .needs = "",
          .most = 2,
-         .formats = TEXT | JSON,
+         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
          .run = command_doctor},
     [COMMAND_RESTORE] =
         {.name = "restore",
@@ -226,7 +226,7 @@ const struct command commands[COMMANDS] = {
                                   "pmu-probe list --cpu cortex-m4\n",
                       .needs = "",
                       .most = 1,
-                      .formats = TEXT | JSON,
+                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                       .run = command_list},
     [COMMAND_REPORT] = {.name = "report",
                         .group = COMMANDS_PROFILE,
@@ -277,8 +277,7 @@ const struct command commands[COMMANDS] = {
                       .operands = "FILE",
                       .does = "an old result, in any format",
                       .about =
-                          "FILE is what delta, survey, lines, report, compare, stat or guard wrote "
-                          "with -j, by this tool or an "
+                          "FILE is what a command wrote with -j, but for watch and top, by this tool or an "
                           "older one. It is shown as the command itself shows it, in each format that the "
                           "command has. A profile of record is shown as report does. No target is touched.",
                       .examples = "pmu-probe show run.jsonl\n"

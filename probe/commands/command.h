@@ -212,6 +212,7 @@ bool conf_next(struct conf *conf, char **key, char **value, struct error *error)
  * if that file does not exist. */
 bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error);
 
+struct document;
 struct rendering;
 
 /* What main gives to a command. */
@@ -275,6 +276,9 @@ bool format_refuse(enum format format, const char *typed, const char *who, unsig
 size_t command_typed(const struct options *options);
 /* NULL: it is not a command; the error suggests similar names. */
 const struct command *command_find(const char *name, struct error *error);
+
+/* Writes what was found, also before an error, and frees it. */
+bool command_facts(const struct context *context, struct document *document, struct error *error);
 
 int command_probes(const struct context *context, struct error *error);
 int command_info(const struct context *context, struct error *error);

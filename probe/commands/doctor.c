@@ -3,9 +3,8 @@
 #include "device/doctor.h"
 #include "base/values.h"
 #include "commands/command.h"
-#include "report/formats.h"
-#include "report/json.h"
-#include "report/number.h"
+#include "report/document.h"
+#include "report/target_report.h"
 #include "report/terminal.h"
 #include "run/calibration.h"
 #include "run/engine_use.h"
@@ -14,13 +13,10 @@
 #include "run/session.h"
 #include "run/trial.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-enum { LINE = 1024 };
 
 static bool calibrate_locate(struct calibrating *self, const char *text, struct location *out,
                              struct error *error)
@@ -60,35 +56,21 @@ static struct json_part calibrate_columns(const struct calibrating *self)
     return all;
 }
 
-/* "halt overhead at work_by_data: 0 cycles (32 trials, min 0, max 0)" */
-static void calibrate_text(FILE *out, const struct calibrating *self)
+/* Where it was measured, and on what. */
+static void calibrate_add_place(const struct calibrating *self, struct document *document)
 {
-    const struct reading *reading = &self->session->device.reading;
-    text_header(out, &self->conditions);
-    const char *place =
-        self->location != NULL && self->location->name[0] != '\0' ? self->location->name : "this place";
-    char name[UTF8_CLEAN_ROOM(LOCATION_NAME)], line[sizeof name + LINE];
-    terminal_text(name, sizeof name, place);
-    fputc('\n', out);
-    for (size_t i = 0; i < reading->counted; i++) {
-        char mean[NUMBER_ROOM], low[NUMBER_ROOM], high[NUMBER_ROOM], error[NUMBER_ROOM];
-        const struct overhead *overhead = &self->halts.overheads[i];
-        const char *counted = reading->counters[i].name;
-        uint64_t each = overhead_plus_minus(overhead, 1);
-        bool is_whole = overhead->low == overhead->high;
-        if (overhead->known)
-            snprintf(line, sizeof line, "halt overhead at %s: %s %s (%zu trial%s, min %s, max %s%s%s%s%s)",
-                     name, number_decimal(mean, sizeof mean, overhead->mean, is_whole ? 0 : 1),
-                     strcmp(counted, "CPU_CYCLES") == 0 ? "cycles" : counted, overhead->kept,
-                     PLURAL(overhead->kept), number_unsigned(low, sizeof low, overhead->low),
-                     number_unsigned(high, sizeof high, overhead->high), each > 0 ? "; " : "",
-                     each > 0 ? terminal_or("±", "+-") : "",
-                     each > 0 ? number_unsigned(error, sizeof error, each) : "", each > 0 ? " per hit" : "");
-        else
-            snprintf(line, sizeof line, "halt overhead at %s: %s <not counted>: no trial succeeded", name,
-                     counted);
-        fold_text(out, terminal_columns(out), 2, line);
-    }
+    const struct conditions *conditions = &self->conditions;
+    struct json_part note = json_part_new("note"), unseen = json_part_new(NULL);
+    char text[2 * sizeof conditions->core + sizeof conditions->counter];
+    json_part_text(&note, "text", conditions->note);
+    if (conditions->note[0] != '\0')
+        document_add(document, note);
+    else
+        json_decref(note.json);
+    snprintf(text, sizeof text, "%s   %s", conditions->core, conditions->counter);
+    json_part_text(&unseen, "conditions", text);
+    json_part_text(&unseen, "location", self->location != NULL ? self->location->name : "");
+    document_add(document, unseen);
 }
 
 /* Of GDB's scripts alone, which call it `pmu calibrate`. */
@@ -109,8 +91,15 @@ int command_calibrate(const struct context *context, struct error *error)
               (options->n_operands == 0 || calibrate_locate(self, options->operands[0], &location, error)) &&
               program_open_target(&session, error) && calibrate_check_code(self, error) &&
               calibration_measure(self, error);
-    if (ok)
-        calibrate_text(context->out, self);
+    if (ok) {
+        struct document document = document_new();
+        struct json_part line = json_part_new("summary");
+        document_add(&document, json_command_part("doctor", ""));
+        calibrate_add_place(self, &document);
+        json_part_object(&line, "columns", calibrate_columns(self));
+        document_add(&document, line);
+        ok = command_facts(context, &document, error);
+    }
     calibration_close(self);
     free(self);
     return command_code(session_finish(&session, ok, error), error);
@@ -119,64 +108,29 @@ int command_calibrate(const struct context *context, struct error *error)
 /* ---- doctor */
 
 /* The pause between two reads doubles until the counter has moved: a core may get little time, in a model. */
-enum { PAUSE_MS = 20, PAUSES = 6, LEFT = 64, INDENT = 2 };
+enum { PAUSE_MS = 20, PAUSES = 6 };
 
 struct doctor_command {
     const struct context *context;
     struct session session;
+    struct document document;
     struct proof proof;              /* of --prove */
     struct location location;        /* without --prove, and what a halt costs there: */
     struct calibrating *calibration; /* owned; NULL: no location is named */
 };
 
-static bool doctor_is_json(const struct doctor_command *self)
-{
-    return self->context->options->format == FORMAT_JSON;
-}
-
 /* ---- which lines of the program can write the counter: the ELF is searched for them */
 
-enum { CANDIDATES = 6, PLACE = 512, STATE = 256 };
+enum { CANDIDATES = 6, STATE = 256 };
 
-/* A fact: its line of JSON, or a row of text. */
-static void doctor_put(const struct doctor_command *self, struct json_part line, const char *what,
-                       const char *name, const char *text)
+static void doctor_tell(struct doctor_command *self, const char *text)
 {
-    FILE *out = self->context->out;
-    char left[LEFT];
-    if (doctor_is_json(self)) {
-        json_part_write(out, line);
-        return;
-    }
-    json_decref(line.json);
-    snprintf(left, sizeof left, "  %-15s %-10s ", what, name);
-    fold_beside(out, terminal_columns(out), left, text);
-}
-
-static void doctor_tell(const struct doctor_command *self, const char *text)
-{
-    FILE *out = self->context->out;
     struct json_part line = json_part_new("note");
     json_part_text(&line, "text", text);
-    if (doctor_is_json(self)) {
-        json_part_write(out, line);
-        return;
-    }
-    json_decref(line.json);
-    fold_beside(out, terminal_columns(out), "  ", text);
+    document_add(&self->document, line);
 }
 
-/* "writes.c:76 (write_it+0x12), 0x0800041E", or the address alone. */
-static void doctor_place_of(const struct doctor_command *self, uint64_t address, char *out, size_t size)
-{
-    char place[PLACE - 32], digits[24];
-    session_place(&self->session, address, place, sizeof place);
-    snprintf(digits, sizeof digits, "0x%08" PRIX64, address);
-    snprintf(out, size, "%s%s%s", strcmp(place, digits) == 0 ? "" : place,
-             strcmp(place, digits) == 0 ? "" : ", ", digits);
-}
-
-static struct json_part writer_line(const struct doctor_command *self, const char *name, uint64_t address)
+static void put_candidate(struct doctor_command *self, const char *name, uint64_t address)
 {
     struct location location;
     struct json_part line = json_part_new("writer");
@@ -185,17 +139,10 @@ static struct json_part writer_line(const struct doctor_command *self, const cha
     json_part_hex(&line, "address", address);
     json_part_text(&line, "place", location.name);
     json_part_text(&line, "source", location.source);
-    return line;
+    document_add(&self->document, line);
 }
 
-static void put_candidate(const struct doctor_command *self, const char *name, uint64_t address)
-{
-    char place[PLACE];
-    doctor_place_of(self, address, place, sizeof place);
-    doctor_put(self, writer_line(self, name, address), "may write it", name, place);
-}
-
-static void tell_candidates(const struct doctor_command *self, size_t n)
+static void tell_candidates(struct doctor_command *self, size_t n)
 {
     char text[128], of[32] = "";
     if (n > CANDIDATES)
@@ -206,8 +153,7 @@ static void tell_candidates(const struct doctor_command *self, size_t n)
 
 /* Lists a Cortex-M's stores to one register, or to all (NULL), whose address is a constant in the code.
  * False: there are none. */
-static bool list_stores(const struct doctor_command *self, const struct counter_block *block,
-                        const char *only)
+static bool list_stores(struct doctor_command *self, const struct counter_block *block, const char *only)
 {
     uint64_t found[CANDIDATES];
     size_t all = 0, shown = 0;
@@ -230,7 +176,7 @@ static const char none_writes[] =
     "No instruction of the ELF that is known to write it was found: an operating "
     "system, another program or another debugger does, or a pointer.";
 
-static void search(const struct doctor_command *self, const char *first)
+static void search(struct doctor_command *self, const char *first)
 {
     struct counter_write writes[CANDIDATES];
     size_t n = symbols_counter_writes(self->session.symbols, first, writes, CANDIDATES);
@@ -263,7 +209,7 @@ static bool is_searched(const struct doctor_command *self)
 }
 
 /* After a trial that found the counter WRITTEN for the reason `why`. */
-static void name_writers(const struct doctor_command *self, const struct error *why)
+static void name_writers(struct doctor_command *self, const struct error *why)
 {
     const struct counter_block *block = written_block(self);
     if (self->session.symbols == NULL)
@@ -275,7 +221,7 @@ static void name_writers(const struct doctor_command *self, const struct error *
 }
 
 /* The counter is enabled and does not count. */
-static void name_stoppers(const struct doctor_command *self)
+static void name_stoppers(struct doctor_command *self)
 {
     if (is_searched(self) && self->session.device.remote == NULL && self->session.symbols != NULL)
         search(self, "PMCR");
@@ -285,33 +231,22 @@ static void name_stoppers(const struct doctor_command *self)
 
 static void doctor_put_core(struct doctor_command *self)
 {
-    FILE *out = self->context->out;
     const struct device *device = &self->session.device;
     const struct core *core = &device->chosen->core;
-    unsigned number = (unsigned)(device->chosen - device->cores);
-    char link[128];
-    if (!doctor_is_json(self)) {
-        fprintf(out, "core %u   %s", number, core->name);
-        if (core->debug_base != 0)
-            fprintf(out, "   debug 0x%08" PRIX64, core->debug_base);
-        if (core->pmu_base != 0)
-            fprintf(out, "   PMU 0x%08" PRIX64, core->pmu_base);
-        fprintf(out, "\n\n");
-        return;
-    }
     struct json_part line = json_part_new("core");
+    char link[128];
     link_describe(self->session.link, link, sizeof link);
-    json_command_header(out, "doctor", link);
-    json_part_unsigned(&line, "number", number);
+    document_add(&self->document, json_command_part("doctor", link));
+    json_part_unsigned(&line, "number", (uint64_t)(device->chosen - device->cores));
     json_part_text(&line, "name", core->name);
     if (core->debug_base != 0)
         json_part_hex(&line, "debug_base", core->debug_base);
     if (core->pmu_base != 0)
         json_part_hex(&line, "pmu_base", core->pmu_base);
-    json_part_write(out, line);
+    document_add(&self->document, line);
 }
 
-static void put_tests(const struct doctor_command *self, const struct diagnosis *diagnosis)
+static void put_tests(struct doctor_command *self, const struct diagnosis *diagnosis)
 {
     static const char *const findings[] = {
         [FINDING_OK] = "ok", [FINDING_BAD] = "bad", [FINDING_UNKNOWN] = "unknown"};
@@ -322,16 +257,15 @@ static void put_tests(const struct doctor_command *self, const struct diagnosis 
         json_part_text(&line, "finding", findings[test->finding]);
         json_part_text(&line, "state", test->state);
         json_part_text(&line, "detail", test->detail);
-        doctor_put(self, line, test->name, test->state, test->detail);
+        document_add(&self->document, line);
     }
 }
 
-static void put_counter(const struct doctor_command *self, uint64_t first, uint64_t second, int ms)
+static void put_counter(struct doctor_command *self, uint64_t first, uint64_t second, int ms)
 {
     const struct device *device = &self->session.device;
     const char *name = device->reading.counters[0].name, *state = device->block->state;
     struct json_part line = json_part_new("counter");
-    char text[256];
     json_part_text(&line, "name", name);
     json_part_text(&line, "text", device->block->text);
     json_part_text(&line, "state", state);
@@ -339,10 +273,7 @@ static void put_counter(const struct doctor_command *self, uint64_t first, uint6
     json_part_unsigned(&line, "second", second);
     json_part_unsigned(&line, "ms", (uint64_t)ms);
     json_part_bool(&line, "moves", first != second);
-    snprintf(text, sizeof text, "%s: %" PRIu64 ", and %d ms later %" PRIu64, name, first, ms, second);
-    doctor_put(self, line, "counter", first != second ? "ok" : "STOPPED", text);
-    if (!doctor_is_json(self))
-        fprintf(self->context->out, "  %-15s %-10s %s\n", "found", state, device->block->text);
+    document_add(&self->document, line);
 }
 
 static void put_written(struct doctor_command *self, const struct error *why)
@@ -352,15 +283,16 @@ static void put_written(struct doctor_command *self, const struct error *why)
     json_part_text(&line, "name", block != NULL ? block->counters[0].name : "");
     json_part_text(&line, "text", block != NULL ? block->text : "");
     json_part_bool(&line, "written", true);
-    doctor_put(self, line, "counter", "WRITTEN", block != NULL ? block->text : "");
+    document_add(&self->document, line);
     name_writers(self, why);
 }
 
-static bool doctor_put_summary(const struct doctor_command *self, const struct diagnosis *diagnosis,
-                               bool mended, struct error *error)
+/* Of a run that `failed` people alone see why the core is not healthy. */
+static void doctor_put_summary(struct doctor_command *self, const struct diagnosis *diagnosis, bool mended,
+                               bool failed)
 {
     const struct proof *proof = &self->proof;
-    struct json_part line = json_part_new("summary");
+    struct json_part line = json_part_new(failed ? NULL : "summary");
     json_part_bool(&line, "healthy", diagnosis->healthy);
     if (!diagnosis->healthy) {
         json_part_text(&line, "reason", diagnosis->reason);
@@ -377,7 +309,7 @@ static bool doctor_put_summary(const struct doctor_command *self, const struct d
     }
     if (self->calibration != NULL)
         json_part_object(&line, "columns", calibrate_columns(self->calibration));
-    return command_wrote(json_part_write(self->context->out, line), error);
+    document_add(&self->document, line);
 }
 
 /* *second equals *first if the counter did not count for *ms. */
@@ -399,8 +331,7 @@ static bool read_twice(struct device *device, uint64_t *first, uint64_t *second,
     return true;
 }
 
-static bool check_movement(const struct doctor_command *self, bool moves, uint64_t status,
-                           struct error *error)
+static bool check_movement(struct doctor_command *self, bool moves, uint64_t status, struct error *error)
 {
     const struct core *counted = &device_counted(&self->session.device)->core;
     if (moves || core_state_of(counted, status) == CORE_ASLEEP)
@@ -411,7 +342,7 @@ static bool check_movement(const struct doctor_command *self, bool moves, uint64
 }
 
 /* It was right while it was read; where these run, it is not. */
-static void name_own_writes(const struct doctor_command *self)
+static void name_own_writes(struct doctor_command *self)
 {
     const struct device *device = &self->session.device;
     size_t n = 0;
@@ -471,9 +402,9 @@ static bool doctor_mend(struct doctor_command *self, const struct diagnosis *dia
     if (!ledger_apply(ledger, setting, &deadline, error))
         return false;
     ledger_forget(ledger, setting->at); /* so that it is not undone */
-    if (!doctor_is_json(self))
-        fprintf(self->context->out, "\nMended, and left so: 0x%08" PRIX64 " was written.\n",
-                setting->at.offset);
+    struct json_part unseen = json_part_new(NULL);
+    json_part_hex(&unseen, "written", setting->at.offset);
+    document_add(&self->document, unseen);
     return true;
 }
 
@@ -500,12 +431,7 @@ static bool look_at_location(struct doctor_command *self, struct error *error)
             put_written(self, error);
         return false;
     }
-    if (!doctor_is_json(self)) {
-        fputc('\n', self->context->out);
-        calibrate_text(self->context->out, self->calibration);
-    } else if (self->calibration->conditions.note[0] != '\0') {
-        doctor_tell(self, self->calibration->conditions.note);
-    }
+    calibrate_add_place(self->calibration, &self->document);
     return true;
 }
 
@@ -513,36 +439,15 @@ static bool look_at_location(struct doctor_command *self, struct error *error)
 
 static void put_register(void *context, const struct proof_register *it)
 {
-    const struct doctor_command *self = context;
-    bool left = it->moves == NULL;
-    const char *why = left ? "" : it->moves;
-    char text[256];
+    struct doctor_command *self = context;
     struct json_part line = json_part_new("register");
     json_part_text(&line, "name", it->name);
     json_part_hex(&line, "address", it->offset);
     json_part_hex(&line, "before", it->before);
     json_part_hex(&line, "after", it->after);
-    json_part_bool(&line, "left", left);
-    json_part_text(&line, "reason", why);
-    snprintf(text, sizeof text, "0x%08" PRIX64 "%s%s: 0x%" PRIX64 " became 0x%" PRIX64 "%s%s", it->offset,
-             it->name[0] != '\0' ? ", " : "", it->name, it->before, it->after, left ? "" : ": ", why);
-    doctor_put(self, line, "", left ? "LEFT" : "moved", text);
-}
-
-static void print_verdict(const struct doctor_command *self)
-{
-    const struct proof *proof = &self->proof;
-    char text[256], unseen[64] = "", moved[64] = "";
-    if (proof->unknown > 0)
-        snprintf(unseen, sizeof unseen, "; %zu could not be read", proof->unknown);
-    if (proof->moved > 0)
-        snprintf(moved, sizeof moved, ", but %zu that move by themselves", proof->moved);
-    if (proof->left > 0)
-        snprintf(text, sizeof text, "%zu of %zu registers are not as before%s", proof->left, proof->compared,
-                 unseen);
-    else
-        snprintf(text, sizeof text, "all %zu registers are as before%s%s", proof->compared, moved, unseen);
-    doctor_put(self, (struct json_part){0}, "restored", proof->left > 0 ? "NOT ALL" : "ok", text);
+    json_part_bool(&line, "left", it->moves == NULL);
+    json_part_text(&line, "reason", or_empty(it->moves));
+    document_add(&self->document, line);
 }
 
 static bool doctor_prove(struct doctor_command *self, struct error *error)
@@ -553,11 +458,7 @@ static bool doctor_prove(struct doctor_command *self, struct error *error)
                                  .end = options->n_operands > 1 ? options->operands[1] : NULL,
                                  .context = self,
                                  .differs = put_register};
-    if (!proof_make(&self->session, &self->proof, error))
-        return false;
-    if (!doctor_is_json(self))
-        print_verdict(self);
-    return true;
+    return proof_make(&self->session, &self->proof, error);
 }
 
 /* A measurement tries the counter, too. */
@@ -567,19 +468,6 @@ static bool look_closer(struct doctor_command *self, struct error *error)
     if (self->calibration != NULL)
         return look_at_location(self, error);
     return self->context->options->prove ? doctor_prove(self, error) : try_counter(self, error);
-}
-
-/* Why the counters cannot be read, and what can be done. */
-static void tell_reason(const struct doctor_command *self, const struct diagnosis *diagnosis)
-{
-    FILE *out = self->context->out;
-    char reason[sizeof diagnosis->reason + 64];
-    if (doctor_is_json(self)) /* the summary says it */
-        return;
-    snprintf(reason, sizeof reason, "The counters cannot be read: %s.", diagnosis->reason);
-    fputc('\n', out);
-    fold_text(out, terminal_columns(out), INDENT, reason);
-    fold_text(out, terminal_columns(out), INDENT, diagnosis->advice);
 }
 
 static bool examine(struct doctor_command *self, bool *healthy, struct error *error)
@@ -593,18 +481,12 @@ static bool examine(struct doctor_command *self, bool *healthy, struct error *er
         return false;
     put_tests(self, &diagnosis);
     *healthy = diagnosis.healthy;
-    bool closer = diagnosis.healthy || options->prove || self->calibration != NULL;
-    bool mendable = !diagnosis.healthy && diagnosis.mendable, mending = mendable && options->mend;
-    if (!diagnosis.healthy)
-        tell_reason(self, &diagnosis);
-    if ((closer && !look_closer(self, error)) || (mending && !doctor_mend(self, &diagnosis, error)))
-        return false;
-    if (doctor_is_json(self))
-        return doctor_put_summary(self, &diagnosis, mending, error);
-    if (mendable && !mending && !closer)
-        fprintf(self->context->out, "To mend it and leave it so:  pmu-probe -C %d doctor --mend\n",
-                (int)(device->chosen - device->cores));
-    return true;
+    bool closer = diagnosis.healthy || options->prove || self->calibration != NULL,
+         mending = !diagnosis.healthy && diagnosis.mendable && options->mend,
+         ok = (!closer || look_closer(self, error)) && (!mending || doctor_mend(self, &diagnosis, error));
+    if (ok || !diagnosis.healthy)
+        doctor_put_summary(self, &diagnosis, mending, !ok);
+    return ok;
 }
 
 static bool open_location(struct doctor_command *self, struct error *error)
@@ -626,6 +508,7 @@ int command_doctor(const struct context *context, struct error *error)
     const struct options *options = context->options;
     bool measures = is_of_location(options), healthy = true;
     struct doctor_command self = {.context = context,
+                                  .document = document_new(),
                                   .session = {.request = &options->request,
                                               .around = &context->around,
                                               .needs_name = measures ? command_names(options) : NULL,
@@ -635,6 +518,7 @@ int command_doctor(const struct context *context, struct error *error)
               program_open_target(&self.session, error) &&
               (self.calibration == NULL || calibrate_check_code(self.calibration, error)) &&
               examine(&self, &healthy, error);
+    ok = command_facts(context, &self.document, error) && ok;
     if (self.calibration != NULL)
         calibration_close(self.calibration);
     free(self.calibration);

@@ -6,24 +6,19 @@
 #include "device/doctor.h"
 #include "links/link.h"
 #include "report/document.h"
-#include "report/render.h"
-#include "report/terminal.h"
 #include "run/engine_use.h"
 #include "run/program.h"
 #include "run/session.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { LEFT = 192, STATE = 800, BLOCK_TEXT = 128 };
+enum { STATE = 800, BLOCK_TEXT = 128 };
 
 struct info_command {
     const struct context *context;
     struct session session;
+    struct document document;
     uint64_t shown; /* cores */
-    bool unwritten; /* a line of JSON */
 };
 
 /* A debugger halted the chosen core for us; without us it would run. */
@@ -89,13 +84,6 @@ static void describe_block(const struct counter_block *block, char out[BLOCK_TEX
     snprintf(out, BLOCK_TEXT, "%s%s", block->text, is_generic ? ", generic events" : "");
 }
 
-static bool info_is_json(const struct info_command *self)
-{
-    return self->context->options->format == FORMAT_JSON;
-}
-
-/* ---- the lines. What people alone see has keys that JSON does not have. */
-
 static json_t *info_take(struct json_part *into, struct json_part part)
 {
     into->ok = into->ok && part.ok;
@@ -112,7 +100,8 @@ static struct json_part place_part(struct info_command *self, uint64_t address)
     return part;
 }
 
-static void info_add_state(struct info_command *self, const struct device_core *core, struct json_part *line)
+static void info_add_state(struct info_command *self, const struct device_core *core, struct json_part *line,
+                           struct json_part *unseen)
 {
     struct session *session = &self->session;
     char text[STATE];
@@ -123,9 +112,9 @@ static void info_add_state(struct info_command *self, const struct device_core *
     if (core->state == CORE_HIDDEN) {
         hidden_describe(&session->device, core, text, sizeof text, &deadline);
         json_part_text(line, "why", text);
-    } else if (!info_is_json(self)) {
+    } else {
         where_describe_exception(session, &core->core, core->state != CORE_HALTED, text, sizeof text);
-        row_text(line, "exception", text);
+        json_part_text(unseen, "exception", text);
     }
 }
 
@@ -181,26 +170,27 @@ static bool add_breakpoints(struct info_command *self, const struct device_core 
         ok = core->state == CORE_HIDDEN || add_used(self, &core->core, &part, used, error);
     }
     json_part_array(&part, "used", used);
-    if (ok || info_is_json(self))
-        json_part_object(line, "breakpoints", part);
-    else
-        json_decref(part.json);
+    json_part_object(line, "breakpoints", part);
     return ok;
 }
 
 /* Of a core that is not read whole the line has what was read. */
-static struct json_part info_core_line(struct info_command *self, size_t number, bool *ok,
-                                       struct error *error)
+static bool info_put_core(struct info_command *self, size_t number, struct error *error)
 {
     const struct device_core *core = &self->session.device.cores[number];
-    struct json_part line = json_part_new("core");
+    struct json_part line = json_part_new("core"), unseen = json_part_new(NULL);
     json_part_unsigned(&line, "number", number);
     json_part_text(&line, "name", core->core.name);
     json_part_text(&line, "view", core->view.name);
-    info_add_state(self, core, &line);
+    info_add_state(self, core, &line, &unseen);
     info_add_blocks(self, core, &line);
-    *ok = core->core.numbered_by_unit || add_breakpoints(self, core, &line, error);
-    return line;
+    bool ok = core->core.numbered_by_unit || add_breakpoints(self, core, &line, error);
+    if (!ok)
+        json_part_bool(&unseen, "unread", true);
+    document_add(&self->document, unseen);
+    document_add(&self->document, line);
+    self->shown++;
+    return ok;
 }
 
 /* The components that the ROM tables of a debug bus list. */
@@ -244,87 +234,6 @@ static struct json_part access_line(const struct debugger *debugger, enum access
     return line;
 }
 
-/* ---- as text */
-
-static uint64_t info_number_at(const json_t *line, const char *key)
-{
-    return strtoull(field_text(line, key), NULL, 0);
-}
-
-static void print_breakpoints(FILE *out, const struct json_part *core)
-{
-    const json_t *used = field_of(core->json, "breakpoints.used");
-    char left[LEFT], piece[UTF8_CLEAN_ROOM(512) + 2];
-    uint64_t count = field_count(core->json, "breakpoints.count");
-    if (field_of(core->json, "breakpoints.of") != NULL) {
-        fprintf(out, "  %-12s %s\n", "breakpoints", "the debugger's own");
-        return;
-    }
-    if (field_of(core->json, "why") != NULL) {
-        fprintf(out, "  %-12s %" PRIu64 "\n", "breakpoints", count);
-        return;
-    }
-    int width = snprintf(left, sizeof left, "  %-12s %" PRIu64 ",", "breakpoints", count);
-    struct fold fold = {
-        .out = out, .columns = terminal_columns(out), .indent = (size_t)width + 1, .used = (size_t)width};
-    fputs(left, out);
-    fold_put(&fold, used == NULL ? "all free" : "in use:", 1);
-    for (size_t i = 0, n = json_array_size(used); i < n; i++) {
-        snprintf(piece, sizeof piece, "%s%s", field_text(json_array_get(used, i), "place"),
-                 i + 1 < n ? "," : "");
-        fold_put(&fold, piece, 1);
-    }
-    fold_end(&fold);
-}
-
-static void print_core(FILE *out, const struct json_part *core)
-{
-    const json_t *line = core->json, *blocks = field_of(line, "counters");
-    const char *place = field_text(line, "halted_at.place"), *why = field_text(line, "why");
-    char name[UTF8_CLEAN_ROOM(64)], left[LEFT + UTF8_CLEAN_ROOM(64)], state[STATE];
-    snprintf(left, sizeof left, "core %" PRIu64 "   %s   %s   ", field_count(line, "number"),
-             field_text(line, "name"), terminal_text(name, sizeof name, field_text(line, "view")));
-    if (why[0] != '\0')
-        snprintf(state, sizeof state, "%s", why);
-    else
-        snprintf(state, sizeof state, "%s%s%s%s", field_text(line, "state"), place[0] != '\0' ? " at " : "",
-                 place, field_text(line, "exception"));
-    fputc('\n', out);
-    fold_beside(out, terminal_columns(out), left, state);
-    for (size_t i = 0; i < json_array_size(blocks); i++) {
-        const json_t *block = json_array_get(blocks, i);
-        snprintf(left, sizeof left, "  %-12s %-36s ", field_text(block, "kind"), field_text(block, "text"));
-        fold_beside(out, terminal_columns(out), left, field_text(block, "state"));
-    }
-    if (field_of(line, "breakpoints") != NULL)
-        print_breakpoints(out, core);
-}
-
-static void print_bus(FILE *out, const struct json_part *bus)
-{
-    const json_t *line = bus->json, *components = field_of(line, "components");
-    fprintf(out, "\nAP %" PRIu64 "   APB-AP   ", field_count(line, "ap"));
-    if (field_of(line, "rom") != NULL)
-        fprintf(out, "ROM table 0x%08" PRIX64 "\n", info_number_at(line, "rom"));
-    else
-        fprintf(out, "no ROM table\n");
-    for (size_t i = 0; i < json_array_size(components); i++) {
-        const json_t *one = json_array_get(components, i);
-        const char *name = field_text(one, "name");
-        if (field_of(one, "part") == NULL) {
-            fprintf(out, "  0x%08" PRIX64 "   %s\n", info_number_at(one, "base"), name);
-            continue;
-        }
-        fprintf(out, "  0x%08" PRIX64 "   %-14s part 0x%03" PRIX64, info_number_at(one, "base"), name,
-                info_number_at(one, "part"));
-        if (field_of(one, "core") != NULL)
-            fprintf(out, "   core %" PRIu64, field_count(one, "core"));
-        fputc('\n', out);
-    }
-    if (field_is(line, "cut"))
-        fprintf(out, "  and more\n");
-}
-
 /* SystemCoreClock as core 0 sees it: measuring would disturb the core. False: not known. */
 static bool read_clock(struct info_command *self, uint32_t *hz)
 {
@@ -335,117 +244,7 @@ static bool read_clock(struct info_command *self, uint32_t *hz)
            session_look(&self->session, &self->session.device.cores[0].core, address, &deadline, hz);
 }
 
-static bool is_any_shown(const struct info_command *self, const struct device_core *cores, size_t from,
-                         size_t to)
-{
-    for (size_t i = from; i < to; i++)
-        if (info_is_shown(self, &cores[i]))
-            return true;
-    return false;
-}
-
-/* One line for a run of threads whose counters are in the same state: a card has hundreds. */
-static void print_threads(const struct info_command *self)
-{
-    FILE *out = self->context->out;
-    const struct device_core *cores = self->session.device.cores;
-    size_t n = 0;
-    for (size_t i = 0; i < self->session.device.n_cores; i++) {
-        if (!self->session.device.cores[i].core.numbered_by_unit)
-            continue;
-        if (n++ == 0)
-            cores = &self->session.device.cores[i];
-    }
-    if (n == 0)
-        return;
-    fprintf(out, "\n%s, %zu CPU%s\n", cores[0].core.name, n, PLURAL(n));
-    for (size_t i = 0, end; i < n; i = end) {
-        const struct counter_block *block = &cores[i].blocks[0];
-        const char *state = block->unusable[0] != '\0' ? block->unusable : block->state;
-        for (end = i + 1; end < n; end++) {
-            const struct counter_block *next = &cores[end].blocks[0];
-            if (strcmp(next->unusable[0] != '\0' ? next->unusable : next->state, state) != 0)
-                break;
-        }
-        if (!is_any_shown(self, cores, i, end))
-            continue;
-        char which[32];
-        if (self->context->options->request.core >= 0)
-            snprintf(which, sizeof which, "CPU %d", self->context->options->request.core);
-        else if (end - i == 1)
-            snprintf(which, sizeof which, "CPU %u", (unsigned)cores[i].core.unit);
-        else
-            snprintf(which, sizeof which, "CPUs %u to %u", (unsigned)cores[i].core.unit,
-                     (unsigned)cores[end - 1].core.unit);
-        char left[LEFT];
-        snprintf(left, sizeof left, "  %-18s %-36s ", which, block->text);
-        fold_beside(out, terminal_columns(out), left, state);
-    }
-}
-
-static void print_access(FILE *out, const struct json_part *access)
-{
-    char left[LEFT], text[UTF8_CLEAN_ROOM(192)];
-    snprintf(left, sizeof left, "%c %-18s ", field_is(access->json, "used") ? '*' : ' ',
-             field_text(access->json, "way"));
-    fold_beside(out, terminal_columns(out), left,
-                terminal_text(text, sizeof text, field_text(access->json, "why")));
-}
-
-/* ---- in either way */
-
-/* Writes the line, or prints it, and frees it. */
-static void info_put(struct info_command *self, struct json_part line,
-                     void (*print)(FILE *, const struct json_part *))
-{
-    FILE *out = self->context->out;
-    if (info_is_json(self)) {
-        self->unwritten = !json_part_write(out, line) || self->unwritten;
-        return;
-    }
-    print(out, &line);
-    json_decref(line.json);
-}
-
-static void put_access(struct info_command *self, const struct debugger *debugger)
-{
-    FILE *out = self->context->out;
-    if (!info_is_json(self))
-        fprintf(out, "\naccess\n");
-    for (enum access_way way = 0; way < ACCESS_WAYS; way++)
-        info_put(self, access_line(debugger, way), print_access);
-    if (!info_is_json(self) && debugger->access.only_looks)
-        fprintf(out, "nothing can be measured in this way; it is only read\n");
-}
-
-/* Of a processor with many threads text has a line for several. */
-static bool info_put_core(struct info_command *self, size_t number, struct error *error)
-{
-    bool ok = true;
-    const struct device_core *core = &self->session.device.cores[number];
-    if (!info_is_shown(self, core) || (core->core.numbered_by_unit && !info_is_json(self)))
-        return true;
-    struct json_part line = info_core_line(self, number, &ok, error);
-    info_put(self, line, print_core);
-    self->shown++;
-    return ok;
-}
-
-static void end_text(struct info_command *self)
-{
-    FILE *out = self->context->out;
-    const struct device *device = &self->session.device;
-    uint32_t hz;
-    if (device->buses_cut)
-        fprintf(out, "\nthere are more debug buses: %d are shown\n", TARGET_BUSES);
-    if (device->cores_cut)
-        fprintf(out, "\nthere are more cores: %zu are shown\n", device->room);
-    print_threads(self);
-    if (read_clock(self, &hz))
-        fprintf(out, "\nclock    %.6g MHz   SystemCoreClock\n", (double)hz / 1e6);
-}
-
-static bool end_json(struct info_command *self, struct error *error)
+static void info_put_end(struct info_command *self)
 {
     const struct device *device = &self->session.device;
     struct json_part line = json_part_new("summary");
@@ -461,51 +260,43 @@ static bool end_json(struct info_command *self, struct error *error)
         json_part_text(&clock, "source", "SystemCoreClock");
         json_part_object(&line, "clock", clock);
     }
-    return command_wrote(json_part_write(self->context->out, line) && !self->unwritten, error);
-}
-
-static void info_begin(struct info_command *self)
-{
-    char text[128];
-    link_describe(self->session.link, text, sizeof text);
-    if (info_is_json(self))
-        self->unwritten = !json_command_header(self->context->out, "info", text);
-    else
-        fprintf(self->context->out, "%s\n", text);
+    document_add(&self->document, line);
 }
 
 /* The ways to a PMU are worth knowing also if the target was not opened. */
-static bool info_show(struct info_command *self, bool opened, struct error *error)
+static bool info_find(struct info_command *self, bool opened, struct error *error)
 {
     const struct device *device = &self->session.device;
     const struct debugger *debugger = self->session.link != NULL ? link_debugger(self->session.link) : NULL;
     bool has_access = debugger != NULL && debugger->access.settled;
-    if (!opened && (!has_access || info_is_json(self)))
+    char text[128];
+    if (!opened && !has_access)
         return false;
-    info_begin(self);
-    if (has_access)
-        put_access(self, debugger);
+    link_describe(self->session.link, text, sizeof text);
+    document_add(&self->document, json_command_part("info", text));
+    for (enum access_way way = 0; has_access && way < ACCESS_WAYS; way++)
+        document_add(&self->document, access_line(debugger, way));
     if (!opened)
         return false;
     for (size_t i = 0; i < device->n_buses; i++)
-        info_put(self, bus_line(self, &device->buses[i]), print_bus);
+        document_add(&self->document, bus_line(self, &device->buses[i]));
     for (size_t i = 0; i < device->n_cores; i++)
-        if (!info_put_core(self, i, error))
+        if (info_is_shown(self, &device->cores[i]) && !info_put_core(self, i, error))
             return false;
-    if (info_is_json(self))
-        return end_json(self, error);
-    end_text(self);
+    info_put_end(self);
     return true;
 }
 
 int command_info(const struct context *context, struct error *error)
 {
     struct info_command self = {.context = context,
+                                .document = document_new(),
                                 .session = {.request = &context->options->request,
                                             .around = &context->around,
                                             .tolerates_left = true}};
     struct session *session = &self.session;
     bool ok = program_open(session, error) && program_open_target(session, error);
-    ok = info_show(&self, ok, error);
+    ok = info_find(&self, ok, error);
+    ok = command_facts(context, &self.document, error) && ok;
     return command_code(session_finish(session, ok, error), error);
 }

@@ -2,14 +2,12 @@
 #include "commands/command.h"
 #include "counters/events.h"
 #include "counters/metric.h"
-#include "report/json.h"
-#include "report/terminal.h"
+#include "report/document.h"
 #include "run/connect.h"
 #include "run/program.h"
 #include "run/session.h"
 #include "symbols/symbols.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +21,6 @@ struct group {
     bool is_generic;
     const struct counter_block *block; /* of the core that is there; NULL: with --cpu */
     uint32_t midr;                     /* of the core or part; 0: a set alone */
-    bool begun, titled;                /* as text: its name is printed; that metrics follow */
 };
 
 struct listing {
@@ -32,8 +29,7 @@ struct listing {
     struct metric_set *metrics;
     struct group groups[MOST_GROUPS];
     size_t n, events, shown_metrics;
-    bool json;
-    bool ok; /* the output did not fail */
+    struct document document;
 };
 
 static const char systick[] = "systick";
@@ -225,7 +221,7 @@ static bool add_target(struct listing *self, struct session *session, struct err
                                        "the core has no counter that can be used");
 }
 
-/* ---- printing them */
+/* ---- their lines */
 
 static const char *meaning_of(const struct group *group)
 {
@@ -255,141 +251,68 @@ static const struct metric *metric_of(const struct listing *self, struct group *
     return possible && list_is_wanted(self, metric->name, metric->text) ? metric : NULL;
 }
 
-static size_t widest_name(const struct listing *self)
+static void list_add_event(struct listing *self, struct group *group, const struct event *event)
 {
-    size_t widest = 0;
-    for (size_t g = 0; g < self->n; g++)
-        for (size_t i = 0; self->groups[g].set != NULL && i < event_set_count(self->groups[g].set); i++) {
-            const struct event *event = event_set_at(self->groups[g].set, i);
-            size_t length = strlen(event->name);
-            if (list_is_shown(self, &self->groups[g], event) && length > widest)
-                widest = length;
-        }
-    return widest;
-}
-
-static void list_print_line(FILE *out, const char *first, const char *name, const char *words, size_t width)
-{
-    enum { CODE = 10, LEAST = 12, MOST = 34 };
-    size_t column = CODE + (width < LEAST ? LEAST : width > MOST ? MOST : width) + 2;
-    size_t length = CODE + strlen(name);
-    fprintf(out, "  %-8s%s", first, name);
-    if (words[0] == '\0') {
-        fputc('\n', out);
-    } else if (length + 2 > column) { /* a long name has its own line */
-        fprintf(out, "\n%*s", (int)column, "");
-        fold_text_at(out, TERMINAL_COLUMNS, column, column, words);
-    } else {
-        fprintf(out, "%*s", (int)(column - length), "");
-        fold_text_at(out, TERMINAL_COLUMNS, column, column, words);
-    }
-}
-
-/* Words, and after them why the numbers are wrong. */
-static const char *words_with(const char *words, const char *errata, char *out, size_t size)
-{
-    snprintf(out, size, "%s", words);
-    text_join(out, size, "; ", errata[0] != '\0' ? "~ " : "");
-    text_add(out, size, "%s", errata);
-    return out;
-}
-
-/* Its name, before the first of its events or metrics; and a title before the first metric. */
-static void begin_group(struct listing *self, struct group *group, bool of_metrics)
-{
-    FILE *out = self->context->out;
-    if (!group->begun)
-        fprintf(out, "%s%s%s\n", self->events + self->shown_metrics > 0 ? "\n" : "", group->name,
-                group->is_generic ? " (generic events)" : "");
-    if (of_metrics && !group->titled)
-        fprintf(out, "  metrics, for -M\n");
-    group->begun = true;
-    group->titled = group->titled || of_metrics;
-}
-
-static void show_event(struct listing *self, struct group *group, const struct event *event, size_t width)
-{
-    char code[16] = "-", errata[EVENT_ERRATA], words[sizeof event->words + EVENT_ERRATA + 4];
+    char errata[EVENT_ERRATA];
+    struct json_part line = json_part_new("event");
     event_errata(group->set, event->name, group->midr, NULL, errata);
-    if (!self->json) {
-        begin_group(self, group, false);
-        if (group->set != NULL)
-            snprintf(code, sizeof code, "0x%04" PRIX32, event->code);
-        list_print_line(self->context->out, code, event->name,
-                        words_with(event->words, errata, words, sizeof words), width);
-    } else {
-        struct json_part line = json_part_new("event");
-        json_part_text(&line, "of", group->name);
-        json_part_text(&line, "name", event->name);
-        if (group->set != NULL)
-            json_part_unsigned(&line, "code", event->code);
-        json_part_text(&line, "words", event->words);
-        json_part_text(&line, "errata", errata);
-        self->ok = json_part_write(self->context->out, line) && self->ok;
-    }
+    json_part_text(&line, "of", group->name);
+    json_part_text(&line, "name", event->name);
+    if (group->set != NULL)
+        json_part_unsigned(&line, "code", event->code);
+    json_part_text(&line, "words", event->words);
+    json_part_text(&line, "errata", errata);
+    document_add(&self->document, line);
     self->events++;
 }
 
-static void show_metric(struct listing *self, struct group *group, const struct metric *metric, size_t width)
+static void list_add_metric(struct listing *self, struct group *group, const struct metric *metric)
 {
-    char name[EVENT_NAME + METRIC_UNIT + 2], errata[EVENT_ERRATA],
-        words[sizeof metric->text + EVENT_ERRATA + 4];
+    char errata[EVENT_ERRATA];
+    struct json_part line = json_part_new("metric");
+    json_t *events = json_array();
     metric_errata(metric, group->set, group->midr, errata);
-    if (!self->json) {
-        begin_group(self, group, true);
-        snprintf(name, sizeof name, "%s%s%s", metric->name, metric->unit[0] != '\0' ? " " : "", metric->unit);
-        list_print_line(self->context->out, "", name, words_with(metric->text, errata, words, sizeof words),
-                        width);
-    } else {
-        struct json_part line = json_part_new("metric");
-        json_t *events = json_array();
-        json_part_text(&line, "of", group->name);
-        json_part_text(&line, "name", metric->name);
-        json_part_text(&line, "unit", metric->unit);
-        json_part_text(&line, "expression", metric->text);
-        json_part_text(&line, "errata", errata);
-        for (size_t i = 0; i < metric->n_events; i++)
-            json_part_append(&line, events, json_part_string(metric->events[i]));
-        json_part_array(&line, "events", events);
-        self->ok = json_part_write(self->context->out, line) && self->ok;
-    }
+    json_part_text(&line, "of", group->name);
+    json_part_text(&line, "name", metric->name);
+    json_part_text(&line, "unit", metric->unit);
+    json_part_text(&line, "expression", metric->text);
+    json_part_text(&line, "errata", errata);
+    for (size_t i = 0; i < metric->n_events; i++)
+        json_part_append(&line, events, json_part_string(metric->events[i]));
+    json_part_array(&line, "events", events);
+    document_add(&self->document, line);
     self->shown_metrics++;
 }
 
-static void show_group(struct listing *self, struct group *group, size_t width)
+static void list_put_group(struct listing *self, struct group *group)
 {
     struct event only = {.code = 0};
     snprintf(only.name, sizeof only.name, "%s", group->only);
     snprintf(only.words, sizeof only.words, "%s", meaning_of(group));
     for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++)
         if (list_is_shown(self, group, event_set_at(group->set, i)))
-            show_event(self, group, event_set_at(group->set, i), width);
+            list_add_event(self, group, event_set_at(group->set, i));
     if (group->set == NULL && list_is_wanted(self, only.name, only.words))
-        show_event(self, group, &only, width);
+        list_add_event(self, group, &only);
     for (size_t i = 0; i < metric_set_count(self->metrics); i++) {
         const struct metric *metric = metric_of(self, group, i);
         if (metric != NULL)
-            show_metric(self, group, metric, width);
+            list_add_metric(self, group, metric);
     }
 }
 
-static bool list_show(struct listing *self, const char *link, struct error *error)
+static bool list_find(struct listing *self, const char *link, struct error *error)
 {
-    FILE *out = self->context->out;
-    size_t width = widest_name(self);
-    self->ok = !self->json || json_command_header(out, "list", link);
+    struct json_part line = json_part_new("summary");
+    document_add(&self->document, json_command_part("list", link));
     for (size_t i = 0; i < self->n; i++)
-        show_group(self, &self->groups[i], width);
-    if (self->events + self->shown_metrics == 0)
-        return error_advise(error, ERROR_USAGE, "pmu-probe list without a pattern shows all.",
-                            "no event or metric here has \"%.64s\" in its name or meaning", self->pattern);
-    if (self->json) {
-        struct json_part line = json_part_new("summary");
-        json_part_unsigned(&line, "events", self->events);
-        json_part_unsigned(&line, "metrics", self->shown_metrics);
-        self->ok = json_part_write(out, line) && self->ok;
-    }
-    return command_wrote(self->ok, error);
+        list_put_group(self, &self->groups[i]);
+    json_part_unsigned(&line, "events", self->events);
+    json_part_unsigned(&line, "metrics", self->shown_metrics);
+    document_add(&self->document, line);
+    return self->events + self->shown_metrics > 0 ||
+           error_advise(error, ERROR_USAGE, "pmu-probe list without a pattern shows all.",
+                        "no event or metric here has \"%.64s\" in its name or meaning", self->pattern);
 }
 
 int command_list(const struct context *context, struct error *error)
@@ -398,7 +321,7 @@ int command_list(const struct context *context, struct error *error)
     struct session session = {
         .request = &context->options->request, .around = &context->around, .tolerates_left = true};
     struct listing self = {.context = context,
-                           .json = options->format == FORMAT_JSON,
+                           .document = document_new(),
                            .pattern = options->n_operands > 0 ? options->operands[0] : NULL};
     char link[128] = "";
     self.metrics = metric_set_open(NULL, error);
@@ -410,10 +333,11 @@ int command_list(const struct context *context, struct error *error)
         if (ok)
             link_describe(session.link, link, sizeof link);
     }
-    ok = ok && list_show(&self, link, error);
+    ok = ok && list_find(&self, link, error) && command_facts(context, &self.document, error);
     int code = command_code(session_finish(&session, ok, error), error);
     for (size_t i = 0; i < self.n; i++)
         event_set_free(self.groups[i].set);
+    document_free(&self.document);
     metric_set_free(self.metrics);
     return code;
 }
@@ -427,44 +351,26 @@ static const char *state_word(const struct link_view *view)
 
 enum { VIEWS = 64 };
 
-static bool list_is_json(const struct context *context)
+static void list_add_link(struct document *document, struct link *link, struct error *error)
 {
-    return context->options->format == FORMAT_JSON;
-}
-
-static void put_link(const struct context *context, const char *text, const struct link_view *views, size_t n)
-{
-    struct json_part line = json_part_new("link");
+    struct link_view views[VIEWS];
+    char text[128];
+    struct json_part line = json_part_new("link"), unseen = json_part_new(NULL);
     json_t *targets = json_array();
+    link_describe(link, text, sizeof text);
     json_part_text(&line, "link", text);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, n = link_views(link, views, VIEWS, error); i < n; i++) {
         struct json_part one = json_part_new(NULL);
         json_part_text(&one, "name", views[i].name);
         json_part_text(&one, "type", views[i].type);
         json_part_text(&one, "state", state_word(&views[i]));
-        line.ok = line.ok && one.ok;
-        json_part_append(&line, targets, one.json);
+        json_part_add(&line, targets, one);
     }
     json_part_array(&line, "targets", targets);
-    json_part_write(context->out, line);
-}
-
-static void print_link(const struct context *context, struct link *link, struct error *error)
-{
-    struct link_view views[VIEWS];
-    char text[128], name[UTF8_CLEAN_ROOM(64)], type[UTF8_CLEAN_ROOM(32)];
-    link_describe(link, text, sizeof text);
-    size_t n = link_views(link, views, VIEWS, error);
-    if (list_is_json(context)) {
-        put_link(context, text, views, n);
-        return;
-    }
-    fprintf(context->out, "%s\n", text);
-    if (n == 0 && error->kind == ERROR_NONE)
-        fprintf(context->out, "  no targets\n");
-    for (size_t i = 0; i < n; i++)
-        fprintf(context->out, "  %-24s %-12s %s\n", utf8_clean(name, sizeof name, views[i].name),
-                utf8_clean(type, sizeof type, views[i].type), state_word(&views[i]));
+    if (error->kind != ERROR_NONE)
+        json_part_bool(&unseen, "unread", true);
+    document_add(document, unseen);
+    document_add(document, line);
 }
 
 static const char *interface_words(const struct dap_found *found)
@@ -474,121 +380,51 @@ static const char *interface_words(const struct dap_found *found)
     return found->kind == DAP_HID ? "v1 (HID)" : "v2 (bulk)";
 }
 
-static void put_plugged(const struct context *context, const struct dap_listed *listed)
+static struct json_part plugged_line(const char *type, uint16_t vendor, uint16_t product, const char *serial,
+                                     const char *usb, const char *name)
+{
+    struct json_part line = json_part_new(type);
+    char id[16];
+    snprintf(id, sizeof id, "%04x:%04x", vendor, product);
+    json_part_text(&line, "id", id);
+    json_part_text(&line, "serial", serial);
+    json_part_text(&line, "usb", usb);
+    json_part_text(&line, "name", name);
+    return line;
+}
+
+static struct json_part probe_line(const struct dap_listed *listed)
 {
     const struct dap_info *info = &listed->info;
     const struct dap_found *found = &listed->found;
-    struct json_part line = json_part_new("probe");
-    char id[16];
-    snprintf(id, sizeof id, "%04x:%04x", found->vendor, found->product);
-    json_part_text(&line, "id", id);
-    json_part_text(&line, "serial", found->serial);
-    json_part_text(&line, "usb", found->usb);
-    json_part_text(&line, "name", found->name);
+    struct json_part line =
+        plugged_line("probe", found->vendor, found->product, found->serial, found->usb, found->name);
     json_part_text(&line, "interface", interface_words(found));
     json_part_text(&line, "problem", found->problem);
-    if (found->problem[0] == '\0') {
-        json_part_text(&line, "protocol", info->protocol);
-        json_part_unsigned(&line, "packet_size", info->packet_size);
-        json_part_unsigned(&line, "packet_count", info->packet_count);
-        json_part_unsigned(&line, "packets_in_flight", listed->window);
-        json_part_bool(&line, "swd", info->capabilities & DAP_CAN_SWD || !info->capabilities_known);
-        json_part_bool(&line, "jtag", info->capabilities & DAP_CAN_JTAG);
-        json_part_bool(&line, "atomic", info->capabilities & DAP_CAN_ATOMIC);
-        json_part_bool(&line, "timer", info->capabilities & DAP_CAN_TIMER);
-    }
-    json_part_write(context->out, line);
+    if (found->problem[0] != '\0')
+        return line;
+    json_part_text(&line, "protocol", info->protocol);
+    json_part_unsigned(&line, "packet_size", info->packet_size);
+    json_part_unsigned(&line, "packet_count", info->packet_count);
+    json_part_unsigned(&line, "packets_in_flight", listed->window);
+    json_part_bool(&line, "swd", info->capabilities & DAP_CAN_SWD || !info->capabilities_known);
+    json_part_bool(&line, "jtag", info->capabilities & DAP_CAN_JTAG);
+    json_part_bool(&line, "atomic", info->capabilities & DAP_CAN_ATOMIC);
+    json_part_bool(&line, "timer", info->capabilities & DAP_CAN_TIMER);
+    return line;
 }
 
-/* In front of where it is plugged in. */
-static const char *usb_words(const char *usb)
+static struct json_part adapter_line(const struct adapter_found *found)
 {
-    return usb[0] != '\0' ? "   usb:" : "";
-}
-
-static void print_plugged(const struct context *context, const struct dap_listed *listed)
-{
-    if (list_is_json(context)) {
-        put_plugged(context, listed);
-        return;
-    }
-    char name[UTF8_CLEAN_ROOM(64)], serial[UTF8_CLEAN_ROOM(64)], firmware[UTF8_CLEAN_ROOM(32)],
-        problem[UTF8_CLEAN_ROOM(200)];
-    const struct dap_info *info = &listed->info;
-    fprintf(context->out, "cmsis-dap:%s%s%s   %04x:%04x   %s   %s\n",
-            utf8_clean(serial, sizeof serial, listed->found.serial), usb_words(listed->found.usb),
-            listed->found.usb, listed->found.vendor, listed->found.product, interface_words(&listed->found),
-            utf8_clean(name, sizeof name, listed->found.name));
-    if (listed->found.problem[0] != '\0') {
-        fprintf(context->out, "  %s\n", utf8_clean(problem, sizeof problem, listed->found.problem));
-        return;
-    }
-    char many[64];
-    snprintf(many, sizeof many,
-             listed->window < info->packet_count ? "one at a time (it announces %u)" : "%u at once",
-             info->packet_count);
-    fprintf(context->out, "  CMSIS-DAP %s, packets of %zu bytes, %s%s%s%s%s\n",
-            utf8_clean(firmware, sizeof firmware, info->protocol), info->packet_size, many,
-            info->capabilities & DAP_CAN_SWD || !info->capabilities_known ? ", SWD" : "",
-            info->capabilities & DAP_CAN_JTAG ? ", JTAG" : "",
-            info->capabilities & DAP_CAN_ATOMIC ? ", atomic" : "",
-            info->capabilities & DAP_CAN_TIMER ? ", timer" : "");
-}
-
-static void put_adapter(const struct context *context, const struct adapter_found *found)
-{
-    struct json_part line = json_part_new("adapter");
-    char id[16];
-    snprintf(id, sizeof id, "%04x:%04x", found->vendor, found->product);
-    json_part_text(&line, "id", id);
-    json_part_text(&line, "serial", found->serial);
-    json_part_text(&line, "usb", found->usb);
-    json_part_text(&line, "name", found->adapter->name);
+    struct json_part line = plugged_line("adapter", found->vendor, found->product, found->serial, found->usb,
+                                         found->adapter->name);
     json_part_text(&line, "way", found->adapter->way);
-    json_part_write(context->out, line);
+    return line;
 }
 
-static void print_adapter(const struct context *context, const struct adapter_found *found)
-{
-    char serial[UTF8_CLEAN_ROOM(64)];
-    if (list_is_json(context)) {
-        put_adapter(context, found);
-        return;
-    }
-    utf8_clean(serial, sizeof serial, found->serial);
-    fprintf(context->out, "%s%s%s   %04x:%04x%s%s\n  %s\n", found->adapter->name, usb_words(found->usb),
-            found->usb, found->vendor, found->product, serial[0] != '\0' ? "   " : "", serial,
-            found->adapter->way);
-}
-
-static int list_end(const struct context *context, size_t probes, const struct error *error)
-{
-    if (error->kind != ERROR_NONE)
-        return error_exit_code(error->kind);
-    if (list_is_json(context)) {
-        struct json_part line = json_part_new("summary");
-        json_part_unsigned(&line, "probes", probes);
-        json_part_write(context->out, line);
-    }
-    return EXIT_DONE;
-}
-
-/* To find nothing is not a failure, but another program on OpenOCD's port is one. */
-static int tell_nothing(const struct context *context, const struct error *no_server, struct error *error)
-{
-    if (no_server->kind != ERROR_NO_PROBE) {
-        *error = *no_server;
-        return error_exit_code(error->kind);
-    }
-    if (!list_is_json(context))
-        fprintf(context->out,
-                "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and %s\n%s\n",
-                no_server->text, error_advice(no_server));
-    return list_end(context, 0, error);
-}
-
-/* Lists a running OpenOCD and all probes and adapters that are plugged in. */
-static int list_all(const struct context *context, struct error *error)
+/* A running OpenOCD and all probes and adapters that are plugged in; their number. To find nothing is not a
+ * failure, but another program on OpenOCD's port is one. */
+static size_t list_add_all(const struct context *context, struct document *document, struct error *error)
 {
     struct dap_listed listed[CONNECT_PROBES];
     struct adapter_found adapters[CONNECT_PROBES];
@@ -596,36 +432,51 @@ static int list_all(const struct context *context, struct error *error)
     struct request at_home = context->options->request;
     at_home.probe = "openocd";
     const struct surroundings home = {.cancel = context->around.cancel, .wire = context->around.wire};
-    if (list_is_json(context))
-        json_command_header(context->out, "probes", "");
     struct link *link = connect_link(&at_home, &home, &no_server);
-    if (link != NULL)
-        print_link(context, link, error);
+    bool is_there = link != NULL;
+    if (is_there)
+        list_add_link(document, link, error);
     link_close(link);
     size_t n = connect_list(&context->around, listed, CONNECT_PROBES);
     for (size_t i = 0; i < n; i++)
-        print_plugged(context, &listed[i]);
+        document_add(document, probe_line(&listed[i]));
     size_t others = dap_list_adapters(listed, n, adapters, CONNECT_PROBES);
     for (size_t i = 0; i < others; i++)
-        print_adapter(context, &adapters[i]);
-    if (link == NULL && n == 0 && others == 0)
-        return tell_nothing(context, &no_server, error);
-    if (link == NULL && no_server.kind != ERROR_NO_PROBE)
+        document_add(document, adapter_line(&adapters[i]));
+    if (!is_there && n + others > 0 && no_server.kind != ERROR_NO_PROBE) {
         request_note(&context->options->request, "%s", no_server.text);
-    return list_end(context, n, error);
+    } else if (!is_there && n + others == 0 && no_server.kind != ERROR_NO_PROBE) {
+        *error = no_server;
+    } else if (!is_there && n + others == 0) {
+        struct json_part unseen = json_part_new(NULL);
+        json_part_text(&unseen, "nothing", no_server.text);
+        json_part_text(&unseen, "advice", error_advice(&no_server));
+        document_add(document, unseen);
+    }
+    return n;
 }
 
 int command_probes(const struct context *context, struct error *error)
 {
-    if (context->options->request.probe == NULL && context->options->request.n_openocd == 0 &&
-        !context->options->request.wires_said)
-        return list_all(context, error);
-    struct link *link = connect_link(&context->options->request, &context->around, error);
-    if (link == NULL)
-        return error_exit_code(error->kind);
-    if (list_is_json(context))
-        json_command_header(context->out, "probes", "");
-    print_link(context, link, error);
-    link_close(link);
-    return list_end(context, 0, error);
+    const struct request *request = &context->options->request;
+    struct document document = document_new();
+    size_t n = 0;
+    document_add(&document, json_command_part("probes", ""));
+    if (request->probe == NULL && request->n_openocd == 0 && !request->wires_said) {
+        n = list_add_all(context, &document, error);
+    } else {
+        struct link *link = connect_link(request, &context->around, error);
+        if (link == NULL) {
+            document_free(&document);
+            return error_exit_code(error->kind);
+        }
+        list_add_link(&document, link, error);
+        link_close(link);
+    }
+    if (error->kind == ERROR_NONE) {
+        struct json_part line = json_part_new("summary");
+        json_part_unsigned(&line, "probes", n);
+        document_add(&document, line);
+    }
+    return command_code(command_facts(context, &document, error) && error->kind == ERROR_NONE, error);
 }

@@ -2,6 +2,7 @@
 #include "report/show.h"
 #include "commands/command.h"
 #include "report/delta_report.h"
+#include "report/target_report.h"
 #include "report/terminal.h"
 
 #include <errno.h>
@@ -88,6 +89,15 @@ static bool show_read(struct show_reading *reading, const struct context *contex
     }
     return is_broken ? error_copy(error, &why)
                      : error_advise(error, ERROR_SYSTEM, from_where, "%s", why.text);
+}
+
+bool command_facts(const struct context *context, struct document *document, struct error *error)
+{
+    const struct rendering to = command_rendering(context);
+    bool empty = document_line(document, "header") == NULL,
+         ok = empty || target_write(&to, document);
+    document_free(document);
+    return ok || (error->kind == ERROR_NONE && command_wrote(false, error));
 }
 
 /* What record wrote is shown by report. */

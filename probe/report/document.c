@@ -69,8 +69,10 @@ json_t *document_rows(const struct document *document, const char *type, const j
 bool document_write(FILE *out, const struct document *document)
 {
     bool ok = document->ok;
-    for (size_t i = 0; i < json_array_size(document->lines) && ok; i++)
-        ok = json_line_write(out, json_array_get(document->lines, i));
+    for (size_t i = 0; i < json_array_size(document->lines) && ok; i++) {
+        const json_t *line = json_array_get(document->lines, i);
+        ok = line_is_of(line, "") || json_line_write(out, line);
+    }
     return ok;
 }
 

@@ -33,7 +33,7 @@ const char *text_in(const json_t *line, const char *key, const char *name);
 const json_t *document_line(const struct document *document, const char *type);
 /* The lines of a type and, unless NULL, with the `core` of another line, in their order. To be freed. */
 json_t *document_rows(const struct document *document, const char *type, const json_t *core);
-/* False when it could not be written whole. */
+/* A line without a type is for people alone, and left out. False when it could not be written whole. */
 bool document_write(FILE *out, const struct document *document);
 
 /*

@@ -160,6 +160,8 @@ static const char *group_of(const struct view *view, const json_t *row)
 static bool begins_group(const struct view *view, const json_t *rows, size_t i)
 {
     const json_t *row = json_array_get(rows, i), *before = i > 0 ? json_array_get(rows, i - 1) : NULL;
+    if (view->facts)
+        return group_of(view, row)[0] != '\0';
     return view->group != NULL && (i == 0 || strcmp(group_of(view, row), group_of(view, before)) != 0);
 }
 
@@ -430,6 +432,54 @@ static void render_write_text(const struct rendering *to, struct view *view,
     }
 }
 
+/* ---- facts as text */
+
+/* What is too wide folds after the last wide gap. */
+static void put_facts_heading(const struct rendering *to, const char *text)
+{
+    char left[CODE];
+    const char *last = text;
+    for (const char *at = text; (at = strstr(at, "   ")) != NULL; at = last)
+        last = at + strspn(at, " ");
+    snprintf(left, sizeof left, "%.*s", (int)(last - text), text);
+    if (utf8_width(text) <= to->columns)
+        fprintf(to->out, "%s\n", text);
+    else
+        fold_beside(to->out, to->columns, left, last);
+}
+
+/* The last text takes the places of names that are not there. */
+static void put_fact(const struct view *view, const struct layout *layout, const struct cells *cells)
+{
+    char left[CODE] = "  ";
+    size_t end = view->n - 1;
+    while (end > 0 && cells->text[end - 1][0] == '\0')
+        end--;
+    for (size_t i = 0; i < end; i++) {
+        size_t width = utf8_width(cells->text[i]), room = layout->width[i];
+        text_add(left, sizeof left, "%s%*s", cells->text[i], GAP + (int)(width < room ? room - width : 0),
+                 "");
+    }
+    fold_beside(layout->to->out, layout->to->columns, left, cells->text[view->n - 1]);
+}
+
+static void write_facts(const struct rendering *to, struct view *view, struct view_column columns[COLUMNS],
+                        const json_t *rows, struct cells *cells)
+{
+    const struct layout layout = render_lay_out(to, view, columns, rows, cells);
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row) {
+        if (begins_group(view, rows, i)) {
+            fputs(i > 0 ? "\n" : "", to->out);
+            put_facts_heading(to, terminal_text(cells->text[0], CODE, group_of(view, row)));
+            continue;
+        }
+        render_fill(view, row, cells);
+        put_fact(view, &layout, cells);
+    }
+}
+
 /* ---- CSV */
 
 static void render_put_field(struct csv *csv, const struct view_column *column, const json_t *row,
@@ -512,6 +562,8 @@ static void render_write_markdown(FILE *out, const struct view *view, const json
             fputs("| **", out);
             markdown_text(out, group_of(view, row));
             fputs("** |\n", out);
+            if (view->facts)
+                continue;
         }
         for (k = 0; k < view->n; k++) {
             put_cell_or_reason(view, k, row, &told, text);
@@ -638,6 +690,8 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
             fprintf(out, "<th scope=\"rowgroup\" colspan=\"%zu\">", view->n);
             html_text(out, group_of(view, row));
             fputs("</th>", out);
+            if (view->facts)
+                continue;
         }
         html_row(&table, is_true(row, view->faint) ? "faint" : NULL);
         bool told = false;
@@ -663,6 +717,8 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
         render_write_markdown(to->out, &seen, rows, cells->text[0]);
     else if (to->format == FORMAT_HTML)
         write_html(to->out, &seen, rows, cells->text[0]);
+    else if (seen.facts)
+        write_facts(to, &seen, columns, rows, cells);
     else
         render_write_text(to, &seen, columns, rows, cells);
     free(cells);

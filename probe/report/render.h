@@ -14,7 +14,7 @@ enum as {
     AS_TEXT,
     AS_NAME,    /* a text that may be wider than its column; of a row with a `state`, that in brackets. In
                    the first column of a view that folds, on a line alone then. */
-    AS_CODE,    /* the last column: a terminal cuts it */
+    AS_CODE,    /* the last column: a terminal cuts it; of facts it folds */
     AS_VERDICT, /* objects with `verdict`, `before` and `why` around it, and `bad` */
     AS_SPARK,   /* of a page: the `distribution` of the row, small */
     AS_BAR,     /* of a page: an object with `low`, `high`, `at`, `limit`, `scale` and `verdict` */
@@ -51,6 +51,9 @@ struct view {
     const char *group;  /* a key: rows with the same text there follow each other below a heading with it */
     const char *reason; /* a key: what the row has in place of numbers that it lacks */
     const char *faint;  /* a key: where it is there and not false the row is of less weight */
+    /* A row with a text at `group` is the heading of those that follow, and no more. Text has that heading
+     * alone, and folds the last column. */
+    bool facts;
 };
 
 struct rendering {

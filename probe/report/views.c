@@ -1,5 +1,7 @@
 #include "report/views.h"
 
+#include <string.h>
+
 #define COLUMNS(list)           .columns = (list), .n = sizeof(list) / sizeof *(list)
 #define ERROR(of, number)       .key = (of), .heading = "±", .as = AS_POINTS, .needs = (number), .none = "?"
 #define NAME(of, what, unknown) .key = (of), .heading = (what), .as = AS_NAME, .none = (unknown)
@@ -296,3 +298,38 @@ static const struct view_column verdict_columns[] = {
     {.key = "interval", .heading = "where the change lies", .as = AS_BAR},
 };
 const struct view verdict_view = {COLUMNS(verdict_columns), .class = "verdicts", .folds = true};
+
+/* ---- facts */
+
+#define FACTS(wide, what, wider, name, text)                                                                 \
+    {                                                                                                        \
+        {TEXT("of")}, {FIELD("what", what), .least = (wide)},                                                \
+            {FIELD("name", name), .as = AS_NAME, .least = (wider)},                                          \
+        {                                                                                                    \
+            FIELD("text|about", text), .as = AS_CODE                                                         \
+        }                                                                                                    \
+    }
+
+static const struct {
+    const char *command, *caption;
+    struct view_column columns[4];
+} facts_columns[] = {
+    {"info", "Cores, counters and breakpoints", FACTS(11, "what", 0, "is", "state")},
+    {"list", "Events and metrics", FACTS(6, "code", 12, "name", "meaning")},
+    {"probes", "What is plugged in, and what a server has", FACTS(0, "target", 0, "type", "state")},
+    {"doctor", "What was tested", FACTS(14, "test", 9, "state", "detail")},
+};
+
+struct view facts_view(const char *command, enum format format)
+{
+    size_t i = 0, first = format != FORMAT_CSV;
+    while (i + 1 < sizeof facts_columns / sizeof *facts_columns &&
+           strcmp(facts_columns[i].command, command) != 0)
+        i++;
+    return (struct view){.columns = facts_columns[i].columns + first,
+                         .n = 4 - first,
+                         .class = "facts",
+                         .caption = facts_columns[i].caption,
+                         .group = "group",
+                         .facts = true};
+}

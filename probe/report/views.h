@@ -32,3 +32,5 @@ extern const struct view region_csv;
 extern const struct view check_view;
 /* A column of a `verdict`, on a page */
 extern const struct view verdict_view;
+/* Groups of facts, of `info`, `list`, `probes` and `doctor`; CSV has the name of the group, too. */
+struct view facts_view(const char *command, enum format format);

@@ -228,7 +228,7 @@ def test_adapters_of_other_kinds_are_told_with_the_way_to_reach_them():
     every = [device for device, _, _ in ADAPTERS]
     result = in_namespace([*every, "046d:c52b:a mouse"], "probes")
     assert result.code == 0 and result.err == "", result.err
-    lines = result.out.splitlines()
+    lines = [line for line in result.out.splitlines() if line]
     assert len(lines) == 2 * len(ADAPTERS), result.out
     for device, name, way in ADAPTERS:
         vendor, product, *rest = device.split(":")

@@ -13,13 +13,14 @@ WAYS = ["memory", "OpenOCD's monitor"]
 
 def access(text):
     """What `info` says: the one in use, and the words of each."""
-    found = re.search(r"^access\n((?:[* ] .*\n)+)", text, re.MULTILINE)
+    found = re.search(r"^access\n((?:  .*\n)+)", text, re.MULTILINE)
     assert found, text
     lines = re.sub(r"\n {3,}", " ", found.group(1)).splitlines()  # what folds goes on below
-    assert [line[2:20].rstrip() for line in lines] == WAYS
-    used = [line[2:20].rstrip() for line in lines if line[0] == "*"]
+    rows = [re.fullmatch(r"  (\* )?(.+?)  +(\S.*)", line).groups() for line in lines]
+    assert [way for _, way, _ in rows] == WAYS
+    used = [way for mark, way, _ in rows if mark]
     assert len(used) <= 1
-    return used[0] if used else None, {line[2:20].rstrip(): line[21:] for line in lines}
+    return used[0] if used else None, {way: why for _, way, why in rows}
 
 
 @pytest.mark.parametrize("chip, used, how", [

@@ -196,6 +196,15 @@ def test_of_the_tool_as_it_was(tmp_path):
         assert "CPU_CYCLES" in shown(file, form, tmp_path), form
 
 
+def test_what_is_there(tmp_path):
+    with Place("a9/swd", "free", WORK_BY_DATA) as place:
+        for words in (["info"], ["list", "L1D"], ["probes"]):
+            check(lambda *more, words=words: place.run(*words, *more, elf=words == ["info"]).out, tmp_path)
+        place.run("doctor", "-j", "-o", tmp_path / "doctor")
+        lines = shown(tmp_path / "doctor", "csv", tmp_path).splitlines()
+    assert lines[0] == "of,test,state,detail" and "core 0,OS lock,ok,DBGOSLSR.OSLK = 0" in lines, lines
+
+
 HEADER = '{"schema":"pmu-probe/1","type":"header","region":{"start":"f"}}\n'
 SUMMARY = '{"type":"summary","hits":1,"columns":{}}\n'
 

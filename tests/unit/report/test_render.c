@@ -3,6 +3,7 @@
 #include "golden.h"
 #include "report/counts.h"
 #include "report/results.h"
+#include "report/views.h"
 
 #include <math.h>
 
@@ -119,6 +120,27 @@ TEST(groups_and_notes)
         json_decref(notes);
     }
     output_is_golden("render/groups.txt");
+}
+
+/* Groups of facts: a heading is a line, the last column folds, and takes the places of names that are not
+ * there. */
+TEST(facts)
+{
+    static const char rows[] =
+        "[{\"group\":\"core 0   M4   running at a place that is long\",\"of\":\"core 0\",\"about\":\"M4\"},"
+        "{\"of\":\"core 0\",\"what\":\"dwt\",\"name\":\"CYCCNT\",\"text\":\"idle\"},"
+        "{\"of\":\"core 0\",\"what\":\"pmu\",\"name\":\"<a name of more than forty characters, all of "
+        "them>\",\"text\":\"more words than there is room for in a line\"},"
+        "{\"of\":\"core 0\",\"what\":\"breakpoints\",\"text\":\"6, all free\"},"
+        "{\"of\":\"core 0\",\"text\":\"a sentence of more words than there is room for\"},"
+        "{\"group\":\"=core\\u001b\",\"of\":\"=core\\u001b\"}]";
+    static const enum format formats[] = {FORMAT_TEXT, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_HTML};
+    FILE *out = output();
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct view facts = facts_view("info", formats[i]);
+        assert_true(render_table(rendering_to(out, formats[i], 40), &facts, rows_of(rows)));
+    }
+    output_is_golden("render/facts.txt");
 }
 
 #define HEADER                                                                                               \
