@@ -133,14 +133,14 @@ static void make_notes(const struct line_report *report, const struct check *che
                    {"bounded", costs->bounded},
                    {"unframed", report->unframed}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_part_unsigned(&facts, numbers[i].key, numbers[i].n);
+        row_count(&facts, numbers[i].key, numbers[i].n);
     if (check->known && !check->agrees) {
-        json_part_real(&facts, "differs", fabs(check->not_attributed));
-        json_part_real(&facts, "tolerance", check->tolerance);
+        row_real(&facts, "differs", fabs(check->not_attributed));
+        row_real(&facts, "tolerance", check->tolerance);
     }
-    json_part_text(&facts, "limit", report->limit);
-    json_part_text(&facts, "ended", report->ended);
-    json_part_text(&facts, "plus_minus", terminal_or("±", "+-"));
+    row_text(&facts, "limit", report->limit);
+    row_text(&facts, "ended", report->ended);
+    row_text(&facts, "plus_minus", terminal_or("±", "+-"));
     sentences_say(notes, facts.json, notes_before_it, sizeof notes_before_it / sizeof *notes_before_it);
     note_it_lines(report->listing, notes);
     sentences_say(notes, facts.json, notes_after_it, sizeof notes_after_it / sizeof *notes_after_it);

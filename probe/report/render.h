@@ -75,10 +75,11 @@ typedef bool report_writer(const struct rendering *to, const struct document *do
  */
 bool render_table(const struct rendering *to, const struct view *view, json_t *rows);
 /* What only people see of a row: a key that the JSON lines do not have. "" is left out. */
-#define row_text json_part_text
-#define row_real json_part_real
-#define row_flag json_part_bool
-#define row_part json_part_object
+#define row_text  json_part_text
+#define row_real  json_part_real
+#define row_count json_part_unsigned
+#define row_flag  json_part_bool
+#define row_part  json_part_object
 /* A list of texts, whole sentences. */
 void render_notes(const struct rendering *to, const json_t *notes);
 /* The same of a list that it frees. False: out of memory. */

@@ -327,15 +327,15 @@ static struct json_part facts_of(const struct run_lines *run)
     struct json_part facts = json_part_copy(summary);
     uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
     uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
-    json_part_unsigned(&facts, "several", n_passes > 1 ? n_passes : 0);
-    json_part_unsigned(&facts, "short_of", n < all ? all : 0);
-    json_part_unsigned(&facts, "all", n < all ? all : n);
+    row_count(&facts, "several", n_passes > 1 ? n_passes : 0);
+    row_count(&facts, "short_of", n < all ? all : 0);
+    row_count(&facts, "all", n < all ? all : n);
     if (isfinite(field_real(summary, "precision.mean")))
-        json_part_text(&facts, "within", PART_UP(field_real(summary, "precision.mean")));
-    json_part_bool(&facts, "all_equal", all_equal(summary));
+        row_text(&facts, "within", PART_UP(field_real(summary, "precision.mean")));
+    row_flag(&facts, "all_equal", all_equal(summary));
     bool of_function = strcmp(run->conditions.end, "its return") == 0;
-    json_part_unsigned(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
-    json_part_unsigned(&facts, "unknown_exceptions", unknown_exceptions(summary));
+    row_count(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
+    row_count(&facts, "unknown_exceptions", unknown_exceptions(summary));
     return facts;
 }
 
@@ -364,7 +364,7 @@ static const struct sentence facts_first[] = {
     {"advice", NULL, "{advice}"},
 };
 
-/* After the quantiles. All counts include exceptions; hits without one are said apart. */
+/* After the quantiles. All counts include exceptions; hits without one are apart. */
 static const struct sentence facts_last[] = {
     {"without_exceptions.count", NULL,
      "{without_exceptions.count,} without an exception inside, median {without_exceptions.median,}"},
@@ -469,15 +469,15 @@ static void run_report_add_legend(struct json_part *list, const json_t *summary)
             continue;
         overhead = overhead || fabs(field_real(column, "overhead")) >= 0.05;
         if (!run_report_is_calibrated(column))
-            json_part_bool(&seen, "unmeasured", true);
+            row_flag(&seen, "unmeasured", true);
         if (each > 0 && field_real(column, "median") <= each)
-            json_part_bool(&seen, "unresolved", true);
+            row_flag(&seen, "unresolved", true);
         if (json_is_false(field_of(column, "median_exact")))
-            json_part_bool(&seen, "near", true);
+            row_flag(&seen, "near", true);
     }
-    json_part_bool(&seen, "no_overhead", !overhead);
-    json_part_bool(&seen, "exact", run_is_exact(summary));
-    json_part_bool(&seen, "inexact", run_is_undisturbed(summary, &wrong) && wrong);
+    row_flag(&seen, "no_overhead", !overhead);
+    row_flag(&seen, "exact", run_is_exact(summary));
+    row_flag(&seen, "inexact", run_is_undisturbed(summary, &wrong) && wrong);
     sentences_join(list, seen.json, run_legend, sizeof run_legend / sizeof *run_legend);
     json_decref(seen.json);
 }

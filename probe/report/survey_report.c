@@ -417,11 +417,11 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
         bounds = bounds || (share_bound(region)[0] != '\0' && !some_left);
     }
     struct json_part seen = json_part_new(NULL);
-    json_part_bool(&seen, "exact", !each && !unmeasured && exact);
-    json_part_bool(&seen, "unmeasured", unmeasured);
-    json_part_bool(&seen, "vague", vague);
-    json_part_bool(&seen, "bounds", bounds);
-    json_part_bool(&seen, "left", left);
+    row_flag(&seen, "exact", !each && !unmeasured && exact);
+    row_flag(&seen, "unmeasured", unmeasured);
+    row_flag(&seen, "vague", vague);
+    row_flag(&seen, "bounds", bounds);
+    row_flag(&seen, "left", left);
     sentences_join(list, seen.json, legend, sizeof legend / sizeof *legend);
     json_decref(seen.json);
     conditions_add_errata(list, counted_one);
@@ -447,8 +447,8 @@ static bool add_remark(struct json_part *list, const json_t *region)
     const json_t *cycles = run_first(region, &name);
     struct json_part facts = json_part_copy(region), one = json_list_new();
     if (run_is_counted(cycles))
-        json_part_unsigned(&facts, "bounds", field_count(cycles, "at_least"));
-    json_part_text(&facts, "why_not", why_of(region));
+        row_count(&facts, "bounds", field_count(cycles, "at_least"));
+    row_text(&facts, "why_not", why_of(region));
     if (survey_report_has_hits(region))
         sentences_join(&one, facts.json, remarks, sizeof remarks / sizeof *remarks);
     bool any = json_array_size(one.json) > 0;
@@ -481,13 +481,13 @@ static void add_end(struct json_part *list, const struct survey_lines *lines)
     const json_t *region;
     json_array_foreach(lines->regions, i, region)
         refused += !survey_report_has_hits(region) && !is_unreached(region) && !had_no_turn(region);
-    json_part_unsigned(&facts, "refused", refused);
+    row_count(&facts, "refused", refused);
     if (conditions_clock_text(&lines->conditions, clock, sizeof clock))
-        json_part_text(&facts, "clock", clock);
+        row_text(&facts, "clock", clock);
     number_elapsed(time, sizeof time, rest);
     if (rest >= 119.5 && rest < 7200) /* it is vague */
         snprintf(time, sizeof time, "%.0f min", rest / 60);
-    json_part_text(&facts, "rest", time);
+    row_text(&facts, "rest", time);
     sentences_say(list, facts.json, survey_end, sizeof survey_end / sizeof *survey_end);
     json_decref(facts.json);
 }

@@ -334,7 +334,7 @@ class Acceptance:
         return (second - first) & 0xFFFFFFFF
 
     def memory(self):
-        """A probe reads what the core has written last, also behind a data cache."""
+        """A probe reads what the core has written last, also with a data cache."""
         if self.chip.in_registers:
             return {}, "a probe sees no memory here"
         rounds = self.grows("round_count")

@@ -27,8 +27,8 @@ __attribute__((used, naked, noreturn)) void Reset_Handler(void)
     __asm volatile("ldr r0, =stack_top\n\tmov sp, r0\n\tbl start_cache\n\tbl start_systick\n\tbl start");
 }
 
-// Memory behind a data cache, as most programs of a Cortex-M7 have it: what the core has written is not yet
-// where another master looks. Invalidated first: DDI 0489F, "Initializing and enabling the L1 cache".
+// Memory with a data cache, as most programs of a Cortex-M7 have it: what the core has written is in the cache
+// first, and other masters read memory. Invalidated before: DDI 0489F, "Initializing and enabling the L1 cache".
 __attribute__((used)) void start_cache(void)
 {
 #ifdef DATA_CACHE
