@@ -42,20 +42,20 @@ static bool show_annotate(const struct rendering *to, const struct document *doc
 }
 
 static const struct shown_result results[] = {
-        {"info", ALL, true, target_write},
-        {"list", ALL, true, target_write},
-        {"probes", ALL, true, target_write},
-        {"doctor", ALL, false, target_write},
-        {"delta", ALL, true, delta_write},
-        {"survey", ALL, true, survey_write},
-        {"compare", ALL, true, compare_write},
-        {"lines", ALL, true, line_write},
-        {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_FOLDED,
-         true, profile_show},
-        {"annotate", ALL, true, show_annotate},
-        {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
-        {"guard", TEXTS, false, show_guard},
-    };
+    {"info", ALL, true, target_write},
+    {"list", ALL, true, target_write},
+    {"probes", ALL, true, target_write},
+    {"doctor", ALL, false, target_write},
+    {"delta", ALL, true, delta_write},
+    {"survey", ALL, true, survey_write},
+    {"compare", ALL, true, compare_write},
+    {"lines", ALL, true, line_write},
+    {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_FOLDED,
+     true, profile_show},
+    {"annotate", ALL, true, show_annotate},
+    {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
+    {"guard", TEXTS, false, show_guard},
+};
 
 /* Results of a region have no command in their header. */
 static const char *command_of(const struct document *document)
