@@ -449,7 +449,7 @@ static void put_facts_heading(const struct rendering *to, const char *text)
 }
 
 /* The last text takes the places of names that are not there. */
-static void put_fact(const struct view *view, const struct layout *layout, const struct cells *cells)
+static void render_put_fact(const struct view *view, const struct layout *layout, const struct cells *cells)
 {
     char left[CODE] = "  ";
     size_t end = view->n - 1;
@@ -460,7 +460,8 @@ static void put_fact(const struct view *view, const struct layout *layout, const
         text_add(left, sizeof left, "%s%*s", cells->text[i], GAP + (int)(width < room ? room - width : 0),
                  "");
     }
-    fold_beside(layout->to->out, layout->to->columns, left, cells->text[view->n - 1]);
+    fold_beside(layout->to->out, layout->to->uncut ? SIZE_MAX : layout->to->columns, left,
+                cells->text[view->n - 1]);
 }
 
 static void write_facts(const struct rendering *to, struct view *view, struct view_column columns[COLUMNS],
@@ -476,7 +477,7 @@ static void write_facts(const struct rendering *to, struct view *view, struct vi
             continue;
         }
         render_fill(view, row, cells);
-        put_fact(view, &layout, cells);
+        render_put_fact(view, &layout, cells);
     }
 }
 

@@ -27,7 +27,7 @@ static void add_list(char *out, size_t size, const json_t *list, const char *key
         text_add(out, size, "%s%s", i > 0 ? ", " : "", field_text(one, key));
 }
 
-static void add_value(char *out, size_t size, const json_t *value, const char *how)
+static void sentence_add_value(char *out, size_t size, const json_t *value, const char *how)
 {
     double real = json_number_value(value);
     if (how[0] == ',')
@@ -63,7 +63,7 @@ static bool add_key(char *out, size_t size, const char *text, size_t length, con
     *end = '\0';
     if (!field_is(line, key))
         return false;
-    add_value(out, size, field_of(line, key), how);
+    sentence_add_value(out, size, field_of(line, key), how);
     return true;
 }
 

@@ -158,8 +158,8 @@ static void put_fact(struct facts *facts, const struct fact *fact, const json_t 
         facts_begin(facts, of, text);
 }
 
-static void put_one(struct facts *facts, const struct fact *fact, const json_t *line, const json_t *one,
-                    const char *key)
+static void put_each(struct facts *facts, const struct fact *fact, const json_t *line, const json_t *one,
+                     const char *key)
 {
     struct json_part row = json_part_copy(one);
     json_object_set(row.json, "up", (json_t *)line);
@@ -179,8 +179,8 @@ static void complete(const struct document *document, struct json_part *line)
              field_count(line->json, "packets_in_flight") < field_count(line->json, "packet_count"));
     if (line_is_of(line->json, "summary")) {
         json_t *buses = document_rows(document, "bus", NULL);
-        json_part_unsigned(line, "buses", json_array_size(buses));
-        json_part_unsigned(line, "number", field_count(document_line(document, "core"), "number"));
+        row_real(line, "buses", (double)json_array_size(buses));
+        row_real(line, "number", (double)field_count(document_line(document, "core"), "number"));
         json_decref(buses);
     }
 }
@@ -197,9 +197,9 @@ static void put_line(struct facts *facts, const char *command, const json_t *lin
         if (fact->each == NULL)
             put_fact(facts, fact, line);
         json_array_foreach(list, i, one)
-            put_one(facts, fact, line, one, "");
+            put_each(facts, fact, line, one, "");
         json_object_foreach(list, key, one)
-            put_one(facts, fact, line, one, key);
+            put_each(facts, fact, line, one, key);
     }
 }
 
@@ -223,6 +223,8 @@ bool target_write(const struct rendering *to, const struct document *document)
         unseen = line_is_of(line, "") ? line : NULL;
     }
     page_begin(&page);
-    bool ok = render_table(to, &view, document_end(facts.rows));
+    struct rendering whole = *to;
+    whole.uncut = strcmp(of, "probes") == 0; /* there are commands to copy */
+    bool ok = render_table(&whole, &view, document_end(facts.rows));
     return page_end(&page) && ok;
 }
