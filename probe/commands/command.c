@@ -343,13 +343,6 @@ int command_clock_code(const struct session *session, int code)
     return code == EXIT_DONE && session->clock.doubt[0] != '\0' ? EXIT_NOT_COMPARABLE : code;
 }
 
-int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error)
-{
-    ok = session_add_failure(after, ok, error);
-    ok = command_wrote(!unwritten, error) && ok;
-    return ok ? code : error_exit_code(error->kind);
-}
-
 const char *command_names(const struct options *options)
 {
     for (size_t i = 0; i < options->n_operands; i++)

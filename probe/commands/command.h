@@ -244,8 +244,6 @@ struct session;
 int command_code(bool ok, const struct error *error);
 /* `code`, but a run that gives no times because the claimed clock is wrong is not done. */
 int command_clock_code(const struct session *session, int code);
-/* The same of a measurement, `code` if all went well. `after`: why the target was not put back. */
-int command_end(bool ok, int code, bool unwritten, const struct error *after, struct error *error);
 /* The first operand that is a name, so that the program must be known; NULL: none. */
 const char *command_names(const struct options *options);
 /* The output of the run and its format, as the options say. */

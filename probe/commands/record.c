@@ -1,9 +1,8 @@
 /* record: samples of where the core is, written as a profile: of time, while it runs on, or of events, by a
  * counter that stops it. */
 #include "base/values.h"
-#include "commands/command.h"
+#include "commands/measure.h"
 #include "commands/profiling.h"
-#include "report/canvas.h"
 #include "report/number.h"
 #include "report/profile_file.h"
 #include "run/pc_samples.h"
@@ -12,9 +11,8 @@
 #include <stdio.h>
 
 struct recording {
-    const struct context *context;
+    struct measuring of;
     struct pc_samples pc_samples;
-    struct progress progress;
     double written_s; /* up to here */
     uint64_t samples, states[PROFILE_STATES];
     unsigned resets;
@@ -22,7 +20,7 @@ struct recording {
 
 static const struct options *record_options_of(const struct recording *self)
 {
-    return self->context->options;
+    return self->of.context->options;
 }
 
 /* --- the file ------------------------------------------------------------------------------------------- */
@@ -40,9 +38,9 @@ static bool write_interval(struct recording *self, size_t core, struct error *er
     for (size_t i = 0; i < PROFILE_STATES; i++)
         self->states[i] += interval.states[i];
     self->resets += interval.resets;
-    int result = profile_file_add(self->context->out, &interval);
+    int result = profile_file_add(self->of.context->out, &interval);
     profile_interval_free(&interval);
-    command_has_result(self->context);
+    command_has_result(self->of.context);
     return profiling_wrote(result, error);
 }
 
@@ -59,9 +57,9 @@ static bool write_contexts(struct recording *self, size_t core, enum profile_con
     char name[TASK_NAME];
     for (size_t i = 0; kind == PROFILE_TASKS && result == 0 && i < interval.count_count; i++)
         if (pc_samples_name_task(&self->pc_samples, core, interval.counts[i].address, name))
-            result = profile_file_add_task(self->context->out, interval.counts[i].address, name);
+            result = profile_file_add_task(self->of.context->out, interval.counts[i].address, name);
     if (result == 0)
-        result = profile_file_add_contexts(self->context->out, kind, &interval);
+        result = profile_file_add_contexts(self->of.context->out, kind, &interval);
     profile_interval_free(&interval);
     return profiling_wrote(result, error);
 }
@@ -86,11 +84,11 @@ static void record_show_progress(struct recording *self)
     number_unsigned(samples, sizeof samples, self->samples);
     if (for_s > 0)
         progress_show(
-            &self->progress, "%s samples, %s left", samples,
+            &self->of.progress, "%s samples, %s left", samples,
             number_elapsed(time, sizeof time,
                            for_s > self->pc_samples.elapsed_s ? for_s - self->pc_samples.elapsed_s : 0));
     else
-        progress_show(&self->progress, "%s samples in %s, Ctrl-C ends it", samples,
+        progress_show(&self->of.progress, "%s samples in %s, Ctrl-C ends it", samples,
                       number_elapsed(time, sizeof time, self->pc_samples.elapsed_s));
 }
 
@@ -167,29 +165,59 @@ static bool record(struct recording *self, struct error *error)
     struct pc_samples *pc_samples = &self->pc_samples;
     struct error why = {0};
     if (!pc_samples_take(pc_samples, error) ||
-        !profiling_wrote(profile_file_begin(self->context->out, &pc_samples->about), error))
+        !profiling_wrote(profile_file_begin(self->of.context->out, &pc_samples->about), error))
         return false;
     tell_every(self);
-    if (!record_options_of(self)->request.quiet)
-        progress_begin(&self->progress, stderr);
     record_sample(self, &why);
-    progress_clear(&self->progress);
+    progress_clear(&self->of.progress);
     pc_samples_end(pc_samples, &why);
     if (!write_intervals(self, error) ||
-        !profiling_end(self->context->out, pc_samples->elapsed_s, self->samples, &why,
-                       *self->context->around.cancel != 0, error))
+        !profiling_end(self->of.context->out, pc_samples->elapsed_s, self->samples, &why,
+                       *self->of.context->around.cancel != 0, error))
         return false;
-    command_has_result(self->context);
-    tell_end(self);
+    self->of.has_result = true; /* the file has its end */
     return why.kind == ERROR_NONE || error_copy(error, &why);
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static bool record_prepare(void *context, struct error *error)
+{
+    struct recording *self = context;
+    return pc_samples_open(&self->pc_samples, error);
+}
+
+static bool record_measure(void *context, struct error *error)
+{
+    struct recording *self = context;
+    bool ok = record(self, error);
+    pc_samples_let_go(&self->pc_samples);
+    return ok;
+}
+
+static bool record_conclude(void *context, struct error *error)
+{
+    (void)error;
+    tell_end(context);
+    return true;
+}
+
+static void record_free(void *context)
+{
+    struct recording *self = context;
+    pc_samples_free(&self->pc_samples);
 }
 
 int command_record(const struct context *context, struct error *error)
 {
+    static const struct measure_parts parts = {.prepare = record_prepare,
+                                               .measure = record_measure,
+                                               .conclude = record_conclude,
+                                               .free = record_free};
     struct recording self = {
-        .context = context,
+        .of = {.context = context},
         .pc_samples = {.session = {.request = &context->options->request, .around = &context->around},
                        .has_contexts = true}};
-    bool ok = pc_samples_open(&self.pc_samples, error) && record(&self, error);
-    return command_code(pc_samples_finish(&self.pc_samples, ok, error), error);
+    self.of.session = &self.pc_samples.session;
+    return measure_command(&self, &parts, error);
 }

@@ -1,6 +1,6 @@
 #include "commands/top.h"
 
-#include "commands/command.h"
+#include "commands/measure.h"
 #include "commands/profiling.h"
 #include "profile/profile.h"
 #include "profile/shares.h"
@@ -180,7 +180,7 @@ static const char page_name[] = "top.html";
 static const double screen_s = 5, least_part = 0.005; /* what the screen shows; the shortest interval */
 
 struct topping {
-    const struct context *context;
+    struct measuring of;
     struct pc_samples pc_samples;
     struct rolling rolling;
     enum shares_sort sort;
@@ -211,7 +211,7 @@ struct topping {
 
 static const struct options *top_options_of(const struct topping *self)
 {
-    return self->context->options;
+    return self->of.context->options;
 }
 
 /* --- shares --------------------------------------------------------------------------------------------- */
@@ -401,7 +401,7 @@ static bool measure_marked(struct topping *self, const char *key, const char *wh
         return true;
     snprintf(text, sizeof text, "%s is measured, and the core stopped at each call", function.name);
     say(self, key, text);
-    if (!close_intervals(self, error) || !cockpit_measure(&self->pc_samples, self->context, &function, way,
+    if (!close_intervals(self, error) || !cockpit_measure(&self->pc_samples, self->of.context, &function, way,
                                                           canvas_columns(self->screen.out), &out, error)) {
         free(out);
         return false;
@@ -524,7 +524,7 @@ static struct profile_report top_report_of(struct topping *self)
 
 static void top_print_text(struct topping *self, FILE *out, size_t most)
 {
-    struct rendering to = command_rendering(self->context);
+    struct rendering to = command_rendering(self->of.context);
     const struct profile_report report = top_report_of(self);
     char time[NUMBER_ROOM];
     to.out = out;
@@ -538,7 +538,7 @@ static void top_print_text(struct topping *self, FILE *out, size_t most)
 
 static bool top_print_list(struct topping *self)
 {
-    FILE *out = self->context->out;
+    FILE *out = self->of.context->out;
     const struct profile_report report = top_report_of(self);
     bool ok = true;
     if (top_options_of(self)->format != FORMAT_JSON)
@@ -550,7 +550,7 @@ static bool top_print_list(struct topping *self)
 
 static bool top_print_head(struct topping *self)
 {
-    FILE *out = self->context->out;
+    FILE *out = self->of.context->out;
     char clean[UTF8_CLEAN_ROOM(sizeof self->title)];
     if (top_options_of(self)->format == FORMAT_JSON)
         return json_command_header(out, "top", self->pc_samples.about.probe);
@@ -577,7 +577,7 @@ static char *make_text(struct topping *self, size_t most)
 static bool print_last(struct topping *self)
 {
     enum { AROUND = 3 }; /* lines: the title, the prompt */
-    FILE *out = self->context->out;
+    FILE *out = self->of.context->out;
     size_t lines = canvas_lines(self->screen.out), most = LISTED;
     char *text = make_text(self, most);
     while (text != NULL && most > 1 && top_screen_lines(text) + AROUND > lines) {
@@ -600,7 +600,7 @@ static bool top_print_end(struct topping *self, bool was_shown, struct error *er
         struct json_part line = json_part_new("summary");
         json_part_unsigned(&line, "samples", self->samples);
         json_part_real(&line, "seconds", self->pc_samples.elapsed_s);
-        ok = command_wrote(json_part_write(self->context->out, line), error);
+        ok = command_wrote(json_part_write(self->of.context->out, line), error);
     }
     return ok;
 }
@@ -612,14 +612,14 @@ static bool top_show(struct topping *self, struct error *error)
 {
     self->shown_s = self->pc_samples.elapsed_s;
     if (self->screen.open) {
-        command_has_result(self->context);
+        command_has_result(self->of.context);
         if (self->page.text != NULL)
             draw(self); /* the terminal may have another size */
         return self->paused || self->page.text != NULL || redraw(self, error);
     }
     bool ok = top_make_shares(self, error) && command_wrote(top_print_list(self), error);
     rolling_clear(&self->rolling);
-    command_has_result(self->context);
+    command_has_result(self->of.context);
     return ok;
 }
 
@@ -698,19 +698,41 @@ static bool top(struct topping *self, struct error *error)
     return top_end(self, was_shown, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
 }
 
+static bool top_prepare(void *context, struct error *error)
+{
+    struct topping *self = context;
+    return profiling_sort(top_options_of(self), false, &self->sort, error) &&
+           pc_samples_open(&self->pc_samples, error);
+}
+
+static bool top_measure(void *context, struct error *error)
+{
+    struct topping *self = context;
+    bool ok = top(self, error);
+    pc_samples_let_go(&self->pc_samples);
+    return ok;
+}
+
+static void top_free(void *context)
+{
+    struct topping *self = context;
+    if (self->shares != NULL)
+        free_shares(self);
+    free(self->page.text);
+    free(self->shares);
+    free(self->cores);
+    free(self->names);
+    rolling_free(&self->rolling);
+    pc_samples_free(&self->pc_samples);
+}
+
 int command_top(const struct context *context, struct error *error)
 {
+    static const struct measure_parts parts = {
+        .prepare = top_prepare, .measure = top_measure, .free = top_free};
     struct topping self = {
-        .context = context,
+        .of = {.context = context},
         .pc_samples.session = {.request = &context->options->request, .around = &context->around}};
-    bool ok = profiling_sort(context->options, false, &self.sort, error) &&
-              pc_samples_open(&self.pc_samples, error) && top(&self, error);
-    for (size_t i = 0; self.shares != NULL && i < self.pc_samples.n; i++)
-        shares_free(&self.shares[i]);
-    free(self.page.text);
-    free(self.shares);
-    free(self.cores);
-    free(self.names);
-    rolling_free(&self.rolling);
-    return command_code(pc_samples_finish(&self.pc_samples, ok, error), error);
+    self.of.session = &self.pc_samples.session;
+    return measure_command(&self, &parts, error);
 }

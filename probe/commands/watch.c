@@ -1,5 +1,5 @@
 /* watch: the counters while the core runs, live on a terminal, else in lines at regular intervals. */
-#include "commands/command.h"
+#include "commands/measure.h"
 #include "report/screen.h"
 #include "run/windows.h"
 
@@ -11,14 +11,14 @@
 enum { KEY_MS = 50, SLICE_MS = 1000 };
 
 struct watching {
-    const struct context *context;
+    struct measuring of;
     struct windows windows;
     const struct window *window, *before; /* of the first CPU: now; when the interval began */
     struct screen screen;
     struct screen_view shown;
     struct document interval, totals; /* that are shown */
     char title[320];
-    bool paused;
+    bool paused, was_shown;
     uint64_t resets;
 };
 
@@ -34,7 +34,7 @@ static const struct plan_pass *pass_of(const struct watching *self)
 
 static const struct options *watch_options_of(const struct watching *self)
 {
-    return self->context->options;
+    return self->of.context->options;
 }
 
 /* ---- the screen and its keys */
@@ -107,7 +107,8 @@ static bool wait_for_sample(void *context, int64_t us, struct error *error)
     (void)error;
     do
         pause_us(self, due_us - deadline_now_us());
-    while (is_costly && deadline_now_us() < due_us && *self->context->around.cancel == 0 && !windows->ended);
+    while (is_costly && deadline_now_us() < due_us && *self->of.context->around.cancel == 0 &&
+           !windows->ended);
     return true;
 }
 
@@ -158,23 +159,24 @@ static bool go_on_after_reset(void *context, struct error *error)
 
 static bool watch_print_begin(struct watching *self)
 {
-    const struct rendering to = command_rendering(self->context);
+    const struct rendering to = command_rendering(self->of.context);
     self->windows.report.has_totals = !self->windows.cpus.all;
     return windows_print_begin(&self->windows, &to);
 }
 
 /* What the screen showed, for the terminal that it leaves; else JSON alone has an end. With -a that does not
  * have the rows. */
-static bool watch_print_end(struct watching *self, bool was_shown)
+static bool watch_print_end(struct watching *self)
 {
     struct windows *windows = &self->windows;
+    bool was_shown = self->was_shown;
     if (!was_shown && watch_options_of(self)->format != FORMAT_JSON)
         return true;
     windows_tally(windows, &windows->whole, pass_of(self));
     struct document lines = windows_lines(windows, &windows->whole);
     while (!was_shown && json_array_size(lines.lines) > 1)
         json_array_remove(lines.lines, 0);
-    struct rendering text = command_rendering(self->context);
+    struct rendering text = command_rendering(self->of.context);
     text.format = FORMAT_TEXT;
     return (!was_shown || windows_print_begin(windows, &text)) && windows_print(windows, lines);
 }
@@ -182,7 +184,7 @@ static bool watch_print_end(struct watching *self, bool was_shown)
 static bool watch_interval(struct watching *self, int64_t *next_us, struct error *error)
 {
     struct windows *windows = &self->windows;
-    const struct context *context = self->context;
+    const struct context *context = self->of.context;
     cpu_windows_begin_interval(&windows->cpus);
     *next_us = deadline_next_us(*next_us, context->options->request.interval_ms * 1000);
     if (!windows_until(windows, *next_us, error) || !windows_check_stop(windows, error))
@@ -199,13 +201,13 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
         ok = windows_print(windows, windows_lines(windows, &windows->interval));
     }
     command_has_result(context);
-    return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return ok || command_wrote(false, error);
 }
 
 static bool watch_watch(struct watching *self, struct error *error)
 {
     struct windows *windows = &self->windows;
-    const struct context *context = self->context;
+    const struct context *context = self->of.context;
     const struct options *options = context->options;
     const struct plan *plan = windows->counting.plan;
     if (plan->n_passes > 1)
@@ -223,33 +225,59 @@ static bool watch_watch(struct watching *self, struct error *error)
         fill_view(self);
         screen_draw(&self->screen, &self->shown);
     } else if (!watch_print_begin(self))
-        return error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+        return command_wrote(false, error);
     int64_t next_us = windows->begun_us, for_us = (int64_t)(options->request.for_s * 1e6);
     bool ok = true;
     while (ok && !windows->ended && *context->around.cancel == 0 &&
            (for_us == 0 || next_us - windows->begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
-    bool was_shown = self->screen.open;
+    self->was_shown = self->screen.open;
     screen_close(&self->screen);
     struct deadline deadline = session_last_deadline(&windows->session);
-    if (ok && !options->request.all_cpus)
-        ok = device_check_witness(&windows->session.device, &deadline, error);
-    if ((ok || was_shown) && !watch_print_end(self, was_shown))
-        ok = error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return ok &&
+           (options->request.all_cpus || device_check_witness(&windows->session.device, &deadline, error));
+}
+
+/* ---- the command */
+
+static bool watch_prepare(void *context, struct error *error)
+{
+    struct watching *self = context;
+    return windows_open(&self->windows, "watch", error);
+}
+
+static bool watch_measure(void *context, struct error *error)
+{
+    struct watching *self = context;
+    bool ok = watch_watch(self, error);
+    self->of.has_result = ok || self->was_shown;
     return ok;
+}
+
+static bool watch_conclude(void *context, struct error *error)
+{
+    struct watching *self = context;
+    return command_wrote(watch_print_end(self), error);
+}
+
+static void watch_free(void *context)
+{
+    struct watching *self = context;
+    document_free(&self->interval);
+    document_free(&self->totals);
+    windows_free(&self->windows);
 }
 
 int command_watch(const struct context *context, struct error *error)
 {
+    static const struct measure_parts parts = {
+        .prepare = watch_prepare, .measure = watch_measure, .conclude = watch_conclude, .free = watch_free};
     struct watching self = {
-        .context = context,
+        .of = {.context = context},
         .windows = {.session = {.request = &context->options->request, .around = &context->around},
-                    .context = &self,
                     .wait = wait_for_sample,
                     .recover = go_on_after_reset}};
-    bool ok = windows_open(&self.windows, "watch", error) && watch_watch(&self, error);
-    document_free(&self.interval);
-    document_free(&self.totals);
-    int code = command_code(windows_finish(&self.windows, ok, error), error);
-    return command_clock_code(&self.windows.session, code);
+    self.of.session = &self.windows.session;
+    self.windows.context = &self;
+    return measure_command(&self, &parts, error);
 }

@@ -1,6 +1,7 @@
 #include "report/json.h"
 
 #include "base/deadline.h"
+#include "base/values.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
@@ -276,6 +277,18 @@ struct json_part json_header_part(const char *schema, const struct conditions *c
         json_part_append(&header, names, json_part_string(columns[i].name));
     json_part_array(&header, "columns", names);
     put_started(&header, started);
+    return header;
+}
+
+struct json_part json_plan_header(const char *schema, const char *command,
+                                  const struct conditions *conditions, const struct plan *plan)
+{
+    struct column columns[PLAN_COLUMNS] = {0};
+    size_t n = plan != NULL ? plan->n_columns : 0;
+    for (size_t i = 0; i < n; i++)
+        snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
+    struct json_part header = json_header_part(schema, conditions, columns, n, deadline_wall_s());
+    json_part_text(&header, "command", or_empty(command));
     return header;
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "measure/plan.h"
 #include "measure/result.h"
 
 #include <jansson.h>
@@ -64,6 +65,9 @@ void json_metric_words(struct json_part *line, const struct metric_result *metri
 /* Parts of what delta writes. */
 struct json_part json_header_part(const char *schema, const struct conditions *conditions,
                                   const struct column *columns, size_t n, time_t started);
+/* The same of what is counted by a plan, which may be NULL, and begins now; `command` NULL: delta. */
+struct json_part json_plan_header(const char *schema, const char *command,
+                                  const struct conditions *conditions, const struct plan *plan);
 struct json_part json_region_part(const struct conditions *conditions);
 struct json_part json_hit_part(const struct hit_result *hit, const struct summary *summary);
 void json_summary_fill(struct json_part *line, const struct summary *summary);

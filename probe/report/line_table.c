@@ -136,13 +136,6 @@ static void make_notes(const struct line_report *report, const struct check *che
 
 /* ---- the document */
 
-struct json_part line_report_header(const struct conditions *conditions)
-{
-    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, NULL, 0, deadline_wall_s());
-    json_part_text(&header, "command", "lines");
-    return header;
-}
-
 static void line_table_add_blocks(struct json_part *part, const struct line_costs *costs,
                                   const struct line_cost *line)
 {

@@ -27,8 +27,7 @@ struct line_report {
     char limit[512];             /* of the engine; "" */
 };
 
-/* The line `header`, and those below it. */
-struct json_part line_report_header(const struct conditions *conditions);
+/* The lines below the header. */
 void line_report_lines(struct document *document, const struct line_report *report);
 /* By these lines. */
 report_writer line_write;

@@ -131,13 +131,6 @@ bool survey_sort(struct survey *survey)
 
 /* --- JSON lines ----------------------------------------------------------------------------------------- */
 
-struct json_part survey_header(const struct conditions *conditions, const struct column *columns, size_t n)
-{
-    struct json_part header = json_header_part(JSON_SCHEMA_2, conditions, columns, n, deadline_wall_s());
-    json_part_text(&header, "command", "survey");
-    return header;
-}
-
 /* What it found, in the unit of the budget, and in cycles. */
 static void put_found(struct json_part *budget, const struct survey_row *row)
 {

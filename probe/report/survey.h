@@ -54,6 +54,5 @@ enum verdict survey_verdict(const struct survey *survey);
 /* Largest share first, then those whose share is unknown, then those without a hit; else as they were. */
 bool survey_sort(struct survey *survey); /* false: out of memory */
 
-/* The line `header`, and those below it. */
-struct json_part survey_header(const struct conditions *conditions, const struct column *columns, size_t n);
+/* The lines below the header. */
 void survey_lines(struct document *document, const struct survey *survey);

@@ -499,10 +499,13 @@ void pc_samples_end(struct pc_samples *self, struct error *why)
     }
 }
 
-bool pc_samples_finish(struct pc_samples *self, bool ok, struct error *error)
+void pc_samples_let_go(struct pc_samples *self)
 {
-    stack_reader_close(&self->stacks); /* before its symbols */
-    ok = session_finish(&self->session, ok, error);
+    stack_reader_close(&self->stacks);
+}
+
+void pc_samples_free(struct pc_samples *self)
+{
     for (size_t i = 0; i < self->n; i++) {
         sampler_free(&self->cores[i].sampler);
         profile_tally_free(&self->cores[i].tally);
@@ -512,5 +515,4 @@ bool pc_samples_finish(struct pc_samples *self, bool ok, struct error *error)
     profile_about_free(&self->about);
     self->cores = NULL;
     self->n = 0;
-    return ok;
 }

@@ -91,8 +91,10 @@ bool pc_samples_go_on(struct pc_samples *self, struct error *error);
 /* After the last list, which failed if `why` has an error. What is not a failure, because the user ended it,
  * is cleared. */
 void pc_samples_end(struct pc_samples *self, struct error *why);
-/* Frees all, and puts the target back. */
-bool pc_samples_finish(struct pc_samples *self, bool ok, struct error *error);
+/* What it has of the session's program; before the session ends, also after a failure. */
+void pc_samples_let_go(struct pc_samples *self);
+/* After the session. */
+void pc_samples_free(struct pc_samples *self);
 
 /* When, over which link and of which program. */
 void pc_samples_about(const struct session *session, struct profile_about *about);

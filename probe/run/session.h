@@ -142,6 +142,10 @@ bool session_close(struct session *session, struct error *error);
 /* After everything was put back: if Ctrl-C left the other side no time for its answer, the lost connection
  * was not a failure. */
 void session_forgive(const struct session *session, struct error *error);
+/* Puts the target back after work that was done (`ok`) or failed with `error`, to which it adds what is known
+ * then, and closes the session unless it stays open. `after`: why the target was not put back. */
+void session_settle(struct session *session, bool stays_open, bool ok, struct error *error,
+                    struct error *after);
 /* session_close after work that was done (`ok`) or failed with `error`, which says what was left. False: one
  * of them failed. */
 bool session_finish(struct session *session, bool ok, struct error *error);

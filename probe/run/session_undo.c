@@ -509,14 +509,22 @@ bool session_add_failure(const struct error *after, bool ok, struct error *error
     return ok;
 }
 
-bool session_finish(struct session *session, bool ok, struct error *error)
+void session_settle(struct session *session, bool stays_open, bool ok, struct error *error,
+                    struct error *after)
 {
-    struct error after = {0};
     if (!ok)
         session_undo_tell_stop(session, error);
     name_reset(session, error);
     tell_own_write(session, error);
-    if (session_close(session, &after))
+    if (stays_open)
+        (void)session_undo(session, after);
+    else if (session_close(session, after))
         session_forgive(session, error);
+}
+
+bool session_finish(struct session *session, bool ok, struct error *error)
+{
+    struct error after = {0};
+    session_settle(session, false, ok, error, &after);
     return session_add_failure(&after, ok, error);
 }

@@ -1,6 +1,7 @@
 #include "run/windows.h"
 
 #include "base/values.h"
+#include "debuggers/debugger.h"
 #include "run/program.h"
 #include "run/trial.h"
 
@@ -250,13 +251,8 @@ struct document windows_lines(const struct windows *self, const struct tally *ta
 
 bool windows_print_begin(struct windows *self, const struct rendering *to)
 {
-    const struct plan *plan = self->counting.plan;
-    struct column columns[RESULT_COLUMNS] = {0};
-    for (size_t i = 0; i < plan->n_columns; i++)
-        snprintf(columns[i].name, sizeof columns[i].name, "%s", plan->columns[i].name);
     json_decref((json_t *)self->report.header);
-    struct json_part header =
-        json_header_part(JSON_SCHEMA, &self->conditions, columns, plan->n_columns, deadline_wall_s());
+    struct json_part header = json_plan_header(JSON_SCHEMA, NULL, &self->conditions, self->counting.plan);
     self->report.header = header.json;
     self->report.of_cores = self->cpus.all;
     self->report.to = *to;
@@ -311,15 +307,52 @@ bool windows_open(struct windows *self, const char *sees_running, struct error *
            (session->request->all_cpus ? open_all(self, error) : open_chosen(self, sees_running, error));
 }
 
-bool windows_finish(struct windows *self, bool ok, struct error *error)
+static void windows_sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
+{
+    enum { SLICE_US = 1000000 };
+    for (int64_t end_us = deadline_now_us() + us; us > 0 && *cancel == 0; us = end_us - deadline_now_us()) {
+        int64_t slice = us < SLICE_US ? us : SLICE_US;
+        deadline_nap_us(slice);
+    }
+}
+
+bool windows_pass_time(struct windows *self, int64_t us, struct error *error)
+{
+    const volatile sig_atomic_t *cancel = self->session.around->cancel;
+    struct debugger *debugger = self->session.device.debugger;
+    struct debugger_stop stop;
+    if (us <= 0 || *cancel != 0)
+        return true;
+    if (debugger == NULL) {
+        windows_sleep_for(us, cancel);
+        return true;
+    }
+    struct deadline deadline = deadline_in_ms((us + 999) / 1000, cancel);
+    if (!debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, error))
+        return false;
+    switch (debugger->ops->wait(debugger, &stop, &deadline, error)) {
+    case DEBUGGER_GONE:
+        return false;
+    case DEBUGGER_STOPPED:
+        device_leave_as(&self->session.device, LEAVE_HALTED_FOREIGN);
+        return true;
+    case DEBUGGER_RUNS:
+        break;
+    }
+    if (!debugger_halt(debugger, &stop, error))
+        return false;
+    if (stop.why != DEBUGGER_REQUESTED)
+        device_leave_as(&self->session.device, LEAVE_HALTED_FOREIGN);
+    return true;
+}
+
+void windows_free(struct windows *self)
 {
     counting_close(&self->counting);
-    ok = session_finish(&self->session, ok, error);
     cpu_windows_close(&self->cpus);
     free(self->interval.rows);
     free(self->whole.rows);
     json_decref((json_t *)self->report.header);
-    return ok;
 }
 
 struct window *windows_window(const struct windows *self)

@@ -56,8 +56,10 @@ struct windows {
 /* Opens the session and takes the chosen core, or all CPUs. `sees_running`: the name of a command that needs
  * a core which runs between its halts; else NULL. */
 bool windows_open(struct windows *self, const char *sees_running, struct error *error);
-/* Restores the target and closes everything. */
-bool windows_finish(struct windows *self, bool ok, struct error *error);
+/* Between two samples. Through a debugger the core runs only then, and each sample halts it. */
+bool windows_pass_time(struct windows *self, int64_t us, struct error *error);
+/* After the session. */
+void windows_free(struct windows *self);
 
 /* The window of the one core, or of the first CPU. */
 struct window *windows_window(const struct windows *self);

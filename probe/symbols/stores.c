@@ -196,12 +196,17 @@ static bool may_turn(const struct trail *trail, unsigned which, uint32_t bits, b
     return bits != 0;
 }
 
-/* Constants of this function that lie near a wanted word. What is not known at a loop's beginning may be any
- * of them. */
+/* Constants of a function that lie near a wanted word, wherever it has them: code that precedes one may be
+ * reached by a jump back. What is not known at a store may be any of them. */
 enum { BASES = 16 };
 struct bases {
+    const struct counter_switch *switches; /* with the wanted words */
+    size_t n_switches;
+    const struct pointers *pointers;
+    uint64_t low, high; /* the function */
     uint32_t at[BASES];
     size_t n;
+    bool found;
 };
 
 static bool is_near(uint32_t value, const struct counter_switch *switches, size_t n)
@@ -213,30 +218,44 @@ static bool is_near(uint32_t value, const struct counter_switch *switches, size_
     return false;
 }
 
-static void note_base(struct bases *bases, uint32_t value, const struct counter_switch *switches, size_t n)
+static void note_base(struct bases *bases, uint32_t value)
 {
     enum { PRIVATE_REGION = 0xE }; /* of each wanted word */
-    bool is_new = bases->n < BASES && value >> 28 == PRIVATE_REGION && is_near(value, switches, n);
+    bool is_new = bases->n < BASES && value >> 28 == PRIVATE_REGION &&
+                  is_near(value, bases->switches, bases->n_switches);
     for (size_t k = 0; k < bases->n && is_new; k++)
         is_new = bases->at[k] != value;
     if (is_new)
         bases->at[bases->n++] = value;
 }
 
-static void note_bases(struct bases *bases, const struct constants_known *now, uint32_t writes,
-                       const struct counter_switch *switches, size_t n)
+static void bases_find(struct bases *bases, struct symbols *symbols)
 {
-    for (uint32_t left = now->known & writes; left != 0; left &= left - 1)
-        note_base(bases, now->values[__builtin_ctz(left)], switches, n);
+    struct code_walk walk = {.symbols = symbols, .low = bases->low, .high = bases->high};
+    struct constants constants = {.n = 0};
+    struct code_instruction one;
+    bases->found = true;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        constants_arrive(&constants, one.address);
+        for (const struct pointer *p = NULL;
+             (p = pointers_loaded(bases->pointers, p, &does, &constants.now)) != NULL;)
+            note_base(bases, p->value);
+        (void)constants_follow(&constants, symbols, &one, &does, UINT64_MAX);
+        for (uint32_t left = constants.now.known & does.writes; left != 0; left &= left - 1)
+            note_base(bases, constants.now.values[__builtin_ctz(left)]);
+    }
 }
 
 /* Whether it stores to the word, or may. */
-static bool may_hit(const struct instruction *store, const struct constants_known *now,
-                    const struct bases *bases, struct origins *origins, uint64_t at, uint64_t word)
+static bool may_hit(const struct instruction *store, const struct constants_known *now, struct bases *bases,
+                    struct origins *origins, uint64_t at, uint64_t word)
 {
     uint32_t registers[16];
     if (constants_know(now, store->base))
         return constants_know(now, store->index) && store_hits(store, now->values, word);
+    if (!bases->found)
+        bases_find(bases, origins->symbols);
     memcpy(registers, now->values, sizeof registers);
     for (size_t i = 0; i < bases->n && constants_know(now, store->index); i++) {
         registers[store->base] = bases->at[i];
@@ -270,7 +289,7 @@ static bool find_write(const struct code_instruction *one, struct written *out)
 }
 
 static bool is_to(const struct written *write, uint64_t at, const struct counter_switch *which,
-                  const struct trail *trail, const struct bases *bases, struct origins *origins)
+                  const struct trail *trail, struct bases *bases, struct origins *origins)
 {
     if (which->name != NULL || write->name[0] != '\0')
         return which->name != NULL && strcmp(write->name, which->name) == 0;
@@ -316,8 +335,13 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
     pointers_find(&pointers, symbols);
     while (code_next(&walk, &one)) {
         if (one.is_first || one.address >= function_end) {
-            trail.n = bases.n = 0;
+            trail.n = 0;
             function_end = table_next_function(symbols, one.address, UINT64_MAX);
+            bases = (struct bases){.switches = switches,
+                                   .n_switches = n,
+                                   .pointers = &pointers,
+                                   .low = one.address,
+                                   .high = function_end};
             origins_begin(&origins, symbols, &pointers, one.address, function_end);
         }
         /* The constants as they are when this instruction begins, which other ways may lead to */
@@ -328,11 +352,7 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
         for (size_t i = 0; writes && i < n; i++)
             if (is_to(&write, one.address, &switches[i], &trail, &bases, &origins))
                 note_write(&write, &one, &switches[i], &trail);
-        for (const struct pointer *p = NULL;
-             (p = pointers_loaded(&pointers, p, &write.does, &constants.now)) != NULL;)
-            note_base(&bases, p->value, switches, n);
         (void)constants_follow(&constants, symbols, &one, &write.does, UINT64_MAX);
-        note_bases(&bases, &constants.now, write.does.writes, switches, n);
         if (one.is_data)
             continue;
         trail.items[trail.next] = one;

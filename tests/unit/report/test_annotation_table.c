@@ -111,7 +111,7 @@ TEST(a_sum_that_is_not_the_functions_is_a_warning)
     whole.columns[0].statistics = statistics_new();
     statistics_add(whole.columns[0].statistics, 1060);
     statistics_add(whole.columns[0].statistics, 1060);
-    document_add(&document, line_report_header(&report.conditions));
+    document_add(&document, json_plan_header(JSON_SCHEMA_2, "lines", &report.conditions, NULL));
     line_report_lines(&document, &report);
     document = document_again(document);
     assert_true(line_write(TO_TEXT(200), &document));

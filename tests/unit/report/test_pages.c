@@ -163,7 +163,7 @@ TEST(names_that_want_to_be_markup)
     struct survey survey = {
         .conditions = now->conditions, .judged = true, .rows = &row, .n = 1, .ended = EVIL};
     struct document document = document_new();
-    document_add(&document, survey_header(&survey.conditions, NULL, 0));
+    document_add(&document, json_plan_header(JSON_SCHEMA_2, "survey", &survey.conditions, NULL));
     survey_lines(&document, &survey);
     free(page_by(OF_SURVEY, document, 0));
 

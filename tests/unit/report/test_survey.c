@@ -65,7 +65,7 @@ static void tear_down(void)
 static void survey_print(const struct rendering *to)
 {
     struct document document = document_new();
-    document_add(&document, survey_header(&survey.conditions, NULL, 0));
+    document_add(&document, json_plan_header(JSON_SCHEMA_2, "survey", &survey.conditions, NULL));
     survey_lines(&document, &survey);
     document = document_again(document);
     struct rendering more = *to;

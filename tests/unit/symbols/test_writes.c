@@ -128,7 +128,7 @@ static bool is_change(const struct counter_switch *which, uint64_t at)
 
 TEST(a_base_that_no_constant_can_be_is_no_counter)
 {
-    enum { COUNTERS = 9, ELSEWHERE = 11 };
+    enum { COUNTERS = 10, ELSEWHERE = 12 };
     struct symbols *symbols = fixture("bases");
     struct counter_switch which = {.word = CYCCNT, .each = true};
     char label[16];

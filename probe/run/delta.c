@@ -1,0 +1,216 @@
+#include "run/delta.h"
+
+#include "base/values.h"
+#include "engine/engine.h"
+#include "run/engine_use.h"
+#include "run/program.h"
+#include "run/trial.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of a run that ends when it is precise enough, unless the user says other limits. */
+static const double precise_s = 60;
+
+bool delta_run_find(struct delta_run *run, const char *start, const char *end, struct error *error)
+{
+    struct session *session = run->session;
+    return counting_check_tick(session, error) && slowest_open(&run->slowest, session, error) &&
+           region_locate(&run->named, session->symbols, start, end, &session->request->process, error) &&
+           region_look_into(&run->named, session->symbols, error);
+}
+
+/* Over all passes, with those before that do not count; 0: without a limit. */
+static uint64_t wanted_hits(const struct delta_run *run)
+{
+    const struct request *request = run->session->request;
+    return request->hits > 0 ? request->hits * run->counting.plan->n_passes + request->warmup : 0;
+}
+
+static void delta_on_hit(void *context, const struct hit_result *hit)
+{
+    struct delta_run *run = context;
+    run->hit(run->context, hit);
+    progress_count(run->progress, hit->number, wanted_hits(run), "hits", "");
+}
+
+static void delta_on_tick(void *context, uint64_t hits, enum engine_wait wait)
+{
+    struct delta_run *run = context;
+    const char *name = run->named.start.name;
+    char state[sizeof run->named.start.name + 16];
+    snprintf(state, sizeof state, "waiting for %s", name[0] != '\0' ? name : "the start");
+    progress_count(run->progress, hits, wanted_hits(run), "hits", wait == WAIT_END ? "in the region" : state);
+}
+
+static bool on_slow_hit(void *context, size_t slot, struct error *error)
+{
+    const struct delta_run *run = context;
+    return slowest_read(run->slowest, slot, error);
+}
+
+static void delta_describe_region(const struct delta_run *run)
+{
+    struct conditions *conditions = run->conditions;
+    region_describe(&run->named, conditions);
+    process_note(&run->named.region.process, conditions->note, sizeof conditions->note);
+    conditions_add_note(conditions, run->named.start.note);
+    if (run->named.region.to_return && strcmp(run->named.start.name, "main") == 0)
+        conditions_add_note(conditions,
+                            "main is entered once, after a reset, and most never return: delta --reset "
+                            "Reset_Handler main measures the way to it");
+    if (run->session->request->reset)
+        conditions_add_note(conditions, "after a reset for each hit");
+}
+
+/* After a reset the clock is not yet what it will be: the program sets it up, often in the middle of the
+ * region. */
+static bool clock_of_boot(struct session *session, struct clock *clock, struct error *error)
+{
+    if (session->request->freq_hz > 0)
+        return trial_clock(session, clock, error);
+    *clock = clock_unknown(core_fastest_hz(&session->device.chosen->core));
+    return true;
+}
+
+/* No other counter is tried. */
+static bool check_writes_of_boot(struct session *session, struct error *error)
+{
+    session->measured.watches = session->measured.may_watch;
+    return own_code_check(session, error);
+}
+
+/* What a run is measured with, once its counter is taken. */
+struct trial {
+    struct delta_run *run;
+    const struct clock *clock;
+    double seen_hz;
+};
+
+static struct delta_options delta_options_for(const struct trial *trial)
+{
+    const struct delta_run *run = trial->run;
+    const struct request *request = run->session->request;
+    bool limited = request->hits > 0 || request->for_s > 0;
+    /* A verdict is clear when chance is small against the threshold */
+    double precision =
+        request->precision > 0 || limited || request->reset ? request->precision : run->threshold / 2;
+    bool precise = precision > 0;
+    struct delta_options wanted = {
+        .hits = request->reset && !precise && request->hits == 0 ? 1 : request->hits,
+        .for_us = (int64_t)((precise && !limited ? precise_s : request->for_s) * 1e6),
+        .warmup = request->warmup,
+        .precision = precision,
+        .timeout_ms = (int64_t)(request->timeout_s * 1000),
+        .calibrate = !request->no_calibrate,
+        .clock = *trial->clock,
+        .seen_hz = trial->seen_hz,
+        .apart = request->reset,
+        .is_round = !run->named.region.to_return && run->named.region.start == run->named.region.end,
+        .plan = run->counting.plan,
+        .at_end = run->counting.at_end.n > 0 ? &run->counting.at_end : NULL,
+        .slow_hits = slowest_hits(run->slowest)};
+    if (!request->reset)
+        wanted.evidence = run->counting.evidence;
+    return wanted;
+}
+
+static bool delta_run_engine(void *context, struct engine *engine, const struct deadline *deadline,
+                             struct error *error)
+{
+    const struct trial *trial = context;
+    struct delta_run *run = trial->run;
+    struct session *session = run->session;
+    const struct delta_options wanted = delta_options_for(trial);
+    const struct delta_sink sink = {
+        .context = run, .hit = delta_on_hit, .tick = delta_on_tick, .slow_hit = on_slow_hit};
+    session->device.slow_clock = clock_is_slow(trial->clock);
+    if (!slowest_begin(run->slowest, session, &run->named.region, engine, error) ||
+        !engine->ops->arm(engine, &run->named.region, deadline, error))
+        return false;
+    session_conditions(session, trial->clock, run->conditions);
+    delta_describe_region(run);
+    conditions_add_note(run->conditions, or_empty(engine->unproved)); /* which is known only now */
+    bool ok = run->begin(run->context, error) &&
+              delta_measure(engine, &session->device, &wanted, &sink, &run->summary, deadline, error);
+    progress_clear(run->progress);
+    return ok;
+}
+
+/* With the counter that the session has taken. */
+static bool measure_once(struct delta_run *run, const struct clock *clock, double seen_hz,
+                         struct error *error)
+{
+    struct session *session = run->session;
+    bool resets = session->request->reset;
+    struct trial trial = {.run = run, .clock = clock, .seen_hz = seen_hz};
+    if (!counting_open(&run->counting, session, clock, error) ||
+        !counting_words(&run->counting, session, &run->summary.at_max, error))
+        return false;
+    if (resets && (!reset_engine_check(&session->device, &run->named.region, error) ||
+                   !check_writes_of_boot(session, error)))
+        return false;
+    struct engine *engine = session_engine(session, error);
+    if (resets)
+        engine = reset_engine_new(&session->device, engine);
+    if (engine == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    bool ok = engine_use_this(session, engine, delta_run_engine, &trial, error);
+    run->summary.slept = session->device.slept;
+    return ok;
+}
+
+/* If something else writes the counter, measures once more with another one. */
+static bool delta_measure_checked(struct delta_run *run, struct error *error)
+{
+    struct session *session = run->session;
+    struct clock clock;
+    struct error why = {0};
+    double seen_hz = 0;
+    own_code_measured(session, &run->named, true);
+    if (session->request->reset)
+        return clock_of_boot(session, &clock, error) && measure_once(run, &clock, seen_hz, error);
+    if (!trial_run(session, &clock, &seen_hz, error))
+        return false;
+    if (measure_once(run, &clock, seen_hz, &why))
+        return true;
+    if (why.kind != ERROR_WRITTEN || run->hits_are_final ||
+        !trial_other(session, &why, &clock, &seen_hz, error))
+        return error_copy(error, &why);
+    summary_free(&run->summary);
+    counting_close(&run->counting);
+    run->summary = (struct summary){0};
+    return measure_once(run, &clock, seen_hz, error);
+}
+
+bool delta_run_measure(struct delta_run *run, struct error *error)
+{
+    struct session *session = run->session;
+    return program_check_region(session, &run->named, error) && session_check_run_control(session, error) &&
+           session_take(session, error) && delta_measure_checked(run, error);
+}
+
+bool delta_run_has_result(const struct delta_run *run, const struct error *why)
+{
+    const struct summary *summary = &run->summary;
+    return summary->n > 0 &&
+           (why->kind == ERROR_NONE ||
+            (summary->hits > 0 && why->kind != ERROR_NO_COUNTER && why->kind != ERROR_WRITTEN));
+}
+
+void delta_run_end(struct delta_run *run)
+{
+    struct summary *summary = &run->summary;
+    counting_summary(&run->counting, run->conditions->clock_hz, summary);
+    summary->conditions = *run->conditions;
+    if (run->counting.evidence.wants_clock && summary->columns[0].at_least > 0)
+        snprintf(summary->advice, sizeof summary->advice,
+                 "--freq HZ lets the RP2040's timer count beyond a period of SysTick");
+}
+
+void delta_run_free(struct delta_run *run)
+{
+    slowest_close(run->slowest);
+    summary_free(&run->summary);
+    counting_close(&run->counting);
+}

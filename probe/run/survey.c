@@ -1,0 +1,219 @@
+#include "run/survey.h"
+
+#include "report/survey.h"
+#include "run/engine_use.h"
+#include "run/program.h"
+#include "run/region_notes.h"
+#include "run/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A survey that takes longer than the first ends after the second, if nothing else was asked for. */
+enum { LONG_S = 60, SHORT_US = 5000000 };
+
+bool survey_run_choose(struct survey_run *run, const char *const *patterns, size_t n, const char *file,
+                       struct error *error)
+{
+    struct session *session = run->session;
+    const struct process *process = &session->request->process;
+    if (!counting_check_tick(session, error))
+        return false;
+    if (file != NULL &&
+        (!region_file_read(file, session->around->cancel, &run->file, error) ||
+         !survey_regions_choose_lines(&run->regions, session->symbols, &run->file, process, error)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!survey_regions_choose(&run->regions, session->symbols, patterns[i], process, error))
+            return false;
+    return true;
+}
+
+bool survey_run_has_hits(const struct survey_run *run)
+{
+    for (size_t i = 0; i < run->regions.n; i++)
+        if (run->regions.at[i].summary != NULL)
+            return true;
+    return false;
+}
+
+bool survey_run_has_result(const struct survey_run *run, const struct error *why)
+{
+    return run->counting.plan != NULL && why->kind != ERROR_WRITTEN &&
+           (why->kind == ERROR_NONE || survey_run_has_hits(run));
+}
+
+bool survey_run_is_tainted(const struct survey_run *run)
+{
+    bool all = survey_run_has_hits(run);
+    for (size_t i = 0; all && i < run->regions.n; i++) {
+        const struct summary *summary = run->regions.at[i].summary;
+        all = summary == NULL || summary_is_tainted(summary);
+    }
+    return all;
+}
+
+double survey_run_rest_s(const struct survey_run *run)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < run->regions.n; i++)
+        n += turns_had_none(&run->regions.at[i]);
+    return turns_need_s(n, (unsigned)run->counting.plan->n_passes);
+}
+
+/* Functions that can write the counter themselves are watched, or left out. */
+static void look_into_regions(struct survey_run *run)
+{
+    for (size_t i = 0; i < run->regions.n; i++) {
+        struct survey_region *one = &run->regions.at[i];
+        const struct extent code = region_code(&one->named);
+        char what[112];
+        uint64_t first;
+        region_notes(run->session, &one->named, one->notes, sizeof one->notes);
+        if (one->refused || code.low == 0 ||
+            !own_code_writes_inside(run->session, &code, 1, what, sizeof what) ||
+            own_code_watch_region(run->session, &code, &one->named.region, &first))
+            continue;
+        snprintf(one->why, sizeof one->why, "the program can write the counter in it: %s", what);
+        one->refused = true;
+    }
+}
+
+enum { CALLERS_MOST = 64 };
+
+/* The region that holds a call; NULL: the survey has none. */
+static const struct survey_region *region_around(const struct survey_run *run, uint64_t address)
+{
+    for (size_t i = 0; i < run->regions.n; i++) {
+        const struct survey_region *one = &run->regions.at[i];
+        if (one->named.region.to_return && address >= one->named.region.low &&
+            address < one->named.region.high)
+            return one;
+    }
+    return NULL;
+}
+
+/* A function takes no longer than what calls it. */
+static void limit_by_callers(const struct survey_run *run, struct survey_region *region)
+{
+    const struct extent code = {region->named.region.low, region->named.region.high};
+    uint64_t calls[CALLERS_MOST];
+    size_t n = symbols_callers(run->session->symbols, &code, calls, CALLERS_MOST);
+    double most = 0;
+    for (size_t i = 0; i < n && n <= CALLERS_MOST; i++) {
+        const struct survey_region *caller = region_around(run, calls[i]);
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again = again || region_around(run, calls[k]) == caller;
+        if (again)
+            continue;
+        struct survey_rate rate = survey_rate(caller != NULL && caller != region ? caller->summary : NULL);
+        if (isnan(rate.share) || rate.bursts)
+            return;
+        most += rate.share + rate.plus_minus;
+    }
+    if (n > 0 && n <= CALLERS_MOST)
+        region->summary->periods.share_most = most;
+}
+
+static void limit_bursts(const struct survey_run *run)
+{
+    for (size_t i = 0; i < run->regions.n; i++) {
+        struct survey_region *one = &run->regions.at[i];
+        if (one->named.region.to_return && survey_rate(one->summary).bursts)
+            limit_by_callers(run, one);
+    }
+}
+
+/* Regions of a file, and what is compared with a baseline, are measured as they always were. Of a few
+ * functions each has its turns soon anyway. */
+static bool goes_by_heat(const struct survey_run *run)
+{
+    return run->file.n == 0 && run->session->request->hot == 0 && !run->compares &&
+           run->regions.n > TURNS_FEW;
+}
+
+/* `taken`: the session has the target. */
+static bool order_by_heat(struct survey_run *run, bool taken, struct error *error)
+{
+    if (!goes_by_heat(run) || device_sees_running(&run->session->device) == taken)
+        return true;
+    return heat_order(&run->regions, run->session, run->progress, &run->heat, error);
+}
+
+/* Samples are a part of the time. Without a word of it, what would take long shows the hottest first. */
+static void limit_time(struct survey_run *run)
+{
+    const struct request *request = run->session->request;
+    struct turns *turns = &run->turns;
+    double all_s = turns_need_s(run->regions.n, (unsigned)run->counting.plan->n_passes);
+    bool is_short = goes_by_heat(run) && run->heat.hot > 0 && request->for_s == 0 && request->hits == 0 &&
+                    !run->keeps_order && all_s > LONG_S;
+    turns->hot = run->heat.hot;
+    turns->for_us = is_short ? SHORT_US : (int64_t)(request->for_s * 1e6);
+    if (turns->for_us > run->heat.took_us)
+        turns->for_us -= run->heat.took_us;
+    turns->hot_us = is_short ? turns->for_us : turns->for_us / 2;
+}
+
+/* Before anything is changed; of many, as many as take little time. */
+static bool check_codes(struct survey_run *run, struct error *error)
+{
+    enum { MOST = 64 };
+    for (size_t i = 0; i < run->regions.n && i < MOST; i++) {
+        struct survey_region *one = &run->regions.at[i];
+        struct error why = {0};
+        if (one->refused || program_check_region(run->session, &one->named, &why))
+            continue;
+        if (why.kind != ERROR_ELF_MISMATCH)
+            return error_copy(error, &why);
+        error_on_one_line(&why, one->why, sizeof one->why);
+        one->refused = true;
+    }
+    return true;
+}
+
+static bool survey_take_turns(struct survey_run *run, struct error *error)
+{
+    struct session *session = run->session;
+    const struct request *request = run->session->request;
+    run->turns = (struct turns){.session = session,
+                                .counting = &run->counting,
+                                .regions = &run->regions,
+                                .progress = run->progress,
+                                .begun_us = deadline_now_us(),
+                                .hits = request->hits};
+    look_into_regions(run);
+    session->measured.by_parts = true;
+    if (!trial_run(session, &run->turns.clock, &run->turns.seen_hz, error) ||
+        !counting_open(&run->counting, session, &run->turns.clock, error))
+        return false;
+    session->device.slow_clock = clock_is_slow(&run->turns.clock);
+    session_conditions(session, &run->turns.clock, run->conditions);
+    limit_time(run);
+    bool ok = run->begin(run->context, error) && turns_take(&run->turns, error);
+    turns_end(&run->turns);
+    limit_bursts(run);
+    if (!ok || survey_run_has_hits(run))
+        return ok;
+    error_advise(&run->none, ERROR_START, "Does the program call them? A longer --for waits longer.",
+                 "none of %zu functions was reached", run->regions.n);
+    return where_tell(session, &run->none) || error_copy(error, &run->none);
+}
+
+bool survey_run_measure(struct survey_run *run, struct error *error)
+{
+    struct session *session = run->session;
+    if (!session_check_run_control(session, error) ||
+        (session->request->hot > 0 && !heat_choose(&run->regions, session, run->progress, error)))
+        return false;
+    return order_by_heat(run, false, error) && check_codes(run, error) && session_take(session, error) &&
+           order_by_heat(run, true, error) && survey_take_turns(run, error);
+}
+
+void survey_run_free(struct survey_run *run)
+{
+    survey_regions_free(&run->regions);
+    region_file_free(&run->file);
+    counting_close(&run->counting);
+}
