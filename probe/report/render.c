@@ -26,6 +26,7 @@ enum {
     BINS = 16,
     NAME_LEAST = 10,
     NAME_MOST = 40,
+    FACT_MOST = 32,
     CODE_LEAST = 16,
     INDENT = 2
 };
@@ -198,10 +199,11 @@ static void render_fill(const struct view *view, const json_t *row, struct cells
 
 static void render_widen(const struct view *view, const struct cells *cells, struct layout *layout)
 {
+    size_t most = view->facts ? FACT_MOST : NAME_MOST;
     for (size_t i = 0; i < view->n; i++) {
         size_t width = utf8_width(cells->text[i]);
         if (view->columns[i].as != AS_CODE && width > layout->width[i] &&
-            (view->columns[i].as != AS_NAME || width <= NAME_MOST || (view->folds && i == 0)))
+            (view->columns[i].as != AS_NAME || width <= most || (view->folds && i == 0)))
             layout->width[i] = width;
     }
 }
