@@ -7,72 +7,60 @@
 enum { EXIT_USAGE = 2, EXIT_MEASURE = 3 };
 
 static const char *const advice_of[ERROR_KINDS] = {
-    [ERROR_USAGE] = "pmu-probe --help shows the commands; pmu-probe help COMMAND, its options.",
+    [ERROR_USAGE] = "pmu-probe help COMMAND shows its options.",
     [ERROR_SYMBOL] =
         "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200.",
     [ERROR_AMBIGUOUS] = "Name one of them as it is written above.",
-    [ERROR_ELF] = "Give the ELF file that the linker wrote, with --elf FILE.",
+    [ERROR_ELF] = "Name the ELF file that the linker wrote: --elf FILE.",
     [ERROR_ELF_MISMATCH] =
-        "Flash the program that --elf names, or name the one that the target runs. If it was moved in "
-        "memory, --load-offset says how far.",
+        "Flash that program, or name the one that the target runs. If it was moved in memory: --load-offset.",
     [ERROR_NO_PROBE] =
-        "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/YOUR_BOARD.cfg), or let pmu-probe "
-        "start it: -f board/YOUR_BOARD.cfg",
+        "Plug in a CMSIS-DAP probe, start OpenOCD, or let pmu-probe start it: -f board/YOUR_BOARD.cfg",
     [ERROR_NOT_A_PROBE] = "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port.",
-    [ERROR_IN_USE] = "One pmu-probe at a time. If that one is gone for good and this machine cannot know: "
-                     "pmu-probe restore takes its place.",
+    [ERROR_IN_USE] =
+        "One pmu-probe at a time. If that one is surely gone: pmu-probe restore takes its place.",
     [ERROR_LEFT] = "pmu-probe restore puts the target back as it was before that run.",
-    [ERROR_SERVER] = "Is the adapter plugged in and free, and does the board file name it? -v shows all that "
-                     "OpenOCD says.",
-    [ERROR_NO_MSR] = "Load the driver (modprobe msr), and run pmu-probe as root: it needs CAP_SYS_RAWIO.",
-    [ERROR_NO_AGENT] =
-        "Start msr-agent on the card, as root; it serves one client at a time, on the card's own "
-        "loopback unless you choose another address: ssh -L 2001:localhost:2001 CARD brings it here.",
+    [ERROR_SERVER] =
+        "Is the adapter plugged in, free, and the one that the board file names? -v shows what OpenOCD says.",
+    [ERROR_NO_MSR] = "Load the driver (modprobe msr), and run pmu-probe as root (CAP_SYS_RAWIO).",
+    [ERROR_NO_AGENT] = "Start msr-agent on the card, as root. It serves one client at a time, on the card's "
+                       "loopback: ssh -L 2001:localhost:2001 CARD brings it here.",
     [ERROR_LINK_LOST] =
-        "Check the cable, and OpenOCD's own output if it is in between. A reset alone does not undo what "
-        "pmu-probe could not restore: debug registers outlive it. Run pmu-probe restore, or power the "
-        "target off and on; pmu-probe restore --force removes breakpoints alone.",
+        "Check the cable, and OpenOCD's output. Then pmu-probe restore puts the target back; a reset does "
+        "not, as debug registers outlive it. restore --force removes breakpoints alone.",
     [ERROR_LINK_PROTOCOL] =
         "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol.",
     [ERROR_FAULT] = "Is the address mapped, and are the target's power and clocks on?",
-    [ERROR_ASLEEP] =
-        "Is the target powered and connected? If it sleeps: wake it, or keep its debug clocks on in sleep "
-        "(DBGMCU on STM32).",
-    [ERROR_NO_TARGET] = "Is the target powered, and are its debug wires and ground connected? --transport "
-                        "and a lower --speed may help.",
+    [ERROR_ASLEEP] = "Is the target powered and connected? If it sleeps, wake it, or keep its debug clocks "
+                     "on (DBGMCU on STM32).",
+    [ERROR_NO_TARGET] = "Is the target powered, with ground and debug wires connected? --transport and a "
+                        "lower --speed may help.",
     [ERROR_NO_CORE] = "pmu-probe info shows what can be seen; -C N takes another core.",
     [ERROR_NO_COUNTER] = "pmu-probe info shows the counter blocks; --counter NAME takes one.",
-    [ERROR_WRITTEN] =
-        "The program, an operating system (perf, or cpuidle, which cuts an idle core's power) or "
-        "another debugger does this, and then no count is right. pmu-probe --elf FILE doctor names the "
-        "lines of the program that do it. --counter NAME takes a counter that nothing else uses (pmu-probe "
-        "info shows them).",
-    [ERROR_WRITER_SOUGHT] = "Change the program, or take a counter that nothing else uses: --counter NAME "
-                            "(pmu-probe info shows them).",
-    [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger, then try again. "
-                            "If an earlier pmu-probe was killed: pmu-probe restore --force.",
+    [ERROR_WRITTEN] = "The program, an operating system (perf, cpuidle) or another debugger does this, and "
+                      "no count is right then. pmu-probe --elf FILE doctor names the program's lines that do "
+                      "it; --counter NAME takes another counter.",
+    [ERROR_WRITER_SOUGHT] =
+        "Change the program, or take another counter: --counter NAME (pmu-probe info shows them).",
+    [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. If an earlier pmu-probe was "
+                            "killed: pmu-probe restore --force.",
     [ERROR_ADDRESS] = "Take a location in flash, or in RAM that the program runs from.",
     [ERROR_PLACE] = "Name RAM that the core may execute: stub ACTION LOCATION.",
-    [ERROR_HALTED] = "Use --resume to run it during the measurement, or resume it in your debugger. "
-                     "(If an earlier pmu-probe was killed: pmu-probe restore --force.)",
-    [ERROR_FOREIGN_STOP] = "The core is left halted there for the debugger that set the breakpoint. "
-                           "If an earlier pmu-probe was killed: pmu-probe restore --force.",
-    [ERROR_CLEARED] =
-        "An operating system clears breakpoints when it takes a core down or wakes it (CPU hotplug, "
-        "suspend, "
-        "cpuidle), and sets its own (perf, gdb on the target). Linux: boot with cpuidle.off=1 and "
-        "keep perf's breakpoints and other debuggers away.",
-    [ERROR_RESET] =
-        "Something reset the target: a watchdog, a brown-out, the program itself, or on Cortex-A "
-        "the power that an idle core lost (Linux: cpuidle.off=1). A program that clears DEMCR.MON_REQ of "
-        "a Cortex-M has the same signs. No number is made of a region with a reset in it.",
-    [ERROR_NO_RESET] =
-        "Not every core takes a debugger's request: press the board's button, or let OpenOCD do "
-        "it with its reset line (-f board/YOUR_BOARD.cfg, reset_config srst_only).",
-    [ERROR_LOCKUP] = "A fault inside a fault handler does this. Reset the target (pmu-probe reset) "
-                     "and check the faulting code first.",
-    [ERROR_START] = "Does the program get there? A longer --timeout waits longer.",
-    [ERROR_END] = "Does every way from the start lead to the end? A longer --timeout waits longer.",
+    [ERROR_HALTED] = "--resume runs it during the measurement; or resume it in your debugger. If an earlier "
+                     "pmu-probe was killed: pmu-probe restore --force.",
+    [ERROR_FOREIGN_STOP] = "The core is left halted there, for the debugger that set the breakpoint. If an "
+                           "earlier pmu-probe was killed: pmu-probe restore --force.",
+    [ERROR_CLEARED] = "An operating system clears breakpoints when it wakes a core or takes it down, and "
+                      "sets its own (perf, gdb). Linux: boot with cpuidle.off=1, without other debuggers.",
+    [ERROR_RESET] = "A watchdog, a brown-out, the program, or on Cortex-A an idle core's lost power did it "
+                    "(Linux: cpuidle.off=1); a program that clears DEMCR.MON_REQ shows the same signs. No "
+                    "number is made of a region with a reset in it.",
+    [ERROR_NO_RESET] = "Press the board's button, or let OpenOCD use its reset line: -f "
+                       "board/YOUR_BOARD.cfg, reset_config srst_only.",
+    [ERROR_LOCKUP] = "A fault inside a fault handler does this. Reset the target (pmu-probe reset), and "
+                     "check the faulting code.",
+    [ERROR_START] = "Does the program get there? --timeout waits longer.",
+    [ERROR_END] = "Does every way from the start lead there? --timeout waits longer.",
 };
 
 static void set_fact(struct error *error, enum error_kind kind, const char *advice, const char *format,

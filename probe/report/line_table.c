@@ -5,6 +5,7 @@
 #include "report/number.h"
 #include "report/page.h"
 #include "report/profile_table.h"
+#include "report/sentence.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
@@ -73,6 +74,37 @@ static void note_it_lines(const struct listing *listing, struct json_part *notes
                       PLURAL(n), list);
 }
 
+static const struct sentence notes_before_it[] = {
+    {"differs", NULL,
+     "warning: the lines and the function differ by {differs/2} cycles, which is more than "
+     "{plus_minus}{tolerance/2}: the function behaves otherwise while it is stopped so often"},
+    {"callers", NULL,
+     "c: {callers} line{callers? calls a|s call} function{callers?|s}; the time of what is called is in the "
+     "line"},
+    {"inlined", NULL,
+     "i: {inlined} line{inlined? is|s are} of an inlined function; its code counts here, by its own lines"},
+    {"mixed", NULL,
+     "m: the compiler has mixed the instructions of {mixed} line{mixed?|s} with those of others; what one "
+     "instruction waits for another is in the line where it waits"},
+    {"alone", NULL,
+     "1: {alone} line{alone? has|s have} one instruction only; a stop before and after it empties the "
+     "pipeline, so what it overlaps with others does not show"},
+};
+
+static const struct sentence notes_after_it[] = {
+    {"left", NULL, "{left} call{left? was|s were} left without returning, not counted"},
+    {"limit", NULL, "{limit}"},
+    {"tainted", NULL,
+     "in {tainted} of {hops} steps an interrupt ran that pended while the core was halted; they count as "
+     "hits, not as cycles"},
+    {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured without such an interrupt"},
+    {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
+    {"unframed", NULL,
+     "calls of the function inside another cannot be distinguished everywhere: there is no call frame "
+     "information"},
+    {"ended", NULL, "it ended early: {ended}"},
+};
+
 static void make_notes(const struct line_report *report, const struct check *check, struct json_part *notes)
 {
     const struct line_costs *costs = report->costs;
@@ -86,52 +118,33 @@ static void make_notes(const struct line_report *report, const struct check *che
         alone += hit && line->instructions == 1;
         disturbed += line->is_disturbed;
     }
-    if (check->known && !check->agrees)
-        json_list_say(notes,
-                      "warning: the lines and the function differ by %s cycles, which is more than "
-                      "%s%s: the function behaves otherwise while it is stopped so often",
-                      DECIMAL(fabs(check->not_attributed), 2), terminal_or("±", "+-"),
-                      DECIMAL(check->tolerance, 2));
-    if (callers > 0)
-        json_list_say(notes, "c: %zu line%s function%s; the time of what is called is in the line", callers,
-                      callers == 1 ? " calls a" : "s call", PLURAL(callers));
-    if (inlined > 0)
-        json_list_say(notes, "i: %zu line%s of an inlined function; its code counts here, by its own lines",
-                      inlined, inlined == 1 ? " is" : "s are");
-    if (mixed > 0)
-        json_list_say(notes,
-                      "m: the compiler has mixed the instructions of %zu line%s with those of others; what "
-                      "one instruction waits for another is in the line where it waits",
-                      mixed, PLURAL(mixed));
-    if (alone > 0)
-        json_list_say(notes,
-                      "1: %zu line%s one instruction only; a stop before and after it empties the "
-                      "pipeline, so what it overlaps with others does not show",
-                      alone, alone == 1 ? " has" : "s have");
+    struct json_part facts = json_part_new(NULL);
+    const struct {
+        const char *key;
+        uint64_t n;
+    } numbers[] = {{"callers", callers},
+                   {"inlined", inlined},
+                   {"mixed", mixed},
+                   {"alone", alone},
+                   {"left", costs->left},
+                   {"tainted", costs->tainted},
+                   {"hops", costs->hops},
+                   {"disturbed", disturbed},
+                   {"bounded", costs->bounded},
+                   {"unframed", report->unframed}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_part_unsigned(&facts, numbers[i].key, numbers[i].n);
+    if (check->known && !check->agrees) {
+        json_part_real(&facts, "differs", fabs(check->not_attributed));
+        json_part_real(&facts, "tolerance", check->tolerance);
+    }
+    json_part_text(&facts, "limit", report->limit);
+    json_part_text(&facts, "ended", report->ended);
+    json_part_text(&facts, "plus_minus", terminal_or("±", "+-"));
+    sentences_say(notes, facts.json, notes_before_it, sizeof notes_before_it / sizeof *notes_before_it);
     note_it_lines(report->listing, notes);
-    if (costs->left > 0)
-        json_list_say(notes, "%" PRIu64 " call%s left without returning, not counted", costs->left,
-                      costs->left == 1 ? " was" : "s were");
-    if (report->limit[0] != '\0')
-        json_list_say(notes, "%s", report->limit);
-    if (costs->tainted > 0)
-        json_list_say(notes,
-                      "in %" PRIu64 " of %" PRIu64
-                      " steps an interrupt ran that pended while the core was halted; they count as hits, "
-                      "not as cycles",
-                      costs->tainted, costs->hops);
-    if (disturbed > 0)
-        json_list_say(notes, "%zu line%s never measured without such an interrupt", disturbed,
-                      disturbed == 1 ? " was" : "s were");
-    if (costs->bounded > 0)
-        json_list_say(notes, "the counter may have wrapped unseen in %" PRIu64 " step%s", costs->bounded,
-                      PLURAL(costs->bounded));
-    if (report->unframed)
-        json_list_say(notes,
-                      "calls of the function inside another cannot be distinguished everywhere: there is "
-                      "no call frame information");
-    if (report->ended[0] != '\0')
-        json_list_say(notes, "it ended early: %s", report->ended);
+    sentences_say(notes, facts.json, notes_after_it, sizeof notes_after_it / sizeof *notes_after_it);
+    json_decref(facts.json);
 }
 
 /* ---- the document */

@@ -7,6 +7,7 @@
 #include "report/formats.h"
 #include "report/histogram.h"
 #include "report/number.h"
+#include "report/sentence.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
@@ -308,84 +309,6 @@ static bool all_equal(const json_t *summary)
     return json_object_size(columns) > 0;
 }
 
-static void add_hits(struct json_part *list, const json_t *summary)
-{
-    char passes[NUMBER_ROOM + 16] = "";
-    uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
-    uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
-    double seconds = field_real(summary, "seconds");
-    const char *ended = field_text(summary, "ended");
-    bool is_short = n < all;
-    uint64_t of = is_short ? all : n;
-    if (n_passes > 1)
-        snprintf(passes, sizeof passes, " in %" PRIu64 " passes", n_passes);
-    json_list_say(list, "%s%s%s%s%s hit%s%s%s%s%s", ended, ended[0] != '\0' ? ": " : "", NUMBER(n),
-                  is_short ? " of " : "", is_short ? NUMBER(all) : "", PLURAL(of), passes,
-                  seconds > 0 ? " in " : "", seconds > 0 ? ELAPSED(seconds) : "",
-                  all_equal(summary) ? ", all equal" : "");
-    if (n_passes > 1)
-        json_list_say(list, "Each pass has its own hits: rows of different passes are of different hits.");
-}
-
-/* How the run began and why it ended, if that was asked for. */
-static void add_rules(struct json_part *list, const json_t *summary)
-{
-    const json_t *precision = field_of(summary, "precision");
-    const char *wanted = PART(field_real(precision, "wanted"));
-    uint64_t warmup = field_count(summary, "warmup");
-    double mean = field_real(precision, "mean");
-    if (warmup > 0)
-        json_list_say(list, "%s hit%s before for warm-up, not counted", NUMBER(warmup), PLURAL(warmup));
-    if (precision == NULL)
-        return;
-    if (isfinite(mean))
-        json_list_say(list, "mean ±%s (95 %%): --precision %s was %sreached", PART_UP(mean), wanted,
-                      field_is(precision, "reached") ? "" : "not ");
-    else
-        json_list_say(list, "no hit counts: --precision %s was not reached", wanted);
-}
-
-static void add_left_out(struct json_part *list, const json_t *summary, bool of_function)
-{
-    static const char *const texts[] = {"uncalibrated", "advice"};
-    uint64_t all = field_count(summary, "hits"), tainted = field_count(summary, "tainted"),
-             left = field_count(summary, "left"), past = field_count(summary, "steps_past");
-    if (tainted > 0)
-        json_list_say(
-            list,
-            "%s of %s hit%s tainted: an interrupt that our halt had delayed ran inside; not in the table",
-            NUMBER(tainted), NUMBER(all), PLURAL(all));
-    if (left > 0 && of_function)
-        json_list_say(list, "%s call%s left without returning, not counted", NUMBER(left), PLURAL(left));
-    else if (left > 0)
-        json_list_say(
-            list, "%s time%s the start was reached again, or the call ended, before the end was, not counted",
-            NUMBER(left), PLURAL(left));
-    if (past > 0)
-        json_list_say(list, "%s time%s the end was reached in another frame: passed over, not a hit",
-                      NUMBER(past), PLURAL(past));
-    if (field_of(summary, "clock_change") != NULL)
-        json_list_say(list, "no times: %s", field_text(summary, "clock_change"));
-    if (field_is(summary, "slept"))
-        json_list_say(list, "%s", RESULT_SLEPT);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (field_of(summary, texts[i]) != NULL)
-            json_list_say(list, "%s%s", i == 0 ? "overhead not measured: " : "",
-                          field_text(summary, texts[i]));
-}
-
-/* Of one that is constant the table has them. */
-static void add_quantiles(struct json_part *list, const json_t *summary)
-{
-    json_t *columns = json_object_get(summary, "columns"), *column;
-    bool named = json_object_size(columns) > 1;
-    const char *name;
-    json_object_foreach(columns, name, column)
-        if (!is_constant(column) && field_count(column, "count") >= FEW && field_of(column, "p99") != NULL)
-            json_list_say(list, "%s%sp90 %s, p99 %s", named ? name : "", named ? " " : "",
-                          NUMBER(field_count(column, "p90")), NUMBER(field_count(column, "p99")));
-}
-
 /* Hits with an unknown number of exceptions: that counter is narrow and may have overflowed. */
 static uint64_t unknown_exceptions(const json_t *summary)
 {
@@ -397,21 +320,70 @@ static uint64_t unknown_exceptions(const json_t *summary)
     return 0;
 }
 
-/* All other counts include exceptions; these hits had none. */
-static void add_undisturbed(struct json_part *list, const json_t *summary)
+/* What the sentences need beyond the keys of a summary. */
+static struct json_part facts_of(const struct run_lines *run)
 {
-    const json_t *of = field_of(summary, "without_exceptions");
-    uint64_t n = field_count(of, "count"), open = unknown_exceptions(summary);
-    if (of == NULL)
-        return;
-    if (n > 0)
-        json_list_say(list, "%s without an exception inside, median %s", NUMBER(n),
-                      NUMBER(field_count(of, "median")));
-    else if (open == 0)
-        json_list_say(list, "0 without an exception inside");
-    if (open > 0)
-        json_list_say(list, "exceptions inside %s hit%s: not known, the counter may have overflowed",
-                      NUMBER(open), PLURAL(open));
+    const json_t *summary = run->summary;
+    struct json_part facts = json_part_copy(summary);
+    uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
+    uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
+    json_part_unsigned(&facts, "several", n_passes > 1 ? n_passes : 0);
+    json_part_unsigned(&facts, "short_of", n < all ? all : 0);
+    json_part_unsigned(&facts, "all", n < all ? all : n);
+    if (isfinite(field_real(summary, "precision.mean")))
+        json_part_text(&facts, "within", PART_UP(field_real(summary, "precision.mean")));
+    json_part_bool(&facts, "all_equal", all_equal(summary));
+    bool of_function = strcmp(run->conditions.end, "its return") == 0;
+    json_part_unsigned(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
+    json_part_unsigned(&facts, "unknown_exceptions", unknown_exceptions(summary));
+    return facts;
+}
+
+/* How many hits, how the run began and ended, what was left out. */
+static const struct sentence facts_first[] = {
+    {NULL, NULL,
+     "[{ended}: ]{hits,}[ of {!short_of}{short_of,}] hit{all?|s}[{!several} in {several} passes]"
+     "[{!seconds} in {seconds@}][{!all_equal}, all equal]"},
+    {"several", NULL, "Each pass has its own hits: rows of different passes are of different hits."},
+    {"warmup", NULL, "{warmup,} hit{warmup?|s} before for warm-up, not counted"},
+    {"within", NULL,
+     "mean ±{within} (95 %): --precision {precision.wanted%} was [{^precision.reached}not "
+     "]reached"},
+    {"precision", "within", "no hit counts: --precision {precision.wanted%} was not reached"},
+    {"tainted", NULL,
+     "{tainted,} of {hits,} hit{hits?|s} tainted: an interrupt that our halt had delayed ran inside; not in "
+     "the table"},
+    {"left_calls", NULL, "{left,} call{left?|s} left without returning, not counted"},
+    {"left_starts", NULL,
+     "{left,} time{left?|s} the start was reached again, or the call ended, before the end was, not counted"},
+    {"steps_past", NULL,
+     "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
+    {"clock_change", NULL, "no times: {clock_change}"},
+    {"slept", NULL, RESULT_SLEPT},
+    {"uncalibrated", NULL, "overhead not measured: {uncalibrated}"},
+    {"advice", NULL, "{advice}"},
+};
+
+/* After the quantiles. All counts include exceptions; hits without one are said apart. */
+static const struct sentence facts_last[] = {
+    {"without_exceptions.count", NULL,
+     "{without_exceptions.count,} without an exception inside, median {without_exceptions.median,}"},
+    {"without_exceptions", "without_exceptions.count|unknown_exceptions", "0 without an exception inside"},
+    {"unknown_exceptions", NULL,
+     "exceptions inside {unknown_exceptions,} hit{unknown_exceptions?|s}: not known, the counter may have "
+     "overflowed"},
+};
+
+/* Of one that is constant the table has them. */
+static void add_quantiles(struct json_part *list, const json_t *summary)
+{
+    json_t *columns = json_object_get(summary, "columns"), *column;
+    bool named = json_object_size(columns) > 1;
+    const char *name;
+    json_object_foreach(columns, name, column)
+        if (!is_constant(column) && field_count(column, "count") >= FEW && field_of(column, "p99") != NULL)
+            json_list_say(list, "%s%sp90 %s, p99 %s", named ? name : "", named ? " " : "",
+                          NUMBER(field_count(column, "p90")), NUMBER(field_count(column, "p99")));
 }
 
 /* The values that --show requested. */
@@ -436,23 +408,14 @@ static void run_report_add_words(struct json_part *list, const json_t *summary)
 void run_facts(struct json_part *list, const struct run_lines *run)
 {
     const json_t *summary = run->summary;
-    add_hits(list, summary);
-    add_rules(list, summary);
-    add_left_out(list, summary, strcmp(run->conditions.end, "its return") == 0);
+    struct json_part facts = facts_of(run);
+    sentences_say(list, facts.json, facts_first, sizeof facts_first / sizeof *facts_first);
     add_quantiles(list, summary);
-    add_undisturbed(list, summary);
+    sentences_say(list, facts.json, facts_last, sizeof facts_last / sizeof *facts_last);
+    json_decref(facts.json);
     run_report_add_words(list, summary);
     if (field_of(summary, "disagreement") != NULL)
         json_list_say(list, "%s", field_text(summary, "disagreement"));
-}
-
-void run_add_legend(struct json_part *list, const struct run_legend *legend, size_t n)
-{
-    char text[TEXT] = "";
-    for (size_t i = 0; i < n; i++)
-        text_join(text, sizeof text, "; ", legend[i].needed ? legend[i].words : "");
-    if (text[0] != '\0')
-        json_list_say(list, "%s", text);
 }
 
 const char run_words[] =
@@ -460,28 +423,6 @@ const char run_words[] =
     "halts differ in what they cost; overhead: what a halt adds to a hit, already removed; median: of an "
     "even "
     "number of hits the lower of the two middle ones.";
-
-/* Facts of this run. */
-struct seen {
-    bool overhead, unmeasured, unresolved, near;
-};
-
-static struct seen run_report_look(const json_t *summary)
-{
-    struct seen seen = {0};
-    json_t *column;
-    const char *name;
-    json_object_foreach(json_object_get(summary, "columns"), name, column) {
-        double each = field_real(column, "plus_minus");
-        if (!run_is_counted(column))
-            continue;
-        seen.unmeasured = seen.unmeasured || !run_report_is_calibrated(column);
-        seen.overhead = seen.overhead || fabs(field_real(column, "overhead")) >= 0.05;
-        seen.unresolved = seen.unresolved || (each > 0 && field_real(column, "median") <= each);
-        seen.near = seen.near || json_is_false(field_of(column, "median_exact"));
-    }
-    return seen;
-}
 
 /* No halt changes a count. *wrong: the core itself counts one wrongly. */
 static bool run_is_undisturbed(const json_t *result, bool *wrong)
@@ -508,20 +449,37 @@ bool run_is_exact(const json_t *result)
     return field_of(result, "doubt") == NULL && run_is_undisturbed(result, &wrong) && !wrong;
 }
 
-static void run_report_add_legend(struct json_part *list, const struct seen *seen, const json_t *summary)
+static const struct sentence run_legend[] = {
+    {"inexact", "exact", "per hit ±0[{!no_overhead}, overhead 0: a halt adds nothing to it]"},
+    {"exact", NULL, "per hit ±0: each count is exact[{!no_overhead}; overhead 0: a halt adds nothing to it]"},
+    {"unmeasured", NULL, "?: the overhead was not measured, and what a halt adds is in the counts"},
+    {"unresolved", NULL, "not resolved: the count is not above its own uncertainty"},
+    {"near", NULL, "median, p90 and p99: to 0.1 %"},
+};
+
+static void run_report_add_legend(struct json_part *list, const json_t *summary)
 {
-    const bool exact = run_is_exact(summary);
-    bool wrong = false;
-    const bool inexact = run_is_undisturbed(summary, &wrong) && wrong;
-    const struct run_legend legend[] = {
-        {inexact && !seen->overhead, "per hit ±0, overhead 0: a halt adds nothing to it"},
-        {inexact && seen->overhead, "per hit ±0"},
-        {exact && !seen->overhead, "per hit ±0: each count is exact; overhead 0: a halt adds nothing to it"},
-        {exact && seen->overhead, "per hit ±0: each count is exact"},
-        {seen->unmeasured, "?: the overhead was not measured, and what a halt adds is in the counts"},
-        {seen->unresolved, "not resolved: the count is not above its own uncertainty"},
-        {seen->near, "median, p90 and p99: to 0.1 %"}};
-    run_add_legend(list, legend, sizeof legend / sizeof *legend);
+    struct json_part seen = json_part_new(NULL);
+    bool wrong = false, overhead = false;
+    json_t *column;
+    const char *name;
+    json_object_foreach(json_object_get(summary, "columns"), name, column) {
+        double each = field_real(column, "plus_minus");
+        if (!run_is_counted(column))
+            continue;
+        overhead = overhead || fabs(field_real(column, "overhead")) >= 0.05;
+        if (!run_report_is_calibrated(column))
+            json_part_bool(&seen, "unmeasured", true);
+        if (each > 0 && field_real(column, "median") <= each)
+            json_part_bool(&seen, "unresolved", true);
+        if (json_is_false(field_of(column, "median_exact")))
+            json_part_bool(&seen, "near", true);
+    }
+    json_part_bool(&seen, "no_overhead", !overhead);
+    json_part_bool(&seen, "exact", run_is_exact(summary));
+    json_part_bool(&seen, "inexact", run_is_undisturbed(summary, &wrong) && wrong);
+    sentences_join(list, seen.json, run_legend, sizeof run_legend / sizeof *run_legend);
+    json_decref(seen.json);
 }
 
 static void add_bound(char text[TEXT], const char *name, const json_t *column, bool alone)
@@ -581,10 +539,9 @@ static void add_bounds(struct json_part *list, const json_t *summary)
 static void run_explain(struct json_part *list, const struct run_lines *run, const struct rendering *to)
 {
     char clock[256];
-    const struct seen seen = run_report_look(run->summary);
     if (to->explains)
         json_list_say(list, "%s", run_words);
-    run_report_add_legend(list, &seen, run->summary);
+    run_report_add_legend(list, run->summary);
     conditions_add_errata(list, run->summary);
     if (field_of(run->summary, "doubt") != NULL)
         json_list_say(list, "not proved to be exact: %s", field_text(run->summary, "doubt"));

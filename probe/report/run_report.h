@@ -32,12 +32,6 @@ void run_mean_text(char *out, size_t size, const json_t *column);
 void run_facts(struct json_part *list, const struct run_lines *run);
 /* What the words of its table mean. */
 extern const char run_words[];
-/* What holds of this run, as one text. */
-struct run_legend {
-    bool needed;
-    const char *words;
-};
-void run_add_legend(struct json_part *list, const struct run_legend *legend, size_t n);
 
 /* Adds its rows, with verdicts if it has some and `compared`. */
 bool run_add_rows(const struct run_lines *run, bool compared, json_t *rows);

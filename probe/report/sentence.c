@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SENTENCE = 2048 };
+
+/* A number above 0, or anything but false. */
+static bool is_some(const json_t *value)
+{
+    return value != NULL && !json_is_false(value) && (!json_is_number(value) || json_number_value(value) > 0);
+}
+
 bool sentence_has(const json_t *line, const char *keys)
 {
     char key[96];
@@ -27,6 +35,15 @@ static void add_list(char *out, size_t size, const json_t *list, const char *key
         text_add(out, size, "%s%s", i > 0 ? ", " : "", field_text(one, key));
 }
 
+static void add_choice(char *out, size_t size, bool is_one, const char *both)
+{
+    size_t first = strcspn(both, "|");
+    if (is_one)
+        text_add(out, size, "%.*s", (int)first, both);
+    else if (both[first] != '\0')
+        text_add(out, size, "%s", both + first + 1);
+}
+
 static void sentence_add_value(char *out, size_t size, const json_t *value, const char *how)
 {
     double real = json_number_value(value);
@@ -40,6 +57,14 @@ static void sentence_add_value(char *out, size_t size, const json_t *value, cons
         text_add(out, size, "0x%0*" PRIX64, (int)strtol(how + 1, NULL, 10),
                  json_is_string(value) ? (uint64_t)strtoull(json_string_value(value), NULL, 0)
                                        : count_of(value));
+    else if (how[0] == '@')
+        text_add(out, size, "%s", ELAPSED(real));
+    else if (how[0] == '%')
+        text_add(out, size, "%s", PART(real));
+    else if (how[0] == '/')
+        text_add(out, size, "%s", DECIMAL(real, (int)strtol(how + 1, NULL, 10)));
+    else if (how[0] == '?')
+        add_choice(out, size, count_of(value) == 1, how + 1);
     else if (how[0] == '*')
         add_list(out, size, value, how + 1);
     else if (json_is_number(value))
@@ -53,12 +78,11 @@ static bool add_key(char *out, size_t size, const char *text, size_t length, con
 {
     char key[96];
     snprintf(key, sizeof key, "%.*s", (int)length, text);
-    const json_t *value = field_of(line, key + 1);
     if (key[0] == '!')
-        return field_is(line, key + 1) && (!json_is_number(value) || json_number_value(value) > 0);
+        return is_some(field_of(line, key + 1));
     if (key[0] == '^')
         return !sentence_has(line, key + 1);
-    char how[32], *end = key + strcspn(key, ",=~#*");
+    char how[32], *end = key + strcspn(key, ",=~#@%/?*");
     snprintf(how, sizeof how, "%s", end);
     *end = '\0';
     if (!field_is(line, key))
@@ -90,4 +114,44 @@ void sentence_fill(char *out, size_t size, const char *sentence, const json_t *l
     }
     for (size_t end = strlen(out); end > 0 && out[end - 1] == ' ';)
         out[--end] = '\0';
+}
+
+static bool has_some(const json_t *line, const char *keys)
+{
+    char key[96];
+    for (size_t length; *keys != '\0'; keys += length + (keys[length] == '|')) {
+        length = strcspn(keys, "|");
+        snprintf(key, sizeof key, "%.*s", (int)length, keys);
+        if (is_some(field_of(line, key)))
+            return true;
+    }
+    return false;
+}
+
+static bool sentence_holds(const struct sentence *one, const json_t *line)
+{
+    return (one->when == NULL || has_some(line, one->when)) &&
+           (one->unless == NULL || !has_some(line, one->unless));
+}
+
+void sentences_say(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n)
+{
+    char text[SENTENCE];
+    for (size_t i = 0; i < n; i++)
+        if (sentence_holds(&sentences[i], line)) {
+            sentence_fill(text, sizeof text, sentences[i].text, line);
+            json_list_say(list, "%s", text);
+        }
+}
+
+void sentences_join(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n)
+{
+    char all[2 * SENTENCE] = "", text[SENTENCE];
+    for (size_t i = 0; i < n; i++)
+        if (sentence_holds(&sentences[i], line)) {
+            sentence_fill(text, sizeof text, sentences[i].text, line);
+            text_join(all, sizeof all, "; ", text);
+        }
+    if (all[0] != '\0')
+        json_list_say(list, "%s", all);
 }

@@ -6,6 +6,7 @@
 #include "report/html.h"
 #include "report/number.h"
 #include "report/page.h"
+#include "report/sentence.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
@@ -386,6 +387,14 @@ const char survey_words[] =
     "±: how far one hit may be off, as halts differ in what they cost; mean ±: its 95 % interval; share: of "
     "all cycles, from call to call, with what it calls and what interrupts it; calls/s: at the core's clock.";
 
+static const struct sentence legend[] = {
+    {"exact", NULL, "±0: each count is exact"},
+    {"unmeasured", NULL, "?: what a halt adds was not measured, and is in the counts"},
+    {"vague", NULL, "~: from so few or so different calls that it is vague"},
+    {"bounds", NULL, "< and >: the counter may have wrapped unseen"},
+    {"left", NULL, "> share: of calls that returned; how long those were inside that were left is not known"},
+};
+
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
 {
     bool unmeasured = false, each = false, bounds = false, vague = false, left = false, exact = true;
@@ -407,93 +416,80 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
         left = left || some_left;
         bounds = bounds || (share_bound(region)[0] != '\0' && !some_left);
     }
-    const struct run_legend legend[] = {
-        {!each && !unmeasured && exact, "±0: each count is exact"},
-        {unmeasured, "?: what a halt adds was not measured, and is in the counts"},
-        {vague, "~: from so few or so different calls that it is vague"},
-        {bounds, "< and >: the counter may have wrapped unseen"},
-        {left, "> share: of calls that returned; how long those were inside that were left is not known"},
-    };
-    run_add_legend(list, legend, sizeof legend / sizeof *legend);
+    struct json_part seen = json_part_new(NULL);
+    json_part_bool(&seen, "exact", !each && !unmeasured && exact);
+    json_part_bool(&seen, "unmeasured", unmeasured);
+    json_part_bool(&seen, "vague", vague);
+    json_part_bool(&seen, "bounds", bounds);
+    json_part_bool(&seen, "left", left);
+    sentences_join(list, seen.json, legend, sizeof legend / sizeof *legend);
+    json_decref(seen.json);
     conditions_add_errata(list, counted_one);
 }
 
-/* What a reader of its numbers must know; false: nothing. */
-static bool remark_of(const json_t *region, char *out, size_t size)
+/* What a reader of a region's numbers must know. */
+static const struct sentence remarks[] = {
+    {"note", NULL, "{note}"},
+    {"left", NULL, "{left,} call{left? was|s were} left without returning, not counted"},
+    {"tainted", NULL, "{tainted,} tainted hit{tainted?|s} left out"},
+    {"bounds", NULL, "{bounds,} hit{bounds?|s} may have overflowed the counter, not included"},
+    {"periods.in_bursts", NULL, "its turns may have met one burst of calls each: a longer --for says more"},
+    {"slept", NULL, "the core was seen asleep"},
+    {"disagreement", NULL, "{disagreement}"},
+    {"advice", NULL, "{advice}"},
+    {"why_not", NULL, "{why_not}"},
+};
+
+/* False: nothing. */
+static bool add_remark(struct json_part *list, const json_t *region)
 {
-    char tainted[64] = "", bounded[96] = "", left[64] = "";
     const char *name;
     const json_t *cycles = run_first(region, &name);
-    uint64_t tainted_hits = field_count(region, "tainted"), bounds = field_count(cycles, "at_least"),
-             left_calls = field_count(region, "left");
-    out[0] = '\0';
-    if (!survey_report_has_hits(region))
-        return false;
-    if (tainted_hits > 0)
-        snprintf(tainted, sizeof tainted, "%s tainted hit%s left out", NUMBER(tainted_hits),
-                 PLURAL(tainted_hits));
-    if (bounds > 0 && run_is_counted(cycles))
-        snprintf(bounded, sizeof bounded, "%s hit%s may have overflowed the counter, not included",
-                 NUMBER(bounds), PLURAL(bounds));
-    if (left_calls > 0)
-        snprintf(left, sizeof left, "%s call%s left without returning, not counted", NUMBER(left_calls),
-                 left_calls == 1 ? " was" : "s were");
-    const char *const parts[] = {
-        field_text(region, "note"),
-        left,
-        tainted,
-        bounded,
-        field_is(region, "periods.in_bursts")
-            ? "its turns may have met one burst of calls each: a longer --for says more"
-            : "",
-        field_is(region, "slept") ? "the core was seen asleep" : "",
-        field_text(region, "disagreement"),
-        field_text(region, "advice"),
-        why_of(region),
-    };
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-        text_join(out, size, "; ", parts[k]);
-    return out[0] != '\0';
+    struct json_part facts = json_part_copy(region), one = json_list_new();
+    if (run_is_counted(cycles))
+        json_part_unsigned(&facts, "bounds", field_count(cycles, "at_least"));
+    json_part_text(&facts, "why_not", why_of(region));
+    if (survey_report_has_hits(region))
+        sentences_join(&one, facts.json, remarks, sizeof remarks / sizeof *remarks);
+    bool any = json_array_size(one.json) > 0;
+    if (any)
+        json_list_say(list, "%s: %s", field_text(region, "name"),
+                      json_string_value(json_array_get(one.json, 0)));
+    json_decref(facts.json);
+    json_decref(one.json);
+    return any;
 }
+
+/* How much of it was measured, and by what order where there was no time for all. */
+static const struct sentence survey_end[] = {
+    {NULL, NULL,
+     "{reached} of {regions} regions reached[{!refused}, {refused} not measured], in {seconds@}[, {clock}]"
+     "[; no times: {clock_change}][; it ended early: {ended}]"},
+    {"not_sampled", NULL, "in the order of the ELF, and not the hottest first: {not_sampled}"},
+    {"rest_s", NULL,
+     "{reached,} of {regions,} measured[{!samples}, the hottest first]; the others would take about {rest} "
+     "(--for)"},
+};
 
 static void add_end(struct json_part *list, const struct survey_lines *lines)
 {
-    char refused[NUMBER_ROOM] = "", clock[256] = "";
-    const char *change = field_text(lines->summary, "clock_change"),
-               *ended = field_text(lines->summary, "ended");
-    size_t n = 0, i;
-    const json_t *region;
-    json_array_foreach(lines->regions, i, region) {
-        n += !survey_report_has_hits(region) && !is_unreached(region) && !had_no_turn(region);
-    }
-
-    if (n > 0)
-        snprintf(refused, sizeof refused, ", %zu not measured", n);
-    conditions_clock_text(&lines->conditions, clock, sizeof clock);
-    json_list_say(list, "%" PRIu64 " of %" PRIu64 " regions reached%s, in %s%s%s%s%s%s%s",
-                  field_count(lines->summary, "reached"), field_count(lines->summary, "regions"), refused,
-                  ELAPSED(field_real(lines->summary, "seconds")), clock[0] != '\0' ? ", " : "", clock,
-                  change[0] != '\0' ? "; no times: " : "", change,
-                  ended[0] != '\0' ? "; it ended early: " : "", ended);
-}
-
-/* By what it went where there was no time for all. */
-static void add_order(struct json_part *list, const struct survey_lines *lines)
-{
-    char time[NUMBER_ROOM];
+    char clock[256] = "", time[NUMBER_ROOM];
     double rest = field_real(lines->summary, "rest_s");
-    const char *none = field_text(lines->summary, "not_sampled");
-    if (none[0] != '\0')
-        json_list_say(list, "in the order of the ELF, and not the hottest first: %s", none);
-    if (!(rest > 0))
-        return;
+    struct json_part facts = json_part_copy(lines->summary);
+    uint64_t refused = 0;
+    size_t i;
+    const json_t *region;
+    json_array_foreach(lines->regions, i, region)
+        refused += !survey_report_has_hits(region) && !is_unreached(region) && !had_no_turn(region);
+    json_part_unsigned(&facts, "refused", refused);
+    if (conditions_clock_text(&lines->conditions, clock, sizeof clock))
+        json_part_text(&facts, "clock", clock);
     number_elapsed(time, sizeof time, rest);
     if (rest >= 119.5 && rest < 7200) /* it is vague */
         snprintf(time, sizeof time, "%.0f min", rest / 60);
-    json_list_say(list, "%s of %s measured%s; the others would take about %s (--for)",
-                  NUMBER(field_count(lines->summary, "reached")),
-                  NUMBER(field_count(lines->summary, "regions")),
-                  field_count(lines->summary, "samples") > 0 ? ", the hottest first" : "", time);
+    json_part_text(&facts, "rest", time);
+    sentences_say(list, facts.json, survey_end, sizeof survey_end / sizeof *survey_end);
+    json_decref(facts.json);
 }
 
 /* Texts below the tables. */
@@ -501,7 +497,6 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
 {
     size_t i, told = 0;
     const json_t *region;
-    char remark[2 * TEXT];
     json_array_foreach(lines->regions, i, region)
         if (survey_report_has_hits(region))
             survey_report_add_metrics(list, region);
@@ -509,14 +504,10 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
         json_list_say(list, "%s", survey_words);
     if (first_of(lines) != NULL)
         survey_report_add_legend(list, lines);
-    json_array_foreach(lines->regions, i, region) {
-        if (told < TELLING && remark_of(region, remark, sizeof remark)) {
-            json_list_say(list, "%s: %s", field_text(region, "name"), remark);
+    json_array_foreach(lines->regions, i, region)
+        if (told < TELLING && add_remark(list, region))
             told++;
-        }
-    }
     add_end(list, lines);
-    add_order(list, lines);
 }
 
 /* ---- all */

@@ -328,6 +328,29 @@ class Acceptance:
             raise Failed(f"{figures['source']} gave no sample in 1 s")
         return figures, f"{figures['samples']} by {figures['source']}; most in {', '.join(most)}"
 
+    def grows(self, word):
+        """By how much between two runs."""
+        first, second = (self.at_max("round_done", [word])[0] for _ in range(2))
+        return (second - first) & 0xFFFFFFFF
+
+    def memory(self):
+        """A probe reads what the core has written last, also behind a data cache."""
+        if self.chip.in_registers:
+            return {}, "a probe sees no memory here"
+        rounds = self.grows("round_count")
+        if not rounds:
+            raise Failed("the program counts its rounds in round_count, and the probe reads the same number in two runs")
+        return {"rounds": rounds}, f"{rounds} rounds from one run to the next"
+
+    def debug_unit(self):
+        """After a run the program finds none of the bits that OpenOCD's files set, so that it sleeps and its watchdogs run again."""
+        if not self.chip.dbgmcu:
+            return {}, "this chip has none that the program sees"
+        rounds = self.grows("rounds_untouched")
+        if not rounds and "-f" in self.reached:
+            raise Failed("DBGMCU_CR keeps what OpenOCD set, after its end")
+        return {"rounds": rounds}, f"{rounds} rounds from one run to the next without a bit in DBGMCU_CR"
+
     def restore(self):
         """After a kill in the midst of a measurement everything is removed, and the core can be measured again."""
         self.kill_a_run()
@@ -374,7 +397,7 @@ class Acceptance:
     STEPS = [("connect", connect), ("doctor", doctor), ("re-hits in flash", rehits_in_flash), ("re-hits in RAM", rehits_in_ram),
              ("own figures", own_figures), ("article", article), ("sequences", known_sequences), ("speed of START END", speed_of_pairs),
              ("speed of FUNCTION", speed_of_functions), ("packets of START END", packets_of_pairs),
-             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("samples", samples),
+             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("samples", samples), ("memory", memory), ("debug unit", debug_unit),
              ("restore", restore), ("traces", traces)]
 
     def step(self, name, function):

@@ -4,13 +4,14 @@ import collections
 # exact: its memory has no wait states there, so that published costs must appear. same_inside: no instruction overlaps the
 # next one, so that the program's own readings must be the same. memory: a probe sees it without the core.
 # in_registers: the program's own readings are in registers of this width; 0: in memory
-Chip = collections.namedtuple("Chip", "core exact same_inside memory in_registers why", defaults=(False, False, True, 0, ""))
+# dbgmcu: an STM32's, in which OpenOCD's files set bits: DBGMCU_CR, RM0090 38.16.3, RM0433 60.5.8
+Chip = collections.namedtuple("Chip", "core exact same_inside memory in_registers why dbgmcu", defaults=(False, False, True, 0, "", False))
 WAITS = "its flash has wait states, which a cache hides; Arm's figures are for memory without"
 CHIPS = {
     "rp2040": Chip("Cortex-M0+", exact=True, same_inside=True),
     "rp2350": Chip("Cortex-M33"),
-    "stm32f4": Chip("Cortex-M4", exact=True),
-    "stm32h7": Chip("Cortex-M7"),
+    "stm32f4": Chip("Cortex-M4", exact=True, dbgmcu=True),
+    "stm32h7": Chip("Cortex-M7", dbgmcu=True),
     "nrf52840": Chip("Cortex-M4", why=WAITS),
     "zynq7000": Chip("Cortex-A9"),
     "rpi3": Chip("Cortex-A53", memory=False, in_registers=64),
@@ -18,7 +19,7 @@ CHIPS = {
     # The virtual board's. It has no timing of A-class cores, and a plain model of the M4's.
     "virtual-rp2040": Chip("Cortex-M0+", exact=True, same_inside=True),
     "virtual-rp2350": Chip("Cortex-M33"),
-    "virtual-m4": Chip("Cortex-M4", exact=True),
+    "virtual-m4": Chip("Cortex-M4", exact=True, dbgmcu=True),
     "virtual-a9": Chip("Cortex-A9"),
     "virtual-a53": Chip("Cortex-A53", in_registers=64),
     "virtual-a53in32": Chip("Cortex-A53", in_registers=32),

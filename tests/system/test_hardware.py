@@ -81,7 +81,7 @@ def test_all_of_it(way, tmp_path):
     chip = way.partition("/")[0]
     with place_of(way, halt_cost=HALT_COST) as place:
         out, steps = accepted(place, f"virtual-{chip}", tmp_path / "file.json")
-        assert "15 steps, none failed" in out and all(step["ok"] for step in steps.values())
+        assert "17 steps, none failed" in out and all(step["ok"] for step in steps.values())
         for where in ("flash", "RAM"):
             assert steps[f"re-hits in {where}"]["figures"] == {"overhead": HALT_COST, "min": HALT_COST, "max": HALT_COST, "rehits": 32,
                                                                "plus_minus": 0}
@@ -99,6 +99,8 @@ def test_all_of_it(way, tmp_path):
         assert steps["clock"]["figures"]["told_hz"] == 12000000
         assert steps["samples"]["figures"]["samples"] > 20 and 0.9 < sum(steps["samples"]["figures"]["shares"].values()) < 1.01
         assert not place.wires or steps["connect"]["figures"]["probe"].startswith("pmu-probe Virtual CMSIS-DAP, CMSIS-DAP 2")
+        assert steps["debug unit"]["figures"].get("rounds", 0) > 0 or chip != "m4"
+        assert steps["memory"]["figures"].get("rounds", 0) > 0 or known.CHIPS[f"virtual-{chip}"].in_registers
         assert "VIRTUAL1" not in (tmp_path / "file.json").read_text()
         check_wires(tmp_path, image(f"virtual-{chip}"))
 
@@ -109,7 +111,22 @@ def test_an_openocd_of_its_own(tmp_path):
         words = [SCRIPT, "-o", str(tmp_path / "file.json"), "--limit", str(STEP), os.path.join(ROOT, "openocd-cfg/boards/virtual-a9.cfg"),
                  "virtual-a9", "-c", f"set BOARD_PORT {place.board.jtag_port}"]
         done = subprocess.run(words, text=True, capture_output=True, timeout=STEPS_LAST, check=False)
-        assert done.returncode == 0 and "15 steps, none failed" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "17 steps, none failed" in done.stdout, done.stdout + done.stderr
+
+
+def test_memory_that_is_read_from_below_a_cache_is_found(tmp_path):
+    """And so are bits that stay in DBGMCU_CR: of an OpenOCD that we have started, they are a failure."""
+    with place_of("m4/swd") as place:
+        options = argparse.Namespace(chip="virtual-m4", more=[], probe=place.probe_words()[1], output=str(tmp_path / "f.json"), tool=harness.RELEASE,
+                                     elf=image("virtual-m4"), limit=STEP)
+        tried = accept.Acceptance(options)
+        assert tried.memory()[0]["rounds"] > 0 and tried.debug_unit()[0]["rounds"] > 0
+        tried.delta = lambda *words: argparse.Namespace(summary={"at_max": {words[-1]: 5}})
+        assert tried.debug_unit()[0]["rounds"] == 0
+        tried.reached[0] = "-f"
+        for step in (tried.memory, tried.debug_unit):
+            with pytest.raises(accept.Failed):
+                step()
 
 
 def test_what_is_sent_is_counted():
