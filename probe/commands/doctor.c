@@ -3,7 +3,7 @@
 #include "device/doctor.h"
 #include "base/values.h"
 #include "commands/command.h"
-#include "report/document.h"
+#include "report/render.h"
 #include "report/target_report.h"
 #include "report/terminal.h"
 #include "run/calibration.h"
@@ -68,8 +68,8 @@ static void calibrate_add_place(const struct calibrating *self, struct document 
     else
         json_decref(note.json);
     snprintf(text, sizeof text, "%s   %s", conditions->core, conditions->counter);
-    json_part_text(&unseen, "conditions", text);
-    json_part_text(&unseen, "location", self->location != NULL ? self->location->name : "");
+    row_text(&unseen, "conditions", text);
+    row_text(&unseen, "location", self->location != NULL ? self->location->name : "");
     document_add(document, unseen);
 }
 
@@ -403,7 +403,7 @@ static bool doctor_mend(struct doctor_command *self, const struct diagnosis *dia
         return false;
     ledger_forget(ledger, setting->at); /* so that it is not undone */
     struct json_part unseen = json_part_new(NULL);
-    json_part_hex(&unseen, "written", setting->at.offset);
+    row_hex(&unseen, "written", setting->at.offset);
     document_add(&self->document, unseen);
     return true;
 }

@@ -5,7 +5,7 @@
 #include "debuggers/debugger.h"
 #include "device/doctor.h"
 #include "links/link.h"
-#include "report/document.h"
+#include "report/render.h"
 #include "run/engine_use.h"
 #include "run/program.h"
 #include "run/session.h"
@@ -114,7 +114,7 @@ static void info_add_state(struct info_command *self, const struct device_core *
         json_part_text(line, "why", text);
     } else {
         where_describe_exception(session, &core->core, core->state != CORE_HALTED, text, sizeof text);
-        json_part_text(unseen, "exception", text);
+        row_text(unseen, "exception", text);
     }
 }
 
@@ -186,7 +186,7 @@ static bool info_put_core(struct info_command *self, size_t number, struct error
     info_add_blocks(self, core, &line);
     bool ok = core->core.numbered_by_unit || add_breakpoints(self, core, &line, error);
     if (!ok)
-        json_part_bool(&unseen, "unread", true);
+        row_flag(&unseen, "unread", true);
     document_add(&self->document, unseen);
     document_add(&self->document, line);
     self->shown++;

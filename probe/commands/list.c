@@ -2,7 +2,7 @@
 #include "commands/command.h"
 #include "counters/events.h"
 #include "counters/metric.h"
-#include "report/document.h"
+#include "report/render.h"
 #include "run/connect.h"
 #include "run/program.h"
 #include "run/session.h"
@@ -368,7 +368,7 @@ static void list_add_link(struct document *document, struct link *link, struct e
     }
     json_part_array(&line, "targets", targets);
     if (error->kind != ERROR_NONE)
-        json_part_bool(&unseen, "unread", true);
+        row_flag(&unseen, "unread", true);
     document_add(document, unseen);
     document_add(document, line);
 }
@@ -449,8 +449,8 @@ static size_t list_add_all(const struct context *context, struct document *docum
         *error = no_server;
     } else if (!is_there && n + others == 0) {
         struct json_part unseen = json_part_new(NULL);
-        json_part_text(&unseen, "nothing", no_server.text);
-        json_part_text(&unseen, "advice", error_advice(&no_server));
+        row_text(&unseen, "nothing", no_server.text);
+        row_text(&unseen, "advice", error_advice(&no_server));
         document_add(document, unseen);
     }
     return n;

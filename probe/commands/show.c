@@ -94,8 +94,7 @@ static bool show_read(struct show_reading *reading, const struct context *contex
 bool command_facts(const struct context *context, struct document *document, struct error *error)
 {
     const struct rendering to = command_rendering(context);
-    bool empty = document_line(document, "header") == NULL,
-         ok = empty || target_write(&to, document);
+    bool empty = document_line(document, "header") == NULL, ok = empty || target_write(&to, document);
     document_free(document);
     return ok || (error->kind == ERROR_NONE && command_wrote(false, error));
 }

@@ -26,6 +26,7 @@ enum {
     BINS = 16,
     NAME_LEAST = 10,
     NAME_MOST = 40,
+    FACT_MOST = 32,
     CODE_LEAST = 16,
     INDENT = 2
 };
@@ -198,10 +199,11 @@ static void render_fill(const struct view *view, const json_t *row, struct cells
 
 static void render_widen(const struct view *view, const struct cells *cells, struct layout *layout)
 {
+    size_t most = view->facts ? FACT_MOST : NAME_MOST;
     for (size_t i = 0; i < view->n; i++) {
         size_t width = utf8_width(cells->text[i]);
         if (view->columns[i].as != AS_CODE && width > layout->width[i] &&
-            (view->columns[i].as != AS_NAME || width <= NAME_MOST || (view->folds && i == 0)))
+            (view->columns[i].as != AS_NAME || width <= most || (view->folds && i == 0)))
             layout->width[i] = width;
     }
 }
@@ -449,7 +451,7 @@ static void put_facts_heading(const struct rendering *to, const char *text)
 }
 
 /* The last text takes the places of names that are not there. */
-static void put_fact(const struct view *view, const struct layout *layout, const struct cells *cells)
+static void render_put_fact(const struct view *view, const struct layout *layout, const struct cells *cells)
 {
     char left[CODE] = "  ";
     size_t end = view->n - 1;
@@ -460,7 +462,8 @@ static void put_fact(const struct view *view, const struct layout *layout, const
         text_add(left, sizeof left, "%s%*s", cells->text[i], GAP + (int)(width < room ? room - width : 0),
                  "");
     }
-    fold_beside(layout->to->out, layout->to->columns, left, cells->text[view->n - 1]);
+    fold_beside(layout->to->out, layout->to->uncut ? SIZE_MAX : layout->to->columns, left,
+                cells->text[view->n - 1]);
 }
 
 static void write_facts(const struct rendering *to, struct view *view, struct view_column columns[COLUMNS],
@@ -476,7 +479,7 @@ static void write_facts(const struct rendering *to, struct view *view, struct vi
             continue;
         }
         render_fill(view, row, cells);
-        put_fact(view, &layout, cells);
+        render_put_fact(view, &layout, cells);
     }
 }
 

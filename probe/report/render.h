@@ -60,7 +60,7 @@ struct rendering {
     FILE *out;
     enum format format;
     size_t columns;                     /* of text: where it folds */
-    bool uncut;                         /* of text: long lines of code stay whole */
+    bool uncut;                         /* of text: the last column stays whole */
     char separator;                     /* of CSV */
     bool goes_on;                       /* of CSV: the heading is there already */
     bool explains;                      /* -v: what the words of a table mean is below it */
@@ -80,6 +80,7 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
 #define row_count json_part_unsigned
 #define row_flag  json_part_bool
 #define row_part  json_part_object
+#define row_hex   json_part_hex
 /* A list of texts, whole sentences. */
 void render_notes(const struct rendering *to, const json_t *notes);
 /* The same of a list that it frees. False: out of memory. */

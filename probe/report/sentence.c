@@ -44,7 +44,7 @@ static void add_choice(char *out, size_t size, bool is_one, const char *both)
         text_add(out, size, "%s", both + first + 1);
 }
 
-static void add_value(char *out, size_t size, const json_t *value, const char *how)
+static void sentence_add_value(char *out, size_t size, const json_t *value, const char *how)
 {
     double real = json_number_value(value);
     if (how[0] == ',')
@@ -87,7 +87,7 @@ static bool add_key(char *out, size_t size, const char *text, size_t length, con
     *end = '\0';
     if (!field_is(line, key))
         return false;
-    add_value(out, size, field_of(line, key), how);
+    sentence_add_value(out, size, field_of(line, key), how);
     return true;
 }
 

@@ -12,10 +12,8 @@
 enum { OF = 160, FACT = 2048 };
 
 struct facts {
-    const struct document *document;
     struct document rows; /* of the view */
     char of[OF];          /* the group that has begun */
-    char thread[OF];      /* the first of those that are in one state */
 };
 
 /* What a line says: the heading of a group, or a row in it; each text is a sentence. */
@@ -26,7 +24,7 @@ struct fact {
     bool once;                  /* unless that group has begun */
     const char *each;           /* a row for each in this list or object, with the line as `up` */
     const char *what, *name, *text;
-    void (*put)(struct facts *facts, const json_t *line); /* in place of a row */
+    bool joins; /* see facts_add */
 };
 
 /* ---- rows */
@@ -44,54 +42,27 @@ static void facts_begin(struct facts *facts, const char *of, const char *about)
     document_add(&facts->rows, row);
 }
 
-static void facts_add(struct facts *facts, const char *what, const char *name, const char *text)
+/* `joins`: with rows before it that differ in `what` alone it becomes one, "CPU 3 to CPU 7": a card has
+ * hundreds of threads. */
+static void facts_add(struct facts *facts, bool joins, const char *what, const char *name, const char *text)
 {
+    size_t last = json_array_size(facts->rows.lines) - 1;
+    json_t *before = json_array_get(facts->rows.lines, last);
     struct json_part row = json_part_new(NULL);
+    char range[2 * OF];
+    snprintf(range, sizeof range, "%s", what);
+    row_text(&row, "first", what);
+    if (joins && strcmp(field_text(before, "name"), name) == 0 &&
+        strcmp(field_text(before, "text"), text) == 0) {
+        snprintf(range, sizeof range, "%s to %s", field_text(before, "first"), what);
+        row_text(&row, "first", field_text(before, "first"));
+        json_array_remove(facts->rows.lines, last);
+    }
     row_text(&row, "of", facts->of);
-    row_text(&row, "what", what);
+    row_text(&row, "what", range);
     row_text(&row, "name", name);
     row_text(&row, "text", text);
     document_add(&facts->rows, row);
-}
-
-static size_t threads_of(const struct document *document)
-{
-    size_t n = 0, i;
-    const json_t *line;
-    json_array_foreach(document->lines, i, line)
-        n += line_is_of(line, "core") && field_of(line, "breakpoints") == NULL;
-    return n;
-}
-
-static const char *thread_number(const json_t *line)
-{
-    static const char word[] = "CPU ";
-    const char *view = field_text(line, "view");
-    return strncmp(view, word, sizeof word - 1) == 0 ? view + sizeof word - 1 : view;
-}
-
-/* Several threads whose counters are in the same state are one row: a card has hundreds. */
-static void put_thread(struct facts *facts, const json_t *line)
-{
-    const json_t *block = json_array_get(field_of(line, "counters"), 0);
-    json_t *rows = facts->rows.lines;
-    const char *state = field_text(block, "state"), *name = field_text(line, "name");
-    char which[FACT];
-    size_t n = threads_of(facts->document);
-    if (strcmp(facts->of, name) != 0) {
-        snprintf(which, sizeof which, "%zu CPU%s", n, PLURAL(n));
-        facts_begin(facts, name, which);
-        facts->thread[0] = '\0';
-    }
-    size_t last = json_array_size(rows) - 1;
-    if (facts->thread[0] != '\0' && strcmp(field_text(json_array_get(rows, last), "text"), state) == 0) {
-        snprintf(which, sizeof which, "CPUs %s to %s", facts->thread, thread_number(line));
-        json_array_remove(rows, last);
-    } else {
-        snprintf(facts->thread, sizeof facts->thread, "%s", thread_number(line));
-        snprintf(which, sizeof which, "CPU %s", facts->thread);
-    }
-    facts_add(facts, which, field_text(block, "text"), state);
 }
 
 static const struct fact known[] = {
@@ -104,7 +75,9 @@ static const struct fact known[] = {
     {"info", "bus", .each = "components", .what = "{base#8}", .name = "{name}",
      .text = "[part {part#3}][, core {core}]"},
     {"info", "bus", .when = "cut", .text = "and more"},
-    {"info", "core", .unless = "breakpoints", .put = put_thread},
+    {"info", "core", .unless = "breakpoints", .of = "{name}", .once = true},
+    {"info", "core", .unless = "up.breakpoints", .each = "counters", .what = "{up.view}", .name = "{text}",
+     .text = "{state}", .joins = true},
     {"info", "core", .when = "breakpoints", .of = "core {number}",
      .text = "{name}   {view}   [{^why}{state}][ at {halted_at.place}]{exception}{why}"},
     {"info", "core", .when = "up.breakpoints", .each = "counters", .what = "{kind}", .name = "{text}",
@@ -179,16 +152,14 @@ static void put_fact(struct facts *facts, const struct fact *fact, const json_t 
     sentence_fill(what, sizeof what, or_empty(fact->what), line);
     sentence_fill(name, sizeof name, or_empty(fact->name), line);
     sentence_fill(text, sizeof text, or_empty(fact->text), line);
-    if (fact->put != NULL)
-        fact->put(facts, line);
-    else if (fact->of == NULL)
-        facts_add(facts, what, name, text);
+    if (fact->of == NULL)
+        facts_add(facts, fact->joins, what, name, text);
     else if ((of[0] != '\0' || text[0] != '\0') && !(fact->once && strcmp(facts->of, of) == 0))
         facts_begin(facts, of, text);
 }
 
-static void put_one(struct facts *facts, const struct fact *fact, const json_t *line, const json_t *one,
-                    const char *key)
+static void put_each(struct facts *facts, const struct fact *fact, const json_t *line, const json_t *one,
+                     const char *key)
 {
     struct json_part row = json_part_copy(one);
     json_object_set(row.json, "up", (json_t *)line);
@@ -208,8 +179,8 @@ static void complete(const struct document *document, struct json_part *line)
              field_count(line->json, "packets_in_flight") < field_count(line->json, "packet_count"));
     if (line_is_of(line->json, "summary")) {
         json_t *buses = document_rows(document, "bus", NULL);
-        json_part_unsigned(line, "buses", json_array_size(buses));
-        json_part_unsigned(line, "number", field_count(document_line(document, "core"), "number"));
+        row_real(line, "buses", (double)json_array_size(buses));
+        row_real(line, "number", (double)field_count(document_line(document, "core"), "number"));
         json_decref(buses);
     }
 }
@@ -226,9 +197,9 @@ static void put_line(struct facts *facts, const char *command, const json_t *lin
         if (fact->each == NULL)
             put_fact(facts, fact, line);
         json_array_foreach(list, i, one)
-            put_one(facts, fact, line, one, "");
+            put_each(facts, fact, line, one, "");
         json_object_foreach(list, key, one)
-            put_one(facts, fact, line, one, key);
+            put_each(facts, fact, line, one, key);
     }
 }
 
@@ -241,7 +212,7 @@ bool target_write(const struct rendering *to, const struct document *document)
     size_t i;
     if (!document->ok || to->format == FORMAT_JSON)
         return document->ok && document_write(to->out, document);
-    struct facts facts = {.document = document, .rows = document_new()};
+    struct facts facts = {.rows = document_new()};
     json_array_foreach(document->lines, i, line) {
         struct json_part whole = json_part_copy(line);
         if (unseen != NULL)
@@ -252,6 +223,8 @@ bool target_write(const struct rendering *to, const struct document *document)
         unseen = line_is_of(line, "") ? line : NULL;
     }
     page_begin(&page);
-    bool ok = render_table(to, &view, document_end(facts.rows));
+    struct rendering whole = *to;
+    whole.uncut = strcmp(of, "probes") == 0; /* there are commands to copy */
+    bool ok = render_table(&whole, &view, document_end(facts.rows));
     return page_end(&page) && ok;
 }

@@ -301,10 +301,9 @@ const struct view verdict_view = {COLUMNS(verdict_columns), .class = "verdicts",
 
 /* ---- facts */
 
-#define FACTS(wide, what, wider, name, text)                                                                 \
+#define FACTS(what, name, text)                                                                              \
     {                                                                                                        \
-        {TEXT("of")}, {FIELD("what", what), .least = (wide)},                                                \
-            {FIELD("name", name), .as = AS_NAME, .least = (wider)},                                          \
+        {TEXT("of")}, {FIELD("what", what)}, {NAME("name", name, NULL)},                                     \
         {                                                                                                    \
             FIELD("text|about", text), .as = AS_CODE                                                         \
         }                                                                                                    \
@@ -314,18 +313,17 @@ static const struct {
     const char *command, *caption;
     struct view_column columns[4];
 } facts_columns[] = {
-    {"info", "Cores, counters and breakpoints", FACTS(11, "what", 0, "is", "state")},
-    {"list", "Events and metrics", FACTS(6, "code", 12, "name", "meaning")},
-    {"probes", "What is plugged in, and what a server has", FACTS(0, "target", 0, "type", "state")},
-    {"doctor", "What was tested", FACTS(14, "test", 9, "state", "detail")},
+    {"info", "Cores, counters, breakpoints", FACTS("what", "is", "state")},
+    {"list", "Events and metrics", FACTS("code", "name", "meaning")},
+    {"probes", "Probes", FACTS("target", "type", "state")},
+    {"doctor", "Tests", FACTS("test", "state", "detail")},
 };
 
 struct view facts_view(const char *command, enum format format)
 {
-    size_t i = 0, first = format != FORMAT_CSV;
-    while (i + 1 < sizeof facts_columns / sizeof *facts_columns &&
-           strcmp(facts_columns[i].command, command) != 0)
-        i++;
+    size_t i = sizeof facts_columns / sizeof *facts_columns - 1, first = format != FORMAT_CSV;
+    while (i > 0 && strcmp(facts_columns[i].command, command) != 0)
+        i--;
     return (struct view){.columns = facts_columns[i].columns + first,
                          .n = 4 - first,
                          .class = "facts",

@@ -109,7 +109,7 @@ def test_a_counter_in_use_is_left_to_its_user(card):
     result = card.run("-C", 2, "stat", "--for", "0.1s", "-e", "L2_READ_MISS")
     assert re.search(r"<not supported> +L2_READ_MISS", result.out), result.out
     result = card.run("info")
-    assert re.search(r"CPUs 0 to 1 .* free\n  CPU 2 .* in use: 0\n  CPUs 3 to 7 .* free\n", result.out)
+    assert re.search(r"CPU 0 to CPU 1 .* free\n  CPU 2 .* in use: 0\n  CPU 3 to CPU 7 .* free\n", result.out)
 
 
 def test_metrics(card):

@@ -16,7 +16,7 @@ def access(text):
     found = re.search(r"^access\n((?:  .*\n)+)", text, re.MULTILINE)
     assert found, text
     lines = re.sub(r"\n {3,}", " ", found.group(1)).splitlines()  # what folds goes on below
-    rows = [re.fullmatch(r"  (\* )?(.+?)  +(\S.*)", line).groups() for line in lines]
+    rows = [row.groups() for row in (re.fullmatch(r"  (\* )?(.+?)  +(\S.*)", line) for line in lines) if row]
     assert [way for _, way, _ in rows] == WAYS
     used = [way for mark, way, _ in rows if mark]
     assert len(used) <= 1

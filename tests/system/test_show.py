@@ -218,7 +218,7 @@ SUMMARY = '{"type":"summary","hits":1,"columns":{}}\n'
     (HEADER, "", "cut off"),
     (HEADER + '{"type":"sum', ":2", "cut off"),
     (HEADER + SUMMARY + HEADER, ":3", "several results"),
-    ('{"schema":"pmu-probe/1","type":"header","command":"info"}\n' + SUMMARY, "", "not a result that can be shown"),
+    ('{"schema":"pmu-probe/1","type":"header","command":"watch"}\n' + SUMMARY, "", "not a result that can be shown"),
 ])
 def test_files_that_are_none(text, where, what, tmp_path):
     file = tmp_path / "bad.jsonl"
