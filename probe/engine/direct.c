@@ -78,7 +78,7 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
     direct_begin_own(self, OWN_MS, self->deadline);
     if (self->device->leave == LEAVE_HALTED_FOREIGN)
         return true;
-    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
+    bool busy = self->core_is == CORE_IS_OURS || self->core_is == CORE_IS_RESET, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
         if (!direct_read_status(self, &status, error))
@@ -86,6 +86,7 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
         halted = core_state_of(self->core, status) == CORE_HALTED;
     }
     if (!halted && self->interrupts_held) { /* it runs in a handler that could not be held off */
+        self->core_is = CORE_IS_OURS;
         direct_new_list(self);
         core_add_halt(self->core, &self->list);
         core_add_let_go(self->core, &self->list);
@@ -93,26 +94,27 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
     }
     if (!halted)
         return true;
-    busy = busy || (self->may_step && core_may_have_stepped(self->core, status));
+    busy = busy || (self->core_is == CORE_IS_STEPPING && core_may_have_stepped(self->core, status));
     if (!device_check_left(self->device, &stays)) {
         device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
     struct counter_stop_look look = {0};
     struct error why = {0};
-    if (self->engine.budget.stop != NULL && !self->was_reset && !direct_look_at_budget(self, &look, &why) &&
-        !self->was_reset)
+    if (self->engine.budget.stop != NULL && self->core_is != CORE_IS_RESET &&
+        !direct_look_at_budget(self, &look, &why) && self->core_is != CORE_IS_RESET)
         return error_copy(error, &why);
     bool ours = look.is_ours;
     /* A reset may occur between the cause and the PC. */
     for (int i = 0; i < STOP_READS && !ours; i++)
         if (!direct_read_stop(self, &stop, error) || !direct_leave_is_ours(self, &stop, busy, &ours, error))
             return false;
-    if (self->foreign_stop || !ours) {
+    if (self->core_is == CORE_IS_FOREIGN || !ours) {
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
+    self->core_is = self->core_is == CORE_IS_RESET ? CORE_IS_RESET : CORE_IS_OURS;
     return run_on(self, error) && (has_left(self) || direct_leave_insist(self, error));
 }
 
@@ -171,7 +173,7 @@ static bool step_past_inner(struct direct_engine *self, struct error *error)
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
     hit_plan_add_past(&plan, self->region.start, self->region.start, &self->list);
-    return direct_check_time(self, error) && direct_run_plain(self, error);
+    return direct_check_time(self, error) && direct_run_step(self, error);
 }
 
 /* --- lists of hits -------------------------------------------------------------------------------------- */
@@ -287,12 +289,12 @@ static bool step_off(struct direct_engine *self, uint64_t here, struct error *er
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
     hit_plan_add_step(&plan, here, &self->list);
-    return direct_run_plain(self, error);
+    return direct_run_step(self, error);
 }
 
 static bool run_past(struct direct_engine *self, size_t pending, struct error *error)
 {
-    if (!direct_run_plain(self, error))
+    if (!direct_run_step(self, error))
         return false;
     hit_results_passed(&self->hits, pending != SIZE_MAX && core_pending(self->core, self->results[pending]));
     return true;
@@ -310,10 +312,7 @@ static bool run_on_to_end(struct direct_engine *self, struct error *error)
 static bool go_on_to_new_exits(struct direct_engine *self, uint64_t here, struct error *error)
 {
     const struct call_access access = direct_access(self);
-    if (!step_off(self, here, error))
-        return false;
-    self->halted_by_us = true;
-    if (!call_watch_exits(&self->call, &access, error))
+    if (!step_off(self, here, error) || !call_watch_exits(&self->call, &access, error))
         return false;
     self->breakpoint_at = self->call.frame.end.pc;
     self->expects_frame = self->expects_frame && self->call.handler == HANDLER_EXITS;
@@ -361,10 +360,7 @@ static bool see_whether_left(struct direct_engine *self, uint64_t here, enum seg
                              struct error *error)
 {
     uint64_t sp = 0;
-    if (!step_off(self, here, error))
-        return false;
-    self->halted_by_us = true;
-    if (!direct_read_register(self, CORE_SP, &sp, error))
+    if (!step_off(self, here, error) || !direct_read_register(self, CORE_SP, &sp, error))
         return false;
     if (call_is_left(&self->call, sp))
         return begin_again(self, from, hit_plan_add_to_start, error);
@@ -390,7 +386,7 @@ static bool go_on_after_overrun(struct direct_engine *self, const struct counter
     struct counter_stop *stop = self->engine.budget.stop;
     const struct engine_sink *sink = self->hits.sink;
     enum overrun_next next = OVERRUN_GOES_ON;
-    self->halted_by_us = true;
+    self->core_is = CORE_IS_OURS;
     hit_results_overran(&self->hits);
     if (sink->overrun != NULL)
         next = sink->overrun(sink->context, look, core_code_place(direct_end(self)), self->deadline, error);
@@ -433,9 +429,8 @@ static bool look_at_other(struct direct_engine *self, const struct other_stop *o
 {
     const struct call_access access = direct_access(self);
     enum call_stop what;
-    bool looked = call_look(&self->call, &access, other, &what, error);
-    self->halted_by_us = true;
-    if (!looked)
+    self->core_is = CORE_IS_OURS;
+    if (!call_look(&self->call, &access, other, &what, error))
         return false;
     switch (what) {
     case CALL_IS_LEFT:
@@ -577,6 +572,7 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     const struct call_access access = direct_access(self);
     self->region = *region;
     self->device->slept = false;
+    self->core_is = self->core_is == CORE_IS_OURS ? CORE_IS_OURS : CORE_IS_FREE;
     self->resume_first = self->spare_read = false;
     self->spare_changes = 0;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
@@ -730,7 +726,7 @@ static bool direct_stand(struct engine *engine, const struct deadline *deadline,
     direct_new_list(self);
     core_add_halt(self->core, &self->list);
     core_add_ready(self->core, &self->list);
-    self->halted_by_us = true;
+    self->core_is = CORE_IS_OURS;
     return direct_run_plain(self, error);
 }
 

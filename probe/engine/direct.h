@@ -16,6 +16,16 @@
 
 enum { LIST_ROOM = 4096, OWN_MS = 1000, STOP_READS = 2 /* the first may still show the stop before */ };
 
+/* What the core does, by the marks of the steps that were carried out and by the stops that were read. */
+enum core_is {
+    CORE_IS_FREE,     /* it runs, or halts where nothing of ours shows it */
+    CORE_IS_STEPPING, /* a single step is under way, or was in a list whose answer was lost */
+    CORE_IS_STOPPED,  /* halted, not proved to be at our breakpoint */
+    CORE_IS_OURS,     /* halted by us */
+    CORE_IS_FOREIGN,  /* halted by something else */
+    CORE_IS_RESET     /* it was reset */
+};
+
 struct direct_engine {
     struct engine engine;
     struct device *device;
@@ -43,14 +53,12 @@ struct direct_engine {
     size_t done;  /* how many of its steps */
     uint64_t saw; /* by the step after these */
     struct hit_results hits;
-    bool ends_halted;     /* the list ends with the core halted at the end of a hit */
-    bool resume_first;    /* so did the list before: this one begins by resuming the core */
-    bool waited;          /* a step had to wait: hits are rare, and none is held back */
-    int64_t looked_us;    /* the last check for resets: its list began then, or it was made by itself */
-    bool halted_by_us;    /* as far as the steps of the last list show */
-    bool interrupts_held; /* the same for interrupts that are held off */
-    bool may_step;        /* a single step is under way, or was in a list whose answer was lost */
-    bool foreign_stop, was_reset;
+    bool ends_halted;  /* the list ends with the core halted at the end of a hit */
+    bool resume_first; /* so did the list before: this one begins by resuming the core */
+    bool waited;       /* a step had to wait: hits are rare, and none is held back */
+    int64_t looked_us; /* the last check for resets: its list began then, or it was made by itself */
+    enum core_is core_is;
+    bool interrupts_held;   /* by the core, for us */
     uint64_t start_counter; /* what the budget's counter held at the start, if it is shared */
 };
 
@@ -81,9 +89,11 @@ void direct_new_registers(struct direct_engine *self);
  * enough. */
 bool direct_run_list(struct direct_engine *self, struct error *error);
 bool direct_ran_whole(const struct direct_engine *self);
-/* A short list in which no step is UNEXPECTED, but by an access that was garbled, after which it runs again,
- * or by a single step that ended elsewhere. */
+/* A short list in which no step is UNEXPECTED, but by an access that was garbled, after which it runs again.
+ */
 bool direct_run_plain(struct direct_engine *self, struct error *error);
+/* One with a single step, which may end elsewhere. */
+bool direct_run_step(struct direct_engine *self, struct error *error);
 /* What a list borrowed of the program and could not give back. Can be called again after a failure. */
 bool direct_restore_borrowed(struct direct_engine *self, struct error *error);
 /* Delivers the hits that wait for a check for resets. */
