@@ -43,9 +43,10 @@ bool direct_check_mode(struct direct_engine *self, struct error *error)
     size_t mode = self->core->ops->processes->add_mode(self->core, &self->list);
     if (!direct_run_plain(self, error))
         return false;
-    self->mode_checked = true;
-    if (!self->core->ops->processes->in_user_mode(self->core, self->results[mode]))
+    if (!self->core->ops->processes->in_user_mode(self->core, self->results[mode])) {
+        self->region.process.which = PROCESS_ANY; /* it need not be asked again */
         return true;
+    }
     if (!describe_context(self, context, sizeof context, error))
         return false;
     return error_set(
@@ -182,7 +183,6 @@ enum {
     NAP_US = 5000,
     READ_MS = 1000,
     LIST_MS = 5000,
-    INSTRUCTION_MS = 2000,
     BREAKPOINTS_CHECK_US = 50000,
     RESET_CHECK_US = 50000,
     OVERDUE_US = 2000000 /* held hits are confirmed even if no list has checked */
@@ -197,6 +197,21 @@ static struct deadline read_time(const volatile sig_atomic_t *cancel)
 uint64_t direct_end(const struct direct_engine *self)
 {
     return self->region.to_return ? self->call.frame.end.pc : self->region.end;
+}
+
+bool direct_is_round(const struct direct_engine *self)
+{
+    return self->region.start == direct_end(self);
+}
+
+bool direct_holds_core(const struct direct_engine *self)
+{
+    return self->core_is == CORE_IS_OURS || self->core_is == CORE_IS_AT_END;
+}
+
+bool direct_ends_halted(const struct direct_engine *self)
+{
+    return self->core_is == CORE_IS_OURS && self->hits.n > 0 && !direct_is_round(self);
 }
 
 /* --- progress ------------------------------------------------------------------------------------------- */
@@ -254,7 +269,6 @@ void direct_new_list(struct direct_engine *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
     self->done = 0;
-    self->ends_halted = false;
     hit_results_expect_none(&self->hits);
 }
 
@@ -288,7 +302,7 @@ static enum core_is core_is_after(enum core_is is, enum step_mark mark)
     case MARK_RUNS_HELD:
         return CORE_IS_FREE;
     case MARK_STEPS:
-        return is == CORE_IS_OURS ? is : CORE_IS_STEPPING;
+        return is >= CORE_IS_OURS ? is : CORE_IS_STEPPING;
     case MARK_AWAITS_HALT:
         return is == CORE_IS_FREE ? CORE_IS_STOPPED : is == CORE_IS_STEPPING ? CORE_IS_OURS : is;
     case MARK_PROVES_STOP:
@@ -520,55 +534,71 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
     return true;
 }
 
+static bool is_refused(const struct outcome *outcome)
+{
+    return outcome->why == TARGET_WAIT || outcome->why == TARGET_FAULT;
+}
+
 bool direct_ran_whole(const struct direct_engine *self)
 {
     return self->done == self->list.n;
 }
 
+/* What a piece shows of the core, and of hits. */
+static bool take_piece(struct direct_engine *self, const struct run_piece *piece, struct error *error)
+{
+    const struct outcome *outcome = &piece->outcome;
+    bool held = direct_holds_core(self);
+    self->done = outcome->done;
+    self->saw = outcome->saw;
+    note_steps(self, piece->from, outcome);
+    /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
+     * whatever the core was when it began: a reset may have let it run. */
+    held = outcome->why == NOT_YET ? outcome->done > piece->from : held && direct_holds_core(self);
+    progress_add(&self->progress, is_refused(outcome) ? PROGRESS_REFUSED
+                                  : held              ? PROGRESS_HELD
+                                                      : PROGRESS_WENT_ON);
+    hit_results_take(&self->hits, self->results, self->done);
+    return is_sound(self, error) &&
+           (outcome->why == LINK_LOST || direct_check_neighbours(self, false, error));
+}
+
+/* While there is nothing else to do, or at last. */
+static bool confirm_due(struct direct_engine *self, bool waits, struct error *error)
+{
+    struct error unread = {0};
+    bool due =
+        waits || deadline_cancelled(self->deadline) || deadline_now_us() - self->looked_us > OVERDUE_US;
+    return !due || confirm_held(self, 1, &unread) || is_sound(self, error);
+}
+
 bool direct_run_list(struct direct_engine *self, struct error *error)
 {
-    size_t done = 0;
-    int64_t went_on_us = deadline_now_us();
+    struct run_piece piece = run_begin(0);
+    const struct outcome *outcome = &piece.outcome;
     for (;;) {
-        struct error refused = {0};
         struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), self->deadline->cancel);
-        bool held = self->core_is == CORE_IS_OURS;
-        struct outcome outcome =
-            ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
-        note_steps(self, done, &outcome);
-        bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
-        /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
-         * whatever the core was when it began: a reset may have let it run. */
-        held = outcome.why == NOT_YET ? outcome.done > done : held && self->core_is == CORE_IS_OURS;
-        progress_add(&self->progress, refuses ? PROGRESS_REFUSED : held ? PROGRESS_HELD : PROGRESS_WENT_ON);
+        run_next(self->device->ledger, &self->list, self->results, &patient, &piece);
+        bool not_yet = outcome->why == NOT_YET;
         /* Only the call's time is over. A wait for something that reads as 0 is found by the next call. */
-        bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
-        done = self->done = outcome.done;
-        self->saw = outcome.saw;
-        bool waits = outcome.why == NOT_YET && done < self->list.n &&
-                     self->items[done].mark == MARK_AWAITS_HALT && !goes_on;
-        hit_results_take(&self->hits, self->results, done);
-        if (!is_sound(self, error))
-            return false;
-        if (outcome.why != NOT_YET || waits || held || goes_on)
-            went_on_us = deadline_now_us();
-        if (outcome.why != LINK_LOST && !direct_check_neighbours(self, false, error))
-            return false;
-        bool cancelled = deadline_cancelled(self->deadline);
-        struct error unread = {0};
-        bool overdue = deadline_now_us() - self->looked_us > OVERDUE_US;
-        self->waited = self->waited || refuses || waits;
-        if ((refuses || waits || cancelled || overdue) && !confirm_held(self, 1, &unread) &&
-            !is_sound(self, error))
+        bool goes_on = not_yet && outcome->done > piece.from && outcome->saw == 0;
+        bool waits = not_yet && !goes_on && run_awaits_halt(&self->list, &piece);
+        if (waits || is_refused(outcome))
+            self->batch = BATCH_RARE;
+        if (!take_piece(self, &piece, error) || !confirm_due(self, waits || is_refused(outcome), error))
             return false;
         bool late = is_late(self); /* it also notes the progress of this list */
-        if (outcome.why == DONE)   /* if the core stays halted, the next list confirms them */
-            return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
-        if (outcome.why == UNEXPECTED || (outcome.why == NOT_YET && cause_was_cleared(self, done)))
+        /* If the core stays halted after hits, the next list confirms them. */
+        if (outcome->why == DONE && direct_ends_halted(self) && !deadline_cancelled(self->deadline))
+            return true;
+        if (outcome->why == DONE || outcome->why == UNEXPECTED ||
+            (not_yet && cause_was_cleared(self, self->done)))
             return direct_confirm_held(self, error);
-        if (deadline_now_us() - went_on_us > patience_ms(INSTRUCTION_MS) * 1000LL)
+        if (not_yet && run_is_stuck(&piece))
             return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : run_tell_stuck(error);
-        if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, error))
+        if (!not_yet) /* but has an answer */
+            piece.went_on_us = deadline_now_us();
+        if ((!goes_on || late) && !may_go_on(self, outcome, waits, late, &piece.refused, error))
             return false;
         if (deadline_cancelled(self->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -576,7 +606,7 @@ bool direct_run_list(struct direct_engine *self, struct error *error)
             return true;
         if (self->hits.sink->tick != NULL)
             self->hits.sink->tick(self->hits.sink->context,
-                                  segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
+                                  segment_at(self, self->done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
     }
 }
 
