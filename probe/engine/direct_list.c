@@ -545,7 +545,7 @@ bool direct_ran_whole(const struct direct_engine *self)
 }
 
 /* What a piece shows of the core, and of hits. */
-static bool take_piece(struct direct_engine *self, const struct run_piece *piece, struct error *error)
+static bool direct_take_piece(struct direct_engine *self, const struct run_piece *piece, struct error *error)
 {
     const struct outcome *outcome = &piece->outcome;
     bool held = direct_holds_core(self);
@@ -585,7 +585,8 @@ bool direct_run_list(struct direct_engine *self, struct error *error)
         bool waits = not_yet && !goes_on && run_awaits_halt(&self->list, &piece);
         if (waits || is_refused(outcome))
             self->batch = BATCH_RARE;
-        if (!take_piece(self, &piece, error) || !confirm_due(self, waits || is_refused(outcome), error))
+        if (!direct_take_piece(self, &piece, error) ||
+            !confirm_due(self, waits || is_refused(outcome), error))
             return false;
         bool late = is_late(self); /* it also notes the progress of this list */
         /* If the core stays halted after hits, the next list confirms them. */
