@@ -46,7 +46,7 @@ enum { TIME_BEFORE, TIME_AFTER };
 
 enum { STEPS_MOST = UINT16_MAX }; /* a list's indexes have 16 bits */
 
-/* What a step does to the core: where a list ends says what the core does from there on. */
+/* What a step does to the core, or shows of it: from step to step it is known what the core does. */
 enum step_mark {
     MARK_NONE,
     MARK_RUNS,      /* lets the core run */
@@ -55,9 +55,8 @@ enum step_mark {
     MARK_STEPS,     /* a single step */
     MARK_CONTROLS,  /* a halt, or the end of holding off */
     MARK_AWAITS_HALT,
-    MARK_STOP_OFF, /* switches off the breakpoint that moves, */
-    MARK_STOP_ON,  /* or on */
-    MARK_BORROWS   /* after it a register of the program may be changed, whose value is known by now */
+    MARK_PROVES_STOP, /* proves that the core halted at our breakpoint */
+    MARK_BORROWS      /* after it a register of the program may be changed, whose value is known by now */
 };
 
 struct step {

@@ -394,7 +394,13 @@ static inline void core_add_registers_done(const struct core *core, struct steps
 static inline void core_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup,
                                         struct steps *list, uint64_t place, bool wait)
 {
+    size_t last = list->n;
     core->ops->registers->add_expect_stop(core, setup, list, place, wait);
+    for (size_t i = last; i < list->n; i++)
+        if (list->items[i].op == OP_EXPECT || list->items[i].op == OP_CHECK)
+            last = i;
+    if (last < list->n)
+        list->items[last].mark = MARK_PROVES_STOP;
 }
 
 /*

@@ -24,25 +24,45 @@ bool run_tell_stuck(struct error *error)
                         "the registers through which it passes");
 }
 
+struct run_piece run_begin(size_t from)
+{
+    return (struct run_piece){.outcome.done = from, .went_on_us = deadline_now_us()};
+}
+
+bool run_awaits_halt(const struct steps *list, const struct run_piece *piece)
+{
+    return piece->outcome.done < list->n && list->items[piece->outcome.done].mark == MARK_AWAITS_HALT;
+}
+
+bool run_is_stuck(const struct run_piece *piece)
+{
+    return deadline_now_us() - piece->went_on_us > patience_ms(STUCK_MS) * 1000;
+}
+
+void run_next(struct ledger *ledger, const struct steps *list, uint64_t *results,
+              const struct deadline *deadline, struct run_piece *piece)
+{
+    piece->from = piece->outcome.done;
+    error_clear(&piece->refused);
+    piece->outcome = ledger_execute(ledger, list, piece->from, results, deadline, &piece->refused);
+    if (piece->outcome.done > piece->from || run_awaits_halt(list, piece))
+        piece->went_on_us = deadline_now_us();
+}
+
 struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                          const struct deadline *deadline, struct error *refused)
 {
-    struct outcome outcome = {.why = NOT_YET, .done = from};
-    int64_t went_on_us = deadline_now_us();
+    struct run_piece piece = run_begin(from);
     for (;;) {
-        size_t done = outcome.done;
-        error_clear(refused);
-        outcome = ledger_execute(ledger, list, done, results, deadline, refused);
-        int64_t now_us = deadline_now_us();
-        bool waits = outcome.why == NOT_YET || outcome.why == TARGET_WAIT;
-        bool for_halt = outcome.done < list->n && list->items[outcome.done].mark == MARK_AWAITS_HALT;
-        if (outcome.done > done || for_halt)
-            went_on_us = now_us;
-        if (!waits || deadline_passed(deadline) || now_us - went_on_us > patience_ms(STUCK_MS) * 1000)
-            return outcome;
-        if (outcome.why == TARGET_WAIT)
+        run_next(ledger, list, results, deadline, &piece);
+        bool waits = piece.outcome.why == NOT_YET || piece.outcome.why == TARGET_WAIT;
+        if (!waits || deadline_passed(deadline) || run_is_stuck(&piece))
+            break;
+        if (piece.outcome.why == TARGET_WAIT)
             deadline_nap_us(NAP_US);
     }
+    error_replace(refused, &piece.refused);
+    return piece.outcome;
 }
 
 /* --- what it has borrowed ------------------------------------------------------------------------------- */

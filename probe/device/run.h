@@ -17,8 +17,24 @@
  * reset before it could be. */
 bool run_list(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
               const struct deadline *deadline, struct error *error);
+/* A list on its way: what the last call of the link did of it. */
+struct run_piece {
+    size_t from; /* the steps before were done already */
+    struct outcome outcome;
+    struct error refused;
+    int64_t went_on_us; /* when the list went on last, or awaited a halt */
+};
+
+struct run_piece run_begin(size_t from);
+/* The next call. *piece says whether and how the list may go on. */
+void run_next(struct ledger *ledger, const struct steps *list, uint64_t *results,
+              const struct deadline *deadline, struct run_piece *piece);
+/* The step at which the list ended waits for the core to halt. */
+bool run_awaits_halt(const struct steps *list, const struct run_piece *piece);
+/* Nothing has gone on for some seconds. */
+bool run_is_stuck(const struct run_piece *piece);
 /* Steps [from, list->n), on and on while the target asks to wait or an instruction is under way: until the
- * deadline, or until nothing has gone on for some seconds. Settles nothing. */
+ * deadline, or until it is stuck. Settles nothing. */
 struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                          const struct deadline *deadline, struct error *refused);
 /*

@@ -449,11 +449,8 @@ static void add_move(const struct breakpoints *self, struct steps *list, unsigne
         write_instruction(self, list, from, patch_from->original);
     uint64_t left = patch_from != NULL ? BREAKPOINT_NONE : from,
              entered = patch_to != NULL ? BREAKPOINT_NONE : to;
-    size_t before = list->n;
     if (left != BREAKPOINT_NONE || entered != BREAKPOINT_NONE)
         core_add_comparator(core, &self->setup, list, comparator, left, entered);
-    if (list->n > before && comparator == self->comparator)
-        list->items[list->n - 1].mark = entered == BREAKPOINT_NONE ? MARK_STOP_OFF : MARK_STOP_ON;
     if (patch_to != NULL)
         write_instruction(self, list, to, core_breakpoint_instruction(core, &size));
 }

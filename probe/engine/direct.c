@@ -78,7 +78,7 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
     direct_begin_own(self, OWN_MS, self->deadline);
     if (self->device->leave == LEAVE_HALTED_FOREIGN)
         return true;
-    bool busy = self->halted_by_us || self->was_reset, halted = !busy;
+    bool busy = direct_holds_core(self) || self->core_is == CORE_IS_RESET, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
         if (!direct_read_status(self, &status, error))
@@ -86,6 +86,7 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
         halted = core_state_of(self->core, status) == CORE_HALTED;
     }
     if (!halted && self->interrupts_held) { /* it runs in a handler that could not be held off */
+        self->core_is = CORE_IS_OURS;
         direct_new_list(self);
         core_add_halt(self->core, &self->list);
         core_add_let_go(self->core, &self->list);
@@ -93,26 +94,27 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
     }
     if (!halted)
         return true;
-    busy = busy || (self->may_step && core_may_have_stepped(self->core, status));
+    busy = busy || (self->core_is == CORE_IS_STEPPING && core_may_have_stepped(self->core, status));
     if (!device_check_left(self->device, &stays)) {
         device_leave_as(self->device, LEAVE_HALTED_RESET);
         return true;
     }
     struct counter_stop_look look = {0};
     struct error why = {0};
-    if (self->engine.budget.stop != NULL && !self->was_reset && !direct_look_at_budget(self, &look, &why) &&
-        !self->was_reset)
+    if (self->engine.budget.stop != NULL && self->core_is != CORE_IS_RESET &&
+        !direct_look_at_budget(self, &look, &why) && self->core_is != CORE_IS_RESET)
         return error_copy(error, &why);
     bool ours = look.is_ours;
     /* A reset may occur between the cause and the PC. */
     for (int i = 0; i < STOP_READS && !ours; i++)
         if (!direct_read_stop(self, &stop, error) || !direct_leave_is_ours(self, &stop, busy, &ours, error))
             return false;
-    if (self->foreign_stop || !ours) {
+    if (self->core_is == CORE_IS_FOREIGN || !ours) {
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
         self->engine.stopped_at = core_code_place(stop.pc);
         return true;
     }
+    self->core_is = self->core_is == CORE_IS_RESET ? CORE_IS_RESET : CORE_IS_OURS;
     return run_on(self, error) && (has_left(self) || direct_leave_insist(self, error));
 }
 
@@ -171,16 +173,23 @@ static bool step_past_inner(struct direct_engine *self, struct error *error)
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
     hit_plan_add_past(&plan, self->region.start, self->region.start, &self->list);
-    return direct_check_time(self, error) && direct_run_plain(self, error);
+    return direct_check_time(self, error) && direct_run_step(self, error);
 }
 
 /* --- lists of hits -------------------------------------------------------------------------------------- */
 
-static void add_hit(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later)
+/* Where the hit after one that is complete begins: a round's start is its end. */
+static enum segment next_begins(const struct direct_engine *self)
+{
+    return direct_is_round(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+}
+
+static void add_hit(struct direct_engine *self, enum segment from, unsigned rehits, bool reset_later,
+                    bool stay)
 {
     struct hit_plan plan = plan_of(self, rehits);
     plan.reset_later = reset_later;
-    plan.stay = self->ends_halted;
+    plan.stay = stay;
     if (from > SEGMENT_ENTRY) /* read by find_return or find_base */
         plan.n_start_proofs = 0;
     struct hit_steps *hit_steps = hit_results_expect(&self->hits, hit_plan_pairs(&plan), plan.end);
@@ -205,9 +214,8 @@ static void begin_list(struct direct_engine *self)
 {
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
-    if (self->resume_first)
+    if (self->core_is == CORE_IS_AT_END)
         hit_plan_add_resume(&plan, &self->list);
-    self->resume_first = false;
 }
 
 static bool can_look_later(const struct direct_engine *self)
@@ -217,32 +225,33 @@ static bool can_look_later(const struct direct_engine *self)
            deadline_now_us() - self->looked_us < LOOK_US;
 }
 
+static enum batch batch_from(const struct direct_engine *self, enum segment from)
+{
+    bool overran = from >= SEGMENT_AT_END && self->hits.under_way && self->hits.hit.overran;
+    bool unknown = is_framed(self) && !self->expects_frame;
+    return unknown || self->call.took_other_exit || overran || direct_has_shared_counter(self) ? BATCH_ONE
+                                                                                               : self->batch;
+}
+
 /* If hits are rare, each checks for resets; otherwise the first one of some lists and the very last one do.
  * If more lists follow, this one leaves the core halted at its end: then one packet resumes the core and
  * waits for the next start. */
 static void plan_hits(struct direct_engine *self, enum segment from, unsigned rehits)
 {
-    bool round = self->region.start == direct_end(self);
-    bool overran = from >= SEGMENT_AT_END && self->hits.under_way && self->hits.hit.overran;
-    bool many = (!is_framed(self) || self->expects_frame) && !self->call.took_other_exit && !overran &&
-                !direct_has_shared_counter(self);
-    bool hold = many && !self->waited;
-    bool later = hold && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
+    enum batch batch = batch_from(self, from);
+    bool round = direct_is_round(self), fast = batch == BATCH_FAST;
+    bool later = fast && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
+    bool stays = self->hits.sink->ended != NULL; /* each hit is inspected at its end */
     if (!later)
         self->looked_us = deadline_now_us();
-    self->waited = false;
-    if (self->hits.sink->ended != NULL) { /* each hit is inspected at its end */
-        self->ends_halted = !round;
-        add_hit(self, from, rehits, false);
-        return;
-    }
-    add_hit(self, from, rehits, later);
-    for (size_t each = 0, before; many && !self->ends_halted && room_for(self, 1, 0);
+    self->batch = BATCH_FAST;
+    add_hit(self, from, rehits, later && !stays, stays && !round);
+    for (size_t each = 0, before; batch != BATCH_ONE && !stays && room_for(self, 1, 0);
          each = self->list.n - before + 1) {
         before = self->list.n;
         bool more = room_for(self, 2, each);
-        self->ends_halted = hold && !round && each > 0 && !more && hits_left(self) > 1;
-        add_hit(self, round ? SEGMENT_ENTRY : SEGMENT_AT_START, 0, (hold && more) || self->ends_halted);
+        stays = fast && !round && each > 0 && !more && hits_left(self) > 1;
+        add_hit(self, next_begins(self), 0, (fast && more) || stays, stays);
     }
 }
 
@@ -270,7 +279,7 @@ static bool show_end(struct direct_engine *self, struct error *error)
 
 static bool leave_end(struct direct_engine *self, struct error *error)
 {
-    if (!self->resume_first)
+    if (self->core_is != CORE_IS_AT_END)
         return true;
     self->hits.enough = false;
     begin_list(self);
@@ -287,12 +296,12 @@ static bool step_off(struct direct_engine *self, uint64_t here, struct error *er
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
     hit_plan_add_step(&plan, here, &self->list);
-    return direct_run_plain(self, error);
+    return direct_run_step(self, error);
 }
 
 static bool run_past(struct direct_engine *self, size_t pending, struct error *error)
 {
-    if (!direct_run_plain(self, error))
+    if (!direct_run_step(self, error))
         return false;
     hit_results_passed(&self->hits, pending != SIZE_MAX && core_pending(self->core, self->results[pending]));
     return true;
@@ -310,10 +319,7 @@ static bool run_on_to_end(struct direct_engine *self, struct error *error)
 static bool go_on_to_new_exits(struct direct_engine *self, uint64_t here, struct error *error)
 {
     const struct call_access access = direct_access(self);
-    if (!step_off(self, here, error))
-        return false;
-    self->halted_by_us = true;
-    if (!call_watch_exits(&self->call, &access, error))
+    if (!step_off(self, here, error) || !call_watch_exits(&self->call, &access, error))
         return false;
     self->breakpoint_at = self->call.frame.end.pc;
     self->expects_frame = self->expects_frame && self->call.handler == HANDLER_EXITS;
@@ -361,10 +367,7 @@ static bool see_whether_left(struct direct_engine *self, uint64_t here, enum seg
                              struct error *error)
 {
     uint64_t sp = 0;
-    if (!step_off(self, here, error))
-        return false;
-    self->halted_by_us = true;
-    if (!direct_read_register(self, CORE_SP, &sp, error))
+    if (!step_off(self, here, error) || !direct_read_register(self, CORE_SP, &sp, error))
         return false;
     if (call_is_left(&self->call, sp))
         return begin_again(self, from, hit_plan_add_to_start, error);
@@ -390,7 +393,7 @@ static bool go_on_after_overrun(struct direct_engine *self, const struct counter
     struct counter_stop *stop = self->engine.budget.stop;
     const struct engine_sink *sink = self->hits.sink;
     enum overrun_next next = OVERRUN_GOES_ON;
-    self->halted_by_us = true;
+    self->core_is = CORE_IS_OURS;
     hit_results_overran(&self->hits);
     if (sink->overrun != NULL)
         next = sink->overrun(sink->context, look, core_code_place(direct_end(self)), self->deadline, error);
@@ -433,9 +436,8 @@ static bool look_at_other(struct direct_engine *self, const struct other_stop *o
 {
     const struct call_access access = direct_access(self);
     enum call_stop what;
-    bool looked = call_look(&self->call, &access, other, &what, error);
-    self->halted_by_us = true;
-    if (!looked)
+    self->core_is = CORE_IS_OURS;
+    if (!call_look(&self->call, &access, other, &what, error))
         return false;
     switch (what) {
     case CALL_IS_LEFT:
@@ -523,7 +525,7 @@ static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *h
     if (!show_end(self, error))
         return false;
     direct_new_list(self);
-    if (self->region.start != direct_end(self)) {
+    if (!direct_is_round(self)) {
         struct hit_plan plan = plan_of(self, 0);
         hit_plan_add_resume(&plan, &self->list);
     }
@@ -559,7 +561,7 @@ static bool direct_recover(struct direct_engine *self, size_t at, enum segment *
             *from = SEGMENT_FINISH;
             return direct_confirm_stop(self, direct_end(self), error);
         }
-        *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+        *from = next_begins(self);
         return finish_by_hand(self, &hit_steps, error);
     case SEGMENTS:
         break;
@@ -577,11 +579,11 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     const struct call_access access = direct_access(self);
     self->region = *region;
     self->device->slept = false;
-    self->resume_first = self->spare_read = false;
+    self->core_is = direct_holds_core(self) ? CORE_IS_OURS : CORE_IS_FREE;
+    self->spare_read = false;
     self->spare_changes = 0;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
-    self->mode_checked = !self->core->processes || region->process.which != PROCESS_NOT_SAID;
     self->hits.drops = region->to_return && region->start_again;
     if (!direct_prepare(self, &region->process, call_stops(region), error))
         return false;
@@ -613,13 +615,14 @@ static bool look_at_start(struct direct_engine *self, enum segment *from, bool *
     bool by_core = self->device->reading.by_core != NULL, inner = false;
     bool frame = is_framed(self) && !self->expects_frame;
     bool spare = by_core && !is_framed(self) && !self->spare_read && direct_has_spare(self);
+    bool mode = self->core->processes && self->region.process.which == PROCESS_NOT_SAID;
     *again = false;
-    if (*from > SEGMENT_ENTRY || (self->mode_checked && !frame && !spare))
+    if (*from > SEGMENT_ENTRY || (!mode && !frame && !spare))
         return true;
     if (*from == SEGMENT_AT_START && !direct_reach_start(self, error))
         return false;
     *from = SEGMENT_ENTRY;
-    if (!self->mode_checked && !direct_check_mode(self, error))
+    if (mode && !direct_check_mode(self, error))
         return false;
     if (spare)
         return direct_find_spare(self, error);
@@ -646,7 +649,8 @@ static bool direct_run_some(struct direct_engine *self, enum segment *from, unsi
         return false;
     size_t at = self->done;
     bool complete = direct_ran_whole(self);
-    self->resume_first = self->ends_halted && complete;
+    if (complete && direct_ends_halted(self))
+        self->core_is = CORE_IS_AT_END;
     if (self->hits.hits > before) {
         *rehits = 0;
         if (!show_end(self, error))
@@ -657,7 +661,7 @@ static bool direct_run_some(struct direct_engine *self, enum segment *from, unsi
     if (!complete)
         return direct_restore_borrowed(self, error) && direct_recover(self, at, from, error);
     self->spare_changes = 0;
-    *from = self->region.start == direct_end(self) ? SEGMENT_ENTRY : SEGMENT_AT_START;
+    *from = next_begins(self);
     return true;
 }
 
@@ -670,7 +674,7 @@ static bool run_hits(struct direct_engine *self, const struct engine_request *re
     unsigned rehits = request->rehits < ENGINE_REHITS ? request->rehits : ENGINE_REHITS;
     rehits = rehits < fit ? rehits : (unsigned)fit;
     direct_begin(self, request, sink);
-    self->waited = true;
+    self->batch = BATCH_RARE;
     while (!self->hits.enough) {
         bool again;
         if (deadline_cancelled(self->deadline))
@@ -730,7 +734,7 @@ static bool direct_stand(struct engine *engine, const struct deadline *deadline,
     direct_new_list(self);
     core_add_halt(self->core, &self->list);
     core_add_ready(self->core, &self->list);
-    self->halted_by_us = true;
+    self->core_is = CORE_IS_OURS;
     return direct_run_plain(self, error);
 }
 

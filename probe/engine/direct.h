@@ -16,6 +16,24 @@
 
 enum { LIST_ROOM = 4096, OWN_MS = 1000, STOP_READS = 2 /* the first may still show the stop before */ };
 
+/* What the core does, by the marks of the steps that were carried out and by the stops that were read. */
+enum core_is {
+    CORE_IS_FREE,     /* it runs, or halts where nothing of ours shows it */
+    CORE_IS_STEPPING, /* a single step is under way, or was in a list whose answer was lost */
+    CORE_IS_STOPPED,  /* halted, not proved to be at our breakpoint */
+    CORE_IS_OURS,     /* halted by us */
+    CORE_IS_AT_END,   /* so, after a list that ends there: the next one lets it go on */
+    CORE_IS_FOREIGN,  /* halted by something else */
+    CORE_IS_RESET     /* it was reset */
+};
+
+/* How many hits a list takes. */
+enum batch {
+    BATCH_ONE,  /* the next one may go another way */
+    BATCH_RARE, /* a step had to wait: each is delivered as it ends */
+    BATCH_FAST  /* they are held until one of them, or of a later list, has checked for resets */
+};
+
 struct direct_engine {
     struct engine engine;
     struct device *device;
@@ -30,7 +48,6 @@ struct direct_engine {
     struct core_proof spare; /* what it held at the last entry, if it was read */
     bool spare_read;
     uint8_t spare_changes;  /* changes in a row, with the same frame; after some of them it is not used */
-    bool mode_checked;      /* the start is not in user mode, or may be */
     uint64_t breakpoint_at; /* the one that moves, while the engine waits for the end */
 
     struct progress progress;
@@ -43,14 +60,10 @@ struct direct_engine {
     size_t done;  /* how many of its steps */
     uint64_t saw; /* by the step after these */
     struct hit_results hits;
-    bool ends_halted;     /* the list ends with the core halted at the end of a hit */
-    bool resume_first;    /* so did the list before: this one begins by resuming the core */
-    bool waited;          /* a step had to wait: hits are rare, and none is held back */
-    int64_t looked_us;    /* the last check for resets: its list began then, or it was made by itself */
-    bool halted_by_us;    /* as far as the steps of the last list show */
-    bool interrupts_held; /* the same for interrupts that are held off */
-    bool may_step;        /* a single step is under way, or was in a list whose answer was lost */
-    bool foreign_stop, was_reset;
+    enum batch batch;  /* as the last list showed it */
+    int64_t looked_us; /* the last check for resets: its list began then, or it was made by itself */
+    enum core_is core_is;
+    bool interrupts_held;   /* by the core, for us */
     uint64_t start_counter; /* what the budget's counter held at the start, if it is shared */
 };
 
@@ -61,6 +74,11 @@ struct stop {
 };
 
 uint64_t direct_end(const struct direct_engine *self);
+bool direct_is_round(const struct direct_engine *self); /* of a loop: start and end are one */
+/* As far as is known we have halted it, and it has not gone on. */
+bool direct_holds_core(const struct direct_engine *self);
+/* After a whole list of hits: it does not let the core go on to the next start. */
+bool direct_ends_halted(const struct direct_engine *self);
 /* Each request has its own time; `sink` may be NULL. */
 void direct_begin(struct direct_engine *self, const struct engine_request *request,
                   const struct engine_sink *sink);
@@ -81,9 +99,11 @@ void direct_new_registers(struct direct_engine *self);
  * enough. */
 bool direct_run_list(struct direct_engine *self, struct error *error);
 bool direct_ran_whole(const struct direct_engine *self);
-/* A short list in which no step is UNEXPECTED, but by an access that was garbled, after which it runs again,
- * or by a single step that ended elsewhere. */
+/* A short list in which no step is UNEXPECTED, but by an access that was garbled, after which it runs again.
+ */
 bool direct_run_plain(struct direct_engine *self, struct error *error);
+/* One with a single step, which may end elsewhere. */
+bool direct_run_step(struct direct_engine *self, struct error *error);
 /* What a list borrowed of the program and could not give back. Can be called again after a failure. */
 bool direct_restore_borrowed(struct direct_engine *self, struct error *error);
 /* Delivers the hits that wait for a check for resets. */

@@ -43,9 +43,10 @@ bool direct_check_mode(struct direct_engine *self, struct error *error)
     size_t mode = self->core->ops->processes->add_mode(self->core, &self->list);
     if (!direct_run_plain(self, error))
         return false;
-    self->mode_checked = true;
-    if (!self->core->ops->processes->in_user_mode(self->core, self->results[mode]))
+    if (!self->core->ops->processes->in_user_mode(self->core, self->results[mode])) {
+        self->region.process.which = PROCESS_ANY; /* it need not be asked again */
         return true;
+    }
     if (!describe_context(self, context, sizeof context, error))
         return false;
     return error_set(
@@ -182,7 +183,6 @@ enum {
     NAP_US = 5000,
     READ_MS = 1000,
     LIST_MS = 5000,
-    INSTRUCTION_MS = 2000,
     BREAKPOINTS_CHECK_US = 50000,
     RESET_CHECK_US = 50000,
     OVERDUE_US = 2000000 /* held hits are confirmed even if no list has checked */
@@ -197,6 +197,21 @@ static struct deadline read_time(const volatile sig_atomic_t *cancel)
 uint64_t direct_end(const struct direct_engine *self)
 {
     return self->region.to_return ? self->call.frame.end.pc : self->region.end;
+}
+
+bool direct_is_round(const struct direct_engine *self)
+{
+    return self->region.start == direct_end(self);
+}
+
+bool direct_holds_core(const struct direct_engine *self)
+{
+    return self->core_is == CORE_IS_OURS || self->core_is == CORE_IS_AT_END;
+}
+
+bool direct_ends_halted(const struct direct_engine *self)
+{
+    return self->core_is == CORE_IS_OURS && self->hits.n > 0 && !direct_is_round(self);
 }
 
 /* --- progress ------------------------------------------------------------------------------------------- */
@@ -254,7 +269,6 @@ void direct_new_list(struct direct_engine *self)
 {
     self->list = (struct steps){.items = self->items, .room = LIST_ROOM};
     self->done = 0;
-    self->ends_halted = false;
     hit_results_expect_none(&self->hits);
 }
 
@@ -278,46 +292,42 @@ static enum segment segment_at(const struct direct_engine *self, size_t at)
     return hit_steps != NULL ? hit_steps_segment(hit_steps, at) : SEGMENT_AT_START;
 }
 
-/* Whether we have halted the core: a halt was proved to be ours, or a step of ours has ended. And whether it
- * holds interrupts off, as the last write of its control says. */
-static void note_halt(struct direct_engine *self, size_t done)
+/* What a reset or another debugger did stays until the core is let go. */
+static enum core_is core_is_after(enum core_is is, enum step_mark mark)
 {
-    bool proved = false, halted = false, noted = false;
-    for (size_t i = done; i-- > 0;) {
-        const struct step *step = &self->items[i];
-        bool control = step_controls(step);
-        bool goes = step->mark == MARK_RUNS || step->mark == MARK_RUNS_HELD;
-        if (control && !noted)
-            self->interrupts_held = step->mark == MARK_HOLDS || step->mark == MARK_RUNS_HELD;
-        noted = noted || control;
-        if (control && (halted || goes)) {
-            self->halted_by_us = halted && (proved || !goes);
-            return;
-        }
-        proved = proved || ((step->op == OP_EXPECT || step->op == OP_CHECK) && !halted);
-        halted = halted || step->mark == MARK_AWAITS_HALT;
+    if (is == CORE_IS_FOREIGN || is == CORE_IS_RESET)
+        return is;
+    switch (mark) {
+    case MARK_RUNS:
+    case MARK_RUNS_HELD:
+        return CORE_IS_FREE;
+    case MARK_STEPS:
+        return is >= CORE_IS_OURS ? is : CORE_IS_STEPPING;
+    case MARK_AWAITS_HALT:
+        return is == CORE_IS_FREE ? CORE_IS_STOPPED : is == CORE_IS_STEPPING ? CORE_IS_OURS : is;
+    case MARK_PROVES_STOP:
+        return is == CORE_IS_STOPPED ? CORE_IS_OURS : is;
+    case MARK_NONE:
+    case MARK_HOLDS:
+    case MARK_CONTROLS:
+    case MARK_BORROWS:
+        break;
     }
-    if (halted)
-        self->halted_by_us = proved;
+    return is;
 }
 
-static bool has_step(const struct direct_engine *self, size_t from)
+/* Steps [from, outcome->done) were carried out; if the answer was lost, perhaps a single step after them. */
+static void note_steps(struct direct_engine *self, size_t from, const struct outcome *outcome)
 {
-    for (size_t i = from; i < self->list.n; i++)
-        if (self->items[i].mark == MARK_STEPS)
-            return true;
-    return false;
-}
-
-/* A single step whose end has not been seen. */
-static bool step_may_be_under_way(const struct direct_engine *self, size_t done, bool lost)
-{
-    if (lost && has_step(self, done))
-        return true;
-    for (size_t i = done; i-- > 0 && self->items[i].mark != MARK_AWAITS_HALT;)
+    for (size_t i = from; i < outcome->done; i++) {
+        enum step_mark mark = self->items[i].mark;
+        self->core_is = core_is_after(self->core_is, mark);
         if (step_controls(&self->items[i]))
-            return self->items[i].mark == MARK_STEPS;
-    return false;
+            self->interrupts_held = mark == MARK_HOLDS || mark == MARK_RUNS_HELD;
+    }
+    for (size_t i = outcome->done; outcome->why == LINK_LOST && i < self->list.n; i++)
+        if (self->items[i].mark == MARK_STEPS)
+            self->core_is = core_is_after(self->core_is, MARK_STEPS);
 }
 
 /* --- while a list waits --------------------------------------------------------------------------------- */
@@ -345,7 +355,7 @@ bool direct_tell_reset(struct direct_engine *self, struct error *error)
     struct error unread = {0};
     const struct witness_item *changed =
         core_marks_resets(self->core) ? find_changed(self, &saw, &unread) : NULL;
-    self->was_reset = true;
+    self->core_is = CORE_IS_RESET;
     if (changed != NULL && changed->at.offset == core_reset_register(self->core).offset)
         return witness_tell(changed, saw, error);
     return error_set(error, ERROR_RESET, "the target was reset");
@@ -379,18 +389,9 @@ bool direct_tell_cause(struct direct_engine *self, const struct error *why, stru
     return error_copy(error, why);
 }
 
-/* The list itself switched the comparator off for a single step. */
-static bool has_it_off(const struct direct_engine *self, size_t at)
-{
-    for (size_t i = at; i-- > 0;)
-        if (self->items[i].mark == MARK_STOP_OFF || self->items[i].mark == MARK_STOP_ON)
-            return self->items[i].mark == MARK_STOP_OFF;
-    return false;
-}
-
 /* If every stop is a comparator's, the wait would never end once the comparator is cleared. A core that lost
  * its power has lost them all. */
-static bool check_breakpoints(struct direct_engine *self, size_t at, bool late, struct error *error)
+static bool check_breakpoints(struct direct_engine *self, bool late, struct error *error)
 {
     struct error cleared = {0};
     uint8_t size = 0;
@@ -398,7 +399,7 @@ static bool check_breakpoints(struct direct_engine *self, size_t at, bool late, 
     int64_t now = deadline_now_us();
     (void)core_breakpoint_instruction(self->core, &size);
     if (size != 0 || (!late && now - self->breakpoints_checked_us < BREAKPOINTS_CHECK_US) ||
-        has_it_off(self, at))
+        self->core_is != CORE_IS_FREE) /* then it halts without one */
         return true;
     self->breakpoints_checked_us = now;
     if (breakpoints_check(&self->breakpoints, &soon, &cleared))
@@ -517,7 +518,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
         enum core_state state = waits ? core_state_of(self->core, outcome->saw) : CORE_RUNNING;
         if (state == CORE_LOCKUP)
             return error_set(error, ERROR_LOCKUP, "the core locked up");
-        if (waits && !check_breakpoints(self, self->done, late, error))
+        if (waits && !check_breakpoints(self, late, error))
             return false;
         self->device->slept |= at_end && state == CORE_ASLEEP;
         if (late)
@@ -533,12 +534,9 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
     return true;
 }
 
-static bool lets_run(const struct direct_engine *self)
+static bool is_refused(const struct outcome *outcome)
 {
-    for (size_t i = 0; i < self->list.n; i++)
-        if (step_controls(&self->items[i]))
-            return true;
-    return false;
+    return outcome->why == TARGET_WAIT || outcome->why == TARGET_FAULT;
 }
 
 bool direct_ran_whole(const struct direct_engine *self)
@@ -546,52 +544,62 @@ bool direct_ran_whole(const struct direct_engine *self)
     return self->done == self->list.n;
 }
 
+/* What a piece shows of the core, and of hits. */
+static bool direct_take_piece(struct direct_engine *self, const struct run_piece *piece, struct error *error)
+{
+    const struct outcome *outcome = &piece->outcome;
+    bool held = direct_holds_core(self);
+    self->done = outcome->done;
+    self->saw = outcome->saw;
+    note_steps(self, piece->from, outcome);
+    /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
+     * whatever the core was when it began: a reset may have let it run. */
+    held = outcome->why == NOT_YET ? outcome->done > piece->from : held && direct_holds_core(self);
+    progress_add(&self->progress, is_refused(outcome) ? PROGRESS_REFUSED
+                                  : held              ? PROGRESS_HELD
+                                                      : PROGRESS_WENT_ON);
+    hit_results_take(&self->hits, self->results, self->done);
+    return is_sound(self, error) &&
+           (outcome->why == LINK_LOST || direct_check_neighbours(self, false, error));
+}
+
+/* While there is nothing else to do, or at last. */
+static bool confirm_due(struct direct_engine *self, bool waits, struct error *error)
+{
+    struct error unread = {0};
+    bool due =
+        waits || deadline_cancelled(self->deadline) || deadline_now_us() - self->looked_us > OVERDUE_US;
+    return !due || confirm_held(self, 1, &unread) || is_sound(self, error);
+}
+
 bool direct_run_list(struct direct_engine *self, struct error *error)
 {
-    size_t done = 0;
-    int64_t went_on_us = deadline_now_us();
+    struct run_piece piece = run_begin(0);
+    const struct outcome *outcome = &piece.outcome;
     for (;;) {
-        struct error refused = {0};
         struct deadline patient = deadline_in_ms(patience_ms(LIST_MS), self->deadline->cancel);
-        bool held = self->halted_by_us && !lets_run(self);
-        struct outcome outcome =
-            ledger_execute(self->device->ledger, &self->list, done, self->results, &patient, &refused);
-        bool refuses = outcome.why == TARGET_WAIT || outcome.why == TARGET_FAULT;
-        /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
-         * whatever the core was when it began: a reset may have let it run. */
-        held = outcome.why == NOT_YET ? outcome.done > done : held;
-        progress_add(&self->progress, refuses ? PROGRESS_REFUSED : held ? PROGRESS_HELD : PROGRESS_WENT_ON);
+        run_next(self->device->ledger, &self->list, self->results, &patient, &piece);
+        bool not_yet = outcome->why == NOT_YET;
         /* Only the call's time is over. A wait for something that reads as 0 is found by the next call. */
-        bool goes_on = outcome.why == NOT_YET && outcome.done > done && outcome.saw == 0;
-        done = self->done = outcome.done;
-        self->saw = outcome.saw;
-        note_halt(self, done);
-        if (lets_run(self))
-            self->may_step = step_may_be_under_way(self, done, outcome.why == LINK_LOST);
-        bool waits = outcome.why == NOT_YET && done < self->list.n &&
-                     self->items[done].mark == MARK_AWAITS_HALT && !goes_on;
-        hit_results_take(&self->hits, self->results, done);
-        if (!is_sound(self, error))
-            return false;
-        if (outcome.why != NOT_YET || waits || held || goes_on)
-            went_on_us = deadline_now_us();
-        if (outcome.why != LINK_LOST && !direct_check_neighbours(self, false, error))
-            return false;
-        bool cancelled = deadline_cancelled(self->deadline);
-        struct error unread = {0};
-        bool overdue = deadline_now_us() - self->looked_us > OVERDUE_US;
-        self->waited = self->waited || refuses || waits;
-        if ((refuses || waits || cancelled || overdue) && !confirm_held(self, 1, &unread) &&
-            !is_sound(self, error))
+        bool goes_on = not_yet && outcome->done > piece.from && outcome->saw == 0;
+        bool waits = not_yet && !goes_on && run_awaits_halt(&self->list, &piece);
+        if (waits || is_refused(outcome))
+            self->batch = BATCH_RARE;
+        if (!direct_take_piece(self, &piece, error) ||
+            !confirm_due(self, waits || is_refused(outcome), error))
             return false;
         bool late = is_late(self); /* it also notes the progress of this list */
-        if (outcome.why == DONE)   /* if the core stays halted, the next list confirms them */
-            return (self->ends_halted && !cancelled) || direct_confirm_held(self, error);
-        if (outcome.why == UNEXPECTED || (outcome.why == NOT_YET && cause_was_cleared(self, done)))
+        /* If the core stays halted after hits, the next list confirms them. */
+        if (outcome->why == DONE && direct_ends_halted(self) && !deadline_cancelled(self->deadline))
+            return true;
+        if (outcome->why == DONE || outcome->why == UNEXPECTED ||
+            (not_yet && cause_was_cleared(self, self->done)))
             return direct_confirm_held(self, error);
-        if (deadline_now_us() - went_on_us > patience_ms(INSTRUCTION_MS) * 1000LL)
+        if (not_yet && run_is_stuck(&piece))
             return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : run_tell_stuck(error);
-        if ((!goes_on || late) && !may_go_on(self, &outcome, waits, late, &refused, error))
+        if (!not_yet) /* but has an answer */
+            piece.went_on_us = deadline_now_us();
+        if ((!goes_on || late) && !may_go_on(self, outcome, waits, late, &piece.refused, error))
             return false;
         if (deadline_cancelled(self->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -599,16 +607,16 @@ bool direct_run_list(struct direct_engine *self, struct error *error)
             return true;
         if (self->hits.sink->tick != NULL)
             self->hits.sink->tick(self->hits.sink->context,
-                                  segment_at(self, done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
+                                  segment_at(self, self->done) == SEGMENT_AT_END ? WAIT_END : WAIT_START);
     }
 }
 
 bool direct_restore_borrowed(struct direct_engine *self, struct error *error)
 {
-    bool was_reset = self->was_reset || self->hits.was_reset;
+    bool known = self->core_is == CORE_IS_RESET, was_reset = known || self->hits.was_reset;
     bool settled = run_settle(self->device->ledger, self->core, &self->list, &self->done, self->results,
                               &was_reset, self->deadline, error);
-    self->hits.was_reset = self->hits.was_reset || (was_reset && !self->was_reset);
+    self->hits.was_reset = self->hits.was_reset || (was_reset && !known);
     return settled;
 }
 
@@ -623,11 +631,15 @@ bool direct_run_plain(struct direct_engine *self, struct error *error)
             return true;
         if (!direct_restore_borrowed(self, error))
             return false;
-        if (lets_run(self)) /* a single step that ended elsewhere */
-            return direct_confirm_stop(self, UINT64_MAX, error);
     }
     return error_set(error, ERROR_FAULT, "0x%08" PRIX64 " never had the expected value, but 0x%08" PRIX64,
                      self->items[at].at.offset, self->saw);
+}
+
+bool direct_run_step(struct direct_engine *self, struct error *error)
+{
+    return direct_run_list(self, error) &&
+           (direct_ran_whole(self) || self->hits.enough || direct_confirm_stop(self, UINT64_MAX, error));
 }
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
@@ -726,8 +738,9 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, struct err
         if (stop.unreadable != NULL && stop.cause != STOP_RESET)
             return tell_state(stop.unreadable, error);
         bool stays = stop.cause == STOP_REQUEST && core_has(self->core, RUN_BY_TRIGGER);
-        self->halted_by_us = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
-        if (self->halted_by_us)
+        bool ours = stop.pc == wanted && stop.cause != STOP_RESET && !stays;
+        self->core_is = ours ? CORE_IS_OURS : CORE_IS_STOPPED;
+        if (ours)
             return true;
         bool in_handler;
         if (!direct_is_in_handler(self, &stop, &in_handler, error))
@@ -736,7 +749,6 @@ bool direct_confirm_stop(struct direct_engine *self, uint64_t wanted, struct err
             return false;
         i -= in_handler;
     }
-    self->was_reset = stop.cause == STOP_RESET;
-    self->foreign_stop = !self->was_reset;
+    self->core_is = stop.cause == STOP_RESET ? CORE_IS_RESET : CORE_IS_FOREIGN;
     return foreign_stop_tell(&self->engine, self->core, stop.cause, NULL, stop.pc, error);
 }

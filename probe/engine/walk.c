@@ -342,7 +342,7 @@ static bool walk_step(struct walking *self, bool begins, bool *ours, struct erro
     steps.before = steps_add(&engine->list, step_time(TIME_BEFORE));
     core_add_single_step(engine->core, &engine->list, engine->breakpoints.comparator, self->here);
     steps.after = steps_add(&engine->list, step_time(TIME_AFTER));
-    if (!direct_check_time(engine, error) || !direct_run_plain(engine, error))
+    if (!direct_check_time(engine, error) || !direct_run_step(engine, error))
         return false;
     take_run(self, &steps, begins);
     if (!direct_read_register(engine, CORE_PC, &self->here, error))
