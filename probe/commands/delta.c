@@ -53,7 +53,7 @@ static bool delta_begin_result(void *context, struct error *error)
         &self->of, json_plan_header(JSON_SCHEMA, NULL, &self->of.conditions, self->run.counting.plan), error);
 }
 
-static bool read_baseline(struct delta_command *self, struct error *error)
+static bool delta_read_baseline(struct delta_command *self, struct error *error)
 {
     const struct options *options = self->of.context->options;
     if (options->baseline == NULL)
@@ -76,7 +76,7 @@ static bool delta_find(void *context, struct error *error)
 static bool delta_prepare(void *context, struct error *error)
 {
     struct delta_command *self = context;
-    return (self->of.within || read_baseline(self, error)) && measure_open(self, delta_find, error);
+    return (self->of.within || delta_read_baseline(self, error)) && measure_open(self, delta_find, error);
 }
 
 static bool delta_run(void *context, struct error *error)

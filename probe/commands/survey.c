@@ -27,7 +27,7 @@ static const struct options *survey_options_of(const struct survey_command *self
 
 /* --- which functions ------------------------------------------------------------------------------------ */
 
-static bool read_runs(struct survey_command *self, struct error *error)
+static bool survey_read_runs(struct survey_command *self, struct error *error)
 {
     const struct options *options = survey_options_of(self);
     if (options->baseline == NULL)
@@ -61,7 +61,7 @@ static bool survey_find(void *context, struct error *error)
         return error_set(
             error, ERROR_USAGE,
             "a PATTERN, --hot and --regions all say which functions; leave all but one of them out");
-    return read_runs(self, error) &&
+    return survey_read_runs(self, error) &&
            survey_run_choose(&self->run, options->operands, options->n_operands, options->regions, error) &&
            begin_regions(self, error);
 }
