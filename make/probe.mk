@@ -29,7 +29,16 @@ pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h own_tcl.h event_files.h metric_files.h page_css.h plots_css.h page_js.h page_hashes.h)
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h own_tcl.h event_files.h metric_files.h page_css.h plots_css.h page_js.h page_hashes.h version.h)
+
+# What git says of the nearest tag v..., or without a tag or git the next release. Written only where it changes
+VERSION := 0.1.0
+$(BUILD)/gen/version.h: FORCE
+	@mkdir -p $(@D)
+	@version=$$(git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null) && version=$${version#v} || version=$(VERSION); \
+	    line="#define PMU_PROBE_VERSION \"$$version\""; [ "$$line" = "$$(cat $@ 2>/dev/null)" ] || echo "$$line" > $@
+FORCE:
+.PHONY: FORCE
 
 # Turns a text file into the initializer of a char array
 AS_STRING := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/"/' -e 's/$$/\\n"/'

@@ -3,6 +3,7 @@
 #include "commands/command.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "version.h"
 #include "wire/wire.h"
 
 #include <errno.h>

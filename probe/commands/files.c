@@ -2,6 +2,7 @@
  * recording. */
 #include "commands/command.h"
 #include "symbols/symbols.h"
+#include "version.h"
 #include "wire/wire.h"
 
 #include <limits.h>

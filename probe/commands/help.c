@@ -6,6 +6,7 @@
 #include "report/terminal.h"
 #include "run/connect.h"
 #include "symbols/symbols.h"
+#include "version.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "base/values.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "version.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -17,8 +17,6 @@
 
 #define JSON_SCHEMA   "pmu-probe/1"
 #define JSON_SCHEMA_2 "pmu-probe/2" /* of survey */
-/* The version of the tool: --version prints it, and each header records it. */
-#define PMU_PROBE_VERSION "0.1.0"
 
 /* All return false when the line could not be written whole (disk full, out of memory); errno says why.
  * json_header and json_hit use only the names of the columns. */

@@ -3,6 +3,7 @@
 #include "report/html.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "version.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
