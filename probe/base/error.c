@@ -14,8 +14,8 @@ static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_ELF] = "Name the ELF file that the linker wrote: --elf FILE.",
     [ERROR_ELF_MISMATCH] =
         "Flash that program, or name the one that the target runs. If it was moved in memory: --load-offset.",
-    [ERROR_NO_PROBE] =
-        "Plug in a CMSIS-DAP probe, start OpenOCD, or let pmu-probe start it: -f board/YOUR_BOARD.cfg",
+    [ERROR_NO_PROBE] = "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/YOUR_BOARD.cfg), or let "
+                       "pmu-probe start it: -f board/YOUR_BOARD.cfg",
     [ERROR_NOT_A_PROBE] = "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port.",
     [ERROR_IN_USE] =
         "One pmu-probe at a time. If that one is surely gone: pmu-probe restore takes its place.",

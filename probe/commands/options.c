@@ -85,6 +85,8 @@ static bool read_argument(struct reader *r, int argc, char **argv, int *i)
     const char *word = argv[*i], *value = NULL;
     const struct option *option;
     char typed[sizeof r->typed[0]];
+    if (word[1] != '-' && word[1] != '\0' && option_find(word + 1, strcspn(word + 1, "=")) != NULL)
+        return error_set(r->error, ERROR_USAGE, "unknown option %.64s; did you mean -%.64s?", word, word);
     if (word[1] == '-') {
         size_t length = strcspn(word + 2, "=");
         option = option_find(word + 2, length);

@@ -36,6 +36,15 @@ static bool is_unclear_time(const char *text, double value)
     return value >= 1e-3 && value < CLEAR_MS * 1e-3 && isalpha((unsigned char)text[strlen(text) - 1]) == 0;
 }
 
+/* Who writes 4000 may mean kHz, as with OpenOCD. */
+static bool is_unclear_speed(const char *text)
+{
+    enum { UNCLEAR_LEAST = 1000, UNCLEAR_MOST = 99999 };
+    uint64_t hz;
+    return isdigit((unsigned char)text[strlen(text) - 1]) != 0 && value_count(text, UNCLEAR_MOST, &hz) &&
+           hz >= UNCLEAR_LEAST;
+}
+
 static bool refuse_value(const struct options *options, const struct option *option, const char *typed,
                          const char *text, struct error *error)
 {
@@ -57,8 +66,10 @@ static bool refuse_value(const struct options *options, const struct option *opt
     if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
         snprintf(error->text + used, room, " (write %.*sM for megahertz)",
                  (int)(length < 32 ? length - 1 : 31), text);
-    if ((option->kind == OPTION_SPEED || option->kind == OPTION_FREQUENCY) && value_count(text, 999, &hz) &&
-        hz > 0)
+    if (option->kind == OPTION_SPEED && is_unclear_speed(text))
+        snprintf(error->text + used, room, ": write %.8sk for kHz, as OpenOCD and probe-rs mean it", text);
+    else if ((option->kind == OPTION_SPEED || option->kind == OPTION_FREQUENCY) &&
+             value_count(text, 999, &hz) && hz > 0)
         snprintf(error->text + used, room, ", which is %.8s Hz (write %.8sM for %.8s MHz)", text, text, text);
     return false;
 }
@@ -120,7 +131,8 @@ bool option_store(struct options *options, const struct option *option, const ch
         *(double *)at = value;
         break;
     case OPTION_SPEED:
-        ok = value_frequency(text, &value) && value >= slowest_hz && value <= fastest_hz;
+        ok = value_frequency(text, &value) && value >= slowest_hz && value <= fastest_hz &&
+             !is_unclear_speed(text);
         *(double *)at = value;
         break;
     case OPTION_COUNT:

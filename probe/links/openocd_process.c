@@ -288,6 +288,13 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
             "This OpenOCD lacks that file; a newer one may have it, and --openocd PATH names another. ls "
             "/usr/share/openocd/scripts/target shows the files of Debian's.",
             "%s: %s", what, words);
+    if (strstr(words, "does not support any transports") != NULL ||
+        strstr(words, "unable to select a session transport") != NULL)
+        return error_advise(
+            error, ERROR_SERVER,
+            "Name the adapter before the chip: -f interface/stlink-dap.cfg -c 'transport select "
+            "dapdirect_swd', or -f interface/YOUR_ADAPTER.cfg -c 'transport select swd'.",
+            "%s: %s", what, words);
     return error_set(error, ERROR_SERVER, "%s: %s", what, words);
 }
 

@@ -87,13 +87,28 @@ bool json_lines_broke(const struct json_lines *reader, const char *path, struct 
                                             strerror(reader->error));
 }
 
+/* Of a file that can be read twice. */
+static bool is_program(int fd)
+{
+    char begin[4];
+    return pread(fd, begin, sizeof begin, 0) == (ssize_t)sizeof begin && memcmp(begin, "\177ELF", 4) == 0;
+}
+
 bool json_file_open(struct json_file *file, const char *path, const volatile sig_atomic_t *cancel,
                     struct error *error)
 {
     *file = (struct json_file){.from = {.fd = file_open_to_read(path, cancel), .cancel = cancel}};
     file->lines.from = &file->from;
-    if (file->from.fd >= 0)
+    if (file->from.fd >= 0 && !is_program(file->from.fd))
         return true;
+    if (file->from.fd >= 0) {
+        char name[UTF8_CLEAN_ROOM(256)];
+        close(file->from.fd);
+        file->from.fd = -1;
+        errno = EINVAL;
+        return error_set(error, ERROR_USAGE, "%s is a program (ELF), not a result",
+                         utf8_clean(name, sizeof name, path));
+    }
     file->lines.error = errno;
     (void)json_lines_broke(&file->lines, path, error);
     errno = file->lines.error;

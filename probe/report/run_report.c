@@ -575,7 +575,10 @@ static bool put_table(const struct rendering *to, const struct run_lines *run, b
 static bool is_near_mean(const json_t *column)
 {
     static const double most = 0.5; /* standard deviations */
-    return fabs(field_real(column, "mean") - field_real(column, "median")) <= most * field_real(column, "sd");
+    double mean = field_real(column, "mean"), median = field_real(column, "median");
+    /* A few very long hits move the mean to where no hit is, and the deviation with it */
+    return fabs(mean - median) <= most * field_real(column, "sd") &&
+           !(mean > field_real(column, "p90") && mean - median > 0.1 * median);
 }
 
 /* "200 hits, 81 to 837" */

@@ -277,9 +277,9 @@ static struct link *connect_dap(const struct connecting *self, const char *probe
     const struct request *request = self->request;
     if (!probe_spec_read(probe, &spec, error))
         return NULL;
-    if (request->transport != NULL && strcmp(request->transport, "swd") == 0)
+    if (request->transport != NULL && strcasecmp(request->transport, "swd") == 0)
         spec.wires = DAP_WIRES_SWD;
-    else if (request->transport != NULL && strcmp(request->transport, "jtag") == 0)
+    else if (request->transport != NULL && strcasecmp(request->transport, "jtag") == 0)
         spec.wires = DAP_WIRES_JTAG;
     else if (request->transport != NULL) {
         error_set(error, ERROR_USAGE, "--transport takes swd or jtag; got \"%.32s\"", request->transport);

@@ -37,7 +37,7 @@ static void describe_left(const struct journal_head *head, const struct left *le
     char when[32], registers[48] = "";
     session_when(head->started_s, when, sizeof when);
     if (left->ours > 0)
-        snprintf(registers, sizeof registers, "%s%zu register%s changed", left->halted ? ", and " : "",
+        snprintf(registers, sizeof registers, "%s%zu register%s changed", left->halted ? ", and " : "with ",
                  left->ours, PLURAL(left->ours));
     error_set(error, ERROR_LEFT, "a run of `%s` at %s (process %ld) did not end. It left core %u (%s) %s%s",
               head->command, when, head->process, head->number, head->core, left->halted ? "halted" : "",

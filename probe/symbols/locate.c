@@ -741,6 +741,25 @@ static bool refuse_stripped(struct symbols *symbols, const char *name, struct er
                      separate != NULL ? " is neither next to it nor in .debug or /usr/lib/debug" : "");
 }
 
+/* What has another meaning, or is written otherwise here. False: it is none of these. */
+static bool refuse_other_form(const struct symbols *symbols, const char *text, const char *name,
+                              struct error *error)
+{
+    static const char *const sources[] = {".c", ".cc", ".cpp", ".cxx", ".s", ".S", ".rs"};
+    const char *dot = strrchr(text, '.');
+    if (strncmp(text, "0x", 2) == 0 && text[2 + strspn(text + 2, "0123456789abcdefABCDEF")] == '\0')
+        return !error_advise(error, ERROR_SYMBOL, "", "no symbol `%s` in %s; an address is *%s", name,
+                             symbols->file, name);
+    if (strpbrk(text, "*?[") != NULL)
+        return !error_advise(error, ERROR_SYMBOL, "survey takes patterns of names: survey 'work_*'.",
+                             "no symbol `%s` in %s", name, symbols->file);
+    for (size_t i = 0; dot != NULL && i < sizeof sources / sizeof *sources; i++)
+        if (strcmp(dot, sources[i]) == 0)
+            return !error_advise(error, ERROR_SYMBOL, "", "%s is a file: name a line, %s:42, or %s:function",
+                                 name, name, name);
+    return false;
+}
+
 /* After "file.c:" the function may be misspelt, or in another file. */
 static bool refuse_name(struct symbols *symbols, const char *text, struct error *error)
 {
@@ -752,6 +771,8 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
     if (table->function_count + table->label_count == 0)
         return refuse_stripped(symbols, name, error);
     const char *colon = file_colon(text), *function = colon != NULL ? colon + 1 : text;
+    if (refuse_other_form(symbols, text, name, error))
+        return false;
     struct qualified_name wanted = {.name = function, .length = strlen(function)};
     struct matches in_others = {.count = 0};
     if (colon != NULL)

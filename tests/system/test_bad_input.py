@@ -92,6 +92,10 @@ def test_nothing_on_the_port():
     (["delta", "main"], "ELF"), (["-o", "/nonexistent/x", "info"], "cannot be written"),
     (["--elf", ELF, "delta", "work_by_data", "--tick", "nope"], 'no variable "nope"'),
     (["-r", "many", "info"], "-r takes a whole number from 1 up, such as 200"),
+    (["--speed", "4000", "info"], "write 4000k for kHz"), (["-freq", "12M", "info"], "unknown option -freq; did you mean --freq?"),
+    (["delta", "f", "--hits", "20"], "say -r N"), (["delta", "f", "--frequency", "12M"], "say --freq HZ"), (["run", "a.elf"], "say delta FUNCTION"),
+    (["show", ELF], "is a program (ELF), not a result"), (["report", ELF], "is a program (ELF), not a result"),
+    (["compare", ELF, ELF], "is a program (ELF), not a result"),
 ])
 def test_wrong_words(words, says):
     result = run_tool(*words)
@@ -103,7 +107,8 @@ def test_wrong_words(words, says):
     ("work_by_dota", "work_by_data"), ("x; shutdown [exec touch pwned]", "shutdown"),
     ("[exec touch pwned]", "exec"), ("$::env(HOME)", "env"), ("tick_count", "tick_count"),
     ("scenarios.c:99999", "scenarios.c"), ("nope.c:3", "nope.c"), ("*0xzz", "0xzz"), ("", ""),
-    ("work_by_data+", "work_by_data"), ("*0x10000000000000000000", "0x1"),
+    ("work_by_data+", "work_by_data"), ("0x10000200", "an address is *0x10000200"), ("work_*", "survey 'work_*'"),
+    ("scenarios.c", "scenarios.c:42"), ("*0x10000000000000000000", "0x1"),
 ])
 def test_wrong_location(location, says, tmp_path):
     result = run_tool("--elf", ELF, "delta", location)
