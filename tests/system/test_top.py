@@ -227,11 +227,12 @@ def test_a_function_that_is_not_reached_says_so():
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         terminal = open_top(place, "--timeout", "300ms")
         try:
-            for _ in range(30):
-                if re.search(r"^> .*  main ", terminal.text(), re.M):
-                    break
+            terminal.press("Space")  # the rows stay where they are
+            wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
+            while not re.search(r"^> .*  main ", terminal.text(), re.M):
+                marked = re.search(r"^> .*", terminal.text(), re.M)[0]
                 terminal.press("Down")
-                time.sleep(0.1)
+                wait_for(lambda before=marked: before not in terminal.text(), "the mark to go down")
             terminal.press("d")
             wait_for(lambda: re.search("delta of main(?s:.*)esc back", terminal.text()), "the end of its patience")
             assert re.search("not reached|not|return", terminal.picture())
