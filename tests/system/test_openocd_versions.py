@@ -88,7 +88,7 @@ def test_a_debugger_hears_nothing_of_our_requests(of_version, line):
         debugger.send(b"c")
         wait_for(lambda: place.server("virtual.cpu curstate") == "running", "the core to run")
         result = finish_tool(start_tool([TOOL, "-p", f"openocd:127.0.0.1:{place.server.port}", "stat", "-I", "20ms", "--for", "400ms"]))
-        assert result.code == 0 and result.out.count("CPU_CYCLES") >= 10, result.err
+        assert result.code == 0 and result.out.count("CPU_CYCLES") >= 2, result.err
         place.server("echo {heard again}")
         debugger.hear(lambda: "heard again" in debugger.printed())
         for text in (debugger.printed(), place.server.output):
