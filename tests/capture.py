@@ -1,5 +1,5 @@
-"""`make capture`: what README and docs/ show, taken from the virtual board: of `watch` and `top` on a terminal, of `pmu` in GDB, and
-of each command line that can be typed while `make play` runs."""
+"""`make capture`: what README and docs/ show, taken from the virtual board: of `top` on a terminal, of `pmu` in GDB, and of
+each command line that can be typed while `make play` runs."""
 import os
 import pathlib
 import re
@@ -20,21 +20,11 @@ SESSION = ["pmu delta work_by_data -r 6", "pmu auto on", "next", "print $_pmu_de
            "break work_by_data if $_pmu_delta(\"CPU_CYCLES\") > 3000", "pmu auto off"]
 
 
-def screen():
-    with Place("m4/swd", "tick", WORK_BY_DATA) as place:
-        terminal = Terminal(place, "-I", "500", "-e", "LSUCNT,EXCCNT")
-        try:
-            time.sleep(5)
-            return re.sub(r"127\.0\.0\.1:\d+", "localhost:4441", terminal.text())
-        finally:
-            terminal.close()
-
-
 def top():
     with Place("m4/swd", "free", WORK_BY_DATA, dap_wire=1000000) as place:
         terminal = Terminal(place, command="top")
         try:
-            terminal.resize(80, 20)
+            terminal.resize(80, 12)
             time.sleep(12)
             return re.sub(r"127\.0\.0\.1:\d+", "localhost:4441", terminal.picture())
         finally:
@@ -82,7 +72,6 @@ def typed():
 
 def main():
     typed()
-    replace("counting.md", "`watch` on a terminal", screen())
     replace("profile.md", "`top` on a terminal", top())
     replace("gdb.md", "# In GDB\n", session())
 
