@@ -138,6 +138,23 @@ def test_where_it_is_found(tmp_path):
         assert result.code == 3 and f"cannot run {tmp_path}/none: No such file" in result.err
 
 
+PLACES = [".platformio/packages/tool-openocd{}/bin/openocd", ".pico-sdk/openocd/{}/openocd",
+          ".local/xPacks/@xpack-dev-tools/openocd/{}/.content/bin/openocd"]
+
+
+@pytest.mark.parametrize("where", PLACES, ids=["platformio", "pico-sdk", "xpack"])
+def test_the_newest_of_several_is_taken(tmp_path, where):
+    log = tmp_path / "log"
+    for version in ("0.11.0", "0.12.0", "0.9.0-none"):
+        at = tmp_path / where.format(version)
+        at.parent.mkdir(parents=True)
+        at.write_text(f"#!/bin/sh\necho $0 >> {log}\nexit 1\n")
+        at.chmod(0o755 if "none" not in version else 0o644)
+    result = finish_tool(start_tool([TOOL, "-f", "board.cfg", "info"],
+                                    environment={"PATH": str(tmp_path / "nothing"), "HOME": str(tmp_path)}))
+    assert result.code == 3 and log.read_text().split() == [str(tmp_path / where.format("0.12.0"))], result.err
+
+
 def test_a_file_that_it_does_not_have():
     with Place("m4/swd") as place:
         result = own_openocd(place, {}, "-f", "target/stm32of2031.cfg")

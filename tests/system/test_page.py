@@ -115,6 +115,7 @@ def test_the_table_is_that_of_the_json_lines(profile):
         share, error, _ = table[line.get("function") or f"[{line['state']}]"]
         assert float(share[:-2]) == pytest.approx(100 * line["share"], abs=0.006)
         assert 0 <= float(error) - 100 * line["plus_minus"] < 0.0101
+    assert [heading.split()[0] for heading in page.code()] == ["caller_one", "caller_two"]  # each of a hundredth or more
     assert page.all("caption") and all(a.get("scope") for tag, a in page.attributes if tag == "th")
     assert [a["aria-label"][:11] for tag, a in page.attributes if tag == "svg" and "aria-label" in a] == ["Flame graph"]
 

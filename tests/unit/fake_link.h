@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { FAKE_REGISTERS = 64, FAKE_LOG = 256 };
+enum { FAKE_REGISTERS = 128, FAKE_LOG = 256 };
 
 struct fake_link {
     struct link link;

@@ -1,7 +1,14 @@
-/* Where a server listens, as --probe names it. Connections themselves: tests/system. */
+/* Where a server listens, as --probe names it, and bytes that a connection takes by parts. Connections
+ * themselves: tests/system. */
 #include "../test.h"
 
+#include "base/deadline.h"
 #include "base/socket.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 TEST(an_address_is_a_host_and_a_port_each_with_a_default)
 {
@@ -35,4 +42,34 @@ TEST(an_address_is_a_host_and_a_port_each_with_a_default)
     uint16_t port = 0;
     assert_true(socket_address_read("abc", small, sizeof small, &port, &error));
     assert_false(socket_address_read("abcd", small, sizeof small, &port, &error));
+}
+
+enum { MANY = 1 << 20, LIMIT_MS = 60000 };
+
+static uint8_t sent[MANY], received[MANY];
+
+static void *socket_take_all(void *fd)
+{
+    struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
+    return socket_receive(*(int *)fd, received, sizeof received, &deadline) == 0 ? received : NULL;
+}
+
+TEST(what_a_connection_takes_by_parts_arrives_whole)
+{
+    struct deadline deadline = deadline_in_ms(LIMIT_MS, NULL);
+    pthread_t reader;
+    void *whole = NULL;
+    int pair[2];
+    for (size_t i = 0; i < sizeof sent; i++)
+        sent[i] = (uint8_t)(i * i / 251);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(fcntl(pair[i], F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(pthread_create(&reader, NULL, socket_take_all, &pair[1]), 0);
+    assert_int_equal(socket_send(pair[0], sent, sizeof sent, &deadline), 0);
+    assert_int_equal(pthread_join(reader, &whole), 0);
+    assert_non_null(whole);
+    assert_memory_equal(sent, received, sizeof sent);
+    close(pair[0]);
+    close(pair[1]);
 }

@@ -213,6 +213,8 @@ TEST(registers_that_change)
         {"ldm r3!, {r1, r2}", ISA_THUMB, 0xCB06, 1 << 1 | 1 << 2 | 1 << 3},
         {"ldm r3, {r1, r3}", ISA_THUMB, 0xCB0A, 1 << 1 | 1 << 3},
         {"ldrd r4, r5, [r3, #16]!", ISA_THUMB, 0xE9F34504, 1 << 3 | 1 << 4 | 1 << 5},
+        {"push.w {r4, r5}", ISA_THUMB, 0xE92D0030, 1 << 13},
+        {"ldmdb r3!, {r1, r2}", ISA_THUMB, 0xE9330006, 1 << 1 | 1 << 2 | 1 << 3},
         {"str r1, [r0], #4", ISA_THUMB, 0xF8401B04, 1 << 0},
         {"umull r2, r3, r1, r4", ISA_THUMB, 0xFBA12304, 1 << 2 | 1 << 3},
         {"clrm {r1, r2}", ISA_THUMB, 0xE89F0006, 1 << 1 | 1 << 2},

@@ -30,6 +30,8 @@ TEST(what_a_cortex_m_is_in)
           "exception 4 (MemManage): CFSR 0x00000082 (DACCVIOL), MMFAR 0x20001234, HFSR 0x00000000", true);
     check(M4, 6, 0x02010000, 0,
           "exception 6 (UsageFault): CFSR 0x02010000 (UNDEFINSTR, DIVBYZERO), HFSR 0x00000000", true);
+    check(M4, 3, 0, 0xFFFFFFFF,
+          "exception 3 (HardFault): CFSR 0x00000000, HFSR 0xFFFFFFFF (VECTTBL, FORCED, DEBUGEVT)", true);
     check(M0PLUS, 3, 0, 0, "exception 3 (HardFault)", true);
 }
 

@@ -119,6 +119,7 @@ TEST(what_enables_debug_goes_last)
         assert_int_equal(last.n, 1);
         assert_int_equal(last.items[0].at.offset, rows[i].offset);
         assert_true((rows[i].value & last.items[0].field) >= last.items[0].low);
+        assert_true((rows[i].cleared & last.items[0].field) < last.items[0].low); /* once is enough */
         assert_int_equal((rows[i].value & last.items[0].keep) | last.items[0].key, rows[i].cleared);
     }
 }

@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +24,15 @@ struct gdb_server {
     const struct gdb_answer *first, *then; /* lists, each to its NULL; `then` is what every server says */
     int fd;                                /* the client's end */
     int own;
+    int listener; /* of one that serves a client after the other; -1: there is one connection */
     pthread_t thread;
     char asked[8192]; /* requests, a line each; read it after gdb_server_stop */
     size_t asked_n;
     unsigned interrupts;
 };
+
+/* In place of an answer: the server closes the connection. */
+static const char gdb_hangs_up[] = "";
 
 static const struct gdb_answer gdb_common[] = {
     {"qSupported", "PacketSize=400;qXfer:features:read+;QStartNoAckMode+", false},
@@ -63,7 +68,9 @@ static inline void gdb_server_answer(struct gdb_server *server, const char *requ
         for (const struct gdb_answer *one = lists[l]; one != NULL && one->request != NULL; one++) {
             if (strncmp(one->request, request, strlen(one->request)) != 0)
                 continue;
-            if (one->answer != NULL && one->raw)
+            if (one->answer == gdb_hangs_up)
+                shutdown(server->own, SHUT_RDWR);
+            else if (one->answer != NULL && one->raw)
                 gdb_server_send(server, one->answer, strlen(one->answer));
             else if (one->answer != NULL)
                 gdb_server_send(server, frame,
@@ -73,9 +80,8 @@ static inline void gdb_server_answer(struct gdb_server *server, const char *requ
     gdb_server_send(server, "$#00", 4);
 }
 
-static inline void *gdb_server_main(void *data)
+static inline void gdb_server_serve(struct gdb_server *server)
 {
-    struct gdb_server *server = data;
     char payload[4096];
     uint8_t bytes[1024];
     struct gdb_decoder decoder;
@@ -94,13 +100,24 @@ static inline void *gdb_server_main(void *data)
             server->asked_n += server->asked_n + (size_t)line < sizeof server->asked ? (size_t)line : 0;
             gdb_server_answer(server, payload);
         }
+}
+
+static inline void *gdb_server_main(void *data)
+{
+    struct gdb_server *server = data;
+    if (server->listener < 0)
+        gdb_server_serve(server);
+    while (server->listener >= 0 && (server->own = accept(server->listener, NULL, NULL)) >= 0) {
+        gdb_server_serve(server);
+        close(server->own);
+    }
     return NULL;
 }
 
 static inline void gdb_server_start(struct gdb_server *server, const struct gdb_answer *first)
 {
     int pair[2];
-    *server = (struct gdb_server){.first = first, .then = gdb_common};
+    *server = (struct gdb_server){.first = first, .then = gdb_common, .listener = -1};
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     server->fd = pair[0];
     server->own = pair[1];
@@ -108,9 +125,29 @@ static inline void gdb_server_start(struct gdb_server *server, const struct gdb_
     assert_int_equal(pthread_create(&server->thread, NULL, gdb_server_main, server), 0);
 }
 
+/* At a port of 127.0.0.1, which it returns. */
+static inline uint16_t gdb_server_listen(struct gdb_server *server, const struct gdb_answer *first)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    *server = (struct gdb_server){
+        .first = first, .then = gdb_common, .fd = -1, .own = -1, .listener = socket(AF_INET, SOCK_STREAM, 0)};
+    assert_int_equal(bind(server->listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(server->listener, 4), 0);
+    assert_int_equal(getsockname(server->listener, (struct sockaddr *)&at, &size), 0);
+    assert_int_equal(pthread_create(&server->thread, NULL, gdb_server_main, server), 0);
+    return ntohs(at.sin_port);
+}
+
 /* The client has closed its end, or does now. */
 static inline void gdb_server_stop(struct gdb_server *server)
 {
+    if (server->listener >= 0) {
+        shutdown(server->listener, SHUT_RDWR);
+        pthread_join(server->thread, NULL);
+        close(server->listener);
+        return;
+    }
     shutdown(server->own, SHUT_RDWR);
     pthread_join(server->thread, NULL);
     close(server->own);

@@ -577,6 +577,29 @@ TEST(test_a_request_in_time_is_owed_nothing)
     assert_int_equal(times_asked("vCont;c\n"), 2);
 }
 
+/* A halt that was requested of the old connection is not to come over the new one. */
+TEST(a_new_connection_is_owed_nothing)
+{
+    static const struct gdb_answer dies[] = {
+        {"vCont;c", NULL, false},           {"\x03", "T05", false}, {"m20000000,4", gdb_hangs_up, false},
+        {"m20000010,4", "11111111", false}, {"D", "OK", false},     {NULL, NULL, false}};
+    begin(LIMIT_MS);
+    uint16_t port = gdb_server_listen(&server, dies);
+    debugger = gdb_remote_connect("127.0.0.1", port, NULL, &deadline, &error);
+    assert_string_equal(error.text, "");
+    go(DEBUGGER_RUN);
+    assert_true(debugger_halt(debugger, &stop, &error));
+    assert_int_equal(stop.why, DEBUGGER_TRAP);
+    assert_fails(read_word(0x20000000), &error, ERROR_LINK_LOST, "");
+    debugger->undoing = true;
+    assert_word(0x20000010, 0x11111111);
+    assert_true(debugger->ops->let_go(debugger, &error));
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+    assert_int_equal(times_asked("vCont;c\n"), 1);
+    assert_has(server.asked, "m20000010,4\nD\n");
+}
+
 /* gdbserver with a program: signals pass, and the CPU of its stop is known. */
 TEST(test_a_program)
 {

@@ -12,7 +12,7 @@ static struct fixture {
     struct found found;
     struct link_view views[8];
     size_t n_views;
-    uint32_t idr[PORTS], base[PORTS];
+    uint32_t idr[PORTS], base[PORTS], csw[PORTS];
     struct debug_words words[PORTS];
     unsigned looked[PORTS]; /* at what identifies a core */
     bool asleep;            /* memory does not answer */
@@ -23,9 +23,11 @@ static struct fixture {
 static bool get(const struct address *at, uint64_t *value)
 {
     unsigned port = (at->unit & 0xFF) + 2 * (at->unit >> 8); /* a second debug port has the last two */
+    if (at->space == SPACE_DP)
+        return false;
     if (at->space == SPACE_AP) {
-        assert_true(at->offset == 0xFC || at->offset == 0xF8);
-        *value = at->offset == 0xFC ? f.idr[port] : f.base[port];
+        assert_true(at->offset == 0xFC || at->offset == 0xF8 || at->offset == 0);
+        *value = at->offset == 0xFC ? f.idr[port] : at->offset == 0xF8 ? f.base[port] : f.csw[port];
         return true;
     }
     f.looked[port] += at->offset == CPUID;
@@ -196,4 +198,27 @@ FRESH_TEST(where_the_user_says)
     f.found.n_cores = 0;
     assert_false(discovery_place(&f.found, &request));
     assert_has(f.error.text, "no Cortex-M answers");
+}
+
+/* The one that is closed is named, wherever it is among others. CSW.DeviceEn: IHI 0031 C2.6.4. */
+FRESH_TEST(a_port_that_the_chip_closed_is_named)
+{
+    enum { DEVICE_EN = 1 << 6 };
+    char words[64];
+    for (unsigned closed = 0; closed <= 3; closed++) { /* 3: none */
+        tear_down();
+        set_up();
+        for (unsigned i = 0; i < 3; i++) {
+            add_port(AHB);
+            f.csw[i] = i == closed ? 0 : DEVICE_EN;
+        }
+        assert_true(run());
+        struct error why = {0};
+        assert_true(nothing_found(&f.found, &why));
+        snprintf(words, sizeof words, "access port %u is closed by the chip", closed);
+        if (closed < 3)
+            assert_error(&why, ERROR_NO_CORE, words);
+        assert_null(strstr(why.text, "closed by the chip"));
+        error_clear(&why);
+    }
 }

@@ -303,6 +303,25 @@ FRESH_TEST(a_debt_is_undone_in_its_turn)
 
 /* --- an ending that is over */
 
+/* Without code of the program that switches it on, all that was held is promised. */
+FRESH_TEST(only_what_the_program_uses_may_stay_on)
+{
+    const struct restore starts = {.starts = 4};
+    const uint64_t used[] = {0, 4 | 2, 0};
+    ledger_note_use(f.ledger, at(0x20), 2);
+    for (size_t i = 0; i < COUNT(used); i++)
+        assert_true(ledger_hold(f.ledger, at(0x10 + 0x10 * i), i < 2 ? starts : (struct restore){0}, NULL,
+                                &f.deadline, &f.error));
+    for (size_t i = 0; i < COUNT(used); i++) {
+        struct restore restore;
+        struct address where;
+        uint64_t old;
+        assert_true(ledger_entry(f.ledger, i, &where, &restore, &old));
+        assert_int_equal(where.offset, 0x10 + 0x10 * i);
+        assert_int_equal(restore.starts, used[i]);
+    }
+}
+
 FRESH_TEST(names_what_it_holds)
 {
     char names[128], few[40];

@@ -114,6 +114,9 @@ TEST(test_versions)
     assert_false(openocd_version_read("Open On-Chip Debugger", &major, &minor));
     assert_false(openocd_version_read("Open On-Chip Debugger 0", &major, &minor));
     assert_false(openocd_version_read("Open On-Chip Debugger 0.99999999999999999999", &major, &minor));
+    assert_true(openocd_version_read("Open On-Chip Debugger 1000.1000", &major, &minor));
+    assert_false(openocd_version_read("Open On-Chip Debugger 1001.0", &major, &minor));
+    assert_false(openocd_version_read("Open On-Chip Debugger 0.1001", &major, &minor));
 }
 
 static void assert_cleaned(const char *text, size_t size, const char *expected)

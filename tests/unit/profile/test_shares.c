@@ -395,6 +395,22 @@ TEST(a_function_is_told_by_its_entry)
     symbols_close(symbols);
 }
 
+/* A number below the first 256 addresses. */
+TEST(a_task_without_a_name_is_a_number_or_an_address)
+{
+    static const struct profile_count tasks[] = {{255, 30}, {256, 20}};
+    static const char *const names[] = {"255", "0x00000100"};
+    struct profile *profile = profile_new(1);
+    profile_count(profile_interval(profile, 0, 0, 1), 0x100, 50);
+    add_contexts(profile, PROFILE_TASKS, 0, tasks, COUNT(tasks));
+    struct shares shares = shares_of(profile, 0, SHARES_TASK, NULL);
+    assert_int_equal(shares.n, COUNT(names));
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_string_equal(shares.rows[i].function, names[i]);
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
 TEST(of_exceptions_tasks_and_processes)
 {
     static const struct profile_count exceptions[] = {{0, 80}, {9, 1}, {15, 15}, {16 + 3, 4}},

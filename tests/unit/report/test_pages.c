@@ -173,7 +173,9 @@ TEST(names_that_want_to_be_markup)
     document_add(&document, json_part_copy(comparison));
     json_part_text(&line, "verdict", "regressed");
     document_add(&document, line);
-    free(page_by(OF_COMPARE, document, 0));
+    text = page_by(OF_COMPARE, document, 0);
+    has(text, " over all", 0); /* there is one */
+    free(text);
     summary_free(now);
     summary_free(old);
     baseline_drop(baseline);

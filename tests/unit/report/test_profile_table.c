@@ -172,6 +172,16 @@ STACK_TEST(of_each_format)
     assert_false(stacks_perf(output_full(), &stack_report));
 }
 
+/* Each function is further in than its caller; in Markdown by blanks that a table keeps. */
+STACK_TEST(as_a_tree_of_calls)
+{
+    report.calls = &stacks;
+    assert_true(profile_write(TO_TEXT(80), &report));
+    output_is_golden("profile/calls.txt");
+    assert_true(profile_write(TO(FORMAT_MARKDOWN), &report));
+    output_is_golden("profile/calls.md");
+}
+
 /* However many there are: few events, and no sample is lost. */
 STACK_TEST(more_samples_than_events)
 {

@@ -1,0 +1,157 @@
+/* The guard's counts of calls, by an engine that reports what a test wants. */
+#include "../fake_link.h"
+#include "../symbols/fixture.h"
+
+#include "cores/architectures.h"
+#include "profile/guard.h"
+
+enum { M4 = 0x410FC241, BUDGET = 1000, STACK = 0x20000000, REPORTS = 8 };
+
+/* What an engine reports of a call. */
+struct report {
+    enum { RETURNS, LEFT, ELSEWHERE } what;
+    uint64_t counted;
+};
+
+static struct rig {
+    struct engine engine;
+    struct fake_link fake;
+    struct device_core chosen;
+    struct device device;
+    struct counter_stop stop;
+    struct reading reading;
+    struct stack_reader stacks;
+    struct guard guard;
+    const struct report *reports;
+    size_t n, told_left;
+    struct deadline deadline;
+    struct error error;
+} rig;
+
+static bool run_reports(struct engine *engine, const struct engine_request *request,
+                        const struct engine_sink *sink, const struct deadline *deadline, struct error *error)
+{
+    const struct counter_stop_look look = {.late = 3};
+    (void)engine;
+    for (size_t i = 0; i < rig.n && i < request->hits; i++) {
+        struct raw_hit hit = {.to = {rig.reports[i].counted}, .after_us = 1000};
+        hit.from[0] = 0;
+        if (rig.reports[i].what == RETURNS)
+            sink->hit(sink->context, &hit);
+        else if (rig.reports[i].what == LEFT)
+            sink->left(sink->context, &hit);
+        else
+            assert_int_equal(sink->overrun(sink->context, &look, 0, deadline, error), OVERRUN_GOES_ON);
+    }
+    return true;
+}
+
+/* Halted at the first instruction of the program, which nothing called. */
+static bool read_at_start(struct engine *engine, struct register_value *registers, size_t n,
+                          const struct deadline *deadline, struct error *error)
+{
+    struct location start;
+    (void)engine;
+    (void)deadline;
+    assert_true(symbols_locate(fixture("stacks_m4"), "_start", &start, error));
+    for (size_t i = 0; i < n; i++) {
+        enum core_register which = registers[i].which;
+        registers[i].known = true;
+        registers[i].value = which == CORE_PC       ? start.address
+                             : which == CORE_LR     ? UINT32_MAX
+                             : which == CORE_SP     ? STACK
+                             : which == CORE_STATUS ? 1 << 24
+                                                    : 0;
+    }
+    return true;
+}
+
+static bool rig_on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
+{
+    (void)context;
+    (void)error;
+    assert_true(overrun->is_elsewhere);
+    return true;
+}
+
+static void rig_on_left(void *context, uint64_t number)
+{
+    (void)context;
+    (void)number;
+    rig.told_left++;
+}
+
+static void set_up(void)
+{
+    static const struct engine_ops ops = {.run = run_reports, .read_registers = read_at_start};
+    const uint64_t identity[ARMV8_IDENTITY] = {M4};
+    memset(&rig, 0, sizeof rig);
+    fake_init(&rig.fake);
+    assert_true(cortex_m_identify(1, identity, &rig.chosen.core));
+    rig.chosen.core.ops = &cortex_m_ops;
+    rig.device = (struct device){.chosen = &rig.chosen, .ledger = ledger_new(&rig.fake.link)};
+    rig.deadline = deadline_in_ms(60000, NULL);
+    rig.engine.ops = &ops;
+    rig.stop = (struct counter_stop){.device = &rig.device,
+                                     .core = &rig.chosen.core,
+                                     .way = COUNTER_STOP_MATCH,
+                                     .counter = {.low = {.size = 4}, .bits = 32},
+                                     .most = UINT32_MAX};
+    rig.reading.counters[0] = rig.stop.counter;
+    assert_true(stack_reader_open(&rig.stacks, &rig.device, (struct stack_stop){.engine = &rig.engine},
+                                  fixture("stacks_m4"), &rig.error));
+    rig.guard = (struct guard){.engine = &rig.engine,
+                               .stop = &rig.stop,
+                               .n_picks = 1,
+                               .stacks = &rig.stacks,
+                               .options = {.budget = BUDGET, .overruns = 100, .timeout_ms = 1000},
+                               .sink = {.overrun = rig_on_overrun, .left = rig_on_left},
+                               .plausible = {.reading = &rig.reading, .most_hz = 1e9}};
+}
+
+static void tear_down(void)
+{
+    stack_reader_close(&rig.stacks);
+    ledger_free(rig.device.ledger);
+}
+
+#define GUARD_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
+
+static const struct guard_result *guard_of(const struct report *reports, size_t n)
+{
+    rig.reports = reports;
+    rig.n = n;
+    assert_string_equal(guard_run(&rig.guard, &rig.deadline, &rig.error) ? "" : rig.error.text, "");
+    return &rig.guard.result;
+}
+
+GUARD_TEST(the_budget_itself_is_not_over_it)
+{
+    static const struct report calls[] = {
+        {RETURNS, BUDGET - 1}, {RETURNS, BUDGET}, {RETURNS, BUDGET + 1}, {RETURNS, 5}};
+    const struct guard_result *result = guard_of(calls, COUNT(calls));
+    assert_int_equal(result->calls, 4);
+    assert_int_equal(result->unstopped, 1);
+    assert_int_equal(result->most, BUDGET + 1);
+    assert_int_equal(result->overruns, 0);
+}
+
+/* What stopped elsewhere was none of it; once, however often calls are left afterwards. */
+GUARD_TEST(a_call_that_was_left_did_not_overrun)
+{
+    static const struct report calls[] = {{ELSEWHERE, 0}, {LEFT, 0}, {LEFT, 0}, {RETURNS, 5}};
+    const struct guard_result *result = guard_of(calls, COUNT(calls));
+    assert_int_equal(result->overruns, 0);
+    assert_int_equal(result->left, 2);
+    assert_int_equal(rig.told_left, 1);
+}
+
+/* The call that overran returned after all. */
+GUARD_TEST(an_overrun_is_that_of_its_call)
+{
+    static const struct report calls[] = {{ELSEWHERE, 0}, {RETURNS, 5}, {LEFT, 0}};
+    const struct guard_result *result = guard_of(calls, COUNT(calls));
+    assert_int_equal(result->overruns, 1);
+    assert_int_equal(result->left, 1);
+    assert_int_equal(rig.told_left, 0);
+}
