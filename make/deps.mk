@@ -7,7 +7,7 @@ DEPS_TOOL  := pkg-config libelf-dev libdw-dev libiberty-dev libjansson-dev libex
 DEPS_DEMO  := $(DEPS_TOOL) libunicorn-dev libfuse3-dev gcc-arm-none-eabi gcc-aarch64-linux-gnu openocd gdb-multiarch netbase
 # For `make check`, `make lint`, `make bench` and `make capture`
 DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev libnewlib-arm-none-eabi g++-aarch64-linux-gnu python3-pyocd qemu-system-arm gdbserver \
-              python3 python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect tmux zsh fish bash-completion man-db cmake \
+              python3 python3-jsonschema python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect tmux zsh fish bash-completion man-db cmake \
               clang clang-format clang-tidy cppcheck
 # For `make soak`: libFuzzer, and jq for the recipes of docs/ci.md
 DEPS_SOAK  := $(DEPS_CHECK) libclang-rt-dev jq

@@ -35,6 +35,8 @@ install: $(TOOL) $(BUILD)/pmu-probe.1
 	install -m 644 openocd-cfg/pmu.tcl $(SHARE)/openocd-cfg/
 	install -m 644 openocd-cfg/boards/*.cfg $(SHARE)/openocd-cfg/boards/
 	install -D -m 644 -t $(SHARE)/gdb-scripts gdb-scripts/*.py
+	install -D -m 644 -t $(SHARE)/charts contrib/charts/*.jq
+	install -D -m 644 -t $(SHARE) docs/pmu-probe.schema.json
 	install -D -m 644 -t $(CMAKE_DIR) contrib/cmake/*.cmake
 	install -D -m 644 -t $(DESTDIR)$(PYTHON_DIR) $(PYTHON_FILES)
 	install -D -m 644 contrib/udev/60-pmu-probe.rules $(DESTDIR)$(UDEV_RULE)

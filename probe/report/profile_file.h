@@ -1,6 +1,6 @@
 /*
  * A profile as JSON lines, schema pmu-probe/2: a head, a line for each interval, an end. Each line is flushed
- * at once, so a file without an end is a run that was cut off. docs/json.md has the keys.
+ * at once, so a file without an end is a run that was cut off. docs/pmu-probe.schema.json has the keys.
  */
 #pragma once
 

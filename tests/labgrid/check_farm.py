@@ -1,5 +1,5 @@
-"""docs/farm.md: its files and commands, pasted into an empty folder. What a reader replaces is replaced: hosts, probes, the
-program and its region. The commands for a rack need labgrid's coordinator, which Debian's package has not."""
+"""docs/farm.md and contrib/labgrid/README.md: their files and commands, pasted into an empty folder. What a reader replaces is
+replaced: hosts, probes, the program and its region. The commands for a rack need labgrid's coordinator, which Debian's package has not."""
 import json
 import os
 import re
@@ -13,10 +13,10 @@ from gdb_place import free_port
 from harness import ARTICLE_NOP, ROOT, TOOL, WAIT, Place, wait_for
 
 
-def pasted(heading, folder, replaced):
+def pasted(heading, folder, replaced, page="docs/farm.md"):
     """Writes the files below a heading into the folder; returns its blocks of commands."""
-    with open(os.path.join(ROOT, "docs", "farm.md"), encoding="utf-8") as page:
-        text = re.search(rf"\n##+ {heading}.*?(?=\n##+ [A-Z]|\Z)", page.read(), re.S)[0]
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        text = re.search(rf"\n##+ {heading}.*?(?=\n##+ [A-Z]|\Z)", file.read(), re.S)[0]
     blocks = re.findall(r"```(\w*)\n(.*?)```", text, re.S)
     for old, new in replaced.items():
         assert any(old in block for _, block in blocks), f"{heading} has no {old}"
@@ -92,7 +92,8 @@ def test_a_rack(folder):
     with Place("rp2040/swd", "free", ARTICLE_NOP) as one, Place("rp2040/swd", "free", ARTICLE_NOP) as two:
         programs(folder, pico=one)
         port = free_port()
-        services, places, job = pasted("A rack", folder, {**of_exporter(one, two), "lab1:20408": f"127.0.0.1:{port}", "fir_filter": "article_nop"})
+        replaced = {**of_exporter(one, two), "lab1:20408": f"127.0.0.1:{port}", "fir_filter": "article_nop"}
+        services, places, job = pasted("A rack", folder, replaced, "contrib/labgrid/README.md")
         coordinator, labs = services.splitlines()
         running = [shell(folder, f"exec {coordinator.partition('#')[0]} -l 127.0.0.1:{port}")]
         try:

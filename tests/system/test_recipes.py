@@ -14,43 +14,38 @@ pytestmark = pytest.mark.soak
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A folder with run.jsonl, and the columns in it that were counted."""
+    """A folder with run.jsonl and what the page makes of it, and the columns that were counted."""
     folder = tmp_path_factory.mktemp("recipes")
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         done = place.run("delta", "-j", "work_by_data", "-r", 20, "-e", "LSUCNT")
     (folder / "run.jsonl").write_text(done.out)
     columns = {name: column for name, column in done.summary["columns"].items() if column.get("count")}
     assert set(columns) == {"CPU_CYCLES", "LSUCNT"}
-    return folder, columns
-
-
-def recipe(name, at, written, **replaced):
     with open(os.path.join(ROOT, "docs", "ci.md"), encoding="utf-8") as page:
-        commands = re.search(rf"\*\*{name}\.\*\*.*?```\n(.*?)```", page.read(), re.S)[1]
-    for old, new in replaced.items():
-        assert f"{old}=" in commands
-        commands = re.sub(rf"^{old}=.*", f"{old}={new}", commands, flags=re.M)
-    subprocess.run(["bash", "-ec", commands], cwd=at, check=True)
-    return (at / written).read_text()
+        commands = re.search(r"\n## Charts over time\n.*?```\n(.*?)```", page.read(), re.S)[1]
+    assert "folder=" in commands
+    (folder / "contrib").symlink_to(os.path.join(ROOT, "contrib"))
+    subprocess.run(["bash", "-ec", re.sub(r"^folder=\S+", f"folder={folder}", commands, flags=re.M)], cwd=folder, check=True)
+    return folder, columns
 
 
 def test_github_action_benchmark(run):
     folder, columns = run
-    found = json.loads(recipe("github-action-benchmark", folder, "benchmark.json"))
+    found = json.loads((folder / "benchmark.json").read_text())
     assert {entry["name"]: entry["value"] for entry in found} == {f"work_by_data {name}": column["mean"] for name, column in columns.items()}
     assert all(set(entry) == {"name", "unit", "value", "range", "extra"} and re.fullmatch(r"± [\d.]+", entry["range"]) for entry in found)
 
 
 def test_bencher(run):
     folder, columns = run
-    found = json.loads(recipe("Bencher", folder, "bencher.json"))["work_by_data"]
+    found = json.loads((folder / "bencher.json").read_text())["work_by_data"]
     assert {name: measure["value"] for name, measure in found.items()} == {name: column["mean"] for name, column in columns.items()}
     assert all(measure["lower_value"] <= measure["value"] <= measure["upper_value"] for measure in found.values())
 
 
 def test_prometheus(run):
     folder, columns = run
-    text = recipe("Prometheus and Grafana", folder, "fir.prom", folder=folder)
+    text = (folder / "fir.prom").read_text()
     values = {}
     for name in ("mean", "sd", "min", "max"):
         assert f"# HELP pmu_probe_{name} " in text and f"# TYPE pmu_probe_{name} gauge\n" in text

@@ -1,8 +1,8 @@
 /*
  * Pairs of simulated runs through all that a verdict goes through: the statistics of each hit, the JSON
  * lines, the reader of baselines, the comparison. Of one and the same program at most 1 % may regress; a
- * hundredth more is to be seen where the spread is below that. docs/ci.md has the figures: PMU_SOAK=1
- * build/unit/report test_verdict_runs prints them.
+ * hundredth more is to be seen where the spread is below that. tests/verification.md has the figures:
+ * PMU_SOAK=1 build/unit/report test_verdict_runs prints them.
  */
 #include "measure/verdict.h"
 #include "report/fresh.h"
@@ -199,7 +199,7 @@ TEST_WITH(of_one_program_at_most_one_pair_in_a_hundred_regresses, start_seed, NU
 }
 
 /* All of them are regions of one program that did not change. One of them that is 3 % slower is found. The
- * mean that wanders is left out: see docs/ci.md. */
+ * mean that wanders is left out: see tests/verification.md. */
 TEST_WITH(of_forty_regions_all_pass_in_99_of_100_runs, start_seed, NULL)
 {
     enum { FAMILY = 40 };

@@ -1,0 +1,5 @@
+# For `bencher run --adapter json`, a benchmark for each region: jq -s -f FILE run.jsonl > bencher.json
+(map(select(.type == "header"))[0].region.start) as $region
+  | map(select(.type == "summary"))[0].columns
+  | {($region): with_entries(select(.value.count? > 0)
+      | .value |= {value: .mean, lower_value: (.mean - .sd), upper_value: (.mean + .sd)})}

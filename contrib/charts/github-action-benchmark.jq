@@ -1,0 +1,6 @@
+# For github-action-benchmark's customSmallerIsBetter: jq -s -f FILE run.jsonl > benchmark.json
+(map(select(.type == "header"))[0].region.start) as $region
+  | map(select(.type == "summary"))[0].columns | to_entries
+  | map(select(.value.count? > 0)
+      | {name: "\($region) \(.key)", unit: "counts", value: .value.mean, range: "± \(.value.sd)",
+         extra: "\(.value.count) hits, median \(.value.median)"})
