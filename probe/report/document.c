@@ -88,7 +88,7 @@ bool json_lines_broke(const struct json_lines *reader, const char *path, struct 
 }
 
 /* Of a file that can be read twice. */
-static bool is_program(int fd)
+static bool document_is_program(int fd)
 {
     char begin[4];
     return pread(fd, begin, sizeof begin, 0) == (ssize_t)sizeof begin && memcmp(begin, "\177ELF", 4) == 0;
@@ -99,7 +99,7 @@ bool json_file_open(struct json_file *file, const char *path, const volatile sig
 {
     *file = (struct json_file){.from = {.fd = file_open_to_read(path, cancel), .cancel = cancel}};
     file->lines.from = &file->from;
-    if (file->from.fd >= 0 && !is_program(file->from.fd))
+    if (file->from.fd >= 0 && !document_is_program(file->from.fd))
         return true;
     if (file->from.fd >= 0) {
         char name[UTF8_CLEAN_ROOM(256)];

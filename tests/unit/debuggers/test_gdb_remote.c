@@ -577,7 +577,7 @@ TEST(test_a_request_in_time_is_owed_nothing)
     assert_int_equal(times_asked("vCont;c\n"), 2);
 }
 
-/* A halt that was requested of the old connection is not to come over the new one. */
+/* A halt that was requested of the old connection is not owed by the new one. */
 TEST(a_new_connection_is_owed_nothing)
 {
     static const struct gdb_answer dies[] = {
