@@ -442,7 +442,7 @@ TEST(a_refusal_says_what_is_taken)
         {"survey --check f", "--check needs --regions FILE, which has the budgets"},
         {"delta f --threshold 2%", "--threshold is of use with --baseline FILE only"},
         {"record -c 10k", "to stop the core after every 10k events, say --every 10k"},
-        {"-c5000 record", "say --every 5000"}, {"record --count=1e6", "there is no --count: say --every N"},
+        {"-c5000 record", "say --every 5000"}, {"record --count=1e6", "there is no --count: say -r N"},
         {"delta f --on-max sp", "there is no --on-max: say --outliers N --show WORDS"},
         {"survey --boards x", "there is no --boards: start a process for each board"},
         {"release", "there is no release: say restore --force"},
@@ -711,7 +711,7 @@ CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
                                         "\nversion\n",     "\nevent = {A\n",   "\ncore = x\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         conf_refuses(wrong[i], "info", "pmu-probe.conf:2: ");
-    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no --count: say --every N");
+    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no --count: say -r N");
 }
 
 TEST_GROUP(enter_folder, leave_folder)
