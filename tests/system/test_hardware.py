@@ -148,7 +148,7 @@ def test_one_failure_does_not_hide_the_others(tmp_path):
         assert "Cortex-M4 r0p1 answered; virtual-rp2040 has a Cortex-M0+" in steps["connect"]["why"]
         assert steps["sequences"]["why"] == "taken: 12 cycles, published 8; call: 12 cycles, published 10; " \
                                             "loop: 399 cycles, published 300; in_sram: 11 cycles, published 10"
-        assert re.search(r"^loop +399 .* 300 +differs$", out, re.M) and "15 steps, failed: connect, sequences" in out
+        assert re.search(r"^loop +399 .* 300 +differs$", out, re.M) and f"{len(STEPS)} steps, failed: connect, sequences" in out
         assert steps["sequences"]["runs"][-1]["hits"] == [11] * accept.HITS_OF_SEQUENCE
         assert json.loads((tmp_path / "file.json").read_text())["sequences"]["loop"]["as_published"] is False
 
@@ -157,7 +157,7 @@ def test_one_failure_does_not_hide_the_others(tmp_path):
 def test_another_program_on_the_chip(tmp_path):
     with Place("rp2040/swd") as place:
         out, steps = accepted(place, "virtual-rp2040", tmp_path / "file.json", code=1)
-        assert steps["connect"]["ok"] and steps["doctor"]["ok"] and steps["traces"]["ok"] and "15 steps, failed: " in out
+        assert steps["connect"]["ok"] and steps["doctor"]["ok"] and steps["traces"]["ok"] and f"{len(STEPS)} steps, failed: " in out
         for name in ("re-hits in flash", "article", "sequences", "speed of FUNCTION", "packets of FUNCTION", "restore"):
             assert "the target does not run this ELF" in steps[name]["why"], steps[name]["why"]
 
@@ -199,9 +199,9 @@ def test_nothing_hangs(body, tmp_path, monkeypatch, capsys):
     acceptance = with_tool(tmp_path, body)
     assert acceptance.run_all() == 1
     steps = json.loads((tmp_path / "file.json").read_text())["steps"]
-    assert [one["step"] for one in steps] == STEPS and not any(one["ok"] for one in steps)
+    assert [one["step"] for one in steps] == STEPS and [one["step"] for one in steps if one["ok"]] == ["debug unit"]  # an RP2040 has none
     assert steps[0]["why"] == f"no end within {LIMIT} s" and f"no hits within {LIMIT} s" in steps[STEPS.index("restore")]["why"]
-    assert "15 steps, failed: connect, doctor, " in capsys.readouterr().out
+    assert f"{len(STEPS)} steps, failed: connect, doctor, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("body, why", [
