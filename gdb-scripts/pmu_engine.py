@@ -19,8 +19,10 @@ OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)")  # as `pmu-probe help COMM
 BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make install`), "
             "or say where it is: set pmu binary PATH")
 PACKET = re.compile(rb"\$([^#]*)#..", re.DOTALL)
+NAME = "pmu-probe: "  # begins an error
 TRAP, REQUESTED, FAULT, ENDED = 5, 2, 11, None  # signals, by the protocol's numbers
 SIGNALS = {"SIGTRAP": TRAP, "SIGINT": REQUESTED, "0": REQUESTED}
+PIECE = 256  # bytes of memory that every server sends at once
 ANSWER_SECONDS = 20  # times $PMU_PROBE_PATIENCE, as in the engine
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
@@ -90,14 +92,10 @@ class Server:
 
     @staticmethod
     def read(at, count):
-        trusted = gdb.parameter(TRUSTED)
-        try:
-            switch(TRUSTED, False)
-            return bytes(gdb.selected_inferior().read_memory(int(at, 16), int(count, 16))).hex()
-        except gdb.error:  # the memory map may leave out memory that is there
-            return ask_server(f"m{at},{count}")
-        finally:
-            switch(TRUSTED, trusted)
+        """By the server, since GDB trusts the file meanwhile, and its memory map may leave out memory that is there."""
+        begin, size = int(at, 16), int(count, 16)
+        return "".join(ask_server(f"m{here:x},{min(PIECE, begin + size - here):x}")
+                       for here in range(begin, begin + size, PIECE))
 
     @staticmethod
     def write(at, count, data):
@@ -249,9 +247,11 @@ class Engine:
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
         self.server, self.settings = Server(), {}
+        self.told_running, self.stop = False, b""  # what an MI front end knows, and the last stop that was kept from it
         self.has_spoken = False
         self.rest = b""  # of its packets
         self.text = ""  # of the last line of output
+        self.held = []  # the lines of an error, or of a last note
         self.socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -268,9 +268,22 @@ class Engine:
             try:
                 return self.serve_streams(take, until)
             finally:
-                for name, value in self.settings.items():
-                    switch(name, value)
+                with Records(self):
+                    for name, value in self.settings.items():
+                        switch(name, value)
                 self.settings = {}
+                self.tell_stop()
+
+    def tell_stop(self):
+        """The one stop that a front end learns of, with its frame: GDB's own if it has a reason, such as the user's breakpoint."""
+        if not self.told_running:
+            return
+        stop, self.told_running, self.stop = self.stop, False, b""
+        if b",reason=" not in stop and gdb.selected_thread() is not None:
+            stop = (f'*stopped,reason="end-stepping-range",{frame_record()}'
+                    f'thread-id="{gdb.selected_thread().global_num}",stopped-threads="all"\n').encode()
+        gdb.flush()
+        os.write(1, stop)
 
     def serve_streams(self, take, until):
         streams = [self.process.stdout, self.process.stderr]
@@ -282,7 +295,7 @@ class Engine:
                     open_ones.remove(one)
                 elif one is self.socket:
                     self.take(data)
-                elif self.hand_out(data, take, until):
+                elif self.hand_out(data, self.hold(take) if one is self.process.stderr else take, until):
                     return True
         self.end()
         return False
@@ -301,6 +314,23 @@ class Engine:
         for line in lines:
             take(line + "\n")
         return until is not None and any(line.startswith(until) for line in lines)
+
+    def hold(self, take):
+        """The last line of its standard error that begins with its name, and what follows it, may be why it fails."""
+        def held(line):
+            if line.startswith(NAME):
+                write("".join(self.held).replace(NAME, "", 1))
+                self.held = []
+            if line.startswith(NAME) or self.held:
+                self.held.append(line)
+            else:
+                take(line)
+        return held
+
+    def reason(self):
+        """Why it has failed, or its last note."""
+        text, self.held, self.text = "".join(self.held) + self.text, [], ""
+        return re.sub(r"^pmu-probe --help .*\n?", "", text, flags=re.MULTILINE).removeprefix(NAME).rstrip("\n")
 
     def ask(self, line):
         """Writes a line to the standard input of an engine that stays."""
@@ -355,14 +385,17 @@ class Engine:
             try:
                 for one in theirs:  # they have been hit already
                     one.enabled = False
-                self.be_quiet()
-                CONDITION_TESTS.begin([at for at, one in self.server.breakpoints.items() if one.enabled])
-                with Silence(self.often):
-                    gdb.execute(command, to_string=True)
-                if late and how != "s" and stop.number == REQUESTED and not asked.is_set():
-                    stop.number = TRAP
-                    halts += 1
-                    gdb.execute(self.server.resume_command(), to_string=True)
+                with Silence(self.often), Records(self):
+                    self.be_quiet()
+                    CONDITION_TESTS.begin([at for at, one in self.server.breakpoints.items() if one.enabled])
+                    try:
+                        gdb.execute(command, to_string=True)
+                        if late and how != "s" and stop.number == REQUESTED and not asked.is_set():
+                            stop.number = TRAP
+                            halts += 1
+                            gdb.execute(self.server.resume_command(), to_string=True)
+                    finally:
+                        halts += CONDITION_TESTS.end()
             except gdb.error:
                 if gdb.selected_thread() is not None:
                     raise
@@ -370,7 +403,6 @@ class Engine:
             finally:
                 for one in theirs:
                     one.enabled = True
-                halts += CONDITION_TESTS.end()
                 over.set()
                 wake.send(b".")
                 listener.join()
@@ -427,6 +459,65 @@ class Silence:
             gdb.flush()
             os.dup2(self.kept, 1)
             os.close(self.kept)
+
+
+class Records:
+    """Where a front end drives GDB, it would act on each record of a stop. It learns that the core runs, and at the end where
+    it is; what else GDB tells while it runs the core for the engine, such as output and new threads, goes on at once."""
+
+    def __init__(self, engine):
+        self.engine, self.kept = engine, None
+
+    def __enter__(self):
+        if not is_mi():
+            return
+        gdb.flush()
+        self.kept, (self.end, pipe) = os.dup(1), os.pipe()
+        os.dup2(pipe, 1)
+        os.close(pipe)
+        self.reader = threading.Thread(target=self.pass_on, daemon=True)
+        self.reader.start()
+
+    def __exit__(self, *_):
+        if self.kept is None:
+            return
+        gdb.flush()
+        os.dup2(self.kept, 1)  # the reader meets the end
+        self.reader.join()
+        os.close(self.kept)
+
+    def pass_on(self):
+        with open(self.end, "rb") as lines:
+            for line in lines:
+                if self.is_theirs(line):
+                    os.write(self.kept, line)
+
+    def is_theirs(self, line):
+        if line.startswith(b"*running"):
+            first, self.engine.told_running = not self.engine.told_running, True
+            return first
+        if line.startswith(b"*stopped"):
+            self.engine.stop = line
+            return False
+        return not line.startswith((b"=cmd-param-changed", b"=breakpoint-modified"))
+
+
+def frame_record():
+    """The frame as GDB's own stops have it."""
+    try:
+        frame, arguments = (gdb.execute(f'interpreter-exec mi "{command}"', to_string=True)
+                            for command in ("-stack-info-frame", "-stack-list-arguments 1 0 0"))
+    except gdb.error:
+        return ""
+    found = re.match(r'\^done,frame=\{level="0",(.*?func="[^"]*",)?(.*\})\n', frame)
+    given = re.match(r'\^done,stack-args=\[frame=\{level="0",(args=\[.*\])\}\]\n', arguments)
+    return f"frame={{{found[1] or ''}{given[1] if given else 'args=[]'},{found[2]}," if found else ""
+
+
+def is_mi():
+    """Whether GDB prints records. Nothing but its command line says so."""
+    with open("/proc/self/cmdline", encoding="utf-8", errors="replace") as file:
+        return re.search(r"(^|\0)--?i\w*[=\0]mi\d?\0", file.read()) is not None
 
 
 class CtrlC:
