@@ -315,7 +315,7 @@ the last hit ended.""", True),
     ("survey", """Measure many functions by turns, and rank them by their cost.
 Usage: pmu survey [FUNCTION|PATTERN]... [--for TIME] [-r N]
 
-The core stays halted where the last hit ended.""", True),
+The core stays halted where the last hit ended.""", True, True),
     ("stat", """Count while the core runs.
 Usage: pmu stat --for TIME [-e EVENTS]
 

@@ -24,6 +24,8 @@ TRAP, REQUESTED, FAULT, ENDED = 5, 2, 11, None  # signals, by the protocol's num
 SIGNALS = {"SIGTRAP": TRAP, "SIGINT": REQUESTED, "0": REQUESTED}
 PIECE = 256  # bytes of memory that every server sends at once
 ANSWER_SECONDS = 20  # times $PMU_PROBE_PATIENCE, as in the engine
+SIGNAL_REPORTS = b'~"\\nProgram', b'~"\\nThread '  # how GDB begins one on the console
+RUNNING = re.compile(rb"\d*\^running\n|\(gdb\) ?\n")
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
 TRUSTED = "trust-readonly-sections"
@@ -98,11 +100,12 @@ class Server:
                        for here in range(begin, begin + size, PIECE))
 
     @staticmethod
-    def write(at, count, data):
-        try:
-            gdb.selected_inferior().write_memory(int(at, 16), bytes.fromhex(data))
-        except gdb.error:
-            ask_server(f"M{at},{count}:{data}")
+    def write(at, _count, data):
+        """By the server, too: GDB would tell a front end, which reads everything again."""
+        code = bytes.fromhex(data)
+        for here in range(0, len(code), PIECE):
+            piece = code[here:here + PIECE]
+            ask_server(f"M{int(at, 16) + here:x},{len(piece):x}:{piece.hex()}")
         return "OK"
 
     def set_breakpoint(self, at, size):
@@ -279,8 +282,9 @@ class Engine:
         if not self.told_running:
             return
         stop, self.told_running, self.stop = self.stop, False, b""
+        frame = frame_record()  # in any case: after an MI command inside it GDB ends the one outside with ^done
         if b",reason=" not in stop and gdb.selected_thread() is not None:
-            stop = (f'*stopped,reason="end-stepping-range",{frame_record()}'
+            stop = (f'*stopped,reason="end-stepping-range",{frame}'
                     f'thread-id="{gdb.selected_thread().global_num}",stopped-threads="all"\n').encode()
         gdb.flush()
         os.write(1, stop)
@@ -408,6 +412,8 @@ class Engine:
                 listener.join()
         if stop.number == ENDED:
             return "W00"
+        if asked.is_set() and stop.number != REQUESTED:  # it stopped by itself at that moment
+            Engine.late_interrupt = True
         if stop.number == REQUESTED and not asked.is_set():
             self.cancel()  # the user interrupted the core in GDB
         return stop_reply(stop.number, f"halts:{halts:x};" + "others:;" * stop.others)
@@ -463,10 +469,11 @@ class Silence:
 
 class Records:
     """Where a front end drives GDB, it would act on each record of a stop. It learns that the core runs, and at the end where
-    it is; what else GDB tells while it runs the core for the engine, such as output and new threads, goes on at once."""
+    it is; what else GDB tells while it runs the core for the engine, such as output and new threads, goes on at once.
+    The result of the command comes when it has one, in place of ^running and a prompt while it runs."""
 
     def __init__(self, engine):
-        self.engine, self.kept = engine, None
+        self.engine, self.kept, self.in_report = engine, None, False
 
     def __enter__(self):
         if not is_mi():
@@ -493,6 +500,9 @@ class Records:
                     os.write(self.kept, line)
 
     def is_theirs(self, line):
+        self.in_report = line.startswith(SIGNAL_REPORTS) or self.in_report and line.startswith(b'~"')
+        if self.in_report or RUNNING.fullmatch(line):
+            return False
         if line.startswith(b"*running"):
             first, self.engine.told_running = not self.engine.told_running, True
             return first
