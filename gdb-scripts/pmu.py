@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import pmu_window
 from pmu_auto import Auto
-from pmu_engine import NAME, Engine, Refused, binary, check_option, options_of, run_binary, write
+from pmu_engine import Engine, Refused, binary, check_option, options_of, reason_of, run_binary, write
 
 
 # Options of report, with their values, that make no difference to the window
@@ -187,7 +187,7 @@ class Report(Command):
             raise gdb.GdbError(f"pmu: {error}") from error
         write(done.stdout)
         if done.returncode:
-            raise gdb.GdbError(failure(self.name, done.returncode, done.stderr.removeprefix(NAME).rstrip("\n")))
+            raise gdb.GdbError(failure(self.name, done.returncode, reason_of(done.stderr)))
         write(done.stderr)
 
 

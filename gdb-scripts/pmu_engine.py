@@ -334,7 +334,7 @@ class Engine:
     def reason(self):
         """Why it has failed, or its last note."""
         text, self.held, self.text = "".join(self.held) + self.text, [], ""
-        return re.sub(r"^pmu-probe --help .*\n?", "", text, flags=re.MULTILINE).removeprefix(NAME).rstrip("\n")
+        return reason_of(text)
 
     def ask(self, line):
         """Writes a line to the standard input of an engine that stays."""
@@ -470,13 +470,13 @@ class Silence:
 class Records:
     """Where a front end drives GDB, it would act on each record of a stop. It learns that the core runs, and at the end where
     it is; what else GDB tells while it runs the core for the engine, such as output and new threads, goes on at once.
-    The result of the command comes when it has one, in place of ^running and a prompt while it runs."""
+    The command has one result, at its end, in place of ^running and a prompt."""
 
     def __init__(self, engine):
         self.engine, self.kept, self.in_report = engine, None, False
 
     def __enter__(self):
-        if not is_mi():
+        if not mi_name():
             return
         gdb.flush()
         self.kept, (self.end, pipe) = os.dup(1), os.pipe()
@@ -512,10 +512,15 @@ class Records:
         return not line.startswith((b"=cmd-param-changed", b"=breakpoint-modified"))
 
 
+def reason_of(text):
+    """An error without the tool's name, and without a line that names what only the command line has."""
+    return re.sub(r"^pmu-probe --help .*\n?", "", text, flags=re.MULTILINE).removeprefix(NAME).rstrip("\n")
+
+
 def frame_record():
     """The frame as GDB's own stops have it."""
     try:
-        frame, arguments = (gdb.execute(f'interpreter-exec mi "{command}"', to_string=True)
+        frame, arguments = (gdb.execute(f'interpreter-exec {mi_name()} "{command}"', to_string=True)
                             for command in ("-stack-info-frame", "-stack-list-arguments 1 0 0"))
     except gdb.error:
         return ""
@@ -524,10 +529,11 @@ def frame_record():
     return f"frame={{{found[1] or ''}{given[1] if given else 'args=[]'},{found[2]}," if found else ""
 
 
-def is_mi():
-    """Whether GDB prints records. Nothing but its command line says so."""
+def mi_name():
+    """The interpreter that prints records, such as "mi2", or "". Nothing but GDB's command line names it."""
     with open("/proc/self/cmdline", encoding="utf-8", errors="replace") as file:
-        return re.search(r"(^|\0)--?i\w*[=\0]mi\d?\0", file.read()) is not None
+        found = re.search(r"(?:^|\0)--?i\w*[=\0](mi\d?)\0", file.read())
+    return found[1] if found else ""
 
 
 class CtrlC:
