@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 
 import gdb
@@ -278,7 +279,7 @@ class Engine:
                 self.tell_stop()
 
     def tell_stop(self):
-        """The one stop that a front end learns of, with its frame: GDB's own if it has a reason, such as the user's breakpoint."""
+        """The one stop that a front end is to see, with its frame: GDB's own if it has a reason, such as the user's breakpoint."""
         if not self.told_running:
             return
         stop, self.told_running, self.stop = self.stop, False, b""
@@ -469,7 +470,7 @@ class Silence:
 
 class Records:
     """Where a front end drives GDB, it would act on each record of a stop. It learns that the core runs, and at the end where
-    it is; what else GDB tells while it runs the core for the engine, such as output and new threads, goes on at once.
+    it is; what else GDB reports while it runs the core for the engine, such as output and new threads, goes on at once.
     The command has one result, at its end, in place of ^running and a prompt."""
 
     def __init__(self, engine):
@@ -519,14 +520,28 @@ def reason_of(text):
 
 def frame_record():
     """The frame as GDB's own stops have it."""
-    try:
-        frame, arguments = (gdb.execute(f'interpreter-exec {mi_name()} "{command}"', to_string=True)
-                            for command in ("-stack-info-frame", "-stack-list-arguments 1 0 0"))
-    except gdb.error:
-        return ""
+    frame, arguments = map(ask_mi, ("-stack-info-frame", "-stack-list-arguments 1 0 0"))
     found = re.match(r'\^done,frame=\{level="0",(.*?func="[^"]*",)?(.*\})\n', frame)
     given = re.match(r'\^done,stack-args=\[frame=\{level="0",(args=\[.*\])\}\]\n', arguments)
     return f"frame={{{found[1] or ''}{given[1] if given else 'args=[]'},{found[2]}," if found else ""
+
+
+def ask_mi(command):
+    """The result of a command of the front end's own interpreter, which writes it where GDB's strings do not catch it."""
+    gdb.flush()
+    kept = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            text = gdb.execute(f'interpreter-exec {mi_name()} "{command}"', to_string=True)
+        except gdb.error:
+            text = ""
+        finally:
+            gdb.flush()
+            os.dup2(kept, 1)
+            os.close(kept)
+        file.seek(0)
+        return text + file.read().decode(errors="replace")
 
 
 def mi_name():
