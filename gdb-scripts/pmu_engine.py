@@ -102,7 +102,7 @@ class Server:
 
     @staticmethod
     def write(at, _count, data):
-        """By the server, too: GDB would tell a front end, which reads everything again."""
+        """By the server, too: otherwise a front end would read everything again."""
         code = bytes.fromhex(data)
         for here in range(0, len(code), PIECE):
             piece = code[here:here + PIECE]
@@ -251,7 +251,7 @@ class Engine:
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
         self.server, self.settings = Server(), {}
-        self.told_running, self.stop = False, b""  # what an MI front end knows, and the last stop that was kept from it
+        self.shown_running, self.stop = False, b""  # what an MI front end knows, and the last stop that was kept from it
         self.has_spoken = False
         self.rest = b""  # of its packets
         self.text = ""  # of the last line of output
@@ -276,13 +276,13 @@ class Engine:
                     for name, value in self.settings.items():
                         switch(name, value)
                 self.settings = {}
-                self.tell_stop()
+                self.show_stop()
 
-    def tell_stop(self):
+    def show_stop(self):
         """The one stop that a front end is to see, with its frame: GDB's own if it has a reason, such as the user's breakpoint."""
-        if not self.told_running:
+        if not self.shown_running:
             return
-        stop, self.told_running, self.stop = self.stop, False, b""
+        stop, self.shown_running, self.stop = self.stop, False, b""
         frame = frame_record()  # in any case: after an MI command inside it GDB ends the one outside with ^done
         if b",reason=" not in stop and gdb.selected_thread() is not None:
             stop = (f'*stopped,reason="end-stepping-range",{frame}'
@@ -505,7 +505,7 @@ class Records:
         if self.in_report or RUNNING.fullmatch(line):
             return False
         if line.startswith(b"*running"):
-            first, self.engine.told_running = not self.engine.told_running, True
+            first, self.engine.shown_running = not self.engine.shown_running, True
             return first
         if line.startswith(b"*stopped"):
             self.engine.stop = line
