@@ -17,11 +17,12 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import pmu_window
 from pmu_auto import Auto
-from pmu_engine import Engine, Refused, binary, check_option, options_of, run_binary, write
+from pmu_engine import Engine, Refused, binary, check_option, options_of, reason_of, run_binary, write
 
 
 # Options of report, with their values, that make no difference to the window
 DROPPED = ("-o", "--output", "--sort", "--format", "-x", "--separator")
+RESULTS = 0, 1, 4, 5, 130  # exit codes: 1, 4 and 5 are verdicts, 5 is doctor's finding too; 130: Ctrl-C
 # What a user, a target or a server can cause
 FAILURES = Refused, ValueError, OSError, gdb.error, gdb.MemoryError
 
@@ -99,6 +100,13 @@ def events():
     return [part["name"] for part in parts if part["type"] == "event"]
 
 
+def failure(name, code, reason):
+    """The message of an error. Front ends show nothing else of it."""
+    if code == 2 and reason:
+        return f"pmu {name}: {reason}\nhelp pmu {name} shows what it takes"
+    return f"pmu {name} failed (exit code {code})" + (f": {reason}" if reason else "")
+
+
 class Command(gdb.Command):
     """A command of the engine."""
 
@@ -120,9 +128,9 @@ class Command(gdb.Command):
             engine.serve(lambda line: None if line.startswith("pmu-probe --help") else write(line))
         finally:
             AUTO.busy = False
-            if engine.text:
-                write(engine.text)
-        code = engine.process.returncode
+        code, reason = engine.process.returncode, engine.reason()
+        if reason and code in RESULTS:
+            write(reason + "\n")
         if self.name == "record" and code == 0:
             show_in_window("record", shlex.split(argument))
         if code != 2 and self.moves and gdb.selected_thread() is not None:
@@ -133,10 +141,8 @@ class Command(gdb.Command):
         self.resume_auto(auto)
         if not engine.has_spoken and code >= 0:
             raise gdb.GdbError(f"{binary()} ended with exit code {code} and printed nothing: is it pmu-probe?")
-        if code == 2:
-            raise gdb.GdbError(f"help pmu {self.name} shows what it takes")
-        if code not in (0, 1, 4, 5, 130):  # 1, 4 and 5 are verdicts, 5 is doctor's finding too; 130: Ctrl-C
-            raise gdb.GdbError(f"pmu {self.name} failed (exit code {code})")
+        if code not in RESULTS:
+            raise gdb.GdbError(failure(self.name, code, reason))
 
     @staticmethod
     def resume_auto(words):
@@ -179,17 +185,20 @@ class Report(Command):
                 show_in_window(self.name, words)
         except FAILURES as error:
             raise gdb.GdbError(f"pmu: {error}") from error
-        write(done.stdout + done.stderr)
+        write(done.stdout)
         if done.returncode:
-            raise gdb.GdbError(f"pmu {self.name} failed (exit code {done.returncode})")
+            raise gdb.GdbError(failure(self.name, done.returncode, reason_of(done.stderr)))
+        write(done.stderr)
 
 
 class AutoCommand(gdb.Command):
-    """pmu auto on [-e EVENTS]: prints the counts after every next, step, finish and continue.
-pmu auto off restores what it has changed on the target.
+    """Print the counts after every next, step, finish and continue.
+Usage: pmu auto on [-e EVENTS]
+       pmu auto off
 
-While it is on, $_pmu("EVENT") is the count since `on`, and $_pmu_delta("EVENT") the count of the last step,
-for print, display and conditions. A `next` is many single steps, and each halts the core. `on` measures
+`off` restores what has been changed on the target. While it is on, $_pmu("EVENT") is the
+count since `on`, and $_pmu_delta("EVENT") the count of the last step, for print, display
+and conditions. A `next` is many single steps, and each halts the core. `on` measures
 whether a halt costs cycles: if it does, the count is printed as "at most"."""
 
     def __init__(self):
@@ -234,7 +243,7 @@ class Count(gdb.Function):
 
 
 class Pmu(gdb.Command):
-    """Measures code from outside with the core's own counters, through pmu-probe."""
+    """Measure code with the core's own counters, through pmu-probe."""
 
     def __init__(self, name):
         self.name = name
@@ -242,7 +251,10 @@ class Pmu(gdb.Command):
 
     def invoke(self, argument, _from_tty):
         if argument:
-            raise gdb.GdbError(f"{self.name}: unknown word \"{argument.split()[0]}\"; see pmu help")
+            word = argument.split()[0]
+            if self.name == "pmu" and word.isalnum() and run_binary("help", word).returncode == 0:
+                raise gdb.GdbError(f"pmu {word} does not run inside GDB: pmu-probe {word}, in a terminal, does")
+            raise gdb.GdbError(f"{self.name}: unknown word \"{word}\"; see pmu help")
         if self.name != "show pmu":
             gdb.execute("help " + self.name)
             return
@@ -251,7 +263,8 @@ class Pmu(gdb.Command):
 
 
 class Help(gdb.Command):
-    """Overview of the pmu commands."""
+    """Show all pmu commands and settings.
+Usage: pmu help"""
 
     def __init__(self):
         super().__init__("pmu help", gdb.COMMAND_DATA)
@@ -290,29 +303,47 @@ SETTINGS = [Setting(*words) for words in [
      "whether the cost of a halt is measured and removed"),
 ]]
 COMMANDS = [Command(*words) for words in [
-    ("delta", """pmu delta FUNCTION | START END [-r N] [-e EVENTS] [-j FILE]
-Counts from a start to an end, over many hits. A location is symbol, symbol+0x10, file.c:42, a line of this
-file, or *ADDRESS. Ctrl-C or a breakpoint of yours on the way ends it, with the hits measured until then. If a
-breakpoint's condition does not hold, or it is to be ignored, the cost of GDB's halts there is removed. The
-core stays halted where the last hit ended.""", True),
-    ("stat", """pmu stat --for TIME [-e EVENTS]
-Counts while the core runs; each sample halts it briefly.""", True),
-    ("record", """pmu record [--for TIME] [-o FILE]
-Samples where the core is, into profile.jsonl, until Ctrl-C. GDB lets it run for some 20 ms and interrupts it,
-again and again, so it is halted a good part of the time. On the command line pmu-probe record stops no core.""",
-     True, True),
-    ("top", """pmu top [--for TIME] [-I TIME]
-Lists the functions of the last interval by their shares, until Ctrl-C; with samples as those of pmu record.""",
-     True, True),
-    ("info", """pmu info
-Shows the way to the target, the cores, their counters, and what is in use. Changes nothing."""),
-    ("list", "pmu list [PATTERN]\nLists the events of this core: code, name, meaning."),
-    ("calibrate", """pmu calibrate [LOCATION] [-e EVENTS]
-Measures what a halt adds to the counters, here or at the location.""", True),
-    ("doctor", "pmu doctor [--mend]\nSays why a counter cannot be read, and what mends it."),
+    ("delta", """Measure what a function, or the code between two places, costs.
+Usage: pmu delta FUNCTION [-r N] [-e EVENTS] [-j FILE]
+       pmu delta START END [-r N] [-e EVENTS] [-j FILE]
+
+Counts from the start to the end, over many hits. A place is symbol, symbol+0x10,
+file.c:42, a line of this file, or *ADDRESS. Ctrl-C or a breakpoint of yours on the way
+ends it, with the hits measured until then. If a breakpoint's condition does not hold, or
+it is to be ignored, the cost of GDB's halts there is removed. The core stays halted where
+the last hit ended.""", True),
+    ("survey", """Measure many functions by turns, and rank them by their cost.
+Usage: pmu survey [FUNCTION|PATTERN]... [--for TIME] [-r N]
+
+The core stays halted where the last hit ended.""", True, True),
+    ("stat", """Count while the core runs.
+Usage: pmu stat --for TIME [-e EVENTS]
+
+Each sample halts the core briefly.""", True),
+    ("record", """Sample where the core is, into profile.jsonl.
+Usage: pmu record [--for TIME] [-o FILE]
+
+Ctrl-C ends it. GDB lets the core run for some 20 ms and interrupts it, again and again,
+so it is halted a good part of the time. pmu-probe record in a terminal stops no core.""", True, True),
+    ("top", """List the functions of the last interval by their shares.
+Usage: pmu top [--for TIME] [-I TIME]
+
+Ctrl-C ends it. The samples are those of pmu record.""", True, True),
+    ("info", """Show the way to the target, the cores and their counters.
+Usage: pmu info
+
+It changes nothing."""),
+    ("list", """List the events of this core: code, name, meaning.
+Usage: pmu list [PATTERN]"""),
+    ("calibrate", """Measure what a halt adds to the counters, here or at a place.
+Usage: pmu calibrate [PLACE] [-e EVENTS]""", True),
+    ("doctor", """Say why a counter cannot be read, and what mends it.
+Usage: pmu doctor [--mend]"""),
 ]]
-COMMANDS.append(Report("report", """pmu report [FILE] [--sort function|line|file|address]
-Shows the shares of a profile that pmu record or pmu-probe wrote. No target is needed."""))
+COMMANDS.append(Report("report", """Show the shares of a profile that pmu record or pmu-probe wrote.
+Usage: pmu report [FILE] [--sort function|line|file|address]
+
+It needs no target."""))
 AUTO_COMMAND = AutoCommand()
 pmu_window.set_up()
 Help()

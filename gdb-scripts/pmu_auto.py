@@ -32,7 +32,7 @@ class Auto:
         self.words = words
         engine = Engine(self.full_words("serve", words), stdin=subprocess.PIPE)
         if not engine.serve(lambda line: line == "ready\n" or write(line), "ready"):
-            raise Refused("auto is not on" if engine.has_spoken
+            raise Refused(f"{engine.reason()}: auto is not on" if engine.has_spoken
                           else f"{engine.process.args[0]} printed nothing: is it pmu-probe?")
         self.engine, self.values = engine, {}
         gdb.unwinder.register_unwinder(None, self.frames, replace=True)
@@ -58,6 +58,8 @@ class Auto:
         except OSError:
             pass  # it has ended
         engine.serve(write)
+        if reason := engine.reason():
+            write(reason + "\n")
 
     def gone(self, _event):
         if self.engine is not None:
@@ -96,8 +98,8 @@ class Auto:
             self.busy = False
 
     def end_of_engine(self):
-        self.engine = None
+        reason, self.engine = self.engine.reason(), None
         for event, hook in self.hooks():
             event.disconnect(hook)
         gdb.frame_unwinders.remove(self.frames)
-        gdb.write("pmu auto is off\n")
+        gdb.write(f"pmu auto is off{': ' if reason else ''}{reason}\n")

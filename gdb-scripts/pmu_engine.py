@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 
 import gdb
@@ -19,9 +20,13 @@ OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)")  # as `pmu-probe help COMM
 BUILD_IT = ("pmu-probe is not found. Build it (`make` in its folder, then `make install`), "
             "or say where it is: set pmu binary PATH")
 PACKET = re.compile(rb"\$([^#]*)#..", re.DOTALL)
+NAME = "pmu-probe: "  # begins an error
 TRAP, REQUESTED, FAULT, ENDED = 5, 2, 11, None  # signals, by the protocol's numbers
 SIGNALS = {"SIGTRAP": TRAP, "SIGINT": REQUESTED, "0": REQUESTED}
+PIECE = 256  # bytes of memory that every server sends at once
 ANSWER_SECONDS = 20  # times $PMU_PROBE_PATIENCE, as in the engine
+SIGNAL_REPORTS = b'~"\\nProgram', b'~"\\nThread '  # how GDB begins one on the console
+RUNNING = re.compile(rb"\d*\^running\n|\(gdb\) ?\n")
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
 TRUSTED = "trust-readonly-sections"
@@ -90,21 +95,18 @@ class Server:
 
     @staticmethod
     def read(at, count):
-        trusted = gdb.parameter(TRUSTED)
-        try:
-            switch(TRUSTED, False)
-            return bytes(gdb.selected_inferior().read_memory(int(at, 16), int(count, 16))).hex()
-        except gdb.error:  # the memory map may leave out memory that is there
-            return ask_server(f"m{at},{count}")
-        finally:
-            switch(TRUSTED, trusted)
+        """By the server, since GDB trusts the file meanwhile, and its memory map may leave out memory that is there."""
+        begin, size = int(at, 16), int(count, 16)
+        return "".join(ask_server(f"m{here:x},{min(PIECE, begin + size - here):x}")
+                       for here in range(begin, begin + size, PIECE))
 
     @staticmethod
-    def write(at, count, data):
-        try:
-            gdb.selected_inferior().write_memory(int(at, 16), bytes.fromhex(data))
-        except gdb.error:
-            ask_server(f"M{at},{count}:{data}")
+    def write(at, _count, data):
+        """By the server, too: otherwise a front end would read everything again."""
+        code = bytes.fromhex(data)
+        for here in range(0, len(code), PIECE):
+            piece = code[here:here + PIECE]
+            ask_server(f"M{int(at, 16) + here:x},{len(piece):x}:{piece.hex()}")
         return "OK"
 
     def set_breakpoint(self, at, size):
@@ -249,9 +251,11 @@ class Engine:
         if gdb.selected_thread().is_running():
             raise Refused("the target runs: interrupt it first")
         self.server, self.settings = Server(), {}
+        self.shown_running, self.stop = False, b""  # what an MI front end knows, and the last stop that was kept from it
         self.has_spoken = False
         self.rest = b""  # of its packets
         self.text = ""  # of the last line of output
+        self.held = []  # the lines of an error, or of a last note
         self.socket, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -268,9 +272,23 @@ class Engine:
             try:
                 return self.serve_streams(take, until)
             finally:
-                for name, value in self.settings.items():
-                    switch(name, value)
+                with Records(self):
+                    for name, value in self.settings.items():
+                        switch(name, value)
                 self.settings = {}
+                self.show_stop()
+
+    def show_stop(self):
+        """The one stop that a front end is to see, with its frame: GDB's own if it has a reason, such as the user's breakpoint."""
+        if not self.shown_running:
+            return
+        stop, self.shown_running, self.stop = self.stop, False, b""
+        frame = frame_record()  # in any case: after an MI command inside it GDB ends the one outside with ^done
+        if b",reason=" not in stop and gdb.selected_thread() is not None:
+            stop = (f'*stopped,reason="end-stepping-range",{frame}'
+                    f'thread-id="{gdb.selected_thread().global_num}",stopped-threads="all"\n').encode()
+        gdb.flush()
+        os.write(1, stop)
 
     def serve_streams(self, take, until):
         streams = [self.process.stdout, self.process.stderr]
@@ -282,7 +300,7 @@ class Engine:
                     open_ones.remove(one)
                 elif one is self.socket:
                     self.take(data)
-                elif self.hand_out(data, take, until):
+                elif self.hand_out(data, self.hold(take) if one is self.process.stderr else take, until):
                     return True
         self.end()
         return False
@@ -301,6 +319,23 @@ class Engine:
         for line in lines:
             take(line + "\n")
         return until is not None and any(line.startswith(until) for line in lines)
+
+    def hold(self, take):
+        """The last line of its standard error that begins with its name, and what follows it, may be why it fails."""
+        def held(line):
+            if line.startswith(NAME):
+                write("".join(self.held).replace(NAME, "", 1))
+                self.held = []
+            if line.startswith(NAME) or self.held:
+                self.held.append(line)
+            else:
+                take(line)
+        return held
+
+    def reason(self):
+        """Why it has failed, or its last note."""
+        text, self.held, self.text = "".join(self.held) + self.text, [], ""
+        return reason_of(text)
 
     def ask(self, line):
         """Writes a line to the standard input of an engine that stays."""
@@ -355,14 +390,17 @@ class Engine:
             try:
                 for one in theirs:  # they have been hit already
                     one.enabled = False
-                self.be_quiet()
-                CONDITION_TESTS.begin([at for at, one in self.server.breakpoints.items() if one.enabled])
-                with Silence(self.often):
-                    gdb.execute(command, to_string=True)
-                if late and how != "s" and stop.number == REQUESTED and not asked.is_set():
-                    stop.number = TRAP
-                    halts += 1
-                    gdb.execute(self.server.resume_command(), to_string=True)
+                with Silence(self.often), Records(self):
+                    self.be_quiet()
+                    CONDITION_TESTS.begin([at for at, one in self.server.breakpoints.items() if one.enabled])
+                    try:
+                        gdb.execute(command, to_string=True)
+                        if late and how != "s" and stop.number == REQUESTED and not asked.is_set():
+                            stop.number = TRAP
+                            halts += 1
+                            gdb.execute(self.server.resume_command(), to_string=True)
+                    finally:
+                        halts += CONDITION_TESTS.end()
             except gdb.error:
                 if gdb.selected_thread() is not None:
                     raise
@@ -370,12 +408,13 @@ class Engine:
             finally:
                 for one in theirs:
                     one.enabled = True
-                halts += CONDITION_TESTS.end()
                 over.set()
                 wake.send(b".")
                 listener.join()
         if stop.number == ENDED:
             return "W00"
+        if asked.is_set() and stop.number != REQUESTED:  # it stopped by itself at that moment
+            Engine.late_interrupt = True
         if stop.number == REQUESTED and not asked.is_set():
             self.cancel()  # the user interrupted the core in GDB
         return stop_reply(stop.number, f"halts:{halts:x};" + "others:;" * stop.others)
@@ -427,6 +466,89 @@ class Silence:
             gdb.flush()
             os.dup2(self.kept, 1)
             os.close(self.kept)
+
+
+class Records:
+    """Where a front end drives GDB, it would act on each record of a stop. It learns that the core runs, and at the end where
+    it is; what else GDB reports while it runs the core for the engine, such as output and new threads, goes on at once.
+    The command has one result, at its end, in place of ^running and a prompt."""
+
+    def __init__(self, engine):
+        self.engine, self.kept, self.in_report = engine, None, False
+
+    def __enter__(self):
+        if not mi_name():
+            return
+        gdb.flush()
+        self.kept, (self.end, pipe) = os.dup(1), os.pipe()
+        os.dup2(pipe, 1)
+        os.close(pipe)
+        self.reader = threading.Thread(target=self.pass_on, daemon=True)
+        self.reader.start()
+
+    def __exit__(self, *_):
+        if self.kept is None:
+            return
+        gdb.flush()
+        os.dup2(self.kept, 1)  # the reader meets the end
+        self.reader.join()
+        os.close(self.kept)
+
+    def pass_on(self):
+        with open(self.end, "rb") as lines:
+            for line in lines:
+                if self.is_theirs(line):
+                    os.write(self.kept, line)
+
+    def is_theirs(self, line):
+        self.in_report = line.startswith(SIGNAL_REPORTS) or self.in_report and line.startswith(b'~"')
+        if self.in_report or RUNNING.fullmatch(line):
+            return False
+        if line.startswith(b"*running"):
+            first, self.engine.shown_running = not self.engine.shown_running, True
+            return first
+        if line.startswith(b"*stopped"):
+            self.engine.stop = line
+            return False
+        return not line.startswith((b"=cmd-param-changed", b"=breakpoint-modified"))
+
+
+def reason_of(text):
+    """An error without the tool's name, and without a line that names what only the command line has."""
+    return re.sub(r"^pmu-probe --help .*\n?", "", text, flags=re.MULTILINE).removeprefix(NAME).rstrip("\n")
+
+
+def frame_record():
+    """The frame as GDB's own stops have it."""
+    frame, arguments = map(ask_mi, ("-stack-info-frame", "-stack-list-arguments 1 0 0"))
+    found = re.match(r'\^done,frame=\{level="0",(.*?func="[^"]*",)?(.*\})\n', frame)
+    given = re.match(r'\^done,stack-args=\[frame=\{level="0",(args=\[.*\])\}\]\n', arguments)
+    return f"frame={{{found[1] or ''}{given[1] if given else 'args=[]'},{found[2]}," if found else ""
+
+
+def ask_mi(command):
+    """The result of a command of the front end's own interpreter, which writes it where GDB's strings do not catch it."""
+    gdb.flush()
+    kept = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            text = gdb.execute(f'interpreter-exec {mi_name()} "{command}"', to_string=True)
+        except gdb.error:
+            text = ""
+        finally:
+            gdb.flush()
+            os.dup2(kept, 1)
+            os.close(kept)
+        file.seek(0)
+        return text + file.read().decode(errors="replace")
+
+
+def mi_name():
+    """The interpreter that prints records, such as "mi2", or "". Nothing but GDB's command line names it."""
+    with open("/proc/self/cmdline", encoding="utf-8", errors="replace") as file:
+        found = re.search(r"(?:^|\0)--?i\w*[=\0](mi\d?)\0", file.read())
+    return found[1] if found else ""
 
 
 class CtrlC:

@@ -54,4 +54,4 @@ def test_in_gdb(smp, tmp_path):
         truth = passages(board.log(), place.symbol("core1_work"), returned)
         assert len(result.hits) == HITS and result.cycles == [passage.cycles for passage in truth[:HITS]], result.said
         other = place.gdb("pmu delta core1_work -r 2 -C 0")
-        assert "stopped on a9.cpu1 at 0x" in other.out and "CPU_CYCLES" not in other.out
+        assert "stopped on a9.cpu1 at 0x" in other.err and "CPU_CYCLES" not in other.out
