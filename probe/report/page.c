@@ -94,14 +94,14 @@ static void put_about(FILE *out, const struct conditions *conditions)
         html_element(out, "p", "faint", text);
 }
 
-/* What to do about a verdict that is no pass, by the name of its class. */
+/* What to do about a verdict other than pass. */
 static void page_put_todo(FILE *out, const char *verdict, const char *why)
 {
     char text[2 * CELL];
     const char *todo = strcmp(verdict, "regressed") == 0
                            ? "What to do: measure its lines with pmu-probe lines, in both builds."
                        : strcmp(verdict, "inconclusive") == 0
-                           ? "What to do: measure more hits, as said here, or allow a larger threshold."
+                           ? "What to do: measure more hits, or allow a larger threshold."
                        : strcmp(verdict, "pass") == 0
                            ? ""
                            : "What to do: write the baseline anew in the same way.";
