@@ -98,13 +98,12 @@ static void put_about(FILE *out, const struct conditions *conditions)
 static void page_put_todo(FILE *out, const char *verdict, const char *why)
 {
     char text[2 * CELL];
-    const char *todo = strcmp(verdict, "regressed") == 0
-                           ? "What to do: measure its lines with pmu-probe lines, in both builds."
-                       : strcmp(verdict, "inconclusive") == 0
-                           ? "What to do: measure more hits, or allow a larger threshold."
-                       : strcmp(verdict, "pass") == 0
-                           ? ""
-                           : "What to do: write the baseline anew in the same way.";
+    const char *todo =
+        strcmp(verdict, "regressed") == 0
+            ? "What to do: measure its lines with pmu-probe lines, in both builds."
+        : strcmp(verdict, "inconclusive") == 0 ? "What to do: measure more hits, or allow a larger threshold."
+        : strcmp(verdict, "pass") == 0         ? ""
+                                               : "What to do: write the baseline anew in the same way.";
     snprintf(text, sizeof text, "%s%s%s", why, why[0] != '\0' && todo[0] != '\0' ? ". " : "", todo);
     if (text[0] != '\0')
         html_element(out, "p", "todo", text);
