@@ -23,3 +23,9 @@ capture: deps
 	$(MAKE) -s $(JOBS) $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe board firmware
 	PMU_BUILD=$(BUILD) $(PYTHON) tests/capture.py
 .PHONY: capture
+
+# docs/pictures: screens and a page, from runs on the virtual board
+pictures: deps
+	$(MAKE) -s $(JOBS) $(BUILD)/pmu-probe $(BUILD)/asan/pmu-probe board firmware
+	PMU_BUILD=$(BUILD) $(PYTHON) tests/pictures.py
+.PHONY: pictures

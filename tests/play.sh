@@ -58,7 +58,7 @@ start_openocd() {
         -c "tcl_port $2; gdb_port $3; telnet_port disabled" -f "openocd-cfg/boards/$1" >/dev/null 2>"$folder/openocd" &
     children+=($!)
     # The last of its targets has its port last
-    until [ "$(grep -c "for gdb connections" "$folder/openocd")" = "$4" ]; do
+    until [ "$(grep -c "for gdb connections" "$folder/openocd" 2>/dev/null)" = "$4" ]; do
         if ! kill -0 "${children[-1]}" 2>/dev/null || grep -q "couldn't bind" "$folder/openocd"; then
             cat "$folder/openocd" >&2
             echo "play: OpenOCD ended" >&2

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 
 import layers
 import plain_words
@@ -191,10 +192,26 @@ PAGES = sorted(os.path.relpath(path, ROOT) for pattern in ("*.md", "docs/*.md", 
                for path in glob.glob(os.path.join(ROOT, pattern)))
 
 
+def anchors_of(page):
+    """Of its headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", text_of(page), flags=re.M | re.S)
+    headings = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)]
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page):
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", text_of(page))
-    assert [link for link in links if not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))] == []
+    """To a file, to a heading of it, and to pictures."""
+    text, folder = text_of(page), os.path.dirname(page)
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text) + [(file, "") for file in re.findall(r' (?:src|srcset)="([^"]+)"', text)]
+    places = [(os.path.normpath(os.path.join(folder, file)) if file else page, anchor) for file, anchor in links]
+    assert [file for file, _ in places if not os.path.exists(os.path.join(ROOT, file))] == []
+    assert [(file, anchor) for file, anchor in places if anchor and file.endswith(".md") and anchor not in anchors_of(file)] == []
+
+
+def test_the_bench_finds_its_modules():
+    done = subprocess.run([sys.executable, "-c", "import bench"], cwd=os.path.join(ROOT, "tests", "bench"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_each_page_is_linked_from_the_readme():

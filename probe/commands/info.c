@@ -256,8 +256,10 @@ static void info_put_end(struct info_command *self)
         json_part_bool(&line, "more_cores", true);
     if (read_clock(self, &hz)) {
         struct json_part clock = json_part_new(NULL);
-        json_part_unsigned(&clock, "hz", hz);
-        json_part_text(&clock, "source", "SystemCoreClock");
+        if (hz > 0)
+            json_part_unsigned(&clock, "hz", hz);
+        json_part_text(&clock, "source",
+                       hz > 0 ? "SystemCoreClock" : "SystemCoreClock is 0: it is not set. Give --freq");
         json_part_object(&line, "clock", clock);
     }
     document_add(&self->document, line);

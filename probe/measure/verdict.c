@@ -312,6 +312,14 @@ static double verdict_hits_wanted(const struct verdict_line *line, const struct 
     return (*both ? each : alone) * 1.5; /* the next mean may lie nearer to the limit */
 }
 
+/* Whether the noise is the baseline's, which more hits now cannot mend. */
+static bool has_poor_baseline(const struct verdict_line *line, const struct question *question)
+{
+    double of_base = deviation_of(&line->base, question->factor).error,
+           of_now = deviation_of(&line->now, 1).error;
+    return line->base.n < line->now.n && of_base > 2 * of_now;
+}
+
 /* The noise is too large for the distance from the limit. */
 static void tell_noise(struct verdict_line *line, const struct question *question)
 {
@@ -332,8 +340,15 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
         return;
     }
     bool both = false;
-    char hits_text[80] = "", enough[80] = "", part[32];
+    char hits_text[128] = "", enough[80] = "", part[32];
     double hits = room > 0 ? verdict_hits_wanted(line, question, noise, room, &both) : 2.0 * MANY;
+    if (hits <= MANY && both && has_poor_baseline(line, question) && question->threshold > 0) {
+        verdict_conclude(line, VERDICT_INCONCLUSIVE,
+                         "noise ±%s, threshold %s; the baseline has only %" PRIu64
+                         " hits: write it anew with --precision %.6g%%",
+                         noise_text, threshold, line->base.n, question->threshold * 50);
+        return;
+    }
     if (hits <= MANY) {
         uint64_t n = rounded_up(fmax(hits, FEW));
         snprintf(hits_text, sizeof hits_text, "about %" PRIu64 " hits%s (-r %" PRIu64 ")", n,

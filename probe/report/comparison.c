@@ -507,12 +507,15 @@ static struct json_part side_object(const struct verdict_side *side)
     return object;
 }
 
-static struct json_part line_object(const struct verdict_line *line)
+/* `distribution`: of the baseline's hits; NULL: its file does not have it. */
+static struct json_part line_object(const struct verdict_line *line, json_t *distribution)
 {
-    struct json_part object = json_part_new(NULL);
+    struct json_part object = json_part_new(NULL), base = side_object(&line->base);
+    if (distribution != NULL && json_object_set(base.json, "distribution", distribution) != 0)
+        base.ok = false;
     json_part_text(&object, "verdict", verdict_name(line->verdict));
     json_part_real(&object, "change", line->change);
-    json_part_object(&object, "base", side_object(&line->base));
+    json_part_object(&object, "base", base);
     json_part_object(&object, "now", side_object(&line->now));
     struct verdict_interval interval;
     if (verdict_interval(line, &interval)) {
@@ -551,7 +554,12 @@ struct json_part runs_compare(const struct baseline *before, const struct baseli
     json_part_text(&baseline, "build_id", before->conditions.build_id);
     json_part_object(&line, "baseline", baseline);
     for (size_t i = 0; i < out.n; i++)
-        json_part_object(&columns, out.lines[i].name, line_object(&out.lines[i]));
+        json_part_object(
+            &columns, out.lines[i].name,
+            line_object(&out.lines[i],
+                        json_object_get(
+                            json_object_get(json_object_get(before->summary, "columns"), out.lines[i].name),
+                            "distribution")));
     json_part_object(&line, "columns", columns);
     json_part_object(&line, "not_comparable", out.reasons);
     json_part_object(&line, "notes", out.notes);

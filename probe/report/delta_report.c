@@ -101,40 +101,84 @@ static void delta_page_put_outliers(FILE *out, uint64_t n, uint64_t least, uint6
     html_element(out, "p", "outliers", text);
 }
 
-/* The baseline's median is drawn if the two can be compared. */
-static bool find_rule(const struct delta_page *page, double *median)
+/* The baseline's side of its column; NULL: the two cannot be compared. */
+static const json_t *delta_page_base(const struct delta_page *page)
 {
     const json_t *verdict = page->run.verdict,
                  *line = json_object_get(field_of(verdict, "columns"), page->name);
-    *median = field_real(line, "base.median");
-    return isfinite(*median) && field_of(verdict, "not_comparable") == NULL;
+    return field_of(verdict, "not_comparable") == NULL && isfinite(field_real(line, "base.median"))
+               ? field_of(line, "base")
+               : NULL;
 }
 
-static void put_histogram(FILE *out, const struct delta_page *page)
+/* An older file has a range, and not how its hits lie in it. */
+static bool has_shape(const json_t *side)
 {
-    struct histogram_bin bins[BINS];
-    char title[CELL], says[CELL] = "A histogram of ", rule_text[NUMBER_ROOM + 32];
-    struct plot_rule rule = {.text = rule_text};
-    size_t n = histogram_bins(page->column, bins, BINS);
-    if (page->column == NULL || n == 0)
+    return field_of(side, "distribution") != NULL || field_count(side, "min") == field_count(side, "max");
+}
+
+static void put_histogram_keys(FILE *out, const struct delta_page *page, const struct plot_hits *hits)
+{
+    char text[CELL], mean[CELL];
+    snprintf(text, sizeof text, "%s up, %.96s to the right. ",
+             hits->before != NULL ? "Percent of hits" : "Hits", page->name);
+    fputs("<figcaption>", out);
+    html_text(out, text);
+    if (hits->before != NULL)
+        plot_key(out, PLOT_BAR, "this run");
+    if (hits->before != NULL)
+        plot_key(out, PLOT_OUTLINE, "baseline");
+    run_mean_text(mean, sizeof mean, page->column);
+    snprintf(text, sizeof text, "mean %.96s (95 %%)", mean);
+    if (hits->low < hits->high)
+        plot_key(out, PLOT_BAND, text);
+    fputs("</figcaption>\n</figure>\n", out);
+}
+
+/* `id`: its own in the page. */
+static void put_histogram(FILE *out, const struct delta_page *page, const char *id)
+{
+    struct histogram_bin bins[BINS], before[BINS];
+    char title[CELL], says[CELL] = "A histogram of ", rule_text[NUMBER_ROOM + 32] = "";
+    const json_t *base = delta_page_base(page), *drawn = base != NULL && has_shape(base) ? base : NULL;
+    struct plot_rule rule = {.text = rule_text, .at = field_real(base, "median")};
+    double mean = field_real(page->column, "mean"), error = run_mean_error(page->column);
+    struct plot_hits hits = {
+        .bins = bins, .rules = &rule, .n_rules = base != NULL, .low = mean - error, .high = mean + error};
+    hits.n = histogram_bins(page->column, drawn, bins, BINS);
+    if (page->column == NULL || hits.n == 0)
         return;
+    hits.before =
+        drawn != NULL && histogram_bins(drawn, page->column, before, BINS) == hits.n ? before : NULL;
+    if (base != NULL)
+        snprintf(rule_text, sizeof rule_text, "baseline's median %s", MEAN(rule.at));
     const struct outliers outliers = histogram_outliers(page->column);
-    bool has_rule = find_rule(page, &rule.at);
-    snprintf(rule_text, sizeof rule_text, "baseline's median %s", has_rule ? MEAN(rule.at) : "");
     snprintf(title, sizeof title, "Hits by %s", page->name);
     histogram_says(page->column, says, sizeof says);
-    text_join(says, sizeof says, "; a dashed line is the ", has_rule ? rule_text : "");
-    const struct plot plot = {.out = out, .id = "histogram", .title = title, .says = says};
-    page_heading(out, "distribution", "How the hits are distributed");
+    text_join(says, sizeof says, "; a dashed line is the ", rule_text);
+    const struct plot plot = {.out = out, .id = id, .title = title, .says = says};
     fputs("<figure>\n", out);
-    plot_histogram(&plot, bins, n, &rule, has_rule ? 1 : 0);
-    fputs("<figcaption>Hits up, ", out);
-    html_text(out, page->name);
-    fprintf(out, " to the right%s.</figcaption>\n</figure>\n",
-            has_rule ? "; the dashed line is the baseline's median" : "");
+    plot_histogram(&plot, &hits);
+    put_histogram_keys(out, page, &hits);
     delta_page_put_outliers(out, outliers.below, outliers.below_least, outliers.below_most, "below");
     delta_page_put_outliers(out, outliers.above, outliers.above_least, outliers.above_most, "above");
+}
+
+static void put_distribution(FILE *out, const struct delta_page *page)
+{
+    if (page->column == NULL)
+        return;
+    page_heading(out, "distribution", "How the hits are distributed");
+    put_histogram(out, page, "histogram");
     page_end_section(out);
+}
+
+static struct delta_page delta_page_of(const struct document *document, struct run_lines run)
+{
+    struct delta_page page = {.document = document, .run = run, .name = ""};
+    page.column = run_first(run.summary, &page.name);
+    page.column = run_is_counted(page.column) ? page.column : NULL;
+    return page;
 }
 
 /* ---- the timeline */
@@ -277,27 +321,33 @@ static bool put_baseline(FILE *out, const json_t *verdict)
 static bool delta_page(const struct rendering *to, const struct document *document)
 {
     FILE *out = to->out;
-    struct delta_page self = {.document = document, .name = ""};
-    self.run = run_lines(document_line(document, "header"), (json_t *)document_line(document, "summary"),
-                         document_line(document, "verdict"));
-    self.column = run_first(self.run.summary, &self.name);
-    self.column = run_is_counted(self.column) ? self.column : NULL;
+    struct delta_page self = delta_page_of(document, run_lines(document_line(document, "header"),
+                                                               (json_t *)document_line(document, "summary"),
+                                                               document_line(document, "verdict")));
     const json_t *verdict = self.run.verdict;
     const struct conditions *conditions = &self.run.conditions;
-    char title[CELL], text[CELL];
-    snprintf(text, sizeof text, ", against %.256s", field_text(verdict, "baseline.file"));
+    char title[CELL], text[CELL], one[2 * CELL], why[2 * CELL] = "";
+    struct check check;
+    snprintf(text, sizeof text, " against %.256s", field_text(verdict, "baseline.file"));
+    for (size_t i = 0; check_take(self.run.summary, verdict, i, &check); i++) {
+        if (strcmp(check.verdict, "pass") == 0 && i > 0)
+            continue;
+        check_text(&check, one, sizeof one);
+        text_join(why, sizeof why, "; ", one);
+    }
     const struct page page = {.to = to,
                               .title = page_region(conditions->start, conditions->end, title, sizeof title),
                               .conditions = conditions,
                               .verdict = field_text(verdict, "verdict"),
                               .about_verdict = text,
+                              .why = why,
                               .columns = field_of(self.run.summary, "columns"),
                               .document = document,
                               .left_out = document->left_out};
     page_begin(&page);
     put_headlines(out, &self);
     put_plus_minus(out, self.column);
-    put_histogram(out, &self);
+    put_distribution(out, &self);
     put_timeline(out, &self);
     bool ok = delta_page_put_numbers(to, &self);
     ok = put_slowest(out, document) && ok;
@@ -501,6 +551,24 @@ static bool put_verdicts(FILE *out, const json_t *verdicts)
     return comparison_put_table(out, rows, "Each later run against the first", scale) && ok;
 }
 
+/* The first column of each pair: of this run, and the earlier one's over it. */
+static void put_distributions(FILE *out, const json_t *verdicts)
+{
+    char name[COMPARE_REPORT_CELL], id[64];
+    size_t i;
+    const json_t *verdict;
+    page_heading(out, "distribution", "How the hits are distributed");
+    json_array_foreach(verdicts, i, verdict) {
+        const struct delta_page page = delta_page_of(NULL, run_of(verdict));
+        if (delta_page_base(&page) == NULL || page.column == NULL)
+            continue;
+        snprintf(id, sizeof id, "histogram-%zu", i + 1);
+        html_element(out, "p", NULL, pair_name(verdict, true, name, sizeof name));
+        put_histogram(out, &page, id);
+    }
+    page_end_section(out);
+}
+
 static bool compare_report_put_page(const struct rendering *to, const struct document *document,
                                     const json_t *verdicts)
 {
@@ -519,6 +587,7 @@ static bool compare_report_put_page(const struct rendering *to, const struct doc
     page_heading(to->out, "verdicts", "Verdicts");
     bool ok = put_verdicts(to->out, verdicts);
     page_end_section(to->out);
+    put_distributions(to->out, verdicts);
     page_heading(to->out, "runs", "What was compared");
     fputs("<ul class=\"notes\">\n", to->out);
     json_array_foreach(verdicts, i, verdict)

@@ -60,14 +60,22 @@ static uint64_t histogram_width_of(const struct outliers *shape, uint64_t own, s
     return times > range / own ? range : times * own - 1;
 }
 
-size_t histogram_bins(const json_t *column, struct histogram_bin *out, size_t room)
+size_t histogram_bins(const json_t *column, const json_t *other, struct histogram_bin *out, size_t room)
 {
-    const struct outliers shape = histogram_outliers(column);
+    struct outliers shape = histogram_outliers(column);
     const json_t *list = field_of(distribution_of(column), "bins"), *pair;
+    uint64_t own = field_count(distribution_of(column), "width");
     size_t n = 0, i;
     if (room == 0 || shape.high < shape.low || field_count(column, "count") == 0)
         return 0;
-    uint64_t width = histogram_width_of(&shape, field_count(distribution_of(column), "width"), room);
+    if (other != NULL) {
+        const struct outliers its = histogram_outliers(other);
+        uint64_t its_own = field_count(distribution_of(other), "width");
+        shape.low = its.low < shape.low ? its.low : shape.low;
+        shape.high = its.high > shape.high ? its.high : shape.high;
+        own = its_own > own ? its_own : own;
+    }
+    uint64_t width = histogram_width_of(&shape, own, room);
     for (uint64_t low = shape.low;; low += width + 1) {
         bool last = shape.high - low <= width;
         out[n++] = (struct histogram_bin){.low = low, .high = last ? shape.high : low + width};
@@ -75,7 +83,8 @@ size_t histogram_bins(const json_t *column, struct histogram_bin *out, size_t ro
             break;
     }
     if (list == NULL)
-        out[0].count = field_count(column, "count");
+        out[width == UINT64_MAX ? 0 : (field_count(column, "min") - shape.low) / (width + 1)].count =
+            field_count(column, "count");
     json_array_foreach(list, i, pair) {
         struct histogram_bin bin = bin_of(pair);
         if (bin.low >= shape.low && bin.low <= shape.high)
@@ -153,7 +162,7 @@ static void print_bars(FILE *out, size_t columns, const char *name, const json_t
                         .median = field_real(column, "median"),
                         .highest = 1};
     char title[UTF8_CLEAN_ROOM(96)];
-    size_t n = histogram_bins(column, bins, BINS), count_width = 0;
+    size_t n = histogram_bins(column, NULL, bins, BINS), count_width = 0;
     for (size_t i = 0; i < n; i++) {
         size_t width = strlen(NUMBER(bins[i].low));
         bars.low_width = width > bars.low_width ? width : bars.low_width;

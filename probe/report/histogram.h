@@ -11,7 +11,8 @@
 struct outliers histogram_outliers(const json_t *column);
 /* Appends "40 hits from 81 to 837" of those that are drawn. Returns how many are not. */
 uint64_t histogram_says(const json_t *column, char *out, size_t size);
-/* At most `room` bins of equal width, empty ones included; how many there are. */
-size_t histogram_bins(const json_t *column, struct histogram_bin *out, size_t room);
+/* At most `room` bins of equal width, empty ones included; how many there are. The same for both orders of
+ * two columns, so that one can be drawn over the other; `other` may be NULL. */
+size_t histogram_bins(const json_t *column, const json_t *other, struct histogram_bin *out, size_t room);
 /* Few hits are listed, more are bars. `columns`: where a line folds. */
 void histogram_print(FILE *out, size_t columns, const char *name, const json_t *column);

@@ -1,5 +1,6 @@
 #include "report/page.h"
 
+#include "base/values.h"
 #include "report/html.h"
 #include "report/number.h"
 #include "report/terminal.h"
@@ -93,6 +94,21 @@ static void put_about(FILE *out, const struct conditions *conditions)
         html_element(out, "p", "faint", text);
 }
 
+/* What to do about a verdict other than pass. */
+static void page_put_todo(FILE *out, const char *verdict, const char *why)
+{
+    char text[2 * CELL];
+    const char *todo =
+        strcmp(verdict, "regressed") == 0
+            ? "What to do: measure its lines with pmu-probe lines, in both builds."
+        : strcmp(verdict, "inconclusive") == 0 ? "What to do: measure more hits, or allow a larger threshold."
+        : strcmp(verdict, "pass") == 0         ? ""
+                                               : "What to do: write the baseline anew in the same way.";
+    snprintf(text, sizeof text, "%s%s%s", why, why[0] != '\0' && todo[0] != '\0' ? ". " : "", todo);
+    if (text[0] != '\0')
+        html_element(out, "p", "todo", text);
+}
+
 void page_begin(const struct page *page)
 {
     if (page->to->format != FORMAT_HTML)
@@ -102,11 +118,12 @@ void page_begin(const struct page *page)
         put_about(page->to->out, page->conditions);
     if (page->verdict == NULL || page->verdict[0] == '\0')
         return;
-    fprintf(page->to->out, "<p><strong class=\"verdict %s\">", html_verdict_class(page->verdict));
+    fprintf(page->to->out, "<p><strong class=\"badge %s\">", html_verdict_class(page->verdict));
     html_text(page->to->out, page->verdict);
     fputs("</strong>", page->to->out);
     html_text(page->to->out, page->about_verdict);
     fputs("</p>\n", page->to->out);
+    page_put_todo(page->to->out, page->verdict, or_empty(page->why));
 }
 
 /* ---- conditions */

@@ -28,6 +28,7 @@ struct page {
     const struct conditions *conditions; /* NULL: of files, or of none */
     const char *verdict;                 /* its name; NULL or "": there is none */
     const char *about_verdict;           /* the words after it */
+    const char *why;                     /* below it; NULL: nothing */
     const json_t *columns;               /* what halts add to them is a condition; NULL: nothing */
     const struct document *document;     /* its lines */
     bool searched;                       /* with the script that searches and zooms */

@@ -26,6 +26,9 @@ static const struct {
     [PLOT_FAINT] = {"faint-mark", "#8c959f", "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0", false},
     [PLOT_GOOD] = {"good", "#1f8a46", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", true},
     [PLOT_BAD] = {"bad", "#d03b30", "M-4-4H4V4H-4Z", true},
+    [PLOT_BAR] = {"plain", "#2f74c0", "M-5 5V-1H-1V-5H5V5Z", true},
+    [PLOT_OUTLINE] = {"outline", "#b8620a", "M-6 5V-1H-1V-5H5V5", false},
+    [PLOT_BAND] = {"band", "#1f8a46", "M-3-6H3V6H-3Z", true},
 };
 
 static double height_of(const struct plot *plot)
@@ -254,25 +257,73 @@ static const char *label_of(const struct histogram_bin *bin, char out[LABEL])
     return out;
 }
 
-void plot_histogram(const struct plot *plot, const struct histogram_bin *bins, size_t n,
-                    const struct plot_rule *rules, size_t n_rules)
+/* So that the heights of these bins together are 100. */
+static double percent_of(const struct histogram_bin *bins, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)bins[i].count;
+    return sum > 0 ? 100 / sum : 0;
+}
+
+/* Paths have no percent: this one is in a frame of 1000 by 1000 that is stretched. */
+static void put_outline(const struct plot *plot, const struct histogram_bin *bins, size_t n, double scale)
+{
+    double width = 100 - 2 * INSET, height = height_of(plot) - BELOW - ABOVE;
+    fprintf(plot->out,
+            "<svg x=\"%.3f%%\" width=\"%.3f%%\" y=\"%d\" height=\"%.1f\" viewBox=\"0 0 1000 1000\" "
+            "preserveAspectRatio=\"none\" overflow=\"visible\"><path class=\"outline\" fill=\"none\" "
+            "stroke=\"%s\" stroke-width=\"2\" vector-effect=\"non-scaling-stroke\" d=\"",
+            INSET, width, ABOVE, height, looks[PLOT_OUTLINE].colour);
+    for (size_t i = 0; i < n; i++) {
+        double y = 1000 * (1 - plots_part_of(&plot->y, scale * (double)bins[i].count));
+        double from = 1000 * plots_part_of(&plot->x, (double)bins[i].low - 0.5),
+               to = 1000 * plots_part_of(&plot->x, (double)bins[i].high + 0.5);
+        if (i == 0)
+            fprintf(plot->out, "M%.1f 1000", from);
+        fprintf(plot->out, "V%.1fH%.1f", y, to);
+    }
+    fputs("V1000\"/></svg>\n", plot->out);
+}
+
+static void put_band(const struct plot *plot, double low, double high)
+{
+    double from = place_x(plot, low), width = fmax(place_x(plot, high) - from, 0.2);
+    if (low < high)
+        fprintf(plot->out,
+                "<rect class=\"band\" x=\"%.3f%%\" width=\"%.3f%%\" y=\"%d\" height=\"%.1f\" fill=\"%s\" "
+                "fill-opacity=\"0.35\"/>\n",
+                from, width, ABOVE, height_of(plot) - BELOW - ABOVE, looks[PLOT_BAND].colour);
+}
+
+void plot_histogram(const struct plot *plot, const struct plot_hits *hits)
 {
     char label[LABEL];
+    const struct histogram_bin *bins = hits->bins, *before = hits->before;
+    size_t n = hits->n;
+    double scale = before != NULL ? percent_of(bins, n) : 1,
+           its_scale = before != NULL ? percent_of(before, n) : 1;
     struct plot whole = *plot;
     whole.x.from = (double)bins[0].low - 0.5;
     whole.x.to = (double)bins[n - 1].high + 0.5;
-    whole.y = (struct plot_axis){.to = (double)highest_of(bins, n)};
-    for (size_t i = 0; i < n_rules; i++) { /* a rule is in the frame */
-        whole.x.from = fmin(whole.x.from, rules[i].at - 0.5);
-        whole.x.to = fmax(whole.x.to, rules[i].at + 0.5);
+    whole.y =
+        (struct plot_axis){.to = scale * (double)highest_of(bins, n), .unit = before != NULL ? "%" : NULL};
+    if (before != NULL)
+        whole.y.to = fmax(whole.y.to, its_scale * (double)highest_of(before, n));
+    for (size_t i = 0; i < hits->n_rules; i++) { /* a rule is in the frame */
+        whole.x.from = fmin(whole.x.from, hits->rules[i].at - 0.5);
+        whole.x.to = fmax(whole.x.to, hits->rules[i].at + 0.5);
     }
     plot_begin(&whole);
     for (size_t i = 0; i < n; i++)
         if (bins[i].count > 0)
-            plot_bar(&whole, (double)bins[i].low - 0.5, (double)bins[i].high + 0.5, (double)bins[i].count,
-                     label_of(&bins[i], label));
-    for (size_t i = 0; i < n_rules; i++)
-        plot_rule_at_x(&whole, rules[i].at, rules[i].text);
+            plot_bar(&whole, (double)bins[i].low - 0.5, (double)bins[i].high + 0.5,
+                     scale * (double)bins[i].count, label_of(&bins[i], label));
+    put_band(&whole, hits->low, hits->high);
+    if (before != NULL)
+        put_outline(&whole, before, n, its_scale);
+    for (size_t i = 0; i < hits->n_rules; i++)
+        plot_rule_at_x(&whole, hits->rules[i].at, hits->rules[i].text);
     plot_end(&whole);
 }
 

@@ -35,6 +35,9 @@ enum plot_look {
     PLOT_FAINT, /* a ring */
     PLOT_GOOD,  /* a dot */
     PLOT_BAD,   /* a square */
+    PLOT_BAR,   /* of the key alone, as those below: what a histogram has */
+    PLOT_OUTLINE,
+    PLOT_BAND,
     PLOT_LOOKS,
 };
 
@@ -47,13 +50,21 @@ void plot_line(const struct plot *plot, const double from[2], const double to[2]
                const char *label);
 void plot_end(const struct plot *plot);
 
-/* A histogram of hits, whole; `rules` may be empty. Axes are made of the bins: n > 0. */
+/* A histogram of hits, whole. Axes are made of the bins: n > 0. */
 struct plot_rule {
     double at;
     const char *text;
 };
-void plot_histogram(const struct plot *plot, const struct histogram_bin *bins, size_t n,
-                    const struct plot_rule *rules, size_t n_rules);
+struct plot_hits {
+    const struct histogram_bin *bins;
+    const struct histogram_bin *before; /* NULL, or an earlier run's in the same bins, as an outline. Heights
+                                           are percent of each run's drawn hits then. */
+    size_t n;
+    double low, high; /* a band; low >= high: none */
+    const struct plot_rule *rules;
+    size_t n_rules;
+};
+void plot_histogram(const struct plot *plot, const struct plot_hits *hits);
 
 /* What the styles mean, for the text below a plot: its shape, then `text`. */
 void plot_key(FILE *out, enum plot_look look, const char *text);

@@ -592,7 +592,7 @@ static void put_spark(struct html_table *table, const json_t *row)
 {
     struct histogram_bin bins[BINS];
     char title[CELL] = "";
-    size_t n = histogram_bins(row, bins, BINS);
+    size_t n = histogram_bins(row, NULL, bins, BINS);
     if (n == 0)
         return;
     uint64_t far = histogram_says(row, title, sizeof title);

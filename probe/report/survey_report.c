@@ -433,7 +433,6 @@ static const struct sentence remarks[] = {
     {"left", NULL, "{left,} call{left? was|s were} left without returning, not counted"},
     {"tainted", NULL, "{tainted,} tainted hit{tainted?|s} left out"},
     {"bounds", NULL, "{bounds,} hit{bounds?|s} may have overflowed the counter, not included"},
-    {"periods.in_bursts", NULL, "its turns may have met one burst of calls each: a longer --for says more"},
     {"slept", NULL, "the core was seen asleep"},
     {"disagreement", NULL, "{disagreement}"},
     {"advice", NULL, "{advice}"},
@@ -458,6 +457,23 @@ static bool add_remark(struct json_part *list, const json_t *region)
     json_decref(facts.json);
     json_decref(one.json);
     return any;
+}
+
+/* Regions whose turns may have met one burst of calls each. */
+static void add_vague(struct json_part *list, const struct survey_lines *lines)
+{
+    char names[TEXT] = "";
+    size_t n = 0, i;
+    const json_t *region;
+    json_array_foreach(lines->regions, i, region)
+        if (survey_report_has_hits(region) && field_is(region, "periods.in_bursts") && n++ < LISTED)
+            text_add(names, sizeof names, "%s%.160s", n > 1 ? ", " : "", field_text(region, "name"));
+    if (n > LISTED)
+        text_add(names, sizeof names, " and %zu others", n - LISTED);
+    if (n > 0)
+        json_list_say(
+            list, "calls of %s may come in bursts: a longer --for makes their rates and shares more exact",
+            names);
 }
 
 /* How much of it was measured, and by what order where there was no time for all. */
@@ -507,6 +523,7 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
     json_array_foreach(lines->regions, i, region)
         if (told < TELLING && add_remark(list, region))
             told++;
+    add_vague(list, lines);
     add_end(list, lines);
 }
 

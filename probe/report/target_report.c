@@ -88,7 +88,7 @@ static const struct fact known[] = {
     {"info", "summary", .when = "more_buses", .of = "",
      .text = "there are more debug buses: {buses} are shown"},
     {"info", "summary", .when = "more_cores", .of = "", .text = "there are more cores: {cores} are shown"},
-    {"info", "summary", .when = "clock", .of = "clock", .text = "{clock.hz~}   {clock.source}"},
+    {"info", "summary", .when = "clock", .of = "clock", .text = "[{clock.hz~}   ]{clock.source}"},
 
     {"list", "event", .of = "{of}", .once = true, .text = "[{!generic}(generic events)]"},
     {"list", "event", .what = "{code#4}[{^code}-]", .name = "{name}",

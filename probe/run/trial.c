@@ -164,13 +164,11 @@ bool own_code_watch_region(struct session *session, const struct extent *code, s
 static void own_code_note(struct session *session, uint64_t first, size_t n, const char *means)
 {
     struct counter_block *block = session->device.block;
-    char text[sizeof block->note], what[112], more[40] = "";
+    char text[sizeof block->note], what[112];
     own_code_describe(session, first, what, sizeof what);
     memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
-    if (n > 1)
-        snprintf(more, sizeof more, " (doctor: %zu more)", n - 1);
     snprintf(text, sizeof text, "%.150s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
-             more, means);
+             n > 1 ? " (others: doctor lists them)" : "", means);
     if (strstr(block->note, what) == NULL)
         memcpy(block->note, text, sizeof text);
 }
@@ -209,7 +207,7 @@ bool own_code_check(struct session *session, struct error *error)
     if (session->measured.by_parts)
         may_run = symbols_reach(session->symbols, handlers, n_handlers, places, n, &which);
     if (may_run)
-        own_code_note(session, places[which], n, "counts in which it runs are wrong");
+        own_code_note(session, places[which], n, "only a count in which it runs would be wrong");
     else
         own_code_describe(session, first, session->measured.own_write, sizeof session->measured.own_write);
     return true;

@@ -255,6 +255,10 @@ class Terminal:
     def text(self):
         return self._tmux("capture-pane", "-p", "-t", self.name)
 
+    def captured(self):
+        """With its colours."""
+        return self._tmux("capture-pane", "-e", "-p", "-t", self.name)
+
     def picture(self):
         """A whole one: the terminal may be in the midst of drawing."""
         while True:

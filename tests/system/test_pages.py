@@ -58,7 +58,7 @@ class Still(Page):
         """Lowest and highest value, and the number of hits, of each bar of the histogram."""
         plot = re.search(r'<svg class="plot"[^>]*histogram.*?</svg>', self.text, re.S)[0]
         found = re.findall(r'<rect class="bar"[^>]*><title>([\d,]+)(?: to ([\d,]+))?: ([\d,]+) hits?</title>', plot)
-        assert len(found) == plot.count("<rect")
+        assert len(found) == plot.count('<rect class="bar"')
         return [tuple(int(number.replace(",", "")) for number in (low, high or low, n)) for low, high, n in found]
 
     def marks(self):
@@ -103,6 +103,7 @@ def test_the_page_of_delta_is_its_json_lines(tmp_path):
         assert result.code == {"pass": 0, "regressed": 1, "inconclusive": 4}[verdict["verdict"]]
         median = json.loads(old.read_text().splitlines()[-1])["columns"]["CPU_CYCLES"]["median"]
         assert f"baseline's median {median:,}" in page.all("text")
+        assert f">{verdict['verdict']}</strong>" in page.text and page.text.count('<path class="outline"') == 1
         rows = {row[0]: row for row in page.rows("verdicts")}
         assert {name: row[4].partition(":")[0] for name, row in rows.items()} == \
             {name: column["verdict"] for name, column in verdict["columns"].items()}

@@ -1,10 +1,13 @@
-"""`make demo` runs to its end and prints the right figures. `make play` says which port is taken; test_typed.py types its commands."""
+"""`make demo` runs to its end and prints the right figures. `make play` says which port is taken; test_typed.py types its commands.
+`make pictures` makes whole SVGs, light and dark."""
 import os
 import socket
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
+import pictures
 from harness import RELEASE, ROOT, WAIT
 from test_typed import PORTS, free_ports
 
@@ -27,3 +30,14 @@ def test_a_port_that_is_taken():
                                 stderr=subprocess.PIPE)
         out, err = play.communicate(timeout=WAIT)
         assert play.returncode == 1 and out == "" and f"port {port} is taken" in err
+
+
+def test_pictures(tmp_path):
+    """In a small form: those that are kept, with what they are to show. No folder or port of today is in them."""
+    made = dict(pictures.pictures(tmp_path, seconds=0, hits=20))
+    assert sorted(made) == sorted(os.listdir(pictures.PICTURES))
+    for name, shown in (("top", "work_by_data"), ("lines", "hidden_step"), ("delta", 'class="outline"')):
+        light, dark = (made[f"{name}-{theme}.svg"] for theme in pictures.THEMES)
+        assert shown in light and shown in dark and light != dark
+        assert not any(word in light for word in (str(tmp_path), ROOT, "127.0.0.1", "https:"))
+        assert xml.etree.ElementTree.fromstring(light).tag == xml.etree.ElementTree.fromstring(dark).tag == "{http://www.w3.org/2000/svg}svg"

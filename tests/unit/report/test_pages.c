@@ -201,7 +201,7 @@ TEST(a_histogram)
 {
     struct plot plot = a_plot();
     const struct plot_rule rule = {.at = 90, .text = "baseline <90>"};
-    plot_histogram(&plot, bins, 3, &rule, 1);
+    plot_histogram(&plot, &(struct plot_hits){.bins = bins, .n = 3, .rules = &rule, .n_rules = 1});
     output_is_golden("page/histogram.svg");
 }
 
