@@ -21,7 +21,7 @@ static const struct {
     {"--frequency", "--freq HZ"},
     {"--on-max", "--outliers N --show WORDS"},
     {"--boards", "a process for each board, as docs/farm.md shows"},
-    {"--any-elf", "nothing: another file name is only a note"},
+    {"--any-elf", "no option: another file name is only a note"},
     {"--format junit", "pytest or CTest, as docs/ci.md shows"},
     {"--format pprof", "--format folded or perf"},
     {"--format gcc", "-j or --format csv"},

@@ -93,7 +93,7 @@ def test_nothing_on_the_port():
     (["--elf", ELF, "delta", "work_by_data", "--tick", "nope"], 'no variable "nope"'),
     (["-r", "many", "info"], "-r takes a whole number from 1 up, such as 200"),
     (["--speed", "4000", "info"], "write 4000k for kHz"), (["-freq", "12M", "info"], "unknown option -freq; did you mean --freq?"),
-    (["delta", "f", "--hits", "20"], "say -r N"), (["delta", "f", "--frequency", "12M"], "say --freq HZ"), (["run", "a.elf"], "say delta FUNCTION"),
+    (["delta", "f", "--hits", "20"], "use -r N"), (["delta", "f", "--frequency", "12M"], "use --freq HZ"), (["run", "a.elf"], "use delta FUNCTION"),
     (["show", ELF], "is a program (ELF), not a result"), (["report", ELF], "is a program (ELF), not a result"),
     (["compare", ELF, ELF], "is a program (ELF), not a result"),
 ])
