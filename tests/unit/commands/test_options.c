@@ -377,7 +377,7 @@ TEST(formats_and_separators)
          "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf or html"},
         {"delta f --baseline a --any-elf", "there is no --any-elf: use no option"},
         {"report --diff old.jsonl", "there is no --diff: use compare OLD NEW"},
-        {"delta f --format junit", "there is no --format junit: pytest or CTest"},
+        {"delta f --format junit", "there is no --format junit: use pytest or CTest"},
         {"report --format pprof", "there is no --format pprof: use --format folded"},
         {"delta f -j --format=gcc", "there is no --format gcc: use -j"},
         {"delta f --format md", "unknown format \"md\": delta takes text, json, csv, markdown or html"},
@@ -448,7 +448,7 @@ TEST(a_refusal_says_what_is_taken)
         {"release", "there is no release: use restore --force"},
         {"locate main", "there is no locate: use delta"},
         {"history results", "there is no history: use compare OLD NEW [...]"},
-        {"restore -C 1", "-C is of use with --force only"},
+        {"restore -C 1", "-C needs --force"},
         {"restore --force --counters msr", "--counters and --force: counters have no breakpoints"});
     reads("watch -a -I 500", "command=watch interval=500");
     reads("-p door:3 list --cpu cortex-a9", "command=list probe=door:3 cpu=cortex-a9"); /* GDB's scripts */
