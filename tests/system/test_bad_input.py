@@ -78,7 +78,7 @@ def test_something_else_on_the_port(speak, command):
 
 def test_nothing_on_the_port():
     result = run_tool("-p", f"openocd:127.0.0.1:{CLOSED_PORT}", "info")
-    assert result.code == 3 and "nothing listens" in result.err and "openocd -f" in result.err
+    assert result.code == 3 and "nothing listens" in result.err and "start OpenOCD: -f" in result.err
 
 
 @pytest.mark.parametrize("words, says", [

@@ -116,7 +116,7 @@ def test_a_loader_that_has_moved_itself(way, tmp_path):
         if way == "a9/swd":
             place.run("record", "--for", "100ms", "-o", tmp_path / "p.jsonl")
             lost = run_tool("report", tmp_path / "p.jsonl")
-            assert "then --load-offset helps" in unfolded(lost.out + lost.err), lost.out + lost.err
+            assert "was moved (--load-offset)" in unfolded(lost.out + lost.err), lost.out + lost.err
             named = run_tool("--load-offset", "0x130000", "report", tmp_path / "p.jsonl")
             assert "check" in named.out and "unknown" not in named.out, named.out
 

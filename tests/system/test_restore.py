@@ -190,7 +190,7 @@ def test_one_at_a_time(way):
         for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["info"], ["restore"]):
             second = place.run(*command)
             assert second.code == 3 and f"is in use by process {process.pid} (" in second.err, second.err
-            assert "One pmu-probe at a time" in second.err
+            assert "pmu-probe restore takes its place" in second.err
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate()
         assert '"end"' in out

@@ -441,8 +441,8 @@ TEST(a_refusal_says_what_is_taken)
         {"doctor --prove --mend", "--mend and --prove: --mend keeps its repairs"},
         {"survey --check f", "--check needs --regions FILE"},
         {"delta f --threshold 2%", "--threshold needs --baseline FILE"},
-        {"record -c 10k", "to stop the core after every 10k events, say --every 10k"},
-        {"-c5000 record", "say --every 5000"}, {"record --count=1e6", "there is no --count: use -r N"},
+        {"record -c 10k", "for 10k events say --every 10k"}, {"-c5000 record", "say --every 5000"},
+        {"record --count=1e6", "there is no --count: use -r N"},
         {"delta f --on-max sp", "there is no --on-max: use --outliers N --show WORDS"},
         {"survey --boards x", "there is no --boards: use a process for each board"},
         {"release", "there is no release: use restore --force"},
@@ -526,7 +526,7 @@ CONFIG_TEST(only_the_users_own_config_acts)
         char text[64], trusted[64];
         const char *command = of[strcmp(acts[i], "mend") == 0];
         snprintf(text, sizeof text, "# not\n%s\n", acts[i]);
-        conf_refuses(text, command, "which a file of a folder from elsewhere must not");
+        conf_refuses(text, command, "which this folder's file must not");
         snprintf(trusted, sizeof trusted, "%s --trust-conf", command);
         reads(trusted, NULL);
         unlink("pmu-probe.conf");
