@@ -232,8 +232,8 @@ FRESH_TEST(modifiers_are_bits_of_the_code)
     modified(0x10000, NULL, "0xFFFF");
     static const struct {
         const char *text, *what;
-    } wrong[] = {{"", "is not one of"},        {"x", "says nothing"},
-                 {"u:", "is not one of"},      {"u::k", "says nothing"},
+    } wrong[] = {{"", "is not one of"},        {"x", "is not one of"},
+                 {"u:", "is not one of"},      {"u::k", "is not one of"},
                  {"cmask", "is not one of"},   {"cmask=", "1 to 255"},
                  {"cmask=0", "1 to 255"},      {"cmask=256", "1 to 255"},
                  {"cmask=2x", "1 to 255"},     {"cmask=99999999999999999999", "1 to 255"},
