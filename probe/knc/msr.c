@@ -30,7 +30,7 @@ static bool files_explain(const char *path, int failure, struct error *error)
 {
     if (failure == ENOENT)
         return error_set(error, ERROR_NO_MSR,
-                         "there is no %s: no msr driver is loaded, or no such CPU exists", path);
+                         "there is no %s: the msr driver is not loaded, or this CPU does not exist", path);
     if (failure == ENXIO || failure == EIO)
         return error_set(error, ERROR_NO_MSR, "%s: this CPU is off, or has no model-specific registers",
                          path);

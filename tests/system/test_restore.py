@@ -262,14 +262,14 @@ def test_restore_without_a_journal_says_what_it_does_not_know(way, state_folder)
         before = snapshot(place)
         for words in (place.words("restore"), place.words("restore")[:1] + ["restore"]):
             result = finish_tool(start_tool(words))
-            assert result.code == 0 and f"no journal is here, in {state_folder}" in result.out, result.out + result.err
+            assert result.code == 0 and f"no journal in {state_folder}" in result.out, result.out + result.err
         assert snapshot(place) == before
         killed(place, hits=30)
         place.board.wait_for(lambda state: state["run"] == "halted")
         forget_journal()
         changed = place.board.state()
         result = place.run("restore")
-        assert result.code == 3 and f"no journal is here, in {state_folder}" in result.out, result.out
+        assert result.code == 3 and f"no journal in {state_folder}" in result.out, result.out
         assert re.search(r"core 0 \(.*\) is halted, and has \d+ breakpoints? or catch(es)? set", unfolded(result.err)), result.err
         assert "pmu-probe restore --force" in unfolded(result.err)
         assert {name: value for name, value in place.board.state().items() if name in ("run", "fp_comp", "bcr", "demcr", "vcr")} == \
