@@ -58,7 +58,15 @@ proc pmu_number_of_ap {dap ap} {
     return $number
 }
 
+# Of an ADIv6 DAP whose ports nobody has asked for yet, the first ones are those of its cores
 proc pmu_ap_of_number {dap number} {
+    if {![info exists ::pmu_addresses($dap)]} {
+        foreach target [target names] {
+            if {[pmu_dap_of $target] eq $dap} {
+                pmu_number_of_ap $dap [pmu_ap_of $target]
+            }
+        }
+    }
     if {![info exists ::pmu_addresses($dap)]} {
         return $number
     }

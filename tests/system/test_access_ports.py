@@ -107,3 +107,10 @@ def test_a_chip_that_lets_no_debugger_in_is_named(way):
         assert result.code == 3
         assert "the chip closes access port 0 to debuggers (CSW.DeviceEn is 0)" in unfolded(result.err), result.err
         assert "opening erases the chip" in unfolded(result.err)
+
+
+@pytest.mark.parametrize("way", ["m4", "rp2040", "rp2350"])
+def test_an_emulated_chip_shows_its_time_through_openocd(way):
+    """Also where ports have addresses (ADIv6) and OpenOCD's target is a Cortex-M, whose port the tool does not ask for."""
+    with Place(way) as place:
+        assert "0x4c444f4d" in place.run("stat", "--for", "50ms", "-vv").err
