@@ -6,59 +6,52 @@
 
 enum { EXIT_USAGE = 2, EXIT_MEASURE = 3 };
 
+#define IF_KILLED "After a killed debugger or pmu-probe: pmu-probe restore --force."
+
 static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_USAGE] = "pmu-probe help COMMAND shows its options.",
     [ERROR_SYMBOL] =
-        "A location is function, file.c:function, ns::Class::method(int), file.c:42 or *0x10000200.",
-    [ERROR_AMBIGUOUS] = "Name one of them as it is written above.",
-    [ERROR_ELF] = "Name the ELF file that the linker wrote: --elf FILE.",
+        "A location is function, ns::Class::method(int), file.c:function, file.c:42 or *0x10000200.",
+    [ERROR_AMBIGUOUS] = "Name one of them as written above.",
+    [ERROR_ELF] = "Name the linker's ELF file: --elf FILE.",
     [ERROR_ELF_MISMATCH] =
-        "Flash that program, or name the one that the target runs. If it was moved in memory: --load-offset.",
-    [ERROR_NO_PROBE] = "Plug in a CMSIS-DAP probe, start OpenOCD (openocd -f board/YOUR_BOARD.cfg), or let "
-                       "pmu-probe start it: -f board/YOUR_BOARD.cfg",
-    [ERROR_NOT_A_PROBE] = "Name OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port.",
-    [ERROR_IN_USE] =
-        "One pmu-probe at a time. If that one is surely gone: pmu-probe restore takes its place.",
-    [ERROR_LEFT] = "pmu-probe restore puts the target back as it was before that run.",
-    [ERROR_SERVER] =
-        "Is the adapter plugged in, free, and the one that the board file names? -v shows what OpenOCD says.",
-    [ERROR_NO_MSR] = "Load the driver (modprobe msr), and run pmu-probe as root (CAP_SYS_RAWIO).",
-    [ERROR_NO_AGENT] = "Start msr-agent on the card, as root. It serves one client at a time, on the card's "
-                       "loopback: ssh -L 2001:localhost:2001 CARD brings it here.",
-    [ERROR_LINK_LOST] =
-        "Check the cable, and OpenOCD's output. Then pmu-probe restore puts the target back; a reset does "
-        "not, as debug registers outlive it. restore --force removes breakpoints alone.",
+        "Flash that program, or name the one that the target runs; if it was moved, say --load-offset.",
+    [ERROR_NO_PROBE] = "Plug in a CMSIS-DAP probe, or let pmu-probe start OpenOCD: -f board/YOUR_BOARD.cfg",
+    [ERROR_NOT_A_PROBE] = "Name OpenOCD's Tcl port (default 6666), not its GDB or telnet port.",
+    [ERROR_IN_USE] = "If that one is surely gone, pmu-probe restore takes its place.",
+    [ERROR_LEFT] = "pmu-probe restore puts the target back.",
+    [ERROR_SERVER] = "Is the board file's adapter plugged in and free? -v shows what OpenOCD says.",
+    [ERROR_NO_MSR] = "Load the driver (modprobe msr), and run pmu-probe as root.",
+    [ERROR_NO_AGENT] = "Start msr-agent on the card, as root; it serves one client, on the card's loopback: "
+                       "ssh -L 2001:localhost:2001 CARD brings it here.",
+    [ERROR_LINK_LOST] = "Check the cable, and OpenOCD's output. Then pmu-probe restore puts the target back; "
+                        "a reset does not, and restore --force removes breakpoints alone.",
     [ERROR_LINK_PROTOCOL] =
         "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol.",
     [ERROR_FAULT] = "Is the address mapped, and are the target's power and clocks on?",
     [ERROR_ASLEEP] = "Is the target powered and connected? If it sleeps, wake it, or keep its debug clocks "
-                     "on (DBGMCU on STM32).",
-    [ERROR_NO_TARGET] = "Is the target powered, with ground and debug wires connected? --transport and a "
-                        "lower --speed may help.",
-    [ERROR_NO_CORE] = "pmu-probe info shows what can be seen; -C N takes another core.",
-    [ERROR_NO_COUNTER] = "pmu-probe info shows the counter blocks; --counter NAME takes one.",
+                     "on (STM32: DBGMCU).",
+    [ERROR_NO_TARGET] =
+        "Are power, ground and debug wires connected? --transport and a lower --speed may help.",
+    [ERROR_NO_CORE] = "pmu-probe info shows the cores; -C N takes one.",
+    [ERROR_NO_COUNTER] = "pmu-probe info shows the counters; --counter NAME takes one.",
     [ERROR_WRITTEN] = "The program, an operating system (perf, cpuidle) or another debugger does this, and "
                       "no count is right then. pmu-probe --elf FILE doctor names the program's lines that do "
                       "it; --counter NAME takes another counter.",
-    [ERROR_WRITER_SOUGHT] =
-        "Change the program, or take another counter: --counter NAME (pmu-probe info shows them).",
-    [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. If an earlier pmu-probe was "
-                            "killed: pmu-probe restore --force.",
+    [ERROR_WRITER_SOUGHT] = "Change the program, or take another counter of pmu-probe info: --counter NAME.",
+    [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. " IF_KILLED,
     [ERROR_ADDRESS] = "Take a location in flash, or in RAM that the program runs from.",
     [ERROR_PLACE] = "Name RAM that the core may execute: stub ACTION LOCATION.",
-    [ERROR_HALTED] = "--resume runs it during the measurement; or resume it in your debugger. If an earlier "
-                     "pmu-probe was killed: pmu-probe restore --force.",
-    [ERROR_FOREIGN_STOP] = "The core is left halted there, for the debugger that set the breakpoint. If an "
-                           "earlier pmu-probe was killed: pmu-probe restore --force.",
-    [ERROR_CLEARED] = "An operating system clears breakpoints when it wakes a core or takes it down, and "
-                      "sets its own (perf, gdb). Linux: boot with cpuidle.off=1, without other debuggers.",
-    [ERROR_RESET] = "A watchdog, a brown-out, the program, or on Cortex-A an idle core's lost power did it "
-                    "(Linux: cpuidle.off=1); a program that clears DEMCR.MON_REQ shows the same signs. No "
-                    "number is made of a region with a reset in it.",
-    [ERROR_NO_RESET] = "Press the board's button, or let OpenOCD use its reset line: -f "
-                       "board/YOUR_BOARD.cfg, reset_config srst_only.",
-    [ERROR_LOCKUP] = "A fault inside a fault handler does this. Reset the target (pmu-probe reset), and "
-                     "check the faulting code.",
+    [ERROR_HALTED] = "--resume runs it meanwhile; or resume it in your debugger. " IF_KILLED,
+    [ERROR_FOREIGN_STOP] =
+        "The core is left halted there, for the debugger that set the breakpoint. " IF_KILLED,
+    [ERROR_CLEARED] = "An operating system clears breakpoints when a core idles or wakes, and sets its own "
+                      "(perf, gdb). Linux: boot with cpuidle.off=1.",
+    [ERROR_RESET] =
+        "A watchdog, a brown-out, the program, or an idle Cortex-A's lost power did it (Linux: "
+        "cpuidle.off=1), or the program clears DEMCR.MON_REQ. No region with a reset in it is counted.",
+    [ERROR_NO_RESET] = "Press the board's button, or let OpenOCD use its reset line: reset_config srst_only.",
+    [ERROR_LOCKUP] = "A fault in a fault handler does this: check its code, and pmu-probe reset.",
     [ERROR_START] = "Does the program get there? --timeout waits longer.",
     [ERROR_END] = "Does every way from the start lead there? --timeout waits longer.",
 };
@@ -98,6 +91,17 @@ bool error_advise(struct error *error, enum error_kind kind, const char *advice,
     set_fact(error, kind, advice, format, arguments);
     va_end(arguments);
     return false;
+}
+
+bool error_memory(struct error *error)
+{
+    return error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
+void *error_memory_null(struct error *error)
+{
+    (void)error_memory(error);
+    return NULL;
 }
 
 bool error_copy(struct error *error, const struct error *why)

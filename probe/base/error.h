@@ -65,7 +65,10 @@ bool error_set(struct error *error, enum error_kind kind, const char *format, ..
 /* The same for functions that return a pointer: always returns NULL. */
 void *error_null(struct error *error, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same with its own advice, a constant. */
+/* Memory ran out: false, NULL. */
+bool error_memory(struct error *error);
+void *error_memory_null(struct error *error);
+/* The same as error_set with its own advice, a constant. */
 bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Takes over all of `why`, unless a fact is set already. Always returns false. */

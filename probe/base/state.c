@@ -163,7 +163,7 @@ bool lock_take(const char *name, struct lock **out, struct error *error)
     size_t size = strlen(folder) + sizeof key + sizeof "/.lock";
     struct lock *lock = calloc(1, sizeof *lock + size);
     if (lock == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     snprintf(lock->path, size, "%s/%s.lock", folder, key);
     for (int tries = 0; tries < TRIES; tries++) {
         lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -19,14 +19,15 @@ enum {
     MARKDOWN = 1 << FORMAT_MARKDOWN
 };
 
+static const char scripts_only[] = "For the scripts in gdb-scripts alone.";
+
 const struct command commands[COMMANDS] = {
     [COMMAND_PROBES] = {.name = "probes",
                         .group = COMMANDS_TARGET,
                         .operands = "",
                         .does = "what can be reached from here",
-                        .about = "A running OpenOCD with its targets, and each CMSIS-DAP probe on USB.",
-                        .examples = "pmu-probe probes\n"
-                                    "pmu-probe -p cmsis-dap-tcp:board.local probes\n",
+                        .about = "A running OpenOCD's targets, and CMSIS-DAP probes on USB.",
+                        .examples = "probes\n-p cmsis-dap-tcp:board.local probes\n",
                         .needs = "",
                         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                         .run = command_probes},
@@ -35,51 +36,45 @@ const struct command commands[COMMANDS] = {
                       .operands = "",
                       .does = "cores, counters, breakpoints, who uses them",
                       .about = "Changes nothing on the target.",
-                      .examples = "pmu-probe info\n"
-                                  "pmu-probe -f openocd-cfg/boards/zynq7000.cfg info\n",
+                      .examples = "info\n-f openocd-cfg/boards/zynq7000.cfg info\n",
                       .needs = "",
                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                       .run = command_info},
     [COMMAND_DELTA] = {.name = "delta",
                        .operands = "FUNCTION | START END",
                        .does = "cycles from a start to an end, over many hits",
-                       .about =
-                           "FUNCTION is measured from its entry to its return. The same location twice is "
-                           "one round of a loop. Without -r and --for: up to 100 hits, or those of 2 s.",
+                       .about = "FUNCTION is measured from entry to return; the same location twice is one "
+                                "round of a loop. Without -r and --for: up to 100 hits, or 2 s.",
                        .examples =
-                           "pmu-probe --elf app.elf delta fir_filter\n"
-                           "pmu-probe --elf app.elf delta main.c:40 main.c:52 -r 500\n"
-                           "pmu-probe --elf app.elf delta fir_filter -e LD_RETIRED -M CPI --for 5s\n"
-                           "pmu-probe --elf app.elf delta fir_filter --baseline main.jsonl --threshold 2%\n",
+                           "--elf app.elf delta fir_filter\n--elf app.elf delta main.c:40 main.c:52 -r "
+                           "500\n--elf app.elf delta fir_filter -e LD_RETIRED -M CPI --for 5s\n--elf app.elf "
+                           "delta fir_filter --baseline main.jsonl --threshold 2%\n",
                        .words = run_words,
                        .needs = "a FUNCTION, or a START and an END",
                        .least = 1,
                        .most = 2,
                        .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                        .run = command_delta},
-    [COMMAND_SURVEY] = {.name = "survey",
-                        .operands = "[PATTERN...]",
-                        .does = "cycles of many functions, and their shares",
-                        .about = "All functions whose names match a PATTERN of the shell, with --hot N those "
-                                 "that cost most, or the regions of a file. They take turns; a function that "
-                                 "nobody calls costs little time.",
-                        .examples = "pmu-probe --elf app.elf survey 'filter_*' 'Dsp::*'\n"
-                                    "pmu-probe --elf app.elf survey '*' --for 1min\n"
-                                    "pmu-probe --elf app.elf survey --hot 10 --write-regions app.regions\n"
-                                    "pmu-probe --elf app.elf survey --regions app.regions --check\n",
-                        .words = survey_words,
-                        .needs = "",
-                        .most = OPTION_OPERANDS,
-                        .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
-                        .run = command_survey},
+    [COMMAND_SURVEY] =
+        {.name = "survey",
+         .operands = "[PATTERN...]",
+         .does = "cycles of many functions, and their shares",
+         .about = "Functions whose names match a PATTERN of the shell, those that cost most (--hot N), or a "
+                  "file's regions. They take turns.",
+         .examples = "--elf app.elf survey 'filter_*' 'Dsp::*'\n--elf app.elf survey --hot 10 "
+                     "--write-regions app.regions\n--elf app.elf survey --regions app.regions --check\n",
+         .words = survey_words,
+         .needs = "",
+         .most = OPTION_OPERANDS,
+         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
+         .run = command_survey},
     [COMMAND_LINES] = {.name = "lines",
                        .operands = "FUNCTION",
                        .does = "the exact cost of each line of a function",
-                       .about =
-                           "The core is stopped wherever another line begins, in each call. Hits show which "
-                           "branches were taken. Without -r and --for: up to 100 calls, or those of 2 s.",
-                       .examples = "pmu-probe --elf app.elf lines fir_filter\n"
-                                   "pmu-probe --elf app.elf lines fir_filter -r 20 -j\n",
+                       .about = "The core stops wherever another line begins. Hits show which branches were "
+                                "taken. Without -r and --for: up to 100 calls, or 2 s.",
+                       .examples =
+                           "--elf app.elf lines fir_filter\n--elf app.elf lines fir_filter -r 20 -j\n",
                        .needs = "a FUNCTION",
                        .least = 1,
                        .most = 1,
@@ -89,9 +84,8 @@ const struct command commands[COMMANDS] = {
                       .operands = "",
                       .does = "counts over a time window while the core runs",
                       .about = "More events than counters take windows in a row, each as long as --for says.",
-                      .examples = "pmu-probe stat --for 2s\n"
-                                  "pmu-probe stat --for 1s -e INST_RETIRED,L1D_CACHE_REFILL -M CPI\n"
-                                  "pmu-probe stat -I 500ms -j -o counts.jsonl\n",
+                      .examples = "stat --for 2s\nstat --for 1s -e INST_RETIRED,L1D_CACHE_REFILL -M "
+                                  "CPI\nstat -I 500ms -j -o counts.jsonl\n",
                       .needs = "",
                       .formats = TEXT | JSON | CSV,
                       .run = command_stat},
@@ -99,53 +93,46 @@ const struct command commands[COMMANDS] = {
                        .operands = "",
                        .does = "rates and totals while the core runs, live",
                        .about = "A live screen on a terminal, one line per interval elsewhere.",
-                       .examples = "pmu-probe watch -M CPI\n"
-                                   "pmu-probe watch -e LSUCNT,CPICNT -I 200ms -j --for 10s\n",
+                       .examples = "watch -M CPI\nwatch -e LSUCNT,CPICNT -I 200ms -j --for 10s\n",
                        .needs = "",
                        .formats = TEXT | JSON | CSV,
                        .run = command_watch},
-    [COMMAND_RECORD] = {.name = "record",
-                        .group = COMMANDS_PROFILE,
-                        .operands = "",
-                        .does = "where the running core spends its time",
-                        .about =
-                            "Samples of its PC, read while it runs, as many as the link can carry; the "
-                            "core is never stopped. With --every N a counter stops it after every N events "
-                            "of -e, for a moment, and the samples are shares of these events. "
-                            "They are written to " PROFILE_NAME ", or to the file of -o, as JSON lines.",
-                        .examples =
-                            "pmu-probe --elf app.elf record --for 10s\n"
-                            "pmu-probe record -a -o all.jsonl\n"
-                            "pmu-probe --elf app.elf record -e L1D_CACHE_REFILL --every 10k --for 10s\n"
-                            "pmu-probe --elf app.elf record -g --every 100k --for 10s\n",
-                        .needs = "",
-                        .formats = TEXT,
-                        .run = command_record},
-    [COMMAND_TOP] = {.name = "top",
-                     .group = COMMANDS_PROFILE,
-                     .operands = "",
-                     .does = "the same, live: which functions run now",
-                     .about =
-                         "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: "
-                         "q quits, space freezes it, s sorts by function, line, file or address, enter "
-                         "shows the lines of the marked function, the arrows mark another; d measures it as "
-                         "delta, l as lines, a annotates it, g writes the page top.html, esc returns.",
-                     .examples = "pmu-probe --elf app.elf top\n"
-                                 "pmu-probe --elf app.elf top -I 200ms -j --for 10s\n",
-                     .needs = "",
-                     .formats = TEXT | JSON,
-                     .run = command_top},
+    [COMMAND_RECORD] =
+        {.name = "record",
+         .group = COMMANDS_PROFILE,
+         .operands = "",
+         .does = "where the running core spends its time",
+         .about = "Its PC is sampled while it runs, as fast as the link allows. With --every N a counter "
+                  "stops the core briefly after every N events of -e, and samples are shares of these "
+                  "events. They go to " PROFILE_NAME ", or the file of -o, as JSON lines.",
+         .examples =
+             "--elf app.elf record --for 10s\nrecord -a -o all.jsonl\n--elf app.elf record -e "
+             "L1D_CACHE_REFILL --every 10k --for 10s\n--elf app.elf record -g --every 100k --for 10s\n",
+         .needs = "",
+         .formats = TEXT,
+         .run = command_record},
+    [COMMAND_TOP] =
+        {.name = "top",
+         .group = COMMANDS_PROFILE,
+         .operands = "",
+         .does = "the same, live: which functions run now",
+         .about =
+             "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: q quits, "
+             "space freezes, s sorts by function, line, file or address, arrows mark a function, enter shows "
+             "its lines, d measures it (delta), l its lines, a annotates it, g writes top.html, esc returns.",
+         .examples = "--elf app.elf top\n--elf app.elf top -I 200ms -j --for 10s\n",
+         .needs = "",
+         .formats = TEXT | JSON,
+         .run = command_top},
     [COMMAND_GUARD] =
         {.name = "guard",
          .operands = "FUNCTION",
          .does = "stops where a call has used up its budget",
-         .about =
-             "A counter of the core is armed at each entry of FUNCTION and taken back at its return. "
-             "Where it stops the core, the place, the calls to it and the registers are shown. Exit code "
-             "1: a call was over its budget; 0: none was.",
-         .examples = "pmu-probe --elf app.elf guard control_step --budget 40us\n"
-                     "pmu-probe --elf app.elf guard control_step --budget 1200 --keep\n"
-                     "pmu-probe guard fft --budget \"10 L1D_CACHE_REFILL\" -r 50 -o late.jsonl\n",
+         .about = "A counter is armed at each entry of FUNCTION, and disarmed at its return. Where it stops "
+                  "the core, guard shows the place, the calls to it and the registers. Exit code 1: a call "
+                  "was over its budget.",
+         .examples = "--elf app.elf guard control_step --budget 40us\n--elf app.elf guard control_step "
+                     "--budget 1200 --keep\nguard fft --budget \"10 L1D_CACHE_REFILL\" -r 50 -o late.jsonl\n",
          .needs = "a FUNCTION",
          .least = 1,
          .most = 1,
@@ -157,41 +144,33 @@ const struct command commands[COMMANDS] = {
          .operands = "[LOCATION [END]]",
          .does = "why a counter cannot be read, and what helps",
          .about =
-             "It makes the tests that the architecture makes, in the same order. If the program writes "
-             "the counter, --elf shows the lines that do it. With a LOCATION it measures what a halt adds to "
-             "the counters there. --prove measures, puts everything back, and "
-             "compares the registers with those before; with a location, hits of it are measured.",
-         .examples = "pmu-probe doctor\n"
-                     "pmu-probe --elf app.elf doctor\n"
-                     "pmu-probe -C 1 doctor --mend\n"
-                     "pmu-probe --elf app.elf doctor fir_filter\n"
-                     "pmu-probe --elf app.elf doctor --prove fir_filter\n",
+             "It tests in the architecture's order; --elf shows the program's lines that write the counter. "
+             "With a LOCATION it measures what a halt there adds to the counters. --prove measures (hits of "
+             "LOCATION, if given), puts everything back, and compares the registers with those before.",
+         .examples = "doctor\n--elf app.elf doctor fir_filter\n-C 1 doctor --mend\n--elf app.elf doctor "
+                     "--prove fir_filter\n",
          .needs = "",
          .most = 2,
          .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
          .run = command_doctor},
-    [COMMAND_RESTORE] =
-        {.name = "restore",
-         .group = COMMANDS_TARGET,
-         .operands = "",
-         .does = "puts back what a killed pmu-probe has left",
-         .about = "By the journal of that run, over the link that it had. A run that ends by itself puts all "
-                  "back, and leaves no journal. --force takes every breakpoint away, and lets the cores go: "
-                  "after another debugger that was killed, or if the journal is gone. If there is one, it is "
-                  "used first. -C N: one core.",
-         .examples = "pmu-probe restore\n"
-                     "pmu-probe -p cmsis-dap:E6614103E7 restore\n"
-                     "pmu-probe --elf app.elf restore --force\n",
-         .needs = "",
-         .formats = TEXT,
-         .run = command_restore},
+    [COMMAND_RESTORE] = {.name = "restore",
+                         .group = COMMANDS_TARGET,
+                         .operands = "",
+                         .does = "puts back what a killed pmu-probe has left",
+                         .about = "It uses that run's journal and link. --force removes every breakpoint and "
+                                  "lets the cores go (-C N: one), for when another debugger was killed or "
+                                  "the journal is gone; a journal is used first.",
+                         .examples =
+                             "restore\n-p cmsis-dap:E6614103E7 restore\n--elf app.elf restore --force\n",
+                         .needs = "",
+                         .formats = TEXT,
+                         .run = command_restore},
     [COMMAND_RESET] = {.name = "reset",
                        .group = COMMANDS_TARGET,
                        .operands = "",
                        .does = "resets the target",
                        .about = "With --halt it stops at its first instruction.",
-                       .examples = "pmu-probe reset\n"
-                                   "pmu-probe reset --halt\n",
+                       .examples = "reset\nreset --halt\n",
                        .needs = "",
                        .formats = TEXT,
                        .run = command_reset},
@@ -200,8 +179,7 @@ const struct command commands[COMMANDS] = {
                       .operands = "ACTION",
                       .does = "lets the program read its own counters",
                       .about = "ACTION is enable, disable or status.",
-                      .examples = "pmu-probe stub enable\n"
-                                  "pmu-probe stub status\n",
+                      .examples = "stub enable\nstub status\n",
                       .needs = "an ACTION: enable, disable or status",
                       .least = 1,
                       .most = 1,
@@ -209,87 +187,78 @@ const struct command commands[COMMANDS] = {
                       .run = command_stub},
     [COMMAND_CALIBRATE] = {.name = "calibrate",
                            .operands = "[LOCATION]",
-                           .about = "For the scripts in gdb-scripts alone.",
+                           .about = scripts_only,
                            .examples = "",
                            .needs = "",
                            .most = 1,
                            .formats = TEXT,
                            .run = command_calibrate},
-    [COMMAND_LIST] = {.name = "list",
-                      .group = COMMANDS_TARGET,
-                      .operands = "[PATTERN]",
-                      .does = "events and metrics: code, name and meaning",
-                      .about = "Of the core that is there, or of any with --cpu. PATTERN is anywhere in a "
-                               "name or meaning, in any case.",
-                      .examples = "pmu-probe list\n"
-                                  "pmu-probe list --cpu cortex-a53 refill\n"
-                                  "pmu-probe list --cpu cortex-m4\n",
-                      .needs = "",
-                      .most = 1,
-                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
-                      .run = command_list},
+    [COMMAND_LIST] =
+        {.name = "list",
+         .group = COMMANDS_TARGET,
+         .operands = "[PATTERN]",
+         .does = "events and metrics: code, name and meaning",
+         .about = "Of the core found, or of --cpu. PATTERN is part of a name or meaning, in any case.",
+         .examples = "list\nlist --cpu cortex-a53 refill\n",
+         .needs = "",
+         .most = 1,
+         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
+         .run = command_list},
     [COMMAND_REPORT] = {.name = "report",
                         .group = COMMANDS_PROFILE,
                         .operands = "[FILE]",
                         .does = "where the time went, from what record wrote",
-                        .about =
-                            "FILE is " PROFILE_NAME " by default. The ELF file is the one that was recorded, "
-                            "unless --elf says where it is now. No target is touched.",
-                        .examples = "pmu-probe report\n"
-                                    "pmu-probe report --sort line before.jsonl\n"
-                                    "pmu-probe report --format html -o profile.html\n",
+                        .about = "FILE is " PROFILE_NAME
+                                 " by default; --elf says where the recorded program is now.",
+                        .examples =
+                            "report\nreport --sort line before.jsonl\nreport --format html -o profile.html\n",
                         .needs = "",
                         .most = 1,
                         .formats = TEXT | JSON | CSV | MARKDOWN | STACKS | PAGE,
                         .run = command_report},
-    [COMMAND_ANNOTATE] =
-        {.name = "annotate",
-         .group = COMMANDS_PROFILE,
-         .operands = "FUNCTION [FILE]",
-         .does = "where a function spends its time, by line",
-         .about = "From what record wrote: FILE is " PROFILE_NAME " by default. Shares are parts of the "
-                  "function's samples. The ELF file is found as report finds it. No target is touched.",
-         .examples = "pmu-probe annotate fir_filter\n"
-                     "pmu-probe annotate fir_filter --hot 5 before.jsonl\n",
-         .needs = "a FUNCTION",
-         .least = 1,
-         .most = 2,
-         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
-         .run = command_annotate},
+    [COMMAND_ANNOTATE] = {.name = "annotate",
+                          .group = COMMANDS_PROFILE,
+                          .operands = "FUNCTION [FILE]",
+                          .does = "where a function spends its time, by line",
+                          .about = "FILE, which record wrote, is " PROFILE_NAME
+                                   " by default. Shares are parts of the function's samples.",
+                          .examples = "annotate fir_filter\nannotate fir_filter --hot 5 before.jsonl\n",
+                          .needs = "a FUNCTION",
+                          .least = 1,
+                          .most = 2,
+                          .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
+                          .run = command_annotate},
     [COMMAND_COMPARE] = {.name = "compare",
                          .group = COMMANDS_COMPARE,
                          .operands = "OLD NEW [...]",
                          .does = "results of delta -j, or profiles",
                          .about =
-                             "As delta --baseline, from files. Each later file is compared with the first. "
-                             "If a file has several runs, their regions are matched by name. Of two profiles "
-                             "that record wrote it shows what grew and what shrank. No target is touched.",
-                         .examples = "pmu-probe compare main.jsonl branch.jsonl --threshold 2%\n"
-                                     "pmu-probe compare main.jsonl a.jsonl b.jsonl --format markdown\n"
-                                     "pmu-probe compare before.jsonl profile.jsonl --sort line\n",
+                             "As delta --baseline, from files: each later file is compared with the first, "
+                             "and regions by name. Of profiles it shows what grew and what shrank.",
+                         .examples =
+                             "compare main.jsonl branch.jsonl --threshold 2%\ncompare main.jsonl a.jsonl "
+                             "b.jsonl --format markdown\ncompare before.jsonl profile.jsonl --sort line\n",
                          .needs = "two files of results, or more",
                          .least = 2,
                          .most = OPTION_OPERANDS,
                          .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                          .run = command_compare},
-    [COMMAND_SHOW] = {.name = "show",
-                      .group = COMMANDS_COMPARE,
-                      .operands = "FILE",
-                      .does = "an old result, in any format",
-                      .about =
-                          "FILE is what a command wrote with -j, but for watch and top, by this tool or an "
-                          "older one. It is shown as the command itself shows it, in each format that the "
-                          "command has. A profile of record is shown as report does. No target is touched.",
-                      .examples = "pmu-probe show run.jsonl\n"
-                                  "pmu-probe show run.jsonl --format html -o run.html\n",
-                      .needs = "a FILE that a command wrote with -j, or record",
-                      .least = 1,
-                      .most = 1,
-                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | STACKS,
-                      .run = command_show},
+    [COMMAND_SHOW] =
+        {.name = "show",
+         .group = COMMANDS_COMPARE,
+         .operands = "FILE",
+         .does = "an old result, in any format",
+         .about = "FILE is what record, or another command with -j, wrote (not watch or top), in this "
+                  "version or an older one. It is shown as that command shows it, in each of its formats.",
+         .examples = "show run.jsonl\nshow run.jsonl --format html -o run.html\n",
+         .needs = "a FILE that a command wrote with -j, or record",
+         .least = 1,
+         .most = 1,
+         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | STACKS,
+         .run = command_show},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",
-                       .about = "For the scripts in gdb-scripts alone.",
+                       .about = scripts_only,
                        .examples = "",
                        .needs = "",
                        .formats = TEXT,

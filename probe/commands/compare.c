@@ -170,7 +170,7 @@ int command_compare(const struct context *context, struct error *error)
 {
     struct compare_command *self = calloc(1, sizeof *self);
     if (self == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         return error_exit_code(error->kind);
     }
     self->context = context;

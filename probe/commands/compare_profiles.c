@@ -40,12 +40,10 @@ static bool check_pair(const struct compare_profiles *self, struct error *error)
     if (now->symbols != NULL && old->symbols != NULL)
         return self->sort != SHARES_ADDRESS ||
                error_set(error, ERROR_USAGE,
-                         "--sort address: no build id says that both profiles are of one program, so their "
-                         "addresses cannot be compared");
+                         "--sort address: the profiles' addresses cannot be compared, as no build id says "
+                         "that both are of one program");
     const struct profile_input *lacks = now->symbols == NULL ? now : old;
-    return error_advise(error, ERROR_ELF,
-                        "Two builds are compared by names. Keep a copy of each program in the folder of its "
-                        "profile.",
+    return error_advise(error, ERROR_ELF, "Keep a copy of each program in its profile's folder.",
                         "%.300s: %s", lacks->file, lacks->no_names);
 }
 
@@ -59,7 +57,7 @@ static bool make_diffs(struct compare_profiles *self, struct error *error)
         ok = shares_diff_make(&self->now.shares[i], &self->old.shares[i], &self->diffs[i]);
         self->diff_count += ok;
     }
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 static bool print_changes(struct compare_profiles *self, struct error *error)
@@ -74,8 +72,7 @@ static bool print_changes(struct compare_profiles *self, struct error *error)
     const struct profile_diff_report report = {
         .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
     const struct rendering to = command_rendering(self->context);
-    return profile_diff_write(&to, &report) || ferror(to.out) ||
-           error_set(error, ERROR_SYSTEM, "out of memory");
+    return profile_diff_write(&to, &report) || ferror(to.out) || error_memory(error);
 }
 
 bool compare_profiles(const struct context *context, struct error *error)

@@ -85,7 +85,7 @@ int command_calibrate(const struct context *context, struct error *error)
                             error);
     struct calibrating *self = calloc(1, sizeof *self);
     if (self == NULL)
-        return command_code(error_set(error, ERROR_SYSTEM, "out of memory"), error);
+        return command_code(error_memory(error), error);
     self->session = &session;
     bool ok = program_open(&session, error) &&
               (options->n_operands == 0 || calibrate_locate(self, options->operands[0], &location, error)) &&
@@ -147,7 +147,7 @@ static void tell_candidates(struct doctor_command *self, size_t n)
     char text[128], of[32] = "";
     if (n > CANDIDATES)
         snprintf(of, sizeof of, ", %d of %zu", CANDIDATES, n);
-    snprintf(text, sizeof text, "Candidates%s: which of these instructions run is not known.", of);
+    snprintf(text, sizeof text, "Candidates%s: which of these run is not known.", of);
     doctor_tell(self, text);
 }
 
@@ -172,9 +172,8 @@ static bool list_stores(struct doctor_command *self, const struct counter_block 
     return all > 0;
 }
 
-static const char none_writes[] =
-    "No instruction of the ELF that is known to write it was found: an operating "
-    "system, another program or another debugger does, or a pointer.";
+static const char none_writes[] = "The ELF has no instruction known to write it: a pointer, an operating "
+                                  "system, another program or debugger does.";
 
 static void search(struct doctor_command *self, const char *first)
 {
@@ -350,7 +349,7 @@ static void name_own_writes(struct doctor_command *self)
         if (device->changes[i].kind == device->block->kind && n++ < CANDIDATES)
             put_candidate(self, device->changes[i].name, device->changes[i].at);
     if (n > 0)
-        doctor_tell(self, "These instructions of the program change it: counts in which one runs are wrong.");
+        doctor_tell(self, "These instructions change it: counts in which one runs are wrong.");
 }
 
 /* What is written may count from stop to stop all the same. */
@@ -358,10 +357,8 @@ static bool counts_at_stops(struct doctor_command *self, struct error *error)
 {
     if (error->kind != ERROR_WRITTEN || !device_follow_reload(&self->session.device, error->subject))
         return false;
-    doctor_tell(
-        self,
-        "delta, survey and lines count with it, from stop to stop: what is longer than one period of it is "
-        "\"at least\". stat and watch cannot.");
+    doctor_tell(self, "delta, survey and lines count with it; what is longer than one period is \"at "
+                      "least\". stat and watch cannot.");
     error_clear(error);
     return true;
 }
@@ -498,7 +495,7 @@ static bool open_location(struct doctor_command *self, struct error *error)
         return error_set(error, ERROR_USAGE, "doctor takes an END only with --prove");
     self->calibration = calloc(1, sizeof *self->calibration);
     if (self->calibration == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     self->calibration->session = &self->session;
     return calibrate_locate(self->calibration, options->operands[0], &self->location, error);
 }

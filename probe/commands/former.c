@@ -4,44 +4,49 @@
 #include <string.h>
 
 static const struct {
-    const char *word, *now;
+    const char *words, *now; /* words have a | between them */
 } former_words[] = {
-    {"release", "say restore --force"},
-    {"history", "say compare OLD NEW [...]; docs/ci.md shows how to keep the course of many runs"},
-    {"locate", "say delta: it shows what its locations mean, or lists candidates, before it measures"},
-    {"diff", "say compare OLD NEW"},
-    {"ls", "say list for events, probes for probes"},
-    {"run", "load and start the program as you do now; then say delta FUNCTION, or record"},
-    {"attach", "each command attaches by itself: say stat, record or delta FUNCTION"},
-    {"profile", "say record, then report"},
-    {"measure", "say delta FUNCTION"},
-    {"--count", "say -r N, the number of hits; for record --every N, the events from stop to stop"},
-    {"--hits", "say -r N, the number of hits"},
-    {"--frequency", "say --freq HZ"},
-    {"--on-max", "say --outliers N --show WORDS"},
-    {"--boards", "start a process for each board, as docs/farm.md shows"},
-    {"-n", "say -r N, the number of hits"},
-    {"--runs", "say -r N, the number of hits"},
-    {"--min-runs", "say --precision, or -r N, the number of hits"},
-    {"--max-runs", "say -r N, the number of hits"},
-    {"-m", "say --precision, or -r N, the number of hits"},
-    {"--diff", "say compare OLD NEW, which takes profiles, too"},
-    {"--any-elf", "leave it out: that the ELF file has another name is a note"},
-    {"--format junit", "pytest or CTest write JUnit of each verdict, as docs/ci.md shows"},
-    {"--format pprof", "say --format folded, or perf, which speedscope reads"},
-    {"--format gcc", "say -j, whose lines have file and line; or --format csv"},
-    {"-F", "record samples as fast as the probe can; --every N stops the core after N events"},
-    {"--export-json", "say -j -o FILE"},
-    {"--export-csv", "say --format csv -o FILE"},
-    {"--export-markdown", "say --format markdown -o FILE"},
-    {"--pid", "say --context ID"},
+    {"release", "restore --force"},
+    {"history", "compare OLD NEW [...], as docs/ci.md shows"},
+    {"locate", "delta, which shows its locations or their candidates first"},
+    {"diff|--diff", "compare OLD NEW"},
+    {"ls", "list for events, probes for probes"},
+    {"run", "delta FUNCTION or record while the program runs"},
+    {"attach", "stat, record or delta FUNCTION: each attaches by itself"},
+    {"profile", "record, then report"},
+    {"measure", "delta FUNCTION"},
+    {"--count", "-r N for hits, or record --every N for events"},
+    {"--hits|-n|--runs|--max-runs", "-r N, the number of hits"},
+    {"--min-runs|-m", "--precision, or -r N for hits"},
+    {"--frequency", "--freq HZ"},
+    {"--on-max", "--outliers N --show WORDS"},
+    {"--boards", "a process for each board, as docs/farm.md shows"},
+    {"--any-elf", "no option: another file name is only a note"},
+    {"--format junit", "pytest or CTest, as docs/ci.md shows"},
+    {"--format pprof", "--format folded or perf"},
+    {"--format gcc", "-j or --format csv"},
+    {"-F", "record, which samples as fast as it can, or its --every N for events"},
+    {"--export-json", "-j -o FILE"},
+    {"--export-csv", "--format csv -o FILE"},
+    {"--export-markdown", "--format markdown -o FILE"},
+    {"--pid", "--context ID"},
 };
+
+static bool former_has(const char *words, const char *word, size_t length)
+{
+    for (size_t n; *words != '\0'; words += n + (words[n] == '|')) {
+        n = strcspn(words, "|");
+        if (n == length && memcmp(words, word, n) == 0)
+            return true;
+    }
+    return false;
+}
 
 bool former_refuse(const char *word, size_t length, struct error *error)
 {
     for (size_t i = 0; i < sizeof former_words / sizeof *former_words; i++)
-        if (strlen(former_words[i].word) == length && memcmp(former_words[i].word, word, length) == 0) {
-            error_set(error, ERROR_USAGE, "there is no %s: %s", former_words[i].word, former_words[i].now);
+        if (former_has(former_words[i].words, word, length)) {
+            error_set(error, ERROR_USAGE, "there is no %.*s: use %s", (int)length, word, former_words[i].now);
             return true;
         }
     return false;

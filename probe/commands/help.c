@@ -13,6 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
+static const char tool[] = "pmu-probe";
+static const char usage[] = "usage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n";
 static const char purpose[] = "measures code on Arm targets from the outside, through a debug probe";
 
 static const char about_location[] =
@@ -20,14 +22,12 @@ static const char about_location[] =
     "*0x10000200.";
 
 static const char about_options[] =
-    "Options are on either side of the command, or in a pmu-probe.conf in the current folder or "
-    "in your ~/.config/pmu-probe (elf = build/app.elf, one per line). Each command refuses options that it "
-    "does not use, except from "
-    "pmu-probe.conf. PMU_PROBE in the environment stands for --probe.";
+    "Options are on either side of the command, or one per line (elf = build/app.elf) in a pmu-probe.conf of "
+    "the current folder or ~/.config/pmu-probe, where those that a command does not use are passed over. "
+    "PMU_PROBE in the environment stands for --probe.";
 
-static const char overview_examples[] = "pmu-probe --elf app.elf delta fir_filter\n"
-                                        "pmu-probe --elf app.elf delta main.c:40 main.c:52 -r 500\n"
-                                        "pmu-probe stat --for 2s -e INST_RETIRED -M CPI\n";
+static const char overview_examples[] = "--elf app.elf delta fir_filter\n--elf app.elf delta main.c:40 "
+                                        "main.c:52 -r 500\nstat --for 2s -e INST_RETIRED -M CPI\n";
 
 static const struct {
     int code;
@@ -46,21 +46,23 @@ static bool help_takes(size_t command, const struct option *option)
     return (option->commands >> command & 1) != 0;
 }
 
+/* Each line is what follows the tool's name. */
 static void print_examples(FILE *out, const char *lines)
 {
     while (*lines != '\0') {
         size_t length = strcspn(lines, "\n");
-        fprintf(out, "  %.*s\n", (int)length, lines);
+        fprintf(out, "  %s %.*s\n", tool, (int)length, lines);
         lines += length + (lines[length] == '\n');
     }
 }
 
 void help_usage(FILE *out)
 {
-    fputs("usage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n\n", out);
-    print_examples(out, "pmu-probe probes                               what can be reached from here\n"
-                        "pmu-probe --elf app.elf delta my_function      what a function costs\n"
-                        "pmu-probe stat --for 2s -M CPI                 counts while the core runs\n");
+    fprintf(out, "%s\n", usage);
+    print_examples(
+        out,
+        "probes                               what can be reached from here\n--elf app.elf delta my_function "
+        "     what a function costs\nstat --for 2s -M CPI                 counts while the core runs\n");
     fputs("\npmu-probe --help lists all commands; pmu-probe help COMMAND, its options.\n", out);
 }
 
@@ -95,14 +97,19 @@ static void print_exit_codes(FILE *out)
     fold_end(&fold);
 }
 
+static const char *option_brief(const struct option *option)
+{
+    return option->brief != NULL ? option->brief : option->help;
+}
+
 void help_print(FILE *out, bool all)
 {
-    fprintf(out, "pmu-probe %s.\nusage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n", purpose);
+    fprintf(out, "%s %s.\n%s", tool, purpose, usage);
     print_commands(out);
     fputs(all ? "\noptions\n" : "\noptions, the common ones\n", out);
     for (size_t i = 0; i < option_count; i++)
         if (all || option_table[i].is_common)
-            option_print(out, &option_table[i], all ? option_table[i].help : option_table[i].brief);
+            option_print(out, &option_table[i], all ? option_table[i].help : option_brief(&option_table[i]));
     if (!all) {
         fputs("\npmu-probe help COMMAND: its examples and options; --help --all: everything\n", out);
         return;
@@ -169,7 +176,7 @@ static void print_option(FILE *out, const struct option *option, size_t id, bool
     option_print(out, option,
                  all                             ? option->help
                  : option->kind == OPTION_FORMAT ? text
-                 : option->group != OPTIONS_OWN  ? option->brief
+                 : option->group != OPTIONS_OWN  ? option_brief(option)
                                                  : help_for(option, id, text, sizeof text));
 }
 
@@ -243,7 +250,12 @@ static void roff_line(FILE *out, const char *macro, const char *text)
 static void roff_examples(FILE *out, const char *lines)
 {
     fputs(".RS 4\n.nf\n", out);
-    roff(out, lines);
+    for (size_t length; *lines != '\0'; lines += length + (lines[length] == '\n')) {
+        char line[256];
+        length = strcspn(lines, "\n");
+        snprintf(line, sizeof line, "%s %.*s\n", tool, (int)length, lines);
+        roff(out, line);
+    }
     fputs(".fi\n.RE\n", out);
 }
 
@@ -306,12 +318,10 @@ void help_manual(FILE *out)
     fputs(".SH EXIT STATUS\n", out);
     for (size_t i = 0; i < N_EXIT_CODES; i++)
         fprintf(out, ".TP\n%d\n%s\n", exit_codes[i].code, exit_codes[i].means);
-    fputs(".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n"
-          ".TP\nPMU_OPENOCD\nthe OpenOCD that is started\n"
-          ".SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current folder\n"
-          ".TP\n$XDG_CONFIG_HOME/pmu\\-probe/pmu\\-probe.conf, ~/.config/pmu\\-probe/pmu\\-probe.conf\n"
-          "your own options; only these may start OpenOCD, name files to write, or act on the target\n"
-          ".SH EXAMPLES\n",
+    fputs(".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n.TP\nPMU_OPENOCD\nthe OpenOCD that is "
+          "started\n.SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current "
+          "folder\n.TP\n~/.config/pmu\\-probe/pmu\\-probe.conf\nyour own options; only these may start "
+          "OpenOCD, name files to write, or act on the target\n.SH EXAMPLES\n",
           out);
     roff_examples(out, overview_examples);
 }

@@ -282,10 +282,10 @@ static bool options_check_line(const struct option *option, const char *key, con
 
 static bool refuse_act(const struct option *option, const char *does, struct error *error)
 {
-    return error_advise(error, ERROR_USAGE,
-                        "If you trust it, add --trust-conf; or write the line into your own "
-                        "~/.config/pmu-probe/pmu-probe.conf.",
-                        "%s %s, which a file of a folder from elsewhere must not", option->name, does);
+    return error_advise(
+        error, ERROR_USAGE,
+        "If you trust it, add --trust-conf; or write the line into ~/.config/pmu-probe/pmu-probe.conf.",
+        "%s %s, which this folder's file must not", option->name, does);
 }
 
 static bool names_file(const struct option *option)
@@ -413,7 +413,7 @@ static bool check_wires(struct reader *r, const struct option *option)
         return true;
     if (options->request.n_openocd > 0)
         return error_set(r->error, ERROR_USAGE,
-                         "%s belongs to a CMSIS-DAP probe: for OpenOCD use -c 'adapter speed 4000' or -c "
+                         "%s belongs to a CMSIS-DAP probe; for OpenOCD: -c 'adapter speed 4000' or -c "
                          "'transport select swd'",
                          typed);
     return error_set(r->error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.64s", typed,

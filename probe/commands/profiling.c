@@ -33,7 +33,7 @@ static void compare_builds(struct profile_input *input)
         drop_symbols(input);
     } else if (recorded == NULL && input->profile->about.elf != NULL) {
         snprintf(input->no_names, sizeof input->no_names,
-                 "The recorded program had no build id: names are right if %.200s has not been built anew",
+                 "The recorded program had no build id: names are wrong if %.200s was built anew since",
                  input->elf);
     } else if (recorded == NULL) {
         snprintf(input->no_names, sizeof input->no_names,
@@ -60,10 +60,8 @@ static void look_for_samples(struct profile_input *input)
     symbols_machine(input->symbols, &machine);
     if (samples > 0)
         snprintf(input->no_names, sizeof input->no_names,
-                 "No sample lies in the code of %.200s, which is for %s: they are at 0x%08" PRIx64
-                 " to 0x%08" PRIx64
-                 ". It is another program, or it runs elsewhere than it was linked for: then --load-offset "
-                 "helps",
+                 "No sample lies in the code of %.200s, which is for %s, but at 0x%08" PRIx64
+                 " to 0x%08" PRIx64 ": it is another program, or was moved (--load-offset)",
                  input->elf, machine.name, low, high);
 }
 
@@ -82,18 +80,18 @@ static void look_for_overlays(struct profile_input *input)
     }
     size_t used = strlen(input->no_names);
     if (samples > 0)
-        snprintf(input->no_names + used, sizeof input->no_names - used,
-                 "%s%" PRIu64
-                 " samples lie in an overlay, where the sections %s all have code: their names and "
-                 "lines may be those of another one",
-                 used > 0 ? ". " : "", samples, found);
+        snprintf(
+            input->no_names + used, sizeof input->no_names - used,
+            "%s%" PRIu64
+            " samples lie where the sections %s overlay each other: names and lines may be another one's",
+            used > 0 ? ". " : "", samples, found);
 }
 
 static bool open_one(struct profile_input *input, const char *path, struct error *error)
 {
     input->elf = strdup(path);
     if (input->elf == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     input->symbols = symbols_open_moved(path, input->load_offset, error);
     if (input->symbols == NULL)
         drop_symbols(input);
@@ -204,7 +202,7 @@ bool profiling_page(const struct rendering *to, const struct profile_report *rep
     struct page_parts parts = {.n = 0};
     bool ok = (stacks_make(report->profile, symbols, false, &parts.stacks) &&
                flame_make(&parts.stacks, report->n, &parts.flame)) ||
-              error_set(error, ERROR_SYSTEM, "out of memory");
+              error_memory(error);
     ok = ok && (symbols == NULL || annotate_hottest(report, symbols, &parts, error));
     if (ok) {
         const struct profile_page page = {.report = report,
@@ -212,7 +210,7 @@ bool profiling_page(const struct rendering *to, const struct profile_report *rep
                                           .flame = &parts.flame,
                                           .functions = parts.functions,
                                           .n = parts.n};
-        ok = profile_page(to, &page) || ferror(to->out) || error_set(error, ERROR_SYSTEM, "out of memory");
+        ok = profile_page(to, &page) || ferror(to->out) || error_memory(error);
     }
     for (size_t i = 0; i < parts.n; i++)
         annotated_function_free(&parts.functions[i]);
@@ -268,7 +266,7 @@ bool profiling_make_shares(struct profile_side *side, enum shares_sort sort, str
     bool ok = side->shares != NULL;
     for (size_t i = 0; i < n && ok; i++)
         ok = shares_make(profile, (unsigned)i, sort, side->input.symbols, &side->shares[i]);
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 void profiling_close_side(struct profile_side *side)

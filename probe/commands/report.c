@@ -21,9 +21,8 @@ static bool annotate_find_function(const struct context *context, const struct p
     if (input->symbols == NULL)
         return error_advise(error, ERROR_ELF,
                             context->options->request.elf != NULL
-                                ? "annotate reads the code in the file that was recorded."
-                                : "annotate reads the code in the file that was recorded: say with --elf "
-                                  "where it is now.",
+                                ? "annotate reads the recorded program's code."
+                                : "annotate reads the recorded program's code: --elf says where it is.",
                             "%s", input->no_names);
     if (!symbols_locate(input->symbols, context->options->operands[0], &at, error))
         return false;
@@ -56,8 +55,7 @@ int command_annotate(const struct context *context, struct error *error)
                                                  .no_names = input.no_names,
                                                  .function = &function,
                                                  .hot = options->request.hot};
-        ok = annotate_print(context, &report) || ferror(context->out) ||
-             error_set(error, ERROR_SYSTEM, "out of memory");
+        ok = annotate_print(context, &report) || ferror(context->out) || error_memory(error);
     }
     annotated_function_free(&function);
     profile_input_close(&input);
@@ -88,11 +86,11 @@ static bool print_stacks(struct report_command *self, struct error *error)
 {
     enum format format = self->context->options->format;
     if (!stacks_make(self->now.input.profile, self->now.input.symbols, format == FORMAT_PERF, &self->stacks))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     const struct stack_report report = {
         .profile = self->now.input.profile, .stacks = &self->stacks, .elf = self->now.input.elf};
     bool ok = stack_writer(self)(self->context->out, &report) || ferror(self->context->out);
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 /* Of call stacks: what each function has with all that it calls. */
@@ -106,7 +104,7 @@ static bool add_children(struct report_command *self, struct error *error)
     for (size_t i = 0; i < input->profile->about.core_count && ok; i++)
         if (self->sort == SHARES_FUNCTION && input->symbols != NULL)
             ok = call_tree_add_children(&self->stacks, &self->now.shares[i]);
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 /* That all of it could be written is checked with the output, as for each command. */
@@ -118,7 +116,7 @@ static bool print_shares(struct report_command *self, struct error *error)
     struct profile_report report = profiling_report(&self->now);
     report.calls = options->request.stacks ? &self->stacks : NULL;
     const struct rendering to = command_rendering(self->context);
-    return profile_write(&to, &report) || ferror(to.out) || error_set(error, ERROR_SYSTEM, "out of memory");
+    return profile_write(&to, &report) || ferror(to.out) || error_memory(error);
 }
 
 static bool print_page(struct report_command *self, struct error *error)
@@ -159,10 +157,9 @@ static bool check_contexts(const struct report_command *self, struct error *erro
                          profile_row_kind(self->sort));
     static const char *const advice[PROFILE_CONTEXTS] = {
         [PROFILE_EXCEPTIONS] = "record has them of a Cortex-M.",
-        [PROFILE_TASKS] = "Record them, of a Cortex-M: pmu-probe --elf app.elf record --task VARIABLE",
-        [PROFILE_PROCESSES] =
-            ("record without --every has them of a Cortex-A or R whose samples have CONTEXTIDR; "
-             "those of a Cortex-A9 do not.")};
+        [PROFILE_TASKS] = "Record them, of a Cortex-M: pmu-probe --elf FILE record --task VARIABLE",
+        [PROFILE_PROCESSES] = ("record without --every has them of a Cortex-A or R whose samples have "
+                               "CONTEXTIDR (not Cortex-A9).")};
     enum profile_context kind = shares_context(self->sort);
     return input->profile->contexts[kind].interval_count > 0 ||
            error_advise(error, ERROR_USAGE, advice[kind], "--sort %s: %.200s has none",
@@ -180,7 +177,7 @@ int command_report(const struct context *context, struct error *error)
               check_contexts(&self, error);
     self.has_stacks = ok && stacks_are_in(self.now.input.profile);
     if (ok && options->request.stacks && !self.has_stacks)
-        ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf app.elf record -g --every 100k",
+        ok = error_advise(error, ERROR_USAGE, "Record them: pmu-probe --elf FILE record -g",
                           "-g: %.200s has no call stacks", file);
     ok = ok && report_print(&self, error);
     stacks_free(&self.stacks);

@@ -44,19 +44,17 @@ static void restore_force_on_left(void *context, uint64_t at)
     struct release_command *self = context;
     char place[512];
     session_place(&self->session, at, place, sizeof place);
-    fprintf(
-        self->context->out,
-        "  left alone  what may be a breakpoint instruction at %s: the ELF has no mapping symbol ($t, $d) "
-        "that distinguishes code from data there\n",
-        place);
+    fprintf(self->context->out,
+            "  left alone  a possible breakpoint instruction at %s: the ELF has no mapping symbol ($t, $d) "
+            "that says whether it is code\n",
+            place);
 }
 
 static void restore_force_on_own(void *context, const char *what, uint64_t at)
 {
     const struct release_command *self = context;
     fprintf(self->context->out,
-            "  left alone  %s at 0x%08" PRIX64 ": DebugMonitor is on, so it is the program's own\n", what,
-            at);
+            "  left alone  %s at 0x%08" PRIX64 ": the program's own, as DebugMonitor is on\n", what, at);
 }
 
 static bool release_code_of_elf(struct release_command *self, const struct release_sink *sink,
@@ -77,10 +75,10 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
 
 static const char *instruction_help(const struct release_command *self, const struct release *end)
 {
-    return end->own.is_own ? "It is the program's own, and halts the core while the server debugs it"
-           : self->session.symbols == NULL ? "If a debugger put it there, pmu-probe restore --force --elf "
-                                             "FILE can put the program's code back"
-                                           : "The ELF does not show that a debugger put it there";
+    return end->own.is_own ? "It is the program's own, and halts while the server debugs"
+           : self->session.symbols == NULL
+               ? "If a debugger put it there, --elf FILE helps to put the code back"
+               : "The ELF does not show that a debugger put it there";
 }
 
 /* Prints where the core was halted, and whether it runs now. */
@@ -94,11 +92,10 @@ static bool restore_force_print_end(struct release_command *self, const struct r
     session_place(&self->session, end->stood_at, place, sizeof place);
     session_place(&self->session, end->stands_at, now, sizeof now);
     if (end->breakpoint_instruction)
-        return error_set(
-            error, ERROR_STATE,
-            "the core is left halted: a breakpoint instruction is at %s. %s; pmu-probe reset starts the "
-            "program anew",
-            place, instruction_help(self, end));
+        return error_set(error, ERROR_STATE,
+                         "the core is left halted at a breakpoint instruction at %s. %s; pmu-probe reset "
+                         "starts the program anew",
+                         place, instruction_help(self, end));
     if (end->halted_again && end->own.code.name != NULL)
         return error_set(error, ERROR_STATE,
                          "the core stops again at a breakpoint instruction at %s. %s; pmu-probe reset starts "
@@ -115,9 +112,8 @@ static bool restore_force_print_end(struct release_command *self, const struct r
     else
         fprintf(out, "  %s\n", self->removed > 0 ? "running" : "nothing to remove; running");
     if (end->may_have_borrowed)
-        fprintf(out,
-                "  note        its registers were being read. If the program does not go on as it should, "
-                "pmu-probe reset\n");
+        fprintf(out, "  note        its registers were being read: if the program does not go on well, "
+                     "pmu-probe reset\n");
     return true;
 }
 
@@ -188,8 +184,7 @@ static bool release_all(struct release_command *self, struct error *error)
     if (!device_has_run_control(&session->device))
         return error_set(
             error, ERROR_USAGE,
-            "restore --force needs a link with run control: OpenOCD's Tcl port, a CMSIS-DAP probe "
-            "or a GDB server");
+            "restore --force needs run control: OpenOCD's Tcl port, a CMSIS-DAP probe or a GDB server");
     if (one)
         return release_core(self, error);
     for (size_t i = 0; i < session->device.n_cores && error->kind != ERROR_LINK_LOST; i++) {
@@ -357,9 +352,9 @@ static void print_no_journal(const struct restore_command *self)
     char folder[JOURNAL_PATH];
     struct error none = {0};
     if (state_folder(folder, sizeof folder, &none))
-        fprintf(self->context->out, "nothing to restore: no journal is here, in %s\n", folder);
+        fprintf(self->context->out, "nothing to restore: no journal in %s\n", folder);
     else
-        fprintf(self->context->out, "nothing to restore: no journal is here: %s\n", none.text);
+        fprintf(self->context->out, "nothing to restore: no journal: %s\n", none.text);
 }
 
 /* --- with one ------------------------------------------------------------------------------------------- */
@@ -373,11 +368,9 @@ static bool restore_check_end(const struct restore_command *self, struct session
     session_place(session, restored->stands_at, place, sizeof place);
     if (self->file.cut)
         return error_advise(error, ERROR_LEFT, session_without_journal(session),
-                            "the core stopped at %s, and the journal, which could not be written to the end, "
-                            "does not say why",
+                            "the core stopped at %s, and the journal, which is cut off, does not say why",
                             place);
-    return error_set(error, ERROR_FOREIGN_STOP,
-                     "the core stopped at %s, at a breakpoint that is not of that run", place);
+    return error_set(error, ERROR_FOREIGN_STOP, "the core stopped at %s, at a breakpoint of another", place);
 }
 
 /* This run may not end either: what it borrows itself goes into the same file. */
@@ -395,8 +388,7 @@ static bool restore_look_for_more(const struct restore_command *self, struct ses
 {
     if (!self->file.cut)
         return true;
-    fputs("  not known   whether that is all: the journal could not be written to the end\n",
-          self->context->out);
+    fputs("  not known   whether that is all: the journal is cut off\n", self->context->out);
     return session_look_again(session, -1, error) && look_at_cores(session, error);
 }
 
@@ -427,7 +419,7 @@ static bool restore_target(struct restore_command *self, struct session *session
     if (!session_undo(session, &after))
         ok = error_add(error, &after);
     if (!ok) {
-        fputs("  failed      the journal is kept: pmu-probe restore tries it again\n", self->context->out);
+        fputs("  failed      the journal is kept for another pmu-probe restore\n", self->context->out);
         return false;
     }
     journal_free(session->journal);
@@ -515,7 +507,7 @@ bool restore_first(const struct context *context, struct error *error)
 {
     struct restore_command *self = calloc(1, sizeof *self);
     if (self == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     self->context = context;
     bool ok = journal_list(NULL, self->paths, 1) == 0 || restore_there(self, error);
     free(self);
@@ -544,7 +536,7 @@ static bool restore_all(struct restore_command *self, struct error *error)
         journal_file_free(&self->file);
     }
     if (in_use == n)
-        fprintf(self->context->out, "nothing to restore: what has a journal here is under way\n");
+        fprintf(self->context->out, "nothing to restore: the runs that have a journal are under way\n");
     return ok;
 }
 
@@ -554,7 +546,7 @@ int command_restore(const struct context *context, struct error *error)
         return restore_by_force(context, error);
     struct restore_command *self = calloc(1, sizeof *self);
     if (self == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         return error_exit_code(error->kind);
     }
     self->context = context;

@@ -182,9 +182,8 @@ static bool serve_begin(struct serve_command *self, struct error *error)
         !counting_open(&self->counting, session, &clock, error))
         return false;
     if (self->counting.plan->n_passes != 1)
-        return error_set(
-            error, ERROR_USAGE,
-            "these events do not fit on the counters at once: between two stops there is but one pass");
+        return error_set(error, ERROR_USAGE,
+                         "these events do not fit on the counters at once, and there is but one pass");
     session_conditions(session, &clock, &self->conditions);
     halt_cost_begin(&self->halts, &session->device, &clock);
     self->plausible =
@@ -204,7 +203,7 @@ int command_serve(const struct context *context, struct error *error)
     struct serve_command *self = calloc(1, sizeof *self);
     char line[LINE];
     if (self == NULL)
-        return error_exit_code((error_set(error, ERROR_SYSTEM, "out of memory"), error->kind));
+        return error_exit_code((error_memory(error), error->kind));
     self->context = context;
     self->session =
         (struct session){.request = &context->options->request, .around = &context->around, .may_stop = true};

@@ -83,7 +83,7 @@ static void stub_print(const struct stub_command *self)
     fprintf(out, "  %-15s by the %s\n", self->action == STATUS ? "read" : "written",
             self->stub.by_core ? "halted core" : "probe");
     if (self->action == DISABLE && self->now.events != 0)
-        fprintf(out, "\nThe program counts events: its counters go on, only user mode lost access.\n");
+        fprintf(out, "\nThe program's own counters go on; user mode lost access.\n");
 }
 
 int command_stub(const struct context *context, struct error *error)

@@ -96,10 +96,8 @@ static bool add_openocd(struct options *options, const struct option *option, co
 {
     uint64_t number;
     if (option->letter == 'c' && value_many(text, UINT64_MAX, &number)) /* as perf has it */
-        return error_set(
-            error, ERROR_USAGE,
-            "-c is a command for OpenOCD; to stop the core after every %.32s events, say --every %.32s", text,
-            text);
+        return error_set(error, ERROR_USAGE,
+                         "-c is a command for OpenOCD; for %.32s events say --every %.32s", text, text);
     if (options->request.n_openocd + 2 > REQUEST_WORDS)
         return error_set(error, ERROR_USAGE, "too many options for OpenOCD");
     options->request.openocd[options->request.n_openocd++] = option->letter == 'f'   ? "-f"
@@ -246,7 +244,7 @@ static bool conf_judge(const struct conf *conf, const struct stat *status, bool 
                             (status->st_mode & S_IWOTH) != 0 ? "everybody" : "its group");
     return trusted || is_of_user(status->st_uid) ||
            error_advise(
-               error, ERROR_USAGE, "If you trust that user, add --trust-conf; or make a copy that is yours.",
+               error, ERROR_USAGE, "If you trust that user, add --trust-conf; or make your own copy.",
                "%s is not read, because it belongs to user %lu", conf->name, (unsigned long)status->st_uid);
 }
 

@@ -507,7 +507,7 @@ static void choose_channels(const uint64_t *values, struct core *core)
     core->halt_channel = cross_trigger_last(free & ~core->run_channel);
     if (core->halt_channel == 0)
         core->unstoppable =
-            "its cross trigger interface has no two channels left (after a crash: pmu-probe restore --force)";
+            "its cross trigger interface has no two channels left (pmu-probe restore --force)";
 }
 
 /* AArch64 state until the program's ELF or a stop says otherwise. */

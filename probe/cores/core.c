@@ -85,9 +85,7 @@ const char *core_may_be_unseen(const struct core *core)
 {
     if (core->keeps_secure)
         return "; Secure code would not stop there, for SPIDEN is low (pmu-probe doctor)";
-    return core->security == SECURITY_HIDDEN
-               ? ". The chip allows no Secure debug (DAUTHSTATUS): Secure code is never stopped"
-               : "";
+    return core->security == SECURITY_HIDDEN ? ". The chip never stops in Secure code (DAUTHSTATUS)" : "";
 }
 
 struct setting core_open_lock(struct address lock, struct address status)

@@ -361,8 +361,7 @@ static const char *no_return(const struct core *core, uint64_t lr)
 {
     (void)core;
     return (lr | 1) == (FNC_RETURN | 1)
-               ? "it was called from the Secure state, to which the processor itself "
-                 "goes back (LR is FNC_RETURN)"
+               ? "it was called from the Secure state, and returns there (LR is FNC_RETURN)"
                : NULL;
 }
 

@@ -71,7 +71,7 @@ static bool systick_identify(const struct core *core, const uint64_t *values, st
                  out->counts_cycles ? "" : ", from a clock that is not the core's");
         if (!out->counts_cycles)
             snprintf(out->note, sizeof out->note,
-                     "SysTick counts ticks of its reference clock (SYST_CSR.CLKSOURCE is 0), not cycles");
+                     "SysTick counts its reference clock (SYST_CSR.CLKSOURCE is 0), not cycles");
         if (rvr == 0)
             snprintf(out->unusable, sizeof out->unusable, "its reload value is 0: it does not count");
         out->may_reload = true;
@@ -116,7 +116,7 @@ static bool follow_reload(struct counter_block *block, const char *changed)
     counter->high = block->settings[--block->n_settings].at; /* nor does it have to stay the same */
     *reload = '\0';
     snprintf(block->note, sizeof block->note,
-             "SysTick's reload changes: what is longer than one period of it counts as \"at least\"");
+             "SysTick's reload changes: what is longer than one period is \"at least\"");
     return true;
 }
 

@@ -159,7 +159,7 @@ static bool events_fail(struct parser *p, unsigned line, const char *what, struc
 
 static bool no_memory(struct parser *p)
 {
-    return error_set(p->error, ERROR_SYSTEM, "out of memory");
+    return error_memory(p->error);
 }
 
 static bool add_event(struct parser *p, unsigned line, const struct event *event)
@@ -564,14 +564,11 @@ static bool events_add_request(struct wishing *w, struct span span)
 {
     struct event_request request = {.group = w->group};
     if (span.n == 0)
-        return error_set(w->error, ERROR_USAGE,
-                         "-e: a name is missing: an event is left out between its commas");
+        return error_set(w->error, ERROR_USAGE, "-e: a name is missing");
     if (events_is_number(span))
-        return error_set(
-            w->error, ERROR_USAGE,
-            "-e: \"%.*s\" may be meant in decimal or not: write 0x%.*s or r%.*s for that code in "
-            "hexadecimal",
-            SPAN_QUOTE(span), SPAN_QUOTE(span), SPAN_QUOTE(span));
+        return error_set(w->error, ERROR_USAGE,
+                         "-e: \"%.*s\" may be decimal: write 0x%.*s or r%.*s for that hexadecimal code",
+                         SPAN_QUOTE(span), SPAN_QUOTE(span), SPAN_QUOTE(span));
     request.by_code = span_is_code(span, &request.code);
     if (!request.by_code && !span_is_event_name(span))
         return error_set(w->error, ERROR_USAGE,

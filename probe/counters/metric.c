@@ -291,7 +291,7 @@ static bool metric_add_metric(struct parser *p, const struct metric *metric)
         size_t room = set->room > 0 ? 2 * set->room : 8;
         struct metric *metrics = realloc(set->metrics, room * sizeof *metrics);
         if (metrics == NULL)
-            return error_set(p->error, ERROR_SYSTEM, "out of memory");
+            return error_memory(p->error);
         set->metrics = metrics;
         set->room = room;
     }
@@ -341,7 +341,7 @@ static struct metric_set *parse_all(const struct span *texts, size_t n, struct e
     struct parser *p = calloc(1, sizeof *p);
     bool ok = set != NULL && p != NULL;
     if (!ok)
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
     for (size_t i = 0; i < n && ok; i++) {
         p->set = set;
         p->error = error;

@@ -28,7 +28,7 @@ static struct counter_block *find_block(const struct device *device, const char 
     }
     if (core_has(&core->core, PROGRAM_ONLY))
         error_advise(error, ERROR_NO_COUNTER, "",
-                     "a debugger shows no counters of an x86-64 program: --counters names where they are");
+                     "a debugger shows no counters of an x86-64 program: --counters names them");
     else if (name == NULL)
         error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
     else
@@ -137,7 +137,7 @@ bool device_make_access(struct device *device, struct error *error)
 {
     if (device->halted_access == NULL)
         device->halted_access = halted_access_new(device->ledger, &device->chosen->core);
-    return device->halted_access != NULL || error_set(error, ERROR_SYSTEM, "out of memory");
+    return device->halted_access != NULL || error_memory(error);
 }
 
 bool device_access_by_core(struct device *device, const struct deadline *deadline, struct error *error)
@@ -297,10 +297,9 @@ static bool check_counts(const struct device *device, struct error *error)
     if (device->debugger == NULL || !device->debugger->facts.is_emulator)
         return true;
     const char *server = server_row(device->debugger->facts.server)->name;
-    return error_advise(
-        error, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
-        "%s is an emulator, whose time is not a core's: it has no cycles that measure the code",
-        server[0] != '\0' ? server : "the GDB server");
+    return error_advise(error, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
+                        "%s is an emulator, whose cycles do not measure the code",
+                        server[0] != '\0' ? server : "the GDB server");
 }
 
 void device_watch_resets(struct device *device)

@@ -126,11 +126,9 @@ static bool check_goes_on(struct device *device, const struct deadline *deadline
     return core_state_of(core, status) != CORE_HALTED ||
            error_advise(
                error, ERROR_HALTED,
-               "pmu-probe restore --force removes breakpoints and lets it go; pmu-probe reset starts the "
-               "program anew.",
+               "pmu-probe restore --force removes breakpoints; pmu-probe reset starts the program anew.",
                "the core was resumed at 0x%08" PRIX64
-               " and halted again at once: a breakpoint is there, or soon "
-               "after",
+               " and halted again at once: a breakpoint is there or soon after",
                device->chosen->halted_at);
 }
 
@@ -360,7 +358,7 @@ static bool device_find(struct device *device, const struct device_request *requ
     found.cores = device->cores = calloc(found.room, sizeof *found.cores);
     found.buses = device->buses = calloc(TARGET_BUSES, sizeof *found.buses);
     if (found.cores == NULL || found.buses == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         return false;
     }
     bool done = discovery_m_run(&found) && discovery_run(&found) && discovery_place(&found, request);
@@ -382,7 +380,7 @@ bool device_open(struct device *device, struct link *link, const struct device_r
         .link = link, .debugger = link_debugger(link), .keeps_registers = request->keeps_registers};
     device->ledger = ledger_new(link);
     if (device->ledger == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (!device_find(device, request, deadline, error))
         return false;
     for (size_t i = 0; i < device->n_cores; i++)
@@ -410,9 +408,8 @@ static size_t debugged_core(const struct device *device, size_t otherwise)
 static bool check_core(const struct device *device, size_t number, struct error *error)
 {
     return device->debugger == NULL || has_core(device, &device->cores[number]) ||
-           error_set(error, ERROR_NO_CORE,
-                     "core %zu is not the one on this port of the GDB server, which is %s", number,
-                     device->debugger->facts.core);
+           error_set(error, ERROR_NO_CORE, "this port of the GDB server is %s, not core %zu",
+                     device->debugger->facts.core, number);
 }
 
 /* --- counters of another link --------------------------------------------------------------------------- */
@@ -459,7 +456,7 @@ static bool choose_remote(struct device *device, int number, struct error *error
         return check_core(device, chosen, error);
     if (number < 0 && !told)
         return error_set(error, ERROR_USAGE,
-                         "it is not known on which CPU the program runs: -C N says whose counters are taken");
+                         "the program's CPU is not known: -C N says whose counters are taken");
     return error_set(error, ERROR_NO_CORE, "--counters shows no CPU %u%s", cpu,
                      number >= 0 ? "" : ", where the program is");
 }
@@ -485,9 +482,8 @@ bool device_choose(struct device *device, int number, struct error *error)
 
 const char *device_remote_advice(const struct device *device)
 {
-    return device->remote == NULL
-               ? ""
-               : "; events with :u after them count no kernel, and nothing else must run on that CPU";
+    return device->remote == NULL ? ""
+                                  : "; events with :u count no kernel, and nothing else must run on that CPU";
 }
 
 bool device_check_remote(const struct device *device, const struct debugger_stop *stop, struct error *error)
@@ -495,8 +491,8 @@ bool device_check_remote(const struct device *device, const struct debugger_stop
     if (device->remote == NULL || !stop->has_cpu || device->remote->core.unit == stop->cpu)
         return true;
     return error_advise(error, ERROR_NO_COUNTER, "",
-                        "the program was on CPU %u, and CPU %u is counted: taskset -c keeps it on one",
-                        stop->cpu, (unsigned)device->remote->core.unit);
+                        "the program was on CPU %u, and CPU %u is counted: use taskset -c", stop->cpu,
+                        (unsigned)device->remote->core.unit);
 }
 
 /* --- taking it, and leaving it -------------------------------------------------------------------------- */

@@ -86,8 +86,7 @@ static bool look_or_note(struct examination *e, const char *name, const char *wh
     return seen;
 }
 
-static const char only_the_chip[] =
-    "Only the chip itself can allow it: fuses, secure boot, or one of its registers.";
+static const char only_the_chip[] = "Only the chip can allow it: fuses, secure boot, or a register of it.";
 
 /* Two bits for each kind of debug: implemented, and allowed. Non-invasive debug of the Non-secure state is
  * bits 3:2, of the Secure one 7:6. */
@@ -122,7 +121,7 @@ static void test_halting(struct examination *e)
         detail = ": delta cannot stop it";
     } else if (core_keeps_secure(e->core, status)) {
         state = "not Secure";
-        detail = ": Secure code (OP-TEE, a boot loader) never stops, for SPIDEN is low";
+        detail = ": Secure code (OP-TEE) never stops, for SPIDEN is low";
     }
     doctor_note(e, "halting", FINDING_OK, state, "DBGAUTHSTATUS = 0x%02" PRIX32 "%s", status, detail);
 }
@@ -140,20 +139,18 @@ static void test_software_lock(struct examination *e)
                                  .set = 0,
                                  .key = LAR_KEY};
     if (locked)
-        blame(e, "the PMU's software lock is closed: writes to it are ignored",
-              "delta, stat and watch open it while they measure and close it again.", &mend);
+        blame(e, "the PMU's software lock is closed", "Measurements open it, and close it again.", &mend);
 }
 
-static const char os_locked[] = "the OS lock is set, as after reset or power-down",
-                  os_lock_advice[] = "delta, stat and watch clear it while they measure and set it again.";
+static const char os_locked[] = "the OS lock is set, as after a reset",
+                  os_lock_advice[] = "Measurements clear it, and set it again.";
 
 static bool test_power(struct examination *e, const char *bit, uint32_t status)
 {
     bool off = (status & PRSR_PU) == 0;
     test_bit(e, "power", off, "OFF", bit, !off);
     if (off)
-        blame(e, "the core has no power", "Let the program switch it on, or keep it from being switched off.",
-              NULL);
+        blame(e, "the core has no power", "Let the program keep it on.", NULL);
     return off;
 }
 
@@ -172,7 +169,7 @@ static void examine_v8(struct examination *e)
     else
         test_bit(e, "double lock", double_locked, "LOCKED", "EDPRSR.DLK", double_locked);
     if (double_locked)
-        blame(e, "the OS double lock is set, as shortly before power-down",
+        blame(e, "the OS double lock is set, as before power-down",
               "Only the program can clear it (OSDLR_EL1).", NULL);
     bool locked = !off && (status & PRSR_OSLK) != 0;
     if (off || double_locked)
@@ -191,7 +188,7 @@ static void examine_v8(struct examination *e)
     else
         test_bit(e, "EPMAD", denied, "DENIED", "EDPRSR.EPMAD", denied);
     if (denied && !hidden)
-        blame(e, "the program keeps external debuggers off the PMU (MDCR_EL3.EPMAD)",
+        blame(e, "the program keeps debuggers off the PMU (MDCR_EL3.EPMAD)",
               "Firmware at EL3 has to allow it.", NULL);
     test_software_lock(e);
 }
@@ -239,9 +236,7 @@ static void test_security(struct examination *e)
                 hidden ? ": Secure code is never stopped nor counted" : "");
     if (!allowed && (status & SID) != SID)
         blame(e, "the chip does not allow a debugger to halt the core (DBGEN is low)",
-              "Only the chip itself can allow it: its life cycle state, a certificate, or one of its "
-              "registers.",
-              NULL);
+              "Only the chip can allow it: its life cycle state, a certificate, or a register of it.", NULL);
 }
 
 static void examine_m(struct examination *e)
@@ -260,7 +255,7 @@ static void examine_m(struct examination *e)
     test_security(e);
     if ((e->core->quirks & HALTS_IN_HANDLER) != 0)
         doctor_note(e, "erratum 3092511", FINDING_OK, "handled",
-                    "a stop in a handler at a breakpoint is passed over, the hit tainted");
+                    "stops in handlers are passed over, and taint the hit");
 }
 
 bool doctor_examine(struct device *device, const struct device_core *core, struct diagnosis *out,
@@ -271,8 +266,7 @@ bool doctor_examine(struct device *device, const struct device_core *core, struc
     *out = (struct diagnosis){.healthy = true};
     if (device->debugger != NULL && device->debugger->facts.is_emulator) {
         doctor_note(&e, "emulator", FINDING_BAD, "NO CYCLES", "its time is not a core's");
-        blame(&e, "an emulator, whose time is not a core's, has no cycles that measure the code",
-              DEBUGGER_ADVICE_EMULATOR, NULL);
+        blame(&e, "an emulator's cycles do not measure the code", DEBUGGER_ADVICE_EMULATOR, NULL);
     }
     if (core_has(e.core, SYSTEM_SPACE))
         examine_m(&e);
@@ -307,18 +301,18 @@ void hidden_describe(struct device *device, const struct device_core *core, char
 {
     uint64_t status;
     if (!read_quietly(device, &core->core, EDPRSR, &status, deadline))
-        snprintf(out, size, "locked or without power: its debug registers refuse to be read");
+        snprintf(out, size, "locked or without power: its debug registers refuse");
     else if ((status & PRSR_PU) == 0)
         snprintf(out, size, "without power");
     else if (core_has(&core->core, LOCKS_IN_PRSR) && (status & PRSR_DLK) != 0)
-        snprintf(out, size, "powered; OS double lock set, as shortly before power-down");
+        snprintf(out, size, "powered; OS double lock set, as before power-down");
     else if ((status & PRSR_R) != 0)
         snprintf(out, size, "powered, in reset");
     else if (is_os_locked(device, &core->core, status, deadline))
-        snprintf(out, size, "powered, %s; OS lock set, as after a reset: delta opens it while it measures",
+        snprintf(out, size, "powered, %s; OS lock set, as after a reset",
                  (status & PRSR_HALTED) != 0 ? "halted" : "running");
     else
-        snprintf(out, size, "powered; its debug registers refuse to be read: pmu-probe doctor finds why");
+        snprintf(out, size, "powered; its debug registers refuse: pmu-probe doctor finds why");
 }
 
 /* ---- snapshot */

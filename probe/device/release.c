@@ -409,8 +409,7 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (deadline_passed(&soon))
             return seen ? error_set(error, ERROR_ASLEEP, "the core was reset, but does not halt")
-                        : error_set(error, ERROR_NO_RESET,
-                                    "the core was asked for a reset, and there was none");
+                        : error_set(error, ERROR_NO_RESET, "the core did not reset when asked");
     }
 }
 

@@ -19,9 +19,9 @@ enum {
 
 bool run_tell_stuck(struct error *error)
 {
-    return error_advise(error, ERROR_ASLEEP, "Close the other debugger, or reset the target.",
-                        "the halted core does not carry out an instruction: another debugger may have used "
-                        "the registers through which it passes");
+    return error_advise(
+        error, ERROR_ASLEEP, "Close the other debugger, or reset the target.",
+        "the halted core does not carry out an instruction: another debugger may use its transfer registers");
 }
 
 struct run_piece run_begin(size_t from)

@@ -68,9 +68,8 @@ static bool tell_refusal(struct ledger *ledger, const struct setting *setting, u
                          const struct deadline *deadline, struct error *error)
 {
     if (takes_it(ledger, setting, now, deadline)) {
-        error_set(error, ERROR_WRITTEN,
-                  "something else changed %s at once after it was set: it holds 0x%" PRIX64, setting->watched,
-                  now);
+        error_set(error, ERROR_WRITTEN, "something else changed %s at once: it holds 0x%" PRIX64,
+                  setting->watched, now);
         error->subject = setting->watched;
         return false;
     }
@@ -330,9 +329,8 @@ bool witness_tell(const struct witness_item *item, uint64_t saw, struct error *e
               "something else changed %s during the run%s: 0x%" PRIX64 " of its bits 0x%" PRIX64
               " became 0x%" PRIX64,
               item->name,
-              item->resets_unseen
-                  ? ", or the core was reset, which a Cortex-A9 does not show (DBGPRSR.SR, erratum 799770)"
-                  : "",
+              item->resets_unseen ? ", or the Cortex-A9 was reset, which it does not show (erratum 799770)"
+                                  : "",
               item->value, item->mask, saw & item->mask);
     error->may_be_reset = item->resets_unseen;
     error->subject = item->name;

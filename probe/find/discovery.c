@@ -151,10 +151,9 @@ static const struct opener {
     uint32_t designer;
     const char *text;
 } openers[] = {
-    {0x144, "Nordic's CTRL-AP: nrfutil device recover, or OpenOCD's nrf52_recover and its kin, opens the "
-            "chip, and erases "
-            "its flash and RAM."},
-    {0x015, "NXP's debug mailbox must be asked first, as pyOCD and LinkServer do; that erases nothing."},
+    {0x144, "Nordic's CTRL-AP: nrfutil device recover (or OpenOCD's nrf52_recover) opens the chip, and "
+            "erases its flash and RAM."},
+    {0x015, "NXP's debug mailbox must be asked first (pyOCD, LinkServer); that erases nothing."},
     {0x373, "Silicon Labs' AAP: commander device unlock opens the chip, and erases its flash."},
 };
 
@@ -163,9 +162,8 @@ static bool find_closed(struct found *found, uint16_t *port, const char **opener
 {
     enum { DESIGNER_SHIFT = 17, DESIGNER = 0x7FF, AP_CSW = 0x00, CSW_DEVICE_EN = 1 << 6 };
     bool closed = false;
-    *opener =
-        "Read-out protection does that. What opens a chip erases it: RDP level 1 of an STM32 goes to 0 by "
-        "STM32CubeProgrammer (level 2 stays), the ID code of a Renesas RA by its Flash Programmer.";
+    *opener = "Read-out protection does that, and opening erases the chip: STM32CubeProgrammer takes an "
+              "STM32 from RDP level 1 to 0 (level 2 stays), Renesas Flash Programmer an RA by its ID code.";
     for (size_t i = 0; i < found->n_views; i++) {
         uint32_t idr, csw;
         if (!discovery_is_bare(&found->views[i]) ||
@@ -226,7 +224,7 @@ static bool tell_other(const struct link_view *view, struct error *why)
                             "%s: the target %s is of the type %s", nothing, view->name, view->type);
     if (!view->has_port)
         return error_advise(why, ERROR_NO_CORE,
-                            "The target's -ap-num and -dbgbase in OpenOCD's configuration say it.",
+                            "Give the target -ap-num and -dbgbase in OpenOCD's configuration.",
                             "%s: OpenOCD does not say on which access port the target %s (%s) is", nothing,
                             view->name, view->type);
     return error_set(why, ERROR_NO_CORE, "%s: nothing at access port %u says that it is the target %s (%s)",
@@ -239,22 +237,19 @@ bool nothing_found(struct found *found, struct error *why)
     const char *opener;
     uint16_t port;
     if (is_rp2350(found))
-        error_advise(
-            why, ERROR_NO_CORE,
-            "Its RISC-V cores (Hazard3) run in their place, which are not measured: load a program for "
-            "Arm, or picotool reboot -c arm. Or its OTP forbids debugging.",
-            "%s: the Arm cores of this RP2350 do not answer", nothing);
+        error_advise(why, ERROR_NO_CORE,
+                     "Its RISC-V cores run instead: load a program for Arm, or picotool reboot -c arm. Or "
+                     "its OTP forbids debugging.",
+                     "%s: the Arm cores of this RP2350 do not answer", nothing);
     else if (find_closed(found, &port, &opener))
-        error_advise(
-            why, ERROR_NO_CORE, opener,
-            "access port %u is closed by the chip (CSW.DeviceEn is 0): it lets no debugger see its core",
-            port & 0xFFU);
+        error_advise(why, ERROR_NO_CORE, opener,
+                     "the chip closes access port %u to debuggers (CSW.DeviceEn is 0)", port & 0xFFU);
     else if (other != NULL)
         tell_other(other, why);
     else if (found->has_passed_over)
         error_set(why, ERROR_NO_CORE,
-                  "%s. Access port %u has no ROM table that names a core, so "
-                  "nothing was read there. If it has a Cortex-M, give --debug-base %u:0x%08X",
+                  "%s. Access port %u has no ROM table that names a core. If it has a Cortex-M, give "
+                  "--debug-base %u:0x%08X",
                   nothing, found->passed_over & 0xFFU, found->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     else
         error_set(why, ERROR_NO_CORE, "%s", nothing);
@@ -700,7 +695,7 @@ static bool place_pmu(struct found *found, const struct place *place, struct cor
     struct component there;
     if (core_has(core, SYSTEM_SPACE))
         return error_set(found->error, ERROR_USAGE,
-                         "--pmu-base: a Cortex-M has its PMU where all of them have it");
+                         "--pmu-base: not for a Cortex-M, whose PMU is always at one place");
     if (!discovery_look(found, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
         return false;
     core->pmu_base = place->base;
@@ -716,8 +711,7 @@ static bool place_cti(struct found *found, const struct place *place, struct cor
     if (!discovery_look(found, "--cti", place, DEVTYPE_CTI, &unit, &there))
         return false;
     if (unit != core->unit)
-        return error_set(found->error, ERROR_USAGE,
-                         "--cti: it must be on the bus of the core's debug registers");
+        return error_set(found->error, ERROR_USAGE, "--cti: it must be on the core's debug bus");
     if (!coresight_look(found->ledger, core->unit, core->debug_base, &debug, found->deadline, found->error))
         return false;
     struct core with = {0};

@@ -256,11 +256,9 @@ static bool knc_read_word(const char *text, size_t n, uint32_t *code, struct err
             return true;
         }
     if (n < CMASK_LENGTH || strncasecmp(text, CMASK, CMASK_LENGTH) != 0)
-        return error_set(
-            error, ERROR_USAGE,
-            "-e: \":%.*s\" says nothing to these counters: there are :u :k :edge :any :cmask=N :inv "
-            ":spflt",
-            (int)(n < 40 ? n : 40), text);
+        return error_set(error, ERROR_USAGE,
+                         "-e: \":%.*s\" is not one of :u :k :edge :any :cmask=N :inv :spflt",
+                         (int)(n < 40 ? n : 40), text);
     uint32_t value = read_cmask(text + CMASK_LENGTH, n - CMASK_LENGTH);
     if (value == 0)
         return error_set(error, ERROR_USAGE, "-e: cmask= takes 1 to %d", MOST_CMASK);
@@ -283,9 +281,8 @@ static bool read_modifiers(const char *text, uint32_t *code, struct error *error
             break;
     }
     if ((result & KNC_INVERT) != 0 && result >> KNC_CMASK_SHIFT == 0)
-        return error_set(
-            error, ERROR_USAGE,
-            "-e: inv counts the cycles with less than cmask=N of an event, so it needs cmask=N, too");
+        return error_set(error, ERROR_USAGE,
+                         "-e: inv needs cmask=N, too: it counts the cycles with less than N");
     *code = result;
     return true;
 }

@@ -150,7 +150,7 @@ static struct link *msr_files_open(const char *root, int cpu, struct error *erro
     static const struct msr_carrier_ops ops = {.run = files_run, .close = close_files};
     struct msr_files *files = calloc(1, sizeof *files);
     if (files == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         return NULL;
     }
     for (size_t i = 0; i < MSR_CPUS; i++)
@@ -260,7 +260,7 @@ struct msr_agent {
     struct ending *ending; /* may be NULL */
 };
 
-static const char version[] = "If it is an msr-agent, start the one of this pmu-probe's release.";
+static const char version[] = "Start the msr-agent of this pmu-probe's release.";
 
 static bool agent_lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
 {
@@ -461,7 +461,7 @@ static struct link *msr_agent_open(const char *host, uint16_t port, const struct
     struct msr_agent *agent = calloc(1, sizeof *agent);
     if (agent == NULL) {
         close(fd);
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         return NULL;
     }
     agent->fd = fd;

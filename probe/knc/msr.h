@@ -12,8 +12,7 @@
 #include <stdint.h>
 
 /* Where a register is refused. */
-#define MSR_ADVICE                                                                                           \
-    "The counters of msr: and msr-agent: are those of a Knights Corner card; other CPUs do not have them."
+#define MSR_ADVICE "Only a Knights Corner card has the counters of msr: and msr-agent:."
 
 /* "msr..." or "msr-agent..." */
 bool msr_spec_is(const char *probe);

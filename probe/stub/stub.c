@@ -265,8 +265,7 @@ bool stub_open(struct stub *stub, struct device *device, const struct deadline *
 {
     *stub = (struct stub){.device = device, .deadline = deadline};
     if (device->debugger != NULL)
-        return error_set(error, ERROR_STATE,
-                         "stub goes through a probe or OpenOCD, not through a GDB server");
+        return error_set(error, ERROR_STATE, "stub needs a probe or OpenOCD, not a GDB server");
     if (!device_keep(device, deadline, error))
         return false;
     const struct device_core *core = device->chosen;
@@ -278,8 +277,7 @@ bool stub_open(struct stub *stub, struct device *device, const struct deadline *
     else if (core_has(&core->core, SYSTEM_SPACE) && has_block(core, "dwt"))
         stub->way = &by_dwt;
     if (stub->way == NULL)
-        return error_advise(error, ERROR_NO_COUNTER, "",
-                            "this core has neither CYCCNT nor a PMU: nothing is to be switched on");
+        return error_advise(error, ERROR_NO_COUNTER, "", "this core has neither CYCCNT nor a PMU");
     return !stub->by_core || device_access_by_core(device, deadline, error);
 }
 

@@ -295,7 +295,7 @@ static bool elf_read_header(struct symbols *symbols, size_t size, struct error *
                          header.e_type);
     if (header.e_shoff >= size)
         return error_set(error, ERROR_ELF,
-                         "%s is cut short: its section headers should be at %" PRIu64 " of %zu bytes",
+                         "%s is cut short: its section headers are at %" PRIu64 " of %zu bytes",
                          symbols->file, header.e_shoff, size);
     symbols->machine = header.e_machine;
     symbols->is_movable = header.e_type == ET_DYN;
@@ -335,8 +335,7 @@ static bool check_unpacked(struct packed_file *file, Elf_Scn *section, uint64_t 
     bool fits = file->unpacked <= (uint64_t)FREE_MIB * MIB || file->unpacked / MOST_TIMES <= file->size;
     return (fits && file->unpacked <= (uint64_t)MOST_MIB * MIB) ||
            error_set(error, ERROR_ELF,
-                     "%s: section %zu is to unpack to %" PRIu64 " bytes, in a file of %" PRIu64
-                     ": no compiler writes that",
+                     "%s: section %zu claims to unpack to %" PRIu64 " bytes, in a file of %" PRIu64,
                      file->name, elf_ndxscn(section), size, file->size);
 }
 

@@ -83,8 +83,8 @@ const char *symbols_lines_advice(struct symbols *symbols)
         has_zstd = has_zstd || (gelf_getchdr(section, &compressed) != NULL && compressed.ch_type == ZSTD);
     }
     if (has_zstd)
-        return "Its DWARF is compressed with zstd, which the installed elfutils cannot read: link with "
-               "-gz=zlib, or name a copy that objcopy --decompress-debug-sections made.";
+        return "The installed elfutils cannot read its DWARF, compressed with zstd: link with -gz=zlib, or "
+               "use objcopy --decompress-debug-sections.";
     if (elf_section(symbols->debug, ".stab").size > 0)
         return "It has stabs, and pmu-probe reads DWARF: compile with -gdwarf.";
     if (!symbols->has_code)

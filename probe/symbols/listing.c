@@ -458,7 +458,7 @@ bool listing_make(struct symbols *symbols, uint64_t low, uint64_t high, struct l
     }
     disassembler_close(making.disassembler);
     if (!ok)
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
     else if (out->n == 0)
         error_advise(error, ERROR_ELF, "", "%s has no code at 0x%08" PRIx64, symbols->file, low);
     ok = ok && out->n > 0;
@@ -567,7 +567,7 @@ bool blocks_make(const struct listing *listing, struct code_blocks *out, struct 
     }
     free(begins);
     if (!ok)
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
     else if (!has_lines)
         ok = error_advise(error, ERROR_ELF, "Was it compiled with -g?",
                           "the function at 0x%08" PRIx64 " has no lines in the ELF file",

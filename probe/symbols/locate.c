@@ -501,8 +501,7 @@ static enum found refuse_part(const char *text, const struct match *match, struc
     name_plain(part, sizeof part, match->symbol->name);
     error_set(
         error, ERROR_SYMBOL,
-        "`%s` is inlined where it is called; only %s is left, a part that the compiler moved out of it. "
-        "To measure that part, name it",
+        "`%s` is inlined where it is called; only its part %s is left, which can be measured by that name",
         text, part);
     return FOUND_TROUBLE;
 }
@@ -767,7 +766,7 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
     name_copy(name, sizeof name, text, strlen(text));
     const struct table *table = table_get(symbols);
     if (table->no_memory)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (table->function_count + table->label_count == 0)
         return refuse_stripped(symbols, name, error);
     const char *colon = file_colon(text), *function = colon != NULL ? colon + 1 : text;
@@ -802,7 +801,7 @@ bool symbols_locate(struct symbols *symbols, const char *text, struct location *
     if (symbols == NULL) {
         char name[SHOWN];
         name_copy(name, sizeof name, text, strlen(text));
-        return error_set(error, ERROR_ELF, "`%s` is a name, and there is no ELF file to find it in", name);
+        return error_set(error, ERROR_ELF, "`%s` is a name, and no ELF file is here to find it in", name);
     }
     /* C++ names may contain '+' and ':', so a symbol is tried first */
     struct qualified_name wanted = {.name = text};

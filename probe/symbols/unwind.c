@@ -85,7 +85,7 @@ const char *unwind_end_text(enum unwind_end end)
         [UNWIND_NO_VALUE] = "a register that was not read",
         [UNWIND_NO_MEMORY] = "memory that was not read",
         [UNWIND_NO_CALL] = "a return address that no call is before",
-        [UNWIND_NO_RISE] = "a caller whose frame is not above its callee's",
+        [UNWIND_NO_RISE] = "a caller's frame not above its callee's",
         [UNWIND_SECURITY] = "the other security state",
         [UNWIND_TOO_DEEP] = "more frames than are kept",
     };

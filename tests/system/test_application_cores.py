@@ -161,11 +161,11 @@ def test_info_says_of_a_healthy_core_what_is_so(way):
         assert "ROM table" in result.out and "core 0   Cortex-" + {"a53in32": "A53"}.get(place.chip, place.chip.upper()) in result.out
         # the OS locks of A7 and A53 are closed at power-on; OpenOCD opens them
         locked = way in ("a7/swd", "a53/swd", "r52/swd", "r52hyp/swd")
-        says = "powered, running; OS lock set, as after a reset: delta opens it while it measures" if locked else "running"
+        says = "powered, running; OS lock set, as after a reset" if locked else "running"
         cores = re.findall(r"^core \d   \S+ \S+   .*(?:\n {9}.*)*", result.out, re.M)  # what is long goes on below
         assert cores and all(unfolded(one).endswith(" " + says) for one in cores), result.out
         counters = {"a9": "PMUv1, 6 counters", "a53": "PMUv3, 6 counters", "a53in32": "PMUv3, 6 counters", "r52": "PMUv3, 4 counters", "r5": "PMUv1 in CP15"}.get(place.chip)
-        assert ("the OS lock is set, as after reset" if locked else counters) in unfolded(result.out) and "refuse" not in result.out
+        assert ("the OS lock is set, as after a reset" if locked else counters) in unfolded(result.out) and "refuse" not in result.out
 
 
 @pytest.mark.parametrize("state, says, why", [

@@ -78,7 +78,7 @@ def test_something_else_on_the_port(speak, command):
 
 def test_nothing_on_the_port():
     result = run_tool("-p", f"openocd:127.0.0.1:{CLOSED_PORT}", "info")
-    assert result.code == 3 and "nothing listens" in result.err and "openocd -f" in result.err
+    assert result.code == 3 and "nothing listens" in result.err and "start OpenOCD: -f" in result.err
 
 
 @pytest.mark.parametrize("words, says", [
@@ -93,7 +93,7 @@ def test_nothing_on_the_port():
     (["--elf", ELF, "delta", "work_by_data", "--tick", "nope"], 'no variable "nope"'),
     (["-r", "many", "info"], "-r takes a whole number from 1 up, such as 200"),
     (["--speed", "4000", "info"], "write 4000k for kHz"), (["-freq", "12M", "info"], "unknown option -freq; did you mean --freq?"),
-    (["delta", "f", "--hits", "20"], "say -r N"), (["delta", "f", "--frequency", "12M"], "say --freq HZ"), (["run", "a.elf"], "say delta FUNCTION"),
+    (["delta", "f", "--hits", "20"], "use -r N"), (["delta", "f", "--frequency", "12M"], "use --freq HZ"), (["run", "a.elf"], "use delta FUNCTION"),
     (["show", ELF], "is a program (ELF), not a result"), (["report", ELF], "is a program (ELF), not a result"),
     (["compare", ELF, ELF], "is a program (ELF), not a result"),
 ])

@@ -73,7 +73,7 @@ def test_an_event_moves_over_for_one_that_cannot(card):
 @pytest.mark.parametrize("events, what", [
     ("{L2_READ_MISS,L2_WRITE_HIT}", "L2_READ_MISS and L2_WRITE_HIT cannot be counted in one pass: both need counter 0"),
     ("{DATA_READ,DATA_WRITE,CODE_READ}", "needs 3 counters"), ("DATA_READ:inv", "cmask=N"),
-    ("DATA_READ:cmask=256", "1 to 255"), ("DATA_READ:x", '":x" says nothing'), ("NO_SUCH:u", "unknown event NO_SUCH"),
+    ("DATA_READ:cmask=256", "1 to 255"), ("DATA_READ:x", '":x" is not one of'), ("NO_SUCH:u", "unknown event NO_SUCH"),
     ("DATA_READ,r0", "twice"), ("r12345", "0xFFFF")])
 def test_what_cannot_be_counted_is_explained(card, events, what):
     before = card.registers()

@@ -58,7 +58,7 @@ def test_prove_finds_what_was_changed_meanwhile():
         assert re.search(r"LEFT +0xE0002014, FP_COMP3: 0x0 became 0x48000001", result.out)
 
 
-@pytest.mark.parametrize("words, said", [(["work_by_data", "work_by_data"], "only with --prove"), (["--mend", "--prove"], "leaves what it repairs")])
+@pytest.mark.parametrize("words, said", [(["work_by_data", "work_by_data"], "only with --prove"), (["--mend", "--prove"], "keeps its repairs")])
 def test_prove_is_asked_for_in_a_way_that_can_be(words, said):
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         result = place.run("doctor", *words)

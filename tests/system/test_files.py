@@ -98,7 +98,7 @@ def test_a_compressed_section_has_a_limit(section, tmp_path):
     struct.pack_into("<II", elf, header + 16, len(elf), len(packed))
     (tmp_path / "bomb.elf").write_bytes(elf + packed)
     result = locate(tmp_path / "bomb.elf", "scenarios.c:28")
-    assert result.code == 2 and "is to unpack to 1073741824 bytes, in a file of" in result.err, result.err
+    assert result.code == 2 and "claims to unpack to 1073741824 bytes, in a file of" in result.err, result.err
 
 
 def test_compressed_sections_are_read(tmp_path):

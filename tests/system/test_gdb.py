@@ -144,7 +144,7 @@ def test_a_port_is_one_cores(chip):
         place.core = 1
         exact(place, ("core1_work",), returned, board=place.board.core(1))
         other = place.run("-C", 0, "delta", "core1_work")
-        assert other.code == 3 and f"core 0 is not the one on this port of the GDB server, which is {chip}.cpu1" in other.err
+        assert other.code == 3 and f"this port of the GDB server is {chip}.cpu1, not core 0" in other.err
         info = place.run("info").out
         assert "cpu0   running" in info and "cpu1   halted by the debugger" in info
 

@@ -65,12 +65,12 @@ def test_a_profile_says_that_names_may_be_anothers(place, tmp_path):
     path, code = tmp_path / "profile.jsonl", place.symbol("play")
     write_profile(path, place.elf, {0x2001f004: 50, code: 1000})
     shown = run_tool("--elf", place.elf, "report", path)
-    assert "2000 samples lie in an overlay, where the sections .ovl_a, .ovl_b all have code" in unfolded(shown.out), shown.out
+    assert "2000 samples lie where the sections .ovl_a, .ovl_b overlay each other" in unfolded(shown.out), shown.out
     os.rename(place.elf, tmp_path / "moved.elf")  # it is found in the folder of the profile
     os.makedirs(tmp_path / "kept")
     os.rename(tmp_path / "moved.elf", tmp_path / "kept" / os.path.basename(place.elf))
     os.rename(path, tmp_path / "kept" / "profile.jsonl")
-    assert "lie in an overlay" in unfolded(run_tool("report", tmp_path / "kept" / "profile.jsonl").out)
+    assert "overlay each other" in unfolded(run_tool("report", tmp_path / "kept" / "profile.jsonl").out)
     os.rename(tmp_path / "kept" / os.path.basename(place.elf), place.elf)
     write_profile(path, place.elf, {code: 1000})
     assert "overlay" not in run_tool("--elf", place.elf, "report", path).out

@@ -134,7 +134,7 @@ def test_restore_leaves_what_is_the_programs(way, halted, tmp_path):
         result = place.run("restore", "--force")
         assert result.code == 0, result.out + result.err
         assert result.out.count("left alone") == 2 and "removed" not in result.out, result.out
-        assert f"watchpoint at 0x{place.symbol('guarded'):08X}: DebugMonitor is on, so it is the program's own" in result.out
+        assert f"watchpoint at 0x{place.symbol('guarded'):08X}: the program's own, as DebugMonitor is on" in result.out
         goes_on(place)
         assert comparators(place) == before
 

@@ -284,7 +284,7 @@ def test_what_makes_no_pair():
                 (["--counters", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "another link for run control"),
                 (["--counters", place.agent.probe, "--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "another link for run control"),
                 (["--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "--counters for the MSRs"),
-                (["--probe", place.probe, "--elf", PROGRAM, "delta", "work"], 3, "--counters names where")):
+                (["--probe", place.probe, "--elf", PROGRAM, "delta", "work"], 3, "--counters names them")):
             result = run_tool(*words)
             assert result.code == code and text in result.err, (words, result.err)
 

@@ -94,7 +94,7 @@ def test_every_format_has_the_same_numbers(profile):
     assert report(profile, "--format", "folded").out == \
         "core 0;caller_one 2400\ncore 0;caller_two 1200\ncore 0;[asleep] 400\n"
     refused = report(profile, "--format", "junit")
-    assert refused.code == 2 and "there is no --format junit: pytest or CTest" in refused.err
+    assert refused.code == 2 and "there is no --format junit: use pytest or CTest" in refused.err
 
 
 def test_callgrind_and_perf(profile):

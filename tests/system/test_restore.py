@@ -190,7 +190,7 @@ def test_one_at_a_time(way):
         for command in (["delta", "work_by_data"], ["stat", "--for", "0.1"], ["info"], ["restore"]):
             second = place.run(*command)
             assert second.code == 3 and f"is in use by process {process.pid} (" in second.err, second.err
-            assert "One pmu-probe at a time" in second.err
+            assert "pmu-probe restore takes its place" in second.err
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate()
         assert '"end"' in out
@@ -262,14 +262,14 @@ def test_restore_without_a_journal_says_what_it_does_not_know(way, state_folder)
         before = snapshot(place)
         for words in (place.words("restore"), place.words("restore")[:1] + ["restore"]):
             result = finish_tool(start_tool(words))
-            assert result.code == 0 and f"no journal is here, in {state_folder}" in result.out, result.out + result.err
+            assert result.code == 0 and f"no journal in {state_folder}" in result.out, result.out + result.err
         assert snapshot(place) == before
         killed(place, hits=30)
         place.board.wait_for(lambda state: state["run"] == "halted")
         forget_journal()
         changed = place.board.state()
         result = place.run("restore")
-        assert result.code == 3 and f"no journal is here, in {state_folder}" in result.out, result.out
+        assert result.code == 3 and f"no journal in {state_folder}" in result.out, result.out
         assert re.search(r"core 0 \(.*\) is halted, and has \d+ breakpoints? or catch(es)? set", unfolded(result.err)), result.err
         assert "pmu-probe restore --force" in unfolded(result.err)
         assert {name: value for name, value in place.board.state().items() if name in ("run", "fp_comp", "bcr", "demcr", "vcr")} == \

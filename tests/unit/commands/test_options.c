@@ -375,11 +375,11 @@ TEST(formats_and_separators)
         {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
         {"--format xml",
          "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf or html"},
-        {"delta f --baseline a --any-elf", "there is no --any-elf: leave it out"},
-        {"report --diff old.jsonl", "there is no --diff: say compare OLD NEW"},
-        {"delta f --format junit", "there is no --format junit: pytest or CTest"},
-        {"report --format pprof", "there is no --format pprof: say --format folded"},
-        {"delta f -j --format=gcc", "there is no --format gcc: say -j"},
+        {"delta f --baseline a --any-elf", "there is no --any-elf: use no option"},
+        {"report --diff old.jsonl", "there is no --diff: use compare OLD NEW"},
+        {"delta f --format junit", "there is no --format junit: use pytest or CTest"},
+        {"report --format pprof", "there is no --format pprof: use --format folded"},
+        {"delta f -j --format=gcc", "there is no --format gcc: use -j"},
         {"delta f --format md", "unknown format \"md\": delta takes text, json, csv, markdown or html"},
         {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
 }
@@ -435,20 +435,20 @@ TEST(a_refusal_says_what_is_taken)
         {"-Z", "unknown option -Z"}, {"delta", "delta needs a FUNCTION, or a START and an END"},
         {"delta f --outliers 65", "--outliers takes a number from 1 to 64; got \"65\""},
         {"record --every 99", "--every takes a number from 100 to 1073741823; got \"99\""},
-        {"info -p x -f y", "-p and -f: both say how the target is reached"},
+        {"info -p x -f y", "-p and -f: both name the link"},
         {"list --cpu cortex-a9 -C 1", "-C and --cpu: both say which core"},
         {"stat -a --resume", "-a and --resume"}, {"stat -a -I 500", "-a and -I: stat -a prints once"},
-        {"doctor --prove --mend", "--mend and --prove: --mend leaves what it repairs"},
-        {"survey --check f", "--check needs --regions FILE, which has the budgets"},
-        {"delta f --threshold 2%", "--threshold is of use with --baseline FILE only"},
-        {"record -c 10k", "to stop the core after every 10k events, say --every 10k"},
-        {"-c5000 record", "say --every 5000"}, {"record --count=1e6", "there is no --count: say -r N"},
-        {"delta f --on-max sp", "there is no --on-max: say --outliers N --show WORDS"},
-        {"survey --boards x", "there is no --boards: start a process for each board"},
-        {"release", "there is no release: say restore --force"},
-        {"locate main", "there is no locate: say delta"},
-        {"history results", "there is no history: say compare OLD NEW [...]"},
-        {"restore -C 1", "-C is of use with --force only"},
+        {"doctor --prove --mend", "--mend and --prove: --mend keeps its repairs"},
+        {"survey --check f", "--check needs --regions FILE"},
+        {"delta f --threshold 2%", "--threshold needs --baseline FILE"},
+        {"record -c 10k", "for 10k events say --every 10k"}, {"-c5000 record", "say --every 5000"},
+        {"record --count=1e6", "there is no --count: use -r N"},
+        {"delta f --on-max sp", "there is no --on-max: use --outliers N --show WORDS"},
+        {"survey --boards x", "there is no --boards: use a process for each board"},
+        {"release", "there is no release: use restore --force"},
+        {"locate main", "there is no locate: use delta"},
+        {"history results", "there is no history: use compare OLD NEW [...]"},
+        {"restore -C 1", "-C needs --force"},
         {"restore --force --counters msr", "--counters and --force: counters have no breakpoints"});
     reads("watch -a -I 500", "command=watch interval=500");
     reads("-p door:3 list --cpu cortex-a9", "command=list probe=door:3 cpu=cortex-a9"); /* GDB's scripts */
@@ -526,7 +526,7 @@ CONFIG_TEST(only_the_users_own_config_acts)
         char text[64], trusted[64];
         const char *command = of[strcmp(acts[i], "mend") == 0];
         snprintf(text, sizeof text, "# not\n%s\n", acts[i]);
-        conf_refuses(text, command, "which a file of a folder from elsewhere must not");
+        conf_refuses(text, command, "which this folder's file must not");
         snprintf(trusted, sizeof trusted, "%s --trust-conf", command);
         reads(trusted, NULL);
         unlink("pmu-probe.conf");
@@ -711,7 +711,7 @@ CONFIG_TEST(nonsense_in_the_config_is_refused_by_its_line)
                                         "\nversion\n",     "\nevent = {A\n",   "\ncore = x\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         conf_refuses(wrong[i], "info", "pmu-probe.conf:2: ");
-    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no --count: say -r N");
+    conf_refuses("\ncount = 5k\n", "record", "pmu-probe.conf:2: there is no --count: use -r N");
 }
 
 TEST_GROUP(enter_folder, leave_folder)

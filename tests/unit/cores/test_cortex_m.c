@@ -48,7 +48,7 @@ TEST(tells_architectures_and_security)
     assert_string_equal(core_may_be_unseen(&m33), "");
     cortex_m_take_authentication(&m33, 0xAF);
     assert_int_equal(m33.security, SECURITY_HIDDEN);
-    assert_has(core_may_be_unseen(&m33), "Secure code is never stopped");
+    assert_has(core_may_be_unseen(&m33), "The chip never stops in Secure code");
     cortex_m_take_authentication(&m33, 0x0F);
     assert_int_equal(m33.security, SECURITY_NONE);
 }

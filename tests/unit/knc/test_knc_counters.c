@@ -232,9 +232,9 @@ FRESH_TEST(modifiers_are_bits_of_the_code)
     modified(0x10000, NULL, "0xFFFF");
     static const struct {
         const char *text, *what;
-    } wrong[] = {{"", "says nothing"},         {"x", "says nothing"},
-                 {"u:", "says nothing"},       {"u::k", "says nothing"},
-                 {"cmask", "says nothing"},    {"cmask=", "1 to 255"},
+    } wrong[] = {{"", "is not one of"},        {"x", "is not one of"},
+                 {"u:", "is not one of"},      {"u::k", "is not one of"},
+                 {"cmask", "is not one of"},   {"cmask=", "1 to 255"},
                  {"cmask=0", "1 to 255"},      {"cmask=256", "1 to 255"},
                  {"cmask=2x", "1 to 255"},     {"cmask=99999999999999999999", "1 to 255"},
                  {"cmask=-1", "1 to 255"},     {"u:u", "twice"},

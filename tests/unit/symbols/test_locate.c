@@ -249,7 +249,7 @@ TEST(copies_of_a_function_are_told)
     struct location single = must_locate(symbols, "single");
     assert_string_equal(single.name, "single");
     assert_string_equal(single.note, "measured as single.constprop.0, the compiler's copy of it");
-    must_refuse(symbols, "lonely", ERROR_SYMBOL, "only lonely.part.0 is left, a part");
+    must_refuse(symbols, "lonely", ERROR_SYMBOL, "only its part lonely.part.0 is left");
     assert_true(must_locate(symbols, "lonely.part.0").is_function_entry);
     assert_string_equal(must_locate(symbols, "shared").note, "");
     assert_true(must_locate(symbols, "nested").is_function_entry);
