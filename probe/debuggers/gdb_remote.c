@@ -387,7 +387,7 @@ static struct debugger *open_session(int fd, bool is_gdb, const char *name, cons
     struct debugger_stop stop;
     if (remote == NULL) {
         close(fd);
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     }
     struct gdb_session *session = &remote->session;
     remote->debugger.ops = &ops;
@@ -426,9 +426,8 @@ struct debugger *gdb_remote_serial(const char *path, const struct log *log, cons
     int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         error_advise(error, errno == ENOENT ? ERROR_NO_PROBE : ERROR_SYSTEM,
-                     errno == EACCES
-                         ? "Its group is dialout, as a rule: sudo adduser $USER dialout, and log in again."
-                         : "Of the two ports of a Black Magic Probe the first is the GDB server.",
+                     errno == EACCES ? "sudo adduser $USER dialout, and log in again."
+                                     : "Of the two ports of a Black Magic Probe the first is the GDB server.",
                      "cannot open %.200s: %s", path, strerror(errno));
         return NULL;
     }

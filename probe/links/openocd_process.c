@@ -283,11 +283,10 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
     openocd_process_last_words(process, words, sizeof words);
     (void)openocd_text_errors(process->log, process->used, words, sizeof words);
     if (strstr(words, "Can't find ") != NULL)
-        return error_advise(
-            error, ERROR_SERVER,
-            "This OpenOCD lacks that file; a newer one may have it, and --openocd PATH names another. ls "
-            "/usr/share/openocd/scripts/target shows the files of Debian's.",
-            "%s: %s", what, words);
+        return error_advise(error, ERROR_SERVER,
+                            "This OpenOCD lacks that file (ls /usr/share/openocd/scripts/target shows "
+                            "Debian's); --openocd PATH names another OpenOCD.",
+                            "%s: %s", what, words);
     if (strstr(words, "does not support any transports") != NULL ||
         strstr(words, "unable to select a session transport") != NULL)
         return error_advise(
@@ -357,7 +356,7 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
     struct openocd_process *process = calloc(1, sizeof *process);
     char **argv = calloc(n + QUIET_OPTIONS + 2, sizeof *argv);
     if (process == NULL || argv == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         free(process);
         free(argv);
         return NULL;

@@ -281,7 +281,7 @@ void outlier_write(const struct rendering *to, const struct document *document)
     if (n > 0 && of != NULL && !counted)
         print_how_to_count(to, field_text(of, "exceptions_by"));
     if (n > 0 && kept >= LARGE_S)
-        fprintf(to->out, "the core was held up to %s longer at the end of a hit for this\n", ELAPSED(kept));
+        fprintf(to->out, "for this the core was held up to %s longer after a hit\n", ELAPSED(kept));
     json_decref(lines);
 }
 
@@ -368,9 +368,8 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     if (left > 0)
         fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
     if (tainted > 0)
-        fprintf(out,
-                "in %s call%s an interrupt ran that a halt had delayed: without the halt they are shorter\n",
-                NUMBER(tainted), PLURAL(tainted));
+        fprintf(out, "in %s call%s an interrupt ran that a halt had delayed\n", NUMBER(tainted),
+                PLURAL(tainted));
     if (strcmp(ended, "no return") == 0)
         fputs("the last call did not return\n", out);
     if (strcmp(ended, "Ctrl-C") == 0 || strcmp(ended, "error") == 0)

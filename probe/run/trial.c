@@ -250,11 +250,8 @@ void own_code_sleep_note(struct session *session, const struct extent *code, cha
         !symbols_reach(session->symbols, code, 1, session->sleeps.at, session->sleeps.n, &which))
         return;
     session_place(session, session->sleeps.at[which], place, sizeof place);
-    snprintf(
-        out, size,
-        "%.120s may sleep (WFI or WFE): its clock may go on then, and cycles count that do not without a "
-        "debugger",
-        place);
+    snprintf(out, size, "%.120s may sleep (WFI or WFE): its clock may go on then, and too many cycles count",
+             place);
 }
 
 /* --- a debugger ----------------------------------------------------------------------------------------- */

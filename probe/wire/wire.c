@@ -439,7 +439,7 @@ static struct wire *wire_new(const char *name, const struct wire_run *run, struc
 {
     struct wire *wire = calloc(1, sizeof *wire);
     if (wire == NULL)
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
     else
         *wire = (struct wire){.name = name, .run = *run};
     return wire;

@@ -89,8 +89,8 @@ static bool answers_second(const uint8_t *reply, size_t n)
 static bool no_answer(const struct dap_probe *probe, const struct deadline *limit, const struct error *why,
                       struct error *error)
 {
-    static const char taken[] = "It serves one client at a time: end the other one. If there is none, it "
-                                "hangs: start it again, or plug it in again.";
+    static const char taken[] =
+        "It serves one client at a time: end the other one; without one, start or plug it in again.";
     const char *name = probe->carrier->name;
     if (deadline_cancelled(limit))
         return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -473,8 +473,8 @@ bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *erro
     if (!found && !chain_find_foreign_port(chain))
         return error_advise(
             error, ERROR_NO_TARGET,
-            "A port that another device must switch in first (TI's ICEPick) is reached through "
-            "OpenOCD: -f interface/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg.",
+            "A port that must be switched in first (TI's ICEPick) is reached through OpenOCD: -f "
+            "interface/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg.",
             "no Arm debug port is on the JTAG chain: its first device has the IDCODE 0x%08" PRIX32,
             chain->id[0]);
     size_t n = protocol_jtag_configure(packet, chain->ir, chain->n);
