@@ -483,8 +483,8 @@ static bool step_on(struct walking *self, bool begins, struct error *error)
     self->away = block->calls_away && block_at(self, self->here) == self->walk->n ? self->away + 1 : 0;
     return self->away < AWAY_MOST ||
            error_set(error, ERROR_STATE,
-                     "what is called at 0x%08" PRIX64 " returns elsewhere than after the call: these lines "
-                                                      "cannot be followed (%d instructions were)",
+                     "what is called at 0x%08" PRIX64 " does not return to where it was called, within %d "
+                                                      "instructions: these lines cannot be followed",
                      block->last, AWAY_MOST);
 }
 

@@ -392,7 +392,7 @@ static const struct sentence legend[] = {
     {"unmeasured", NULL, "?: what a halt adds was not measured, and is in the counts"},
     {"vague", NULL, "~: from so few or so different calls that it is vague"},
     {"bounds", NULL, "< and >: the counter may have wrapped unseen"},
-    {"left", NULL, "> share: of calls that returned; those that were left lack"},
+    {"left", NULL, "> share: of calls that returned; the time in those left is not known"},
 };
 
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)

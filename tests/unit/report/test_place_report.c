@@ -30,7 +30,7 @@ TEST(exceptions_and_registers_as_far_as_they_are_known)
         {PLACE, counted, "; exceptions were not counted in this hit's pass", ""},
         {"}\n", SUMMARY "'kept_s':0.012345}}\n", "",
          "these counters do not show which exceptions ran inside\n"
-         "the core was held up to 12 ms longer at the end of a hit for this\n"},
+         "for this the core was held up to 12 ms longer after a hit\n"},
         {"}\n", SUMMARY "'exceptions_by':'EXCCNT'}}\n", "",
          "which exceptions ran inside is not known: -e EXCCNT counts the cycles of their\n"
          "  entry and exit\n"},
