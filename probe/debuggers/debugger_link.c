@@ -315,7 +315,7 @@ static bool try_memory(struct debugger_link *self, const struct deadline *deadli
         debugger_explain(debugger, ACCESS_MEMORY, "in use");
     else
         debugger_explain(debugger, ACCESS_MEMORY,
-                         "what is written is ignored: DCRDR stays 0x%08" PRIX64
+                         "writes are ignored: DCRDR stays 0x%08" PRIX64
                          ". A server whose memory packets write there is needed, such as OpenOCD or pyOCD",
                          kept);
     return work || find_emulator(debugger, deadline, why);

@@ -48,11 +48,10 @@ static bool must_be_halted(struct debugger *debugger, const struct deadline *dea
     if (!is_connected(debugger, deadline, error))
         return false;
     return !session_of(debugger)->running ||
-           error_advise(
-               error, ERROR_FAULT,
-               "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
-               "through %s a core can be read only while it is halted",
-               session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
+           error_advise(error, ERROR_FAULT,
+                        "This needs OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
+                        "through %s a core can be read only while it is halted",
+                        session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
 }
 
 /* Memory and registers are those of the thread that stopped. GDB selects it itself. */

@@ -36,10 +36,7 @@ bool reset_engine_check(const struct device *device, const struct region *region
 {
     const struct core *core = &device->chosen->core;
     if (!device_has_run_control(device))
-        return error_set(
-            error, ERROR_USAGE,
-            "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: each GDB server resets in its "
-            "own way");
+        return error_set(error, ERROR_USAGE, "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe");
     if (is_owned(device->block) && !is_wide(device->block))
         return error_set(
             error, ERROR_NO_COUNTER,

@@ -289,11 +289,10 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
                             "%s: %s", what, words);
     if (strstr(words, "does not support any transports") != NULL ||
         strstr(words, "unable to select a session transport") != NULL)
-        return error_advise(
-            error, ERROR_SERVER,
-            "Name the adapter before the chip: -f interface/stlink-dap.cfg -c 'transport select "
-            "dapdirect_swd', or -f interface/YOUR_ADAPTER.cfg -c 'transport select swd'.",
-            "%s: %s", what, words);
+        return error_advise(error, ERROR_SERVER,
+                            "Name the adapter before the chip: -f interface/YOUR_ADAPTER.cfg -c 'transport "
+                            "select swd' (stlink-dap.cfg: dapdirect_swd).",
+                            "%s: %s", what, words);
     return error_set(error, ERROR_SERVER, "%s: %s", what, words);
 }
 
@@ -385,8 +384,7 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
     }
     if (failure == ENOENT && !is_named)
         error_advise(error, ERROR_NO_PROBE,
-                     "Install it (apt install openocd), or say where it is: --openocd PATH, or the variable "
-                     "PMU_OPENOCD.",
+                     "Install it (apt install openocd), or say where it is: --openocd PATH.",
                      "openocd is not in PATH");
     else if (failure != 0)
         error_set(error, ERROR_NO_PROBE, "cannot run %.200s: %s", argv[0], strerror(failure));

@@ -143,9 +143,9 @@ static const struct {
 } kinds[HIT_KINDS] = {
     [HIT_CLEAN] = {PLOT_PLAIN, "", "a hit"},
     [HIT_TAINTED] = {PLOT_ODD, ", tainted",
-                     "tainted: an interrupt that the halt had delayed ran in it; it is in no number above"},
+                     "tainted: a delayed interrupt ran in it; it is in no number above"},
     [HIT_AT_LEAST] = {PLOT_BOUND, " at least",
-                      "at least so much: its counter may have overflowed; it is in no number above"},
+                      "at least: its counter may have overflowed; it is in no number above"},
     [HIT_WARMUP] = {PLOT_FAINT, ", for warm-up", "before the others, to warm up; it is in no number above"},
 };
 

@@ -80,8 +80,7 @@ static const struct sentence notes_before_it[] = {
     {"callers", NULL,
      "c: {callers} line{callers? calls a|s call} function{callers?|s}; the time of what is called is in the "
      "line"},
-    {"inlined", NULL,
-     "i: {inlined} line{inlined? is|s are} of an inlined function; its code counts here, by its own lines"},
+    {"inlined", NULL, "i: {inlined} line{inlined? is|s are} of an inlined function, whose code counts here"},
     {"mixed", NULL,
      "m: the instructions of {mixed} line{mixed?|s} are mixed with others'; what an instruction waits is in "
      "the line where it waits"},
@@ -91,11 +90,11 @@ static const struct sentence notes_before_it[] = {
 };
 
 static const struct sentence notes_after_it[] = {
-    {"left", NULL, "{left} call{left? was|s were} left without returning, not counted"},
+    {"left", NULL, "{left} call{left?|s} left without returning, not counted"},
     {"limit", NULL, "{limit}"},
     {"tainted", NULL,
-     "in {tainted} of {hops} steps an interrupt ran that pended while the core was halted; they count as "
-     "hits, not as cycles"},
+     "in {tainted} of {hops} steps an interrupt ran that a halt had delayed; they count as hits, not as "
+     "cycles"},
     {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured without such an interrupt"},
     {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
     {"unframed", NULL,

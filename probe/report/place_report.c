@@ -341,7 +341,7 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
         return;
     place_print_callers(view->out, line, INDENT);
     if (field_is(line, "elsewhere"))
-        fputs("  not in the call: another task ran, or the call was left without returning\n", view->out);
+        fputs("  not in the call: another task ran, or the call was left\n", view->out);
     place_print_registers(view->out, view->columns, line, INDENT);
 }
 
@@ -400,7 +400,7 @@ static void guard_report_print_line(struct guard_view *view, const json_t *line)
     else if (line_is_of(line, "overrun"))
         print_overrun(view, line);
     else if (line_is_of(line, "left"))
-        fputs("  the call had been left without returning: this is not an overrun\n", view->out);
+        fputs("  the call had been left: this is not an overrun\n", view->out);
     else if (line_is_of(line, "returned"))
         fprintf(view->out, "  returned after %s\n", guard_amount(view, field_count(line, "counted"), amount));
     else if (line_is_of(line, "guard_end"))

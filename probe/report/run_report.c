@@ -355,7 +355,7 @@ static const struct sentence facts_first[] = {
      "the table"},
     {"left_calls", NULL, "{left,} call{left?|s} left without returning, not counted"},
     {"left_starts", NULL,
-     "{left,} time{left?|s} the start was reached again, or the call ended, before the end was, not counted"},
+     "{left,} time{left?|s} the start was reached again or the call ended before the end, not counted"},
     {"steps_past", NULL,
      "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
     {"clock_change", NULL, "no times: {clock_change}"},

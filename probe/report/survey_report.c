@@ -430,10 +430,10 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
 /* What a reader of a region's numbers must know. */
 static const struct sentence remarks[] = {
     {"note", NULL, "{note}"},
-    {"left", NULL, "{left,} call{left? was|s were} left without returning, not counted"},
+    {"left", NULL, "{left,} call{left?|s} left without returning, not counted"},
     {"tainted", NULL, "{tainted,} tainted hit{tainted?|s} left out"},
     {"bounds", NULL, "{bounds,} hit{bounds?|s} may have overflowed the counter, not included"},
-    {"periods.in_bursts", NULL, "its turns may have met one burst of calls each: a longer --for says more"},
+    {"periods.in_bursts", NULL, "its turns may have met one burst each: a longer --for says more"},
     {"slept", NULL, "the core was seen asleep"},
     {"disagreement", NULL, "{disagreement}"},
     {"advice", NULL, "{advice}"},

@@ -125,7 +125,7 @@ static bool can_walk(const struct engine *engine, struct error *error)
 {
     return engine->ops->walk != NULL ||
            error_set(error, ERROR_USAGE,
-                     "lines needs the core's own debug registers; through this link a debugger has them");
+                     "lines needs the core's own debug registers, which a debugger has here");
 }
 
 static int64_t timeout_of(const struct lines_run *run)

@@ -169,7 +169,7 @@ static bool check_stops(const struct pc_samples *self, struct error *error)
     if (request->all_cpus)
         return error_set(error, ERROR_USAGE, "-a: a counter stops its own core only; -C N takes another one");
     return !request->stacks || self->session.symbols != NULL ||
-           error_set(error, ERROR_ELF, "-g: stacks are found by the program's ELF file, and none is given");
+           error_set(error, ERROR_ELF, "-g: stacks need the program's ELF file, and none is given");
 }
 
 static bool take_by_stops(struct pc_samples *self, struct error *error)

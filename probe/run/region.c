@@ -106,7 +106,7 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
     symbols_describe(symbols, it, &before);
     return error_advise(error, ERROR_USAGE, "Name the IT instruction, or the line after its block.",
                         "%.200s is conditional on the IT at %.200s, *0x%08" PRIx64
-                        ": cores differ in whether they stop there",
+                        ": some cores do not stop there",
                         at->name, before.name, it);
 }
 

@@ -362,13 +362,12 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
                                         "DebugMonitor, and is left halted. Measure with the comparator off."
                                       : "While it is debugged, the core halts there in place of "
                                         "DebugMonitor. It runs on. Measure with the comparator off."
-        : !own->is_call ? "The core is left halted there. pmu-probe restore --force lets it go, into an "
-                          "exception; pmu-probe reset starts the program anew."
-        : stays         ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
-                          "arm semihosting enable). pmu-probe restore --force lets it go on after the call."
-                        : "It runs on after the call, which nothing has answered. While a core is measured, "
-                          "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
-                          "semihosting.",
+        : !own->is_call    ? "The core is left halted there. pmu-probe restore --force lets it go, into an "
+                             "exception; pmu-probe reset starts the program anew."
+        : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: arm "
+                  "semihosting enable). pmu-probe restore --force lets it go on."
+                : "It runs on after the call, which nothing has answered. The program sees a debugger "
+                  "(DHCSR.C_DEBUGEN) while it is measured: measure a build without semihosting.",
         "stopped by %s at %s", what, place);
 }
 
@@ -469,8 +468,7 @@ static void session_undo_tell_stop(struct session *session, struct error *error)
         error->kind == ERROR_FOREIGN_STOP)
         return;
     session_place(session, session->device.stopped_at, place, sizeof place);
-    error_set(&stop, error->kind, "The core is at %s, where pmu-probe did not stop it: it is left halted.",
-              place);
+    error_set(&stop, error->kind, "The core is left halted at %s, where pmu-probe did not stop it.", place);
     error_add(error, &stop);
 }
 

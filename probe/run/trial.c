@@ -271,9 +271,7 @@ void own_code_debugger_note(struct session *session, const struct extent *code, 
         !symbols_reach(session->symbols, code, 1, session->asks.at, session->asks.n, &which))
         return;
     session_place(session, session->asks.at[which], place, sizeof place);
-    snprintf(out, size,
-             "%.120s reads DHCSR, which shows a program whether a debugger is there: it may do other work "
-             "without one",
+    snprintf(out, size, "%.120s reads DHCSR, which shows a debugger: it may do other work without one",
              place);
 }
 

@@ -276,7 +276,7 @@ def test_an_end_belongs_to_the_last_start(way, name, tmp_path):
         assert "".join(f"{value} " for value in told[:20]) in runs, (told, truth)
         assert result.summary["left"] > 0
         text = place.run("delta", f"*{start:#x}", f"*{end:#x}", "-r", 5)
-        assert "before the end was, not counted" in unfolded(text.out), text.out
+        assert "before the end, not counted" in unfolded(text.out), text.out
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 static const char no_permission[] =
-    "no permission: install contrib/udev/60-pmu-probe.rules (make install does) and plug "
-    "the probe in again";
+    "no permission: install contrib/udev/60-pmu-probe.rules, and plug the probe in again";
 
 static bool lost(const struct carrier *carrier, const char *what, struct error *error)
 {

@@ -225,11 +225,10 @@ FRESH_TEST(exceptions_that_are_not_known)
     summary->left = 1;
     summary->steps_past = 3;
     summary->undisturbed = statistics_new();
-    footer_is(
-        "3 hits, all equal\n1 time the start was reached again, or the call ended, before the end was, not\n"
-        "  counted\n"
-        "3 times the end was reached in another frame: passed over, not a hit\n"
-        "0 without an exception inside\n");
+    footer_is("3 hits, all equal\n1 time the start was reached again or the call ended before the end, not "
+              "counted\n"
+              "3 times the end was reached in another frame: passed over, not a hit\n"
+              "0 without an exception inside\n");
     summary->left = summary->steps_past = 0;
     summary_column(summary, "EXCCNT", NULL, 0)->at_least = 2;
     footer_is("3 hits\nexceptions inside 2 hits: not known, the counter may have overflowed\n");
