@@ -70,7 +70,7 @@ static void take_register(struct document *document, const char **attributes)
         !number_attribute(attributes, "regnum", LARGEST_NUMBER, &number) ||
         !number_attribute(attributes, "bitsize", LARGEST_BITS, &bits) || bits == 0) {
         error_set(reader->error, ERROR_LINK_PROTOCOL,
-                  "the server's target description has a senseless register");
+                  "the server's target description has a register that makes no sense");
         stop(document);
         return;
     }
@@ -775,9 +775,10 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
                                   "Is the server stopped or busy? Its core may be left halted. Name a GDB "
                                   "server's port.",
                                   "the GDB server is open, but silent")
-               : session->wire.hung_up ? error_set(error, ERROR_NO_PROBE,
-                                                   "%s during the greeting: has it another client?", why.text)
-                                       : error_copy(error, &why);
+               : session->wire.hung_up
+                   ? error_set(error, ERROR_NO_PROBE,
+                               "%s during the greeting: it may serve one client at a time", why.text)
+                   : error_copy(error, &why);
     take_supported(session, facts);
     if (session->has_no_ack) {
         if (!gdb_ask(session, "QStartNoAckMode", deadline, error))

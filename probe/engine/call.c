@@ -124,7 +124,7 @@ static bool entry_check(const struct call_access *access, uint64_t status, uint6
     return core_called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
                      "0x%08" PRIX64 " was entered by an exception (%s mode): LR does not say where it "
-                                    "returns. Name its last instruction as the end",
+                     "returns. Name its last instruction as the end",
                      core_code_place(function), mode);
 }
 

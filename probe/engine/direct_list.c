@@ -51,7 +51,7 @@ bool direct_check_mode(struct direct_engine *self, struct error *error)
         return false;
     return error_set(error, ERROR_STATE,
                      "0x%08" PRIX64 " is run in user mode, where other processes may have other code.\n%s. "
-                                    "--context ID measures where it is ID; --context any, everywhere",
+                     "--context ID measures where it is ID; --context any, everywhere",
                      core_code_place(self->region.start), context);
 }
 

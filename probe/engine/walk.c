@@ -484,7 +484,7 @@ static bool step_on(struct walking *self, bool begins, struct error *error)
     return self->away < AWAY_MOST ||
            error_set(error, ERROR_STATE,
                      "what is called at 0x%08" PRIX64 " does not return to where it was called, within %d "
-                                                      "instructions: these lines cannot be followed",
+                     "instructions: these lines cannot be followed",
                      block->last, AWAY_MOST);
 }
 

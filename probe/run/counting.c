@@ -423,8 +423,8 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
     if (name[0] != '*')
         return counting_find_word(session, name, &out->at) ||
                error_set(error, ERROR_SYMBOL,
-                         "--show: \"%.48s\" is no register (r0 to r12, sp, lr, pc, psp, xpsr), *ADDRESS or "
-                         "variable of the ELF",
+                         "--show: \"%.48s\" is not a register (r0 to r12, sp, lr, pc, psp, xpsr), *ADDRESS "
+                         "or variable of the ELF",
                          name);
     uint64_t address;
     if (!value_count(name + 1, UINT32_MAX, &address) || address % 4 != 0)

@@ -133,8 +133,7 @@ RIG_TEST(without_a_comparator_for_it_nothing_is_measured)
     struct rig *rig = rig_fresh(written, COUNT(written));
     rig_occupy(rig, 5);
     rig_begin(rig);
-    assert_fails(rig_arm(rig, &may_write), &rig->error, ERROR_WRITER_SOUGHT,
-                 "too few breakpoints");
+    assert_fails(rig_arm(rig, &may_write), &rig->error, ERROR_WRITER_SOUGHT, "too few breakpoints");
     rig_end_clean(rig);
 }
 
