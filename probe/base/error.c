@@ -75,6 +75,11 @@ bool error_set(struct error *error, enum error_kind kind, const char *format, ..
     return false;
 }
 
+bool error_memory(struct error *error)
+{
+    return error_set(error, ERROR_SYSTEM, "out of memory");
+}
+
 void *error_null(struct error *error, enum error_kind kind, const char *format, ...)
 {
     va_list arguments;

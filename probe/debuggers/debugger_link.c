@@ -299,8 +299,8 @@ static bool try_memory(struct debugger_link *self, const struct deadline *deadli
     if (!debugger_link_read_value(debugger, CPUID, WORD, &id, deadline, why)) {
         if (why->kind == ERROR_FAULT)
             error_set(&self->refusal, ERROR_NO_CORE,
-                      "%s. A Cortex-M is measured through a server whose memory packets reach its registers "
-                      "(0xE0000000 and up), such as OpenOCD or pyOCD",
+                      "%s. A Cortex-M needs a server whose memory packets reach 0xE0000000 and up, such as "
+                      "OpenOCD or pyOCD",
                       why->text);
         return false;
     }
@@ -315,7 +315,7 @@ static bool try_memory(struct debugger_link *self, const struct deadline *deadli
         debugger_explain(debugger, ACCESS_MEMORY, "in use");
     else
         debugger_explain(debugger, ACCESS_MEMORY,
-                         "what is written is ignored: DCRDR stays 0x%08" PRIX64
+                         "writes are ignored: DCRDR stays 0x%08" PRIX64
                          ". A server whose memory packets write there is needed, such as OpenOCD or pyOCD",
                          kept);
     return work || find_emulator(debugger, deadline, why);
@@ -368,18 +368,16 @@ static bool settle_arm(struct debugger_link *self, const struct deadline *deadli
         return open_openocd(self, deadline, error);
     explain_no_openocd(debugger);
     if (facts->is_emulator)
-        error_advise(
-            &self->refusal, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
-            "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is; it is an "
-            "emulator, whose time is not a core's",
-            server_row_of(debugger)->name, facts->architecture);
+        error_advise(&self->refusal, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
+                     "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is: "
+                     "an emulator has no core's time",
+                     server_row_of(debugger)->name, facts->architecture);
     else
-        error_set(
-            &self->refusal, ERROR_NO_COUNTER,
-            "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. A Cortex-A "
-            "or R is measured through OpenOCD, whose monitor reaches its debug registers",
-            facts->server != SERVER_UNKNOWN ? server_row_of(debugger)->name : "the GDB server",
-            facts->architecture);
+        error_set(&self->refusal, ERROR_NO_COUNTER,
+                  "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. "
+                  "OpenOCD's monitor reaches a Cortex-A's or R's",
+                  facts->server != SERVER_UNKNOWN ? server_row_of(debugger)->name : "the GDB server",
+                  facts->architecture);
     return true;
 }
 
@@ -414,7 +412,7 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     struct debugger_link *self = calloc(1, sizeof *self);
     if (self == NULL) {
         debugger->ops->close(debugger, true);
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     }
     self->link.ops = &ops;
     self->debugger = debugger;

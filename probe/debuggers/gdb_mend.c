@@ -279,10 +279,9 @@ bool gdb_let_go(struct gdb_session *session, struct debugger *debugger, struct e
     bool waits = session->wire.lost && !session->wire.hung_up && session->wire.fd >= 0;
     if (waits)
         tell_blindly(session, &debugger->facts);
-    return error_set(
-        error, ERROR_LINK_LOST,
-        "%s: the core %s: %s%s. A debugger's `continue` there, or OpenOCD's `resume`, lets it run",
-        debugger->facts.name,
-        runs ? "was running and will halt at a breakpoint that is left" : "is left halted", why.text,
-        waits ? " (it was asked to let the core go, and may do so when it goes on)" : "");
+    return error_set(error, ERROR_LINK_LOST,
+                     "%s: the core %s: %s%s. A debugger's `continue` or OpenOCD's `resume` lets it run",
+                     debugger->facts.name,
+                     runs ? "was running and will halt at a breakpoint that is left" : "is left halted",
+                     why.text, waits ? " (it was asked to let the core go, and may still do so)" : "");
 }

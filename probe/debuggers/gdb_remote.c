@@ -48,11 +48,10 @@ static bool must_be_halted(struct debugger *debugger, const struct deadline *dea
     if (!is_connected(debugger, deadline, error))
         return false;
     return !session_of(debugger)->running ||
-           error_advise(
-               error, ERROR_FAULT,
-               "stat, watch and doctor need OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
-               "through %s a core can be read only while it is halted",
-               session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
+           error_advise(error, ERROR_FAULT,
+                        "This needs OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
+                        "through %s a core can be read only while it is halted",
+                        session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
 }
 
 /* Memory and registers are those of the thread that stopped. GDB selects it itself. */
@@ -387,7 +386,7 @@ static struct debugger *open_session(int fd, bool is_gdb, const char *name, cons
     struct debugger_stop stop;
     if (remote == NULL) {
         close(fd);
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     }
     struct gdb_session *session = &remote->session;
     remote->debugger.ops = &ops;
@@ -426,9 +425,8 @@ struct debugger *gdb_remote_serial(const char *path, const struct log *log, cons
     int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         error_advise(error, errno == ENOENT ? ERROR_NO_PROBE : ERROR_SYSTEM,
-                     errno == EACCES
-                         ? "Its group is dialout, as a rule: sudo adduser $USER dialout, and log in again."
-                         : "Of the two ports of a Black Magic Probe the first is the GDB server.",
+                     errno == EACCES ? "sudo adduser $USER dialout, and log in again."
+                                     : "Of the two ports of a Black Magic Probe the first is the GDB server.",
                      "cannot open %.200s: %s", path, strerror(errno));
         return NULL;
     }

@@ -137,7 +137,7 @@ static bool parse(struct document *document, const char *text, size_t length)
     struct error *error = document->reader->error;
     document->parser = XML_ParserCreate(NULL);
     if (document->parser == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     XML_SetUserData(document->parser, document);
     XML_SetElementHandler(document->parser, on_start, on_end);
     XML_SetCharacterDataHandler(document->parser, on_text);
@@ -170,7 +170,7 @@ static bool read_document(struct reader *reader, const char *name, const struct 
         return error_set(reader->error, ERROR_LINK_PROTOCOL, "the server's target description is too long");
     char *copy = malloc(length + 1); /* an include overwrites the fetched text */
     if (copy == NULL)
-        return error_set(reader->error, ERROR_SYSTEM, "out of memory");
+        return error_memory(reader->error);
     memcpy(copy, text, length);
     bool ok = parse(&document, copy, length);
     free(copy);
@@ -615,7 +615,7 @@ static bool fetch(void *context, const char *name, const char **text, size_t *le
             return error_set(error, ERROR_LINK_PROTOCOL, "the GDB server's %.64s is too long", name);
         char *longer = realloc(source->text, source->length + n);
         if (longer == NULL)
-            return error_set(error, ERROR_SYSTEM, "out of memory");
+            return error_memory(error);
         source->text = longer;
         memcpy(source->text + source->length, payload + 1, n - 1);
         source->length += n - 1;
@@ -671,12 +671,10 @@ static bool scan_for_core(struct gdb_session *session, struct debugger_facts *fa
     if (row->scans[0] == NULL)
         return error_copy(error, first);
     found[strcspn(found, "\r\n")] = '\0';
-    return done ||
-           error_advise(error, ERROR_NO_CORE,
-                        "Check the wires and the target's supply; in GDB, `monitor swdp_scan` shows what "
-                        "the probe finds.",
-                        "the %s finds no core, by SWD or JTAG%s%.64s", row->name,
-                        found[0] != '\0' ? ": " : "", found);
+    return done || error_advise(error, ERROR_NO_CORE,
+                                "Check wires and supply; GDB's `monitor swdp_scan` shows what it finds.",
+                                "the %s finds no core, by SWD or JTAG%s%.64s", row->name,
+                                found[0] != '\0' ? ": " : "", found);
 }
 
 static bool describe_core(struct gdb_session *session, struct debugger_facts *facts,
@@ -773,15 +771,13 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
     if (!greet_server(session, deadline, &why))
         return why.kind == ERROR_LINK_LOST && !session->wire.heard && !session->wire.hung_up &&
                        !session->wire.noise
-                   ? error_advise(
-                         error, ERROR_NOT_A_PROBE,
-                         "A server that is stopped, or busy with its adapter, says nothing either; its "
-                         "core may be left halted. Name a GDB server's port.",
-                         "the GDB server is open, but silent")
+                   ? error_advise(error, ERROR_NOT_A_PROBE,
+                                  "Is the server stopped or busy? Its core may be left halted. Name a GDB "
+                                  "server's port.",
+                                  "the GDB server is open, but silent")
                : session->wire.hung_up
                    ? error_set(error, ERROR_NO_PROBE,
-                               "%s during the greeting: it may serve one client at a time, and have one",
-                               why.text)
+                               "%s during the greeting: it may serve one client at a time", why.text)
                    : error_copy(error, &why);
     take_supported(session, facts);
     if (session->has_no_ack) {

@@ -196,11 +196,10 @@ bool breakpoints_check(const struct breakpoints *self, const struct deadline *de
                          self->comparator);
     if (self->by_context && is_off(self, self->context_comparator, deadline))
         return error_set(error, ERROR_CLEARED,
-                         "something else cleared the comparator of CONTEXTIDR (%u) that our breakpoint needs",
+                         "something else cleared our breakpoint's comparator of CONTEXTIDR (%u)",
                          self->context_comparator);
     if (ledger_read(self->ledger, on.at, &now, deadline, &unread) && (now & on.test) != on.set)
-        return error_set(error, ERROR_CLEARED,
-                         "something else switched off the core's halting debug, and our breakpoint with it");
+        return error_set(error, ERROR_CLEARED, "something else switched off the core's halting debug");
     return true;
 }
 

@@ -27,12 +27,10 @@ static bool check_return(const struct frame *frame, const struct core *core, con
                          why);
     if (region->is_return == NULL || region->is_return(region->context, to))
         return true;
-    return error_set(
-        error, ERROR_STATE,
-        "the call that returns to 0x%08" PRIX64
-        " is the last instruction of its caller, or constants follow it: it is not known to return "
-        "there. Name an end, too",
-        to);
+    return error_set(error, ERROR_STATE,
+                     "the call that returns to 0x%08" PRIX64
+                     " ends its caller, or constants follow it: it may not return there. Name an end, too",
+                     to);
 }
 
 bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,
@@ -125,9 +123,8 @@ static bool entry_check(const struct call_access *access, uint64_t status, uint6
         return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     return core_called_from(core, lr, (uint32_t)before, function) ||
            error_set(error, ERROR_STATE,
-                     "0x%08" PRIX64
-                     " was entered by an exception (%s mode), so that LR does not say where it "
-                     "returns: name an end, as the address of its last instruction",
+                     "0x%08" PRIX64 " was entered by an exception (%s mode): LR does not say where it "
+                     "returns. Name its last instruction as the end",
                      core_code_place(function), mode);
 }
 
@@ -215,8 +212,7 @@ static bool watch_between(struct call *call, const struct call_access *access, s
                       OTHER_ENTRY, 0, &can_enter, error)))
         return false;
     if (!can || !can_enter)
-        call->doubt = "no further breakpoint is free: a start after which the end was not reached may count "
-                      "up to a later end";
+        call->doubt = "no further breakpoint is free: a start without an end may count up to a later end";
     return true;
 }
 
@@ -232,8 +228,8 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
             return false;
         if (!can)
             return error_set(error, ERROR_WRITER_SOUGHT,
-                             "the program itself can change the counter in a hit: %s, and too few breakpoint "
-                             "comparators are free to see whether it does",
+                             "the program itself can change the counter in a hit: %s, and too few "
+                             "breakpoints are free to see it",
                              access->region->writers[i].what);
     }
     return watch_between(call, access, error);
@@ -254,8 +250,8 @@ static bool watch_stacks(struct call *call, const struct call_access *access, st
                          OTHER_STACK, i, &can, error))
             return false;
     if (!can)
-        call->doubt = "where a call returns, a catch or longjmp may go on too, and too few breakpoints are "
-                      "free to see whether it does";
+        call->doubt =
+            "a catch or longjmp may lead to where a call returns, and too few breakpoints are free to see it";
     return true;
 }
 
@@ -272,8 +268,7 @@ static bool call_find_caller(struct call *call, const struct call_access *access
     if (caller != UINT64_MAX && !watch_other(call, access, caller, OTHER_CALL, 0, &can, error))
         return false;
     if (caller != UINT64_MAX && !can)
-        call->doubt = "no breakpoint can be at the call: one that is left without returning and made again "
-                      "counts as one call";
+        call->doubt = "no breakpoint can be at the call: one that is left and made again counts as one";
     if (access->region->may_be_left && !watch_stacks(call, access, error))
         return false;
     call->caller_known = true;
@@ -306,9 +301,8 @@ static bool find_interrupted(struct call *call, const struct call_access *access
     uint64_t sp = frame->sp, pc = 0, status = 0;
     if (exception_crosses(back) || (back & RETURN_KEEPS_CALLEES) == 0)
         return error_set(error, ERROR_STATE,
-                         "not all instructions that return from this exception handler are known, and it "
-                         "interrupted the other security state: name an end, as the address of its last "
-                         "instruction");
+                         "not all returns of this exception handler are known, and it interrupted the other "
+                         "security state: name its last instruction as the end");
     if ((back & RETURN_TO_PSP) != 0 && !access->read(access->context, CORE_PSP, &sp, error))
         return false;
     if (!ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_PC), &pc,
@@ -320,8 +314,8 @@ static bool find_interrupted(struct call *call, const struct call_access *access
                                        .sp = exception_frame_end(sp, back, (uint32_t)status)};
     frame->by = CORE_PC;
     *inner = is_in_block(status);
-    call->doubt = "not all instructions that return from this handler are known: it counts until what it "
-                  "interrupted goes on, with the exception's return and handlers that run before";
+    call->doubt = "not all returns of this handler are known: it counts until what it interrupted goes on, "
+                  "with handlers that run before";
     return true;
 }
 
@@ -346,8 +340,8 @@ static void doubt_callees(struct call *call, const struct region *region)
 {
     if (call->frame.is_handler && call->handler == HANDLER_EXITS && region->callee_exits != NULL &&
         region->callee_exits(region->context, core_code_place(region->start)))
-        call->doubt = "a function that the handler calls takes more from the stack than it puts there: if it "
-                      "returns from the exception itself, a later exception's end is taken for this one's";
+        call->doubt = "a function that the handler calls may return from the exception itself: then a later "
+                      "exception's end is taken for this one's";
 }
 
 static bool find_exits(struct call *call, const struct call_access *access, bool *inner, struct error *error)
@@ -601,11 +595,12 @@ bool progress_tell(const struct progress *progress, const struct engine_request 
     if (progress->inner == 0)
         return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
                          core_may_be_unseen(core));
-    return error_set(error, ERROR_START,
-                     "the start was reached %" PRIu64
-                     " times within %.3g s, each time with a return address inside the function itself "
-                     "(0x%08" PRIX64 "): name an end, too",
-                     progress->inner, seconds, core_place(core, to));
+    return error_set(
+        error, ERROR_START,
+        "the start was reached %" PRIu64
+        " times within %.3g s, each time with a return address in the function itself (0x%08" PRIX64
+        "): name an end, too",
+        progress->inner, seconds, core_place(core, to));
 }
 
 /* --- stops that are not ours ---------------------------------------------------------------------------- */
@@ -685,13 +680,11 @@ bool process_check(const struct process *process, const struct core *core, struc
         return true;
     if (core_has(core, SYSTEM_SPACE))
         return error_set(error, ERROR_USAGE, "--context: a Cortex-M has no CONTEXTIDR");
-    return error_set(error, ERROR_USAGE, "--context: %s has no MMU: an address is always the same code",
-                     core->name);
+    return error_set(error, ERROR_USAGE, "--context: %s has no MMU", core->name);
 }
 
 bool process_check_debugged(const struct process *process, struct error *error)
 {
     return process->which == PROCESS_NOT_SAID ||
-           error_set(error, ERROR_USAGE,
-                     "--context: a debugger halts the core here, and its breakpoints match in any context");
+           error_set(error, ERROR_USAGE, "--context: a debugger's breakpoints match in any context");
 }

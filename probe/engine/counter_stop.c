@@ -232,14 +232,12 @@ bool counter_stop_check(const struct counter_stop *stop, const struct counter_st
                         struct error *error)
 {
     if (look->was_taken)
-        return error_advise(error, ERROR_WRITTEN,
-                            "Such stops are in that handler. Keep the PMU's interrupt masked at the "
-                            "interrupt controller (on "
-                            "Linux perf and its watchdog enable it), or record without -e.",
-                            "the program cleared the overflow of %s before it could be seen: the PMU's "
-                            "interrupt is enabled at the "
-                            "interrupt controller, and its handler ran",
-                            stop->device->reading.counters[0].name);
+        return error_advise(
+            error, ERROR_WRITTEN,
+            "Mask the PMU's interrupt (Linux's perf and watchdog enable it), or record without -e.",
+            "the program cleared the overflow of %s before it could be seen: the PMU's interrupt is enabled, "
+            "and its handler ran",
+            stop->device->reading.counters[0].name);
     return !look->was_written ||
            error_set(error, ERROR_WRITTEN,
                      "something else writes the counter of %s: it stopped the core at %" PRIu64

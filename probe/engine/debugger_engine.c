@@ -410,8 +410,8 @@ static bool try_second(struct debugger_engine *self, struct error *error)
         return debuggee_set_breakpoint(self, second, false, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_copy(error, &refused);
-    self->call.doubt = "the server has no second breakpoint: a call that is left without returning and made "
-                       "again counts as one call";
+    self->call.doubt =
+        "the server has no second breakpoint: a call that is left and made again counts as one";
     return true;
 }
 
@@ -487,7 +487,7 @@ static bool debugger_engine_run(struct engine *engine, const struct engine_reque
         snprintf(engine->uncalibrated, sizeof engine->uncalibrated, "%s",
                  self->rehit == REHIT_STEPS_OVER ? "the debugger steps over a breakpoint where it resumes"
                  : core_has(self->core, PROGRAM_ONLY)
-                     ? "it is not known where an x86-64 instruction ends, nor whether a resume steps over it"
+                     ? "it is not known where an x86-64 instruction ends"
                      : "it is not known whether a resumed core stops again at once");
     return true;
 }

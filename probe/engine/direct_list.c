@@ -49,12 +49,10 @@ bool direct_check_mode(struct direct_engine *self, struct error *error)
     }
     if (!describe_context(self, context, sizeof context, error))
         return false;
-    return error_set(
-        error, ERROR_STATE,
-        "0x%08" PRIX64 " is run in user mode: under an operating system other processes may have "
-        "other code there.\n%s. --context ID measures where it is ID only; --context any, wherever "
-        "that address is reached",
-        core_code_place(self->region.start), context);
+    return error_set(error, ERROR_STATE,
+                     "0x%08" PRIX64 " is run in user mode, where other processes may have other code.\n%s. "
+                     "--context ID measures where it is ID; --context any, everywhere",
+                     core_code_place(self->region.start), context);
 }
 
 static bool direct_start_read_for_call(void *context, enum core_register which, uint64_t *out,
@@ -707,10 +705,9 @@ bool direct_go_on_in_handler(struct direct_engine *self, bool wait, struct error
 
 static bool tell_state(const char *unreadable, struct error *error)
 {
-    return error_advise(error, ERROR_STATE,
-                        "--elf decides which of AArch64 and AArch32 is measured; without one it is AArch64.",
-                        "the core has stopped, but %s, and the program that is measured in the other",
-                        unreadable);
+    return error_advise(
+        error, ERROR_STATE, "--elf decides which of both is measured; without one it is AArch64.",
+        "the core has stopped, but %s, and the program that is measured in the other", unreadable);
 }
 
 bool direct_check_state(struct direct_engine *self, struct error *error)

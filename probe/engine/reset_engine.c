@@ -36,15 +36,11 @@ bool reset_engine_check(const struct device *device, const struct region *region
 {
     const struct core *core = &device->chosen->core;
     if (!device_has_run_control(device))
-        return error_set(
-            error, ERROR_USAGE,
-            "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe: each GDB server resets in its "
-            "own way");
+        return error_set(error, ERROR_USAGE, "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe");
     if (is_owned(device->block) && !is_wide(device->block))
         return error_set(
             error, ERROR_NO_COUNTER,
-            "%s is the program's: after a reset it does not count until the program starts it, so it "
-            "cannot measure from a reset",
+            "%s is the program's, which starts it some time after a reset: it cannot measure from a reset",
             device->block->text);
     if (device->reading.by_core != NULL)
         return error_set(error, ERROR_NO_COUNTER,
@@ -53,8 +49,8 @@ bool reset_engine_check(const struct device *device, const struct region *region
     if (!core_can_compare(core, region->start) ||
         (!region->to_return && !core_can_compare(core, region->end)))
         return error_set(error, ERROR_ADDRESS,
-                         "no breakpoint comparator reaches that code, and the program writes it after a "
-                         "reset: --reset cannot stop there");
+                         "no comparator reaches that code, and the program writes it after a reset: --reset "
+                         "cannot stop there");
     return true;
 }
 

@@ -366,8 +366,7 @@ static void note_limit(struct walking *self)
 {
     char *doubt = self->engine->engine.doubt;
     snprintf(doubt, sizeof self->engine->engine.doubt,
-             "too few breakpoint comparators are free: a call that is left without returning counts as one "
-             "with the next call");
+             "too few breakpoints are free: a call that is left and the next count as one");
 }
 
 /* Where the core may go from here: *n places of this call, then others, *all together. *steps: it must
@@ -484,8 +483,7 @@ static bool step_on(struct walking *self, bool begins, struct error *error)
     self->away = block->calls_away && block_at(self, self->here) == self->walk->n ? self->away + 1 : 0;
     return self->away < AWAY_MOST ||
            error_set(error, ERROR_STATE,
-                     "what is called at 0x%08" PRIX64
-                     " returns to another place than the one after the call, and did not within %d "
+                     "what is called at 0x%08" PRIX64 " does not return to where it was called, within %d "
                      "instructions: these lines cannot be followed",
                      block->last, AWAY_MOST);
 }

@@ -71,7 +71,7 @@ struct journal *journal_new(const struct journal_head *head, struct error *error
         return NULL;
     struct journal *journal = calloc(1, sizeof *journal);
     if (journal == NULL)
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     snprintf(text, sizeof text, "%u %s", head->number, head->core);
     state_key(head->link, link);
     state_key(text, core);
@@ -514,7 +514,7 @@ static bool hold_read(const uint64_t *of, struct journal_file *file, struct erro
     }
     struct journal_entry *larger = realloc(file->entries, (file->n + 1) * sizeof *larger);
     if (larger == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     size_t place = journal_place_of(file, index);
     file->entries = larger;
     memmove(larger + place + 1, larger + place, (file->n - place) * sizeof *larger);
@@ -708,7 +708,7 @@ struct journal *journal_reopen(const struct journal_file *file, struct error *er
 {
     struct journal *journal = calloc(1, sizeof *journal);
     if (journal == NULL)
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     journal->reopened = journal->numbered = true;
     journal->cut = file->cut;
     snprintf(journal->path, sizeof journal->path, "%s", file->path);

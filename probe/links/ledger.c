@@ -75,7 +75,7 @@ static bool ledger_make_room(struct ledger *ledger, struct error *error)
     struct ledger_book *book = ledger->book;
     struct ledger_entry *held = array_grow(book->held, book->n_held + 1, &book->room, sizeof *held);
     if (held == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     book->held = held;
     return true;
 }

@@ -315,7 +315,7 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
     if (self == NULL) {
         link_close(counters);
         link_close(control);
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     }
     self->ops =
         (struct link_ops){.execute = combined_execute,

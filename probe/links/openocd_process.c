@@ -283,18 +283,16 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
     openocd_process_last_words(process, words, sizeof words);
     (void)openocd_text_errors(process->log, process->used, words, sizeof words);
     if (strstr(words, "Can't find ") != NULL)
-        return error_advise(
-            error, ERROR_SERVER,
-            "This OpenOCD lacks that file; a newer one may have it, and --openocd PATH names another. ls "
-            "/usr/share/openocd/scripts/target shows the files of Debian's.",
-            "%s: %s", what, words);
+        return error_advise(error, ERROR_SERVER,
+                            "This OpenOCD lacks that file (ls /usr/share/openocd/scripts/target shows "
+                            "Debian's); --openocd PATH names another OpenOCD.",
+                            "%s: %s", what, words);
     if (strstr(words, "does not support any transports") != NULL ||
         strstr(words, "unable to select a session transport") != NULL)
-        return error_advise(
-            error, ERROR_SERVER,
-            "Name the adapter before the chip: -f interface/stlink-dap.cfg -c 'transport select "
-            "dapdirect_swd', or -f interface/YOUR_ADAPTER.cfg -c 'transport select swd'.",
-            "%s: %s", what, words);
+        return error_advise(error, ERROR_SERVER,
+                            "Name the adapter before the chip: -f interface/YOUR_ADAPTER.cfg -c 'transport "
+                            "select swd' (stlink-dap.cfg: dapdirect_swd).",
+                            "%s: %s", what, words);
     return error_set(error, ERROR_SERVER, "%s: %s", what, words);
 }
 
@@ -357,7 +355,7 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
     struct openocd_process *process = calloc(1, sizeof *process);
     char **argv = calloc(n + QUIET_OPTIONS + 2, sizeof *argv);
     if (process == NULL || argv == NULL) {
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         free(process);
         free(argv);
         return NULL;
@@ -386,8 +384,7 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
     }
     if (failure == ENOENT && !is_named)
         error_advise(error, ERROR_NO_PROBE,
-                     "Install it (apt install openocd), or say where it is: --openocd PATH, or the variable "
-                     "PMU_OPENOCD.",
+                     "Install it (apt install openocd), or say where it is: --openocd PATH.",
                      "openocd is not in PATH");
     else if (failure != 0)
         error_set(error, ERROR_NO_PROBE, "cannot run %.200s: %s", argv[0], strerror(failure));

@@ -197,8 +197,8 @@ static bool core_is_taken(struct openocd_session *session, struct error *error)
 {
     session->lost = session->gone = true;
     return error_set(error, ERROR_LINK_LOST,
-                     "OpenOCD at %s has taken over a core that pmu-probe had halted, for the connection was "
-                     "closed, and pmu-probe silent for over 10 s (suspended?)",
+                     "OpenOCD at %s has taken over a core that pmu-probe had halted: pmu-probe was silent "
+                     "for over 10 s (suspended?)",
                      session->peer);
 }
 
@@ -316,8 +316,8 @@ static bool not_openocd(const struct openocd_session *session, const char *text,
     quote(text, length, words, sizeof words);
     if (length == 0 && otherwise == silent)
         return error_advise(error, ERROR_NOT_A_PROBE,
-                            "An OpenOCD that is stopped, or busy with its adapter, says nothing either. Name "
-                            "OpenOCD's Tcl port (tcl_port, default 6666), not its GDB or telnet port.",
+                            "Is OpenOCD stopped or busy? Name its Tcl port (tcl_port, default 6666), not its "
+                            "GDB or telnet port.",
                             "%s is open, but silent", session->peer);
     if (length == 0)
         return error_set(error, ERROR_NOT_A_PROBE, "%s is open, but %s", session->peer, otherwise);
@@ -393,7 +393,7 @@ static bool load_pmu_tcl(struct openocd_session *session, const char *hash, cons
     size_t length = 0, used = sizeof pmu_tcl - 1, room = sizeof pmu_tcl + sizeof last + (size_t)2 * HASH_ROOM;
     char *text = malloc(room);
     if (text == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     memcpy(text, pmu_tcl, used);
     used += (size_t)snprintf(text + used, room - used, last, hash, hash);
     bool sent = openocd_session_exchange(session, text, used, SMALL_ANSWER, deadline, "pmu.tcl", &answer,

@@ -713,7 +713,7 @@ static bool begin_columns(struct delta *delta, struct error *error)
                  plan->columns[summary->n].unsupported);
         snprintf(column->errata, sizeof column->errata, "%s", plan->columns[summary->n].errata);
         if (column->statistics == NULL)
-            return error_set(error, ERROR_SYSTEM, "out of memory");
+            return error_memory(error);
         if (result_exceptions(column->name) != RESULT_EXCEPTIONS_NOT && column->unsupported[0] == '\0' &&
             summary->undisturbed == NULL)
             summary->undisturbed = statistics_new();
@@ -765,7 +765,7 @@ struct delta *delta_begin(struct device *device, const struct delta_options *opt
     if (delta == NULL || passes == NULL) {
         free(delta);
         free(passes);
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
         return NULL;
     }
     *delta = (struct delta){.device = device,

@@ -309,8 +309,7 @@ static bool explain_pair(const struct planning *p, size_t which, struct error *e
             error_clear(error);
             return error_set(
                 error, ERROR_USAGE,
-                "%s and %s cannot be counted in one pass: both need counter %d; without braces they "
-                "are counted one after the other",
+                "%s and %s cannot be counted in one pass: both need counter %d; leave the braces out",
                 p->plan->columns[p->columns[k]].name, p->plan->columns[p->columns[i]].name, counter);
         }
     return false;

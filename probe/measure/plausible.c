@@ -64,8 +64,8 @@ bool plausible_totals(const struct plausible *plausible, const struct widen *tot
             continue;
         if (i == 0)
             return error_set(error, ERROR_WRITTEN,
-                             "the clock is wrong, or something else writes or stops the counter of %s: no "
-                             "count of it fits the chip's timer",
+                             "the clock is wrong, or something else writes or stops the counter of %s: it "
+                             "does not fit the chip's timer",
                              reading->counters[0].name);
         return error_set(error, ERROR_WRITTEN,
                          "something else writes the counter of %s: it went on by %" PRIu64 " in %" PRIu64

@@ -26,9 +26,7 @@ struct result_words {
 };
 
 #define RESULT_SLEPT                                                                                         \
-    "the core was seen asleep: while it is debugged its clock may go on in WFI and WFE, and cycles count "   \
-    "that "                                                                                                  \
-    "do not without a debugger"
+    "the core was seen asleep: its clock may go on then, and cycles count that do not without a debugger"
 
 enum { RESULT_METRICS = 16 };
 
@@ -161,8 +159,8 @@ struct summary {
 bool summary_is_tainted(const struct summary *summary);
 
 #define RESULT_TAINTED                                                                                       \
-    "no hit counts: an interrupt ran in each that a halt had delayed. Timers that stop while the core is "   \
-    "halted (DBGMCU, DBG_FREEZE) avoid it; stat counts without a halt"
+    "no hit counts: an interrupt ran in each that a halt had delayed. Freeze timers in halts (DBGMCU, "      \
+    "DBG_FREEZE); stat counts without a halt"
 
 /* What a slower clock of the chip says of a claim. */
 enum clock_fit { CLOCK_UNPROVED, CLOCK_FITS, CLOCK_MISFITS };

@@ -120,7 +120,7 @@ static bool make_members(struct cpu_windows *windows, struct device *device, boo
     size_t room = all ? device->n_cores : 1;
     *windows =
         (struct cpu_windows){.device = device, .all = all, .members = calloc(room, sizeof *windows->members)};
-    return windows->members != NULL || error_set(error, ERROR_SYSTEM, "out of memory");
+    return windows->members != NULL || error_memory(error);
 }
 
 bool cpu_windows_take_chosen(struct cpu_windows *windows, struct device *device, struct error *error)

@@ -365,7 +365,7 @@ bool annotated_function_make(const struct profile *profile, struct symbols *symb
     bool ok = out->texts != NULL && out->cores != NULL && read_texts(out) && annotate_cores(profile, out);
     if (!ok)
         annotated_function_free(out);
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 void annotated_function_free(struct annotated_function *function)

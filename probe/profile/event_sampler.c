@@ -75,8 +75,7 @@ bool halt_sampler_take(struct halt_sampler *sampler, struct profile_tally *tally
         return false;
     double took = (double)(deadline_now_us() - sampler->halted_us);
     sampler->us_each = sampler->us_each > 0 ? (3 * sampler->us_each + took) / 4 : took;
-    return profile_tally_add(tally, core_place(&sampler->device->chosen->core, pc), 1) ||
-           error_set(error, ERROR_SYSTEM, "out of memory");
+    return profile_tally_add(tally, core_place(&sampler->device->chosen->core, pc), 1) || error_memory(error);
 }
 
 /* ---- event sampler */
@@ -181,7 +180,7 @@ bool event_sampler_begin(struct event_sampler *sampler, struct device *device,
 
 static bool fails_for_memory(struct error *error)
 {
-    return error_set(error, ERROR_SYSTEM, "out of memory");
+    return error_memory(error);
 }
 
 /* *has_pc: it could be read; an AArch32 program of an Armv8 core hides it. `contexts` are read with it. */
@@ -373,11 +372,11 @@ static bool check_overflow(struct event_sampler *sampler, uint64_t value, const 
         return true;
     sampler->lost++;
     if (++sampler->lost_in_a_row > LOST_MOST)
-        return error_set(
-            error, ERROR_WRITTEN,
-            "the counter of %s stops the core no more: it has %" PRIu64 ", past 0, where it began with minus "
-            "%" PRIu64 ", %u times in a row. Something else writes it, or its overflows are lost",
-            sampler->plausible.reading->counters[0].name, value, sampler->armed, LOST_MOST + 1);
+        return error_set(error, ERROR_WRITTEN,
+                         "the counter of %s stops the core no more: it has %" PRIu64
+                         ", past 0, where it began with minus %" PRIu64
+                         ", %u times. Something else writes it, or its overflows are lost",
+                         sampler->plausible.reading->counters[0].name, value, sampler->armed, LOST_MOST + 1);
     return counter_stop_begin(&sampler->stop, next_count(sampler), deadline, error);
 }
 

@@ -88,7 +88,7 @@ static bool tell_none(const struct core *core, struct error *error)
 {
     return error_advise(error, ERROR_NO_COUNTER,
                         "delta measures a function on it, and watch counts events while it runs.",
-                        "%s has no PC sample register: nothing shows where it is while it runs", core->name);
+                        "%s has no PC sample register", core->name);
 }
 
 bool sampler_find(struct sampler *sampler, struct device *device, bool *hidden,
@@ -157,7 +157,7 @@ bool sampler_begin(struct sampler *sampler, const struct deadline *deadline, str
     sampler->items = calloc(LIST_ROOM, sizeof *sampler->items);
     sampler->results = calloc(LIST_ROOM, sizeof *sampler->results);
     if (sampler->items == NULL || sampler->results == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (sampler->random == 0)
         sampler->random = (uint64_t)deadline_now_us() | 1;
     if (!sampler_apply_settings(sampler, deadline, error) || !sampler_prove(sampler, deadline, error) ||
@@ -434,7 +434,7 @@ static bool take_list(struct sampler *sampler, int64_t us, struct profile_tally 
     int64_t took_us = deadline_now_us() - begun_us;
     sampler_take_results(&run, outcome.done);
     if (run.full)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (run.samples > 0)
         sampler->good_us = begun_us + took_us;
     sampler->length = run.samples;

@@ -17,7 +17,7 @@ bool stack_reader_open(struct stack_reader *reader, struct device *device, struc
 {
     *reader = (struct stack_reader){.device = device, .core = &device->chosen->core, .stop = stop};
     reader->unwind = unwind_open(symbols);
-    return reader->unwind != NULL || error_set(error, ERROR_SYSTEM, "out of memory");
+    return reader->unwind != NULL || error_memory(error);
 }
 
 void stack_reader_close(struct stack_reader *reader)

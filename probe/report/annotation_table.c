@@ -52,11 +52,11 @@ static void annotation_table_note_core(struct json_part *notes, const struct pro
     if (core->is_sparse && !profile->about.by_block)
         json_list_say(notes, PROFILE_SPARSE);
     if (core->samples > 0 && !exact && lines)
-        json_list_say(notes, "A sample may be at the instruction before or after the one that took the "
-                             "time (skid): trust the share of a line, not that of an instruction.");
+        json_list_say(notes, "A sample may be at a neighbouring instruction (skid): trust the shares of "
+                             "lines, not of instructions.");
     if (borders && !exact && lines)
-        json_list_say(notes, "~: most samples of this line are where it borders on another one, and skid "
-                             "may have moved them across: trust both lines together.");
+        json_list_say(notes, "~: most samples of this line are where it borders on another one: because of "
+                             "skid, trust both lines together.");
     note_texts(notes, function);
 }
 

@@ -42,7 +42,7 @@ static bool next_run(struct side_reading *reading)
         return baseline_fails(reading, "more than %d runs", RUNS_MOST);
     struct baseline *next = calloc(1, sizeof *next);
     if (next == NULL)
-        return error_set(reading->error, ERROR_SYSTEM, "out of memory");
+        return error_memory(reading->error);
     memcpy(next->file, runs->file, sizeof next->file);
     runs->of[runs->n++] = reading->out = next;
     return true;

@@ -102,14 +102,11 @@ static void put_footer(const struct counts_report *report, const json_t *line, c
         render_text(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "",
                     DURATION((double)field_count(summary, "skew_us") / 1e6));
     if (halts > 0)
-        render_text(
-            to,
-            "the core was halted %s time%s (%s in all) to read its counters; that cost is included in "
-            "the counts",
-            NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
-    if (lost > 0)
         render_text(to,
-                    "%s read%s too late: the counter may have wrapped in between, so totals are lower bounds",
+                    "the core was halted %s time%s (%s in all) to read its counters; the counts include that",
+                    NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
+    if (lost > 0)
+        render_text(to, "%s read%s too late: a counter may have wrapped, and totals are lower bounds",
                     NUMBER(lost), lost == 1 ? " was" : "s were");
     conditions_read_clock(&conditions, field_of(report->header, "clock"));
     if (field_of(summary, "clock_change") == NULL && conditions_clock_text(&conditions, clock, sizeof clock))

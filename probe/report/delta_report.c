@@ -74,14 +74,12 @@ static void put_plus_minus(FILE *out, const json_t *first)
         return;
     if (!json_is_true(field_of(first, "calibrated")))
         snprintf(text, sizeof text,
-                 "There is no ±: what it costs to stop the core was not measured, so it is still in "
-                 "each count, and nobody knows how much it is.");
+                 "There is no ±: what it costs to stop the core was not measured, and is in each count.");
     else if (each > 0)
-        snprintf(
-            text, sizeof text,
-            "±%s means that the count of one hit may be that much too high or too low: stopping the core "
-            "adds %s on average. This is subtracted, but it varies from hit to hit.",
-            MEAN(each), MEAN(overhead));
+        snprintf(text, sizeof text,
+                 "±%s means that one hit's count may be that much too high or too low: stopping the core "
+                 "adds %s on average, which is subtracted, but varies.",
+                 MEAN(each), MEAN(overhead));
     else
         snprintf(text, sizeof text,
                  "±0 means that each count is exact: stopping the core adds %s to a hit%s.",
@@ -189,9 +187,9 @@ static const struct {
 } kinds[HIT_KINDS] = {
     [HIT_CLEAN] = {PLOT_PLAIN, "", "a hit"},
     [HIT_TAINTED] = {PLOT_ODD, ", tainted",
-                     "tainted: an interrupt that the halt had delayed ran in it; it is in no number above"},
+                     "tainted: a delayed interrupt ran in it; it is in no number above"},
     [HIT_AT_LEAST] = {PLOT_BOUND, " at least",
-                      "at least so much: its counter may have overflowed; it is in no number above"},
+                      "at least: its counter may have overflowed; it is in no number above"},
     [HIT_WARMUP] = {PLOT_FAINT, ", for warm-up", "before the others, to warm up; it is in no number above"},
 };
 

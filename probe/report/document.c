@@ -320,7 +320,7 @@ bool document_read(struct json_lines *lines, const char *path, const struct docu
     char name[UTF8_CLEAN_ROOM(256)];
     *out = document_new();
     if (out->lines == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (parse_lines(out, lines, utf8_clean(name, sizeof name, path), taker, error))
         return true;
     document_free(out);

@@ -69,39 +69,36 @@ static void note_it_lines(const struct listing *listing, struct json_part *notes
     }
     if (n > 0)
         json_list_say(notes,
-                      "conditions of an IT: code of line%s %s counts in the line of the IT; no core is sure "
-                      "to stop between them",
+                      "code of line%s %s counts in the line of its IT: no core is sure to stop between them",
                       PLURAL(n), list);
 }
 
 static const struct sentence notes_before_it[] = {
     {"differs", NULL,
-     "warning: the lines and the function differ by {differs/2} cycles, which is more than "
-     "{plus_minus}{tolerance/2}: the function behaves otherwise while it is stopped so often"},
+     "warning: the lines and the function differ by {differs/2} cycles, more than {plus_minus}{tolerance/2}: "
+     "the function behaves otherwise while it is stopped so often"},
     {"callers", NULL,
      "c: {callers} line{callers? calls a|s call} function{callers?|s}; the time of what is called is in the "
      "line"},
-    {"inlined", NULL,
-     "i: {inlined} line{inlined? is|s are} of an inlined function; its code counts here, by its own lines"},
+    {"inlined", NULL, "i: {inlined} line{inlined? is|s are} of an inlined function, whose code counts here"},
     {"mixed", NULL,
-     "m: the compiler has mixed the instructions of {mixed} line{mixed?|s} with those of others; what one "
-     "instruction waits for another is in the line where it waits"},
+     "m: the instructions of {mixed} line{mixed?|s} are mixed with others'; what an instruction waits is in "
+     "the line where it waits"},
     {"alone", NULL,
-     "1: {alone} line{alone? has|s have} one instruction only; a stop before and after it empties the "
-     "pipeline, so what it overlaps with others does not show"},
+     "1: {alone} line{alone? has|s have} one instruction only; stops around it empty the pipeline, so "
+     "overlap with others does not show"},
 };
 
 static const struct sentence notes_after_it[] = {
-    {"left", NULL, "{left} call{left? was|s were} left without returning, not counted"},
+    {"left", NULL, "{left} call{left?|s} left without returning, not counted"},
     {"limit", NULL, "{limit}"},
     {"tainted", NULL,
-     "in {tainted} of {hops} steps an interrupt ran that pended while the core was halted; they count as "
-     "hits, not as cycles"},
+     "in {tainted} of {hops} steps an interrupt ran that a halt had delayed; they count as hits, not as "
+     "cycles"},
     {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured without such an interrupt"},
     {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
     {"unframed", NULL,
-     "calls of the function inside another cannot be distinguished everywhere: there is no call frame "
-     "information"},
+     "without call frame information calls inside another cannot be distinguished everywhere"},
     {"ended", NULL, "it ended early: {ended}"},
 };
 

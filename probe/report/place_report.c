@@ -281,7 +281,7 @@ void outlier_write(const struct rendering *to, const struct document *document)
     if (n > 0 && of != NULL && !counted)
         print_how_to_count(to, field_text(of, "exceptions_by"));
     if (n > 0 && kept >= LARGE_S)
-        fprintf(to->out, "the core was held up to %s longer at the end of a hit for this\n", ELAPSED(kept));
+        fprintf(to->out, "for this the core was held up to %s longer after a hit\n", ELAPSED(kept));
     json_decref(lines);
 }
 
@@ -341,7 +341,7 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
         return;
     place_print_callers(view->out, line, INDENT);
     if (field_is(line, "elsewhere"))
-        fputs("  not in the call: another task ran, or the call was left without returning\n", view->out);
+        fputs("  not in the call: another task ran, or the call was left\n", view->out);
     place_print_registers(view->out, view->columns, line, INDENT);
 }
 
@@ -368,9 +368,8 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     if (left > 0)
         fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
     if (tainted > 0)
-        fprintf(out,
-                "in %s call%s an interrupt ran that a halt had delayed: without the halt they are shorter\n",
-                NUMBER(tainted), PLURAL(tainted));
+        fprintf(out, "in %s call%s an interrupt ran that a halt had delayed\n", NUMBER(tainted),
+                PLURAL(tainted));
     if (strcmp(ended, "no return") == 0)
         fputs("the last call did not return\n", out);
     if (strcmp(ended, "Ctrl-C") == 0 || strcmp(ended, "error") == 0)
@@ -401,7 +400,7 @@ static void guard_report_print_line(struct guard_view *view, const json_t *line)
     else if (line_is_of(line, "overrun"))
         print_overrun(view, line);
     else if (line_is_of(line, "left"))
-        fputs("  the call had been left without returning: this is not an overrun\n", view->out);
+        fputs("  the call had been left: this is not an overrun\n", view->out);
     else if (line_is_of(line, "returned"))
         fprintf(view->out, "  returned after %s\n", guard_amount(view, field_count(line, "counted"), amount));
     else if (line_is_of(line, "guard_end"))

@@ -20,20 +20,17 @@ static void profile_notes_of_run(struct json_part *notes, const struct profile *
                                  const char *no_names)
 {
     if (!profile->end.known)
-        json_list_say(notes, "%s has no end: the run was cut off, and this is what it had written by then.",
-                      file);
+        json_list_say(notes, "%s has no end: the run was cut off.", file);
     if (profile->end.error != NULL)
         json_list_say(notes, "The run ended early: %s.", profile->end.error);
     if (no_names[0] != '\0')
         json_list_say(notes, "%s.", no_names);
     if (strcmp(or_empty(profile->about.source), "halts") == 0)
-        json_list_say(notes,
-                      "The core was stopped for each sample, so it ran in another rhythm than by itself.");
+        json_list_say(notes, "The core was stopped for each sample, so its rhythm was another.");
     if (profile->about.by_block)
-        json_list_say(
-            notes,
-            "By the start of the block: this core shows the target of its last branch (Cortex-A9, erratum "
-            "751471). Trust functions; what the rest of a block takes counts for its first line.");
+        json_list_say(notes,
+                      "By the start of the block: this core shows its last branch's target (Cortex-A9, "
+                      "erratum 751471). Trust functions; a block counts for its first line.");
 }
 
 /* Why the shares of a core are to be trusted less. */
@@ -48,15 +45,13 @@ static void profile_notes_of_core(struct json_part *notes, const struct profile 
     if (shares->is_few)
         json_list_say(notes, "Few samples: the shares are rough. Record longer (record --for 10s).");
     if (shares->is_uneven)
-        json_list_say(notes,
-                      "A large share differs much between the parts of the run: the program has phases, "
-                      "or samples are in step with one of its loops. Record longer, and compare two "
-                      "runs.");
+        json_list_say(notes, "A large share differs much within the run: the program has phases, or samples "
+                             "are in step with a loop. Record longer, and compare two runs.");
     if (shares->is_sparse && !by_block)
         json_list_say(notes, PROFILE_SPARSE);
     if (shares->states[PROFILE_NOT_PERMITTED] > 0)
-        json_list_say(notes, "Not permitted: the core ran where it must not be sampled, such as Secure "
-                             "state. What ran then is not known.");
+        json_list_say(notes,
+                      "Not permitted: the core ran where it must not be sampled, such as Secure state.");
     if ((shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS) && !by_block)
         json_list_say(notes, "An address may be that of a neighbouring instruction: trust lines more than "
                              "addresses, and functions most.");
@@ -96,9 +91,7 @@ static void note_stacks(struct json_part *notes, const struct profile *profile, 
         json_list_say(notes, "Call stacks that are cut short: %.1f %%, mostly by %s.", percent(cut, all),
                       unwind_end_text(worst));
     if (guessed > 0)
-        json_list_say(notes,
-                      "Call stacks with frames that are guessed, as the code there has no call frame "
-                      "information: %.1f %%.",
+        json_list_say(notes, "Call stacks with guessed frames, for lack of call frame information: %.1f %%.",
                       percent(guessed, all));
 }
 
@@ -111,9 +104,8 @@ static void profile_notes_of_stops(struct json_part *notes, const struct profile
         json_list_say(notes, "~ %s: %s", or_empty(profile->about.event), profile->about.errata);
     if (profile->about.event != NULL && profile_stood_part(shares) > much)
         json_list_say(notes,
-                      "The core was halted %.0f %% of the time for its samples: what else goes on at its own "
-                      "pace, such as timers and interrupts, was more frequent than in its own rhythm. Take "
-                      "a larger --every.",
+                      "The core was halted %.0f %% of the time for its samples: timers and interrupts were "
+                      "more frequent than in its own rhythm. Take a larger --every.",
                       100 * profile_stood_part(shares));
     note_stacks(notes, profile, shares->core);
 }
@@ -609,8 +601,8 @@ static void profile_diff_note_core(struct json_part *notes, const struct profile
     const char *name = or_empty(report->now->profile->about.cores[i]);
     const char *its = or_empty(report->old->profile->about.cores[i]);
     if (diff->noise > 0)
-        json_list_say(notes, "~: within noise: the two shares differ by no more than the ± of their "
-                             "difference, or a run was too short to show one.");
+        json_list_say(notes,
+                      "~: within noise: the difference is within its ±, or a run was too short to show one.");
     if (strcmp(name, its) != 0)
         json_list_say(notes, "Core %u was another one before: %s.",
                       profile_core_number(&report->now->profile->about, (unsigned)i), its);

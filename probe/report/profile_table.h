@@ -17,8 +17,8 @@
 
 /* Why lines are to be trusted less. */
 #define PROFILE_SPARSE                                                                                       \
-    "The sampled addresses lie apart: this core may only be sampled at branches, or samples are in step "    \
-    "with a loop. Trust functions, not lines."
+    "The sampled addresses lie apart: samples are at branches only, or in step with a loop. Trust "          \
+    "functions, not lines."
 
 /* What follows the register's name where a sample is the start of a block. */
 #define PROFILE_BY_BLOCK ", by the start of the block"

@@ -344,18 +344,18 @@ static const struct sentence facts_first[] = {
     {NULL, NULL,
      "[{ended}: ]{hits,}[ of {!short_of}{short_of,}] hit{all?|s}[{!several} in {several} passes]"
      "[{!seconds} in {seconds@}][{!all_equal}, all equal]"},
-    {"several", NULL, "Each pass has its own hits: rows of different passes are of different hits."},
+    {"several", NULL, "Rows of different passes are of different hits."},
     {"warmup", NULL, "{warmup,} hit{warmup?|s} before for warm-up, not counted"},
     {"within", NULL,
      "mean ±{within} (95 %): --precision {precision.wanted%} was [{^precision.reached}not "
      "]reached"},
     {"precision", "within", "no hit counts: --precision {precision.wanted%} was not reached"},
     {"tainted", NULL,
-     "{tainted,} of {hits,} hit{hits?|s} tainted: an interrupt that our halt had delayed ran inside; not in "
+     "{tainted,} of {hits,} hit{hits?|s} tainted: an interrupt that a halt had delayed ran inside; not in "
      "the table"},
     {"left_calls", NULL, "{left,} call{left?|s} left without returning, not counted"},
     {"left_starts", NULL,
-     "{left,} time{left?|s} the start was reached again, or the call ended, before the end was, not counted"},
+     "{left,} time{left?|s} the start was reached again or the call ended before the end, not counted"},
     {"steps_past", NULL,
      "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
     {"clock_change", NULL, "no times: {clock_change}"},

@@ -392,7 +392,7 @@ static const struct sentence legend[] = {
     {"unmeasured", NULL, "?: what a halt adds was not measured, and is in the counts"},
     {"vague", NULL, "~: from so few or so different calls that it is vague"},
     {"bounds", NULL, "< and >: the counter may have wrapped unseen"},
-    {"left", NULL, "> share: of calls that returned; how long those were inside that were left is not known"},
+    {"left", NULL, "> share: of calls that returned; the time in those left is not known"},
 };
 
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
@@ -430,7 +430,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
 /* What a reader of a region's numbers must know. */
 static const struct sentence remarks[] = {
     {"note", NULL, "{note}"},
-    {"left", NULL, "{left,} call{left? was|s were} left without returning, not counted"},
+    {"left", NULL, "{left,} call{left?|s} left without returning, not counted"},
     {"tainted", NULL, "{tainted,} tainted hit{tainted?|s} left out"},
     {"bounds", NULL, "{bounds,} hit{bounds?|s} may have overflowed the counter, not included"},
     {"slept", NULL, "the core was seen asleep"},

@@ -108,7 +108,7 @@ static const struct fact known[] = {
     {"probes", "adapter", .of = "{name}", .text = "[usb:{usb}   ]{id}   {serial}"},
     {"probes", "adapter", .text = "{way}"},
     {"probes", "summary", .when = "nothing", .of = "",
-     .text = "no probe found: no CMSIS-DAP probe and no other debug adapter is plugged in, and {nothing}"},
+     .text = "no probe found: no debug adapter is plugged in, and {nothing}"},
     {"probes", "summary", .when = "nothing", .text = "{advice}"},
 
     {"doctor", "core", .of = "core {number}", .text = "{name}[   debug {debug_base#8}][   PMU {pmu_base#8}]"},

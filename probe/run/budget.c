@@ -17,9 +17,7 @@ bool budget_run_read(struct budget_run *run, const char *text, struct error *err
 {
     size_t n = 0;
     if (text == NULL)
-        return error_advise(error, ERROR_USAGE,
-                            "Such as --budget 40us, --budget 1200 or --budget \"10 "
-                            "L1D_CACHE_REFILL\".",
+        return error_advise(error, ERROR_USAGE, "Such as --budget 40us, 1200 or \"10 L1D_CACHE_REFILL\".",
                             "guard needs --budget: what a call may use");
     if (!value_budget(text, &run->wanted))
         return error_set(error, ERROR_USAGE,
@@ -40,7 +38,7 @@ static bool find_budget(struct budget_run *run, struct error *error)
         return true;
     if (!(run->clock.hz > 0))
         return error_advise(error, ERROR_USAGE, "--freq HZ says it; or give the budget in cycles.",
-                            "a budget in time needs the core's clock, which is not known%s%s",
+                            "a budget in time needs the clock, which is not known%s%s",
                             run->clock.doubt[0] != '\0' ? "; " : "", run->clock.doubt);
     if (!(events <= (double)INT32_MAX))
         return error_advise(error, ERROR_USAGE, "", "a budget of %g cycles is too much for one counter",
@@ -103,8 +101,8 @@ static bool check_run_control(const struct budget_run *run, struct error *error)
 {
     return device_has_run_control(&run->session->device) ||
            error_advise(error, ERROR_USAGE, "",
-                        "guard stops the core by its own debug registers, which are not at hand here: it "
-                        "works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well");
+                        "guard needs the core's own debug registers: OpenOCD's Tcl port or a CMSIS-DAP probe "
+                        "has them; delta works here");
 }
 
 static bool budget_run_take(struct budget_run *run, struct error *error)

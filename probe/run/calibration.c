@@ -220,9 +220,9 @@ bool proof_make(struct session *session, struct proof *proof, struct error *erro
 {
     struct prove self = {.session = session, .proof = proof};
     if (session->device.debugger != NULL || session->device.remote != NULL)
-        return error_set(error, ERROR_USAGE,
-                         "--prove needs OpenOCD's Tcl port or a CMSIS-DAP probe: a GDB server halts the core "
-                         "for each read");
+        return error_set(
+            error, ERROR_USAGE,
+            "--prove needs OpenOCD's Tcl port or a CMSIS-DAP probe: GDB servers halt the core to read");
     if (proof->start != NULL && (!region_locate(&self.region, session->symbols, proof->start, proof->end,
                                                 &session->request->process, error) ||
                                  !region_look_into(&self.region, session->symbols, error)))

@@ -238,10 +238,9 @@ static struct link *connect_gdb(const struct connecting *self, const char *probe
     if (!is_serial && !socket_address_read(address_of(probe), host, sizeof host, &port, error))
         return NULL;
     if (!is_serial && port == 0) {
-        error_set(
-            error, ERROR_USAGE,
-            "--probe %.64s: a GDB server is named by gdb:HOST:PORT, or gdb:/dev/ttyACM0 (Black Magic Probe)",
-            probe);
+        error_set(error, ERROR_USAGE,
+                  "--probe %.64s: a GDB server is gdb:HOST:PORT or gdb:/dev/ttyACM0 (Black Magic Probe)",
+                  probe);
         return NULL;
     }
     char end[LINK_NAME];

@@ -320,12 +320,11 @@ static bool find_pended(struct session *session, struct address *out, struct err
         if (found == OBJECT_ONE && counting_find_word(session, names[i], out))
             return true;
     }
-    return error_set(
-        error, ERROR_SYMBOL,
-        "--tick xTickCount: the ELF has %s xPendedTicks, where FreeRTOS keeps the ticks that occur "
-        "while its scheduler is suspended; without them such times would be missing from the count. "
-        "Name a variable that an interrupt counts up at each tick, or leave --tick out",
-        found == OBJECT_NONE ? "no" : "several variables");
+    return error_set(error, ERROR_SYMBOL,
+                     "--tick xTickCount: the ELF has %s xPendedTicks, which has the ticks while FreeRTOS's "
+                     "scheduler is suspended: xTickCount lacks them. Name a variable that an interrupt "
+                     "counts up at each tick, or leave --tick out",
+                     found == OBJECT_NONE ? "no" : "several variables");
 }
 
 static bool take_tick(struct counting *counting, struct session *session, const struct clock *clock,
@@ -365,7 +364,7 @@ bool counting_open(struct counting *counting, struct session *session, const str
     size_t n = 0;
     *counting = (struct counting){.plan = calloc(1, sizeof *counting->plan)};
     if (counting->plan == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (device->block->events != NULL &&
         (counting->set = event_set_open(device->block->events, error)) == NULL)
         return false;
@@ -423,12 +422,10 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
     }
     if (name[0] != '*')
         return counting_find_word(session, name, &out->at) ||
-               error_set(
-                   error, ERROR_SYMBOL,
-                   "--show: \"%.48s\" is not a register (r0 to r12, sp, lr, pc, psp, xpsr), nor an *ADDRESS "
-                   "and no "
-                   "variable of the ELF",
-                   name);
+               error_set(error, ERROR_SYMBOL,
+                         "--show: \"%.48s\" is not a register (r0 to r12, sp, lr, pc, psp, xpsr), *ADDRESS "
+                         "or variable of the ELF",
+                         name);
     uint64_t address;
     if (!value_count(name + 1, UINT32_MAX, &address) || address % 4 != 0)
         return error_set(error, ERROR_USAGE, "--show: \"%.48s\" is not the address of a word", name);

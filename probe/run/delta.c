@@ -56,9 +56,9 @@ static void delta_describe_region(const struct delta_run *run)
     process_note(&run->named.region.process, conditions->note, sizeof conditions->note);
     conditions_add_note(conditions, run->named.start.note);
     if (run->named.region.to_return && strcmp(run->named.start.name, "main") == 0)
-        conditions_add_note(conditions,
-                            "main is entered once, after a reset, and most never return: delta --reset "
-                            "Reset_Handler main measures the way to it");
+        conditions_add_note(
+            conditions,
+            "main is entered once after a reset: delta --reset Reset_Handler main measures the way to it");
     if (run->session->request->reset)
         conditions_add_note(conditions, "after a reset for each hit");
 }
@@ -154,7 +154,7 @@ static bool measure_once(struct delta_run *run, const struct clock *clock, doubl
     if (resets)
         engine = reset_engine_new(&session->device, engine);
     if (engine == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     bool ok = engine_use_this(session, engine, delta_run_engine, &trial, error);
     run->summary.slept = session->device.slept;
     return ok;

@@ -92,8 +92,8 @@ static void where_add_moved(struct where *where, uint64_t pc)
         return;
     value_offset_text(by, offset);
     place_name(session->symbols, place - by, linked);
-    text_add(where->text, sizeof where->text,
-             ", and runs what the ELF has at %s: with --load-offset %s it is found there", linked, offset);
+    text_add(where->text, sizeof where->text, ", and runs the ELF's code of %s: give --load-offset %s",
+             linked, offset);
 }
 
 static void add_exception(struct where *where, uint64_t status)

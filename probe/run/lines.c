@@ -57,7 +57,7 @@ static bool lines_read_code(struct lines_run *run, struct error *error)
             run->walk[i].next[next] = block->next[next];
         set_frame(run, block, &run->walk[i]);
     }
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 /* --- the measurements ------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ static bool can_walk(const struct engine *engine, struct error *error)
 {
     return engine->ops->walk != NULL ||
            error_set(error, ERROR_USAGE,
-                     "lines needs the core's own debug registers; through this link a debugger has them");
+                     "lines needs the core's own debug registers, which a debugger has here");
 }
 
 static int64_t timeout_of(const struct lines_run *run)
@@ -202,7 +202,7 @@ static bool lines_measure(struct lines_run *run, struct error *error)
     if (!run->begin(run->context, error))
         return false;
     if (!line_costs_begin(&run->costs, &run->blocks, &run->halts))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     return engine_use_once(session, measure_halts, run, error) &&
            engine_use_once(session, walk_lines, run, error) &&
            engine_use_once(session, measure_whole, run, error);

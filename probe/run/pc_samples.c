@@ -167,11 +167,9 @@ static bool check_stops(const struct pc_samples *self, struct error *error)
         return error_set(error, ERROR_USAGE, "%s: through a GDB server no counter stops the core",
                          request->stacks ? "-g" : "--every");
     if (request->all_cpus)
-        return error_set(error, ERROR_USAGE,
-                         "-a: a counter stops the core that it is in, and the run is of that core's stops; "
-                         "-C N takes another one");
+        return error_set(error, ERROR_USAGE, "-a: a counter stops its own core only; -C N takes another one");
     return !request->stacks || self->session.symbols != NULL ||
-           error_set(error, ERROR_ELF, "-g: stacks are found by the program's ELF file, and none is given");
+           error_set(error, ERROR_ELF, "-g: stacks need the program's ELF file, and none is given");
 }
 
 static bool take_by_stops(struct pc_samples *self, struct error *error)
@@ -220,7 +218,7 @@ static bool fill_about(struct pc_samples *self, struct error *error)
     about->cores = calloc(self->n, sizeof *about->cores);
     about->numbers = calloc(self->n, sizeof *about->numbers);
     if (about->cores == NULL || about->numbers == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     for (; about->core_count < self->n; about->core_count++) {
         about->cores[about->core_count] =
             copy_of(session->device.cores[self->cores[about->core_count].number].core.name);
@@ -281,9 +279,9 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
         core->contexts.hidden_in_sleep =
             core->contexts.of[PROFILE_TASKS].is_read && elf_memory_hides_in_sleep(&self->session);
         if (core->contexts.hidden_in_sleep)
-            request_note(request_of(self),
-                         "the memory of this chip cannot be read while its core sleeps: tasks "
-                         "are those of the time awake");
+            request_note(
+                request_of(self),
+                "this chip's memory cannot be read while its core sleeps: tasks are of the time awake");
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;
@@ -344,7 +342,7 @@ bool pc_samples_take(struct pc_samples *self, struct error *error)
     struct device *device = &self->session.device;
     self->cores = calloc(device->n_cores, sizeof *self->cores);
     if (self->cores == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     const struct request *request = request_of(self);
     bool by_stops = request->every > 0 || request->n_events > 0 || request->stacks;
     if (request->all_cpus && !self->by_halts && !by_stops)
@@ -388,9 +386,8 @@ static void tell_handler(struct pc_samples *self)
         return;
     self->noted_handler = true;
     request_note(request_of(self),
-                 "stops are at the beginning of an interrupt's handler: unless %s counts interrupts, its "
-                 "overflow raises the PMU's interrupt, which is enabled at the interrupt controller, and the "
-                 "shares are wrong",
+                 "stops are at the beginning of an interrupt's handler: unless %s counts interrupts, the "
+                 "PMU's interrupt is enabled, and the shares are wrong",
                  self->event);
 }
 
@@ -399,11 +396,10 @@ static void tell_lost(struct pc_samples *self)
     if (self->by_stops->lost == 0 || self->noted_lost)
         return;
     self->noted_lost = true;
-    request_note(
-        request_of(self),
-        "the counter of %s was found past 0 without a stop, and armed anew: something else writes it, or its "
-        "overflow was lost, as a Cortex-A9 may do (NXP ERR003719). The events up to then have no sample",
-        self->event);
+    request_note(request_of(self),
+                 "the counter of %s was past 0 without a stop, and was armed anew: something else writes it, "
+                 "or its overflow was lost (Cortex-A9: NXP ERR003719). The events up to then have no sample",
+                 self->event);
 }
 
 static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,
@@ -441,8 +437,7 @@ static bool close_tally(const struct pc_samples *self, struct profile_tally *tal
 {
     *any = !profile_tally_is_empty(tally);
     tally->now.core = (unsigned)core;
-    return !*any || profile_tally_close(tally, self->elapsed_s, out) ||
-           error_set(error, ERROR_SYSTEM, "out of memory");
+    return !*any || profile_tally_close(tally, self->elapsed_s, out) || error_memory(error);
 }
 
 bool pc_samples_close(struct pc_samples *self, size_t core, struct profile_interval *out, bool *any,

@@ -75,7 +75,7 @@ static bool check_machine(struct session *session, struct error *error)
     if (core_has(core, PROGRAM_ONLY) && symbols_is_movable(session->symbols) &&
         session->request->load_offset == 0)
         return error_advise(error, ERROR_USAGE,
-                            "Link it with -no-pie, or give --load-offset: how far above its addresses it is.",
+                            "Link it with -no-pie, or say how far above its addresses it is: --load-offset.",
                             "the ELF is position independent, and where a system has put it is not known");
     return true;
 }
@@ -83,10 +83,8 @@ static bool check_machine(struct session *session, struct error *error)
 static bool check_code(struct session *session, struct error *error)
 {
     return symbols_has_code(session->symbols) ||
-           error_advise(error, ERROR_ELF,
-                        "Name the program itself with --elf: its separate file is found next to it, in "
-                        ".debug and in /usr/lib/debug.",
-                        "%.300s has names and lines of a program, and not its code", session_elf(session));
+           error_advise(error, ERROR_ELF, "Name the program itself with --elf: its separate file is found.",
+                        "%.300s has a program's names and lines, not its code", session_elf(session));
 }
 
 /* ---- what is in memory */
@@ -172,9 +170,7 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     if (!elf_memory_read(session, awake_look, piece, &words, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
         if (differs.kind == ERROR_FAULT)
-            differs.advice =
-                "The program is probably another chip's, with memory where this one has none. Else: are its "
-                "power and clocks on?";
+            differs.advice = "Is the program another chip's, or are power and clocks off there?";
     } else if (elf_memory_compare(session, piece, &words, found, &differs)) {
         session->elf.shown_in_sleep = session->elf.shown_in_sleep || (words.asleep && found->has_code);
         return true;
@@ -185,9 +181,8 @@ static bool check_piece(struct session *session, const struct segment *piece, st
         return compare_halted(session, piece, error);
     } else if (words.asleep) {
         if (!session->elf.may_be_other)
-            request_note(session->request,
-                         "it is not known whether the target runs this ELF: its core sleeps, and some chips "
-                         "show other words than memory has then");
+            request_note(session->request, "it is not known whether the target runs this ELF: its core "
+                                           "sleeps, and memory may read wrongly");
         session->elf.may_be_other = true;
         return true;
     }
@@ -435,14 +430,12 @@ static void elf_check_tell(struct elf_check *check)
     const char *at = strstr(check->first.text, "at 0x");
     if (check->first.kind != ERROR_NONE)
         request_note(session->request, "code differs from the ELF, first %s; %s", at != NULL ? at : "",
-                     session->elf.same_build
-                         ? "its build ID is in place: the program, or what wrote it, has changed it since"
-                         : "most is the same: the program may have given that memory back, or changed it");
+                     session->elf.same_build ? "its build ID is in place: something has changed it since"
+                                             : "most is the same: the program may have changed it");
     if (check->found.others > 0)
         request_note(session->request,
                      "%zu of the words that were compared differ from the ELF, the first at 0x%08" PRIX64
-                     ": none is code, and the code is the same (a header, a number or a checksum that was "
-                     "written after the link)",
+                     ": none is code (a checksum that was written after the link?), and the code is the same",
                      check->found.others, check->found.other_at);
 }
 
@@ -453,11 +446,10 @@ static bool check_more_code(struct elf_check *check, struct error *error)
     for (size_t i = 0; i < check->n_code; i++)
         if (!check_part(check, &check->code[i], MORE, error))
             return false;
-    return check->found.has_code ||
-           error_set(error, ERROR_ELF_MISMATCH,
-                     "the target does not run this ELF: it differs from 0x%08" PRIX64
-                     " on, and none of the words that were compared is known to be code",
-                     check->found.other_at);
+    return check->found.has_code || error_set(error, ERROR_ELF_MISMATCH,
+                                              "the target does not run this ELF: it differs from 0x%08" PRIX64
+                                              " on, and no compared word is known to be code",
+                                              check->found.other_at);
 }
 
 /* Compares the build ID, then the beginning, middle and end of each segment and section of code. */
@@ -594,7 +586,7 @@ static bool refuse_without_elf(const struct session *session, const struct elf_f
                                struct error *error)
 {
     if (session->needs_elf)
-        error_set(error, ERROR_ELF, "functions are found by name, and there is no ELF file to find them in");
+        error_set(error, ERROR_ELF, "functions are found in the ELF file, and there is none");
     else
         error_set(error, ERROR_ELF, "`%.200s` is a name, and there is no ELF file to find it in",
                   session->needs_name);
@@ -611,7 +603,7 @@ static bool search_elf(struct session *session, struct error *error)
 {
     struct elf_files *files = calloc(1, sizeof *files);
     if (files == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     elf_files_find(files);
     bool ok = files->n > 0 ? session_reach_target(session, error) : refuse_without_elf(session, files, error);
     size_t there = ok ? choose_elf(session, files) : 0;

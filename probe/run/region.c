@@ -88,7 +88,7 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
     if (symbols_overlay(symbols, at->address, sections, sizeof sections))
         return error_advise(error, ERROR_USAGE, "A region around a call of it can be measured.",
                             "%.200s is in an overlay: the sections %s all have code at 0x%08" PRIx64
-                            ", and the target holds one of them at a time",
+                            ", one at a time",
                             at->name, sections, at->address);
     switch (symbols_code_place(symbols, at->address, &begins)) {
     case PLACE_DATA:
@@ -106,7 +106,7 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
     symbols_describe(symbols, it, &before);
     return error_advise(error, ERROR_USAGE, "Name the IT instruction, or the line after its block.",
                         "%.200s is conditional on the IT at %.200s, *0x%08" PRIx64
-                        ": cores differ in whether they stop there",
+                        ": some cores do not stop there",
                         at->name, before.name, it);
 }
 
@@ -201,14 +201,12 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
     case FRAMES_UNKNOWN:
         return "without call frame information it is not proved that both ends are of one call";
     case FRAMES_ONE_ONLY:
-        return handlers
-                   ? "without call frame information it is not proved that both ends are in one handler, "
-                     "or in none"
-                   : "";
+        return handlers ? "without call frame information it is not proved that both ends are in one handler "
+                          "or in none"
+                        : "";
     case FRAMES_OF_TWO:
         return symbols_may_leave(symbols)
-                   ? "both ends are in two functions: it is not proved that they are of "
-                     "one call and one task"
+                   ? "the ends are in two functions: it is not proved that they are of one call and one task"
                    : "";
     case FRAMES_KNOWN_ONE:
     case FRAMES_KNOWN:
@@ -247,7 +245,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     const struct extent function = {named->start.low, named->start.high};
     if (lost && !two && symbols_is_entered(symbols, &function))
         text_join(region->doubt, sizeof region->doubt, "; ",
-                  "other functions jump into this one: an end that they reach may belong to a call before");
+                  "other functions jump into this one: an end may belong to an earlier call");
     if (lost && !two && !at_entry)
         region->entered = (struct region_place){named->start.low, region->start_is_thumb};
     return true;
@@ -360,7 +358,7 @@ static bool region_file_add(struct region_file *out, const struct word_file *fil
         size_t room = out->n > 0 ? 2 * out->n : 1;
         struct region_line *more = realloc(out->lines, room * sizeof *more);
         if (more == NULL)
-            return error_set(file->error, ERROR_SYSTEM, "out of memory");
+            return error_memory(file->error);
         out->lines = more;
     }
     out->lines[out->n++] = *line;

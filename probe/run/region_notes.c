@@ -42,8 +42,8 @@ static void note_stops(const struct session *session, const struct named_region 
         region_stop_note(session, callers[i], out, size);
     if (out[0] != '\0')
         snprintf(out, size,
-                 "a breakpoint instruction is put into RAM where it returns to code there: code that checks "
-                 "its own memory sees it");
+                 "where it returns to RAM, a breakpoint instruction is put there: code that checks its own "
+                 "memory sees it");
 }
 
 static void note_inlined(const struct session *session, const struct named_region *named, char *out,

@@ -77,11 +77,10 @@ static void note_past_cache(const struct session *session)
 {
     for (size_t i = 0; i < session->device.n_cores; i++)
         if (session->device.cores[i].is_past_cache)
-            request_note(
-                session->request,
-                "OpenOCD reads memory past the data cache of core %zu, so variables, tasks and "
-                "SystemCoreClock may be old. Give it: DAP apcsw 0x08000000 0x08000000 (dap names says DAP)",
-                i);
+            request_note(session->request,
+                         "OpenOCD reads memory past the data cache of core %zu: variables may be old. Give "
+                         "it: DAP apcsw 0x08000000 0x08000000 (dap names says DAP)",
+                         i);
 }
 
 static bool find_target(struct session *session, int number, struct error *error)
@@ -175,8 +174,8 @@ bool session_check_run_control(const struct session *session, struct error *erro
 {
     return session->device.debugger != NULL || core_has_run_control(&session->device.chosen->core) ||
            error_advise(error, ERROR_USAGE, "",
-                        "%s needs run control, and a processor's MSRs have none: --probe gdb:HOST:PORT gives "
-                        "it, with --counters for the MSRs; stat and watch count over time",
+                        "%s needs run control: --probe gdb:HOST:PORT has it, with --counters for the MSRs; "
+                        "stat and watch work here",
                         session->request->command);
 }
 
@@ -202,9 +201,8 @@ bool session_sees_running(const struct session *session, const char *command, st
 {
     return device_sees_running(&session->device) ||
            error_advise(error, ERROR_USAGE, "",
-                        "through a GDB server a core can be read only while it is halted: %s has "
-                        "nothing to read. "
-                        "It works through OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here as well",
+                        "through a GDB server a core can be read only while it is halted: %s needs OpenOCD's "
+                        "Tcl port or a CMSIS-DAP probe; delta works here",
                         command);
 }
 
@@ -228,13 +226,9 @@ void session_add_doubt(const struct session *session, struct named_region *named
     if (session->device.n_cores < 2)
         return;
     if (tasks_change_cores(session->symbols))
-        doubt =
-            "the scheduler may move a task to another core: such a hit is wrong, and nothing shows it (pin "
-            "the task)";
+        doubt = "pin the task: a hit in which it moves to another core is wrong, and nothing shows it";
     else if (!named->region.to_return && another_core_runs(session))
-        doubt =
-            "another core runs, too: an end that it reaches is not seen, for breakpoints are on this core "
-            "alone";
+        doubt = "another core runs, too: an end that it reaches is not seen";
     if (strstr(named->region.doubt, doubt) == NULL)
         text_join(named->region.doubt, sizeof named->region.doubt, "; ", doubt);
 }

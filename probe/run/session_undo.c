@@ -47,9 +47,8 @@ static void describe_left(const struct journal_head *head, const struct left *le
 const char *session_without_journal(const struct session *session)
 {
     return session != NULL && session->device.debugger != NULL
-               ? "pmu-probe restore --force lets the core go; what else was set there shows OpenOCD's Tcl "
-                 "port "
-                 "or a CMSIS-DAP probe."
+               ? "pmu-probe restore --force lets the core go; OpenOCD's Tcl port or a CMSIS-DAP probe shows "
+                 "the rest."
                : "pmu-probe restore --force removes breakpoints and catches, and lets the core go; pmu-probe "
                  "reset starts the program anew.";
 }
@@ -63,8 +62,7 @@ bool session_unknown_left(const struct session *session, const struct journal_he
         snprintf(command, sizeof command, " of `%s`", head->command);
     return error_advise(
         error, ERROR_LEFT, session_without_journal(session),
-        "a run%s at %s did not end, and it could not write all of its journal: what it left on "
-        "the target is not known",
+        "a run%s at %s did not end, and its journal is not whole: what it left on the target is not known",
         command, when);
 }
 
@@ -315,9 +313,8 @@ void session_tell_left(const struct session *session)
 
 bool session_undo(struct session *session, struct error *error)
 {
-    static const struct error caught = {
-        .kind = ERROR_STATE,
-        .text = "a catch of resets is left: after a reset the core halts, and the program does not boot"};
+    static const struct error caught = {.kind = ERROR_STATE,
+                                        .text = "a catch of resets is left: after a reset the core halts"};
     const struct device *device = &session->device;
     bool undone = session_undo_insist(session, undo_target, &session->device, error);
     session_tell_left(session);
@@ -333,7 +330,7 @@ struct engine *session_engine(struct session *session, struct error *error)
     struct device *device = &session->device;
     struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
     if (engine == NULL)
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
     return engine;
 }
 
@@ -361,20 +358,16 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
     error_clear(error);
     error_advise(
         error, ERROR_FOREIGN_STOP,
-        own->is_comparator
-            ? debugged
-                  ? "DebugMonitor is on: while it is debugged, the core halts there instead, and is left "
-                    "halted. Measure with the comparator off."
-                  : "DebugMonitor is on: while it is debugged, the core halts there instead. It runs on, "
-                    "without that exception. Measure with the comparator off."
-        : !own->is_call
-            ? "The core is left halted there. pmu-probe restore --force lets it go: without a debugger the "
-              "instruction is an exception. pmu-probe reset starts the program anew."
-        : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: "
-                  "arm semihosting enable). pmu-probe restore --force lets it go on after the call."
-                : "It runs on after the call, which nothing has answered. While a core is measured, "
-                  "the program sees a debugger (DHCSR.C_DEBUGEN): measure a build without "
-                  "semihosting.",
+        own->is_comparator ? debugged ? "While it is debugged, the core halts there in place of "
+                                        "DebugMonitor, and is left halted. Measure with the comparator off."
+                                      : "While it is debugged, the core halts there in place of "
+                                        "DebugMonitor. It runs on. Measure with the comparator off."
+        : !own->is_call    ? "The core is left halted there. pmu-probe restore --force lets it go, into an "
+                             "exception; pmu-probe reset starts the program anew."
+        : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: arm "
+                  "semihosting enable). pmu-probe restore --force lets it go on."
+                : "It runs on after the call, which nothing has answered. The program sees a debugger "
+                  "(DHCSR.C_DEBUGEN) while it is measured: measure a build without semihosting.",
         "stopped by %s at %s", what, place);
 }
 
@@ -475,8 +468,7 @@ static void session_undo_tell_stop(struct session *session, struct error *error)
         error->kind == ERROR_FOREIGN_STOP)
         return;
     session_place(session, session->device.stopped_at, place, sizeof place);
-    error_set(&stop, error->kind, "The core is at %s, where pmu-probe did not stop it: it is left halted.",
-              place);
+    error_set(&stop, error->kind, "The core is left halted at %s, where pmu-probe did not stop it.", place);
     error_add(error, &stop);
 }
 

@@ -26,10 +26,10 @@ bool slowest_open(struct slowest **out, struct session *session, struct error *e
         return true;
     if (session->symbols == NULL)
         return error_set(error, ERROR_ELF,
-                         "--outliers: stacks are found by the program's ELF file, and none is given");
+                         "--outliers: stacks need the program's ELF file, and none is given");
     struct slowest *slowest = calloc(1, sizeof *slowest);
     if (slowest == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     slowest->wanted = (size_t)request->outliers;
     slowest->symbols = session->symbols;
     session->lends_symbols = true;

@@ -248,11 +248,8 @@ void own_code_sleep_note(struct session *session, const struct extent *code, cha
         !symbols_reach(session->symbols, code, 1, session->sleeps.at, session->sleeps.n, &which))
         return;
     session_place(session, session->sleeps.at[which], place, sizeof place);
-    snprintf(
-        out, size,
-        "%.120s may sleep (WFI or WFE): its clock may go on then, and cycles count that do not without a "
-        "debugger",
-        place);
+    snprintf(out, size, "%.120s may sleep (WFI or WFE): its clock may go on then, and too many cycles count",
+             place);
 }
 
 /* --- a debugger ----------------------------------------------------------------------------------------- */
@@ -272,9 +269,7 @@ void own_code_debugger_note(struct session *session, const struct extent *code, 
         !symbols_reach(session->symbols, code, 1, session->asks.at, session->asks.n, &which))
         return;
     session_place(session, session->asks.at[which], place, sizeof place);
-    snprintf(out, size,
-             "%.120s reads DHCSR, which shows a program whether a debugger is there: it may do other work "
-             "without one",
+    snprintf(out, size, "%.120s reads DHCSR, which shows a debugger: it may do other work without one",
              place);
 }
 

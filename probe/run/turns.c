@@ -30,7 +30,7 @@ static struct survey_region *survey_regions_add(struct survey_regions *regions, 
         struct survey_region *more =
             room <= FUNCTIONS_MOST ? realloc(regions->at, room * sizeof *more) : NULL;
         if (more == NULL) {
-            error_set(error, ERROR_SYSTEM, "out of memory");
+            error_memory(error);
             return NULL;
         }
         regions->at = more;
@@ -87,9 +87,7 @@ bool survey_regions_choose(struct survey_regions *regions, struct symbols *symbo
 {
     struct location location;
     if (symbols == NULL)
-        return error_set(error, ERROR_ELF,
-                         "functions are found by name, and there is no ELF file to find "
-                         "them in");
+        return error_set(error, ERROR_ELF, "functions are found in the ELF file, and there is none");
     if (pattern[0] != '*' || strncmp(pattern, "*0x", 3) != 0)
         if (strpbrk(pattern, "*?[") != NULL)
             return choose_matching(regions, symbols, pattern, process, error);
@@ -228,12 +226,12 @@ static bool heat_make_shares(const struct session *session, struct profile_tally
     struct profile_interval interval = {0};
     char *names[] = {NULL};
     if (!profile_tally_close(tally, (double)SAMPLED_US / 1e6, &interval))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     const struct profile profile = {
         .about = {.cores = names, .core_count = 1}, .intervals = &interval, .interval_count = 1};
     bool ok = shares_make(&profile, 0, SHARES_FUNCTION, session->symbols, out);
     profile_interval_free(&interval);
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 static bool find_shares(struct session *session, struct progress *progress, int64_t us, struct shares *out,
@@ -262,9 +260,8 @@ bool heat_choose(struct survey_regions *regions, struct session *session, struct
             ok = survey_regions_choose_at(regions, session->symbols, shares.rows[i].address,
                                           &request->process, error);
     shares_free(&shares);
-    return ok && (regions->n > 0 ||
-                  error_set(error, ERROR_STATE, "no sample of the program counter is in a function of %.128s",
-                            session_elf(session)));
+    return ok && (regions->n > 0 || error_set(error, ERROR_STATE, "no sample is in a function of %.128s",
+                                              session_elf(session)));
 }
 
 /* The one that begins at the address takes the place `to`, and those between follow it. */
@@ -299,8 +296,7 @@ bool heat_order(struct survey_regions *regions, struct session *session, struct 
     if (!ok && !cannot_be_sampled(&why))
         return error_copy(error, &why);
     if (heat->hot == 0)
-        snprintf(heat->none, sizeof heat->none, "%.250s",
-                 ok ? "no sample of the program counter was in one of them" : why.text);
+        snprintf(heat->none, sizeof heat->none, "%.250s", ok ? "no sample was in one of them" : why.text);
     return true;
 }
 
@@ -443,7 +439,7 @@ static bool begin_region(struct turns *turns, struct survey_region *region, stru
     }
     region->summary = calloc(1, sizeof *region->summary);
     if (region->summary == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     region->options =
         (struct delta_options){.hits = turns_hits_wanted(turns, region),
                                .calibrate = !session->request->no_calibrate,

@@ -23,7 +23,7 @@ static bool windows_make_rows(const struct windows *self, struct tally *tally, s
     const struct cpu_windows *cpus = &self->cpus;
     tally->rows = calloc(2 * cpus->n + 1, sizeof *tally->rows);
     if (tally->rows == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     for (size_t i = 0; i < cpus->n; i++)
         tally->rows[i] = (struct tally_row){.cpu = cpus->members[i].core->core.unit,
                                             .core = (int)cpus->members[i].core->view.core_id,

@@ -439,7 +439,7 @@ static struct wire *wire_new(const char *name, const struct wire_run *run, struc
 {
     struct wire *wire = calloc(1, sizeof *wire);
     if (wire == NULL)
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
     else
         *wire = (struct wire){.name = name, .run = *run};
     return wire;
@@ -649,8 +649,7 @@ static void wire_check_end(struct wire *wire, int code)
         (void)wire_fail(wire, "the file ends after request %" PRIu64 ": the recorded run did not end",
                         wire->count);
     else if (next != 'e')
-        (void)wire_fail(wire,
-                        "this run ends after request %" PRIu64 ", where the recorded one goes on: line %zu",
+        (void)wire_fail(wire, "this run ends after request %" PRIu64 ", the recorded one goes on: line %zu",
                         wire->count, wire->number);
     else if (strncmp(rest.at, "end", 3) != 0 || (rest.at += 3, !words_number(&rest, UINT8_MAX, &its_code)))
         (void)wire_damaged(wire);

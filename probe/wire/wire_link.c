@@ -528,7 +528,7 @@ static struct link *connect_new(struct wire_link *self, struct link *(*open)(voi
         return &self->link;
     error_copy(error, &why);
     if (!ok)
-        error_set(error, ERROR_SYSTEM, "out of memory");
+        error_memory(error);
     link_close(inner);
     wire_debugger_free(self->debugger);
     return NULL;
@@ -539,7 +539,7 @@ struct link *wire_connect(struct wire *wire, struct link *(*open)(void *context,
 {
     struct wire_link *self = calloc(1, sizeof *self);
     if (self == NULL)
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     self->wire = wire;
     self->link.ops = &self->ops;
     struct link *link = wire_ask(wire, error, "connect") ? connect_new(self, open, context, error) : NULL;

@@ -41,7 +41,7 @@ def test_behind_openocd(chip, used, how):
 def test_behind_qemu():
     with Qemu("an385") as qemu:
         found, why = access(qemu.run("info").out)
-        assert found == "memory" and "what is written is ignored" in why["memory"] and why["OpenOCD's monitor"] == "the server is QEMU"
+        assert found == "memory" and "writes are ignored" in why["memory"] and why["OpenOCD's monitor"] == "the server is QEMU"
         assert "nothing can be measured in this way" in run_gdb(qemu.elf, qemu.port, "pmu info").out
     with Qemu("a15") as qemu:
         info = qemu.run("info")

@@ -70,7 +70,7 @@ def test_it_is_found_and_refused():
         words = ["--elf", emulator.elf, "-p", f"gdb:127.0.0.1:{emulator.port}"]
         info = run_tool(*words, "info")
         assert info.code == 0 and "Cortex-M0+" in info.out and "SysTick, 24 bits" in info.out
-        assert re.search(r"\* memory +what is written is ignored: DCRDR stays 0xFFFFFFFF", info.out), info.out
+        assert re.search(r"\* memory +writes are ignored: DCRDR stays 0xFFFFFFFF", info.out), info.out
         assert re.search("breakpoints +the debugger's own", info.out)
         for counter in ([], ["--counter", "systick"]):
             refused = run_tool(*words, "delta", "work_by_data", "-r", 3, *counter)
@@ -82,5 +82,5 @@ def test_in_gdb():
         done = run_gdb(emulator.elf, emulator.port, "break work_by_data", "continue", "print $pc", "delete", "pmu info",
                        "pmu delta work_by_data -r 2", "pmu auto on")
         assert "Breakpoint 1, work_by_data" in done.out and "Cortex-M0+" in done.out
-        assert "what is written is ignored" in done.out and "is an emulator, whose time is not a core's" in done.out
+        assert "writes are ignored" in done.out and "is an emulator, whose time is not a core's" in done.out
         assert "CPU_CYCLES" not in done.out and "auto is not on" in done.err

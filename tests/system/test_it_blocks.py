@@ -48,10 +48,10 @@ def test_a_block_is_one_piece_of_the_its_line(place):
     result = check_truth(place, "clamp")
     shown = {row["line"] for row in result.rows}
     assert IT in shown and BEHIND in shown and not shown & set(INSIDE), shown
-    assert any("conditions of an IT: code of lines 902, 903" in note for note in result.summary["notes"]), result.summary
+    assert any("code of lines 902, 903" in note for note in result.summary["notes"]), result.summary
     assert snapshot(place) == before
     text = place.run("lines", "clamp", "-r", 5)
-    assert text.code == 0 and "conditions of an IT" in unfolded(text.out), text.out
+    assert text.code == 0 and "in the line of its IT" in unfolded(text.out), text.out
 
 
 @pytest.mark.any_row(1)

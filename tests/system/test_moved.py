@@ -109,8 +109,8 @@ def test_a_loader_that_has_moved_itself(way, tmp_path):
     with own_place(tmp_path, way.removeprefix("gdb "), LOADER, kind=kind) as place:
         missed = place.run("delta", "check", "--timeout", 1)
         said = unfolded(missed.err)
-        assert missed.code == 3 and "and runs what the ELF has at own.c:" in said, said
-        assert "with --load-offset 0x130000 it is found there" in said, said
+        assert missed.code == 3 and "and runs the ELF's code of own.c:" in said, said
+        assert "give --load-offset 0x130000" in said, said
         found = place.run("--load-offset", "0x130000", "delta", "check", "-r", 3)
         assert found.code == 0 and "own.c:2" in found.out, found.out + found.err
         if way == "a9/swd":

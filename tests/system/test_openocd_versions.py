@@ -159,7 +159,7 @@ def test_a_file_that_it_does_not_have():
     with Place("m4/swd") as place:
         result = own_openocd(place, {}, "-f", "target/stm32of2031.cfg")
         assert result.code == 3
-        assert "Can't find target/stm32of2031.cfg" in result.err and "a newer one may have it" in result.err
+        assert "Can't find target/stm32of2031.cfg" in result.err and "This OpenOCD lacks that file" in result.err
 
 
 @pytest.fixture

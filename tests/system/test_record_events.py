@@ -299,7 +299,7 @@ def test_a_trigger_that_leads_nowhere(tmp_path):
 
 
 @pytest.mark.parametrize("words, code, text", [
-    (["-a", "-e", "cycles"], 2, "stops the core that it is in"), (["--every", "99"], 2, "from 100 to"), (["-e", "LSUCNT", "--every", "1000"], 3, "can stop the core at LSUCNT"),
+    (["-a", "-e", "cycles"], 2, "stops its own core only"), (["--every", "99"], 2, "from 100 to"), (["-e", "LSUCNT", "--every", "1000"], 3, "can stop the core at LSUCNT"),
     (["-e", "NO_SUCH", "--every", "1000"], 2, "has no event NO_SUCH"), (["-e", "CPU_CYCLES,LSUCNT", "--every", "1000"], 2, "are several")])
 def test_what_cannot_stop_it(words, code, text, tmp_path):
     with at("m4/swd") as place:

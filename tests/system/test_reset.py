@@ -81,7 +81,7 @@ def test_a_function_from_a_reset_on():
     ("m4/swd", ["Reset_Handler"], "never returns (its DWARF says noreturn): name an end"),
     ("m4/swd", ["in_ram"], "--reset cannot stop there"),
     ("m4/swd", ["main", "work_by_data", "--tick", "tick_count"], "--tick and --reset"),
-    ("rp2040/swd", ["Reset_Handler", "main"], "after a reset it does not count until the program starts it"),
+    ("rp2040/swd", ["Reset_Handler", "main"], "which starts it some time after a reset"),
 ])
 def test_what_cannot_be_measured_from_a_reset_on(way, words, reason):
     with Place(way, "free", WORK_BY_DATA) as place:

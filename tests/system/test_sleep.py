@@ -5,7 +5,7 @@ import pytest
 
 from harness import SLEEPER, WORK_BY_DATA, Place, unfolded
 
-SAID = "the core was seen asleep: while it is debugged its clock may go on in WFI and WFE"
+SAID = "the core was seen asleep: its clock may go on then"
 
 
 @pytest.mark.any_row(1)

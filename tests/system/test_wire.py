@@ -143,7 +143,7 @@ def test_what_differs_is_named(delta, tmp_path):
     other.write_text(text.replace("\nend 0\n", "\nend 3\n"))
     assert_diverges(replayed(words, other), "this run ends with exit code 0, the recorded one with 3")
     other.write_text(text.replace("\nend 0\n", "\n> 5 1\n< 5 1 0 0 0 \"\" 0\nend 0\n"))
-    assert_diverges(replayed(words, other), "where the recorded one goes on: line")
+    assert_diverges(replayed(words, other), "the recorded one goes on: line")
 
 
 def test_another_program_is_refused(delta, tmp_path):

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 static const char no_permission[] =
-    "no permission: install contrib/udev/60-pmu-probe.rules (make install does) and plug "
-    "the probe in again";
+    "no permission: install contrib/udev/60-pmu-probe.rules, and plug the probe in again";
 
 static bool lost(const struct carrier *carrier, const char *what, struct error *error)
 {
@@ -635,7 +634,7 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
         return error_null(error, ERROR_NO_PROBE, "%s: %s", name, found->problem);
     struct hid *hid = calloc(1, sizeof *hid);
     if (hid == NULL)
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     hid->device = hid_open_path(found->place);
     if (hid->device == NULL) {
         free(hid);
@@ -736,7 +735,7 @@ struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadli
     if (tcp == NULL) {
         if (fd >= 0)
             close(fd);
-        return error_null(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error), NULL;
     }
     tcp->fd = fd;
     tcp->carrier.ops = &ops;

@@ -143,7 +143,7 @@ static enum adi_end try_swd(struct adi *adi, struct error *cannot, struct error 
 static bool connect_swd(struct adi *adi, struct error *error)
 {
     static const char silence[] =
-        "no target answers over SWD: is it powered, and are SWCLK, SWDIO and ground connected?";
+        "no target answers over SWD: are its power, SWCLK, SWDIO and ground connected?";
     /* One clock of turnaround, no data phase after WAIT and FAULT */
     static const uint8_t usual[] = {DAP_SWD_CONFIGURE, 0};
     if (!choose_port(adi, DAP_PORT_SWD, error) ||
@@ -550,7 +550,7 @@ bool connect_check_ports(struct adi *adi, struct ap_state *ap, struct error *err
             return false;
         if (idr != 0 && idr != port->idr)
             return error_advise(
-                error, ERROR_NO_TARGET, "Connect the one that was measured: pmu-probe restore puts it back.",
+                error, ERROR_NO_TARGET, "Connect the first one: pmu-probe restore puts it back.",
                 "another target answers: its access port %u has IDR 0x%08" PRIx32 ", and not 0x%08" PRIx32,
                 port->unit & 0xFFU, idr, port->idr);
     }

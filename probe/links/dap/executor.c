@@ -72,7 +72,7 @@ static bool call_lost(struct call *call)
 
 /* ---- after a failure */
 
-static const char unknown_write[] = "the target stopped answering, and whether it was carried out is unknown";
+static const char unknown_write[] = "the target stopped answering, perhaps after carrying it out";
 
 /* Ends it at a proof that failed; always false. */
 static bool call_unexpected(struct call *call, size_t step, uint64_t saw)
@@ -100,7 +100,7 @@ static bool executor_noise(struct call *call, size_t step)
 }
 
 static const char never_ends[] =
-    "the access goes on even after an abort: the target's bus hangs, or has no clock while the target sleeps";
+    "the access goes on even after an abort: the target's bus hangs or has no clock";
 
 /* IHI 0031 C2.6.3: after an abort, TRINPROG shows whether the bus still works on the access. */
 static bool bus_hangs(struct call *call, size_t step)

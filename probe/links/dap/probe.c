@@ -89,8 +89,8 @@ static bool answers_second(const uint8_t *reply, size_t n)
 static bool no_answer(const struct dap_probe *probe, const struct deadline *limit, const struct error *why,
                       struct error *error)
 {
-    static const char taken[] = "It serves one client at a time: end the other one. If there is none, it "
-                                "hangs: start it again, or plug it in again.";
+    static const char taken[] =
+        "It serves one client at a time: end the other one; without one, start or plug it in again.";
     const char *name = probe->carrier->name;
     if (deadline_cancelled(limit))
         return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -287,7 +287,7 @@ bool wires_target_select(struct dap_probe *probe, uint32_t device, struct error 
     uint8_t packet[PROTOCOL_ROOM];
     size_t length = protocol_target_select(packet, device);
     return wires_send(probe, WIRES_LINE_RESET, error) &&
-           probe_tell(probe, packet, length, "choose among several debug ports (DAP_SWD_Sequence)", error);
+           probe_tell(probe, packet, length, "choose a debug port (DAP_SWD_Sequence)", error);
 }
 
 bool wires_clock(struct dap_probe *probe, uint32_t hz, struct error *error)
@@ -445,7 +445,7 @@ static bool measure_ir(struct dap_probe *probe, struct chain *chain, struct erro
         return false;
     if (length < 2 || length >= CHAIN_IR_BITS || !chain_read_lengths(chain, captured, length))
         return error_set(error, ERROR_NO_TARGET,
-                         "the JTAG chain's instruction registers have unknown lengths");
+                         "the JTAG chain's instruction registers are of unknown lengths");
     return true;
 }
 
@@ -463,18 +463,18 @@ bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *erro
     bool found = chain_find_port(chain);
     uint32_t newer = found ? 0 : chain_newer_port(chain);
     if (newer != 0)
-        return error_set(error, ERROR_NO_TARGET,
-                         "the debug port on the JTAG chain (IDCODE 0x%08" PRIX32
-                         ") speaks JTAG-DP protocol 1, "
-                         "which CMSIS-DAP probes do not know: use SWD, or OpenOCD with another probe",
-                         newer);
+        return error_set(
+            error, ERROR_NO_TARGET,
+            "the debug port on the JTAG chain (IDCODE 0x%08" PRIX32
+            ") speaks JTAG-DP protocol 1, which CMSIS-DAP lacks: use SWD, or OpenOCD with another probe",
+            newer);
     if (!measure_ir(probe, chain, error))
         return false;
     if (!found && !chain_find_foreign_port(chain))
         return error_advise(
             error, ERROR_NO_TARGET,
-            "A port that another device must switch in first (TI's ICEPick) is reached through "
-            "OpenOCD: -f interface/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg.",
+            "A port that must be switched in first (TI's ICEPick) is reached through OpenOCD: -f "
+            "interface/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg.",
             "no Arm debug port is on the JTAG chain: its first device has the IDCODE 0x%08" PRIX32,
             chain->id[0]);
     size_t n = protocol_jtag_configure(packet, chain->ir, chain->n);

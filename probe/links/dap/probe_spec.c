@@ -297,8 +297,7 @@ enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };
 #define STLINK                                                                                               \
     "reached through OpenOCD: pmu-probe -f interface/stlink-dap.cfg -c 'transport select dapdirect_swd' -f " \
     "target/YOUR_CHIP.cfg info"
-#define LOADER                                                                                               \
-    "in its boot loader: plug it in again; if it stays there, ST's STSW-LINK007 loads its firmware anew"
+#define LOADER "in its boot loader: plug it in again; ST's STSW-LINK007 loads its firmware"
 #define JLINK                                                                                                \
     "reached through OpenOCD: pmu-probe -f interface/jlink.cfg -c 'transport select swd' -f "                \
     "target/YOUR_CHIP.cfg info"
@@ -307,7 +306,7 @@ enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };
     "interface/ftdi/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg info"
 #define BOOTSEL(image)                                                                                       \
     "no probe yet: load the debugprobe firmware, " image                                                     \
-    ", by copying it to its drive; to be measured, press no button when you plug it in"
+    ", copied to its drive; to be measured, plug it in without the button"
 
 /* The product IDs of OpenOCD 0.12: src/jtag/drivers/stlink_usb.c, and its interface files for FTDI's. */
 static const struct adapter adapters[] = {

@@ -316,7 +316,7 @@ TIDY_TEST(other_frames_and_inner_calls_do_not_begin_the_time_anew)
         assert_true(rig_arm(rig, &watched));
         assert_fails(rig_run(rig, 5, 0), &rig->error, i == 1 ? ERROR_START : ERROR_END,
                      i == 0   ? "in another frame"
-                     : i == 1 ? "inside the function itself"
+                     : i == 1 ? "in the function itself"
                               : "left without returning");
         end(rig, false);
     }

@@ -86,7 +86,7 @@ RIG_TEST(without_a_second_comparator_the_limit_is_told)
     rig_occupy(rig, 5);
     model_poke(&rig->model, CALL, BL);
     rig_begin_armed(rig, &watched);
-    assert_has(rig->engine->doubt, "no second breakpoint comparator");
+    assert_has(rig->engine->doubt, "no second breakpoint");
     assert_true(rig_run(rig, 3, 0));
     assert_int_equal(rig->n_left, 0);
     rig_end_clean(rig);
@@ -133,8 +133,7 @@ RIG_TEST(without_a_comparator_for_it_nothing_is_measured)
     struct rig *rig = rig_fresh(written, COUNT(written));
     rig_occupy(rig, 5);
     rig_begin(rig);
-    assert_fails(rig_arm(rig, &may_write), &rig->error, ERROR_WRITER_SOUGHT,
-                 "too few breakpoint comparators");
+    assert_fails(rig_arm(rig, &may_write), &rig->error, ERROR_WRITER_SOUGHT, "too few breakpoints");
     rig_end_clean(rig);
 }
 

@@ -116,9 +116,9 @@ TEST(a_sum_that_is_not_the_functions_is_a_warning)
     document = document_again(document);
     assert_true(line_write(TO_TEXT(200), &document));
     OUTPUT_HAS("\nin no line: 10.00 cycles; the halts leave ±0.00 open\n",
-               "\nwarning: the lines and the function differ by 10.00 cycles, which is more than ±0.00: ",
-               "\nin 1 of 8 steps an interrupt ran that pended while the core was halted",
-               "\nthe counter may have wrapped unseen in 1 step", "no call frame information",
+               "\nwarning: the lines and the function differ by 10.00 cycles, more than ±0.00: ",
+               "\nin 1 of 8 steps an interrupt ran that a halt had delayed",
+               "\nthe counter may have wrapped unseen in 1 step", "without call frame information",
                "\nit ended early: Ctrl-C\n");
     assert_false(line_write(TO_FULL(FORMAT_TEXT), &document));
     assert_false(line_write(TO_FULL(FORMAT_JSON), &document));

@@ -30,7 +30,7 @@ TEST(exceptions_and_registers_as_far_as_they_are_known)
         {PLACE, counted, "; exceptions were not counted in this hit's pass", ""},
         {"}\n", SUMMARY "'kept_s':0.012345}}\n", "",
          "these counters do not show which exceptions ran inside\n"
-         "the core was held up to 12 ms longer at the end of a hit for this\n"},
+         "for this the core was held up to 12 ms longer after a hit\n"},
         {"}\n", SUMMARY "'exceptions_by':'EXCCNT'}}\n", "",
          "which exceptions ran inside is not known: -e EXCCNT counts the cycles of their\n"
          "  entry and exit\n"},
@@ -99,8 +99,7 @@ TEST(an_overrun)
     guard_is("{'type':'overrun','overrun':2,'calls':1,'counted':1204,'skid':4}",
              "overrun 2 after 1 call: where its registers cannot be read, after 1,204 cycles, skid 4\n");
     guard_is("{'type':'returned','overrun':2,'counted':31}", "  returned after 31 cycles\n");
-    guard_is("{'type':'left','overrun':2}",
-             "  the call had been left without returning: this is not an overrun\n");
+    guard_is("{'type':'left','overrun':2}", "  the call had been left: this is not an overrun\n");
 }
 
 TEST(the_line_of_an_overrun)

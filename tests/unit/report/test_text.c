@@ -148,7 +148,7 @@ FRESH_TEST(of_several_passes_all_hits_are_told)
     summary->seconds = 1;
     snprintf(summary->ended, sizeof summary->ended, "Ctrl-C");
     footer_is("Ctrl-C: 17 of 30 hits in 3 passes in 1.0 s, all equal\n"
-              "Each pass has its own hits: rows of different passes are of different hits.\n");
+              "Rows of different passes are of different hits.\n");
 }
 
 FRESH_TEST(how_it_began_and_why_it_ended)
@@ -225,11 +225,10 @@ FRESH_TEST(exceptions_that_are_not_known)
     summary->left = 1;
     summary->steps_past = 3;
     summary->undisturbed = statistics_new();
-    footer_is(
-        "3 hits, all equal\n1 time the start was reached again, or the call ended, before the end was, not\n"
-        "  counted\n"
-        "3 times the end was reached in another frame: passed over, not a hit\n"
-        "0 without an exception inside\n");
+    footer_is("3 hits, all equal\n1 time the start was reached again or the call ended before the end, not "
+              "counted\n"
+              "3 times the end was reached in another frame: passed over, not a hit\n"
+              "0 without an exception inside\n");
     summary->left = summary->steps_past = 0;
     summary_column(summary, "EXCCNT", NULL, 0)->at_least = 2;
     footer_is("3 hits\nexceptions inside 2 hits: not known, the counter may have overflowed\n");
