@@ -2,7 +2,7 @@
 #include "run/survey.h"
 #include "commands/compare.h"
 #include "commands/measure.h"
-#include "commands/survey_judge.h"
+#include "run/survey_judge.h"
 #include "report/comparison.h"
 #include "report/survey.h"
 #include "report/survey_report.h"

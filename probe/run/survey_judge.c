@@ -1,4 +1,4 @@
-#include "commands/survey_judge.h"
+#include "run/survey_judge.h"
 
 #include "base/values.h"
 #include "report/comparison.h"
