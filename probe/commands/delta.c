@@ -19,19 +19,6 @@ struct delta_command {
     struct baseline *baseline; /* NULL: without --baseline */
 };
 
-static void keep_hit(struct delta_command *self, const struct hit_result *hit)
-{
-    struct document *document = &self->of.document;
-    struct json_part line = json_hit_part(hit, &self->run.summary);
-    delta_add_time(self->times, line.json, self->run.summary.columns[0].name);
-    if (hit->number <= PAGE_HITS) {
-        document_add(document, line);
-        return;
-    }
-    document->left_out++;
-    json_decref(line.json);
-}
-
 static void delta_put_hit(void *context, const struct hit_result *hit)
 {
     struct delta_command *self = context;
@@ -39,7 +26,8 @@ static void delta_put_hit(void *context, const struct hit_result *hit)
     if (command->options->format == FORMAT_JSON && !json_hit(command->out, hit, &self->run.summary))
         self->of.unwritten = true;
     else if (command->options->format == FORMAT_HTML)
-        keep_hit(self, hit);
+        delta_keep_hit(&self->of.document, self->times, json_hit_part(hit, &self->run.summary),
+                       self->run.summary.columns[0].name);
 }
 
 static bool delta_begin_result(void *context, struct error *error)
@@ -93,9 +81,9 @@ static bool delta_conclude(void *context, struct error *error)
     struct document *document = &self->of.document;
     struct summary *summary = &self->run.summary;
     struct json_part line = json_part_new("summary");
-    bool tainted = self->of.why->kind == ERROR_NONE && summary_is_tainted(summary), ok = true;
+    bool tainted = summary_is_tainted(summary), ok = true;
     delta_run_end(&self->run);
-    if (tainted)
+    if (tainted && self->of.why->kind == ERROR_NONE)
         snprintf(summary->advice, sizeof summary->advice, "%s", RESULT_TAINTED);
     snprintf(summary->ended, sizeof summary->ended, "%s", self->of.ended);
     json_summary_fill(&line, summary);
@@ -110,8 +98,7 @@ static bool delta_conclude(void *context, struct error *error)
         self->of.code = verdicts_exit_code(line_verdict(verdict.json));
         document_add(document, verdict);
     }
-    if (self->of.code == EXIT_DONE && tainted)
-        self->of.code = EXIT_TAINTED;
+    measure_tainted(&self->of, tainted);
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
 }
 

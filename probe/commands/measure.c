@@ -29,6 +29,12 @@ bool measure_begin(struct measuring *self, struct json_part header, struct error
     return true;
 }
 
+void measure_tainted(struct measuring *self, bool tainted)
+{
+    if (self->code == EXIT_DONE && self->why->kind == ERROR_NONE && tainted)
+        self->code = EXIT_TAINTED;
+}
+
 /* False: what concludes it has failed; the result is written all the same. */
 static bool write_result(void *self, const struct measure_parts *parts, struct error *error)
 {

@@ -41,5 +41,7 @@ struct measure_parts {
 int measure_command(void *self, const struct measure_parts *parts, struct error *error);
 /* Begins the result: as text the conditions, as JSON the header are written at once. */
 bool measure_begin(struct measuring *self, struct json_part header, struct error *error);
+/* Of `conclude`: a run that is done otherwise, but none of its hits counts. */
+void measure_tainted(struct measuring *self, bool tainted);
 /* Opens the program and the target around what `find` does in between, which may be NULL. */
 bool measure_open(void *self, bool (*find)(void *self, struct error *error), struct error *error);

@@ -379,6 +379,18 @@ void delta_add_time(struct hit_times *times, const json_t *hit, const char *colu
                       count_of(value));
 }
 
+void delta_keep_hit(struct document *document, struct hit_times *times, struct json_part hit,
+                    const char *column)
+{
+    delta_add_time(times, hit.json, column);
+    if (field_count(hit.json, "hit") <= PAGE_HITS) {
+        document_add(document, hit);
+        return;
+    }
+    document->left_out++;
+    json_decref(hit.json);
+}
+
 static void add_times(struct hit_times *times, const struct document *document)
 {
     const char *column =

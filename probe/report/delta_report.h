@@ -15,5 +15,8 @@ report_writer delta_write;
 
 /* By its line, and the first column. */
 void delta_add_time(struct hit_times *times, const json_t *hit, const char *column);
+/* Of a run that becomes a page, by its line, which is taken, and the first column. */
+void delta_keep_hit(struct document *document, struct hit_times *times, struct json_part hit,
+                    const char *column);
 
 report_writer compare_write;

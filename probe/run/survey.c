@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* A survey that takes longer than the first ends after the second, if nothing else was asked for. */
 enum { LONG_S = 60, SHORT_US = 5000000 };
@@ -51,14 +52,6 @@ bool survey_run_is_tainted(const struct survey_run *run)
         all = summary == NULL || summary_is_tainted(summary);
     }
     return all;
-}
-
-double survey_run_rest_s(const struct survey_run *run)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < run->regions.n; i++)
-        n += turns_had_none(&run->regions.at[i]);
-    return turns_need_s(n, (unsigned)run->counting.plan->n_passes);
 }
 
 /* Functions that can write the counter themselves are watched, or left out. */
@@ -209,6 +202,120 @@ bool survey_run_measure(struct survey_run *run, struct error *error)
         return false;
     return order_by_heat(run, false, error) && check_codes(run, error) && session_take(session, error) &&
            order_by_heat(run, true, error) && survey_take_turns(run, error);
+}
+
+/* --- the result ----------------------------------------------------------------------------------------- */
+
+/* What those take, about, for which there was no time. */
+static double survey_run_rest_s(const struct survey_run *run)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < run->regions.n; i++)
+        n += turns_had_none(&run->regions.at[i]);
+    return turns_need_s(n, (unsigned)run->counting.plan->n_passes);
+}
+
+static void survey_describe_region(const struct survey_run *run, struct survey_region *region)
+{
+    struct conditions *conditions = &region->summary->conditions;
+    *conditions = *run->conditions;
+    conditions->note[0] = '\0'; /* the header has it */
+    region_describe(&region->named, conditions);
+    process_note(&region->named.region.process, conditions->note, sizeof conditions->note);
+    conditions_add_note(conditions, region->named.start.note);
+    conditions_add_note(conditions, region->doubt);
+    conditions_add_note(conditions, region->notes);
+}
+
+static void survey_fill_row(const struct survey_run *run, struct survey_region *region,
+                            struct survey_row *row)
+{
+    struct summary *summary = region->summary;
+    *row = (struct survey_row){.name = survey_regions_name(region),
+                               .summary = summary,
+                               .why = region->why,
+                               .end = region->named.region.to_return ? NULL : region->named.end.name,
+                               .samples = region->samples,
+                               .no_turn = turns_had_none(region),
+                               .waited_s = (double)region->waited_us / 1e6};
+    bool unexplained = summary == NULL && region->why[0] == '\0';
+    if (unexplained && row->no_turn)
+        snprintf(region->why, sizeof region->why, "the survey ended before its turn");
+    if (unexplained && region->seen)
+        snprintf(region->why, sizeof region->why, "it was called, but not again while it had its turns");
+    if (summary == NULL)
+        return;
+    survey_describe_region(run, region);
+    counting_summary(&run->counting, summary->conditions.clock_hz, summary);
+    if (summary_is_tainted(summary))
+        snprintf(summary->advice, sizeof summary->advice, "%s", RESULT_TAINTED);
+}
+
+bool survey_run_lines(struct survey_run *run, const struct survey_judge *judge, const char *ended,
+                      struct document *document, enum verdict *verdict)
+{
+    struct survey survey = {.conditions = *run->conditions,
+                            .n = run->regions.n,
+                            .samples = run->heat.samples,
+                            .seconds =
+                                (double)(deadline_now_us() - run->turns.begun_us + run->heat.took_us) / 1e6,
+                            .rest_s = survey_run_rest_s(run)};
+    struct verdict_line *budgets = NULL;
+    snprintf(survey.not_sampled, sizeof survey.not_sampled, "%s", run->heat.none);
+    snprintf(survey.ended, sizeof survey.ended, "%s", ended);
+    survey.rows = calloc(survey.n + 1, sizeof *survey.rows);
+    if (survey.rows == NULL)
+        return false;
+    for (size_t i = 0; i < survey.n; i++)
+        survey_fill_row(run, &run->regions.at[i], &survey.rows[i]);
+    bool ok = survey_judge(judge, &run->regions, run->conditions, &survey, &budgets) && survey_sort(&survey);
+    *verdict = ok && survey.judged ? survey_verdict(&survey) : VERDICT_PASS;
+    survey_lines(document, &survey);
+    for (size_t i = 0; i < survey.n; i++)
+        json_decref(survey.rows[i].comparison);
+    free(budgets);
+    free(survey.rows);
+    return ok;
+}
+
+/* --- the regions as a file ------------------------------------------------------------------------------ */
+
+/* The highest count and a tenth, with two digits that count. */
+static double budget_for(uint64_t most)
+{
+    double limit = 1.1 * (double)most, step = limit > 0 ? pow(10, floor(log10(limit)) - 1) : 1;
+    step = step < 1 ? 1 : step;
+    return ceil(limit / step) * step;
+}
+
+static void make_line(const struct survey_region *region, struct region_line *out)
+{
+    const struct column *cycles = region->summary != NULL ? &region->summary->columns[0] : NULL;
+    *out = (struct region_line){.threshold = -1};
+    snprintf(out->name, sizeof out->name, "%s", survey_regions_name(region));
+    snprintf(out->start, sizeof out->start, "%s", region->named.start.name);
+    if (!region->named.region.to_return)
+        snprintf(out->end, sizeof out->end, "%s", region->named.end.name);
+    if (cycles != NULL && statistics_count(cycles->statistics) > 0 && cycles->at_least == 0 &&
+        statistics_max(cycles->statistics) > 0)
+        out->budget =
+            (struct budget){.of = BUDGET_MAX, .limit = budget_for(statistics_max(cycles->statistics))};
+}
+
+bool survey_run_write_regions(const struct survey_run *run, FILE *out)
+{
+    bool ok =
+        fputs("# name, function (or start and end), budget: the highest count that survey saw, and a tenth\n",
+              out) >= 0;
+    for (size_t i = 0; ok && i < run->regions.n; i++) {
+        const struct survey_region *region = &run->regions.at[i];
+        struct region_line line;
+        if (region->summary == NULL)
+            continue;
+        make_line(region, &line);
+        ok = region_file_write(out, &line);
+    }
+    return ok;
 }
 
 void survey_run_free(struct survey_run *run)

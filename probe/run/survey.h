@@ -8,9 +8,11 @@
 #include "run/counting.h"
 #include "run/region.h"
 #include "run/session.h"
+#include "run/survey_judge.h"
 #include "run/turns.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct survey_run {
     struct session *session;
@@ -39,6 +41,9 @@ bool survey_run_has_hits(const struct survey_run *run);
 bool survey_run_has_result(const struct survey_run *run, const struct error *why);
 /* None of those that were reached has a number. */
 bool survey_run_is_tainted(const struct survey_run *run);
-/* What those take, about, for which there was no time. */
-double survey_run_rest_s(const struct survey_run *run);
+/* Its lines, and the verdict over all; of what is not judged that is a pass. False: out of memory. */
+bool survey_run_lines(struct survey_run *run, const struct survey_judge *judge, const char *ended,
+                      struct document *document, enum verdict *verdict);
+/* The regions that were reached as a region file, each with a budget. False: it could not be written. */
+bool survey_run_write_regions(const struct survey_run *run, FILE *out);
 void survey_run_free(struct survey_run *run);

@@ -1,4 +1,4 @@
-#include "commands/survey_judge.h"
+#include "run/survey_judge.h"
 
 #include "base/values.h"
 #include "report/comparison.h"
@@ -29,11 +29,11 @@ static const struct baseline *find_before(const struct survey_judge *self, const
 }
 
 /* NULL, without an error: neither run has the region. */
-static json_t *compare_one(const struct survey_judge *self, const struct survey_region *region, size_t family,
-                           bool *ok)
+static json_t *compare_one(const struct survey_judge *self, const struct conditions *conditions,
+                           const struct survey_region *region, size_t family, bool *ok)
 {
     const struct baseline *before = find_before(self, region);
-    struct baseline now = {.conditions = *self->conditions}, missing = {.missing = true};
+    struct baseline now = {.conditions = *conditions}, missing = {.missing = true};
     if (before == NULL && region->summary == NULL)
         return NULL;
     name_ends(region, &now.conditions);
@@ -50,11 +50,11 @@ static json_t *compare_one(const struct survey_judge *self, const struct survey_
 }
 
 /* A hit above a budget is a fact, whatever else is judged. */
-static size_t survey_family_of(const struct survey_judge *self)
+static size_t survey_family_of(const struct survey_judge *self, const struct survey_regions *regions)
 {
     size_t family = 0;
-    for (size_t i = 0; i < self->regions->n; i++) {
-        const struct survey_region *region = &self->regions->at[i];
+    for (size_t i = 0; i < regions->n; i++) {
+        const struct survey_region *region = &regions->at[i];
         family += self->checks && region->line->budget.of == BUDGET_MEAN;
         if (self->before != NULL && region->summary != NULL && find_before(self, region) != NULL)
             family += region->summary->n;
@@ -62,19 +62,20 @@ static size_t survey_family_of(const struct survey_judge *self)
     return family;
 }
 
-bool survey_judge(const struct survey_judge *self, struct survey *survey, struct verdict_line **budgets)
+bool survey_judge(const struct survey_judge *self, const struct survey_regions *regions,
+                  const struct conditions *conditions, struct survey *survey, struct verdict_line **budgets)
 {
-    size_t family = survey_family_of(self);
+    size_t family = survey_family_of(self, regions);
     bool ok = true;
     *budgets = calloc(survey->n + 1, sizeof **budgets);
     if (*budgets == NULL)
         return false;
     survey->judged = self->checks || self->before != NULL;
     for (size_t i = 0; ok && i < survey->n; i++) {
-        struct survey_region *region = &self->regions->at[i];
+        struct survey_region *region = &regions->at[i];
         struct survey_row *row = &survey->rows[i];
         if (self->before != NULL)
-            row->comparison = compare_one(self, region, family, &ok);
+            row->comparison = compare_one(self, conditions, region, family, &ok);
         if (!self->checks || region->line->budget.of == BUDGET_NONE)
             continue;
         struct verdict_line *line = &(*budgets)[i];

@@ -11,13 +11,12 @@
 #include <stdbool.h>
 
 struct survey_judge {
-    const struct survey_regions *regions;
-    const struct conditions *conditions; /* of the run */
-    const struct runs *before;           /* NULL: without --baseline */
+    const struct runs *before; /* NULL: without --baseline */
     double threshold;
     bool checks; /* budgets */
 };
 
 /* Into the rows of the survey, one for each region. *budgets: a verdict for each, owned by the caller as are
  * the comparisons. False: out of memory. */
-bool survey_judge(const struct survey_judge *self, struct survey *survey, struct verdict_line **budgets);
+bool survey_judge(const struct survey_judge *self, const struct survey_regions *regions,
+                  const struct conditions *conditions, struct survey *survey, struct verdict_line **budgets);
