@@ -98,11 +98,6 @@ bool error_advise(struct error *error, enum error_kind kind, const char *advice,
     return false;
 }
 
-bool error_memory(struct error *error)
-{
-    return error_set(error, ERROR_SYSTEM, "out of memory");
-}
-
 void *error_memory_null(struct error *error)
 {
     (void)error_memory(error);

@@ -62,8 +62,6 @@ struct error {
 /* Keeps the first fact: a later call on the same error is ignored. Always returns false. */
 bool error_set(struct error *error, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "out of memory" */
-bool error_memory(struct error *error);
 /* The same for functions that return a pointer: always returns NULL. */
 void *error_null(struct error *error, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -36,7 +36,7 @@ static bool delta_begin_result(void *context, struct error *error)
     free(self->times); /* of a run with another counter */
     self->times = calloc(1, sizeof *self->times);
     if (self->times == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     return measure_begin(
         &self->of, json_plan_header(JSON_SCHEMA, NULL, &self->of.conditions, self->run.counting.plan), error);
 }
@@ -48,7 +48,7 @@ static bool delta_read_baseline(struct delta_command *self, struct error *error)
         return true;
     self->baseline = calloc(1, sizeof *self->baseline);
     if (self->baseline == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     return verdicts_threshold(options, &self->run.threshold, error) &&
            baseline_read(options->baseline, self->of.context->around.cancel, self->baseline, error);
 }
@@ -99,7 +99,7 @@ static bool delta_conclude(void *context, struct error *error)
         document_add(document, verdict);
     }
     measure_tainted(&self->of, tainted);
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    return ok || error_memory(error);
 }
 
 static void delta_free(void *context)

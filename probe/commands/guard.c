@@ -43,7 +43,7 @@ static bool begin_profile(struct guarding *self, struct error *error)
     about->numbers = calloc(1, sizeof *about->numbers);
     about->source = strdup(source);
     if (about->cores == NULL || about->numbers == NULL || about->source == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     about->cores[0] = strdup(device->chosen->core.name);
     about->numbers[0] = (unsigned)(device->chosen - device->cores);
     about->core_count = 1;
@@ -62,7 +62,7 @@ static bool add_sample(struct guarding *self, const struct guard_overrun *overru
     }
     return (call_stacks_add_found(&self->tally.now.stacks, stack) &&
             profile_tally_add(&self->tally, unwind_place(&stack->at[0]), 1)) ||
-           error_set(error, ERROR_SYSTEM, "out of memory");
+           error_memory(error);
 }
 
 /* Whether such a call was left is known later. */
@@ -91,7 +91,7 @@ static bool end_profile(struct guarding *self, const struct error *why, struct e
     if (!has_profile(self) || profile_tally_is_empty(&self->tally))
         return true;
     if (!profile_tally_close(&self->tally, result->elapsed_s, &interval))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     int written = profile_file_add(out, &interval);
     profile_interval_free(&interval);
     return profiling_wrote(written, error) &&

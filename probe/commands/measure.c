@@ -21,7 +21,7 @@ bool measure_begin(struct measuring *self, struct json_part header, struct error
     self->document = document_new();
     document_add(&self->document, header);
     if (!self->document.ok)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (to.format == FORMAT_TEXT)
         conditions_write(&to, &self->conditions);
     else if (to.format == FORMAT_JSON && !document_write(to.out, &self->document))

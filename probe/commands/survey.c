@@ -27,7 +27,7 @@ static bool survey_read_runs(struct survey_command *self, struct error *error)
     if (options->baseline == NULL)
         return true;
     self->judge.before = self->before = calloc(1, sizeof *self->before);
-    return (self->before != NULL || error_set(error, ERROR_SYSTEM, "out of memory")) &&
+    return (self->before != NULL || error_memory(error)) &&
            verdicts_threshold(options, &self->judge.threshold, error) &&
            runs_read(options->baseline, self->of.context->around.cancel, self->before, error);
 }
@@ -102,7 +102,7 @@ static bool survey_conclude(void *context, struct error *error)
     struct survey_run *run = &self->run;
     enum verdict verdict;
     if (!survey_run_lines(run, &self->judge, self->of.ended, &self->of.document, &verdict))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     self->of.code = verdicts_exit_code(verdict);
     measure_tainted(&self->of, survey_run_is_tainted(run));
     if (self->of.why->kind != ERROR_NONE)

@@ -95,7 +95,7 @@ static bool cockpit_measure(struct pc_samples *pc_samples, const struct context 
     struct error why = {0};
     FILE *out = open_memstream(text, &size);
     if (out == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     snprintf(operand, sizeof operand, "*0x%" PRIx64, function->low);
     const struct options options = cockpit_options_for(context->options, operand);
     struct context inner = *context;
@@ -105,7 +105,7 @@ static bool cockpit_measure(struct pc_samples *pc_samples, const struct context 
     bool ok = cockpit_measure_in_between(pc_samples, &inner, way, &why, error);
     const struct rendering to = command_rendering(&inner);
     put_failure(&to, &why);
-    return fclose(out) == 0 ? ok : error_set(error, ERROR_SYSTEM, "out of memory");
+    return fclose(out) == 0 ? ok : error_memory(error);
 }
 
 /* ---- samples */
@@ -118,7 +118,7 @@ static bool cockpit_annotate(const struct pc_samples *pc_samples, const struct p
     size_t size;
     FILE *out = open_memstream(text, &size);
     if (out == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     bool ok = annotated_function_make(profile, pc_samples->session.symbols, profile->about.elf, function->low,
                                       &annotated, error);
     if (ok) {
@@ -128,7 +128,7 @@ static bool cockpit_annotate(const struct pc_samples *pc_samples, const struct p
                                                  .no_names = "",
                                                  .function = &annotated};
         const struct rendering to = {.out = out, .format = FORMAT_TEXT, .columns = columns};
-        ok = annotation_write(&to, &report) || error_set(error, ERROR_SYSTEM, "out of memory");
+        ok = annotation_write(&to, &report) || error_memory(error);
     }
     annotated_function_free(&annotated);
     return fclose(out) == 0 && ok;
@@ -148,7 +148,7 @@ static bool cockpit_write_page(FILE *out, const struct pc_samples *pc_samples, c
     bool ok = true;
     for (size_t i = 0; i < pc_samples->n && ok; i++)
         ok = shares_make(profile, (unsigned)i, SHARES_FUNCTION, symbols, &shares[i]);
-    ok = ok ? profiling_page(&to, &report, symbols, error) : error_set(error, ERROR_SYSTEM, "out of memory");
+    ok = ok ? profiling_page(&to, &report, symbols, error) : error_memory(error);
     for (size_t i = 0; i < pc_samples->n; i++)
         shares_free(&shares[i]);
     return ok;
@@ -162,7 +162,7 @@ static bool cockpit_page(const struct pc_samples *pc_samples, const struct profi
     bool left;
     struct shares *shares = calloc(pc_samples->n, sizeof *shares);
     if (shares == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     bool ok = output_open(&output, file, OUTPUT_REPLACES, pc_samples->session.around->cancel, error);
     if (ok) {
         output.keeps_old = true;
@@ -250,7 +250,7 @@ static bool top_make_shares(struct topping *self, struct error *error)
     for (size_t i = 0; i < self->pc_samples.n; i++) {
         struct shares *shares = &self->shares[i];
         if (!shares_make(&self->rolling.profile, (unsigned)i, sort, self->pc_samples.session.symbols, shares))
-            return error_set(error, ERROR_SYSTEM, "out of memory");
+            return error_memory(error);
         if (self->within)
             keep_function(self, shares);
     }
@@ -348,7 +348,7 @@ static bool close_intervals(struct topping *self, struct error *error)
             rolling_clear(&self->rolling);
         self->is_old = false;
         if (!rolling_add(&self->rolling, &interval))
-            return error_set(error, ERROR_SYSTEM, "out of memory");
+            return error_memory(error);
     }
     return true;
 }
@@ -650,7 +650,7 @@ static bool top_begin(struct topping *self, struct error *error)
     self->cores = calloc(n, sizeof *self->cores);
     self->names = calloc(n, sizeof *self->names);
     if (self->shares == NULL || self->cores == NULL || self->names == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     for (size_t i = 0; i < n; i++) {
         snprintf(self->names[i], NAME, "core %u %s, by %s%s", profile_core_number(about, i), about->cores[i],
                  about->source, about->by_block ? PROFILE_BY_BLOCK : "");

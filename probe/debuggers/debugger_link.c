@@ -412,7 +412,7 @@ struct link *debugger_link_new(struct debugger *debugger, struct error *error)
     struct debugger_link *self = calloc(1, sizeof *self);
     if (self == NULL) {
         debugger->ops->close(debugger, true);
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     }
     self->link.ops = &ops;
     self->debugger = debugger;

@@ -386,7 +386,7 @@ static struct debugger *open_session(int fd, bool is_gdb, const char *name, cons
     struct debugger_stop stop;
     if (remote == NULL) {
         close(fd);
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     }
     struct gdb_session *session = &remote->session;
     remote->debugger.ops = &ops;

@@ -71,7 +71,7 @@ struct journal *journal_new(const struct journal_head *head, struct error *error
         return NULL;
     struct journal *journal = calloc(1, sizeof *journal);
     if (journal == NULL)
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     snprintf(text, sizeof text, "%u %s", head->number, head->core);
     state_key(head->link, link);
     state_key(text, core);
@@ -708,7 +708,7 @@ struct journal *journal_reopen(const struct journal_file *file, struct error *er
 {
     struct journal *journal = calloc(1, sizeof *journal);
     if (journal == NULL)
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     journal->reopened = journal->numbered = true;
     journal->cut = file->cut;
     snprintf(journal->path, sizeof journal->path, "%s", file->path);

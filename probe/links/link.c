@@ -315,7 +315,7 @@ struct link *link_combined_new(struct link *control, struct link *counters, stru
     if (self == NULL) {
         link_close(counters);
         link_close(control);
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     }
     self->ops =
         (struct link_ops){.execute = combined_execute,

@@ -299,7 +299,7 @@ static struct openocd *openocd_new(const struct log *log, const struct deadline 
 {
     struct openocd *openocd = calloc(1, sizeof *openocd);
     if (openocd == NULL)
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     openocd->link.ops = &openocd_ops;
     openocd->session.rpc.fd = -1;
     openocd->session.rpc.log = log;

@@ -539,7 +539,7 @@ struct link *wire_connect(struct wire *wire, struct link *(*open)(void *context,
 {
     struct wire_link *self = calloc(1, sizeof *self);
     if (self == NULL)
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     self->wire = wire;
     self->link.ops = &self->ops;
     struct link *link = wire_ask(wire, error, "connect") ? connect_new(self, open, context, error) : NULL;

@@ -634,7 +634,7 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
         return error_null(error, ERROR_NO_PROBE, "%s: %s", name, found->problem);
     struct hid *hid = calloc(1, sizeof *hid);
     if (hid == NULL)
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     hid->device = hid_open_path(found->place);
     if (hid->device == NULL) {
         free(hid);
@@ -735,7 +735,7 @@ struct carrier *tcp_connect(const char *host, uint16_t port, const struct deadli
     if (tcp == NULL) {
         if (fd >= 0)
             close(fd);
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     }
     tcp->fd = fd;
     tcp->carrier.ops = &ops;

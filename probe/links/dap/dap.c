@@ -394,7 +394,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
                                         .comes_back = true};
     struct dap *dap = calloc(1, sizeof *dap);
     if (dap == NULL)
-        return error_memory(error), NULL;
+        return error_memory_null(error);
     dap->link.ops = &ops;
     dap->spec = *spec;
     dap->probe.log = spec->log;
