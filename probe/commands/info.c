@@ -258,8 +258,7 @@ static void info_put_end(struct info_command *self)
         struct json_part clock = json_part_new(NULL);
         if (hz > 0)
             json_part_unsigned(&clock, "hz", hz);
-        json_part_text(&clock, "source",
-                       hz > 0 ? "SystemCoreClock" : "SystemCoreClock is 0: it is not set. Give --freq");
+        json_part_text(&clock, "source", hz > 0 ? "SystemCoreClock" : "SystemCoreClock is 0: give --freq");
         json_part_object(&line, "clock", clock);
     }
     document_add(&self->document, line);

@@ -591,10 +591,10 @@ static void range_text(const json_t *column, char *out, size_t size)
                  NUMBER(field_count(column, "max")));
 }
 
-/* "work_by_data: 465 ±31 cycles, 38.8 µs (200 hits, 81 to 837)" */
+/* "work_by_data: 465 cycles ±31 (95 %), 38.8 µs (200 hits, 81 to 837)" */
 static void run_report_put_summary(const struct rendering *to, const struct run_lines *run)
 {
-    char value[2 * NUMBER_ROOM + 8], time[NUMBER_ROOM] = "", range[4 * NUMBER_ROOM];
+    char value[2 * NUMBER_ROOM + 8], range[4 * NUMBER_ROOM], text[2048] = "";
     const char *name, *unit;
     const struct conditions *of = &run->conditions;
     const json_t *column = run_first(run->summary, &name);
@@ -602,17 +602,23 @@ static void run_report_put_summary(const struct rendering *to, const struct run_
         return;
     bool near = is_near_mean(column), ends = of->end[0] != '\0' && strcmp(of->end, "its return") != 0;
     double seconds = field_real(field_of(run->summary, "time"), near ? "mean" : "median");
-    unit = unit_of_counter(name);
     if (near)
         run_mean_text(value, sizeof value, column);
     else
         number_unsigned(value, sizeof value, field_count(column, "median"));
+    const char *error = strstr(value, " ±");
+    size_t digits = error != NULL ? (size_t)(error - value) : strlen(value);
+    unit = unit_of_counter(name);
+    text_add(text, sizeof text, "%.640s%s%.640s%s%s%.*s %.96s", of->start, ends ? " to " : "",
+             ends ? of->end : "", of->start[0] != '\0' ? ": " : "", near ? "" : "median ", (int)digits, value,
+             unit[0] != '\0' ? unit : name);
+    if (error != NULL)
+        text_add(text, sizeof text, "%s (95 %%)", error);
     if (isfinite(seconds))
-        number_duration(time, sizeof time, seconds);
+        text_add(text, sizeof text, ", %s", DURATION(seconds));
     range_text(column, range, sizeof range);
-    render_text(to, "%.640s%s%.640s%s%s%s %.96s%s%s (%s)", of->start, ends ? " to " : "", ends ? of->end : "",
-                of->start[0] != '\0' ? ": " : "", near ? "" : "median ", value, unit[0] != '\0' ? unit : name,
-                time[0] != '\0' ? ", " : "", time, range);
+    bool after_parenthesis = error != NULL && !isfinite(seconds);
+    render_text(to, after_parenthesis ? "%s, %s" : "%s (%s)", text, range);
     fputc('\n', to->out);
 }
 

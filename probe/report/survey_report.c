@@ -471,9 +471,9 @@ static void add_vague(struct json_part *list, const struct survey_lines *lines)
     if (n > LISTED)
         text_add(names, sizeof names, " and %zu others", n - LISTED);
     if (n > 0)
-        json_list_say(
-            list, "calls of %s may come in bursts: a longer --for makes their rates and shares more exact",
-            names);
+        json_list_say(list,
+                      "%s may be called in bursts: a longer --for makes their rates and shares more exact",
+                      names);
 }
 
 /* How much of it was measured, and by what order where there was no time for all. */

@@ -31,5 +31,5 @@ def test_an_overflow_that_is_lost(state, told, tmp_path):
         assert result.code == (3 if state == "all-overflows-lost" else 0), result.err
         assert told in unfolded(result.err) and ("ERR003719" in result.err or "overflows are lost" in unfolded(result.err)) == bool(state)
         samples = sum(sum(line["pc"].values()) for line in map(json.loads, open(path)) if line["type"] == "samples" and "pc" in line)
-        assert (samples > 5) == (state != "all-overflows-lost"), result.err
+        assert (samples > 0) == (state != "all-overflows-lost"), result.err
         assert place.board.state()["run"] == "running"

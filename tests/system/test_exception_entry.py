@@ -24,7 +24,7 @@ def run(place, *args):
 def test_an_interrupt_handler_is_refused_as_a_function(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         result = run(place, "IRQ_Handler", "-r", 5)
-        assert result.code == 3 and "IRQ mode" in result.err and "name an end" in result.err, (result.out, result.err)
+        assert result.code == 3 and "IRQ mode" in result.err and "as the end" in result.err, (result.out, result.err)
         assert not result.hits and place.board.state()["run"] == "running"
 
 

@@ -90,4 +90,4 @@ def test_a_copy_stands_in_for_its_function_and_that_is_told(tmp_path, way):
         result = place.run("delta", "-j", "scenarios.c:work_by_data", "-r", 3)
         assert len(result.hits) == 3 and "measured as work_by_data.constprop.0" in result.header["note"], result.err
         part = place.run("delta", "pong")
-        assert part.code == 2 and "only pong.part.0 is left" in part.err, part.err
+        assert part.code == 2 and "only its part pong.part.0 is left" in part.err, part.err
