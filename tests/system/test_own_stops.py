@@ -96,7 +96,7 @@ def test_the_programs_watchpoint_is_named_and_it_goes_on(way, command, tmp_path)
         result = meets_its_own(place, [*command, *more], 1)
         assert result.code == 3, result.out + result.err
         named = rf"the program's own watchpoint \(DWT 1, 0x{place.symbol('guarded'):08X}\) at own\.c:\d+"
-        assert re.search(named, unfolded(result.err)) and "DebugMonitor is on" in result.err, result.err
+        assert re.search(named, unfolded(result.err)) and "in place of DebugMonitor" in unfolded(result.err), result.err
         assert "restore --force" not in result.err and "someone else" not in result.err
         goes_on(place)
         assert comparators(place) == before
