@@ -71,7 +71,7 @@ struct sampler {
     size_t length;                        /* samples of the last list */
     /* What is carried from list to list. */
     struct pc_look look; /* the last one */
-    uint64_t pending;    /* samples without an address since then: the next look says why */
+    uint64_t pending;    /* samples without an address since then: the next one says why */
     int64_t left_us;     /* when the last list ended: the time after that belongs to other cores */
     int64_t good_us;     /* when there were samples last */
     int64_t missed_us;   /* up to when the time without samples is counted */

@@ -586,7 +586,7 @@ static bool refuse_without_elf(const struct session *session, const struct elf_f
                                struct error *error)
 {
     if (session->needs_elf)
-        error_set(error, ERROR_ELF, "functions are found in the ELF file, and there is none");
+        error_set(error, ERROR_ELF, "there is no ELF file to find functions in");
     else
         error_set(error, ERROR_ELF, "`%.200s` is a name, and there is no ELF file to find it in",
                   session->needs_name);

@@ -87,7 +87,7 @@ bool survey_regions_choose(struct survey_regions *regions, struct symbols *symbo
 {
     struct location location;
     if (symbols == NULL)
-        return error_set(error, ERROR_ELF, "functions are found in the ELF file, and there is none");
+        return error_set(error, ERROR_ELF, "there is no ELF file to find functions in");
     if (pattern[0] != '*' || strncmp(pattern, "*0x", 3) != 0)
         if (strpbrk(pattern, "*?[") != NULL)
             return choose_matching(regions, symbols, pattern, process, error);

@@ -52,7 +52,7 @@ def test_none_is_taken_that_the_target_does_not_run(place, tmp_path):
     put(elf_of("rp2040", "free"), tmp_path, "app.elf")
     (tmp_path / "link.elf").symlink_to(elf_of("m4", "free"))
     result = run_in(tmp_path, *place.probe_words(), "delta", "work_by_data")
-    assert result.code == 2 and "found in the ELF file it in" in result.err and "the code of none of 1 in" in result.err, result.err
+    assert result.code == 2 and "no ELF file to find it in" in result.err and "the code of none of 1 in" in result.err, result.err
 
 
 def test_without_a_file_nothing_is_connected(tmp_path):
@@ -60,7 +60,7 @@ def test_without_a_file_nothing_is_connected(tmp_path):
     (tmp_path / "build" / "part.o").write_bytes(b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x01\x00\x28\x00" + bytes(99))
     for words in (["delta", "work"], ["guard", "work", "--budget", 9], ["lines", "work"], ["survey", "work"], ["doctor", "work"]):
         result = run_in(tmp_path, "-p", f"openocd:127.0.0.1:{CLOSED_PORT}", *words)
-        assert result.code == 2 and "found in the ELF file" in result.err and ".pio/build/" in result.err, (words, result.err)
+        assert result.code == 2 and "no ELF file to find" in result.err and ".pio/build/" in result.err, (words, result.err)
 
 
 def test_commands_without_a_use_for_it_ignore_elf(tmp_path):
