@@ -9,7 +9,7 @@ DEPS_DEMO  := $(DEPS_TOOL) libunicorn-dev libfuse3-dev gcc-arm-none-eabi gcc-aar
 DEPS_CHECK := $(DEPS_DEMO) libcmocka-dev libnewlib-arm-none-eabi g++-aarch64-linux-gnu python3-pyocd qemu-system-arm gdbserver \
               python3 python3-jsonschema python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect tmux zsh fish bash-completion man-db cmake \
               clang clang-format clang-tidy cppcheck
-# For `make soak`: libFuzzer, and jq for the recipes of docs/ci.md
+# For `make soak`: libFuzzer, and jq for the recipes of contrib/charts
 DEPS_SOAK  := $(DEPS_CHECK) libclang-rt-dev jq
 # For `make check-labgrid`
 DEPS_LABGRID := $(DEPS_CHECK) python3-labgrid openssh-server

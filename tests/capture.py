@@ -13,21 +13,9 @@ sys.path[:0] = [TESTS, os.path.join(TESTS, "system")]
 import gdb_door  # noqa: E402
 import test_typed  # noqa: E402
 from harness import WORK_BY_DATA, Place  # noqa: E402
-from test_counting import Terminal  # noqa: E402
 
 DOCS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
 SESSION = ["pmu delta work_by_data -r 6", "pmu auto on", "next", "print $_pmu_delta(\"CPU_CYCLES\")"]
-
-
-def top():
-    with Place("m4/swd", "free", WORK_BY_DATA, dap_wire=1000000) as place:
-        terminal = Terminal(place, command="top")
-        try:
-            terminal.resize(80, 12)
-            time.sleep(12)
-            return re.sub(r"127\.0\.0\.1:\d+", "localhost:4441", terminal.picture())
-        finally:
-            terminal.close()
 
 
 def session():
@@ -71,7 +59,6 @@ def typed():
 
 def main():
     typed()
-    replace("profile.md", "`top` on a terminal", top())
     replace("gdb.md", "# In GDB\n", session())
 
 

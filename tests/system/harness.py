@@ -337,12 +337,16 @@ class Passage:
         self.cycles = end.cycles - begin.cycles
 
 
+# Why a core of Armv7-A/R or Armv8 halted, where it was only asked to: DBGDSCR.MOE, EDSCR.STATUS. It may be at a start just then
+ASKED = (0, 0x13)
+
+
 def passages(log, start, is_end, is_same=lambda event, entry: True):
     """Pairs the stops in the board's log. `is_end(event, entry)` says whether a halt ends what `entry` began, `is_same` whether
     one at the start can begin it anew."""
     found, entry, tainted, again = [], None, False, False
     for event in log:
-        if event.kind == "halt":
+        if event.kind == "halt" and event.extra not in ASKED:
             if event.pc == start and entry is not None and not is_same(event, entry):
                 continue
             if entry is not None and event.pc != start and is_end(event, entry):

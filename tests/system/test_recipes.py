@@ -1,4 +1,4 @@
-"""The recipes of docs/ci.md that turn a run's JSON lines into what charts are drawn of, and that of docs/farm.md
+"""The recipes of contrib/charts that turn a run's JSON lines into what charts are drawn of, and that of docs/farm.md
 for several boards: each is run as the page has it."""
 import json
 import os
@@ -21,8 +21,8 @@ def run(tmp_path_factory):
     (folder / "run.jsonl").write_text(done.out)
     columns = {name: column for name, column in done.summary["columns"].items() if column.get("count")}
     assert set(columns) == {"CPU_CYCLES", "LSUCNT"}
-    with open(os.path.join(ROOT, "docs", "ci.md"), encoding="utf-8") as page:
-        commands = re.search(r"\n## Charts over time\n.*?```\n(.*?)```", page.read(), re.S)[1]
+    with open(os.path.join(ROOT, "contrib", "charts", "README.md"), encoding="utf-8") as page:
+        commands = re.search(r"# Charts over time\n.*?```\n(.*?)```", page.read(), re.S)[1]
     assert "folder=" in commands
     (folder / "contrib").symlink_to(os.path.join(ROOT, "contrib"))
     subprocess.run(["bash", "-ec", re.sub(r"^folder=\S+", f"folder={folder}", commands, flags=re.M)], cwd=folder, check=True)
