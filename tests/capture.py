@@ -5,7 +5,6 @@ import pathlib
 import re
 import sys
 import tempfile
-import time
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [TESTS, os.path.join(TESTS, "system")]
