@@ -110,7 +110,7 @@ def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
     result = run_in(tmp_path, "--trust-conf", *probe, command, *OPERANDS.get(command, []))
     code, fact = (3, "nothing listens") if linked else (2, "No such file")
     if command == "survey":  # its operands are names
-        code, fact = 2, "functions are found in the ELF file"
+        code, fact = 2, "no ELF file to find functions in"
     if command in ("guard", "lines"):  # its function is looked up in an ELF before anything is connected
         code, fact = 2, "is not the entry of a function"
     assert result.code == code and fact in result.err, result.err
