@@ -46,7 +46,7 @@ static bool add_dbgmcu(struct cortex_m *cm)
 {
     return !cm->profile->dbgmcu_idcode ||
            bus_add_device(cm->core.bus,
-                          (struct device){0xE0042000, 0x400, dbgmcu_read, dbgmcu_write, cm, NULL});
+                          (struct device){0xE0042000, 0x400, dbgmcu_read, dbgmcu_write, cm, NULL, NULL});
 }
 
 bool cm_add_rom_table(struct cortex_m *cm)
@@ -54,6 +54,6 @@ bool cm_add_rom_table(struct cortex_m *cm)
     struct bus *bus = cm->core.bus;
     return add_dbgmcu(cm) &&
            bus_add_device(bus,
-                          (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL}) &&
-           bus_add_device(bus, (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL});
+                          (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL, NULL}) &&
+           bus_add_device(bus, (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL, NULL});
 }
