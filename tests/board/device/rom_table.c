@@ -3,8 +3,8 @@
 // which reads as zero.
 #include "cpu/cortex_m.h"
 
-// Offsets to SCS, DWT and breakpoint unit from 0xE00FF000, each present and of 32-bit format
-const uint32_t cm_rom_entries[CM_ROM_ENTRIES] = {0xFFF0F003, 0xFFF02003, 0xFFF03003};
+// Offsets from 0xE00FF000, each present and of 32-bit format
+const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003, 0xFFF41003};
 
 static uint32_t rom_table_read(void *self, uint32_t offset, enum bus_master master)
 {
