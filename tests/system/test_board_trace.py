@@ -10,13 +10,15 @@ from itm_reader import Packet, moments, packets, unframe
 
 DEMCR, DWT_CTRL, COMP, MASK, FUNCTION = 0xE000EDFC, 0xE0001000, 0xE0001020, 0xE0001024, 0xE0001028
 TER, TCR, LAR = 0xE0000E00, 0xE0000E80, 0xE0000FB0
+H7_DBGMCU, H7_SWTF, H7_CSTF, H7_ETF, H7_SWO = 0x5C001004, 0x5C004000, 0x5C013000, 0x5C014000, 0x5C003000
+RRD, CTL, MODE, CBUFLEVEL, STS, TMC_FFCR, KEY = 0x10, 0x20, 0x28, 0x30, 0x0C, 0x304, 0xC5ACCE55
 TPIU, RP_TPIU, RP_FUNNEL, RP_FIFO = 0xE0040000, 0x40148000, 0x40147000, 0x50700000
 CSPSR, ACPR, SPPR, FFCR = 4, 0x10, 0xF0, 0x304
 TRCENA, CYCCNTENA, EXCTRCENA, CYCEVTENA, CYCTAP, PRESET = 1 << 24, 1, 1 << 16, 1 << 22, 1 << 9, 15 << 1
 HEARTBEAT = CYCEVTENA | CYCTAP | PRESET | CYCCNTENA  # each 16,384 cycles
 ON = 0x0001000B  # ITMENA, TSENA, TXENA, ID 1
 CODE = 0x822     # a match packet at an instruction
-V8, V7 = ["m33", "m55", "rp2350"], ["m4", "m7"]
+V8, V7 = ["m33", "m55", "rp2350"], ["m4", "m7", "h7"]
 
 
 class Probe:
@@ -452,3 +454,104 @@ def test_formatter_frames(probe):
     frames = unframe(p.line())
     assert {i for i, _ in frames} == {0x25}
     assert compare(p.log(), moments(packets(b for _, b in frames))) > 80
+
+
+def test_quirk_of_a_program_that_sets_up_swo_itself(probe):
+    p = probe("m33", trace_quirk="tcr-rewritten")
+    p.port()
+    p.start(HEARTBEAT)
+    p.board.run_for(3 << 20)
+    assert p[TCR] & ~(1 << 23) == 0x1000D and p[TER] == 1
+    p = probe("m33", trace_quirk="acpr-rewritten")
+    p.port(baud=5)
+    p.start(HEARTBEAT)
+    p.board.run_for(3 << 20)
+    assert p[TPIU + ACPR] == 12 and p[TCR] == ON
+
+
+# --- an STM32H7's ETF
+
+def h7(probe, **options):
+    p = probe("h7", "ms", **options)
+    p[H7_DBGMCU] = 0x700000
+    for block in (H7_SWTF, H7_CSTF, H7_ETF, H7_SWO):
+        p[block + 0xFB0] = KEY
+    p[H7_SWTF] = 0x300
+    p[H7_CSTF] = 0x302
+    return p
+
+
+def words(p, address, count):
+    reply = p.dap.transfer(write(AP, CSW, CSW_WORDS & ~0x30), write(AP, TAR, address), *[read(AP, DRW)] * count)
+    p.dap.transfer(write(AP, CSW, CSW_WORDS))
+    return reply.words
+
+
+def test_etf_as_a_fifo_that_software_reads(probe):
+    p = h7(probe)
+    p[H7_ETF + CTL] = 0
+    p[H7_ETF + MODE] = 1
+    p[H7_ETF + TMC_FFCR] = 3
+    p[H7_ETF + CTL] = 1
+    p.start(HEARTBEAT | EXCTRCENA)
+    stream = b""
+    while len(stream) < 3000:
+        stream += b"".join(w.to_bytes(4, "little") for w in words(p, H7_ETF + RRD, 64) if w != 0xFFFFFFFF)
+    stream += b"".join(w.to_bytes(4, "little") for w in words(p, H7_ETF + RRD, 64) if w != 0xFFFFFFFF)
+    frames = unframe(stream[:len(stream) // 16 * 16])
+    assert {i for i, _ in frames} == {1}
+    assert compare(p.log(), moments(packets(b for _, b in frames))) > 300
+    assert p.board.state()["halts"] == 0
+
+
+def test_etf_that_is_full_stalls_and_the_itm_loses(probe):
+    p = h7(probe)
+    p[H7_ETF + MODE] = 1
+    p[H7_ETF + TMC_FFCR] = 3
+    p[H7_ETF + CTL] = 1
+    p.start(HEARTBEAT | EXCTRCENA)
+    p.board.wait_for(lambda _: any(e[5] == "lost" for e in p.log()))
+    assert p[H7_ETF + CBUFLEVEL] > 1020 and p[H7_ETF + STS] & 1
+    stream = b"".join(w.to_bytes(4, "little") for _ in range(20) for w in words(p, H7_ETF + RRD, 60) if w != 0xFFFFFFFF)
+    found = packets(b for _, b in unframe(stream[:len(stream) // 16 * 16]))
+    assert any(x.kind == "overflow" for x in found) and found[0].kind in ("counters", "enter", "exit", "return")
+
+
+def test_etf_as_a_circular_buffer(probe):
+    """Nothing is read while it captures; it keeps the latest 4 KB."""
+    p = h7(probe)
+    p[H7_ETF + TMC_FFCR] = 0x1001  # EnFt, StopOnFl
+    p[H7_ETF + CTL] = 1
+    p.start(HEARTBEAT | EXCTRCENA)
+    p.board.wait_for(lambda _: p[H7_ETF + STS] & 1)
+    assert words(p, H7_ETF + RRD, 3) == [0xFFFFFFFF] * 3
+    p[H7_ETF + TMC_FFCR] = 0x1041
+    assert p[H7_ETF + STS] & 4
+    stream = b"".join(w.to_bytes(4, "little") for _ in range(17) for w in words(p, H7_ETF + RRD, 61))
+    assert stream[4096:] == b"\xff" * len(stream[4096:])
+    assert any(i == 1 for i, _ in unframe(stream[:4096]))
+
+
+def test_h7_needs_clocks_keys_and_its_funnels(probe):
+    p = h7(probe)
+    p[H7_SWO + 0xFB0] = 0
+    p[H7_SWO + 0x10] = 7  # locked for software
+    assert p[H7_SWO + 0x10] == 0 and p[H7_SWO + 0xFB4] == 3
+    p.dap.transfer(write(DP, SELECT, 0x02000000), write(AP, CSW, CSW_WORDS))
+    p[0xE00E3010] = 5  # not for a debugger's access port
+    assert p[0xE00E3010] == 5 and p[0xE00E0000] == 0x3003 and p[0xE00E1000] & 0xFFF == 0x450
+    p[0xE00E30F0] = 2
+    p.dap.transfer(write(DP, SELECT, 0), write(AP, CSW, CSW_WORDS))
+    p[H7_CSTF] = 0x300
+    p.start(HEARTBEAT | EXCTRCENA)
+    p.board.run_for(100_000)
+    assert not p.line()
+    p[H7_SWTF] = 0x301
+    p.board.run_for(100_000)
+    assert p.line()
+    before = len(p.line())
+    p[H7_DBGMCU] = 0x600000  # no clock for the pin: it stalls
+    p.board.run_for(1000_000)
+    assert len(p.line()) - before < 30 and any(e[5] == "lost" for e in p.log())
+    p[H7_DBGMCU] = 0
+    assert p[H7_ETF + 4] == 0 and p[H7_SWTF] == 0
