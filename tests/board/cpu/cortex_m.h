@@ -92,6 +92,7 @@ struct cm_flavour {
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
     bool no_cyccnt;     // the DWT has no counters
+    bool late_arrival;  // an exception of a higher priority that pends during an entry is entered instead
     bool stops_if_done; // not at an instruction whose condition in an IT block fails
     struct bus_security security;
 };

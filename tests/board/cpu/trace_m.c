@@ -127,6 +127,7 @@ void cm_trace_code(struct cortex_m *cm, uint32_t pc)
         if (!(matched >> i & 1))
             continue;
         cm->dwt.matched |= 1u << i;
+        cm->pmu.total[V81M_MATCH + i]++;
         uint64_t index = log_at(cm, TRACE_MATCH, i, pc, wanted, cm->core.counted);
         unsigned length = action == DWT_ACTION_PC ? put_packet(bytes, ID_COMPARATOR + 2 * i, pc, 4)
                                                   : put_packet(bytes, ID_COMPARATOR + 2 * i, 1, 1);
@@ -144,6 +145,7 @@ void cm_trace_data(struct cortex_m *cm, uint32_t address, unsigned size, uint32_
         bool wanted = may_trace(cm);
         if (!what)
             continue;
+        cm->pmu.total[V81M_MATCH + i]++;
         take_taps(cm, cm->core.counted);
         uint64_t index = log_at(cm, write ? TRACE_WRITE : TRACE_READ, i, value, wanted, cm->core.counted);
         if (what & DWT_SENDS_MATCH)
