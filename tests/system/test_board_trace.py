@@ -88,7 +88,7 @@ class Probe:
         return bytes.fromhex(self.board.command("trace sink")["line"])
 
     def until(self, events, cycles=0):
-        """Until the log has so many events, and none can be on its way to the pin any more."""
+        """Until the log has that number of events, and none can be on its way to the pin any more."""
         self.board.wait_for(lambda s: sum(e[5] != "off" for e in self.log()) >= events, f"{events} events")
         self[DWT_CTRL] = CYCCNTENA
         for n in range(4):
@@ -368,7 +368,7 @@ def test_nothing_without_packets_trace_or_permission(probe):
 
 @pytest.mark.parametrize("chip, size", [("m33", 16), ("m33", 64), ("m55", 8 + 8)])
 def test_overflow_is_said_and_nothing_else_is_wrong(probe, chip, size):
-    """A slow pin and bursts: packets are lost, those that come are the log's; TC = 00 is exact but for overflows before it."""
+    """A slow pin and bursts: packets are lost, the others are the log's; TC = 00 is exact but for overflows before it."""
     p = probe(chip, itm_fifo=size)
     p.board.scenario(16, 17)
     p.port(baud=119)  # 100 kBaud
@@ -605,7 +605,7 @@ def test_faults_inside(probe):
 
 @pytest.mark.parametrize("chip", ["m4", "m33"])
 def test_late_arrival(probe, chip):
-    """SysTick comes within the entry of 20: it is the one that is entered, and 20 follows by a tail chain."""
+    """SysTick pends within the entry of 20: it is the one that is entered, and 20 follows by a tail chain."""
     p = irq(probe, chip, LATE, core_state="late-arrival")
     assert {"E15 X15 E20 X20 R0", "E20 E15 X15 R20 X20 R0"} <= orders(p.log())
     assert compare(p.log(), moments(packets(p.line()))) > 350

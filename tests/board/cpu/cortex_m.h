@@ -169,9 +169,9 @@ struct cortex_m {
     // Stops that are asynchronous, so that some instructions still execute
     uc_hook store_hook, load_hook;
     bool stores_seen, loads_seen; // the hook is there
-    uint32_t stop_cause; // of the stop that is on its way, as in DFSR; 0: none is
-    unsigned stop_left;  // instructions until then
-    unsigned watch_hits; // watched stores so far
+    uint32_t stop_cause;          // of the stop that is on its way, as in DFSR; 0: none is
+    unsigned stop_left;           // instructions until then
+    unsigned watch_hits;          // watched stores so far
 };
 
 // The program's state; false without the Security Extension

@@ -22,8 +22,8 @@ static bool may_trace(const struct cortex_m *cm)
     return !cm->dwt.no_packets && cm_debug_permitted(cm) && itm_takes(&cm->itm);
 }
 
-static uint64_t log_at(struct cortex_m *cm, enum trace_kind kind, unsigned number, uint32_t value, bool wanted,
-                       uint64_t at)
+static uint64_t log_at(struct cortex_m *cm, enum trace_kind kind, unsigned number, uint32_t value,
+                       bool wanted, uint64_t at)
 {
     return trace_log_add(&cm->trace_log,
                          &(struct trace_event){.kind = kind,
@@ -57,7 +57,7 @@ static void count_period(struct cortex_m *cm, uint64_t at)
     uint64_t index = log_at(cm, samples ? TRACE_PC : TRACE_CYCLE, 0, samples ? pc : 0, wanted, at);
     if (!wanted)
         return;
-    unsigned length = !samples  ? put_packet(bytes, ID_COUNTERS, EVENT_CYCLE, 1)
+    unsigned length = !samples ? put_packet(bytes, ID_COUNTERS, EVENT_CYCLE, 1)
                       : asleep ? put_packet(bytes, ID_PC, 0, 1)
                                : put_packet(bytes, ID_PC, pc, 4);
     itm_packet(&cm->itm, samples ? ITM_PC : ITM_COUNTERS, bytes, length, at, index);
@@ -79,7 +79,8 @@ static void take_taps(struct cortex_m *cm, uint64_t until)
     cm->traced_to = until;
 }
 
-// As a program does that prints through SWO, and sets it up again now and then: ITMENA, SYNCENA, DWTENA; port 0
+// As a program does that prints through SWO, and sets it up again now and then: ITMENA, SYNCENA, DWTENA; port
+// 0
 static void meddle(struct cortex_m *cm)
 {
     enum { ITM_TCR = 0xE80, ITM_TER = 0xE00, OFTEN = 1 << 20, ANOTHER = 12, PRESCALER = 0x10 };
@@ -151,7 +152,8 @@ void cm_trace_data(struct cortex_m *cm, uint32_t address, unsigned size, uint32_
         if (what & DWT_SENDS_MATCH)
             length += put_packet(bytes + length, ID_COMPARATOR + 2 * i, 1, 1);
         if (what & DWT_SENDS_PC)
-            length += put_packet(bytes + length, ID_COMPARATOR + 2 * i, cm->last ? cm->last->pc : cm_pc(cm), 4);
+            length +=
+                put_packet(bytes + length, ID_COMPARATOR + 2 * i, cm->last ? cm->last->pc : cm_pc(cm), 4);
         if (what & DWT_SENDS_ADDRESS)
             length += put_packet(bytes + length, ID_COMPARATOR + 2 * i + 1, address & 0xFFFF, 2);
         if (what & DWT_SENDS_VALUE)
@@ -170,7 +172,8 @@ static void trace_exception(struct cortex_m *cm, enum trace_kind kind, unsigned 
     take_taps(cm, cm->core.counted);
     uint64_t index = log_at(cm, kind, number, 0, wanted, cm->core.counted);
     if (wanted)
-        send(cm, ITM_EXCEPTION, bytes, put_packet(bytes, ID_EXCEPTION, (number & 0x1FF) | how << 12, 2), index);
+        send(cm, ITM_EXCEPTION, bytes, put_packet(bytes, ID_EXCEPTION, (number & 0x1FF) | how << 12, 2),
+             index);
 }
 
 void cm_trace_enter(struct cortex_m *cm, unsigned number)

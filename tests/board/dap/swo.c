@@ -88,7 +88,8 @@ void swo_transport(struct processor *p, struct bytes *in, struct answer *out)
     unsigned transport = bytes_take(in, 1);
     if (in->bad)
         return;
-    bool right = !s->active && (transport <= SWO_BY_COMMAND || (transport == SWO_BY_ENDPOINT && (s->can & SWO_STREAM)));
+    bool right = !s->active &&
+                 (transport <= SWO_BY_COMMAND || (transport == SWO_BY_ENDPOINT && (s->can & SWO_STREAM)));
     if (right)
         s->transport = transport;
     answer_put(out, right ? DAP_DONE : DAP_FAILED, 1);

@@ -8,7 +8,7 @@
 
 enum { ITM_FIFO_MOST = 256, ITM_FIFO = 16, ITM_PACKET = 12, ITM_COMPARATORS = 4 };
 
-// Where packets come from. Each has room for one until it enters the FIFO.
+// The sources of packets. Each has room for one until it enters the FIFO.
 enum itm_from {
     ITM_SYNC,
     ITM_SWIT,
@@ -34,11 +34,11 @@ struct trace_quirks {
     int baud_permille;   // the port's clock is off by that much
 };
 
-// false: there is no such quirk
+// false: there is no quirk of that name
 bool trace_quirk_parse(const char *text, struct trace_quirks *);
 
 #define ITM_NEVER UINT64_MAX
-enum { ITM_FRACTION = 256 }; // times at the sink are in so many parts of a cycle
+enum { ITM_FRACTION = 256 }; // of a cycle: the unit of times at the sink
 
 // What takes the bytes
 struct itm_sink {
