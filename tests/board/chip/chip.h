@@ -5,6 +5,7 @@
 #include "adi.h"
 #include "cpu/core.h"
 #include "device/coresight.h"
+#include "device/trace_unit.h"
 
 struct chip_memory {
     uint32_t base, size;
@@ -47,6 +48,7 @@ struct chip {
     bool adi_v6;       // DPv3, which answers without TARGETSEL as well, and is dormant at first
     struct chip_ap aps[ADI_APS];
     size_t ap_count;
+    enum trace_route trace;
     const struct chip_debug *debug; // NULL: there is no debug bus
     // The RP2040's timer and the core clock's cycles in a microsecond; 0: there is none
     uint32_t timer_base, timer_cycles;
@@ -54,7 +56,7 @@ struct chip {
 };
 
 extern const struct chip chip_rp2040, chip_rp2350, chip_m4, chip_m7, chip_m33, chip_m55, chip_a9, chip_a7,
-    chip_r5, chip_a53, chip_a53in32, chip_r52;
+    chip_r5, chip_a53, chip_a53in32, chip_r52, chip_h7;
 
 // NULL if there is none of that name
 const struct chip *chip_named(const char *name);
