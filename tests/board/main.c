@@ -141,6 +141,8 @@ static bool put_together(struct board *b, const struct options *o)
     b->halt_cost = o->halt_cost;
     b->cores.halt_cost = &b->halt_cost;
     b->cores.port_quirks = o->port_quirks;
+    b->cores.tracing.quirks = o->trace_quirks;
+    b->cores.tracing.itm_fifo = o->itm_fifo;
     b->cores.trace = o->verbose ? stderr : NULL;
     struct bus *bus = &b->cores.each[0].bus;
     if (!add_memory(bus, &b->chip->flash, &b->flash) || !add_memory(bus, &b->chip->ram, &b->ram))

@@ -33,6 +33,7 @@ static const struct cm_profile cortex_m55 = {
     .scs = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},
     .dwt = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47711A02},
     .fpb = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A03},
+    .itm = {.part = PART, .class = COMPONENT_CORESIGHT, .devtype = 0x43, .devarch = 0x47701A01},
     .pmu = {.part = PART, .class = COMPONENT_CORESIGHT, .devtype = 0x16, .devarch = 0x47700A06},
     .rom_entries = rom_entries,
     .rom_count = sizeof rom_entries / sizeof *rom_entries,
@@ -51,4 +52,5 @@ const struct chip chip_m55 = {
     .dpidr = 0x2BA01477,
     .aps = {{.idr = 0x14770005, .base = 0xE00FF003, .wrap = 1024}}, // AHB5, IHI 0031 table C2-4
     .ap_count = 1,
+    .trace = TRACE_CORE_TPIU,
 };

@@ -23,19 +23,35 @@ static void stop_soon(struct cortex_m *cm, uint32_t cause, unsigned instructions
 static void on_store(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user)
 {
     struct cortex_m *cm = user;
-    (void)uc, (void)type, (void)value;
+    (void)uc, (void)type;
+    cm_trace_data(cm, (uint32_t)address, (unsigned)size, (uint32_t)value, true);
     if (!has_use(cm) || !dwt_store(&cm->dwt, (uint32_t)address, (unsigned)size))
         return;
     stop_soon(cm, DFSR_DWTTRAP,
               1 + (cm->profile->watch_delay ? cm->watch_hits++ % cm->profile->watch_delay + 1 : 0));
 }
 
+static void on_load(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user)
+{
+    (void)uc, (void)type;
+    cm_trace_data(user, (uint32_t)address, (unsigned)size, (uint32_t)value, false);
+}
+
+static bool set_hook(struct cortex_m *cm, uc_hook *hook, bool wanted, int kind, void *callback)
+{
+    if (!wanted)
+        return uc_hook_del(cm->uc, *hook) == UC_ERR_OK;
+    return uc_hook_add(cm->uc, hook, kind, callback, cm, 1, 0) == UC_ERR_OK;
+}
+
 bool cm_hook_stores(struct cortex_m *cm)
 {
-    bool wanted = dwt_watches(&cm->dwt);
-    if (wanted == cm->stores_seen)
+    bool stores = dwt_watches(&cm->dwt) || dwt_traces(&cm->dwt, true), loads = dwt_traces(&cm->dwt, false);
+    bool new_stores = stores != cm->stores_seen, new_loads = loads != cm->loads_seen;
+    if (!new_stores && !new_loads)
         return true;
-    cm->stores_seen = wanted;
+    cm->stores_seen = stores;
+    cm->loads_seen = loads;
     // Code translated earlier does not call the hook. Not uc_ctl_flush_tlb, which clears a gigabyte.
     const struct bus *bus = cm->core.bus;
     for (size_t i = 0; i < bus->memory_count; i++) {
@@ -43,9 +59,8 @@ bool cm_hook_stores(struct cortex_m *cm)
         if (uc_ctl_remove_cache(cm->uc, (uint64_t)bus->memories[i].base, end) != UC_ERR_OK)
             return false;
     }
-    if (!wanted)
-        return uc_hook_del(cm->uc, cm->store_hook) == UC_ERR_OK;
-    return uc_hook_add(cm->uc, &cm->store_hook, UC_HOOK_MEM_WRITE, (void *)on_store, cm, 1, 0) == UC_ERR_OK;
+    return (!new_stores || set_hook(cm, &cm->store_hook, stores, UC_HOOK_MEM_WRITE, (void *)on_store)) &&
+           (!new_loads || set_hook(cm, &cm->load_hook, loads, UC_HOOK_MEM_READ_AFTER, (void *)on_load));
 }
 
 void cm_stop_comes(struct cortex_m *cm)
