@@ -314,7 +314,8 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (!trace->sink->open(trace, deadline, error) || !itm_set(trace, deadline, error) ||
         !dwt_set(trace, deadline, error) || !trace_calibrate(trace, deadline, error) ||
-        !trace_set_comparators(trace, deadline, error))
+        !trace_set_comparators(trace, deadline, error) ||
+        !trace->sink->read(trace, deadline, error)) /* what was lost meanwhile is no gap of the run */
         return false;
     trace->open = true;
     trace->checked_us = deadline_now_us();
