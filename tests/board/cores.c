@@ -7,7 +7,6 @@
 #include "elf_load.h"
 
 enum {
-    CHIP_HZ = 12000000,
     SLICES_PER_S = 1000,
     DPIDR_VERSION = 0xF000,
     DPIDR_V3 = 0x3000,

@@ -14,7 +14,7 @@
 #include "truth.h"
 #include "wire/swd.h"
 
-enum { CORES = 2 };
+enum { CORES = 2, CHIP_HZ = 12000000 };
 
 struct one_core {
     struct bus bus;

@@ -31,7 +31,7 @@ static const struct cm_profile cortex_m7 = {
     .fpb = {.part = 0x00E, .class = COMPONENT_GENERIC},
     .itm = {.part = 0x001, .class = COMPONENT_GENERIC},
     .rom_entries = cm_rom_entries,
-    .rom_count = CM_ROM_ENTRIES,
+    .rom_count = CM_ROM_WITH_TPIU,
     .cost = cost_m4,
 };
 

@@ -27,7 +27,7 @@ static const struct cm_profile cortex_m33 = {
     .fpb = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A03},
     .itm = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devtype = 0x43, .devarch = 0x47701A01},
     .rom_entries = cm_rom_entries,
-    .rom_count = CM_ROM_ENTRIES,
+    .rom_count = CM_ROM_WITH_ITM,
     .cost = cost_m4,
 };
 

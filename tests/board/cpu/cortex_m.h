@@ -264,8 +264,9 @@ struct core *cm_create(const struct core_plan *);
 void cm_reset(struct cortex_m *);
 
 // device/scs.c and device/rom_table.c
-enum { CM_ROM_ENTRIES = 3 };
-extern const uint32_t cm_rom_entries[CM_ROM_ENTRIES]; // of cores before Armv8-M
+// SCS, DWT, breakpoint unit; then ITM and TPIU, where a core has them
+enum { CM_ROM_ENTRIES = 3, CM_ROM_WITH_ITM = 4, CM_ROM_WITH_TPIU = 5 };
+extern const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU];
 bool cm_add_devices(struct cortex_m *);
 bool cm_add_rom_table(struct cortex_m *);
 uint32_t cm_icsr(const struct cortex_m *);

@@ -7,6 +7,8 @@
 //   instructions after the one in which it happened.
 #include "cpu/cortex_m.h"
 
+#include <string.h>
+
 static bool has_use(const struct cortex_m *cm)
 {
     return cm_may_halt(cm) || cm_monitors(cm);
@@ -31,10 +33,16 @@ static void on_store(uc_engine *uc, uc_mem_type type, uint64_t address, int size
               1 + (cm->profile->watch_delay ? cm->watch_hits++ % cm->profile->watch_delay + 1 : 0));
 }
 
-static void on_load(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user)
+// Before the load, and so without its value; a device's would change by being read
+static void on_load(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t unknown, void *user)
 {
-    (void)uc, (void)type;
-    cm_trace_data(user, (uint32_t)address, (unsigned)size, (uint32_t)value, false);
+    struct cortex_m *cm = user;
+    uint32_t value = 0;
+    (void)uc, (void)type, (void)unknown;
+    const uint8_t *bytes = size <= 4 ? bus_bytes(cm->core.bus, (uint32_t)address, (uint32_t)size) : NULL;
+    if (bytes)
+        memcpy(&value, bytes, (size_t)size);
+    cm_trace_data(cm, (uint32_t)address, (unsigned)size, value, false);
 }
 
 static bool set_hook(struct cortex_m *cm, uc_hook *hook, bool wanted, int kind, void *callback)
@@ -60,7 +68,7 @@ bool cm_hook_stores(struct cortex_m *cm)
             return false;
     }
     return (!new_stores || set_hook(cm, &cm->store_hook, stores, UC_HOOK_MEM_WRITE, (void *)on_store)) &&
-           (!new_loads || set_hook(cm, &cm->load_hook, loads, UC_HOOK_MEM_READ_AFTER, (void *)on_load));
+           (!new_loads || set_hook(cm, &cm->load_hook, loads, UC_HOOK_MEM_READ, (void *)on_load));
 }
 
 void cm_stop_comes(struct cortex_m *cm)

@@ -187,19 +187,28 @@ static uint64_t stamp_at(const struct itm *m)
     return room_at(m, length, at);
 }
 
+static uint64_t source_at(const struct itm *m, const struct itm_source *s)
+{
+    unsigned length = s->length + (s->lost || has_wrapped(m, later(m->free, s->when)));
+    return room_at(m, length, later(m->free, later(s->when, s->not_before)));
+}
+
+// Synchronization, then the program's packets, then those of the DWT, the oldest first
 static struct itm_source *next_source(struct itm *m, uint64_t *at)
 {
-    struct itm_source *best = NULL;
-    *at = ITM_NEVER;
-    for (unsigned i = 0; i < ITM_SOURCES; i++) {
+    struct itm_source *candidates[] = {&m->source[ITM_SYNC], &m->source[ITM_SWIT], NULL}, *best = NULL;
+    for (unsigned i = ITM_COMPARATOR0; i < ITM_SOURCES; i++) {
         struct itm_source *s = &m->source[i];
-        if (!s->pending)
+        if (s->pending && (!candidates[2] || s->order < candidates[2]->order))
+            candidates[2] = s;
+    }
+    *at = ITM_NEVER;
+    for (unsigned i = 0; i < 3; i++) {
+        if (!candidates[i] || !candidates[i]->pending)
             continue;
-        unsigned length = s->length + (s->lost || has_wrapped(m, later(m->free, s->when)));
-        uint64_t start = room_at(m, length, later(m->free, later(s->when, s->not_before)));
-        // Those of the DWT by their age, after synchronization and the program's
-        if (start < *at || (start == *at && best && i > ITM_SWIT && best > &m->source[ITM_SWIT] && s->when < best->when)) {
-            best = s;
+        uint64_t start = source_at(m, candidates[i]);
+        if (start < *at) {
+            best = candidates[i];
             *at = start;
         }
     }
@@ -258,6 +267,7 @@ void itm_packet(struct itm *m, enum itm_from from, const uint8_t *bytes, unsigne
     s->when = when;
     s->length = length;
     s->index = index;
+    s->order = m->packets;
     memcpy(s->bytes, bytes, length);
     m->packets++;
     s->not_before = m->quirks->late && m->packets % m->quirks->late == 0 ? when + HELD_UP : when;

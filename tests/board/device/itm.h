@@ -53,6 +53,7 @@ struct itm_source {
     unsigned length;
     uint64_t when;       // the event
     uint64_t not_before; // the packet is held up until then
+    uint64_t order;      // among all packets
     uint64_t index;      // in the log
 };
 

@@ -421,10 +421,10 @@ static void fpb_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
 bool cm_add_devices(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
-    return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm, NULL}) &&
+    return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm, NULL, NULL}) &&
            bus_add_device(bus,
-                          (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm, NULL}) &&
+                          (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm, NULL, NULL}) &&
            bus_add_device(bus,
-                          (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm, NULL}) &&
+                          (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm, NULL, NULL}) &&
            cm_add_trace(cm) && cm_add_monitor(cm) && cm_add_rom_table(cm);
 }

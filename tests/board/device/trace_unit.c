@@ -94,8 +94,13 @@ static void to_fifo(struct trace_unit *u, uint8_t byte)
 
 static void to_pin(struct trace_unit *u, uint8_t byte)
 {
-    if (u->tpiu.protocol != SYNCHRONOUS)
-        u->line.bytes[u->line.next++ % TRACE_LINE] = byte;
+    double off = 1 + u->quirks.baud_permille / 1000.0;
+    if (u->tpiu.protocol != MANCHESTER && u->tpiu.protocol != UART)
+        return;
+    u->line.bytes[u->line.next++ % TRACE_LINE] = byte;
+    unsigned edges = u->tpiu.protocol == UART ? 1 : EDGES;
+    if (u->listen)
+        u->listen(u->listener, byte, u->tpiu.protocol, u->clock * off / edges / (u->tpiu.prescaler + 1));
 }
 
 static void to_port(struct trace_unit *u, uint8_t byte)

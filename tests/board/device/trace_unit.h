@@ -7,7 +7,7 @@
 #include "device/itm.h"
 
 enum trace_route { TRACE_NOWHERE, TRACE_CORE_TPIU, TRACE_RP2350 };
-enum { TRACE_CORES = 2, TRACE_LINE = 1 << 16, RP_ENTRIES = 8 };
+enum { TRACE_CORES = 2, TRACE_LINE = 1 << 20, RP_ENTRIES = 8 };
 
 struct trace_unit;
 
@@ -46,6 +46,10 @@ struct trace_unit {
     struct formatter formatter;
     struct rp_fifo fifo;
     struct trace_line line;
+    uint32_t clock; // of the port, Hz
+    // Who listens at the pin. protocol: as in SPPR; hz: of the bits, or of Manchester's bits
+    void (*listen)(void *self, uint8_t byte, uint32_t protocol, double hz);
+    void *listener;
 };
 
 void trace_unit_start(struct trace_unit *, enum trace_route);
