@@ -1,0 +1,277 @@
+#include "trace/moments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- calibration */
+
+void trace_calibration_take(struct trace_calibration *calibration, const struct trace_packet *packet)
+{
+    struct trace_calibration *c = calibration;
+    if (packet->kind == TRACE_OVERFLOW || packet->kind == TRACE_BAD || packet->kind == TRACE_RESERVED)
+        c->begun = c->beat = false;
+    if (packet->kind == TRACE_EVENTS && (packet->value & TRACE_EVENT_CYCLES) != 0)
+        c->beat = true;
+    if (packet->kind != TRACE_TIME)
+        return;
+    c->sum += packet->value;
+    c->stamps++;
+    if (!c->beat)
+        return;
+    if (packet->n == 0 && c->begun) {
+        c->beats++;
+        for (unsigned plus = 0; plus < 2; plus++)
+            c->fits[plus] += (c->sum + plus * c->stamps) % c->period == 0;
+    }
+    c->begun = packet->n == 0;
+    c->beat = false;
+    c->sum = c->stamps = 0;
+}
+
+int trace_calibration_plus(const struct trace_calibration *calibration)
+{
+    enum { LEAST = 4 };
+    unsigned most = calibration->beats - calibration->beats / 8;
+    for (int plus = 0; plus < 2; plus++)
+        if (calibration->beats >= LEAST && calibration->fits[plus] >= most)
+            return plus;
+    return -1;
+}
+
+/* ---- moments */
+
+static void moment_deliver(struct trace_moments *moments, const struct trace_moment *moment)
+{
+    moments->take(moments->context, moment);
+}
+
+static void held_deliver(struct trace_moments *moments, enum moment_doubt doubt)
+{
+    for (size_t i = 0; i < moments->n_held; i++) {
+        struct trace_moment moment = moments->held[i];
+        if (doubt > moment.doubt && moment.kind != MOMENT_LOST)
+            moment.doubt = doubt;
+        moment_deliver(moments, &moment);
+    }
+    moments->n_held = 0;
+}
+
+static void moment_hold(struct trace_moments *moments, const struct trace_moment *moment)
+{
+    if (moments->period == 0) {
+        moment_deliver(moments, moment);
+        return;
+    }
+    if (moments->n_held == TRACE_HELD)
+        held_deliver(moments, MOMENT_UNPROVED);
+    moments->held[moments->n_held++] = *moment;
+}
+
+/* What is held can be checked no more, and what has no timestamp yet gets none. From here on another time
+ * begins. */
+static void moments_break(struct trace_moments *moments)
+{
+    const struct trace_moment lost = {
+        .kind = MOMENT_LOST, .cycles = moments->now, .n_lost = moments->n_group};
+    moments->n_group = moments->in_group = 0;
+    moments->beats = moments->checked = false;
+    moments->gaps++;
+    held_deliver(moments, MOMENT_UNPROVED);
+    moment_deliver(moments, &lost);
+}
+
+static void moments_check(struct trace_moments *moments)
+{
+    if (moments->checked && (moments->now - moments->check_at) % moments->period != 0) {
+        moments->mismatches++;
+        moments_break(moments);
+    } else if (moments->checked) {
+        held_deliver(moments, MOMENT_EXACT);
+    }
+    moments->checked = true;
+    moments->check_at = moments->now;
+}
+
+static void group_close(struct trace_moments *moments, const struct trace_packet *stamp)
+{
+    uint64_t before = moments->now;
+    moments->now += stamp->value + moments->plus;
+    moments->stamps++;
+    enum moment_doubt doubt = stamp->n != 0           ? MOMENT_LATE
+                              : moments->in_group > 1 ? MOMENT_TOGETHER
+                                                      : MOMENT_EXACT;
+    for (size_t i = 0; i < moments->n_group; i++) {
+        struct trace_moment moment = moments->group[i];
+        moment.cycles = moments->now;
+        moment.since = before;
+        moment.doubt = doubt;
+        moment_hold(moments, &moment);
+    }
+    bool checks = moments->beats && moments->in_group == 1 && stamp->n == 0 && moments->period != 0;
+    moments->n_group = moments->in_group = 0;
+    moments->beats = false;
+    if (checks)
+        moments_check(moments);
+}
+
+static void group_add(struct trace_moments *moments, const struct trace_packet *packet)
+{
+    static const enum moment_kind kinds[TRACE_KINDS] = {
+        [TRACE_EXCEPTION] = MOMENT_EXCEPTION, [TRACE_PC] = MOMENT_PC,
+        [TRACE_ASLEEP] = MOMENT_PC,           [TRACE_PMU] = MOMENT_PMU,
+        [TRACE_MATCH] = MOMENT_MATCH,         [TRACE_DATA_PC] = MOMENT_DATA,
+        [TRACE_ADDRESS] = MOMENT_DATA,        [TRACE_DATA_READ] = MOMENT_DATA,
+        [TRACE_DATA_WRITTEN] = MOMENT_DATA};
+    struct trace_moment moment = {
+        .kind = kinds[packet->kind], .n = packet->n, .value = (uint32_t)packet->value};
+    struct trace_moment *last = moments->n_group > 0 ? &moments->group[moments->n_group - 1] : NULL;
+    bool is_value = packet->kind == TRACE_DATA_READ || packet->kind == TRACE_DATA_WRITTEN;
+    if (is_value && last != NULL && last->kind == MOMENT_DATA && last->n == packet->n && last->has_pc &&
+        moments->is_skewed) { /* the value of the access whose PC came before it */
+        last->value = moment.value;
+        last->written = packet->kind == TRACE_DATA_WRITTEN;
+        moments->is_skewed = false;
+        return;
+    }
+    moments->in_group++;
+    moments->beats = moments->beats || (packet->kind == TRACE_EVENTS && (packet->value & TRACE_EVENT_CYCLES));
+    moments->is_skewed = packet->kind == TRACE_DATA_PC;
+    if (moment.kind == MOMENT_LOST)
+        return;
+    moment.written = packet->kind == TRACE_DATA_WRITTEN;
+    if (packet->kind == TRACE_DATA_PC) {
+        moment.has_pc = true;
+        moment.pc = moment.value;
+        moment.value = 0;
+    }
+    if (packet->kind == TRACE_ASLEEP)
+        moment.value = packet->value == 0;
+    if (moments->n_group < TRACE_GROUP)
+        moments->group[moments->n_group++] = moment;
+    else
+        moments_break(moments);
+}
+
+static bool packet_is_possible(const struct trace_moments *moments, const struct trace_packet *packet)
+{
+    const uint32_t always = 1U << TRACE_SYNC | 1U << TRACE_OVERFLOW | 1U << TRACE_TIME;
+    return ((always | moments->kinds) >> packet->kind & 1) != 0;
+}
+
+static void packet_take(struct trace_moments *moments, const struct trace_packet *packet)
+{
+    moments->packets++;
+    if (moments->packet != NULL)
+        moments->packet(moments->context, packet);
+    switch (packet->kind) {
+    case TRACE_SYNC:
+    case TRACE_GLOBAL:
+    case TRACE_EXTENSION:
+        break;
+    case TRACE_OVERFLOW:
+        moments->overflows++;
+        moments_break(moments);
+        break;
+    case TRACE_TIME:
+        group_close(moments, packet);
+        break;
+    case TRACE_PRINT:
+        moments->prints++;
+        moments->in_group++;
+        break;
+    default:
+        group_add(moments, packet);
+    }
+}
+
+/* Whether packets of which all are possible begin at `from` of what has come, and no timestamp follows
+ * another one, nor is the first: it would be the time of what is not there. */
+static bool raw_begins(const struct trace_moments *moments, size_t from)
+{
+    enum { LEAST = 6 };
+    struct trace_decoder decoder = {0};
+    struct trace_packet packet;
+    const uint8_t *at = moments->raw + from, *end = moments->raw + moments->n_raw;
+    enum trace_kind last = TRACE_TIME;
+    size_t n = 0;
+    while (trace_next(&decoder, &at, end, &packet)) {
+        if (!packet_is_possible(moments, &packet) || (last == TRACE_TIME && packet.kind == TRACE_TIME))
+            return false;
+        last = packet.kind;
+        n++;
+    }
+    return n >= LEAST;
+}
+
+static void moments_decode(struct trace_moments *moments, const uint8_t *bytes, size_t n)
+{
+    struct trace_packet packet;
+    const uint8_t *at = bytes, *end = bytes + n;
+    while (trace_next(&moments->decoder, &at, end, &packet)) {
+        if (!packet_is_possible(moments, &packet)) {
+            trace_moments_lose(moments);
+            return;
+        }
+        packet_take(moments, &packet);
+    }
+}
+
+static void raw_take(struct trace_moments *moments)
+{
+    enum { TRIES = 16 };
+    size_t from = 0;
+    while (from < TRIES && !raw_begins(moments, from))
+        from++;
+    if (from < TRIES) {
+        size_t n = moments->n_raw;
+        moments->aligned = true;
+        moments->n_raw = 0;
+        moments_decode(moments, moments->raw + from, n - from);
+        return;
+    }
+    moments->n_raw -= TRIES;
+    memmove(moments->raw, moments->raw + TRIES, moments->n_raw);
+}
+
+bool trace_moments_begin(struct trace_moments *moments)
+{
+    moments->held = calloc(TRACE_HELD, sizeof *moments->held);
+    return moments->held != NULL;
+}
+
+void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, size_t n)
+{
+    while (n > 0) {
+        if (moments->aligned) {
+            moments_decode(moments, bytes, n > TRACE_ALIGN ? TRACE_ALIGN : n);
+            size_t done = n > TRACE_ALIGN ? TRACE_ALIGN : n;
+            bytes += done;
+            n -= done;
+            continue;
+        }
+        moments->raw[moments->n_raw++] = *bytes++;
+        n--;
+        if (moments->n_raw == TRACE_ALIGN)
+            raw_take(moments);
+    }
+}
+
+void trace_moments_lose(struct trace_moments *moments)
+{
+    moments->aligned = false;
+    moments->n_raw = 0;
+    moments->decoder = (struct trace_decoder){0};
+    moments_break(moments);
+}
+
+void trace_moments_end(struct trace_moments *moments)
+{
+    if (moments->held != NULL)
+        held_deliver(moments, MOMENT_UNPROVED);
+}
+
+void trace_moments_free(struct trace_moments *moments)
+{
+    free(moments->held);
+    moments->held = NULL;
+}
