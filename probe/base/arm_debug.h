@@ -88,6 +88,62 @@ enum {
 static const uint32_t FNC_RETURN = 0xFEFFFFFE;
 static const uint32_t DHCSR_KEY = 0xA05F0000, AIRCR_SYSRESETREQ = 0x05FA0004, ICSR_NMIPENDSET = 1U << 31;
 
+/* --- trace of a Cortex-M: DDI 0403 C1.7, C1.8; DDI 0553 D1.2; the TPIU's in DDI 0314 ---------------------
+ */
+
+enum {
+    DWT_DEVARCH = 0xE0001FBC,
+    ITM_TER = 0xE0000E00,
+    ITM_TCR = 0xE0000E80,
+    ITM_LAR = 0xE0000FB0,
+    ITM_LSR = 0xE0000FB4,
+    DWT_COMPARATOR = 0x10, /* from one comparator's registers to the next one's */
+};
+
+enum {
+    DWT_CYCTAP = 1 << 9,
+    DWT_POSTPRESET = 0xF << 1,
+    DWT_POSTINIT = 0xF << 5,
+    DWT_PCSAMPLENA = 1 << 12,
+    DWT_EXCTRCENA = 1 << 16,
+    DWT_CYCEVTENA = 1 << 22,
+    DWT_NOTRCPKT = 1 << 27,
+    DWT_NUMCOMP = 28, /* from this bit on */
+    ITM_ITMENA = 1 << 0,
+    ITM_TSENA = 1 << 1,
+    ITM_TXENA = 1 << 3,
+    ITM_SWOENA = 1 << 4,
+    ITM_TSPRESCALE = 3 << 8,
+    ITM_GTSFREQ = 3 << 10,
+    ITM_BUS_ID = 16, /* from this bit on */
+    ITM_BUS_IDS = 0x7F << 16,
+    ITM_BUSY = 1 << 23,
+};
+
+/* Of a comparator on Armv8-M. */
+enum {
+    FUNCTION_SETTINGS = 0xC3F, /* MATCH, ACTION, DATAVSIZE */
+    FUNCTION_IN_USE = 0xF,
+    FUNCTION_CODE = 0x822,  /* an instruction's address; emits a match packet */
+    FUNCTION_WRITE = 0x82D, /* a word's write; emits its value */
+    FUNCTION_HAS_CODE = 1 << 28,
+    FUNCTION_HAS_DATA = 1 << 30,
+    FUNCTION_V7_SETTINGS = 0xFFDAF,
+    FUNCTION_V7_WRITE = 0xD, /* a write; emits its value */
+};
+
+/* In a TPIU, in a funnel. */
+enum {
+    TPIU_SSPSR = 0x000,
+    TPIU_CSPSR = 0x004,
+    TPIU_ACPR = 0x010,
+    TPIU_SPPR = 0x0F0,
+    TPIU_FFCR = 0x304,
+    TPIU_FFCR_TRIGIN = 1 << 8, /* and nothing else: no formatter, the bytes of one source */
+    FUNNEL_CTRL = 0x000,
+    FUNNEL_INPUTS = 0xFF,
+};
+
 /* --- Armv7-A and -R: DDI 0406C table C11-1, C11.11 ------------------------------------------------------ */
 
 enum {
@@ -246,6 +302,14 @@ enum {
  */
 
 /* --- access ports: IDR, IHI 0031 C2.6.4 ----------------------------------------------------------------- */
+
+enum { DP_TARGETID = 0x24 }; /* IHI 0074 B2.2.10 */
+
+/* Whatever its cores are, of which it has two kinds; without the revision. */
+static inline bool targetid_is_rp2350(uint64_t targetid)
+{
+    return (targetid & 0x0FFFFFFF) == 0x0040927;
+}
 
 enum { IDR_CLASS = 0xF << 13, IDR_CLASS_MEMORY = 8 << 13, IDR_TYPE = 0xF };
 

@@ -153,6 +153,6 @@ int command_delta(const struct context *context, struct error *error)
     struct session session = {.request = &context->options->request,
                               .around = &context->around,
                               .needs_name = command_names(context->options),
-                              .may_stop = true};
+                              .may_stop = !context->options->request.no_halt};
     return run_delta(&session, context, false, error);
 }

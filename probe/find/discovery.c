@@ -186,18 +186,16 @@ static bool find_closed(struct found *found, uint16_t *port, const char **opener
 
 /* --- cores of other kinds ------------------------------------------------------------------------------- */
 
-/* By TARGETID of its debug port (IHI 0074 B2.2.10), whatever its cores are: they share nothing else. */
 static bool is_rp2350(struct found *found)
 {
-    enum { TARGETID = 0x24, REVISION_AND_ABOVE = 28, RP2350 = 0x0040927 };
-    const struct address at = {.space = SPACE_DP, .size = 4, .offset = TARGETID};
+    const struct address at = {.space = SPACE_DP, .size = 4, .offset = DP_TARGETID};
     struct error unread = {0};
     uint64_t id = 0;
     bool may_be = false;
     for (size_t i = 0; i < found->n_views; i++)
         may_be = may_be || discovery_is_bare(&found->views[i]) || discovery_is_told(&found->views[i]);
     return may_be && ledger_read(found->ledger, at, &id, found->deadline, &unread) &&
-           (id & ((UINT64_C(1) << REVISION_AND_ABOVE) - 1)) == RP2350;
+           targetid_is_rp2350(id);
 }
 
 /* A core of the server's that is none of ours; NULL: there is none. */

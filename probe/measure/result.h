@@ -130,6 +130,11 @@ static inline void periods_add_wait(struct periods *periods, uint64_t cycles)
     periods->waits[periods->n_waits++ % PERIODS_WAITS] = cycles;
 }
 
+/* Calls that trace showed. Those left out are no random part: they are short, or in bursts. */
+struct summary_calls {
+    uint64_t seen, exact, late, together, unproved, lost, unpaired, gaps;
+};
+
 struct summary {
     struct conditions conditions;
     size_t n;
@@ -145,6 +150,7 @@ struct summary {
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */
     double seconds;                 /* how long the run took */
+    struct summary_calls calls;     /* of a run without halts; seen 0: of another one */
     struct periods periods;         /* of a counter of cycles; n 0: unknown */
     struct statistics *undisturbed; /* first column of hits without an exception; NULL: unknown */
     struct metric_result metrics[RESULT_METRICS];

@@ -513,6 +513,27 @@ struct json_part json_metrics(const struct metric_result *metrics, size_t n)
     return object;
 }
 
+/* Of more than 1 % that are left out the rest may be others than all; see trace.md. */
+static struct json_part calls_object(const struct summary_calls *calls)
+{
+    static const double few = 0.01;
+    struct json_part part = json_part_new(NULL);
+    if (calls->seen == 0)
+        return part;
+    double share = (double)(calls->seen - calls->exact) / (double)calls->seen;
+    json_part_unsigned(&part, "seen", calls->seen);
+    json_part_unsigned(&part, "exact", calls->exact);
+    json_part_real(&part, "left_out", share);
+    json_part_bool(&part, "isolated", share > few);
+    json_part_unsigned(&part, "late", calls->late);
+    json_part_unsigned(&part, "together", calls->together);
+    json_part_unsigned(&part, "unproved", calls->unproved);
+    json_part_unsigned(&part, "lost", calls->lost);
+    json_part_unsigned(&part, "unpaired", calls->unpaired);
+    json_part_unsigned(&part, "gaps", calls->gaps);
+    return part;
+}
+
 void json_summary_fill(struct json_part *line, const struct summary *summary)
 {
     struct json_part columns = json_part_new(NULL);
@@ -533,6 +554,7 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         json_part_unsigned(line, "left", summary->left);
     if (summary->steps_past > 0)
         json_part_unsigned(line, "steps_past", summary->steps_past);
+    json_part_object(line, "calls", calls_object(&summary->calls));
     json_part_text(line, "doubt", summary->doubt);
     if (summary->slept)
         json_part_bool(line, "slept", true);

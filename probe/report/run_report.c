@@ -353,6 +353,15 @@ static const struct sentence facts_first[] = {
     {"tainted", NULL,
      "{tainted,} of {hits,} hit{hits?|s} tainted: an interrupt that our halt had delayed ran inside; not in "
      "the table"},
+    {"calls", NULL,
+     "{calls.exact,} of {calls.seen,} calls[{!calls.isolated} (numbers are of isolated calls)]"
+     "[{!calls.left_out}; left out: {calls.left_out%}]"
+     "[{!calls.late}, {calls.late,} for a late timestamp]"
+     "[{!calls.together}, {calls.together,} for a shared one]"
+     "[{!calls.unproved}, {calls.unproved,} not proved by the cycle events]"
+     "[{!calls.lost}, {calls.lost,} lost]"
+     "[{!calls.unpaired}, {calls.unpaired,} that began again before their end]"
+     "[{!calls.gaps}; trace was lost {calls.gaps,} time{calls.gaps?|s}]"},
     {"left_calls", NULL, "{left,} call{left?|s} left without returning, not counted"},
     {"left_starts", NULL,
      "{left,} time{left?|s} the start was reached again, or the call ended, before the end was, not counted"},

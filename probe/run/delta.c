@@ -2,9 +2,11 @@
 
 #include "base/values.h"
 #include "engine/engine.h"
+#include "engine/trace_engine.h"
 #include "run/engine_use.h"
 #include "run/program.h"
 #include "run/trial.h"
+#include "symbols/listing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +87,7 @@ struct trial {
     struct delta_run *run;
     const struct clock *clock;
     double seen_hz;
+    struct engine *engine; /* by trace; NULL: another one */
 };
 
 static struct delta_options delta_options_for(const struct trial *trial)
@@ -102,7 +105,7 @@ static struct delta_options delta_options_for(const struct trial *trial)
         .warmup = request->warmup,
         .precision = precision,
         .timeout_ms = (int64_t)(request->timeout_s * 1000),
-        .calibrate = !request->no_calibrate,
+        .calibrate = !request->no_calibrate && !request->no_halt,
         .clock = *trial->clock,
         .seen_hz = trial->seen_hz,
         .apart = request->reset,
@@ -113,6 +116,20 @@ static struct delta_options delta_options_for(const struct trial *trial)
     if (!request->reset)
         wanted.evidence = run->counting.evidence;
     return wanted;
+}
+
+static void take_calls(struct summary *summary, const struct trace_calls *calls)
+{
+    static const double most = 0.1;
+    summary->calls = (struct summary_calls){calls->seen,     calls->exact, calls->late,     calls->together,
+                                            calls->unproved, calls->lost,  calls->unpaired, calls->gaps};
+    double share = calls->seen > 0 ? (double)(calls->seen - calls->exact) / (double)calls->seen : 0;
+    struct column *cycles = &summary->columns[0];
+    cycles->calibrated = true;
+    cycles->plus_minus = 0;
+    if (summary->n > 0 && share > most)
+        snprintf(cycles->unsupported, sizeof cycles->unsupported,
+                 "no mean: %.3g %% of the calls are left out, and are not like the others", 100 * share);
 }
 
 static bool delta_run_engine(void *context, struct engine *engine, const struct deadline *deadline,
@@ -134,6 +151,8 @@ static bool delta_run_engine(void *context, struct engine *engine, const struct 
     bool ok = run->begin(run->context, error) &&
               delta_measure(engine, &session->device, &wanted, &sink, &run->summary, deadline, error);
     progress_clear(run->progress);
+    if (trial->engine != NULL)
+        take_calls(&run->summary, trace_engine_calls(trial->engine));
     return ok;
 }
 
@@ -183,9 +202,100 @@ static bool delta_measure_checked(struct delta_run *run, struct error *error)
     return measure_once(run, &clock, seen_hz, error);
 }
 
+/* ---- without a halt */
+
+/* The function's return instructions. */
+static bool find_ends(const struct delta_run *run, struct trace_engine_setup *out, struct error *error)
+{
+    const struct location *at = &run->named.start;
+    struct listing listing;
+    char place[256];
+    if (!listing_make(run->session->symbols, at->low, at->high, &listing, error))
+        return false;
+    size_t n = 0;
+    const struct listing_row *odd = NULL;
+    for (size_t i = 0; i < listing.n; i++) {
+        const struct listing_row *row = &listing.rows[i];
+        bool inside = row->target >= at->low && row->target < at->high;
+        bool leaves = !row->is_data && row->flow == FLOW_TO && !inside;
+        bool returns = !row->is_data && row->flow == FLOW_RETURN;
+        if (leaves || (returns && row->in_it))
+            odd = row;
+        if (returns && n++ < TRACE_ENDS)
+            out->ends[n - 1] = row->address;
+    }
+    out->n_ends = n;
+    session_place(run->session, odd != NULL ? odd->address : 0, place, sizeof place);
+    bool in_it = odd != NULL && odd->in_it;
+    listing_free(&listing);
+    if (odd == NULL && n > 0)
+        return true;
+    return error_advise(error, ERROR_USAGE, "delta START END --no-halt takes two instructions instead.",
+                        odd == NULL ? "%.80s has no return instruction%s"
+                        : in_it
+                            ? "%.80s may return by %s, which depends on a condition: trace does not show "
+                              "whether it did"
+                            : "%.80s may end by a jump to another function at %s, whose return is not known",
+                        at->name, odd == NULL ? "" : place);
+}
+
+static bool take_for_trace(struct delta_run *run, struct trace_engine_setup *setup, struct error *error)
+{
+    struct session *session = run->session;
+    struct deadline deadline = session_deadline(session);
+    const struct region *region = &run->named.region;
+    struct trace trace = {0};
+    *setup = (struct trace_engine_setup){.sink = session->request->trace, .baud = session->request->swo_baud};
+    if (!trace_can(&trace, &session->device, true, &deadline, error) ||
+        (region->to_return && !find_ends(run, setup, error)) || !session_take_core(session, false, error))
+        return false;
+    bool is_round = !region->to_return && region->start == region->end;
+    /* Only now does the DWT show what it has */
+    if (!device_take_block(&session->device, "dwt", &deadline, error) ||
+        !trace_can(&trace, &session->device, true, &deadline, error))
+        return false;
+    size_t needed = 1 + (region->to_return ? setup->n_ends : !is_round);
+    if (needed <= trace.n_free)
+        return true;
+    return error_advise(
+        error, ERROR_NO_COMPARATOR,
+        "delta START END --no-halt takes two; delta without --no-halt takes them one after "
+        "the other.",
+        "the start and %zu end%s take %zu comparators of the DWT, and %zu of %zu are free and "
+        "emit trace",
+        needed - 1, needed == 2 ? "" : "s", needed, trace.n_free, trace.n_comparators);
+}
+
+static bool measure_by_trace(struct delta_run *run, struct error *error)
+{
+    struct session *session = run->session;
+    struct device *device = &session->device;
+    struct clock clock;
+    struct trace_engine_setup setup;
+    double seen_hz = 0;
+    device->looks_only = true;
+    own_code_measured(session, &run->named, false);
+    if (!take_for_trace(run, &setup, error) || !trial_counter(session, &clock, &seen_hz, error))
+        return false;
+    device->block->counters[0].bits = 64; /* sums of timestamps; CYCCNT itself is read no more */
+    snprintf(device->block->text, sizeof device->block->text, "DWT trace, 64 bits");
+    struct trial trial = {.run = run, .clock = &clock, .seen_hz = seen_hz};
+    if (!counting_open(&run->counting, session, &clock, error))
+        return false;
+    struct engine *engine = trace_engine_new(device, &setup);
+    if (engine == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    trial.engine = engine;
+    bool ok = engine_use_this(session, engine, delta_run_engine, &trial, error);
+    run->summary.slept = device->slept;
+    return ok;
+}
+
 bool delta_run_measure(struct delta_run *run, struct error *error)
 {
     struct session *session = run->session;
+    if (session->request->no_halt)
+        return program_check_region(session, &run->named, error) && measure_by_trace(run, error);
     return program_check_region(session, &run->named, error) && session_check_run_control(session, error) &&
            session_take(session, error) && delta_measure_checked(run, error);
 }

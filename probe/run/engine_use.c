@@ -182,7 +182,8 @@ static bool where_can_look(const struct session *session)
 {
     const struct device *device = &session->device;
     const struct core *core = &device->chosen->core;
-    bool can_halt = device->debugger != NULL || (core_has_run_control(core) && core->unstoppable == NULL);
+    bool can_halt = !device->looks_only &&
+                    (device->debugger != NULL || (core_has_run_control(core) && core->unstoppable == NULL));
     return can_halt && *session->around->cancel == 0 && device->leave <= LEAVE_HALTED_AGAIN &&
            core_may_be_unseen(core)[0] == '\0';
 }

@@ -56,6 +56,11 @@ struct request {
     int64_t interval_ms;
     bool interval_said;
 
+    /* Trace */
+    bool no_halt;
+    const char *trace; /* the way out of the chip; NULL: the first that is there */
+    double swo_baud;   /* 0: not given */
+
     /* What becomes of the core */
     bool resume, reset, halt, keep;
 };

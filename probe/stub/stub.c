@@ -28,7 +28,7 @@ enum {
 static const uint32_t CYCLES = UINT32_C(1) << 31;
 
 /* Cortex-M, DDI 0403E C1.7.4, C1.8.7 and C1.8.17. */
-enum { ITM_TCR = 0xE0000E80, ITMENA = 1, CYCCNTENA = 1 << 0, FUNCTION = 0xF };
+enum { CYCCNTENA = 1 << 0, FUNCTION = 0xF };
 static const uint32_t TRACED = 0x7F1001; /* of DWT_CTRL: all that counts, samples or makes packets */
 
 static struct address pmu_word(const struct stub *stub, uint32_t offset)
@@ -87,7 +87,7 @@ static bool switch_trace_off(struct stub *stub, struct error *error)
         !stub_read_word(stub, core_word(core, DWT_CTRL), &control, error) ||
         !stub_read_word(stub, core_word(core, ITM_TCR), &itm, error))
         return false;
-    bool used = (control & TRACED) != 0 || (itm & ITMENA) != 0 || (demcr & DEMCR_TRCENA) == 0 ||
+    bool used = (control & TRACED) != 0 || (itm & ITM_ITMENA) != 0 || (demcr & DEMCR_TRCENA) == 0 ||
                 link_has_server(stub->device->link);
     for (unsigned i = 0; i < watchpoints_count(control) && !used; i++) {
         uint32_t function;

@@ -163,6 +163,10 @@ bool bus_write(struct bus *bus, uint32_t address, unsigned size, uint32_t value,
     if (!d)
         return false;
     uint32_t offset = (address - d->base) & ~3u;
+    if (d->write_part) {
+        d->write_part(d->self, address - d->base, size, value & lanes(size), master);
+        return true;
+    }
     if (size < 4) {
         // Only the priority registers allow less than a word, and for them a merge is right
         unsigned shift = 8 * (address & 3);

@@ -33,6 +33,8 @@ struct device {
     void *self;
     // Whether it answers at all, where some of it may be locked or without power. NULL: always.
     bool (*allows)(void *self, uint32_t offset, bool write, enum bus_master);
+    // Instead of `write`, where a byte or a halfword is not a part of a word
+    void (*write_part)(void *self, uint32_t offset, unsigned size, uint32_t value, enum bus_master);
 };
 
 struct bus {

@@ -360,6 +360,25 @@ static void stood(struct command *c)
     fputs("]}", c->out);
 }
 
+// The truth of trace, of this core; and what the chip's pin has carried
+static void trace(struct command *c)
+{
+    struct core *core = c->core->core;
+    struct trace_log *log = core->ops->trace ? core->ops->trace(core) : NULL;
+    bool on = c->count == 2 && !strcmp(c->words[1], "on");
+    uint64_t from = 0;
+    if (!log)
+        fail(c, "this core has no trace");
+    else if ((on || (c->count == 2 && !strcmp(c->words[1], "off"))) && trace_log_switch(log, on))
+        done(c);
+    else if (c->count == 2 && !strcmp(c->words[1], "sink"))
+        trace_unit_print(&c->board->cores.tracing, c->out);
+    else if (c->count == 1 || (c->count == 2 && number(c->words[1], 10, UINT64_MAX, &from)))
+        trace_log_print(log, from, c->out);
+    else
+        fail(c, "trace [on|off|sink|FROM]");
+}
+
 static void quit(struct command *c)
 {
     c->board->quit = true;
@@ -389,6 +408,7 @@ static void obey(struct command *c)
         {"usb", usb},
         {"profile", profile},
         {"stood", stood},
+        {"trace", trace},
         {"quit", quit},
     };
     for (size_t i = 0; c->count && i < sizeof commands / sizeof *commands; i++) {

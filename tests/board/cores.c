@@ -7,7 +7,6 @@
 #include "elf_load.h"
 
 enum {
-    CHIP_HZ = 12000000,
     SLICES_PER_S = 1000,
     DPIDR_VERSION = 0xF000,
     DPIDR_V3 = 0x3000,
@@ -73,12 +72,15 @@ static bool add(struct cores *c, const struct chip *chip, uint32_t start)
                                    .bus = &one->bus,
                                    .debug_bus = &c->debug_bus,
                                    .truth = &one->truth,
-                                   .halt_cost = c->halt_cost};
+                                   .halt_cost = c->halt_cost,
+                                   .trace_unit = c->tracing.route != TRACE_NOWHERE ? &c->tracing : NULL};
     if (!debug_bus_show(&c->debug_bus, &one->bus, chip->debug))
         return false;
     if (chip->sysinfo_base && !sysinfo_add(&one->bus, chip->sysinfo_base, &chip->chip_id))
         return false;
     if (chip->timer_base && !timer_add(&c->timer, &one->bus, chip->timer_base, chip->timer_cycles))
+        return false;
+    if (!trace_unit_add(&c->tracing, &one->bus))
         return false;
     one->core = chip->create(&plan);
     if (!one->core)
@@ -94,6 +96,7 @@ static bool add(struct cores *c, const struct chip *chip, uint32_t start)
 
 bool cores_add_first(struct cores *c, const struct chip *chip)
 {
+    trace_unit_start(&c->tracing, chip->trace);
     return debug_bus_set_up(&c->debug_bus, chip->debug) && add(c, chip, chip->start);
 }
 
@@ -232,8 +235,10 @@ void cores_power(struct cores *c, bool on)
     }
     for (size_t i = 0; i < c->count; i++)
         c->each[i].core->ops->power(c->each[i].core, on);
-    if (on)
-        timer_power_on(&c->timer);
+    if (!on)
+        return;
+    timer_power_on(&c->timer);
+    trace_unit_power_on(&c->tracing);
 }
 
 bool cores_set_state(struct cores *c, const char *name, bool on)

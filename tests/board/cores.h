@@ -9,11 +9,12 @@
 #include "chip/chip.h"
 #include "cpu/core.h"
 #include "device/timer.h"
+#include "device/trace_unit.h"
 #include "pace.h"
 #include "truth.h"
 #include "wire/swd.h"
 
-enum { CORES = 2 };
+enum { CORES = 2, CHIP_HZ = 12000000 };
 
 struct one_core {
     struct bus bus;
@@ -30,6 +31,7 @@ struct cores {
     size_t port_count;
     struct bus debug_bus; // empty where the chip has none
     struct timer timer;   // without cores where the chip has none
+    struct trace_unit tracing;
     struct halt_cost *halt_cost;
     unsigned port_quirks; // ADI_*
     uint64_t passed_ns;   // for the cores, while any of them could run

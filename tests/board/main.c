@@ -70,6 +70,36 @@ static size_t usb_packet(void *self, const uint8_t *request, size_t length, uint
     return got;
 }
 
+static size_t usb_stream(void *self, uint8_t *bytes, size_t room)
+{
+    struct processor *p = self;
+    return swo_stream(&p->swo, bytes, room, pace_now_ns());
+}
+
+static void hear(void *self, uint8_t byte, uint32_t protocol, double hz)
+{
+    enum { AS_MANCHESTER = 1 };
+    swo_receive(self, byte, protocol == AS_MANCHESTER ? SWO_AS_MANCHESTER : SWO_AS_UART, hz);
+}
+
+static void trace_arrives(void *self)
+{
+    trace_unit_catch_up(self);
+}
+
+static void wire_trace(struct board *b, const struct options *o)
+{
+    struct trace_unit *unit = &b->cores.tracing;
+    b->processor.swo = (struct swo){.can = o->dap_swo,
+                                    .size = o->swo_buffer,
+                                    .by_steps = o->dap_quirks & QUIRK_SWO_STEPS,
+                                    .catch_up = trace_arrives,
+                                    .self = unit};
+    unit->clock = o->clock < CHIP_HZ ? CHIP_HZ : o->clock;
+    unit->listen = hear;
+    unit->listener = &b->processor.swo;
+}
+
 static bool open_probe(struct board *b, const struct options *o)
 {
     struct swd_target targets[CORES];
@@ -98,6 +128,7 @@ static bool open_probe(struct board *b, const struct options *o)
                                       .idle.state = o->seed,
                                       .self = b};
     processor_init(&b->processor);
+    wire_trace(b, o);
     if (o->dap_firmware) {
         if (!firmware_open(&b->firmware, o->dap_firmware, &b->processor))
             return false;
@@ -122,7 +153,8 @@ static bool open_probe(struct board *b, const struct options *o)
                                        .bulk_name = o->usb_interface,
                                        .bulk_class = o->usb_class,
                                        .bulk_packet = o->usb_endpoint,
-                                       .quirks = o->dap_quirks};
+                                       .quirks = o->dap_quirks,
+                                       .stream = o->dap_swo & SWO_STREAM ? usb_stream : NULL};
     b->usb = o->usb ? usb_open(o->usb, &probe) : NULL;
     return b->usb || !o->usb;
 }
@@ -141,6 +173,8 @@ static bool put_together(struct board *b, const struct options *o)
     b->halt_cost = o->halt_cost;
     b->cores.halt_cost = &b->halt_cost;
     b->cores.port_quirks = o->port_quirks;
+    b->cores.tracing.quirks = o->trace_quirks;
+    b->cores.tracing.itm_fifo = o->itm_fifo;
     b->cores.trace = o->verbose ? stderr : NULL;
     struct bus *bus = &b->cores.each[0].bus;
     if (!add_memory(bus, &b->chip->flash, &b->flash) || !add_memory(bus, &b->chip->ram, &b->ram))

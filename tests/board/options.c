@@ -52,6 +52,10 @@ enum {
     USB_INTERFACE,
     USB_CLASS,
     USB_ENDPOINT,
+    ITM_FIFO_BYTES,
+    TRACE_QUIRK,
+    DAP_SWO,
+    SWO_BUFFER_BYTES,
 };
 
 static const struct option long_options[] = {
@@ -96,6 +100,10 @@ static const struct option long_options[] = {
     {"usb-interface", required_argument, NULL, USB_INTERFACE},
     {"usb-class", required_argument, NULL, USB_CLASS},
     {"usb-endpoint", required_argument, NULL, USB_ENDPOINT},
+    {"itm-fifo", required_argument, NULL, ITM_FIFO_BYTES},
+    {"trace-quirk", required_argument, NULL, TRACE_QUIRK},
+    {"dap-swo", required_argument, NULL, DAP_SWO},
+    {"swo-buffer", required_argument, NULL, SWO_BUFFER_BYTES},
     {NULL, 0, NULL, 0},
 };
 
@@ -254,6 +262,18 @@ static bool take(struct options *o, int option, const char *text)
         ok = number(text, 8, 512, &value);
         o->usb_endpoint = (uint16_t)value;
         return ok;
+    case ITM_FIFO_BYTES: // at least a packet with what goes before it
+        ok = number(text, 16, ITM_FIFO_MOST, &value);
+        o->itm_fifo = (uint32_t)value;
+        return ok;
+    case DAP_SWO:
+        return swo_parse(text, &o->dap_swo);
+    case SWO_BUFFER_BYTES:
+        ok = number(text, 64, SWO_BUFFER_MOST, &value);
+        o->swo_buffer = (uint32_t)value;
+        return ok;
+    case TRACE_QUIRK:
+        return trace_quirk_parse(text, &o->trace_quirks);
     case DIE:
         o->die_with_parent = true;
         return true;
@@ -274,6 +294,7 @@ bool options_parse(struct options *o, int argc, char **argv)
                           .dap_count = 4,
                           .dap_atomic = true,
                           .dap_serial = "VIRTUAL1",
+                          .swo_buffer = SWO_BUFFER,
                           .usb_v1 = true,
                           .usb_v2 = true,
                           .usb_vendor = 0x0D28,
@@ -309,7 +330,9 @@ bool options_parse(struct options *o, int argc, char **argv)
                 "NAME,...]\n"
                 "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]\n"
                 "             [--usb-id VENDOR:PRODUCT:RELEASE] [--usb-name TEXT] [--usb-interface TEXT]\n"
-                "             [--usb-class N] [--usb-endpoint BYTES]] [--verbose]\n");
+                "             [--usb-class N] [--usb-endpoint BYTES]] [--itm-fifo BYTES]\n"
+                "             [--trace-quirk NAME]... [--dap-swo uart,manchester,stream] [--swo-buffer BYTES]\n"
+                "             [--verbose]\n");
         return false;
     }
     halt_cost_seed(&o->halt_cost, o->seed);

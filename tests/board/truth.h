@@ -51,6 +51,7 @@ struct truth {
     size_t watch_count;
     struct profile *profile; // NULL: switched off
     uint64_t bloom;          // a bit for each watched address, to dismiss the others fast
+    uint64_t others;         // so for addresses that are of interest for other reasons
 };
 
 // Forgets all events and watches these. false: too many, or no memory.
@@ -72,6 +73,17 @@ bool truth_among(const struct truth *, uint32_t pc);
 static inline bool truth_watches(const struct truth *t, uint32_t pc)
 {
     return (t->bloom & truth_bit(pc)) && truth_among(t, pc);
+}
+
+// Whether an address may be watched, or of interest otherwise
+static inline bool truth_may_watch(const struct truth *t, uint32_t pc)
+{
+    return (t->bloom | t->others) & truth_bit(pc);
+}
+
+static inline void truth_look_at(struct truth *t, uint64_t places)
+{
+    t->others = places;
 }
 
 // counts: code_count of them, NULL if that is none

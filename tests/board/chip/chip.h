@@ -5,6 +5,7 @@
 #include "adi.h"
 #include "cpu/core.h"
 #include "device/coresight.h"
+#include "device/trace_unit.h"
 
 struct chip_memory {
     uint32_t base, size;
@@ -47,6 +48,7 @@ struct chip {
     bool adi_v6;       // DPv3, which answers without TARGETSEL as well, and is dormant at first
     struct chip_ap aps[ADI_APS];
     size_t ap_count;
+    enum trace_route trace;
     const struct chip_debug *debug; // NULL: there is no debug bus
     // The RP2040's timer and the core clock's cycles in a microsecond; 0: there is none
     uint32_t timer_base, timer_cycles;

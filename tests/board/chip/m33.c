@@ -23,8 +23,9 @@ static const struct cm_profile cortex_m33 = {
     .scs = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},
     .dwt = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A02},
     .fpb = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A03},
+    .itm = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devtype = 0x43, .devarch = 0x47701A01},
     .rom_entries = cm_rom_entries,
-    .rom_count = CM_ROM_ENTRIES,
+    .rom_count = CM_ROM_WITH_TPIU,
     .cost = cost_m4,
 };
 
@@ -39,4 +40,5 @@ const struct chip chip_m33 = {
     .dpidr = 0x2BA01477,
     .aps = {{.idr = 0x14770015, .base = 0xE00FF003, .wrap = 1024}},
     .ap_count = 1,
+    .trace = TRACE_CORE_TPIU,
 };

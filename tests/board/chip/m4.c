@@ -24,8 +24,9 @@ static const struct cm_profile cortex_m4 = {
     .scs = {.part = 0x00C, .class = COMPONENT_GENERIC},
     .dwt = {.part = 0x002, .class = COMPONENT_GENERIC},
     .fpb = {.part = 0x003, .class = COMPONENT_GENERIC},
+    .itm = {.part = 0x001, .class = COMPONENT_GENERIC},
     .rom_entries = cm_rom_entries,
-    .rom_count = CM_ROM_ENTRIES,
+    .rom_count = CM_ROM_WITH_TPIU,
     .cost = cost_m4,
 };
 
@@ -40,4 +41,5 @@ const struct chip chip_m4 = {
     .dpidr = 0x2BA01477,
     .aps = {{.idr = 0x24770011, .base = 0xE00FF003, .wrap = 4096}}, // DDI 0439 and DDI 0337, AHB-AP TAR
     .ap_count = 1,
+    .trace = TRACE_CORE_TPIU,
 };

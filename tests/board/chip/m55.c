@@ -9,8 +9,8 @@
 // values); DEVARCH and DEVTYPE say what it is
 #define PART          0xD22
 #define SYSTEM_MEMORY (1u << 4) // DEVID of a ROM table of class 9, IHI 0029 D7
-// Offsets from 0xE00FF000: SCS, DWT, breakpoint unit, monitor, and a trace unit that is not there
-static const uint32_t rom_entries[] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF04003, 0xFFF42002};
+// Offsets from 0xE00FF000: SCS, DWT, breakpoint unit, monitor, ITM, TPIU, and a trace unit that is not there
+static const uint32_t rom_entries[] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF04003, 0xFFF01003, 0xFFF41003, 0xFFF42002};
 
 static const struct cm_profile cortex_m55 = {
     .emulated_as = UC_CPU_ARM_CORTEX_M33,
@@ -33,6 +33,7 @@ static const struct cm_profile cortex_m55 = {
     .scs = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},
     .dwt = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47711A02},
     .fpb = {.part = PART, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A03},
+    .itm = {.part = PART, .class = COMPONENT_CORESIGHT, .devtype = 0x43, .devarch = 0x47701A01},
     .pmu = {.part = PART, .class = COMPONENT_CORESIGHT, .devtype = 0x16, .devarch = 0x47700A06},
     .rom_entries = rom_entries,
     .rom_count = sizeof rom_entries / sizeof *rom_entries,
@@ -51,4 +52,5 @@ const struct chip chip_m55 = {
     .dpidr = 0x2BA01477,
     .aps = {{.idr = 0x14770005, .base = 0xE00FF003, .wrap = 1024}}, // AHB5, IHI 0031 table C2-4
     .ap_count = 1,
+    .trace = TRACE_CORE_TPIU,
 };

@@ -29,8 +29,9 @@ static const struct cm_profile cortex_m7 = {
     .scs = {.part = 0x00C, .class = COMPONENT_GENERIC},
     .dwt = {.part = 0x002, .class = COMPONENT_GENERIC},
     .fpb = {.part = 0x00E, .class = COMPONENT_GENERIC},
+    .itm = {.part = 0x001, .class = COMPONENT_GENERIC},
     .rom_entries = cm_rom_entries,
-    .rom_count = CM_ROM_ENTRIES,
+    .rom_count = CM_ROM_WITH_TPIU,
     .cost = cost_m4,
 };
 
@@ -45,4 +46,5 @@ const struct chip chip_m7 = {
     .dpidr = 0x2BA01477,
     .aps = {{.idr = 0x84770001, .base = 0xE00FF003, .wrap = 1024}},
     .ap_count = 1,
+    .trace = TRACE_CORE_TPIU,
 };

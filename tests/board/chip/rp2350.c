@@ -25,8 +25,9 @@ static const struct cm_profile cortex_m33 = {
     .scs = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},
     .dwt = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A02},
     .fpb = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A03},
+    .itm = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devtype = 0x43, .devarch = 0x47701A01},
     .rom_entries = cm_rom_entries,
-    .rom_count = CM_ROM_ENTRIES,
+    .rom_count = CM_ROM_WITH_ITM,
     .cost = cost_m4,
 };
 
@@ -48,4 +49,5 @@ const struct chip chip_rp2350 = {
             {.idr = 0x54770006, .base = 2, .wrap = 1024, .debug_bus = true, .words_only = true, .at = 0xA000},
             {.idr = 0x04927002, .no_memory = true, .at = 0x80000}}, // the data sheet has no value of its IDR
     .ap_count = 4,
+    .trace = TRACE_RP2350,
 };

@@ -13,6 +13,8 @@
 #include "truth.h"
 
 struct core;
+struct trace_log;
+struct trace_unit;
 
 enum { SAMPLE_SKID_MOST = 2 };
 
@@ -27,6 +29,7 @@ struct core_ops {
     // false: it has none of that name
     bool (*set_state)(struct core *, const char *name, bool on);
     void (*describe)(struct core *, FILE *json); // members of an object, without the braces
+    struct trace_log *(*trace)(struct core *);   // up to now; NULL: it has none
     void (*destroy)(struct core *);
 };
 
@@ -39,6 +42,7 @@ struct core_plan {
     struct bus *debug_bus; // the chip's, for debug components that are there and not on the core's own bus
     struct truth *truth;
     struct halt_cost *halt_cost;
+    struct trace_unit *trace_unit; // the chip's; NULL where nothing can be traced
 };
 
 struct core {

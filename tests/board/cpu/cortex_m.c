@@ -94,7 +94,9 @@ void cm_reset(struct cortex_m *cm)
     nvic_reset(&cm->nvic);
     systick_reset(&cm->systick, cm->core.counted);
     systick_reset(&cm->other_systick, cm->core.counted);
+    cm_trace_catch_up(cm);
     dwt_reset(&cm->dwt, cm->core.counted);
+    cm_trace_set_up(cm);
     l1d_empty(&cm->l1d);
     cm->system = (struct cm_system){.vtor = cm->reset_vtor,
                                     .ccr = (cm->profile->v7m ? 0x200 : 0x208) | cm->profile->ccr_always};
@@ -137,6 +139,7 @@ static void power(struct core *core, bool on)
     memset(cm->dbgmcu, 0, sizeof cm->dbgmcu);
     cm->work_at_run = UINT64_MAX;
     cm->dwt_lock_closed = cm->profile->dwt_lock;
+    itm_power_on(&cm->itm);
     fpb_power_on(&cm->fpb);
     pmu_v81m_power_on(&cm->pmu);
     cm_reset(cm);
@@ -261,7 +264,15 @@ static void destroy(struct core *core)
     struct cortex_m *cm = (struct cortex_m *)core;
     if (cm->uc)
         uc_close(cm->uc);
+    trace_log_switch(&cm->trace_log, false);
     free(cm);
+}
+
+static struct trace_log *trace(struct core *core)
+{
+    struct cortex_m *cm = (struct cortex_m *)core;
+    cm_trace_catch_up(cm);
+    return cm->trace_unit ? &cm->trace_log : NULL;
 }
 
 static const struct core_ops operations = {
@@ -273,6 +284,7 @@ static const struct core_ops operations = {
     .interrupt = interrupt,
     .set_state = set_state,
     .describe = describe,
+    .trace = trace,
     .destroy = destroy,
 };
 
@@ -296,6 +308,7 @@ struct core *cm_create(const struct core_plan *plan)
         .ops = &operations, .bus = plan->bus, .truth = plan->truth, .halt_cost = plan->halt_cost};
     cm->core.skid = profile->v7m ? STOP_SKID : 0;
     cm->profile = profile;
+    cm->trace_unit = plan->trace_unit;
     cm->reset_vtor = plan->start;
     cm->decoder.bus = plan->bus;
     cm->decoder.cost = profile->cost;

@@ -15,6 +15,7 @@
 #include "device/nvic.h"
 #include "device/pmu_v81m.h"
 #include "device/systick.h"
+#include "device/trace_unit.h"
 
 // Differences between the cores; the tables are in chip/
 struct cm_profile {
@@ -42,7 +43,7 @@ struct cm_profile {
     unsigned watch_delay; // how many instructions after a store that is watched still execute at most
     uint32_t mvfr0, mvfr1;
     uint32_t dbgmcu_idcode; // of an STM32's DBGMCU; 0: there is none
-    struct component rom, scs, dwt, fpb, pmu;
+    struct component rom, scs, dwt, fpb, pmu, itm;
     const uint32_t *rom_entries;
     size_t rom_count;
     unsigned event_counters; // 0: no performance monitor
@@ -104,7 +105,7 @@ struct cm_window { // addresses at which the emulator asks the bus
     uint32_t base;
 };
 
-enum { CM_WINDOWS = 4 };
+enum { CM_WINDOWS = 8 };
 
 // What the program would notice if a debugger changed it: the registers that DCRSR numbers from 0 to 16, and
 // CONTROL with the masks
@@ -123,6 +124,10 @@ struct cortex_m {
     struct fpb fpb;
     struct pmu_v81m pmu;
     struct l1d l1d;
+    struct itm itm;
+    struct trace_log trace_log;
+    struct trace_unit *trace_unit;
+    uint64_t traced_to; // in counts
     struct cm_debug debug;
     struct cm_system system;
     struct cm_flavour flavour;
@@ -161,8 +166,8 @@ struct cortex_m {
     struct decoder decoder;
 
     // Stops that are asynchronous, so that some instructions still execute
-    uc_hook store_hook;
-    bool stores_seen;    // the hook is there
+    uc_hook store_hook, load_hook;
+    bool stores_seen, loads_seen; // the hook is there
     uint32_t stop_cause; // of the stop that is on its way, as in DFSR; 0: none is
     unsigned stop_left;  // instructions until then
     unsigned watch_hits; // watched stores so far
@@ -233,6 +238,16 @@ bool cm_stops_now(const struct cortex_m *);
 bool cm_stop(struct cortex_m *);            // false: not a halt, but the DebugMonitor exception is pending
 uint64_t cm_quiet_until(struct cortex_m *); // a cycle up to which no counter stops it and the slice goes on
 
+// trace_m.c
+bool cm_add_trace(struct cortex_m *);
+void cm_trace_catch_up(void *cm);        // before anything that trace depends on changes
+void cm_trace_set_up(struct cortex_m *); // a comparator was changed
+void cm_trace_code(struct cortex_m *, uint32_t pc);
+void cm_trace_data(struct cortex_m *, uint32_t address, unsigned size, uint32_t value, bool write);
+void cm_trace_enter(struct cortex_m *, unsigned exception);
+void cm_trace_exit(struct cortex_m *, unsigned exception);
+void cm_trace_return(struct cortex_m *, unsigned exception);
+
 // debug.c
 bool cm_debug_permitted(const struct cortex_m *);
 bool cm_may_halt(const struct cortex_m *);
@@ -249,8 +264,9 @@ struct core *cm_create(const struct core_plan *);
 void cm_reset(struct cortex_m *);
 
 // device/scs.c and device/rom_table.c
-enum { CM_ROM_ENTRIES = 3 };
-extern const uint32_t cm_rom_entries[CM_ROM_ENTRIES]; // of cores before Armv8-M
+// SCS, DWT, breakpoint unit; then ITM and TPIU, where a core has them
+enum { CM_ROM_ENTRIES = 3, CM_ROM_WITH_ITM = 4, CM_ROM_WITH_TPIU = 5 };
+extern const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU];
 bool cm_add_devices(struct cortex_m *);
 bool cm_add_rom_table(struct cortex_m *);
 uint32_t cm_icsr(const struct cortex_m *);

@@ -189,6 +189,7 @@ static void start_handler(struct cortex_m *cm, unsigned exception, uint32_t exc_
     cm_set_pc(cm, vector);
     cm->pmu.total[V81M_EXCEPTION]++;
     cm_log(cm, TRUTH_ENTER, vector & ~1u, exception);
+    cm_trace_enter(cm, exception);
     if (!fetched || !(vector & 1)) {
         cm->system.hfsr |= HFSR_VECTTBL;
         cm_fault(cm, vector & ~1u, 0);
@@ -273,6 +274,7 @@ void cm_return(struct cortex_m *cm, uint32_t pc, uint32_t exc_return)
         return;
     }
     cm->nvic.active &= ~exc_bit(from);
+    cm_trace_exit(cm, from);
     cm->pmu.total[V81M_EXCEPTION_RETURN]++;
     if (cm->profile->v7m && from != EXC_NMI)
         cm_set(cm, UC_ARM_REG_FAULTMASK, 0);
@@ -292,6 +294,7 @@ void cm_return(struct cortex_m *cm, uint32_t pc, uint32_t exc_return)
         return;
     }
     cm_log(cm, TRUTH_RETURN, cm_pc(cm), from);
+    cm_trace_return(cm, cm_get(cm, UC_ARM_REG_XPSR) & XPSR_EXCEPTION);
     if ((cm->system.scr & SCR_SLEEPONEXIT) && !cm->nvic.active) {
         cm->waiting_for_event = false;
         cm->state = CM_ASLEEP;

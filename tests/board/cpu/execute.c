@@ -20,11 +20,18 @@ static uint64_t least(uint64_t one, uint64_t other)
     return one < other ? one : other;
 }
 
+static void reach(struct cortex_m *cm, uint32_t pc)
+{
+    if (truth_watches(cm->core.truth, pc))
+        cm_log(cm, TRUTH_REACH, pc, 0);
+    cm_trace_code(cm, pc);
+}
+
 static void begin(struct cortex_m *cm, const struct decoded *instruction)
 {
     cm->last = instruction;
-    if (truth_watches(cm->core.truth, instruction->pc))
-        cm_log(cm, TRUTH_REACH, instruction->pc, 0);
+    if (truth_may_watch(cm->core.truth, instruction->pc))
+        reach(cm, instruction->pc);
 }
 
 // The emulator does not show the instructions of an IT block that are not executed: a cycle each
@@ -297,4 +304,5 @@ void cm_run(struct core *core, uint64_t cycles)
             break;
         }
     }
+    cm_trace_catch_up(cm);
 }

@@ -7,6 +7,8 @@
 //   instructions after the one in which it happened.
 #include "cpu/cortex_m.h"
 
+#include <string.h>
+
 static bool has_use(const struct cortex_m *cm)
 {
     return cm_may_halt(cm) || cm_monitors(cm);
@@ -23,19 +25,41 @@ static void stop_soon(struct cortex_m *cm, uint32_t cause, unsigned instructions
 static void on_store(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t value, void *user)
 {
     struct cortex_m *cm = user;
-    (void)uc, (void)type, (void)value;
+    (void)uc, (void)type;
+    cm_trace_data(cm, (uint32_t)address, (unsigned)size, (uint32_t)value, true);
     if (!has_use(cm) || !dwt_store(&cm->dwt, (uint32_t)address, (unsigned)size))
         return;
     stop_soon(cm, DFSR_DWTTRAP,
               1 + (cm->profile->watch_delay ? cm->watch_hits++ % cm->profile->watch_delay + 1 : 0));
 }
 
+// Before the load, and so without its value; a device's would change by being read
+static void on_load(uc_engine *uc, uc_mem_type type, uint64_t address, int size, int64_t unknown, void *user)
+{
+    struct cortex_m *cm = user;
+    uint32_t value = 0;
+    (void)uc, (void)type, (void)unknown;
+    const uint8_t *bytes = size <= 4 ? bus_bytes(cm->core.bus, (uint32_t)address, (uint32_t)size) : NULL;
+    if (bytes)
+        memcpy(&value, bytes, (size_t)size);
+    cm_trace_data(cm, (uint32_t)address, (unsigned)size, value, false);
+}
+
+static bool set_hook(struct cortex_m *cm, uc_hook *hook, bool wanted, int kind, void *callback)
+{
+    if (!wanted)
+        return uc_hook_del(cm->uc, *hook) == UC_ERR_OK;
+    return uc_hook_add(cm->uc, hook, kind, callback, cm, 1, 0) == UC_ERR_OK;
+}
+
 bool cm_hook_stores(struct cortex_m *cm)
 {
-    bool wanted = dwt_watches(&cm->dwt);
-    if (wanted == cm->stores_seen)
+    bool stores = dwt_watches(&cm->dwt) || dwt_traces(&cm->dwt, true), loads = dwt_traces(&cm->dwt, false);
+    bool new_stores = stores != cm->stores_seen, new_loads = loads != cm->loads_seen;
+    if (!new_stores && !new_loads)
         return true;
-    cm->stores_seen = wanted;
+    cm->stores_seen = stores;
+    cm->loads_seen = loads;
     // Code translated earlier does not call the hook. Not uc_ctl_flush_tlb, which clears a gigabyte.
     const struct bus *bus = cm->core.bus;
     for (size_t i = 0; i < bus->memory_count; i++) {
@@ -43,9 +67,8 @@ bool cm_hook_stores(struct cortex_m *cm)
         if (uc_ctl_remove_cache(cm->uc, (uint64_t)bus->memories[i].base, end) != UC_ERR_OK)
             return false;
     }
-    if (!wanted)
-        return uc_hook_del(cm->uc, cm->store_hook) == UC_ERR_OK;
-    return uc_hook_add(cm->uc, &cm->store_hook, UC_HOOK_MEM_WRITE, (void *)on_store, cm, 1, 0) == UC_ERR_OK;
+    return (!new_stores || set_hook(cm, &cm->store_hook, stores, UC_HOOK_MEM_WRITE, (void *)on_store)) &&
+           (!new_loads || set_hook(cm, &cm->load_hook, loads, UC_HOOK_MEM_READ, (void *)on_load));
 }
 
 void cm_stop_comes(struct cortex_m *cm)

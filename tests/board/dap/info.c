@@ -11,6 +11,7 @@ enum {
     FIRMWARE = 0x09,
     CAPABILITIES = 0xF0,
     TIMER = 0xF1,
+    SWO_BUFFER_SIZE = 0xFD,
     PACKET_COUNT = 0xFE,
     PACKET_SIZE = 0xFF,
 };
@@ -34,7 +35,7 @@ static void number(struct answer *out, uint32_t value, unsigned size)
 static unsigned capabilities(const struct processor *p)
 {
     return CAN_SWD | (p->line.pins->has_jtag ? CAN_JTAG : 0u) | (p->atomic ? CAN_ATOMIC : 0u) |
-           (p->timer ? CAN_TIMER : 0u);
+           (p->timer ? CAN_TIMER : 0u) | p->swo.can;
 }
 
 void info_answer(struct processor *p, struct bytes *in, struct answer *out)
@@ -60,6 +61,9 @@ void info_answer(struct processor *p, struct bytes *in, struct answer *out)
         break;
     case TIMER:
         number(out, TIMER_HZ, p->timer ? 4 : 0);
+        break;
+    case SWO_BUFFER_SIZE:
+        number(out, (uint32_t)p->swo.size, p->swo.can ? 4 : 0);
         break;
     case PACKET_COUNT:
         number(out, p->quirks & QUIRK_COUNT_ZERO ? 0 : p->packet_count, 1);

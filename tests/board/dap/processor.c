@@ -26,7 +26,14 @@ enum command {
     JTAG_SEQUENCE = 0x14,
     JTAG_CONFIGURE = 0x15,
     JTAG_IDCODE = 0x16,
+    SWO_TRANSPORT = 0x17,
+    SWO_MODE = 0x18,
+    SWO_BAUDRATE = 0x19,
+    SWO_CONTROL = 0x1A,
+    SWO_STATUS = 0x1B,
+    SWO_DATA = 0x1C,
     SWD_SEQUENCE = 0x1D,
+    SWO_EXTENDED_STATUS = 0x1E,
     QUEUE = 0x7E,
     EXECUTE = 0x7F,
     INVALID = 0xFF,
@@ -152,6 +159,7 @@ static void connect(struct processor *p, struct bytes *in, struct answer *out)
         port = PORT_NONE;
     p->port = port;
     p->line.jtag = port == PORT_JTAG;
+    p->swo.connected = port == PORT_SWD;
     p->line.instruction = 0;
     answer_put(out, port, 1);
 }
@@ -160,6 +168,7 @@ static void disconnect(struct processor *p, struct bytes *in, struct answer *out
 {
     (void)in;
     p->port = PORT_NONE;
+    p->swo.connected = false;
     if (p->levels != idle_levels(p))
         p->line.pins->reset(p->line.pins->self, false);
     p->levels = idle_levels(p);
@@ -296,9 +305,17 @@ static command command_of(const struct processor *p, unsigned number)
         [JTAG_SEQUENCE] = sequence_jtag,
         [JTAG_CONFIGURE] = jtag_configure,
         [JTAG_IDCODE] = jtag_idcode,
+        [SWO_TRANSPORT] = swo_transport,
+        [SWO_MODE] = swo_set_mode,
+        [SWO_BAUDRATE] = swo_baudrate,
+        [SWO_CONTROL] = swo_control,
+        [SWO_STATUS] = swo_status,
+        [SWO_DATA] = swo_data,
         [SWD_SEQUENCE] = sequence_swd,
+        [SWO_EXTENDED_STATUS] = swo_extended_status,
     };
-    if (number >= sizeof commands / sizeof *commands ||
+    bool of_swo = (number >= SWO_TRANSPORT && number <= SWO_DATA) || number == SWO_EXTENDED_STATUS;
+    if (number >= sizeof commands / sizeof *commands || (of_swo && !p->swo.can) ||
         (number == SWD_SEQUENCE && (p->quirks & QUIRK_NO_SEQUENCE)) ||
         (number == TRANSFER_BLOCK && (p->quirks & QUIRK_NO_BLOCK)))
         return NULL;

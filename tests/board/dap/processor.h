@@ -1,13 +1,14 @@
 // A CMSIS-DAP probe's command processor: packets in, packets out, its pins. It does as the
 // reference firmware does (posted reads, one read beyond a match), but checks every length in both
 // directions: a command that is cut short, or whose reply would not fit, is not begun and answered by the
-// single byte 0xFF, as an unknown one is. It can be made a lesser probe. Not there: SWO, UART.
+// single byte 0xFF, as an unknown one is. It can be made a lesser probe. Not there: the UART commands.
 #ifndef BOARD_DAP_PROCESSOR_H
 #define BOARD_DAP_PROCESSOR_H
 
 #include "dap/bytes.h"
 #include "dap/line.h"
 #include "dap/quirks.h"
+#include "dap/swo.h"
 #include "rng.h"
 
 enum { PROCESSOR_PACKET = 1024, PROCESSOR_COUNT = 8, PROCESSOR_HZ = 1000000 };
@@ -47,6 +48,7 @@ struct processor {
     bool waited;      // the next packet was there before the last one was done: the wire need not rest
     uint64_t wire_ns; // when the wire is free again, on the clock of `breathe`
     uint64_t paced;   // clocks that are accounted for in wire_ns
+    struct swo swo;
     struct processor_counts counts;
 };
 

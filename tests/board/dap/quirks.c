@@ -35,6 +35,7 @@ static unsigned bit_of(const char *name, size_t length)
         {"invalid-match", QUIRK_INVALID_MATCH},
         {"long", QUIRK_LONG},
         {"padded", QUIRK_PADDED},
+        {"swo-steps", QUIRK_SWO_STEPS},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length))

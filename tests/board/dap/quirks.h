@@ -20,6 +20,7 @@ enum {
     QUIRK_INVALID_MATCH = 1 << 12, // invalid-match: lists with a value match are answered by 0xFF
     QUIRK_LONG = 1 << 13,          // long: replies to transfers have a word too many
     QUIRK_PADDED = 1 << 14,        // padded: replies are filled up to the size of a packet
+    QUIRK_SWO_STEPS = 1 << 15,     // swo-steps: its trace input has the baud rates 3 MHz / n alone
 
     // On USB: what is announced of packets at once is a lie
     QUIRK_MERGE = 1 << 16,       // merge: a packet that arrives before the one ahead is answered is swallowed

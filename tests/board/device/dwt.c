@@ -9,7 +9,10 @@ enum { DWT_CTRL = 0x00, DWT_CYCCNT = 0x04, DWT_CPICNT = 0x08, DWT_FOLDCNT = 0x18
 #define CTRL_WRITABLE  0x007F1FFFu
 #define CTRL_V6M       0x0F000000u // no profiling counters, cycle counter, external triggers, trace packets
 #define CTRL_V8M       0x01000000u // no profiling counters
-#define CTRL_V8M_FIXED 0x007E0000u // so they cannot be enabled
+#define CTRL_V8M_FIXED 0x003E0000u // so they cannot be enabled
+#define CTRL_NOTRCPKT  0x08000000u
+#define CTRL_POST      0x00401000u // CYCEVTENA, PCSAMPLENA
+#define ID_CODE        0x2u
 #define COMP_STRIDE    0x10
 // DWT_FUNCTIONn of Armv8-M: MATCH, ACTION, DATAVSIZE; ID says what a comparator can do
 #define FUNCTION_V8M     0x00000C3Fu
@@ -28,7 +31,7 @@ enum { DWT_CTRL = 0x00, DWT_CYCCNT = 0x04, DWT_CPICNT = 0x08, DWT_FOLDCNT = 0x18
 #define WATCH_CYCLES   0x84u
 #define HALT_AT_CYCLES 0x11u
 
-static bool counting(const struct dwt *d)
+bool dwt_counting(const struct dwt *d)
 {
     return d->has_counters && d->traced && (d->control & CTRL_CYCCNTENA) &&
            !(d->secure && (d->control & CTRL_CYCDISS));
@@ -36,13 +39,13 @@ static bool counting(const struct dwt *d)
 
 uint32_t dwt_cyccnt(const struct dwt *d, uint64_t now)
 {
-    return counting(d) ? d->cyccnt + (uint32_t)(now - d->at) : d->cyccnt;
+    return dwt_counting(d) ? d->cyccnt + (uint32_t)(now - d->at) : d->cyccnt;
 }
 
 static bool halts_at_cycles(const struct dwt *d)
 {
     uint32_t function = d->function[0];
-    if (!counting(d) || !d->comparators)
+    if (!dwt_counting(d) || !d->comparators)
         return false;
     return d->v8m ? (function & MATCH_ACTION) == HALT_AT_CYCLES
                   : (function & FUNCTION_KIND) == WATCH_CYCLES && !d->mask[0];
@@ -102,7 +105,7 @@ void dwt_secure(struct dwt *d, bool secure, uint64_t now)
 uint32_t dwt_control(const struct dwt *d)
 {
     return (uint32_t)d->comparators << 28 | (d->has_counters ? d->control : CTRL_V6M) |
-           (d->v8m ? CTRL_V8M : 0);
+           (d->v8m ? CTRL_V8M : 0) | (d->no_packets ? CTRL_NOTRCPKT : 0);
 }
 
 static const uint32_t *comparator(const struct dwt *d, uint32_t offset)
@@ -131,7 +134,9 @@ static bool is_function(const struct dwt *d, const uint32_t *c)
 static uint32_t ability(const struct dwt *d, const uint32_t *c)
 {
     static const uint8_t ids[DWT_COMPARATORS] = {0x0B, 0x1E, 0x0A, 0x1E};
-    return d->v8m && is_function(d, c) ? (uint32_t)ids[c - d->function] << 27 : 0;
+    if (!d->v8m || !is_function(d, c))
+        return 0;
+    return (uint32_t)(ids[c - d->function] & ~(d->no_match_id ? ID_CODE : 0)) << 27;
 }
 
 static uint32_t take_matched(struct dwt *d, const uint32_t *c)
@@ -164,6 +169,8 @@ static void write_control(struct dwt *d, uint32_t value)
         if ((value & bit) && !(d->control & bit))
             d->profile[i] = 0; // enabling clears it (DDI 0403E C1.8.8 and following)
     }
+    if ((value & CTRL_POST) && !(d->control & CTRL_POST))
+        d->post = value >> 5 & 0xF; // POSTINIT
     d->control = value;
 }
 

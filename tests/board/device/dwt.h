@@ -29,6 +29,9 @@ struct dwt {
     uint32_t comp[DWT_COMPARATORS], mask[DWT_COMPARATORS], function[DWT_COMPARATORS];
     uint32_t matched; // comparators, as bits; reading a comparator's function clears its bit
     bool cycle_event; // the cycle counter has matched, and nobody has asked yet
+    bool no_packets;  // NOTRCPKT
+    bool no_match_id; // no comparator says that it can match instruction addresses
+    unsigned post;    // POSTCNT
 };
 
 void dwt_reset(struct dwt *, uint64_t now);
@@ -47,6 +50,23 @@ bool dwt_store(struct dwt *, uint32_t address, unsigned size);
 uint64_t dwt_cycles_to_match(const struct dwt *, uint64_t now);
 // Whether it has matched since this was asked last
 bool dwt_cycle_event(struct dwt *, uint64_t now);
+
+// Trace: dwt_trace.c
+// Comparators that match the instruction there, as bits; those of Armv8-M alone can do so with a packet
+unsigned dwt_at_code(const struct dwt *, uint32_t pc);
+unsigned dwt_action(const struct dwt *, unsigned n); // of Armv8-M: DWT_ACTION_*
+enum { DWT_ACTION_TRIGGER, DWT_ACTION_DEBUG, DWT_ACTION_MATCH, DWT_ACTION_PC };
+// What a comparator sends of an access
+enum { DWT_SENDS_MATCH = 1, DWT_SENDS_PC = 2, DWT_SENDS_ADDRESS = 4, DWT_SENDS_VALUE = 8 };
+bool dwt_traces(const struct dwt *, bool write);
+unsigned dwt_sends(struct dwt *, unsigned n, uint32_t address, unsigned size, bool write);
+bool dwt_traces_exceptions(const struct dwt *);
+// When POSTCNT's tap of the cycle counter, and that of synchronization, is next; DWT_NEVER: not
+uint64_t dwt_next_tap(const struct dwt *, uint64_t now);
+uint64_t dwt_next_sync(const struct dwt *, uint64_t now);
+bool dwt_tap(struct dwt *); // it is there: whether POSTCNT makes an event of it
+bool dwt_samples(const struct dwt *); // PC samples take the place of cycle events
+bool dwt_counting(const struct dwt *);
 // The names of the totals in the truth: the offsets of the counters' registers
 void dwt_name_totals(const uint16_t **codes, size_t *count);
 

@@ -3,8 +3,8 @@
 // which reads as zero.
 #include "cpu/cortex_m.h"
 
-// Offsets to SCS, DWT and breakpoint unit from 0xE00FF000, each present and of 32-bit format
-const uint32_t cm_rom_entries[CM_ROM_ENTRIES] = {0xFFF0F003, 0xFFF02003, 0xFFF03003};
+// Offsets from 0xE00FF000, each present and of 32-bit format
+const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003, 0xFFF41003};
 
 static uint32_t rom_table_read(void *self, uint32_t offset, enum bus_master master)
 {
@@ -46,7 +46,7 @@ static bool add_dbgmcu(struct cortex_m *cm)
 {
     return !cm->profile->dbgmcu_idcode ||
            bus_add_device(cm->core.bus,
-                          (struct device){0xE0042000, 0x400, dbgmcu_read, dbgmcu_write, cm, NULL});
+                          (struct device){0xE0042000, 0x400, dbgmcu_read, dbgmcu_write, cm, NULL, NULL});
 }
 
 bool cm_add_rom_table(struct cortex_m *cm)
@@ -54,6 +54,6 @@ bool cm_add_rom_table(struct cortex_m *cm)
     struct bus *bus = cm->core.bus;
     return add_dbgmcu(cm) &&
            bus_add_device(bus,
-                          (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL}) &&
-           bus_add_device(bus, (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL});
+                          (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL, NULL}) &&
+           bus_add_device(bus, (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL, NULL});
 }

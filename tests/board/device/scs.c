@@ -275,7 +275,11 @@ static void write_demcr(struct cortex_m *cm, uint32_t value)
         cm_pend(cm, EXC_DEBUGMONITOR);
     else
         cm->nvic.pending &= ~exc_bit(EXC_DEBUGMONITOR);
+    cm_trace_catch_up(cm);
     dwt_trace(&cm->dwt, cm->debug.demcr & TRCENA, cm->core.counted);
+    itm_power(&cm->itm, cm->trace_unit && (cm->debug.demcr & TRCENA), cm->core.counted);
+    cm->traced_to = cm->core.counted;
+    cm_trace_set_up(cm);
     pmu_v81m_trace(&cm->pmu, cm->debug.demcr & TRCENA);
 }
 
@@ -391,7 +395,9 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
         return;
     if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
         return;
+    cm_trace_catch_up(cm);
     dwt_write(&cm->dwt, offset, value, cm->core.counted);
+    cm_trace_set_up(cm);
     cm->attention = true;
 }
 
@@ -415,10 +421,10 @@ static void fpb_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
 bool cm_add_devices(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
-    return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm, NULL}) &&
+    return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm, NULL, NULL}) &&
            bus_add_device(bus,
-                          (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm, NULL}) &&
+                          (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm, NULL, NULL}) &&
            bus_add_device(bus,
-                          (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm, NULL}) &&
-           cm_add_monitor(cm) && cm_add_rom_table(cm);
+                          (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm, NULL, NULL}) &&
+           cm_add_trace(cm) && cm_add_monitor(cm) && cm_add_rom_table(cm);
 }

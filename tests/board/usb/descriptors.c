@@ -38,7 +38,8 @@ static void put_interface(struct writer *w, const struct usb_descriptors *d, uns
     uint8_t class = pipe == PIPE_V1 ? CLASS_HID : d->bulk_class, name = pipe == PIPE_V1 ? NAME_V1 : NAME_V2;
     if (!d->strings[name][0])
         name = 0;
-    bytes(w, (uint8_t[]){9, INTERFACE, low((size_t)d->interface[pipe]), 0, 2, class, 0, 0, name}, 9);
+    uint8_t endpoints = pipe == PIPE_V2 && d->traces ? 3 : 2;
+    bytes(w, (uint8_t[]){9, INTERFACE, low((size_t)d->interface[pipe]), 0, endpoints, class, 0, 0, name}, 9);
 }
 
 // CMSIS-DAP v2 wants OUT first
@@ -78,6 +79,8 @@ static void make_config(struct usb_descriptors *d, uint8_t interfaces)
         put_interface(&w, d, PIPE_V2);
         put_endpoint(&w, d, PIPE_V2, 0);
         put_endpoint(&w, d, PIPE_V2, IN);
+        if (d->traces)
+            bytes(&w, (uint8_t[]){7, ENDPOINT, ENDPOINT_TRACE, BULK, low(d->max_packet[PIPE_V2]), high(d->max_packet[PIPE_V2]), 0}, 7);
     }
     d->config_length = (size_t)(w.at - d->config);
     d->config[2] = low(d->config_length);
@@ -89,6 +92,7 @@ void descriptors_make(struct usb_descriptors *d, const struct usb_function *f)
         .interface = {-1, -1},
         .high_speed = f->bulk_packet ? f->bulk_packet > 64 : f->packet_size > 64,
         .bulk_class = f->bulk_class,
+        .traces = f->stream && f->v2,
     };
     uint8_t interfaces = 0;
     if (f->v1)
@@ -197,6 +201,8 @@ int descriptors_control(const struct usb_descriptors *d, const uint8_t setup[SET
 
 unsigned descriptors_pipe_of_endpoint(const struct usb_descriptors *d, uint8_t endpoint)
 {
+    if (d->traces && endpoint == ENDPOINT_TRACE)
+        return PIPE_V2;
     for (unsigned pipe = 0; pipe < PIPES; pipe++)
         if (d->interface[pipe] >= 0 && (endpoint & ~IN) == endpoint_number(pipe))
             return pipe;

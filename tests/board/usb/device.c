@@ -9,7 +9,7 @@
 
 #include "dap/quirks.h"
 
-enum { IN = 0x80, STEP_NS = 100000 };
+enum { IN = 0x80, STEP_NS = 100000, TRACE_STEP_NS = 1000000 };
 
 static uint64_t now_ns(void)
 {
@@ -192,6 +192,19 @@ static bool give_reply(struct usb_device *d, unsigned pipe)
     return true;
 }
 
+// One that is full, or shorter: the probe has no more
+static bool give_trace(struct usb_device *d)
+{
+    struct usb_transfer *t = d->trace.first;
+    size_t got = t ? d->function.stream(d->function.self, t->data, t->length) : 0;
+    if (!got)
+        return false;
+    take_away(&d->trace, t);
+    finish(t, 0, got);
+    count(d, &d->counts.in);
+    return true;
+}
+
 static bool can_take(const struct usb_device *d)
 {
     bool can = d->report_count;
@@ -212,6 +225,8 @@ static void set_timer(const struct usb_device *d)
     // In small steps, for the cores make up for what went by between two, and a reply would be late by that
     uint64_t soon = now_ns() + STEP_NS;
     next = next > soon ? soon : next;
+    if (d->trace.first && !next)
+        next = now_ns() + TRACE_STEP_NS;
     struct itimerspec at = {.it_value = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)}};
     timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
@@ -221,6 +236,8 @@ void device_deliver(struct usb_device *d)
     for (unsigned i = 0; i < PIPES; i++)
         while (d->plugged && give_reply(d, i))
             continue;
+    while (d->plugged && give_trace(d))
+        continue;
 }
 
 // One packet at a time: the poll loop has others to serve, too
@@ -241,7 +258,7 @@ void device_submit(struct usb_device *d, struct usb_transfer *t)
         finish(t, d->plugged ? ENOENT : ESHUTDOWN, 0);
         return;
     }
-    struct usb_queue *q = t->endpoint & IN ? &d->pipes[pipe].in : &d->pipes[pipe].out;
+    struct usb_queue *q = t->endpoint == ENDPOINT_TRACE ? &d->trace : t->endpoint & IN ? &d->pipes[pipe].in : &d->pipes[pipe].out;
     unsigned before = held(d, pipe);
     for (const struct usb_transfer *one = q->first; one; one = one->next)
         before++;
@@ -253,6 +270,10 @@ void device_submit(struct usb_device *d, struct usb_transfer *t)
 
 void device_cancel(struct usb_device *d, struct usb_transfer *t, int status)
 {
+    if (take_away(&d->trace, t)) {
+        finish(t, status, 0);
+        return;
+    }
     for (unsigned i = 0; i < PIPES; i++) {
         if (take_away(&d->pipes[i].in, t) || take_away(&d->pipes[i].out, t)) {
             finish(t, status, 0);
@@ -301,6 +322,7 @@ void device_plug(struct usb_device *d, bool plugged)
         fail_all(&d->pipes[i].out, ESHUTDOWN);
         fail_all(&d->pipes[i].in, ESHUTDOWN);
     }
+    fail_all(&d->trace, ESHUTDOWN);
     d->changed(d->self);
 }
 

@@ -47,6 +47,7 @@ struct usb_device {
     struct usb_function function;
     struct usb_descriptors descriptors;
     struct usb_pipe pipes[PIPES];
+    struct usb_queue trace; // transfers on ENDPOINT_TRACE
     struct usb_report reports[USB_PACKETS_MAX];
     unsigned report_count;
     bool plugged;

@@ -34,6 +34,8 @@ struct usb_function {
     uint8_t bulk_class;
     size_t bulk_packet; // of the bulk endpoints, 0: 64 at full speed, 512 at high speed
     unsigned quirks;
+    // Of the bulk interface's third endpoint: what it has to send now, 0 if nothing. NULL: there is none.
+    size_t (*stream)(void *self, uint8_t *bytes, size_t room);
     uint32_t latency_us; // no reply is delivered earlier than this after its request
 };
 

@@ -1,0 +1,247 @@
+#include "engine/trace_engine.h"
+
+#include <stdlib.h>
+
+enum { OUTCOMES = 8192, POLL_MS = 5000, START_WISH = 0 };
+
+/* A call that is over. */
+struct trace_outcome {
+    uint64_t from, to;
+    enum trace_why {
+        CALL_EXACT,
+        CALL_LATE,
+        CALL_TOGETHER,
+        CALL_UNPROVED,
+        CALL_LOST,
+        CALL_UNPAIRED,
+        CALL_GAP
+    } why;
+};
+
+struct trace_engine {
+    struct engine engine;
+    struct device *device;
+    struct trace_engine_setup setup;
+    struct trace trace;
+    struct trace_request request;
+    struct trace_wish wishes[TRACE_COMPARATORS];
+    bool is_round, opened;
+    bool is_in, after_gap; /* between a start and an end; packets were lost since the last end */
+    uint64_t from;
+    enum moment_doubt doubt;
+    struct trace_outcome outcomes[OUTCOMES]; /* a ring */
+    size_t first, n;
+    struct trace_calls calls;
+    int64_t armed_us;
+};
+
+static struct trace_engine *trace_engine_of(struct engine *engine)
+{
+    return (struct trace_engine *)engine;
+}
+
+const struct trace_calls *trace_engine_calls(const struct engine *engine)
+{
+    return &((const struct trace_engine *)engine)->calls;
+}
+
+/* ---- moments to calls */
+
+static void outcome_add(struct trace_engine *self, enum trace_why why, uint64_t from, uint64_t to)
+{
+    if (self->n == OUTCOMES) { /* the oldest hit becomes one that was lost */
+        self->outcomes[self->first].why = CALL_LOST;
+        self->calls.seen++;
+        self->calls.lost++;
+        self->first = (self->first + 1) % OUTCOMES;
+        self->n--;
+    }
+    self->outcomes[(self->first + self->n++) % OUTCOMES] =
+        (struct trace_outcome){.from = from, .to = to, .why = why};
+}
+
+static void call_begin(struct trace_engine *self, const struct trace_moment *moment)
+{
+    if (self->is_in)
+        outcome_add(self, CALL_UNPAIRED, 0, 0);
+    self->is_in = true;
+    self->from = moment->cycles;
+    self->doubt = moment->doubt;
+}
+
+static void call_end(struct trace_engine *self, const struct trace_moment *moment)
+{
+    static const enum trace_why why[MOMENT_DOUBTS] = {[MOMENT_EXACT] = CALL_EXACT,
+                                                      [MOMENT_TOGETHER] = CALL_TOGETHER,
+                                                      [MOMENT_LATE] = CALL_LATE,
+                                                      [MOMENT_UNPROVED] = CALL_UNPROVED};
+    enum moment_doubt doubt = moment->doubt > self->doubt ? moment->doubt : self->doubt;
+    if (self->is_in)
+        outcome_add(self, why[doubt], self->from, moment->cycles);
+    else if (self->after_gap) /* its start was lost */
+        outcome_add(self, CALL_LOST, 0, 0);
+    self->is_in = self->after_gap = false;
+}
+
+static void trace_engine_take(void *context, const struct trace_moment *moment)
+{
+    struct trace_engine *self = context;
+    if (moment->kind == MOMENT_LOST) {
+        outcome_add(self, CALL_GAP, 0, 0);
+        if (self->is_in)
+            outcome_add(self, CALL_LOST, 0, 0);
+        self->is_in = false;
+        self->after_gap = true;
+    }
+    if (moment->kind != MOMENT_MATCH)
+        return;
+    if (moment->n != START_WISH || self->is_round)
+        call_end(self, moment);
+    if (moment->n == START_WISH)
+        call_begin(self, moment);
+}
+
+/* ---- calls to hits */
+
+/* False: the sink has enough. */
+static bool outcome_deliver(struct trace_engine *self, const struct trace_outcome *outcome,
+                            const struct engine_sink *sink)
+{
+    struct trace_calls *calls = &self->calls;
+    uint64_t *const counts[] = {&calls->exact, &calls->late,     &calls->together, &calls->unproved,
+                                &calls->lost,  &calls->unpaired, &calls->gaps};
+    ++*counts[outcome->why];
+    calls->seen += outcome->why != CALL_GAP;
+    if (outcome->why != CALL_EXACT)
+        return true;
+    struct raw_hit hit = {.before_us = (uint64_t)self->armed_us, .after_us = (uint64_t)deadline_now_us()};
+    hit.from[0] = outcome->from;
+    hit.to[0] = outcome->to;
+    return sink->hit(sink->context, &hit);
+}
+
+/* *enough: the sink has enough. Returns whether there was a hit. */
+static bool deliver_all(struct trace_engine *self, const struct engine_sink *sink, bool *enough)
+{
+    bool any = false;
+    while (self->n > 0 && !*enough) {
+        const struct trace_outcome outcome = self->outcomes[self->first];
+        self->first = (self->first + 1) % OUTCOMES;
+        self->n--;
+        any = any || outcome.why == CALL_EXACT;
+        *enough = !outcome_deliver(self, &outcome, sink);
+    }
+    return any;
+}
+
+static bool tell_no_hit(const struct trace_engine *self, const struct engine_request *request,
+                        uint64_t seen_before, struct error *error)
+{
+    const struct trace_calls *calls = &self->calls;
+    double seconds = (double)request->timeout_ms / 1000;
+    if (calls->seen == seen_before && !self->is_in)
+        return error_set(error, ERROR_START, "the start was not executed within %.3g s, as far as %s shows",
+                         seconds, calls->where);
+    if (calls->seen == seen_before)
+        return error_set(error, ERROR_END, "the end was not executed within %.3g s of the start", seconds);
+    return error_advise(error, ERROR_END, "delta without --no-halt measures it.",
+                        "of %llu calls none has an exact time: %llu were sent late, in %llu both ends share "
+                        "a timestamp, %llu are not proved, %llu were lost, %llu began again before their end",
+                        (unsigned long long)calls->seen, (unsigned long long)calls->late,
+                        (unsigned long long)calls->together, (unsigned long long)calls->unproved,
+                        (unsigned long long)calls->lost, (unsigned long long)calls->unpaired);
+}
+
+static bool trace_engine_run(struct engine *engine, const struct engine_request *request,
+                             const struct engine_sink *sink, const struct deadline *deadline,
+                             struct error *error)
+{
+    struct trace_engine *self = trace_engine_of(engine);
+    int64_t hit_us = deadline_now_us();
+    uint64_t seen = self->calls.seen;
+    bool enough = false;
+    for (;;) {
+        struct deadline soon = deadline_in_ms(patience_ms(POLL_MS), deadline->cancel);
+        if (deliver_all(self, sink, &enough)) {
+            hit_us = deadline_now_us();
+            seen = self->calls.seen;
+        }
+        if (enough)
+            return true;
+        if (deadline_cancelled(deadline))
+            return error_set(error, ERROR_CANCELLED, "cancelled");
+        if (deadline_now_us() - hit_us > request->timeout_ms * 1000)
+            return tell_no_hit(self, request, seen, error);
+        if (!trace_poll(&self->trace, &soon, error))
+            return false;
+        if (sink->tick != NULL)
+            sink->tick(sink->context, self->is_in ? WAIT_END : WAIT_START);
+    }
+}
+
+static bool trace_engine_arm(struct engine *engine, const struct region *region,
+                             const struct deadline *deadline, struct error *error)
+{
+    struct trace_engine *self = trace_engine_of(engine);
+    struct trace_request *request = &self->request;
+    self->wishes[START_WISH] = (struct trace_wish){.what = TRACE_CODE, .address = region->start};
+    request->n_wishes = 1;
+    self->is_round = !region->to_return && region->start == region->end;
+    for (size_t i = 0; region->to_return && i < self->setup.n_ends; i++)
+        self->wishes[request->n_wishes++] =
+            (struct trace_wish){.what = TRACE_CODE, .address = self->setup.ends[i]};
+    if (!region->to_return && !self->is_round)
+        self->wishes[request->n_wishes++] = (struct trace_wish){.what = TRACE_CODE, .address = region->end};
+    self->opened = true;
+    if (!trace_open(&self->trace, self->device, request, deadline, error))
+        return false;
+    self->armed_us = deadline_now_us();
+    self->calls.where = self->trace.where;
+    return true;
+}
+
+static bool trace_engine_disarm(struct engine *engine, const struct deadline *deadline, struct error *error)
+{
+    struct trace_engine *self = trace_engine_of(engine);
+    (void)error;
+    if (self->opened)
+        trace_close(&self->trace, deadline);
+    self->opened = false;
+    return true;
+}
+
+static bool trace_engine_read_registers(struct engine *engine, struct register_value *registers, size_t n,
+                                        const struct deadline *deadline, struct error *error)
+{
+    (void)engine;
+    (void)deadline;
+    (void)registers;
+    (void)n;
+    return error_set(error, ERROR_STATE, "a core that is not halted shows no registers");
+}
+
+static void trace_engine_free(struct engine *engine)
+{
+    free(engine);
+}
+
+struct engine *trace_engine_new(struct device *device, const struct trace_engine_setup *setup)
+{
+    static const struct engine_ops ops = {.arm = trace_engine_arm,
+                                          .run = trace_engine_run,
+                                          .read_registers = trace_engine_read_registers,
+                                          .disarm = trace_engine_disarm,
+                                          .free = trace_engine_free};
+    struct trace_engine *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return NULL;
+    self->engine.ops = &ops;
+    self->device = device;
+    self->setup = *setup;
+    self->request = (struct trace_request){.wishes = self->wishes,
+                                           .sink = setup->sink,
+                                           .baud = setup->baud,
+                                           .context = self,
+                                           .take = trace_engine_take};
+    return &self->engine;
+}

@@ -1,0 +1,35 @@
+/*
+ * The trace engine: each hit is between two match packets of the DWT; the core is never halted. `arm` opens
+ * the trace. Calls that are no hits are counted, with why.
+ */
+#pragma once
+
+#include "engine/engine.h"
+#include "trace/trace.h"
+
+#include <stdint.h>
+
+enum { TRACE_ENDS = TRACE_COMPARATORS - 1 };
+
+struct trace_engine_setup {
+    uint64_t ends[TRACE_ENDS]; /* of region.to_return: its return instructions */
+    size_t n_ends;
+    const char *sink; /* as in struct trace_request */
+    double baud;
+};
+
+/* Up to the last hit that was delivered. */
+struct trace_calls {
+    uint64_t seen, exact; /* exact: hits; the others, by why they are none: */
+    uint64_t late;        /* a packet or its timestamp was sent late */
+    uint64_t together;    /* the ends share a timestamp, with each other or with something else */
+    uint64_t unproved;    /* no cycle event proves the time */
+    uint64_t lost;        /* a start or an end was lost */
+    uint64_t unpaired;    /* another start came first: recursion, a function that was left, another task */
+    uint64_t gaps;        /* places at which packets were lost */
+    const char *where;    /* "the trace FIFO of the RP2350" */
+};
+
+/* The device, taken with looks_only and its block "dwt", must outlive the engine. NULL: out of memory. */
+struct engine *trace_engine_new(struct device *device, const struct trace_engine_setup *setup);
+const struct trace_calls *trace_engine_calls(const struct engine *engine);

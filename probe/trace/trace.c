@@ -1,0 +1,346 @@
+#include "trace/trace.h"
+
+#include "base/arm_debug.h"
+#include "cores/architectures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACE_IDLE_US = 500000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
+
+static const struct trace_sink *const trace_sinks[] = {&trace_fifo};
+
+static struct address trace_word(const struct trace *trace, uint64_t offset)
+{
+    return core_word(&trace->device->chosen->core, offset);
+}
+
+static bool trace_read(const struct trace *trace, uint64_t offset, uint64_t *out,
+                       const struct deadline *deadline, struct error *error)
+{
+    return ledger_read(trace->device->ledger, trace_word(trace, offset), out, deadline, error);
+}
+
+bool trace_set(struct trace *trace, struct setting setting, const struct deadline *deadline,
+               struct error *error)
+{
+    if (!settings_apply_each(trace->device->ledger, &setting, 1, deadline, error))
+        return false;
+    witness_take(&trace->device->block_witness, &setting);
+    witness_take(&trace->device->witness, &setting);
+    return true;
+}
+
+/* ---- what the core has */
+
+static uint64_t function_at(unsigned n)
+{
+    return DWT_FUNCTION0 + (uint64_t)DWT_COMPARATOR * n;
+}
+
+static bool comparator_fits(const struct trace *trace, enum trace_watch what, uint64_t function)
+{
+    if (!trace->is_v8)
+        return what == TRACE_WRITE && (function & FUNCTION_V7_SETTINGS) == 0;
+    uint64_t able = what == TRACE_CODE ? FUNCTION_HAS_CODE : FUNCTION_HAS_DATA;
+    return (function & able) != 0 && (function & FUNCTION_IN_USE) == 0;
+}
+
+static bool trace_count_free(struct trace *trace, enum trace_watch what, uint64_t ctrl,
+                             const struct deadline *deadline, struct error *error)
+{
+    trace->n_comparators = ctrl >> DWT_NUMCOMP & 0xF;
+    if (trace->n_comparators > TRACE_COMPARATORS)
+        trace->n_comparators = TRACE_COMPARATORS;
+    trace->n_free = 0;
+    for (unsigned n = 0; n < trace->n_comparators; n++) {
+        uint64_t function;
+        if (!trace_read(trace, function_at(n), &function, deadline, error))
+            return false;
+        trace->n_free += comparator_fits(trace, what, function);
+    }
+    return true;
+}
+
+static bool trace_refuse(struct error *error, const char *advice, const char *why)
+{
+    return error_advise(error, ERROR_NO_COUNTER, advice, "%s", why);
+}
+
+bool trace_can(struct trace *trace, struct device *device, bool code, const struct deadline *deadline,
+               struct error *error)
+{
+    static const char halting[] = "delta without --no-halt measures here; stat counts without a halt.";
+    const struct core *core = &device->chosen->core;
+    uint64_t arch, ctrl, demcr;
+    trace->device = device;
+    if (device->debugger != NULL || !core_has(core, SYSTEM_SPACE))
+        return trace_refuse(error, halting,
+                            device->debugger != NULL
+                                ? "through a GDB server no trace can be read while the core runs"
+                                : "only a Cortex-M emits the trace that is needed to measure without a halt");
+    if (cortex_m_is_baseline(core))
+        return trace_refuse(error, halting, "the DWT of a Cortex-M0, M0+ and M23 emits no trace");
+    if (!trace_read(trace, DEMCR, &demcr, deadline, error) ||
+        !trace_read(trace, DWT_DEVARCH, &arch, deadline, error) ||
+        !trace_read(trace, DWT_CTRL, &ctrl, deadline, error))
+        return false;
+    trace->is_v8 = cortex_m_is_v8(core);
+    if ((demcr & DEMCR_TRCENA) != 0 && (ctrl & DWT_NOTRCPKT) != 0)
+        return trace_refuse(error, halting, "this core's DWT emits no trace (DWT_CTRL.NOTRCPKT is set)");
+    if (code && !trace->is_v8)
+        return trace_refuse(error, halting,
+                            "the comparators of a Cortex-M3, M4 and M7 emit nothing for an instruction's "
+                            "address: only those of Armv8-M do");
+    if ((ctrl & (DWT_PCSAMPLENA | DWT_CYCEVTENA)) != 0)
+        return trace_refuse(error, "Measure with that switched off.",
+                            "something else has the DWT emit PC samples or cycle events "
+                            "(DWT_CTRL.PCSAMPLENA, CYCEVTENA)");
+    return trace_count_free(trace, code ? TRACE_CODE : TRACE_WRITE, ctrl, deadline, error);
+}
+
+static bool trace_choose_sink(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const char *wanted = trace->request->sink;
+    for (size_t i = 0; i < sizeof trace_sinks / sizeof *trace_sinks; i++) {
+        const struct trace_sink *sink = trace_sinks[i];
+        if ((wanted != NULL && strcmp(wanted, sink->name) != 0) || !sink->find(trace, trace->where, deadline))
+            continue;
+        trace->sink = sink;
+        return true;
+    }
+    return trace_refuse(error, "delta without --no-halt measures here.",
+                        wanted != NULL ? "this way out of the chip is not there for the trace"
+                                       : "no way out of this chip is known for its trace");
+}
+
+/* ---- settings */
+
+/* ITMENA first goes off, and what the ITM still has to send leaves it: DDI 0403 C1.7.6. */
+static bool itm_set(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const struct restore restore = {.mask = ~(uint64_t)ITM_BUSY};
+    uint64_t before, ter, id = 0;
+    if (!trace_set(trace, core_open_lock(trace_word(trace, ITM_LAR), trace_word(trace, ITM_LSR)), deadline,
+                   error) ||
+        !trace_read(trace, ITM_TCR, &before, deadline, error) ||
+        !trace_read(trace, ITM_TER, &ter, deadline, error))
+        return false;
+    trace->prints = (before & ITM_ITMENA) != 0 && ter != 0;
+    trace->moments.kinds |= trace->prints ? 1U << TRACE_PRINT | 1U << TRACE_EXTENSION : 0;
+    trace->moments.kinds |= (before & ITM_GTSFREQ) != 0 ? 1U << TRACE_GLOBAL : 0;
+    if ((before & ITM_BUS_IDS) == 0)
+        id = (uint64_t)OUR_ID << ITM_BUS_ID;
+    const uint64_t on = ITM_ITMENA | ITM_TSENA | ITM_TXENA, off = ITM_SWOENA | ITM_TSPRESCALE;
+    const struct setting pause = {.at = trace_word(trace, ITM_TCR),
+                                  .test = ITM_ITMENA,
+                                  .keep = ~(uint64_t)(ITM_ITMENA | ITM_BUSY),
+                                  .restore = restore};
+    struct step items[] = {step_until(trace_word(trace, ITM_TCR), ITM_BUSY, 0)};
+    const struct steps list = {.items = items, .n = 1, .room = 1};
+    uint64_t now;
+    return trace_set(trace, pause, deadline, error) &&
+           ledger_run(trace->device->ledger, &list, &now, deadline, error) &&
+           trace_set(trace,
+                     (struct setting){.at = trace_word(trace, ITM_TCR),
+                                      .test = on | off,
+                                      .keep = ~(off | ITM_BUSY),
+                                      .set = on | id,
+                                      .restore = restore,
+                                      .watched = "ITM_TCR"},
+                     deadline, error);
+}
+
+/* Cycle events each TRACE_PERIOD cycles. The period is set before they are switched on. */
+static bool dwt_set(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const uint64_t period = DWT_CYCTAP | DWT_POSTPRESET, events = DWT_CYCEVTENA;
+    const uint64_t traps = trace->request->exceptions ? DWT_EXCTRCENA : 0;
+    const struct restore restore = {.how = RESTORE_BITS,
+                                    .mask = period | DWT_POSTINIT | events | DWT_EXCTRCENA};
+    const struct setting settings[] = {{.at = trace_word(trace, DWT_CTRL),
+                                        .test = period,
+                                        .keep = UINT64_MAX,
+                                        .set = period | DWT_POSTINIT,
+                                        .always = true,
+                                        .restore = restore},
+                                       {.at = trace_word(trace, DWT_CTRL),
+                                        .test = period | events | DWT_EXCTRCENA,
+                                        .keep = ~(uint64_t)DWT_EXCTRCENA,
+                                        .set = period | events | traps,
+                                        .restore = restore,
+                                        .watched = "DWT_CTRL"}};
+    return trace_set(trace, settings[0], deadline, error) && trace_set(trace, settings[1], deadline, error);
+}
+
+static bool comparator_set(struct trace *trace, unsigned n, const struct trace_wish *wish,
+                           const struct deadline *deadline, struct error *error)
+{
+    static const char *const names[] = {"DWT_FUNCTION0", "DWT_FUNCTION1", "DWT_FUNCTION2", "DWT_FUNCTION3"};
+    const uint64_t bits = trace->is_v8 ? FUNCTION_SETTINGS : FUNCTION_V7_SETTINGS;
+    const uint64_t function = !trace->is_v8              ? FUNCTION_V7_WRITE
+                              : wish->what == TRACE_CODE ? FUNCTION_CODE
+                                                         : FUNCTION_WRITE;
+    const struct restore restore = {.mask = bits};
+    const struct setting comp = {.at = trace_word(trace, DWT_COMP0 + (uint64_t)DWT_COMPARATOR * n),
+                                 .test = UINT32_MAX,
+                                 .set = wish->address};
+    const struct setting mask = {.at = trace_word(trace, DWT_MASK0 + (uint64_t)DWT_COMPARATOR * n),
+                                 .test = UINT32_MAX};
+    const struct setting on = {.at = trace_word(trace, function_at(n)),
+                               .test = bits,
+                               .set = function,
+                               .restore = restore,
+                               .watched = names[n]};
+    /* It is off: so it is held last, and put back first */
+    return trace_set(trace, comp, deadline, error) &&
+           (trace->is_v8 || trace_set(trace, mask, deadline, error)) && trace_set(trace, on, deadline, error);
+}
+
+static bool trace_set_comparators(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const struct trace_request *request = trace->request;
+    unsigned n = 0;
+    for (size_t i = 0; i < request->n_wishes; i++, n++) {
+        uint64_t function = 0;
+        for (; n < trace->n_comparators; n++) {
+            if (!trace_read(trace, function_at(n), &function, deadline, error))
+                return false;
+            if (comparator_fits(trace, request->wishes[i].what, function))
+                break;
+        }
+        if (n == trace->n_comparators)
+            return error_set(error, ERROR_NO_COMPARATOR,
+                             "trace needs %zu comparators of the DWT: %zu of %zu are free and fit",
+                             request->n_wishes, trace->n_free, trace->n_comparators);
+        trace->comparators[i] = (uint8_t)n;
+        if (!comparator_set(trace, n, &request->wishes[i], deadline, error))
+            return false;
+    }
+    return true;
+}
+
+/* ---- moments */
+
+static void trace_take_moment(void *context, const struct trace_moment *moment)
+{
+    const struct trace *trace = context;
+    struct trace_moment named = *moment;
+    bool by_comparator = moment->kind == MOMENT_MATCH || moment->kind == MOMENT_DATA;
+    for (size_t i = 0; by_comparator && i <= trace->request->n_wishes; i++) {
+        if (i == trace->request->n_wishes) /* the program's own */
+            return;
+        named.n = (uint8_t)i;
+        if (trace->comparators[i] == moment->n)
+            break;
+    }
+    if (trace->open)
+        trace->request->take(trace->request->context, &named);
+}
+
+static void trace_calibrate_packet(void *context, const struct trace_packet *packet)
+{
+    struct trace *trace = context;
+    if (!trace->open)
+        trace_calibration_take(&trace->calibration, packet);
+}
+
+void trace_give(struct trace *trace, const uint8_t *bytes, size_t n)
+{
+    if (n == 0)
+        return;
+    trace->bytes += n;
+    trace->came_us = deadline_now_us();
+    trace_moments_take(&trace->moments, bytes, n);
+}
+
+void trace_lose(struct trace *trace)
+{
+    trace->losses++;
+    trace_moments_lose(&trace->moments);
+}
+
+static bool trace_calibrate(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    enum { WAIT_MS = 3000 };
+    struct deadline soon = deadline_in_ms(patience_ms(WAIT_MS), deadline->cancel);
+    struct trace_calibration *calibration = &trace->calibration;
+    while (calibration->beats < CALIBRATION_BEATS && !deadline_passed(&soon))
+        if (!trace->sink->read(trace, deadline, error))
+            return false;
+    if (deadline_cancelled(deadline))
+        return error_set(error, ERROR_CANCELLED, "interrupted");
+    if (!device_check_witness(trace->device, deadline, error))
+        return false;
+    int plus = trace_calibration_plus(calibration);
+    if (plus >= 0) {
+        trace->moments.plus = (unsigned)plus;
+        return true;
+    }
+    const char *where = trace->where;
+    if (trace->bytes == 0)
+        return error_advise(error, ERROR_NO_COUNTER, "doctor looks at what the trace needs.",
+                            "no trace comes through %s: the core sleeps, or the trace has no clock", where);
+    if (calibration->beats == 0)
+        return error_advise(error, ERROR_NO_COUNTER, "doctor looks at what the trace needs.",
+                            "what comes through %s is no trace of this core (%llu bytes)", where,
+                            (unsigned long long)trace->bytes);
+    return error_set(error, ERROR_NO_COUNTER,
+                     "the trace's timestamps do not go by CYCCNT: of %u periods of %d cycles, %u and %u fit",
+                     calibration->beats, TRACE_PERIOD, calibration->fits[0], calibration->fits[1]);
+}
+
+bool trace_open(struct trace *trace, struct device *device, const struct trace_request *request,
+                const struct deadline *deadline, struct error *error)
+{
+    bool code = request->n_wishes > 0 && request->wishes[0].what == TRACE_CODE;
+    *trace = (struct trace){.device = device, .request = request};
+    trace->calibration.period = TRACE_PERIOD;
+    trace->moments = (struct trace_moments){.kinds = 1U << TRACE_EVENTS,
+                                            .period = TRACE_PERIOD,
+                                            .context = trace,
+                                            .take = trace_take_moment,
+                                            .packet = trace_calibrate_packet};
+    if (request->n_wishes > 0)
+        trace->moments.kinds |= code ? 1U << TRACE_MATCH : 1U << TRACE_DATA_WRITTEN;
+    if (request->exceptions)
+        trace->moments.kinds |= 1U << TRACE_EXCEPTION;
+    if (!trace_can(trace, device, code, deadline, error) ||
+        (device->block == NULL && !device_take_block(device, "dwt", deadline, error)) ||
+        !trace_can(trace, device, code, deadline, error) || /* TRCENA is set by now */
+        !trace_choose_sink(trace, deadline, error))
+        return false;
+    if (!trace_moments_begin(&trace->moments))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    if (!trace->sink->open(trace, deadline, error) || !itm_set(trace, deadline, error) ||
+        !dwt_set(trace, deadline, error) || !trace_calibrate(trace, deadline, error) ||
+        !trace_set_comparators(trace, deadline, error) ||
+        !trace->sink->read(trace, deadline, error)) /* what was lost meanwhile is no gap of the run */
+        return false;
+    trace->open = true;
+    trace->checked_us = deadline_now_us();
+    return true;
+}
+
+bool trace_poll(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    if (!trace->sink->read(trace, deadline, error))
+        return false;
+    int64_t now_us = deadline_now_us();
+    if (now_us - trace->checked_us < TRACE_IDLE_US)
+        return true;
+    trace->checked_us = now_us;
+    return device_check_witness(trace->device, deadline, error);
+}
+
+void trace_close(struct trace *trace, const struct deadline *deadline)
+{
+    if (trace->sink != NULL && trace->sink->close != NULL)
+        trace->sink->close(trace, deadline);
+    trace->open = false;
+    trace_moments_free(&trace->moments);
+    free(trace->words);
+    free(trace->steps);
+    trace->words = NULL;
+    trace->steps = NULL;
+}

@@ -1,0 +1,91 @@
+/*
+ * Trace: what the core emits while it runs, as moments. trace_open sets what the DWT, the ITM and the way
+ * out of the chip need, through the device's ledger, and calibrates; trace_poll delivers what has come since
+ * the last call to request->take, within the call; trace_close stops it. device_undo puts all back. Nothing
+ * here halts the core.
+ *
+ *     struct trace_request request = {.wishes = ..., .exceptions = true, .take = on_moment, .context = ...};
+ *     device->looks_only = true;      before device_take
+ *     trace_open(&trace, device, &request, ...) && trace_poll(&trace, ...) ...; trace_close(&trace, ...)
+ */
+#pragma once
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "device/device.h"
+#include "trace/moments.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TRACE_COMPARATORS = 4, TRACE_PERIOD = 16384 };
+
+enum trace_watch {
+    TRACE_CODE, /* each execution of the instruction at `address`; Armv8-M */
+    TRACE_WRITE /* each write of the word at `address`, with its value */
+};
+
+struct trace_wish {
+    enum trace_watch what;
+    uint64_t address;
+};
+
+struct trace_request {
+    const struct trace_wish *wishes; /* each takes a comparator; a moment's `n` is its index */
+    size_t n_wishes;
+    bool exceptions;
+    const char *sink; /* "fifo", "etf", "swo"; NULL: the first that is there */
+    double baud;      /* of "swo"; 0: the fastest that works */
+    void *context;
+    void (*take)(void *context, const struct trace_moment *moment);
+};
+
+struct trace;
+
+/* A way out of the chip. */
+struct trace_sink {
+    const char *name;
+    /* Whether this target has it; `where`, of 96: "the trace FIFO of an RP2350" */
+    bool (*find)(struct trace *trace, char *where, const struct deadline *deadline);
+    /* Sets all that bytes need on their way, while the ITM sends none. */
+    bool (*open)(struct trace *trace, const struct deadline *deadline, struct error *error);
+    /* Gives what has come to trace_moments_take, and what was lost to trace_moments_lose. */
+    bool (*read)(struct trace *trace, const struct deadline *deadline, struct error *error);
+    void (*close)(struct trace *trace, const struct deadline *deadline); /* NULL: nothing to stop */
+};
+
+struct trace {
+    struct device *device;
+    const struct trace_request *request;
+    const struct trace_sink *sink;
+    char where[96];
+    struct trace_moments moments;
+    struct trace_calibration calibration;
+    uint8_t comparators[TRACE_COMPARATORS]; /* by wish */
+    size_t n_comparators, n_free;           /* n_free: for wishes, before any was set */
+    bool is_v8, prints;                     /* prints: the program used the ITM before */
+    bool open;
+    uint64_t *words; /* of the sink */
+    struct step *steps;
+    int64_t came_us, checked_us; /* when bytes came last, and the registers were looked at */
+    uint64_t bytes, losses;      /* losses: on the way out of the chip */
+};
+
+/* Whether the core can emit trace, and how many comparators are free: sets trace->is_v8, n_free. Reads alone.
+ * The error says what serves instead. */
+bool trace_can(struct trace *trace, struct device *device, bool code, const struct deadline *deadline,
+               struct error *error);
+/* The device is taken. After a failure trace_close is called all the same. */
+bool trace_open(struct trace *trace, struct device *device, const struct trace_request *request,
+                const struct deadline *deadline, struct error *error);
+bool trace_poll(struct trace *trace, const struct deadline *deadline, struct error *error);
+void trace_close(struct trace *trace, const struct deadline *deadline);
+
+/* For sinks: makes a setting, and has its tested bits watched. */
+bool trace_set(struct trace *trace, struct setting setting, const struct deadline *deadline,
+               struct error *error);
+void trace_give(struct trace *trace, const uint8_t *bytes, size_t n);
+void trace_lose(struct trace *trace);
+
+extern const struct trace_sink trace_fifo;

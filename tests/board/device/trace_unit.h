@@ -1,0 +1,69 @@
+// Where a chip's trace goes: the TPIU and its pin, the RP2350's funnel, TPIU and FIFO. One for all cores.
+#ifndef BOARD_DEVICE_TRACE_UNIT_H
+#define BOARD_DEVICE_TRACE_UNIT_H
+
+#include "bus.h"
+#include "device/formatter.h"
+#include "device/itm.h"
+
+enum trace_route { TRACE_NOWHERE, TRACE_CORE_TPIU, TRACE_RP2350 };
+enum { TRACE_CORES = 2, TRACE_LINE = 1 << 20, RP_ENTRIES = 8 };
+
+struct trace_unit;
+
+struct trace_seat {
+    struct trace_unit *unit;
+    struct itm *itm;
+    void (*catch_up)(void *core); // its trace, to where the core is
+    void *core;
+};
+
+struct tpiu {
+    uint32_t port_size, prescaler, protocol, formatting, sync;
+};
+
+// Bytes on the pin, as sent: a receiver of another baud gets others
+struct trace_line {
+    uint8_t bytes[TRACE_LINE];
+    uint64_t next; // the line has the last TRACE_LINE of so many
+};
+
+struct rp_fifo {
+    bool flushed, overflow;
+    uint32_t entries[RP_ENTRIES], last, word;
+    unsigned first, count, filled; // filled: bytes of the word that is not whole
+    uint64_t dropped;              // entries
+};
+
+struct trace_unit {
+    enum trace_route route;
+    struct trace_quirks quirks;
+    unsigned itm_fifo; // bytes
+    struct trace_seat seats[TRACE_CORES];
+    size_t count;
+    struct tpiu tpiu;
+    uint32_t funnel;
+    struct formatter formatter;
+    struct rp_fifo fifo;
+    struct trace_line line;
+    uint32_t clock; // of the port, Hz
+    // Who listens at the pin. protocol: as in SPPR; hz: of the bits, or of Manchester's bits
+    void (*listen)(void *self, uint8_t byte, uint32_t protocol, double hz);
+    void *listener;
+};
+
+void trace_unit_start(struct trace_unit *, enum trace_route);
+void trace_unit_power_on(struct trace_unit *);
+// What of it is on a core's bus beside the core's own. false: no room there
+bool trace_unit_add(struct trace_unit *, struct bus *);
+// A core takes its seat: its ITM gets a sink
+void trace_unit_sit(struct trace_unit *, struct itm *, void (*catch_up)(void *core), void *core);
+void trace_unit_catch_up(struct trace_unit *);
+
+// What sinks hold, as JSON; what the pin has carried last, all of it
+void trace_unit_print(struct trace_unit *, FILE *out);
+
+uint32_t tpiu_read(struct trace_unit *, uint32_t offset);
+void tpiu_write(struct trace_unit *, uint32_t offset, uint32_t value);
+
+#endif
