@@ -24,6 +24,8 @@ enum {
     REPORT = 1 << COMMAND_REPORT,
     ANNOTATE = 1 << COMMAND_ANNOTATE,
     READING = REPORT | ANNOTATE, /* they read what record wrote */
+    IRQ = 1 << COMMAND_IRQ,
+    TASKS = 1 << COMMAND_TASKS,
     COMPARE = 1 << COMMAND_COMPARE,
     SHOW = 1 << COMMAND_SHOW,
     RESTORE = 1 << COMMAND_RESTORE,
@@ -120,7 +122,7 @@ const struct option option_table[] = {
      .needs = {"force", only_forced, RESTORE}, .group = OPTIONS_LINK, .is_rare = true},
     {0, "divide64", NULL, OPTION_FLAG, AT(divide64), TAKING,
      .help = "count every 64th cycle: the counter wraps later and is less exact", .is_rare = true},
-    {0, "freq", "HZ", OPTION_FREQUENCY, AT(freq_hz), TAKING | GUARD,
+    {0, "freq", "HZ", OPTION_FREQUENCY, AT(freq_hz), TAKING | GUARD | IRQ | TASKS,
      .help = "the core's clock (12M, 125MHz), if the program has no SystemCoreClock"},
     {'e', "event", "EVENTS", OPTION_EVENT, 0, COUNTING | RECORD,
      .help = "what to count, by name or raw code (r11, 0x11): A,B,{C,D}; braces: in one pass; record: what "
@@ -148,10 +150,12 @@ const struct option option_table[] = {
     {0, "keep", NULL, OPTION_FLAG, AT(keep), GUARD, .help = "leave the core halted at the last overrun",
      .acts = "stops the target"},
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s),
-     DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD,
-     .help = "how long to count (500ms, 2s, 1h); delta and lines: at most so long, but at least one hit; "
-             "survey: for all functions together, default four turns of 250 ms each; stat, watch, record, "
-             "top and guard: default until Ctrl-C",
+     DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD | IRQ | TASKS,
+     .help =
+         "how long to count (500ms, 2s, 1h); delta and lines: at most so long, but at least one hit; "
+         "survey: for all functions together, default four turns of 250 ms each; irq and tasks: default 2 s; "
+         "stat, watch, record, "
+         "top and guard: default until Ctrl-C",
      .brief = "how long (500ms, 2s, 1h)", .is_common = true},
     {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
      .help = "survey: the N functions in which samples find the core most often; annotate: the N lines, the "
@@ -201,9 +205,9 @@ const struct option option_table[] = {
      .help = "allowed slowdown (2%, 0.02); default 0",
      .needs = {"baseline", "is of use with --baseline FILE only", ALL},
      .instead = {{NULL, "compares nothing", STAT | WATCH}}},
-    {0, "regions", "FILE", OPTION_TEXT, TYPED(regions), SURVEY, .file = FILE_READ,
-     .help = "the regions of this file, and their budgets"},
-    {0, "check", NULL, OPTION_FLAG, TYPED(check), SURVEY,
+    {0, "regions", "FILE", OPTION_TEXT, TYPED(regions), SURVEY | IRQ, .file = FILE_READ,
+     .help = "the regions of this file, and their budgets; irq: handlers"},
+    {0, "check", NULL, OPTION_FLAG, TYPED(check), SURVEY | IRQ,
      .help = "judge the regions by their budgets: exit code 1 if one is exceeded",
      .needs = {"regions", "needs --regions FILE, which has the budgets", ALL}},
     {0, "write-regions", "FILE", OPTION_TEXT, TYPED(write_regions), SURVEY, .file = FILE_WRITTEN,
@@ -236,7 +240,7 @@ const struct option option_table[] = {
      .help = "shares by function (the default), line, file or address; report: by task, exception or "
              "context, too",
      .values = "function line file address task exception context"},
-    {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD,
+    {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD | TASKS,
      .help = "the RTOS' variable, or its *ADDRESS, that shows which task runs; FreeRTOS, ThreadX and Zephyr "
              "need none"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),
@@ -244,11 +248,12 @@ const struct option option_table[] = {
      .instead = {{NULL, "writes JSON lines anyway, to the file of -o", RECORD}},
      .brief = "JSON lines instead of text", .is_common = true},
     {'x', "separator", "SEP", OPTION_CSV, 0,
-     PROBES | INFO | DELTA | SURVEY | LINES | STAT | WATCH | DOCTOR | LIST | REPORT | COMPARE | SHOW,
+     PROBES | INFO | DELTA | SURVEY | LINES | STAT | WATCH | DOCTOR | LIST | REPORT | COMPARE | SHOW | IRQ |
+         TASKS,
      .help = "CSV with this character between fields (\\t: a tab)", .is_rare = true},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
-     .help = "text, json, csv, markdown, folded, callgrind, perf or html",
-     .values = "text json csv markdown folded callgrind perf html"},
+     .help = "text, json, csv, markdown, folded, callgrind, perf, html or perfetto",
+     .values = "text json csv markdown folded callgrind perf html perfetto"},
     {'o', "output", "FILE", OPTION_TEXT, TYPED(output), ALL & ~SERVE, .file = FILE_WRITTEN,
      .help = "write to this file instead of standard output; record: default " PROFILE_NAME
              "; guard: a profile of the overruns",
