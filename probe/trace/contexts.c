@@ -27,11 +27,13 @@ static void contexts_lose(struct trace_contexts *contexts, uint64_t cycles)
     contexts->lost(contexts->context, cycles);
 }
 
-/* What has passed since the last moment. */
-static void contexts_charge(struct trace_contexts *contexts, uint64_t cycles)
+/* What has passed since the last moment, if both times are proved: a loss may be unnoticed until then. */
+static void contexts_charge(struct trace_contexts *contexts, const struct trace_moment *moment)
 {
-    uint64_t passed = cycles - contexts->at;
-    contexts->at = cycles;
+    bool is_proved = moment->doubt != MOMENT_UNPROVED;
+    uint64_t passed = is_proved && contexts->is_proved ? moment->cycles - contexts->at : 0;
+    contexts->at = moment->cycles;
+    contexts->is_proved = is_proved;
     if (contexts->now == CONTEXT_THREAD)
         contexts->thread += passed;
     else if (contexts->now == CONTEXT_BETWEEN)
@@ -138,7 +140,7 @@ void trace_contexts_take(struct trace_contexts *contexts, const struct trace_mom
         contexts_lose(contexts, moment->cycles);
     if (moment->kind != MOMENT_EXCEPTION && (moment->kind != MOMENT_DATA || !moment->written))
         return;
-    contexts_charge(contexts, moment->cycles);
+    contexts_charge(contexts, moment);
     if (moment->kind == MOMENT_DATA)
         value_write(contexts, moment);
     else if (moment->n == TRACE_ENTER)

@@ -40,6 +40,7 @@ struct trace_contexts {
     bool begun; /* what was active when the trace began has ended */
     enum { CONTEXT_UNKNOWN, CONTEXT_THREAD, CONTEXT_BETWEEN, CONTEXT_INSIDE } now;
     uint64_t at;              /* up to here all is charged */
+    bool is_proved;           /* the time `at` */
     uint64_t thread, between; /* cycles */
 };
 
