@@ -92,6 +92,7 @@ struct cm_flavour {
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
     bool no_cyccnt;     // the DWT has no counters
+    bool late_arrival;  // an exception of a higher priority that pends during an entry is entered instead
     bool stops_if_done; // not at an instruction whose condition in an IT block fails
     struct bus_security security;
 };
@@ -265,7 +266,7 @@ void cm_reset(struct cortex_m *);
 
 // device/scs.c and device/rom_table.c
 // SCS, DWT, breakpoint unit; then ITM and TPIU, where a core has them
-enum { CM_ROM_ENTRIES = 3, CM_ROM_WITH_ITM = 4, CM_ROM_WITH_TPIU = 5 };
+enum { CM_ROM_ENTRIES = 3, CM_ROM_WITH_ITM = 4, CM_ROM_WITH_TPIU = 5, CM_ROM_TPIU = 4 };
 extern const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU];
 bool cm_add_devices(struct cortex_m *);
 bool cm_add_rom_table(struct cortex_m *);

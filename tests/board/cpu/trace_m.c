@@ -79,6 +79,22 @@ static void take_taps(struct cortex_m *cm, uint64_t until)
     cm->traced_to = until;
 }
 
+// As a program does that prints through SWO, and sets it up again now and then: ITMENA, SYNCENA, DWTENA; port 0
+static void meddle(struct cortex_m *cm)
+{
+    enum { ITM_TCR = 0xE80, ITM_TER = 0xE00, OFTEN = 1 << 20, ANOTHER = 12, PRESCALER = 0x10 };
+    const struct trace_quirks *q = cm->itm.quirks;
+    if ((!q->tcr_rewritten && !q->acpr_rewritten) || cm->core.counted - cm->itm.rewritten < OFTEN)
+        return;
+    cm->itm.rewritten = cm->core.counted;
+    if (q->acpr_rewritten)
+        tpiu_write(cm->trace_unit, PRESCALER, ANOTHER);
+    if (!q->tcr_rewritten)
+        return;
+    itm_write(&cm->itm, ITM_TCR, 0x1000D, cm->core.counted);
+    itm_write(&cm->itm, ITM_TER, 1, cm->core.counted);
+}
+
 void cm_trace_catch_up(void *self)
 {
     struct cortex_m *cm = self;
@@ -86,6 +102,7 @@ void cm_trace_catch_up(void *self)
         return;
     take_taps(cm, cm->core.counted);
     itm_run(&cm->itm, cm->core.counted);
+    meddle(cm);
 }
 
 void cm_trace_set_up(struct cortex_m *cm)
@@ -110,6 +127,7 @@ void cm_trace_code(struct cortex_m *cm, uint32_t pc)
         if (!(matched >> i & 1))
             continue;
         cm->dwt.matched |= 1u << i;
+        cm->pmu.total[V81M_MATCH + i]++;
         uint64_t index = log_at(cm, TRACE_MATCH, i, pc, wanted, cm->core.counted);
         unsigned length = action == DWT_ACTION_PC ? put_packet(bytes, ID_COMPARATOR + 2 * i, pc, 4)
                                                   : put_packet(bytes, ID_COMPARATOR + 2 * i, 1, 1);
@@ -127,6 +145,7 @@ void cm_trace_data(struct cortex_m *cm, uint32_t address, unsigned size, uint32_
         bool wanted = may_trace(cm);
         if (!what)
             continue;
+        cm->pmu.total[V81M_MATCH + i]++;
         take_taps(cm, cm->core.counted);
         uint64_t index = log_at(cm, write ? TRACE_WRITE : TRACE_READ, i, value, wanted, cm->core.counted);
         if (what & DWT_SENDS_MATCH)

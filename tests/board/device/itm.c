@@ -30,6 +30,7 @@ bool trace_quirk_parse(const char *text, struct trace_quirks *q)
     } known[] = {
         {"notrcpkt", &q->notrcpkt},           {"no-trace-clock", &q->no_trace_clock},
         {"tcr-rewritten", &q->tcr_rewritten}, {"plus-zero", &q->plus_zero},
+        {"acpr-rewritten", &q->acpr_rewritten},
         {"no-match-id", &q->no_match_id},     {"wide-counter", &q->wide_counter},
         {"fifo-stale", &q->fifo_stale},       {"no-wide-port", &q->no_wide_port},
     };

@@ -23,7 +23,8 @@ enum itm_from {
 struct trace_quirks {
     bool notrcpkt;       // DWT_CTRL.NOTRCPKT: no packets
     bool no_trace_clock; // the TPIU has no clock, so that nothing leaves
-    bool tcr_rewritten;  // the program writes ITM_TCR now and then, as if nobody traced
+    bool tcr_rewritten;  // the program writes ITM_TCR, and TER, now and then, as if nobody traced
+    bool acpr_rewritten; // and the port's prescaler
     bool plus_zero;      // a timestamp's value is what has passed, not one less
     bool no_match_id;    // comparators say that they cannot match instruction addresses
     bool wide_counter;   // the timestamp's counter has 28 bits, not 21
@@ -76,6 +77,7 @@ struct itm {
     uint64_t since; // the counter's zero
     uint64_t free;  // when the FIFO can be written next
     uint64_t packets, bytes_out;
+    uint64_t rewritten; // when the program did that last
 
     uint8_t fifo[ITM_FIFO_MOST];
     unsigned first, level;

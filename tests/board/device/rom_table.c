@@ -3,15 +3,21 @@
 // which reads as zero.
 #include "cpu/cortex_m.h"
 
+#define PRESENT 1u
+
 // Offsets from 0xE00FF000, each present and of 32-bit format
 const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003, 0xFFF41003};
 
 static uint32_t rom_table_read(void *self, uint32_t offset, enum bus_master master)
 {
-    const struct cm_profile *profile = ((const struct cortex_m *)self)->profile;
+    const struct cortex_m *cm = self;
+    const struct cm_profile *profile = cm->profile;
     (void)master;
-    if (offset / 4 < profile->rom_count)
-        return profile->rom_entries[offset / 4];
+    if (offset / 4 < profile->rom_count) {
+        bool other_tpiu = offset / 4 == CM_ROM_TPIU && profile->rom_entries == cm_rom_entries &&
+                          (!cm->trace_unit || cm->trace_unit->route != TRACE_CORE_TPIU);
+        return profile->rom_entries[offset / 4] & ~(other_tpiu ? PRESENT : 0);
+    }
     return component_read(&profile->rom, offset);
 }
 
