@@ -60,7 +60,7 @@ static void outcome_add(struct trace_engine *self, enum trace_why why, uint64_t 
         (struct trace_outcome){.from = from, .to = to, .why = why};
 }
 
-static void call_begin(struct trace_engine *self, const struct trace_moment *moment)
+static void trace_call_begin(struct trace_engine *self, const struct trace_moment *moment)
 {
     if (self->is_in)
         outcome_add(self, CALL_UNPAIRED, 0, 0);
@@ -69,7 +69,7 @@ static void call_begin(struct trace_engine *self, const struct trace_moment *mom
     self->doubt = moment->doubt;
 }
 
-static void call_end(struct trace_engine *self, const struct trace_moment *moment)
+static void trace_call_end(struct trace_engine *self, const struct trace_moment *moment)
 {
     static const enum trace_why why[MOMENT_DOUBTS] = {[MOMENT_EXACT] = CALL_EXACT,
                                                       [MOMENT_TOGETHER] = CALL_TOGETHER,
@@ -96,9 +96,9 @@ static void trace_engine_take(void *context, const struct trace_moment *moment)
     if (moment->kind != MOMENT_MATCH)
         return;
     if (moment->n != START_WISH || self->is_round)
-        call_end(self, moment);
+        trace_call_end(self, moment);
     if (moment->n == START_WISH)
-        call_begin(self, moment);
+        trace_call_begin(self, moment);
 }
 
 /* ---- calls to hits */
@@ -241,6 +241,7 @@ struct engine *trace_engine_new(struct device *device, const struct trace_engine
     self->request = (struct trace_request){.wishes = self->wishes,
                                            .sink = setup->sink,
                                            .baud = setup->baud,
+                                           .clock_hz = setup->clock_hz,
                                            .context = self,
                                            .take = trace_engine_take};
     return &self->engine;

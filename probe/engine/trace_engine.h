@@ -15,7 +15,7 @@ struct trace_engine_setup {
     uint64_t ends[TRACE_ENDS]; /* of region.to_return: its return instructions */
     size_t n_ends;
     const char *sink; /* as in struct trace_request */
-    double baud;
+    double baud, clock_hz;
 };
 
 /* Up to the last hit that was delivered. */

@@ -80,6 +80,19 @@ bool link_release(struct link *link, const struct deadline *deadline, struct err
     return link->ops->release == NULL || link->ops->release(link, deadline, error);
 }
 
+bool link_trace_start(struct link *link, uint32_t *baud, struct error *error)
+{
+    if (link->ops->trace_start != NULL)
+        return link->ops->trace_start(link, baud, error);
+    *baud = 0;
+    return true;
+}
+
+bool link_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost, struct error *error)
+{
+    return link->ops->trace_read(link, out, room, n, lost, error);
+}
+
 size_t link_views(struct link *link, struct link_view *out, size_t room, struct error *error)
 {
     return link->ops->views(link, out, room, error);

@@ -63,6 +63,9 @@ struct link_ops {
     void (*leave_power)(struct link *, enum link_power);
     /* Lets a core go that it has halted for its own accesses. NULL: it halts none. */
     bool (*release)(struct link *, const struct deadline *, struct error *);
+    /* See link_trace_start. NULL: it has no input for trace. */
+    bool (*trace_start)(struct link *, uint32_t *baud, struct error *);
+    bool (*trace_read)(struct link *, uint8_t *out, size_t room, size_t *n, bool *lost, struct error *);
     bool (*end)(struct link *, struct error *); /* NULL: close says all */
     void (*close)(struct link *);
     bool exact_faults; /* TARGET_FAULT names the very step; else that step or the one before it failed */
@@ -118,6 +121,12 @@ bool link_server_forget(struct link *link, uint16_t unit, const struct deadline 
 /* Resets the target in the server's way, which knows the board. True without a server. Not while held. */
 bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
                        struct error *error);
+/* Has the link take bytes in from SWO, as a UART with this baud; 0: no more. *baud becomes what it takes; 0:
+ * it cannot take this one, or has no such input. */
+bool link_trace_start(struct link *link, uint32_t *baud, struct error *error);
+/* What has come since; *lost: bytes were lost before the last ones of them. */
+bool link_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost,
+                     struct error *error);
 struct debugger *link_debugger(struct link *link); /* NULL: there is none */
 /* From now on accesses to memory through this view are cacheable, so that they find what a core's data cache
  * holds. False: a server decides about it. */

@@ -1,8 +1,10 @@
 #include "run/counting.h"
+#include "base/arm_debug.h"
 #include "base/file.h"
 
 #include "symbols/symbols.h"
 
+#include "run/region.h"
 #include "run/values.h"
 
 #include <errno.h>
@@ -357,6 +359,127 @@ static bool take_beside(struct counting *counting, struct session *session, cons
     return wrap_evidence_take_timer(&counting->evidence, &session->device, clock, &deadline, error);
 }
 
+/* ---- events of an Armv8.1-M core that count what something else has to set up */
+
+enum { CMPMATCH0 = 0x118, TRCEXTOUT0 = 0x4010, CTI_TRIGOUT4 = 0x4018, SOURCES_OF_EACH = 4 };
+
+static bool counting_reads(struct session *session, uint64_t offset, uint64_t *value)
+{
+    struct deadline deadline = session_deadline(session);
+    struct error unread = {0};
+    return ledger_read(session->device.ledger, core_word(&session->device.chosen->core, offset), value,
+                       &deadline, &unread);
+}
+
+/* DDI 0553 table D1-17 has the events; their sources are reset to off. */
+static bool check_source(struct session *session, uint32_t code, const char *name, struct error *error)
+{
+    enum { M_TRCPRGCTLR = 0xE0041004, M_CTI = 0xE0042000, MATCHES = 0xF };
+    uint64_t value = 0;
+    const char *source = NULL;
+    if (code - CMPMATCH0 < SOURCES_OF_EACH) {
+        uint64_t function = DWT_FUNCTION0 + (uint64_t)DWT_COMPARATOR * (code - CMPMATCH0);
+        if (!counting_reads(session, function, &value) || (value & MATCHES) == 0)
+            return error_advise(error, ERROR_NO_COUNTER,
+                                "stat --calls FUNCTION sets a comparator to a function's entry.",
+                                "%.32s counts matches of a DWT comparator, which nothing has set up", name);
+    } else if (code - TRCEXTOUT0 < SOURCES_OF_EACH) {
+        source = !counting_reads(session, M_TRCPRGCTLR, &value) || (value & 1) == 0 ? "the trace unit" : NULL;
+    } else if (code - CTI_TRIGOUT4 < SOURCES_OF_EACH) {
+        uint64_t routes = M_CTI + CTIOUTEN0 + UINT64_C(4) * (4 + code - CTI_TRIGOUT4);
+        source = !counting_reads(session, routes, &value) || value == 0 ? "the cross trigger" : NULL;
+    }
+    return source == NULL ||
+           error_advise(error, ERROR_NO_COUNTER, "Set it up first, or count another event.",
+                        "%.32s counts an output of %s, which nothing has set up", name, source);
+}
+
+static bool counting_check_sources(const struct counting *counting, struct session *session,
+                                   struct error *error)
+{
+    const struct plan *plan = counting->plan;
+    for (size_t i = 0; session->device.block->kind == &pmu_v81m_kind && i < plan->n_passes; i++)
+        for (size_t k = 0; k < plan->passes[i].n; k++) {
+            const struct counter_pick *pick = &plan->passes[i].picks[k];
+            if (!check_source(session, pick->code, pick->name, error))
+                return false;
+        }
+    return true;
+}
+
+/* Comparator n to a function's entry: it emits nothing, and DWT_CMPMATCHn counts it. */
+static bool calls_set(struct session *session, unsigned n, const char *name, struct error *error)
+{
+    enum { COUNTS_CODE = 0x802 };
+    static const char *const names[] = {"DWT_FUNCTION0", "DWT_FUNCTION1", "DWT_FUNCTION2", "DWT_FUNCTION3"};
+    struct device *device = &session->device;
+    const struct core *core = &device->chosen->core;
+    struct deadline deadline = session_deadline(session);
+    const uint64_t far = (uint64_t)DWT_COMPARATOR * n;
+    struct location at;
+    uint64_t ctrl, function;
+    if (session->symbols == NULL)
+        return error_set(error, ERROR_ELF, "--calls names functions of the program, and no ELF is given");
+    if (!symbols_locate(session->symbols, name, &at, error) ||
+        !region_check_place(session->symbols, &at, error) ||
+        !ledger_read(device->ledger, core_word(core, DWT_CTRL), &ctrl, &deadline, error) ||
+        !ledger_read(device->ledger, core_word(core, DWT_FUNCTION0 + far), &function, &deadline, error))
+        return false;
+    if (n >= (ctrl >> DWT_NUMCOMP & 0xF) || (function & FUNCTION_HAS_CODE) == 0 ||
+        (function & FUNCTION_IN_USE) != 0)
+        return error_set(error, ERROR_NO_COMPARATOR,
+                         "comparator %u of the DWT, which is to count %.64s, is not there, or not free", n,
+                         name);
+    const struct setting settings[] = {
+        {.at = core_word(core, DWT_COMP0 + far), .test = UINT32_MAX, .set = at.address},
+        {.at = core_word(core, DWT_FUNCTION0 + far),
+         .test = FUNCTION_SETTINGS,
+         .set = COUNTS_CODE,
+         .restore = {.mask = FUNCTION_SETTINGS},
+         .watched = names[n]}};
+    witness_take(&device->block_witness, &settings[1]);
+    return settings_apply_each(device->ledger, settings, 2, &deadline, error);
+}
+
+/* --calls: the events of its functions, whose columns get their names. */
+static bool counting_add_calls(struct session *session, struct event_request *requests, size_t *n,
+                               struct error *error)
+{
+    const char *text = session->request->calls;
+    if (text != NULL && session->device.block->kind != &pmu_v81m_kind)
+        return error_advise(error, ERROR_NO_COUNTER, "delta FUNCTION measures calls on every core.",
+                            "--calls needs the PMU of an Armv8.1-M core (Cortex-M52, M55, M85)");
+    for (unsigned i = 0; text != NULL && *text != '\0'; i++) {
+        char name[EVENT_NAME], event[EVENT_NAME];
+        size_t length = strcspn(text, ",");
+        if (i == SOURCES_OF_EACH || length == 0 || length >= sizeof name)
+            return error_set(error, ERROR_USAGE, "--calls takes up to %d functions, separated by commas",
+                             SOURCES_OF_EACH);
+        memcpy(name, text, length);
+        name[length] = '\0';
+        text += length + (text[length] == ',');
+        snprintf(event, sizeof event, "DWT_CMPMATCH%u", i);
+        if (!calls_set(session, i, name, error) ||
+            !event_requests_parse(event, requests, PLAN_COLUMNS, n, error))
+            return false;
+    }
+    return true;
+}
+
+static void counting_name_calls(struct counting *counting, const char *text)
+{
+    struct plan *plan = counting->plan;
+    for (unsigned i = 0; text != NULL && *text != '\0'; i++) {
+        char event[EVENT_NAME];
+        size_t length = strcspn(text, ",");
+        snprintf(event, sizeof event, "DWT_CMPMATCH%u", i);
+        for (size_t k = 0; k < plan->n_columns; k++)
+            if (strcmp(plan->columns[k].name, event) == 0)
+                snprintf(plan->columns[k].name, sizeof plan->columns[k].name, "%.*s", (int)length, text);
+        text += length + (text[length] == ',');
+    }
+}
+
 bool counting_open(struct counting *counting, struct session *session, const struct clock *clock,
                    struct error *error)
 {
@@ -369,16 +492,18 @@ bool counting_open(struct counting *counting, struct session *session, const str
     if (device->block->events != NULL &&
         (counting->set = event_set_open(device->block->events, error)) == NULL)
         return false;
-    if (!read_requests(session, requests, &n, error))
+    if (!read_requests(session, requests, &n, error) || !counting_add_calls(session, requests, &n, error))
         return false;
     event_requests_name(requests, n, counting->set, device->block);
     if (!counting_add_metrics(counting, session, requests, &n, error) ||
-        !plan_make(counting->plan, device->block, counting->set, requests, n, error))
+        !plan_make(counting->plan, device->block, counting->set, requests, n, error) ||
+        !counting_check_sources(counting, session, error))
         return false;
     counting->midr = device_counted(device)->core.id;
     for (size_t i = 0; i < counting->plan->n_columns; i++)
         event_errata(counting->set, counting->plan->columns[i].name, counting->midr, NULL,
                      counting->plan->columns[i].errata);
+    counting_name_calls(counting, session->request->calls);
     const struct plan_pass *first = &counting->plan->passes[0];
     struct deadline deadline = session_deadline(session);
     return device_program(device, first->picks, first->n, &deadline, error) &&

@@ -282,6 +282,7 @@ static bool measure_by_trace(struct delta_run *run, struct error *error)
     struct trial trial = {.run = run, .clock = &clock, .seen_hz = seen_hz};
     if (!counting_open(&run->counting, session, &clock, error))
         return false;
+    setup.clock_hz = clock.hz;
     struct engine *engine = trace_engine_new(device, &setup);
     if (engine == NULL)
         return error_set(error, ERROR_SYSTEM, "out of memory");

@@ -58,6 +58,7 @@ struct request {
 
     /* Trace */
     bool no_halt;
+    const char *calls; /* functions whose calls are counted; NULL: none */
     const char *trace; /* the way out of the chip; NULL: the first that is there */
     double swo_baud;   /* 0: not given */
 

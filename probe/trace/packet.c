@@ -97,7 +97,7 @@ static void packet_finish(struct trace_decoder *decoder, enum trace_kind kind, b
 }
 
 /* Zeros are the begin of a synchronisation. True: a packet is complete; *used: so is the byte. */
-static bool take_zeros(struct trace_decoder *decoder, uint8_t byte, bool *used, struct trace_packet *out)
+static bool packet_add_zero(struct trace_decoder *decoder, uint8_t byte, bool *used, struct trace_packet *out)
 {
     *used = byte == 0 || (byte == SYNC_END && decoder->zeros >= SYNC_ZEROS);
     if (byte == 0) {
@@ -110,7 +110,7 @@ static bool take_zeros(struct trace_decoder *decoder, uint8_t byte, bool *used, 
 }
 
 /* True: a packet is complete with this byte, which is not in a synchronisation. */
-static bool take_byte(struct trace_decoder *decoder, uint8_t byte, struct trace_packet *out)
+static bool packet_add_byte(struct trace_decoder *decoder, uint8_t byte, struct trace_packet *out)
 {
     decoder->bytes[decoder->n++] = byte;
     const struct trace_shape shape = packet_shape(decoder->bytes[0]);
@@ -130,9 +130,9 @@ bool trace_next(struct trace_decoder *decoder, const uint8_t **at, const uint8_t
     while (*at < end) {
         bool used = true, complete;
         if (decoder->zeros > 0 || (decoder->n == 0 && **at == 0))
-            complete = take_zeros(decoder, **at, &used, out);
+            complete = packet_add_zero(decoder, **at, &used, out);
         else
-            complete = take_byte(decoder, **at, out);
+            complete = packet_add_byte(decoder, **at, out);
         *at += used;
         if (complete)
             return true;

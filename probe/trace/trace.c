@@ -8,7 +8,7 @@
 
 enum { TRACE_IDLE_US = 500000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
 
-static const struct trace_sink *const trace_sinks[] = {&trace_fifo};
+static const struct trace_sink *const trace_sinks[] = {&trace_fifo, &trace_swo};
 
 static struct address trace_word(const struct trace *trace, uint64_t offset)
 {
@@ -264,16 +264,33 @@ void trace_lose(struct trace *trace)
     trace_moments_lose(&trace->moments);
 }
 
-static bool trace_calibrate(struct trace *trace, const struct deadline *deadline, struct error *error)
+/* Until enough cycle events have come, or what comes cannot be trace. */
+static bool trace_await_beats(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
-    enum { WAIT_MS = 3000 };
+    enum { WAIT_MS = 3000, GARBAGE = 512 };
     struct deadline soon = deadline_in_ms(patience_ms(WAIT_MS), deadline->cancel);
     struct trace_calibration *calibration = &trace->calibration;
-    while (calibration->beats < CALIBRATION_BEATS && !deadline_passed(&soon))
+    uint64_t before = trace->bytes;
+    *calibration = (struct trace_calibration){.period = TRACE_PERIOD};
+    while (calibration->beats < CALIBRATION_BEATS && !deadline_passed(&soon) &&
+           (calibration->beats > 0 || trace->sink->again == NULL || trace->bytes - before < GARBAGE))
         if (!trace->sink->read(trace, deadline, error))
             return false;
     if (deadline_cancelled(deadline))
-        return error_set(error, ERROR_CANCELLED, "interrupted");
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    return true;
+}
+
+static bool trace_calibrate(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const struct trace_calibration *calibration = &trace->calibration;
+    bool more = true;
+    if (!trace_await_beats(trace, deadline, error))
+        return false;
+    while (calibration->beats == 0 && trace->bytes > 0 && trace->sink->again != NULL && more)
+        if (!trace->sink->again(trace, &more, deadline, error) ||
+            (more && !trace_await_beats(trace, deadline, error)))
+            return false;
     if (!device_check_witness(trace->device, deadline, error))
         return false;
     int plus = trace_calibration_plus(calibration);
@@ -299,7 +316,6 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
 {
     bool code = request->n_wishes > 0 && request->wishes[0].what == TRACE_CODE;
     *trace = (struct trace){.device = device, .request = request};
-    trace->calibration.period = TRACE_PERIOD;
     trace->moments = (struct trace_moments){.kinds = 1U << TRACE_EVENTS,
                                             .period = TRACE_PERIOD,
                                             .context = trace,

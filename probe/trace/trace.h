@@ -37,6 +37,7 @@ struct trace_request {
     bool exceptions;
     const char *sink; /* "fifo", "etf", "swo"; NULL: the first that is there */
     double baud;      /* of "swo"; 0: the fastest that works */
+    double clock_hz;  /* of the core; 0: unknown */
     void *context;
     void (*take)(void *context, const struct trace_moment *moment);
 };
@@ -52,6 +53,9 @@ struct trace_sink {
     bool (*open)(struct trace *trace, const struct deadline *deadline, struct error *error);
     /* Gives what has come to trace_moments_take, and what was lost to trace_moments_lose. */
     bool (*read)(struct trace *trace, const struct deadline *deadline, struct error *error);
+    /* After open, if what came was no trace: another way to open it, such as the next baud; *more: there is
+     * one. NULL: none. */
+    bool (*again)(struct trace *trace, bool *more, const struct deadline *deadline, struct error *error);
     void (*close)(struct trace *trace, const struct deadline *deadline); /* NULL: nothing to stop */
 };
 
@@ -66,7 +70,8 @@ struct trace {
     size_t n_comparators, n_free;           /* n_free: for wishes, before any was set */
     bool is_v8, prints;                     /* prints: the program used the ITM before */
     bool open;
-    uint64_t *words; /* of the sink */
+    uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
+    uint64_t *words;        /* of the sink */
     struct step *steps;
     int64_t came_us, checked_us; /* when bytes came last, and the registers were looked at */
     uint64_t bytes, losses;      /* losses: on the way out of the chip */
@@ -88,4 +93,4 @@ bool trace_set(struct trace *trace, struct setting setting, const struct deadlin
 void trace_give(struct trace *trace, const uint8_t *bytes, size_t n);
 void trace_lose(struct trace *trace);
 
-extern const struct trace_sink trace_fifo;
+extern const struct trace_sink trace_fifo, trace_swo;

@@ -369,6 +369,71 @@ static void dap_close(struct link *link)
     free(dap);
 }
 
+/* --- trace: by commands alone, which every carrier has ---------------------------------------------------
+ */
+
+static bool dap_tell_swo(struct dap *dap, uint8_t command, uint8_t value, struct error *error)
+{
+    const uint8_t packet[] = {command, value};
+    return probe_tell(&dap->probe, packet, sizeof packet, "take in trace (DAP_SWO)", error);
+}
+
+static bool dap_stop_swo(struct dap *dap, uint8_t command, struct error *error)
+{
+    const uint8_t packet[] = {command, 0};
+    uint8_t reply[CARRIER_ROOM];
+    size_t n;
+    return probe_ask(&dap->probe, packet, sizeof packet, reply, &n, error);
+}
+
+static bool dap_trace_start(struct link *link, uint32_t *baud, struct error *error)
+{
+    enum { BY_DATA = 1, UART = 1, BAUD_REPLY = 5 };
+    struct dap *dap = dap_of(link);
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    uint32_t wanted = *baud;
+    size_t n;
+    *baud = 0;
+    if (dap->probe.lost || dap->executor.adi.jtag || (dap->probe.info.capabilities & DAP_CAN_SWO_UART) == 0)
+        return true;
+    /* Some firmware refuses to stop what is stopped */
+    if (!dap_stop_swo(dap, DAP_SWO_CONTROL, error))
+        return false;
+    if (wanted == 0)
+        return dap_stop_swo(dap, DAP_SWO_MODE, error) && dap_stop_swo(dap, DAP_SWO_TRANSPORT, error);
+    if (!dap_tell_swo(dap, DAP_SWO_TRANSPORT, BY_DATA, error) ||
+        !dap_tell_swo(dap, DAP_SWO_MODE, UART, error) ||
+        !probe_ask(&dap->probe, packet, protocol_swo_baud(packet, wanted), reply, &n, error))
+        return false;
+    if (protocol_check(reply, n, DAP_SWO_BAUDRATE) != ANSWER_GOOD || n < BAUD_REPLY)
+        return probe_distrust(&dap->probe, error);
+    uint32_t actual =
+        (uint32_t)reply[1] | (uint32_t)reply[2] << 8 | (uint32_t)reply[3] << 16 | (uint32_t)reply[4] << 24;
+    if (actual == 0)
+        return true;
+    *baud = actual;
+    return dap_tell_swo(dap, DAP_SWO_CONTROL, 1, error);
+}
+
+static bool dap_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost,
+                           struct error *error)
+{
+    enum { HEAD = 4 };
+    struct dap *dap = dap_of(link);
+    uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
+    size_t length,
+        size = dap->probe.info.packet_size < sizeof reply ? dap->probe.info.packet_size : sizeof reply;
+    size_t most = size - HEAD < room ? size - HEAD : room;
+    *n = 0;
+    *lost = false;
+    if (dap->probe.lost)
+        return error_set(error, ERROR_LINK_LOST, "the probe is gone, and with it the trace");
+    if (!probe_ask(&dap->probe, packet, protocol_swo_data(packet, (uint16_t)most), reply, &length, error))
+        return false;
+    return protocol_swo_take(reply, length, out, room, n, lost) == ANSWER_GOOD ||
+           probe_distrust(&dap->probe, error);
+}
+
 static void log_ports(const struct dap *dap)
 {
     const struct adi *adi = &dap->executor.adi;
@@ -390,6 +455,8 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
                                         .describe = dap_describe,
                                         .mark_cacheable = dap_mark_cacheable,
                                         .leave_power = dap_leave_power,
+                                        .trace_start = dap_trace_start,
+                                        .trace_read = dap_trace_read,
                                         .close = dap_close,
                                         .comes_back = true};
     struct dap *dap = calloc(1, sizeof *dap);

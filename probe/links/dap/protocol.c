@@ -36,6 +36,11 @@ const char *protocol_name(uint8_t command)
         {DAP_SWJ_CLOCK, "DAP_SWJ_Clock"},
         {DAP_SWJ_SEQUENCE, "DAP_SWJ_Sequence"},
         {DAP_SWD_CONFIGURE, "DAP_SWD_Configure"},
+        {DAP_SWO_TRANSPORT, "DAP_SWO_Transport"},
+        {DAP_SWO_MODE, "DAP_SWO_Mode"},
+        {DAP_SWO_BAUDRATE, "DAP_SWO_Baudrate"},
+        {DAP_SWO_CONTROL, "DAP_SWO_Control"},
+        {DAP_SWO_DATA, "DAP_SWO_Data"},
         {DAP_JTAG_SEQUENCE, "DAP_JTAG_Sequence"},
         {DAP_JTAG_CONFIGURE, "DAP_JTAG_Configure"},
         {DAP_SWD_SEQUENCE, "DAP_SWD_Sequence"},
@@ -66,6 +71,38 @@ size_t protocol_clock(uint8_t *out, uint32_t hz)
 {
     out[0] = DAP_SWJ_CLOCK;
     return 1 + put_32(out + 1, hz);
+}
+
+size_t protocol_swo_baud(uint8_t *out, uint32_t baud)
+{
+    out[0] = DAP_SWO_BAUDRATE;
+    return 1 + put_32(out + 1, baud);
+}
+
+size_t protocol_swo_data(uint8_t *out, uint16_t most)
+{
+    out[0] = DAP_SWO_DATA;
+    out[1] = (uint8_t)most;
+    out[2] = (uint8_t)(most >> 8);
+    return 3;
+}
+
+enum protocol_answer protocol_swo_take(const uint8_t *reply, size_t n, uint8_t *out, size_t room,
+                                       size_t *taken, bool *lost)
+{
+    enum { HEAD = 4, STREAM_ERROR = 1 << 6, OVERRUN = 1 << 7 };
+    enum protocol_answer answer = protocol_check(reply, n, DAP_SWO_DATA);
+    if (answer != ANSWER_GOOD)
+        return answer;
+    if (n < HEAD)
+        return ANSWER_BROKEN;
+    size_t has = (size_t)reply[2] | (size_t)reply[3] << 8;
+    if (has > n - HEAD || has > room)
+        return ANSWER_BROKEN;
+    memcpy(out, reply + HEAD, has);
+    *taken = has;
+    *lost = (reply[1] & (STREAM_ERROR | OVERRUN)) != 0;
+    return ANSWER_GOOD;
 }
 
 size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select)

@@ -25,6 +25,11 @@ enum dap_command {
     DAP_SWD_CONFIGURE = 0x13,
     DAP_JTAG_SEQUENCE = 0x14,
     DAP_JTAG_CONFIGURE = 0x15,
+    DAP_SWO_TRANSPORT = 0x17,
+    DAP_SWO_MODE = 0x18,
+    DAP_SWO_BAUDRATE = 0x19,
+    DAP_SWO_CONTROL = 0x1A,
+    DAP_SWO_DATA = 0x1C,
     DAP_SWD_SEQUENCE = 0x1D,
     DAP_INVALID = 0xFF,
 };
@@ -40,7 +45,13 @@ enum dap_info_id {
     DAP_INFO_PACKET_SIZE = 0xFF,
 };
 
-enum { DAP_CAN_SWD = 1 << 0, DAP_CAN_JTAG = 1 << 1, DAP_CAN_ATOMIC = 1 << 4, DAP_CAN_TIMER = 1 << 5 };
+enum {
+    DAP_CAN_SWD = 1 << 0,
+    DAP_CAN_JTAG = 1 << 1,
+    DAP_CAN_SWO_UART = 1 << 2,
+    DAP_CAN_ATOMIC = 1 << 4,
+    DAP_CAN_TIMER = 1 << 5
+};
 enum { DAP_PORT_SWD = 1, DAP_PORT_JTAG = 2 };
 enum { DAP_PIN_TRST = 1 << 5 };
 
@@ -78,6 +89,8 @@ const char *protocol_name(uint8_t command);
 size_t protocol_transfer_configure(uint8_t *out, uint8_t idle, uint16_t wait_retry, uint16_t match_retry);
 size_t protocol_write_abort(uint8_t *out, uint8_t index, uint32_t value);
 size_t protocol_clock(uint8_t *out, uint32_t hz);
+size_t protocol_swo_baud(uint8_t *out, uint32_t baud);
+size_t protocol_swo_data(uint8_t *out, uint16_t most);
 /* The pins of `select` get the levels of `levels`. */
 size_t protocol_pins(uint8_t *out, uint8_t levels, uint8_t select);
 /* Up to 256 bits on SWDIO/TMS, least significant first. */
@@ -103,6 +116,9 @@ enum protocol_answer protocol_connected(const uint8_t *reply, size_t n, uint8_t 
 bool protocol_info_text(const uint8_t *reply, size_t n, char *out, size_t size);
 /* False also if the probe lacks this number. */
 bool protocol_info_number(const uint8_t *reply, size_t n, uint32_t *value);
+/* The trace in a reply to protocol_swo_data, at most `room` bytes. *lost: some were lost before it. */
+enum protocol_answer protocol_swo_take(const uint8_t *reply, size_t n, uint8_t *out, size_t room,
+                                       size_t *taken, bool *lost);
 bool protocol_jtag_captured(const uint8_t *reply, size_t n, uint8_t *out, unsigned bits);
 /* Takes one answer into `info`; a missing value keeps the old one. False: the reply is broken. */
 bool protocol_take_info(struct dap_info *info, uint8_t id, const uint8_t *reply, size_t n);

@@ -177,3 +177,29 @@ TEST(test_chain_lengths)
     assert_false(chain_read_lengths(&three, bits, 10)); /* two unknown ones */
     assert_false(chain_read_lengths(&one, bits, 10));
 }
+
+TEST(trace_in_a_reply)
+{
+    static const struct {
+        uint8_t n, reply[8];
+        enum protocol_answer answer;
+        size_t taken;
+        bool lost;
+    } rows[] = {
+        {6, {DAP_SWO_DATA, 0, 2, 0, 0x45, 1}, ANSWER_GOOD, 2, false},
+        {4, {DAP_SWO_DATA, 0x80, 0, 0}, ANSWER_GOOD, 0, true},
+        {5, {DAP_SWO_DATA, 0x40, 1, 0, 0x70}, ANSWER_GOOD, 1, true},
+        {6, {DAP_SWO_DATA, 0, 3, 0, 0x45, 1}, ANSWER_BROKEN, 0, false},    /* says more than it has */
+        {8, {DAP_SWO_DATA, 0, 4, 0, 1, 2, 3, 4}, ANSWER_BROKEN, 0, false}, /* more than there is room for */
+        {3, {DAP_SWO_DATA, 0, 0}, ANSWER_BROKEN, 0, false},
+        {1, {DAP_INVALID}, ANSWER_UNKNOWN, 0, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        uint8_t out[3];
+        size_t taken = 0;
+        bool lost = false;
+        assert_int_equal(protocol_swo_take(rows[i].reply, rows[i].n, out, sizeof out, &taken, &lost),
+                         rows[i].answer);
+        assert_int_equal(taken, rows[i].taken);
+        assert_int_equal(lost, rows[i].lost);
+    }
+}

@@ -1,0 +1,138 @@
+/*
+ * SWO: the TPIU sends the ITM's bytes on one pin, as a UART, and the probe takes them in. The pin's clock is
+ * the core's on most chips; where it is another, no baud fits. DDI 0403 C1.10; DDI 0314 for the registers.
+ */
+#include "base/arm_debug.h"
+#include "links/link.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { SWO_READ = 2048, SWO_READS = 16, SWO_DIVIDERS = 0x2000, SWO_TRIES = 12 };
+static const double swo_fastest = 10e6, swo_off = 0.01;
+
+static struct address swo_word(const struct trace *trace, uint64_t offset)
+{
+    return core_word(&trace->device->chosen->core, offset);
+}
+
+static bool swo_look(const struct trace *trace, uint64_t offset, uint64_t *out,
+                     const struct deadline *deadline)
+{
+    struct error unread = {0};
+    return ledger_read(trace->device->ledger, swo_word(trace, offset), out, deadline, &unread);
+}
+
+static bool swo_find(struct trace *trace, char *where, const struct deadline *deadline)
+{
+    struct error ignored = {0};
+    uint64_t id;
+    uint32_t baud = (uint32_t)1e6;
+    snprintf(where, sizeof trace->where, "SWO");
+    return swo_look(trace, TPIU_BASE + COMPONENT_DEVID, &id, deadline) && (id & TPIU_DEVID_NRZ) != 0 &&
+           link_trace_start(trace->device->link, &baud, &ignored) && baud != 0;
+}
+
+/* The next divider whose baud the probe takes. */
+static bool swo_next(struct trace *trace, bool *more, const struct deadline *deadline, struct error *error)
+{
+    double clock = trace->request->clock_hz,
+           most = trace->request->baud > 0 ? trace->request->baud : swo_fastest;
+    *more = false;
+    for (unsigned tries = 0; tries < SWO_TRIES; tries++) {
+        uint32_t least = (uint32_t)ceil(clock / most);
+        trace->divider = trace->kept > 0      ? trace->kept
+                         : trace->divider > 0 ? trace->divider + 1
+                         : least > 1          ? least
+                                              : 1;
+        double wanted = clock / trace->divider;
+        uint32_t baud = (uint32_t)lround(wanted);
+        if (trace->divider > SWO_DIVIDERS || trace->divider > 2 * least + SWO_TRIES)
+            return true;
+        if (!link_trace_start(trace->device->link, &baud, error))
+            return false;
+        if (baud == 0 || fabs(baud - wanted) > swo_off * wanted)
+            continue;
+        const struct setting divide = {.at = swo_word(trace, TPIU_BASE + TPIU_ACPR),
+                                       .test = UINT32_MAX,
+                                       .set = trace->divider - 1,
+                                       .watched = "TPIU_ACPR"};
+        snprintf(trace->where, sizeof trace->where, "SWO at %.4g MBd", baud / 1e6);
+        *more = true;
+        return trace->kept > 0 || trace_set(trace, divide, deadline, error);
+    }
+    return true;
+}
+
+static bool swo_again(struct trace *trace, bool *more, const struct deadline *deadline, struct error *error)
+{
+    *more = false;
+    return trace->kept > 0 || swo_next(trace, more, deadline, error);
+}
+
+/* A program that prints by SWO has its baud, which stays. */
+static void swo_find_kept(struct trace *trace, const struct deadline *deadline)
+{
+    uint64_t tcr, ter, protocol, divider;
+    if (swo_look(trace, ITM_TCR, &tcr, deadline) && swo_look(trace, ITM_TER, &ter, deadline) &&
+        swo_look(trace, TPIU_BASE + TPIU_SPPR, &protocol, deadline) &&
+        swo_look(trace, TPIU_BASE + TPIU_ACPR, &divider, deadline) && (tcr & ITM_ITMENA) != 0 && ter != 0 &&
+        protocol == TPIU_UART)
+        trace->kept = (uint32_t)divider + 1;
+}
+
+static bool swo_open(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const struct setting settings[] = {
+        core_open_lock(swo_word(trace, TPIU_BASE + CORESIGHT_LAR),
+                       swo_word(trace, TPIU_BASE + CORESIGHT_LSR)),
+        {.at = swo_word(trace, TPIU_BASE + TPIU_CSPSR), .test = UINT32_MAX, .set = 1},
+        {.at = swo_word(trace, TPIU_BASE + TPIU_SPPR), .test = 3, .set = TPIU_UART, .watched = "TPIU_SPPR"},
+        {.at = swo_word(trace, TPIU_BASE + TPIU_FFCR), .test = 3, .set = TPIU_FFCR_TRIGIN, .always = true}};
+    bool more;
+    if (!(trace->request->clock_hz > 0))
+        return error_advise(error, ERROR_NO_COUNTER, "--freq HZ gives it.",
+                            "the baud of SWO follows from the core's clock, which is not known");
+    swo_find_kept(trace, deadline);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (!trace_set(trace, settings[i], deadline, error))
+            return false;
+    if (!swo_next(trace, &more, deadline, error))
+        return false;
+    return more || error_advise(error, ERROR_NO_COUNTER, "--swo-baud BAUD is the most that is tried.",
+                                "the probe takes no baud that SWO can have at %.4g MHz",
+                                trace->request->clock_hz / 1e6);
+}
+
+static bool swo_read(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    uint8_t bytes[SWO_READ];
+    for (unsigned i = 0; i < SWO_READS && !deadline_passed(deadline); i++) {
+        size_t n;
+        bool lost;
+        if (!link_trace_read(trace->device->link, bytes, sizeof bytes, &n, &lost, error))
+            return false;
+        if (lost) /* before what comes with it */
+            trace_lose(trace);
+        trace_give(trace, bytes, n);
+        if (n == 0)
+            return true;
+    }
+    return true;
+}
+
+static void swo_close(struct trace *trace, const struct deadline *deadline)
+{
+    struct error ignored = {0};
+    uint32_t off = 0;
+    (void)deadline;
+    (void)link_trace_start(trace->device->link, &off, &ignored);
+}
+
+const struct trace_sink trace_swo = {.name = "swo",
+                                     .find = swo_find,
+                                     .open = swo_open,
+                                     .read = swo_read,
+                                     .again = swo_again,
+                                     .close = swo_close};
