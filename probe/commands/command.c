@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "report/render.h"
 #include "report/run_report.h"
+#include "report/stays_report.h"
 #include "report/survey_report.h"
 #include "report/terminal.h"
 #include "run/session.h"
@@ -16,7 +17,8 @@ enum {
     CSV = 1 << FORMAT_CSV,
     STACKS = 1 << FORMAT_FOLDED | 1 << FORMAT_CALLGRIND | 1 << FORMAT_PERF,
     PAGE = 1 << FORMAT_HTML,
-    MARKDOWN = 1 << FORMAT_MARKDOWN
+    MARKDOWN = 1 << FORMAT_MARKDOWN,
+    TIMELINE = 1 << FORMAT_PERFETTO
 };
 
 static const char scripts_only[] = "For the scripts in gdb-scripts alone.";
@@ -138,6 +140,33 @@ const struct command commands[COMMANDS] = {
          .most = 1,
          .formats = TEXT | JSON,
          .run = command_guard},
+    [COMMAND_IRQ] = {.name = "irq",
+                     .operands = "",
+                     .does = "every interrupt that comes: calls, times, jitter",
+                     .about = "By the exception trace of a Cortex-M with an ITM; the core is never stopped. "
+                              "Times are from the trace unit's entry mark to its exit mark. With --regions "
+                              "and --check the handlers' times, with what interrupts them, are judged.",
+                     .examples = "pmu-probe --elf app.elf irq\n"
+                                 "pmu-probe --elf app.elf irq --for 10s --regions app.regions --check\n"
+                                 "pmu-probe --elf app.elf irq --format perfetto -o irq.json\n",
+                     .words = stays_words,
+                     .needs = "",
+                     .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | TIMELINE,
+                     .run = command_irq},
+    [COMMAND_TASKS] = {.name = "tasks",
+                       .operands = "",
+                       .does = "slices of each task of an RTOS, or of a word's values",
+                       .about =
+                           "By the data trace of a Cortex-M with an ITM: each write of the word that shows "
+                           "which task runs. The core is never stopped. FreeRTOS, ThreadX and Zephyr are "
+                           "known; --task names any other word, whose values are shown then.",
+                       .examples = "pmu-probe --elf app.elf tasks\n"
+                                   "pmu-probe --elf app.elf tasks --task state --for 10s\n"
+                                   "pmu-probe --elf app.elf tasks --format perfetto -o tasks.json\n",
+                       .words = stays_words,
+                       .needs = "",
+                       .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | TIMELINE,
+                       .run = command_tasks},
     [COMMAND_DOCTOR] =
         {.name = "doctor",
          .group = COMMANDS_TARGET,

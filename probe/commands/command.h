@@ -32,6 +32,8 @@ enum command_id {
     COMMAND_RECORD,
     COMMAND_TOP,
     COMMAND_GUARD,
+    COMMAND_IRQ,
+    COMMAND_TASKS,
     COMMAND_DOCTOR,
     COMMAND_RESTORE,
     COMMAND_RESET,
@@ -285,6 +287,8 @@ int command_info(const struct context *context, struct error *error);
 int command_delta(const struct context *context, struct error *error);
 int command_survey(const struct context *context, struct error *error);
 int command_lines(const struct context *context, struct error *error);
+int command_irq(const struct context *context, struct error *error);
+int command_tasks(const struct context *context, struct error *error);
 int command_stat(const struct context *context, struct error *error);
 int command_list(const struct context *context, struct error *error);
 int command_doctor(const struct context *context, struct error *error);

@@ -188,8 +188,15 @@ static bool has_format(const struct reader *r)
 bool format_refuse(enum format format, const char *typed, const char *who, unsigned formats,
                    struct error *error)
 {
-    static const char *const names[FORMATS] = {
-        "text", "JSON", "CSV", "Markdown", "folded stacks", "callgrind", "perf script text", "HTML"};
+    static const char *const names[FORMATS] = {"text",
+                                               "JSON",
+                                               "CSV",
+                                               "Markdown",
+                                               "folded stacks",
+                                               "callgrind",
+                                               "perf script text",
+                                               "HTML",
+                                               "a timeline for Perfetto"};
     char list[128];
     list[0] = '\0';
     for (unsigned i = 0; i < FORMATS; i++)

@@ -18,6 +18,7 @@ enum format {
     FORMAT_CALLGRIND,
     FORMAT_PERF,
     FORMAT_HTML,
+    FORMAT_PERFETTO,
     FORMATS
 };
 

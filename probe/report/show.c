@@ -8,6 +8,7 @@
 #include "report/line_table.h"
 #include "report/place_report.h"
 #include "report/profile_table.h"
+#include "report/stays_report.h"
 #include "report/survey_report.h"
 #include "report/target_report.h"
 #include "report/terminal.h"
@@ -55,6 +56,8 @@ static const struct shown_result results[] = {
     {"annotate", ALL, true, show_annotate},
     {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
     {"guard", TEXTS, false, show_guard},
+    {"irq", ALL, true, stays_write},
+    {"tasks", ALL, true, stays_write},
 };
 
 /* Results of a region have no command in their header. */

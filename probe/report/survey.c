@@ -132,12 +132,10 @@ bool survey_sort(struct survey *survey)
 /* --- JSON lines ----------------------------------------------------------------------------------------- */
 
 /* What it found, in the unit of the budget, and in cycles. */
-static void put_found(struct json_part *budget, const struct survey_row *row)
+static void put_found(struct json_part *budget, const struct verdict_line *line, double hz)
 {
-    const struct verdict_line *line = row->budget;
     bool of_max = strncmp(line->name, "max", 3) == 0, in_cycles = strstr(line->name, "cycles") != NULL;
-    double found = of_max ? (double)line->now.max : line->now.mean,
-           hz = row->summary != NULL ? row->summary->conditions.clock_hz : 0;
+    double found = of_max ? (double)line->now.max : line->now.mean;
     if (line->now.n == 0)
         return;
     json_part_real(budget, "found_cycles", found);
@@ -145,15 +143,15 @@ static void put_found(struct json_part *budget, const struct survey_row *row)
         json_part_real(budget, "found_s", found / hz);
 }
 
-static void put_budget(struct json_part *line, const struct survey_row *row)
+void budget_put(struct json_part *line, const struct verdict_line *verdict, double hz)
 {
     struct json_part budget = json_part_new(NULL);
-    if (row->budget != NULL) {
-        json_part_text(&budget, "budget", row->budget->name);
-        json_part_text(&budget, "verdict", verdict_name(row->budget->verdict));
-        json_part_real(&budget, "change", row->budget->change);
-        put_found(&budget, row);
-        json_part_text(&budget, "why", row->budget->why);
+    if (verdict != NULL) {
+        json_part_text(&budget, "budget", verdict->name);
+        json_part_text(&budget, "verdict", verdict_name(verdict->verdict));
+        json_part_real(&budget, "change", verdict->change);
+        put_found(&budget, verdict, hz);
+        json_part_text(&budget, "why", verdict->why);
     }
     json_part_object(line, "budget", budget);
 }
@@ -192,7 +190,7 @@ static struct json_part survey_region_line(const struct survey_row *row)
             json_part_bool(&line, "no_turn", true);
         if (row->why[0] == '\0' && row->waited_s > 0)
             json_part_real(&line, "waited_s", row->waited_s);
-        put_budget(&line, row);
+        budget_put(&line, row->budget, row->summary != NULL ? row->summary->conditions.clock_hz : 0);
         return line;
     }
     struct survey_rate rate = survey_rate(row->summary);
@@ -206,7 +204,7 @@ static struct json_part survey_region_line(const struct survey_row *row)
     json_part_real(&line, "share", rate.share);
     json_part_real(&line, "share_plus_minus", rate.plus_minus);
     json_part_object(&line, "periods", periods_part(&row->summary->periods, rate.bursts));
-    put_budget(&line, row);
+    budget_put(&line, row->budget, row->summary->conditions.clock_hz);
     return line;
 }
 

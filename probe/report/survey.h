@@ -56,3 +56,5 @@ bool survey_sort(struct survey *survey); /* false: out of memory */
 
 /* The lines below the header. */
 void survey_lines(struct document *document, const struct survey *survey);
+/* The object `budget` of a line; NULL: it has none. `hz`: 0 if the clock is not known. */
+void budget_put(struct json_part *line, const struct verdict_line *verdict, double hz);

@@ -121,7 +121,7 @@ static void survey_report_put_rates(struct json_part *row, const json_t *region)
 
 /* ---- verdicts */
 
-static void add_checks(struct json_part *row, const json_t *region, const json_t *verdict)
+void checks_add(struct json_part *row, const json_t *region, const json_t *verdict)
 {
     json_t *list = json_array();
     struct check check;
@@ -139,14 +139,15 @@ static void add_checks(struct json_part *row, const json_t *region, const json_t
     json_part_array(row, "verdict", list);
 }
 
-static void print_checks(const struct rendering *to, const struct survey_lines *lines)
+void checks_print(const struct rendering *to, const json_t *regions, const json_t *verdicts,
+                  const json_t *summary)
 {
     size_t counts[4] = {0}, n = 0, i;
     const json_t *region;
     struct check check;
     fputc('\n', to->out);
-    json_array_foreach(lines->regions, i, region) {
-        for (size_t k = 0; check_take(region, json_array_get(lines->verdicts, i), k, &check); k++, n++) {
+    json_array_foreach(regions, i, region) {
+        for (size_t k = 0; check_take(region, json_array_get(verdicts, i), k, &check); k++, n++) {
             char clean[UTF8_CLEAN_ROOM(4 * TEXT)], words[2 * TEXT], text[4 * TEXT];
             enum verdict is = verdict_by_name(check.verdict);
             check_text(&check, words, sizeof words);
@@ -157,7 +158,7 @@ static void print_checks(const struct rendering *to, const struct survey_lines *
             counts[is]++;
         }
     }
-    fprintf(to->out, "verdict: %s", line_verdict_name(lines->summary));
+    fprintf(to->out, "verdict: %s", line_verdict_name(summary));
     if (n == 0)
         fputs(", there is nothing to judge", to->out);
     for (size_t k = 0, told = 0; n > 0 && k < 4; k++)
@@ -208,7 +209,7 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
             row_real(&row, keys[k], field_real(region, keys[k]));
         survey_report_put_rates(&row, region);
     }
-    add_checks(&row, region, json_array_get(lines->verdicts, i));
+    checks_add(&row, region, json_array_get(lines->verdicts, i));
     return row;
 }
 
@@ -566,7 +567,7 @@ static bool put_people(const struct rendering *to, const struct survey_lines *li
         fprintf(to->out, "* **%s**\n", line_verdict_name(lines->summary));
     ok = render_list(to, notes) && ok;
     if (judged && text)
-        print_checks(to, lines);
+        checks_print(to, lines->regions, lines->verdicts, lines->summary);
     return ok;
 }
 
@@ -589,17 +590,18 @@ bool survey_write(const struct rendering *to, const struct document *document)
 
 enum { CELL = 1024 };
 
-static bool put_checks(const struct rendering *to, const struct survey_lines *lines)
+bool checks_page(const struct rendering *to, const json_t *regions, const json_t *verdicts,
+                 const json_t *summary)
 {
     struct check check;
     size_t i;
     const json_t *region;
-    if (field_of(lines->summary, "verdict") == NULL)
+    if (field_of(summary, "verdict") == NULL)
         return true;
     struct document rows = document_new();
     page_heading(to->out, "verdicts", "Verdicts");
-    json_array_foreach(lines->regions, i, region) {
-        for (size_t k = 0; check_take(region, json_array_get(lines->verdicts, i), k, &check); k++) {
+    json_array_foreach(regions, i, region) {
+        for (size_t k = 0; check_take(region, json_array_get(verdicts, i), k, &check); k++) {
             struct json_part row = json_part_new(NULL);
             json_t *list = json_array();
             char numbers[CELL], words[CELL];
@@ -635,7 +637,7 @@ static bool survey_page(const struct rendering *to, const struct document *docum
     page_begin(&page);
     struct json_part notes = json_list_new();
     survey_notes(&notes, lines, to);
-    bool ok = put_checks(to, lines);
+    bool ok = checks_page(to, lines->regions, lines->verdicts, lines->summary);
     page_heading(to->out, "numbers", "All regions, largest share first");
     ok = survey_tables(to, lines) && ok;
     ok = render_list(to, notes) && ok;

@@ -286,6 +286,77 @@ static const struct view_column check_columns[] = {
 const struct view check_view = {COLUMNS(check_columns), .class = "checks",
                                 .caption = "By region: its budget, and against the baseline", .folds = true};
 
+/* ---- interrupts and tasks */
+
+static const struct view_column interrupt_columns[] = {
+    {NAME("name", "interrupt", NULL)},
+    {COUNT("calls.seen", "calls")},
+    {.key = "share", .heading = "share", .as = AS_SHARE},
+    {COUNT("own.median", "own")},
+    {COUNT("own.p99", "p99"), .spare = 2},
+    {COUNT("own.max", "max")},
+    {COUNT("whole.max", "whole max"), .spare = 3},
+    {COUNT("interval.median", "interval")},
+    {COUNT("interval.min", "min")},
+    {COUNT("interval.max", "max")},
+    {COUNT("calls.exact", "exact"), .spare = 1},
+    {.key = "verdict", .heading = "verdict", .as = AS_VERDICT, .wide = true},
+};
+const struct view interrupt_view = {
+    COLUMNS(interrupt_columns), .class = "regions",
+    .caption = "Interrupts, the largest share first: cycles of each call, and from entry to entry",
+    .folds = true, .reason = "reason"};
+
+static const struct view_column task_columns[] = {
+    {NAME("name", "task", NULL)},
+    {COUNT("calls.seen", "slices")},
+    {.key = "per_second", .heading = "per second", .as = AS_MEAN},
+    {.key = "share", .heading = "share", .as = AS_SHARE},
+    {.key = "own.mean", .heading = "mean", .as = AS_MEAN},
+    {COUNT("own.max", "max")},
+    {COUNT("between.median", "between")},
+    {COUNT("between.max", "max")},
+    {COUNT("calls.exact", "exact"), .spare = 1},
+};
+const struct view task_view = {
+    COLUMNS(task_columns), .class = "regions",
+    .caption = "Tasks, the largest share first: cycles of each slice, and between two of them", .folds = true,
+    .reason = "reason"};
+
+#define STAY_FIELDS                                                                                          \
+    {TEXT("share")}, {TEXT("cycles")}, {FIELD("calls.seen", "calls")}, {FIELD("calls.exact", "exact")},      \
+        {FIELD("calls.late", "late")}, {FIELD("calls.lost", "lost")}, {FIELD("calls.unended", "unended")},   \
+        {TEXT("per_second")}, {FIELD("own.min", "min")}, {FIELD("own.median", "median")},                    \
+        {FIELD("own.mean", "mean")}, {FIELD("own.p99", "p99")},                                              \
+    {                                                                                                        \
+        FIELD("own.max", "max")                                                                              \
+    }
+static const struct view_column interrupt_fields[] = {
+    {TEXT("name")},
+    {TEXT("number")},
+    {TEXT("unit")},
+    STAY_FIELDS,
+    {FIELD("whole.median", "whole_median")},
+    {FIELD("whole.max", "whole_max")},
+    {FIELD("interval.min", "interval_min")},
+    {FIELD("interval.median", "interval_median")},
+    {FIELD("interval.max", "interval_max")},
+    {FIELD("judged", "verdict"), .optional = true},
+    {FIELD("verdict_why", "why"), .optional = true},
+};
+const struct view interrupt_csv = {COLUMNS(interrupt_fields)};
+
+static const struct view_column task_fields[] = {
+    {TEXT("name")},
+    {TEXT("value")},
+    {TEXT("unit")},
+    STAY_FIELDS,
+    {FIELD("between.min", "between_min")},
+    {FIELD("between.median", "between_median")},
+    {FIELD("between.max", "between_max")},
+};
+const struct view task_csv = {COLUMNS(task_fields)};
+
 /* ---- verdicts */
 
 static const struct view_column verdict_columns[] = {

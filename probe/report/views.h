@@ -32,5 +32,7 @@ extern const struct view region_csv;
 extern const struct view check_view;
 /* A column of a `verdict`, on a page */
 extern const struct view verdict_view;
+/* `interrupt` of `irq`, `task` of `tasks` */
+extern const struct view interrupt_view, interrupt_csv, task_view, task_csv;
 /* Groups of facts, of `info`, `list`, `probes` and `doctor`; CSV has the name of the group, too. */
 struct view facts_view(const char *command, enum format format);

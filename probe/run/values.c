@@ -169,7 +169,7 @@ bool value_separator(const char *text, const char **out)
 static const char *const format_names[FORMATS] = {
     [FORMAT_TEXT] = "text",         [FORMAT_JSON] = "json",     [FORMAT_CSV] = "csv",
     [FORMAT_MARKDOWN] = "markdown", [FORMAT_FOLDED] = "folded", [FORMAT_CALLGRIND] = "callgrind",
-    [FORMAT_PERF] = "perf",         [FORMAT_HTML] = "html"};
+    [FORMAT_PERF] = "perf",         [FORMAT_HTML] = "html",     [FORMAT_PERFETTO] = "perfetto"};
 
 bool value_format(const char *text, enum format *out)
 {

@@ -151,11 +151,13 @@ static bool itm_set(struct trace *trace, const struct deadline *deadline, struct
                      deadline, error);
 }
 
-/* Cycle events each TRACE_PERIOD cycles. The period is set before they are switched on. */
-static bool dwt_set(struct trace *trace, const struct deadline *deadline, struct error *error)
+/* Cycle events each TRACE_PERIOD cycles. The period is set before they are switched on, and exceptions come
+ * after the calibration, which they would disturb. */
+static bool dwt_set(struct trace *trace, bool calibrates, const struct deadline *deadline,
+                    struct error *error)
 {
     const uint64_t period = DWT_CYCTAP | DWT_POSTPRESET, events = DWT_CYCEVTENA;
-    const uint64_t traps = trace->request->exceptions ? DWT_EXCTRCENA : 0;
+    const uint64_t traps = trace->request->exceptions && !calibrates ? DWT_EXCTRCENA : 0;
     const struct restore restore = {.how = RESTORE_BITS,
                                     .mask = period | DWT_POSTINIT | events | DWT_EXCTRCENA};
     const struct setting settings[] = {{.at = trace_word(trace, DWT_CTRL),
@@ -169,8 +171,9 @@ static bool dwt_set(struct trace *trace, const struct deadline *deadline, struct
                                         .keep = ~(uint64_t)DWT_EXCTRCENA,
                                         .set = period | events | traps,
                                         .restore = restore,
-                                        .watched = "DWT_CTRL"}};
-    return trace_set(trace, settings[0], deadline, error) && trace_set(trace, settings[1], deadline, error);
+                                        .watched = calibrates ? NULL : "DWT_CTRL"}};
+    return (!calibrates || trace_set(trace, settings[0], deadline, error)) &&
+           trace_set(trace, settings[1], deadline, error);
 }
 
 static bool comparator_set(struct trace *trace, unsigned n, const struct trace_wish *wish,
@@ -257,6 +260,7 @@ void trace_give(struct trace *trace, const uint8_t *bytes, size_t n)
 void trace_lose(struct trace *trace)
 {
     trace->losses++;
+    trace->calibration.begun = trace->calibration.beat = false;
     trace_moments_lose(&trace->moments);
 }
 
@@ -329,8 +333,8 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
     if (!trace_moments_begin(&trace->moments))
         return error_set(error, ERROR_SYSTEM, "out of memory");
     if (!trace->sink->open(trace, deadline, error) || !itm_set(trace, deadline, error) ||
-        !dwt_set(trace, deadline, error) || !trace_calibrate(trace, deadline, error) ||
-        !trace_set_comparators(trace, deadline, error) ||
+        !dwt_set(trace, true, deadline, error) || !trace_calibrate(trace, deadline, error) ||
+        !dwt_set(trace, false, deadline, error) || !trace_set_comparators(trace, deadline, error) ||
         !trace->sink->read(trace, deadline, error)) /* what was lost meanwhile is no gap of the run */
         return false;
     trace->open = true;

@@ -1,0 +1,98 @@
+#include "measure/stays.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* NULL: out of memory. */
+static struct stay_row *stay_row_of(struct stays *stays, uint32_t number)
+{
+    for (size_t i = 0; i < stays->n && i < STAYS_ROWS; i++)
+        if (stays->rows[i].number == number)
+            return &stays->rows[i];
+    if (stays->n <= STAYS_ROWS) {
+        struct stay_row *row = &stays->rows[stays->n];
+        *row = (struct stay_row){.number = number};
+        for (int k = 0; k < STAY_TIMES; k++)
+            if ((row->of[k] = statistics_new()) == NULL)
+                stays->failed = true;
+        stays->n++;
+    }
+    return stays->failed ? NULL : &stays->rows[stays->n - 1];
+}
+
+static void row_add_times(struct stay_row *row, const struct trace_stay *stay, bool from_ends)
+{
+    if (stay->entered && stay->from_exact && row->has_last)
+        statistics_add(row->of[STAY_APART], stay->from - row->last);
+    row->has_last = stay->entered && (from_ends ? stay->to_exact : stay->from_exact);
+    row->last = from_ends ? stay->to : stay->from;
+    if (!stay->entered || !stay->from_exact || !stay->to_exact)
+        return;
+    statistics_add(row->of[STAY_WHOLE], stay->to - stay->from);
+    if (stay->own_exact)
+        statistics_add(row->of[STAY_OWN], stay->own);
+}
+
+void stays_take(struct stays *stays, const struct trace_stay *stay)
+{
+    struct stay_row *row = stay_row_of(stays, stay->number);
+    if (row == NULL)
+        return;
+    row->cycles += stay->own;
+    stays->cycles += stay->own;
+    bool is_other = row == &stays->rows[STAYS_ROWS];
+    if (stay->is_rest)
+        row->has_last = false;
+    if (stay->is_rest)
+        return;
+    row->calls++;
+    row->unended += stay->end == STAY_UNENDED;
+    row->lost += stay->end == STAY_LOST || (stay->end == STAY_DONE && !stay->entered);
+    row->cut += stay->end == STAY_CUT;
+    row->late += stay->end == STAY_DONE && stay->entered && !stay->own_exact;
+    row_add_times(row, stay, stays->from_ends);
+    row->has_last = row->has_last && !is_other;
+}
+
+void stays_lose(struct stays *stays)
+{
+    stays->losses++;
+    for (size_t i = 0; i < stays->n; i++)
+        stays->rows[i].has_last = false;
+}
+
+static int by_cycles(const void *one, const void *other)
+{
+    const struct stay_row *a = one, *b = other;
+    if (a->cycles != b->cycles)
+        return a->cycles < b->cycles ? 1 : -1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+void stays_sort(struct stays *stays)
+{
+    qsort(stays->rows, stays->n < STAYS_ROWS ? stays->n : STAYS_ROWS, sizeof *stays->rows, by_cycles);
+}
+
+uint64_t stays_left_out(const struct stay_row *row)
+{
+    return row->late + row->lost + row->unended;
+}
+
+void stays_summary(const struct stay_row *row, const struct conditions *conditions, struct summary *out)
+{
+    uint64_t whole = statistics_count(row->of[STAY_WHOLE]);
+    *out = (struct summary){.conditions = *conditions, .n = 1, .passes = 1, .hits = row->calls};
+    snprintf(out->columns[0].name, sizeof out->columns[0].name, "CPU_CYCLES");
+    out->columns[0].statistics = row->of[STAY_WHOLE];
+    out->columns[0].calibrated = true;
+    out->columns[0].at_least = row->calls - row->cut - (whole < row->calls ? whole : row->calls);
+}
+
+void stays_free(struct stays *stays)
+{
+    for (size_t i = 0; i < stays->n; i++)
+        for (int k = 0; k < STAY_TIMES; k++)
+            statistics_free(stays->rows[i].of[k]);
+    stays->n = 0;
+}

@@ -1,0 +1,291 @@
+#include "report/stays_report.h"
+
+#include "report/conditions.h"
+#include "report/number.h"
+#include "report/page.h"
+#include "report/sentence.h"
+#include "report/survey.h"
+#include "report/survey_report.h"
+#include "report/views.h"
+
+#include <stdio.h>
+
+/* From here on what is exact is called isolated, and is not shown. */
+static const double few_left_out = 0.01, most_left_out = 0.1;
+
+const char stays_words[] =
+    "own: without what interrupts it; whole: with it; interval: from entry to entry, between: from the end "
+    "of "
+    "a slice to the next one; share: of the time that the trace shows, without sleep; exact: both times of a "
+    "call are the trace unit's own, with no loss between them.";
+
+/* ---- lines */
+
+static void put_times(struct json_part *line, const char *key, const struct statistics *of)
+{
+    struct json_part times = json_part_new(NULL);
+    if (statistics_count(of) > 0) {
+        json_part_unsigned(&times, "count", statistics_count(of));
+        json_part_unsigned(&times, "min", statistics_min(of));
+        json_part_unsigned(&times, "median", statistics_quantile(of, 0.5, NULL));
+        json_part_real(&times, "mean", statistics_mean(of));
+        json_part_unsigned(&times, "p99", statistics_quantile(of, 0.99, NULL));
+        json_part_unsigned(&times, "max", statistics_max(of));
+    }
+    json_part_object(line, key, times);
+}
+
+static double left_out_share(uint64_t left, uint64_t ended)
+{
+    return ended > 0 ? (double)left / (double)ended : 0;
+}
+
+static void put_calls(struct json_part *line, const struct stay_row *row)
+{
+    struct json_part calls = json_part_new(NULL);
+    double share = left_out_share(stays_left_out(row), row->calls - row->cut);
+    json_part_unsigned(&calls, "seen", row->calls);
+    json_part_unsigned(&calls, "exact", statistics_count(row->of[STAY_OWN]));
+    json_part_real(&calls, "left_out", share);
+    json_part_bool(&calls, "isolated", share > few_left_out);
+    json_part_unsigned(&calls, "late", row->late);
+    json_part_unsigned(&calls, "lost", row->lost);
+    json_part_unsigned(&calls, "unended", row->unended);
+    json_part_unsigned(&calls, "cut", row->cut);
+    json_part_object(line, "calls", calls);
+}
+
+static struct json_part stays_line_part(const struct stays_result *result, const struct stays_line *of)
+{
+    const struct stay_row *row = of->row;
+    double all = (double)(result->stays->cycles + result->thread + result->between);
+    struct json_part line = json_part_new(result->of_word ? "task" : "interrupt");
+    json_part_text(&line, "name", of->name);
+    if (row != NULL) {
+        if (result->of_word)
+            json_part_hex(&line, "value", row->number);
+        else
+            json_part_unsigned(&line, "number", row->number);
+        put_calls(&line, row);
+        json_part_unsigned(&line, "cycles", row->cycles);
+        json_part_real(&line, "share", all > 0 ? (double)row->cycles / all : 0);
+        json_part_real(&line, "per_second", (double)row->calls / result->seconds);
+        if (left_out_share(stays_left_out(row), row->calls - row->cut) <= most_left_out) {
+            put_times(&line, "own", row->of[STAY_OWN]);
+            if (!result->of_word)
+                put_times(&line, "whole", row->of[STAY_WHOLE]);
+            put_times(&line, result->of_word ? "between" : "interval", row->of[STAY_APART]);
+        }
+    }
+    budget_put(&line, of->budget, result->conditions->clock_hz);
+    return line;
+}
+
+static struct json_part stays_summary_part(const struct stays_result *result)
+{
+    const struct stays *stays = result->stays;
+    struct json_part line = json_part_new("summary");
+    double all = (double)(stays->cycles + result->thread + result->between);
+    uint64_t calls = 0, left = 0, cut = 0, exact = 0;
+    for (size_t i = 0; i < stays->n; i++) {
+        calls += stays->rows[i].calls;
+        left += stays_left_out(&stays->rows[i]);
+        cut += stays->rows[i].cut;
+        exact += statistics_count(stays->rows[i].of[STAY_OWN]);
+    }
+    json_part_unsigned(&line, "seen", calls);
+    json_part_unsigned(&line, "exact", exact);
+    json_part_real(&line, "left_out", left_out_share(left, calls - cut));
+    json_part_bool(&line, "isolated", left_out_share(left, calls - cut) > few_left_out);
+    json_part_unsigned(&line, "gaps", stays->losses);
+    if (!result->of_word && all > 0) {
+        json_part_real(&line, "thread", (double)result->thread / all);
+        json_part_real(&line, "between", (double)result->between / all);
+    }
+    json_part_real(&line, "seconds", result->seconds);
+    json_part_text(&line, "sink", result->where);
+    json_part_text(&line, "word", result->word);
+    json_part_text(&line, "ended", result->ended);
+    json_part_text(&line, "clock_change", result->conditions->clock_change);
+    if (result->verdict != NULL)
+        json_part_text(&line, "verdict", result->verdict);
+    return line;
+}
+
+void stays_lines(struct document *document, const struct stays_result *result)
+{
+    for (size_t i = 0; i < result->n; i++)
+        document_add(document, stays_line_part(result, &result->lines[i]));
+    document_add(document, stays_summary_part(result));
+}
+
+/* ---- for people */
+
+static struct json_part stays_row(const json_t *line, const char *unit)
+{
+    struct json_part row = json_part_copy(line);
+    char text[64];
+    double left = field_real(line, "calls.left_out");
+    row_text(&row, "region", field_text(line, "name"));
+    row_text(&row, "unit", unit);
+    if (left > most_left_out) {
+        snprintf(text, sizeof text, "no times: %s of the calls are left out", SHARE(left));
+        row_text(&row, "reason", text);
+    } else if (field_of(line, "calls") == NULL) {
+        row_text(&row, "reason", "<not reached>");
+    }
+    checks_add(&row, line, NULL);
+    return row;
+}
+
+static const struct sentence stays_notes[] = {
+    {NULL, NULL,
+     "{seen,} {what}[{!isolated} (numbers are of isolated ones)] in {seconds@} through {sink}, {exact,} of "
+     "them exact[; {left_out%} left out]"},
+    {"gaps", NULL,
+     "trace was lost {gaps,} time{gaps?|s}: there were more than these, and no time is taken over a loss"},
+    {"thread", NULL,
+     "no exception: {thread%} of the time that the trace shows; between an exit and what follows: "
+     "{between%}"},
+    {"word", NULL, "by what is written to {word}"},
+    {"ended", NULL, "it ended early: {ended}"},
+    {"clock_change", NULL, "no times: {clock_change}"},
+};
+
+static struct json_part stays_facts(const json_t *summary, bool of_word)
+{
+    struct json_part facts = json_part_copy(summary), notes = json_list_new();
+    row_text(&facts, "what", of_word ? "slices" : "calls of exceptions");
+    sentences_say(&notes, facts.json, stays_notes, sizeof stays_notes / sizeof *stays_notes);
+    json_decref(facts.json);
+    return notes;
+}
+
+static bool stays_tables(const struct rendering *to, bool of_word, const json_t *lines)
+{
+    struct document rows = document_new();
+    size_t i;
+    const json_t *line;
+    json_array_foreach(lines, i, line)
+        document_add(&rows, stays_row(line, "cycles"));
+    const struct view *view = to->format == FORMAT_CSV ? (of_word ? &task_csv : &interrupt_csv)
+                                                       : (of_word ? &task_view : &interrupt_view);
+    return render_table(to, view, document_end(rows));
+}
+
+static bool timeline_end(const struct rendering *to, const struct document *document)
+{
+    struct json_part about = json_part_new(NULL);
+    json_part_object(&about, "header", json_part_copy(document_line(document, "header")));
+    json_part_object(&about, "summary", json_part_copy(document_line(document, "summary")));
+    fputs("\n],\n\"displayTimeUnit\": \"ns\",\n\"otherData\": ", to->out);
+    bool ok = about.ok && json_dumpf(about.json, to->out, JSON_COMPACT) == 0;
+    json_decref(about.json);
+    fputs("}\n", to->out);
+    return output_flush(to->out) && ok;
+}
+
+bool stays_write(const struct rendering *to, const struct document *document)
+{
+    const json_t *header = document_line(document, "header"), *summary = document_line(document, "summary");
+    bool of_word = strcmp(field_text(header, "command"), "tasks") == 0;
+    struct conditions conditions = {0};
+    if (!document->ok || to->format == FORMAT_JSON)
+        return document->ok && document_write(to->out, document);
+    if (to->format == FORMAT_PERFETTO)
+        return timeline_end(to, document);
+    json_t *lines = document_rows(document, of_word ? "task" : "interrupt", NULL);
+    conditions_read(&conditions, header);
+    const struct page page = {.to = to,
+                              .title = of_word ? "Tasks" : "Interrupts",
+                              .conditions = &conditions,
+                              .verdict = field_text(summary, "verdict"),
+                              .about_verdict = " over all",
+                              .document = document};
+    page_begin(&page);
+    bool text = to->format == FORMAT_TEXT, judged = field_of(summary, "verdict") != NULL;
+    if (to->format != FORMAT_CSV && (!to->begun || !text))
+        conditions_write(to, &conditions);
+    bool ok = to->format != FORMAT_HTML || checks_page(to, lines, NULL, summary);
+    fputs(text ? "\n" : "", to->out);
+    ok = stays_tables(to, of_word, lines) && ok;
+    if (to->format != FORMAT_CSV) {
+        struct json_part notes = stays_facts(summary, of_word);
+        if (to->explains)
+            json_list_say(&notes, "%s", stays_words);
+        if (judged && to->format == FORMAT_MARKDOWN)
+            json_list_say(&notes, "verdict: %s", field_text(summary, "verdict"));
+        ok = render_list(to, notes) && ok;
+    }
+    if (judged && text)
+        checks_print(to, lines, NULL, summary);
+    json_decref(lines);
+    return page_end(&page) && output_flush(to->out) && ok;
+}
+
+/* ---- timeline: the Trace Event Format of Chrome, phases M, X and i */
+
+static struct json_part timeline_event(const char *phase, const char *name)
+{
+    struct json_part event = json_part_new(NULL);
+    json_part_text(&event, "ph", phase);
+    json_part_text(&event, "name", name);
+    json_part_unsigned(&event, "pid", 1);
+    return event;
+}
+
+static void timeline_put(struct timeline *timeline, struct json_part event)
+{
+    fputs(timeline->events++ > 0 ? ",\n" : "", timeline->out);
+    timeline->ok = event.ok && json_dumpf(event.json, timeline->out, JSON_COMPACT) == 0 && timeline->ok;
+    json_decref(event.json);
+}
+
+static double timeline_us(const struct timeline *timeline, uint64_t cycles)
+{
+    return timeline->hz > 0 ? (double)cycles * 1e6 / timeline->hz : (double)cycles;
+}
+
+static void timeline_put_name(struct timeline *timeline, const char *what, uint32_t track, const char *name)
+{
+    struct json_part event = timeline_event("M", what), arguments = json_part_new(NULL);
+    json_part_unsigned(&event, "tid", track);
+    json_part_text(&arguments, "name", name);
+    json_part_object(&event, "args", arguments);
+    timeline_put(timeline, event);
+}
+
+void timeline_begin(struct timeline *timeline, const char *process)
+{
+    timeline->ok = fputs("{\"traceEvents\": [\n", timeline->out) >= 0;
+    timeline_put_name(timeline, "process_name", 0, process);
+}
+
+void timeline_name(struct timeline *timeline, uint32_t track, const char *name)
+{
+    timeline_put_name(timeline, "thread_name", track, name);
+}
+
+void timeline_stay(struct timeline *timeline, const struct trace_stay *stay)
+{
+    if (!stay->entered)
+        return;
+    struct json_part event = timeline_event("X", stay->own_exact ? "exact" : "not exact"),
+                     arguments = json_part_new(NULL);
+    json_part_unsigned(&event, "tid", stay->number);
+    json_part_real(&event, "ts", timeline_us(timeline, stay->from));
+    json_part_real(&event, "dur", timeline_us(timeline, stay->to - stay->from));
+    json_part_unsigned(&arguments, "cycles", stay->to - stay->from);
+    json_part_unsigned(&arguments, "own", stay->own);
+    json_part_object(&event, "args", arguments);
+    timeline_put(timeline, event);
+}
+
+void timeline_lost(struct timeline *timeline, uint64_t cycles)
+{
+    struct json_part event = timeline_event("i", "trace was lost");
+    json_part_unsigned(&event, "tid", 0);
+    json_part_text(&event, "s", "g");
+    json_part_real(&event, "ts", timeline_us(timeline, cycles));
+    timeline_put(timeline, event);
+}

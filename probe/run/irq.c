@@ -1,0 +1,242 @@
+#include "run/irq.h"
+
+#include "cores/architectures.h"
+#include "cores/exception.h"
+#include "run/trial.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LONGEST_POLL_MS = 5000 };
+static const double usual_s = 2;
+
+/* ---- names */
+
+static void name_handler(struct irq_run *run, struct stay_row *row)
+{
+    const struct session *session = run->session;
+    const struct core *core = &session->device.chosen->core;
+    const char *name = exception_name(row->number);
+    struct deadline deadline = session_deadline(session);
+    struct error unread = {0};
+    struct location at = {0};
+    uint64_t table, entry;
+    char irq[32];
+    snprintf(irq, sizeof irq, row->number >= EXCEPTION_IRQS ? "IRQ %u" : "exception %u",
+             row->number >= EXCEPTION_IRQS ? row->number - EXCEPTION_IRQS : row->number);
+    snprintf(row->name, sizeof row->name, "%s", name != NULL ? name : irq);
+    if (session->symbols == NULL ||
+        !ledger_read(session->device.ledger, cortex_m_vectors(core), &table, &deadline, &unread) ||
+        !ledger_read(session->device.ledger, core_word(core, table + 4 * (uint64_t)row->number), &entry,
+                     &deadline, &unread))
+        return;
+    row->address = entry & ~UINT64_C(1);
+    symbols_describe(session->symbols, row->address, &at);
+    if (at.source[0] != '\0' || at.high > at.low)
+        snprintf(row->name, sizeof row->name, "%.200s", at.name);
+}
+
+/* An RTOS may count its tasks, or point to them. */
+static void name_value(struct irq_run *run, struct stay_row *row)
+{
+    enum { NO_ADDRESS = 256 };
+    struct session *session = run->session;
+    struct deadline deadline = session_deadline(session);
+    char name[TASK_NAME];
+    if (tasks_name(&run->tasks, session->device.ledger, &session->device.chosen->core, row->number, name,
+                   &deadline))
+        snprintf(row->name, sizeof row->name, "%s", name);
+    else if (row->number < NO_ADDRESS)
+        snprintf(row->name, sizeof row->name, "%u", row->number);
+    else if (session->symbols == NULL ||
+             !symbols_describe_object(session->symbols, row->number, row->name, sizeof row->name))
+        snprintf(row->name, sizeof row->name, "0x%08" PRIx32, row->number);
+}
+
+static void irq_name_rows(struct irq_run *run)
+{
+    for (; run->n_named < run->stays.n; run->n_named++) {
+        struct stay_row *row = &run->stays.rows[run->n_named];
+        if (run->n_named == STAYS_ROWS)
+            snprintf(row->name, sizeof row->name, "[others]");
+        else if (run->of_word)
+            name_value(run, row);
+        else
+            name_handler(run, row);
+        if (run->named != NULL)
+            run->named(run->context, row);
+    }
+}
+
+/* ---- what is measured */
+
+bool irq_run_find(struct irq_run *run, const char *regions, struct error *error)
+{
+    struct session *session = run->session;
+    uint64_t address = 0;
+    if (run->of_word) {
+        unsigned core = session->request->core > 0 ? (unsigned)session->request->core : 0;
+        if (!tasks_find(&run->tasks, session->symbols, session->request->task, core, &address, error))
+            return false;
+        if (address == 0)
+            return error_advise(
+                error, ERROR_USAGE,
+                "--task VARIABLE names the word that shows which task runs; any word will do.",
+                session->symbols == NULL ? "tasks needs --elf FILE, or --task *ADDRESS"
+                                         : "the program has no RTOS that is known");
+        run->word = (struct trace_wish){.what = TRACE_WRITE, .address = address};
+    }
+    if (regions == NULL)
+        return true;
+    if (!region_file_read(regions, session->around->cancel, &run->file, error))
+        return false;
+    run->handlers = calloc(run->file.n + 1, sizeof *run->handlers);
+    run->budgets = calloc(run->file.n + 1, sizeof *run->budgets);
+    if (run->handlers == NULL || run->budgets == NULL)
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    for (size_t i = 0; i < run->file.n; i++) {
+        struct location at;
+        if (!symbols_locate(session->symbols, run->file.lines[i].start, &at, error))
+            return error_prefix(error, "%.200s:%u: ", run->file.file, run->file.lines[i].line);
+        run->handlers[i] = at.address & ~UINT64_C(1);
+    }
+    return true;
+}
+
+static void irq_take_moment(void *context, const struct trace_moment *moment)
+{
+    struct irq_run *run = context;
+    trace_contexts_take(&run->contexts, moment);
+}
+
+static void irq_take_stay(void *context, const struct trace_stay *stay)
+{
+    struct irq_run *run = context;
+    stays_take(&run->stays, stay);
+    if (run->stay != NULL)
+        run->stay(run->context, stay);
+}
+
+static void irq_take_loss(void *context, uint64_t cycles)
+{
+    struct irq_run *run = context;
+    stays_lose(&run->stays);
+    if (run->lost != NULL)
+        run->lost(run->context, cycles);
+}
+
+static void irq_show_progress(struct irq_run *run, int64_t left_us)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < run->stays.n; i++)
+        n += run->stays.rows[i].calls;
+    progress_count(run->progress, n, 0, run->of_word ? "slices" : "interrupts",
+                   left_us < 1000000 ? "soon done" : "listening");
+}
+
+static bool irq_poll(struct irq_run *run, struct trace *trace, struct error *error)
+{
+    const struct session *session = run->session;
+    double for_s = session->request->for_s > 0 ? session->request->for_s : usual_s;
+    int64_t begun_us = deadline_now_us(), end_us = begun_us + (int64_t)(for_s * 1e6), now_us = begun_us;
+    bool ok = true;
+    while (ok && now_us < end_us) {
+        struct deadline soon = deadline_in_ms(patience_ms(LONGEST_POLL_MS), session->around->cancel);
+        ok = (!deadline_cancelled(&soon) || error_set(error, ERROR_CANCELLED, "interrupted")) &&
+             trace_poll(trace, &soon, error);
+        if (ok)
+            irq_name_rows(run);
+        now_us = deadline_now_us();
+        irq_show_progress(run, end_us - now_us);
+    }
+    run->seconds = (double)(now_us - begun_us) / 1e6;
+    return ok;
+}
+
+/* All that emits trace from the first moment on is set before; nothing of it is left to come. */
+static bool irq_listen(struct irq_run *run, struct error *error)
+{
+    struct session *session = run->session;
+    struct deadline deadline = session_deadline(session);
+    struct trace trace = {0};
+    const struct trace_request request = {.wishes = &run->word,
+                                          .n_wishes = run->of_word,
+                                          .exceptions = !run->of_word,
+                                          .sink = session->request->trace,
+                                          .baud = session->request->swo_baud,
+                                          .context = run,
+                                          .take = irq_take_moment};
+    run->contexts = (struct trace_contexts){.context = run, .stay = irq_take_stay, .lost = irq_take_loss};
+    run->stays.from_ends = run->of_word;
+    bool ok =
+        run->begin(run->context, error) && trace_open(&trace, &session->device, &request, &deadline, error);
+    snprintf(run->where, sizeof run->where, "%s", trace.where);
+    ok = ok && irq_poll(run, &trace, error);
+    if (trace.open)
+        trace_moments_end(&trace.moments);
+    struct deadline last = session_last_deadline(session);
+    trace_close(&trace, &last);
+    trace_contexts_end(&run->contexts);
+    irq_name_rows(run);
+    return ok && (!run->stays.failed || error_set(error, ERROR_SYSTEM, "out of memory"));
+}
+
+bool irq_run_measure(struct irq_run *run, struct error *error)
+{
+    struct session *session = run->session;
+    struct device *device = &session->device;
+    struct deadline deadline = session_deadline(session);
+    struct trace trace = {0};
+    struct clock clock;
+    double seen_hz = 0;
+    device->looks_only = true;
+    if (!trace_can(&trace, device, false, &deadline, error) || !session_take_core(session, false, error) ||
+        !device_take_block(device, "dwt", &deadline, error) ||
+        !trial_counter(session, &clock, &seen_hz, error))
+        return false;
+    session_conditions(session, &clock, run->conditions);
+    snprintf(run->conditions->counter, sizeof run->conditions->counter, "DWT trace");
+    bool ok = irq_listen(run, error);
+    stays_sort(&run->stays);
+    return ok;
+}
+
+/* ---- budgets */
+
+const struct stay_row *irq_run_row(const struct irq_run *run, size_t i)
+{
+    for (size_t k = 0; k < run->stays.n; k++)
+        if (run->stays.rows[k].address == run->handlers[i])
+            return &run->stays.rows[k];
+    return NULL;
+}
+
+bool irq_run_judge(struct irq_run *run, const struct conditions *conditions, enum verdict *out)
+{
+    struct summary *summary = calloc(1, sizeof *summary);
+    bool any = false;
+    *out = VERDICT_PASS;
+    for (size_t i = 0; summary != NULL && i < run->file.n; i++) {
+        const struct stay_row *row = irq_run_row(run, i);
+        if (run->file.lines[i].budget.of == BUDGET_NONE)
+            continue;
+        if (row != NULL)
+            stays_summary(row, conditions, summary);
+        run->budgets[i] =
+            budget_decide(&run->file.lines[i].budget, row != NULL ? summary : NULL, run->file.n);
+        *out = verdict_both(*out, run->budgets[i].verdict);
+        any = true;
+    }
+    *out = any ? *out : VERDICT_INCONCLUSIVE;
+    free(summary);
+    return summary != NULL;
+}
+
+void irq_run_free(struct irq_run *run)
+{
+    stays_free(&run->stays);
+    region_file_free(&run->file);
+    free(run->handlers);
+    free(run->budgets);
+}
