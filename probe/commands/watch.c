@@ -1,6 +1,6 @@
 /* watch: the counters while the core runs, live on a terminal, else in lines at regular intervals. */
 #include "commands/measure.h"
-#include "report/screen.h"
+#include "report/watch_screen.h"
 #include "run/windows.h"
 
 #include <inttypes.h>
@@ -16,6 +16,7 @@ struct watching {
     const struct window *window, *before; /* of the first CPU: now; when the interval began */
     struct screen screen;
     struct screen_view shown;
+    struct screen_past past[SCREEN_ROWS];
     struct document interval, totals; /* that are shown */
     char title[320];
     bool paused, was_shown;
@@ -85,7 +86,7 @@ static void handle_key(struct watching *self, enum screen_key key)
         self->paused = self->shown.paused = !self->paused;
     if (key == SCREEN_ZERO)
         set_to_zero(self);
-    screen_draw(&self->screen, &self->shown);
+    screen_draw(&self->screen, &self->shown, self->past);
 }
 
 static void pause_us(struct watching *self, int64_t us)
@@ -194,8 +195,8 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
     bool ok = true;
     if (self->screen.open) {
         fill_view(self);
-        screen_remember(&self->screen, &self->shown, (double)(deadline_now_us() - windows->begun_us) / 1e6);
-        screen_draw(&self->screen, &self->shown);
+        screen_remember(self->past, &self->shown, (double)(deadline_now_us() - windows->begun_us) / 1e6);
+        screen_draw(&self->screen, &self->shown, self->past);
     } else {
         windows_tally(windows, &windows->interval, pass_of(self));
         ok = windows_print(windows, windows_lines(windows, &windows->interval));
@@ -223,7 +224,7 @@ static bool watch_watch(struct watching *self, struct error *error)
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
     if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
         fill_view(self);
-        screen_draw(&self->screen, &self->shown);
+        screen_draw(&self->screen, &self->shown, self->past);
     } else if (!watch_print_begin(self))
         return command_wrote(false, error);
     int64_t next_us = windows->begun_us, for_us = (int64_t)(options->request.for_s * 1e6);

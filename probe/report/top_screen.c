@@ -1,5 +1,6 @@
 #include "report/top_screen.h"
 
+#include "base/values.h"
 #include "report/canvas.h"
 #include "report/number.h"
 #include "report/terminal.h"

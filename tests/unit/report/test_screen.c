@@ -2,6 +2,7 @@
 #include "screens.h"
 
 #include "report/canvas.h"
+#include "report/watch_screen.h"
 
 #include <locale.h>
 #include <math.h>
@@ -18,6 +19,7 @@ static uint64_t lost;
 static const char *metrics;
 static struct screen_view view;
 static struct document interval, totals;
+static struct screen_past past[SCREEN_ROWS];
 
 static struct json_part counts_line(const char *type, bool whole)
 {
@@ -61,6 +63,7 @@ static int set_up(void **state)
     view = (struct screen_view){
         .title = "openocd localhost:6666     Cortex-M4", .note = "", .samples_per_second = 20.4};
     memset(rows, 0, sizeof rows);
+    memset(past, 0, sizeof past);
     rows[0] = (struct row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
     rows[1] = (struct row){.name = "LSUCNT", .rate = 0, .total = 17};
     n_rows = 2;
@@ -80,7 +83,7 @@ static int tear_down(void **state)
 static void remember(double seconds)
 {
     take_lines();
-    screen_remember(&f.screen, &view, seconds);
+    screen_remember(past, &view, seconds);
 }
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
@@ -88,7 +91,7 @@ static void remember(double seconds)
 static void draw(void)
 {
     take_lines();
-    screen_draw(&f.screen, &view);
+    screen_draw(&f.screen, &view, past);
     take_picture();
 }
 
@@ -109,9 +112,9 @@ FRESH_TEST(rates_of_each_second)
         rows[0].rate = rates[i];
         remember(at[i]);
     }
-    const struct screen_past *past = &f.screen.past[0];
-    assert_true(past->rates[0] == 20 && past->rates[1] == 20 && past->rates[2] == 40 && past->rates[5] == 40);
-    assert_true(isnan(past->rates[6]));
+    assert_true(past[0].rates[0] == 20 && past[0].rates[1] == 20 && past[0].rates[2] == 40 &&
+                past[0].rates[5] == 40);
+    assert_true(isnan(past[0].rates[6]));
     draw();
     assert_int_equal(text_times(f.lines[2], "\xE2\x96"), 6);
     for (unsigned second = 6; second < 120; second++) {
@@ -182,7 +185,7 @@ FRESH_TEST(narrow_and_wide)
     picture_is_golden("screen/200_columns.txt");
     resize(120, 24);
     setlocale(LC_CTYPE, "C");
-    screen_draw(&f.screen, &view);
+    screen_draw(&f.screen, &view, past);
     setlocale(LC_CTYPE, "C.UTF-8");
     take_picture();
     picture_is_golden("screen/ascii.txt");
@@ -300,7 +303,7 @@ FRESH_TEST(a_terminal_that_is_gone_ends_it)
     f.master = 0;
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
     take_lines();
-    screen_draw(&f.screen, &view);
+    screen_draw(&f.screen, &view, past);
     screen_close(&f.screen);
 }
 
