@@ -37,14 +37,29 @@ static const char *cockpit_refuses(const struct pc_samples *pc_samples)
 
 /* ---- measurements */
 
-/* What the options of the command are in place of top's. */
+enum { MEASURED_MS = 2000, MEASURED_CALLS = 100 };
+
+/* A measurement between samples, with the text of its result. */
+struct cockpit {
+    struct pc_samples *pc_samples;
+    const struct context *context;
+    struct screen *screen;
+    struct progress progress;
+    const char *name; /* of the function */
+    volatile sig_atomic_t stop;
+};
+
+/* What the options of the command are in place of top's: it ends in time, also while it waits for a call. */
 static struct options cockpit_options_for(const struct options *options, const char *operand)
 {
     struct options out = *options;
+    double most_s = (double)patience_ms(MEASURED_MS) / 1000;
     out.operands[0] = operand;
     out.n_operands = 1;
     out.format = FORMAT_TEXT;
-    out.request.for_s = 0; /* top's is of the samples */
+    out.request.hits = MEASURED_CALLS;
+    out.request.for_s = 0.8 * MEASURED_MS / 1000; /* top's is of the samples */
+    out.request.timeout_s = fmin(out.request.timeout_s, 0.7 * most_s);
     out.request.quiet = true;
     return out;
 }
@@ -65,30 +80,37 @@ static bool cockpit_measure_in_between(struct pc_samples *pc_samples, const stru
     if (!pc_samples_pause(pc_samples, error) || !session_look_again(session, number, error))
         return false;
     const struct request *request = session->request;
+    const struct surroundings *around = session->around;
     session->may_stop = true;
     session->request = &inner->options->request;
+    session->around = &inner->around;
     (void)way(session, inner, why);
     session->request = request;
+    session->around = around;
     cockpit_forget(session);
-    if (why->kind == ERROR_LINK_LOST || why->kind == ERROR_FOREIGN_STOP || why->kind == ERROR_CANCELLED)
+    if (why->kind == ERROR_LINK_LOST || why->kind == ERROR_FOREIGN_STOP)
         return error_copy(error, why);
-    if (*session->around->cancel != 0)
+    if (*around->cancel != 0)
         return error_set(error, ERROR_CANCELLED, "cancelled");
     session->may_stop = false;
     return session_look_again(session, number, error) && pc_samples_go_on(pc_samples, error);
 }
 
-static void put_failure(const struct rendering *to, const struct error *why)
+static void put_failure(const struct cockpit *self, const struct rendering *to, const struct error *why)
 {
-    if (why->kind == ERROR_NONE)
-        return;
-    render_text(to, "%s", why->text);
-    render_text(to, "%s", error_advice(why));
+    if (why->kind == ERROR_CANCELLED)
+        render_text(to,
+                    "No call of %s ended before the measurement did: at most 2 s, or Esc. pmu-probe in "
+                    "another terminal measures longer.",
+                    self->name);
+    else if (why->kind != ERROR_NONE) {
+        render_text(to, "%s", why->text);
+        render_text(to, "%s", error_advice(why));
+    }
 }
 
-static bool cockpit_measure(struct pc_samples *pc_samples, const struct context *context,
-                            const struct location *function, cockpit_way *way, size_t columns, char **text,
-                            struct error *error)
+static bool cockpit_measure(struct cockpit *self, const struct location *function, cockpit_way *way,
+                            char **text, struct error *error)
 {
     char operand[32];
     size_t size;
@@ -97,14 +119,19 @@ static bool cockpit_measure(struct pc_samples *pc_samples, const struct context 
     if (out == NULL)
         return error_memory(error);
     snprintf(operand, sizeof operand, "*0x%" PRIx64, function->low);
-    const struct options options = cockpit_options_for(context->options, operand);
-    struct context inner = *context;
+    const struct options options = cockpit_options_for(self->context->options, operand);
+    struct context inner = *self->context;
     inner.options = &options;
     inner.out = out;
-    inner.columns = columns;
-    bool ok = cockpit_measure_in_between(pc_samples, &inner, way, &why, error);
+    inner.columns = canvas_columns(self->screen->out);
+    inner.progress = &self->progress;
+    inner.around.cancel = &self->stop;
+    self->screen->stop_us = deadline_host_us() + 1000 * patience_ms(MEASURED_MS);
+    self->screen->stop = &self->stop;
+    bool ok = cockpit_measure_in_between(self->pc_samples, &inner, way, &why, error);
+    self->screen->stop = NULL;
     const struct rendering to = command_rendering(&inner);
-    put_failure(&to, &why);
+    put_failure(self, &to, &why);
     return fclose(out) == 0 ? ok : error_memory(error);
 }
 
@@ -188,18 +215,15 @@ struct topping {
     struct top_core *cores; /* of the screen */
     char (*names)[NAME];
     char title[512], note[LOCATION_NAME + 64], said[512];
-    struct {
-        char *text; /* in place of the rows; NULL: these are shown */
-        char title[LOCATION_NAME + 64];
-        size_t first;
-    } page;
+    struct screen_page page;
     struct screen screen;
     struct top_pick pick;
     size_t selected;
     bool has_names; /* an ELF was named */
-    bool paused, ended;
-    bool is_old; /* the window is that of a freeze, until there is something newer */
-    bool within; /* the rows are lines of this function */
+    bool paused, was_shown;
+    const char *measures; /* the key */
+    bool is_old;          /* the window is that of a freeze, until there is something newer */
+    bool within;          /* the rows are lines of this function */
     struct {
         size_t core;
         uint64_t entry;
@@ -263,8 +287,7 @@ static void draw(struct topping *self)
 {
     const struct pc_samples *pc_samples = &self->pc_samples;
     if (self->page.text != NULL) {
-        top_screen_text(&self->screen, &(struct top_text){.title = self->page.title, .text = self->page.text},
-                        &self->page.first);
+        screen_draw_page(&self->screen, &self->page);
         return;
     }
     struct top_view view = {.title = self->title,
@@ -385,8 +408,16 @@ static void open_page(struct topping *self, const char *what, const struct locat
     self->page.text = text;
     self->page.first = 0;
     self->said[0] = '\0';
-    snprintf(self->page.title, sizeof self->page.title, "%s of %s", what, function->name);
+    snprintf(self->page.title, sizeof self->page.title, "%s of %.200s", what, function->name);
     draw(self);
+}
+
+static void say_progress(void *context, const char *text)
+{
+    struct topping *self = context;
+    char line[256];
+    snprintf(line, sizeof line, "%.200s   esc stops", text);
+    say(self, self->measures, line);
 }
 
 static bool measure_marked(struct topping *self, const char *key, const char *what, cockpit_way *way,
@@ -394,15 +425,19 @@ static bool measure_marked(struct topping *self, const char *key, const char *wh
 {
     const char *refused = cockpit_refuses(&self->pc_samples);
     struct location function;
-    char text[LOCATION_NAME + 64], *out = NULL;
+    char *out = NULL;
     if (refused != NULL)
         return say(self, key, refused);
     if (!marked_function(self, key, &function))
         return true;
-    snprintf(text, sizeof text, "%s is measured, and the core stopped at each call", function.name);
-    say(self, key, text);
-    if (!close_intervals(self, error) || !cockpit_measure(&self->pc_samples, self->of.context, &function, way,
-                                                          canvas_columns(self->screen.out), &out, error)) {
+    struct cockpit cockpit = {.pc_samples = &self->pc_samples,
+                              .context = self->of.context,
+                              .screen = &self->screen,
+                              .progress = {.say = say_progress, .context = self},
+                              .name = function.name};
+    self->measures = key;
+    say_progress(self, "it begins, and stops the core at calls");
+    if (!close_intervals(self, error) || !cockpit_measure(&cockpit, &function, way, &out, error)) {
         free(out);
         return false;
     }
@@ -435,37 +470,22 @@ static bool top_write_page(struct topping *self, const char *key)
     return say(self, key, ok ? text : why.text);
 }
 
-/* Of a text in place of the rows. */
-static void obey_in_page(struct topping *self, enum screen_key key)
-{
-    size_t screenful =
-        top_screen_text(&self->screen, &(struct top_text){.title = self->page.title, .text = self->page.text},
-                        &self->page.first);
-    if (key == SCREEN_QUIT)
-        self->ended = true;
-    else if (key == SCREEN_DOWN)
-        self->page.first++;
-    else if (key == SCREEN_UP)
-        self->page.first -= self->page.first > 0;
-    else if (key == SCREEN_PAUSE)
-        self->page.first += screenful;
-    else if (key == SCREEN_BACK || key == SCREEN_ENTER) {
-        free(self->page.text);
-        self->page.text = NULL;
-    }
-    draw(self);
-}
-
 static bool obey_key(struct topping *self, enum screen_key key, struct error *error)
 {
     if (self->page.text != NULL) {
-        obey_in_page(self, key);
+        screen_page_obey(&self->screen, &self->page, key);
+        draw(self);
         return true;
     }
     self->said[0] = '\0';
     switch (key) {
-    case SCREEN_QUIT:
-        self->ended = true;
+    case SCREEN_REDRAW:
+        draw(self);
+        return true;
+    case SCREEN_HELP:
+        if (!screen_page_open(&self->page, "keys of top", top_keys))
+            return error_memory(error);
+        draw(self);
         return true;
     case SCREEN_PAUSE:
         self->paused = !self->paused;
@@ -485,7 +505,7 @@ static bool obey_key(struct topping *self, enum screen_key key, struct error *er
     case SCREEN_ENTER:
         return top_enter(self, error);
     case SCREEN_BACK:
-        return !self->within || top_enter(self, error);
+        return self->within ? top_enter(self, error) : say(self, "esc", "q quits, ? shows the keys");
     case SCREEN_DELTA:
         return measure_marked(self, "d", "delta", delta_within, error);
     case SCREEN_COSTS:
@@ -495,6 +515,9 @@ static bool obey_key(struct topping *self, enum screen_key key, struct error *er
     case SCREEN_PAGE:
         return top_write_page(self, "g");
     case SCREEN_ZERO:
+    case SCREEN_OTHER_KEY:
+        return say(self, "?", "shows the keys");
+    case SCREEN_QUIT:
     case SCREEN_NO_KEY:
         break;
     }
@@ -504,7 +527,8 @@ static bool obey_key(struct topping *self, enum screen_key key, struct error *er
 static bool obey_keys(struct topping *self, struct error *error)
 {
     enum screen_key key;
-    while (self->screen.open && !self->ended && (key = screen_wait_key(&self->screen, 0)) != SCREEN_NO_KEY)
+    while (self->screen.open && (key = screen_wait_key(&self->screen, 0)) != SCREEN_NO_KEY &&
+           key != SCREEN_QUIT)
         if (!obey_key(self, key, error))
             return false;
     return true;
@@ -580,7 +604,7 @@ static bool print_last(struct topping *self)
     FILE *out = self->of.context->out;
     size_t lines = canvas_lines(self->screen.out), most = LISTED;
     char *text = make_text(self, most);
-    while (text != NULL && most > 1 && top_screen_lines(text) + AROUND > lines) {
+    while (text != NULL && most > 1 && screen_count_lines(text) + AROUND > lines) {
         free(text);
         text = make_text(self, --most);
     }
@@ -611,7 +635,7 @@ static bool top_print_end(struct topping *self, bool was_shown, struct error *er
 static bool top_show(struct topping *self, struct error *error)
 {
     self->shown_s = self->pc_samples.elapsed_s;
-    if (self->screen.open) {
+    if (self->was_shown) {
         command_has_result(self->of.context);
         if (self->page.text != NULL)
             draw(self); /* the terminal may have another size */
@@ -627,9 +651,9 @@ static bool top_sample(struct topping *self, struct error *error)
 {
     struct pc_samples *pc_samples = &self->pc_samples;
     double list_s = (double)top_options_of(self)->request.interval_ms / 1000;
-    double window_s = self->screen.open ? self->rolling.window : list_s;
+    double window_s = self->was_shown ? self->rolling.window : list_s;
     double part_s = fmax(window_s / SHARES_BATCHES, least_part);
-    while (!pc_samples_is_over(pc_samples) && !self->ended) {
+    while (!pc_samples_is_over(pc_samples)) {
         if (!pc_samples_sample(pc_samples, fmin(part_s, list_s) * 1e6 / 2, error))
             return false;
         bool due = pc_samples->elapsed_s - self->shown_s >= list_s;
@@ -685,17 +709,17 @@ static bool top(struct topping *self, struct error *error)
     if (!pc_samples_take(&self->pc_samples, error) || !top_begin(self, error))
         return false;
     self->rolling.window = INFINITY;
-    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
+    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO, self->of.context->around.cancel)) {
+        self->was_shown = true;
         self->rolling.window = fmax((double)options->request.interval_ms / 1000, screen_s);
         draw(self);
     } else if (!command_wrote(top_print_head(self), error)) {
         return false;
     }
-    bool was_shown = self->screen.open;
     top_sample(self, &why);
     screen_close(&self->screen);
     pc_samples_end(&self->pc_samples, &why);
-    return top_end(self, was_shown, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
+    return top_end(self, self->was_shown, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
 }
 
 static bool top_prepare(void *context, struct error *error)
@@ -718,7 +742,7 @@ static void top_free(void *context)
     struct topping *self = context;
     if (self->shares != NULL)
         free_shares(self);
-    free(self->page.text);
+    screen_page_end(&self->page);
     free(self->shares);
     free(self->cores);
     free(self->names);

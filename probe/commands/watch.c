@@ -17,6 +17,7 @@ struct watching {
     struct screen screen;
     struct screen_view shown;
     struct screen_past past[SCREEN_ROWS];
+    struct screen_page page;
     struct document interval, totals; /* that are shown */
     char title[320];
     bool paused, was_shown;
@@ -59,6 +60,7 @@ static void fill_view(struct watching *self)
              conditions->counter);
     self->shown = (struct screen_view){
         .title = self->title,
+        .said = self->shown.said,
         .note = conditions->note,
         .interval = &self->interval,
         .totals = &self->totals,
@@ -76,17 +78,30 @@ static void set_to_zero(struct watching *self)
     watch_take_lines(windows, &windows->whole, pass_of(self), &self->totals);
 }
 
+static void watch_draw(struct watching *self)
+{
+    if (self->page.text != NULL)
+        screen_draw_page(&self->screen, &self->page);
+    else
+        screen_draw(&self->screen, &self->shown, self->past);
+}
+
 static void handle_key(struct watching *self, enum screen_key key)
 {
     if (key == SCREEN_NO_KEY)
         return;
-    if (key == SCREEN_QUIT)
-        self->windows.ended = true;
-    if (key == SCREEN_PAUSE)
+    self->shown.said = NULL;
+    if (self->page.text != NULL)
+        screen_page_obey(&self->screen, &self->page, key);
+    else if (key == SCREEN_PAUSE)
         self->paused = self->shown.paused = !self->paused;
-    if (key == SCREEN_ZERO)
+    else if (key == SCREEN_ZERO)
         set_to_zero(self);
-    screen_draw(&self->screen, &self->shown, self->past);
+    else if (key == SCREEN_HELP)
+        screen_page_open(&self->page, "keys of watch", watch_keys);
+    else if (key != SCREEN_REDRAW && key != SCREEN_QUIT)
+        self->shown.said = "? shows the keys";
+    watch_draw(self);
 }
 
 static void pause_us(struct watching *self, int64_t us)
@@ -119,7 +134,7 @@ static void tell_reset(struct watching *self)
     struct json_part line = json_part_new("reset");
     json_part_real(&line, "seconds", seconds(self->window->first_us, self->window->last_us));
     document_add(&lines, line);
-    if (self->screen.open)
+    if (self->was_shown)
         snprintf(self->windows.conditions.note, sizeof self->windows.conditions.note,
                  "reset %" PRIu64 "%s; totals go on, and are lower bounds", self->resets,
                  self->resets > 1 ? " times" : " time");
@@ -190,13 +205,15 @@ static bool watch_interval(struct watching *self, int64_t *next_us, struct error
     *next_us = deadline_next_us(*next_us, context->options->request.interval_ms * 1000);
     if (!windows_until(windows, *next_us, error) || !windows_check_stop(windows, error))
         return false;
-    if (self->screen.open && self->paused)
+    if (self->was_shown && self->paused) {
+        watch_draw(self); /* the terminal may have another size */
         return true;
+    }
     bool ok = true;
-    if (self->screen.open) {
+    if (self->was_shown) {
         fill_view(self);
         screen_remember(self->past, &self->shown, (double)(deadline_now_us() - windows->begun_us) / 1e6);
-        screen_draw(&self->screen, &self->shown, self->past);
+        watch_draw(self);
     } else {
         windows_tally(windows, &windows->interval, pass_of(self));
         ok = windows_print(windows, windows_lines(windows, &windows->interval));
@@ -222,9 +239,10 @@ static bool watch_watch(struct watching *self, struct error *error)
         return false;
     windows->begun_us = deadline_now_us();
     bool plain = options->format != FORMAT_TEXT || options->output != NULL;
-    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO)) {
+    if (!plain && screen_open(&self->screen, STDIN_FILENO, STDOUT_FILENO, context->around.cancel)) {
+        self->was_shown = true;
         fill_view(self);
-        screen_draw(&self->screen, &self->shown, self->past);
+        watch_draw(self);
     } else if (!watch_print_begin(self))
         return command_wrote(false, error);
     int64_t next_us = windows->begun_us, for_us = (int64_t)(options->request.for_s * 1e6);
@@ -232,7 +250,6 @@ static bool watch_watch(struct watching *self, struct error *error)
     while (ok && !windows->ended && *context->around.cancel == 0 &&
            (for_us == 0 || next_us - windows->begun_us < for_us))
         ok = watch_interval(self, &next_us, error);
-    self->was_shown = self->screen.open;
     screen_close(&self->screen);
     struct deadline deadline = session_last_deadline(&windows->session);
     return ok &&
@@ -266,6 +283,7 @@ static void watch_free(void *context)
     struct watching *self = context;
     document_free(&self->interval);
     document_free(&self->totals);
+    screen_page_end(&self->page);
     windows_free(&self->windows);
 }
 

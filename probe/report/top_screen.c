@@ -31,6 +31,18 @@ enum {
     COLUMNS
 };
 
+const char top_keys[] = "q               ends top, as Ctrl-C does\n"
+                        "space, p        holds the picture; again: it goes on\n"
+                        "up, down, k, j  move the mark\n"
+                        "s               next order: functions, lines, files, addresses\n"
+                        "enter           the lines of the marked function; esc: back\n"
+                        "d               delta: stops the core at calls of it, for 2 s at most\n"
+                        "l               lines: the same for each line of it; esc stops both\n"
+                        "a               its code, with the samples of the last seconds\n"
+                        "g               writes these seconds as a page, top.html\n"
+                        "Ctrl-Z          back to the shell; fg goes on\n"
+                        "?, h            these keys; esc: back\n";
+
 static const struct live_column columns[COLUMNS] = {
     [COLUMN_MARK] = {LIVE_TEXT, .least = MARK},
     [COLUMN_SHARE] = {.as = LIVE_NUMBER},
@@ -163,10 +175,17 @@ static void put_foot(struct canvas *canvas, const struct top_view *view)
                                 "d delta",
                                 "l costs",
                                 "a code",
-                                "g page"};
-    const char *const narrow[] = {
-        "q quit", "space hold", view->within ? "" : "s sort", view->within ? "esc back" : "enter", "d", "l",
-        "a",      "g"};
+                                "g page",
+                                "? keys"};
+    const char *const narrow[] = {"q quit",
+                                  "space hold",
+                                  view->within ? "" : "s sort",
+                                  view->within ? "esc back" : "enter",
+                                  "d",
+                                  "l",
+                                  "a",
+                                  "g",
+                                  "?"};
     char said[UTF8_CLEAN_ROOM(CANVAS_LINE)];
     canvas_cut((char *)terminal_text(said, sizeof said, view->said), canvas->columns);
     canvas_line(canvas, said);
@@ -214,44 +233,6 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
         }
     }
     put_foot(&canvas, view);
-    canvas_end(&canvas, screen->out);
+    screen_put(screen, &canvas);
     return pick;
-}
-
-size_t top_screen_lines(const char *text)
-{
-    size_t n = 0;
-    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at != '\0')
-        n++;
-    return n;
-}
-
-size_t top_screen_text(struct screen *screen, const struct top_text *text, size_t *first)
-{
-    struct canvas canvas;
-    char line[CANVAS_LINE], place[4 * NUMBER_ROOM];
-    canvas_begin(&canvas, screen->out);
-    canvas_text(&canvas, text->title);
-    canvas_line(&canvas, "");
-    size_t all = top_screen_lines(text->text), used = canvas.used + CANVAS_FOOT + 1;
-    size_t room = canvas.lines > used ? canvas.lines - used : 1, n = 0, last = all > room ? all - room : 0;
-    *first = *first < last ? *first : last;
-    for (const char *at = text->text; *at != '\0'; at += *at != '\0', n++) {
-        size_t length = strcspn(at, "\n");
-        if (n >= *first && n < *first + room) {
-            snprintf(line, sizeof line, "%.*s", (int)length, at);
-            canvas_cut(line, canvas.columns);
-            canvas_line(&canvas, line);
-        }
-        at += length;
-    }
-    snprintf(place, sizeof place, "lines %zu to %zu of %zu", *first + 1,
-             all < *first + room ? all : *first + room, all);
-    const char *const where[] = {all > room ? place : ""};
-    static const char *const keys[] = {"q quit", "esc back", "up, down", "space more"};
-    canvas_line(&canvas, "");
-    canvas_pieces(&canvas, where, 1);
-    canvas_pieces(&canvas, keys, sizeof keys / sizeof *keys);
-    canvas_end(&canvas, screen->out);
-    return room;
 }

@@ -32,14 +32,8 @@ struct top_pick {
     const struct share *row; /* NULL: there is none */
 };
 
+extern const char top_keys[]; /* what they do, as a text */
+
 /* Marks the row with this number, counted over all cores that are shown, or the last that there is room for:
  * *selected is its number then. */
 struct top_pick top_screen_draw(struct screen *screen, const struct top_view *view, size_t *selected);
-
-/* A text in place of the rows, whose lines fit into the width; *first is its first line on the screen, and
- * the last screenful at most. Returns how many lines of it the screen has. */
-struct top_text {
-    const char *title, *text;
-};
-size_t top_screen_text(struct screen *screen, const struct top_text *text, size_t *first);
-size_t top_screen_lines(const char *text);

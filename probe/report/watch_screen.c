@@ -24,6 +24,12 @@ enum {
     LEAST_SPARK = 6,
     MOST_SPARK = SCREEN_SECONDS
 }; /* widths */
+const char watch_keys[] = "q         ends watch, as Ctrl-C does\n"
+                          "space, p  holds the picture; again: it goes on\n"
+                          "z         totals begin at zero\n"
+                          "Ctrl-Z    back to the shell; fg goes on\n"
+                          "?, h      these keys; esc: back\n";
+
 /* ---- rows: the sums of all cores, event by event, then the cores */
 
 struct row {
@@ -203,14 +209,14 @@ static void draw_foot(struct canvas *canvas, const struct screen_view *view)
     if (view->clock_hz > 0)
         snprintf(clock, sizeof clock, "%%: of %s", FREQUENCY(view->clock_hz));
     const char *const now[] = {view->paused ? "PAUSED" : "", seconds, samples, clock};
-    canvas_line(canvas, "");
+    canvas_line(canvas, or_empty(view->said));
     canvas_pieces(canvas, now, sizeof now / sizeof *now);
     if (n > 0) {
         snprintf(lost, sizeof lost, "> and >=: at least; %s read%s too late, a counter may have wrapped",
                  NUMBER(n), n == 1 ? " was" : "s were");
         canvas_text(canvas, lost);
     }
-    static const char *const keys[] = {"q quit", "space pause", "z zero"};
+    static const char *const keys[] = {"q quit", "space pause", "z zero", "? keys"};
     canvas_pieces(canvas, keys, sizeof keys / sizeof *keys);
 }
 
@@ -282,5 +288,5 @@ void screen_draw(const struct screen *screen, const struct screen_view *view,
     size_t room = canvas.lines > foot + FEWEST ? canvas.lines - foot : canvas.lines;
     draw_rows(&canvas, view, past, room > canvas.used + 1 ? room - canvas.used - 1 : 0);
     draw_foot(&canvas, view);
-    canvas_end(&canvas, screen->out);
+    screen_put(screen, &canvas);
 }

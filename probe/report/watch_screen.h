@@ -17,6 +17,7 @@ struct screen_view {
     const struct document *interval, *totals; /* a `sample` and a `summary`, or those of cores and all */
     double samples_per_second;                /* over the last interval */
     double clock_hz;                          /* 0: not known */
+    const char *said;                         /* in the foot; NULL: nothing */
     bool paused;
 };
 
@@ -26,6 +27,8 @@ struct screen_past {
     uint64_t second; /* the last one */
     unsigned n;      /* rates in it; 0: none yet */
 };
+
+extern const char watch_keys[]; /* what they do, as a text */
 
 /* Into as many as there are rows, the rates of its interval, which ended so long after the begin. */
 void screen_remember(struct screen_past past[SCREEN_ROWS], const struct screen_view *view, double seconds);

@@ -247,7 +247,7 @@ FRESH_TEST(the_terminal_is_as_it_was)
 {
     struct termios before, during, after;
     assert_int_equal(tcgetattr(f.slave, &before), 0);
-    assert_true(screen_open(&f.screen, f.slave, f.slave));
+    assert_true(screen_open(&f.screen, f.slave, f.slave, &f.quit));
     assert_string_equal(got(), "\033[?1049h\033[?25l");
     assert_int_equal(tcgetattr(f.slave, &during), 0);
     assert_int_equal(during.c_lflag & (ICANON | ECHO | ISIG), ISIG); /* Ctrl-C */
@@ -263,10 +263,10 @@ FRESH_TEST(what_is_no_terminal_is_left_alone)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    assert_false(screen_open(&f.screen, f.slave, ends[1]));
-    assert_false(screen_open(&f.screen, ends[0], f.slave));
+    assert_false(screen_open(&f.screen, f.slave, ends[1], &f.quit));
+    assert_false(screen_open(&f.screen, ends[0], f.slave, &f.quit));
     setenv("TERM", "dumb", 1);
-    assert_false(screen_open(&f.screen, f.slave, f.slave));
+    assert_false(screen_open(&f.screen, f.slave, f.slave, &f.quit));
     screen_close(&f.screen);
     assert_string_equal(got(), "");
     close(ends[0]);
@@ -279,9 +279,10 @@ FRESH_TEST(keys)
     static const struct {
         const char *typed;
         enum screen_key key;
-    } cases[] = {{"p", SCREEN_PAUSE},       {"k", SCREEN_UP},      {"j", SCREEN_DOWN},
-                 {"\n", SCREEN_ENTER},      {"\033[A", SCREEN_UP}, {"\033OA", SCREEN_UP},
-                 {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
+    } cases[] = {{"p", SCREEN_PAUSE},       {"k", SCREEN_UP},        {"j", SCREEN_DOWN},
+                 {"\n", SCREEN_ENTER},      {"\033[A", SCREEN_UP},   {"\033OA", SCREEN_UP},
+                 {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_OTHER_KEY}, {"\033", SCREEN_BACK},
+                 {"?", SCREEN_HELP}};
     open_it(80, 24);
     assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -293,7 +294,41 @@ FRESH_TEST(keys)
     assert_int_equal(write(f.master, "zq", 2), 2); /* one at a time */
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_ZERO);
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
+    assert_int_equal(f.quit, 1);
     assert_string_equal(got(), ""); /* no echo */
+}
+
+/* Whatever waits looks at them. */
+FRESH_TEST(keys_during_a_wait)
+{
+    const struct deadline wait = {.at_us = INT64_MAX};
+    volatile sig_atomic_t stop = 0;
+    open_it(80, 24);
+    f.screen.stop = &stop;
+    f.screen.stop_us = INT64_MAX;
+    assert_int_equal(write(f.master, "d\033", 2), 2);
+    while (stop == 0)
+        deadline_passed(&wait);
+    f.screen.stop = NULL;
+    assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
+    assert_int_equal(write(f.master, "dq", 2), 2);
+    while (f.quit == 0)
+        deadline_passed(&wait);
+    assert_false(f.screen.open);
+    assert_string_equal(got(), "\033[?25h\033[?1049l");
+    assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_DELTA);
+}
+
+FRESH_TEST(what_is_under_way_ends_in_time)
+{
+    const struct deadline wait = {.at_us = INT64_MAX};
+    volatile sig_atomic_t stop = 0;
+    open_it(80, 24);
+    f.screen.stop = &stop;
+    f.screen.stop_us = deadline_host_us();
+    while (stop == 0)
+        deadline_passed(&wait);
+    assert_true(f.screen.open);
 }
 
 FRESH_TEST(a_terminal_that_is_gone_ends_it)
