@@ -77,10 +77,13 @@ bool screen_open(struct screen *screen, int in, int out, volatile sig_atomic_t *
 {
     sigset_t set = suspending();
     *screen = (struct screen){.in = in, .out = out, .quit = quit};
-    if (terminal_is_dumb() || !isatty(in) || !isatty(out) || tcgetattr(in, &screen->before) != 0 ||
-        !screen_enter(screen))
+    if (terminal_is_dumb() || !isatty(in) || !isatty(out) || tcgetattr(in, &screen->before) != 0)
         return false;
     pthread_sigmask(SIG_BLOCK, &set, &screen->unblocked);
+    if (!screen_enter(screen)) {
+        pthread_sigmask(SIG_SETMASK, &screen->unblocked, NULL);
+        return false;
+    }
     screen->watch = (struct deadline_watch){.look = screen_look, .context = screen};
     deadline_use_watch(&screen->watch);
     screen->open = true;
