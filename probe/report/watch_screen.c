@@ -290,3 +290,49 @@ void screen_draw(const struct screen *screen, const struct screen_view *view,
     draw_foot(&canvas, view);
     screen_put(screen, &canvas);
 }
+
+/* ---- the screen of a run */
+
+void watch_screen_show(struct watch_screen *self)
+{
+    if (self->page.text != NULL)
+        screen_draw_page(&self->screen, &self->page);
+    else
+        screen_draw(&self->screen, &self->view, self->past);
+}
+
+void watch_screen_take(struct watch_screen *self, struct document interval, struct document totals)
+{
+    document_free(&self->interval);
+    document_free(&self->totals);
+    self->interval = interval;
+    self->totals = totals;
+    self->view.interval = &self->interval;
+    self->view.totals = &self->totals;
+}
+
+bool watch_screen_obey(struct watch_screen *self, enum screen_key key)
+{
+    if (key == SCREEN_NO_KEY)
+        return false;
+    self->view.said = NULL;
+    if (self->page.text != NULL)
+        screen_page_obey(&self->screen, &self->page, key);
+    else if (key == SCREEN_PAUSE)
+        self->view.paused = !self->view.paused;
+    else if (key == SCREEN_ZERO)
+        return true;
+    else if (key == SCREEN_HELP)
+        screen_page_open(&self->page, "keys of watch", watch_keys);
+    else if (key != SCREEN_REDRAW && key != SCREEN_QUIT)
+        self->view.said = "? shows the keys";
+    watch_screen_show(self);
+    return false;
+}
+
+void watch_screen_free(struct watch_screen *self)
+{
+    screen_page_end(&self->page);
+    document_free(&self->interval);
+    document_free(&self->totals);
+}

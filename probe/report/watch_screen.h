@@ -34,3 +34,20 @@ extern const char watch_keys[]; /* what they do, as a text */
 void screen_remember(struct screen_past past[SCREEN_ROWS], const struct screen_view *view, double seconds);
 void screen_draw(const struct screen *screen, const struct screen_view *view,
                  const struct screen_past past[SCREEN_ROWS]);
+
+/* The screen of a run of `watch`: the picture, or a page in place of it, and the keys. */
+struct watch_screen {
+    struct screen screen;
+    struct screen_page page;
+    struct screen_view view;
+    struct screen_past past[SCREEN_ROWS];
+    struct document interval, totals; /* that are shown */
+    char title[320];
+};
+
+void watch_screen_show(struct watch_screen *self);
+/* Takes the lines. */
+void watch_screen_take(struct watch_screen *self, struct document interval, struct document totals);
+/* True: the totals are to begin at zero. */
+bool watch_screen_obey(struct watch_screen *self, enum screen_key key);
+void watch_screen_free(struct watch_screen *self);
