@@ -172,6 +172,7 @@ int main(int argc, char **argv)
 {
     catch_signal(SIGINT, SA_RESTART);
     catch_signal(SIGTERM, SA_RESTART);
+    catch_signal(SIGQUIT, SA_RESTART); /* Ctrl-\ would leave the target and the terminal as they are */
     struct sigaction before;
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* else it runs under nohup */
         catch_signal(SIGHUP, SA_RESTART);

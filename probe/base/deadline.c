@@ -13,7 +13,8 @@ enum {
     ERROR_WHOLE_MS = 15000,
     ELSEWHERE_MS = 300, /* who was answered longer ago than this did something else meanwhile */
     NOTICE_MS = 300,
-    LOOK_MS = 100
+    LOOK_MS = 100,
+    WATCH_US = 20000
 };
 
 static int64_t ending_left_us(struct ending *ending, bool one_answer);
@@ -22,6 +23,24 @@ static int64_t ending_left_us(struct ending *ending, bool one_answer);
  * host's.
  */
 static _Thread_local const struct deadline_clock *clock_in_use;
+
+static _Thread_local struct deadline_watch *watch_in_use;
+
+void deadline_use_watch(struct deadline_watch *watch)
+{
+    watch_in_use = watch;
+}
+
+/* What looks may wait as well. */
+static void watch_look(void)
+{
+    struct deadline_watch *watch = watch_in_use;
+    if (watch == NULL || deadline_host_us() < watch->next_us)
+        return;
+    watch->next_us = INT64_MAX;
+    watch->look(watch->context);
+    watch->next_us = deadline_host_us() + WATCH_US;
+}
 
 void deadline_use_clock(const struct deadline_clock *clock)
 {
@@ -82,6 +101,7 @@ struct deadline deadline_slice(const struct deadline *deadline, int64_t ms)
 
 bool deadline_cancelled(const struct deadline *deadline)
 {
+    watch_look();
     return deadline->cancel != NULL && *deadline->cancel != 0;
 }
 

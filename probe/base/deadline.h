@@ -36,6 +36,16 @@ struct deadline_clock {
 };
 void deadline_use_clock(const struct deadline_clock *clock); /* for this thread; NULL: the host's */
 
+/* What is to happen during any wait, such as a look at the keys: all that waits calls it, every 20 ms at
+ * most.
+ */
+struct deadline_watch {
+    void (*look)(void *context);
+    void *context;
+    int64_t next_us;
+};
+void deadline_use_watch(struct deadline_watch *watch); /* for this thread; NULL: none */
+
 /* Between two moments of one clock; 0 if the second is not later. */
 static inline uint64_t us_between(uint64_t before_us, uint64_t after_us)
 {

@@ -143,7 +143,7 @@ struct option {
     struct option_rule instead[OPTION_RULES]; /* what commands do that users expect to take it */
 };
 
-enum { OPTION_MOST = 64 }; /* upper bound */
+enum { OPTION_MOST = 80 }; /* upper bound */
 
 extern const struct option option_table[];
 extern const size_t option_count;
@@ -222,8 +222,9 @@ struct context {
     const struct options *options;
     struct surroundings around;
     FILE *out;
-    size_t columns;         /* of a text for a screen; 0: as `out` has */
-    enum output_keep *keep; /* see command_has_result; may be NULL */
+    size_t columns;                  /* of a text for a screen; 0: as `out` has */
+    const struct progress *progress; /* where it is shown; NULL: on standard error */
+    enum output_keep *keep;          /* see command_has_result; may be NULL */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */

@@ -1,9 +1,9 @@
 /* delta FUNCTION, delta START END: the main job. */
 #include "run/delta.h"
 #include "base/values.h"
+#include "commands/cockpit.h"
 #include "commands/compare.h"
 #include "commands/measure.h"
-#include "commands/top.h"
 #include "report/comparison.h"
 #include "report/comparison_report.h"
 #include "report/delta_report.h"

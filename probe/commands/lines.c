@@ -1,7 +1,7 @@
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
 #include "run/lines.h"
+#include "commands/cockpit.h"
 #include "commands/measure.h"
-#include "commands/top.h"
 #include "report/json.h"
 #include "report/line_table.h"
 

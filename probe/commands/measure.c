@@ -62,7 +62,9 @@ int measure_command(void *self, const struct measure_parts *parts, struct error 
     const struct context *context = measuring->context;
     struct session *session = measuring->session;
     struct error after = {0};
-    if (!session->request->quiet)
+    if (context->progress != NULL)
+        measuring->progress = *context->progress;
+    else if (!session->request->quiet)
         progress_begin(&measuring->progress, stderr);
     bool ok = parts->prepare(self, error) && parts->measure(self, error);
     progress_clear(&measuring->progress);

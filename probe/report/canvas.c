@@ -25,6 +25,10 @@ static void progress_put(struct progress *progress, const char *format, va_list 
 {
     char text[LINE], line[UTF8_CLEAN_ROOM(LINE)];
     vsnprintf(text, sizeof(text), format, list);
+    if (progress->say != NULL) {
+        progress->say(progress->context, text);
+        return;
+    }
     terminal_text(line, sizeof(line), text);
     /* A wrapped line could not be erased. The last column stays free, because some terminals wrap there */
     utf8_cut(line, terminal_columns(progress->to) - 1);
@@ -39,9 +43,14 @@ static void progress_put(struct progress *progress, const char *format, va_list 
     progress->width = width;
 }
 
+static bool progress_is_seen(const struct progress *progress)
+{
+    return progress->to != NULL || progress->say != NULL;
+}
+
 static bool is_time(struct progress *progress, int64_t now)
 {
-    if (progress->to == NULL || now < progress->next_us)
+    if (!progress_is_seen(progress) || now < progress->next_us)
         return false;
     progress->next_us = now + INTERVAL_US;
     return true;
@@ -49,7 +58,7 @@ static bool is_time(struct progress *progress, int64_t now)
 
 void progress_show(struct progress *progress, const char *format, ...)
 {
-    if (!is_time(progress, progress->to != NULL ? deadline_host_us() : 0))
+    if (!is_time(progress, progress_is_seen(progress) ? deadline_host_us() : 0))
         return;
     va_list list;
     va_start(list, format);
@@ -59,7 +68,7 @@ void progress_show(struct progress *progress, const char *format, ...)
 
 void progress_now(struct progress *progress, const char *format, ...)
 {
-    if (progress->to == NULL)
+    if (!progress_is_seen(progress))
         return;
     va_list list;
     va_start(list, format);
@@ -71,7 +80,7 @@ void progress_count(struct progress *progress, uint64_t done, uint64_t of, const
                     const char *state)
 {
     char all[NUMBER_ROOM + 4] = "", left[NUMBER_ROOM + 16] = "", time[NUMBER_ROOM];
-    if (progress->to == NULL)
+    if (!progress_is_seen(progress))
         return;
     int64_t now = deadline_host_us();
     if (progress->first_us == 0 && done > 0) {

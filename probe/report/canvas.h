@@ -12,7 +12,9 @@
 #include <stdio.h>
 
 struct progress {
-    FILE *to;        /* NULL: not a terminal */
+    FILE *to;                                     /* NULL: not a terminal */
+    void (*say)(void *context, const char *text); /* in place of it; NULL: no */
+    void *context;
     int64_t next_us; /* when it may be shown next */
     size_t width;    /* characters on the screen now */
     /* progress_count: the first and the last count, and when. */

@@ -1,29 +1,22 @@
 /*
- * The live screen of `watch`, by the lines of an interval: rates, their last minute and totals, repainted in
- * place with a few escape sequences that every terminal knows. A narrow terminal shows less, but no number is
- * cut. Keys need no Enter; screen_close restores the terminal.
+ * A terminal with a live screen, repainted in place with a few escape sequences that every terminal knows.
+ * Keys need no Enter, and count during any wait (deadline_use_watch): q closes it and then counts as Ctrl-C.
+ * screen_close restores the terminal; Ctrl-Z does until the program goes on.
  */
 #pragma once
 
-#include "report/document.h"
+#include "base/deadline.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <termios.h>
-
-enum { SCREEN_ROWS = 128 };
-
-struct screen_view {
-    const char *title, *note;                 /* long ones fold; note may be "" */
-    const struct document *interval, *totals; /* a `sample` and a `summary`, or those of cores and all */
-    double samples_per_second;                /* over the last interval */
-    double clock_hz;                          /* 0: not known */
-    bool paused;
-};
 
 enum screen_key {
     SCREEN_NO_KEY,
+    SCREEN_OTHER_KEY,
+    SCREEN_REDRAW, /* after Ctrl-Z */
+    SCREEN_HELP,
     SCREEN_PAUSE,
     SCREEN_ZERO,
     SCREEN_QUIT,
@@ -38,25 +31,42 @@ enum screen_key {
     SCREEN_PAGE,
 };
 
-enum { SCREEN_SECONDS = 60 };
+enum { SCREEN_KEPT = 16 };
 
 struct screen {
     int in, out;
     struct termios before;
+    sigset_t unblocked;
     bool open;
-    struct screen_past { /* the rates of a row in the last minute, second by second */
-        double rates[SCREEN_SECONDS];
-        uint64_t second; /* the last one */
-        unsigned n;      /* rates in it; 0: none yet */
-    } past[SCREEN_ROWS];
+    volatile sig_atomic_t *quit; /* set by q */
+    volatile sig_atomic_t *stop; /* set by Esc, and by *quit; other keys do nothing. NULL: all keys count */
+    int64_t stop_us;             /* it is set then, too; of deadline_host_us */
+    struct deadline_watch watch;
+    enum screen_key kept[SCREEN_KEPT]; /* typed during a wait */
+    size_t n_kept;
 };
 
-/* Opening, closing and keys are those of `top` as well. Does nothing and returns false if `in` or `out` is
- * not a terminal or a dumb one. */
-bool screen_open(struct screen *screen, int in, int out);
+/* A text in place of the picture, whose lines fit into the width. */
+struct screen_page {
+    char *text; /* freed by screen_page_end; NULL: there is none */
+    char title[256];
+    size_t first; /* its first line on the screen; the last screenful at most */
+};
+
+/* Does nothing and returns false if `in` or `out` is not a terminal or a dumb one. */
+bool screen_open(struct screen *screen, int in, int out, volatile sig_atomic_t *quit);
 void screen_close(struct screen *screen);
-/* The rates of its interval, which ended so long after the begin. */
-void screen_remember(struct screen *screen, const struct screen_view *view, double seconds);
-void screen_draw(struct screen *screen, const struct screen_view *view);
-/* Waits at most `ms`; drops other keys. */
+/* Waits at most `ms`. */
 enum screen_key screen_wait_key(struct screen *screen, int ms);
+
+struct canvas;
+/* Nothing once it is closed. */
+void screen_put(const struct screen *screen, struct canvas *canvas);
+/* Returns how many of its lines the screen has. */
+size_t screen_draw_page(const struct screen *screen, struct screen_page *page);
+/* Scrolls it, or ends it. */
+void screen_page_obey(const struct screen *screen, struct screen_page *page, enum screen_key key);
+/* The text is copied; a false return: out of memory. */
+bool screen_page_open(struct screen_page *page, const char *title, const char *text);
+void screen_page_end(struct screen_page *page);
+size_t screen_count_lines(const char *text);

@@ -1,12 +1,15 @@
 #include "report/top_screen.h"
 
+#include "base/values.h"
 #include "report/canvas.h"
+#include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CORE_HEAD = 3 }; /* lines */
@@ -29,6 +32,18 @@ enum {
     COLUMN_SOURCE,
     COLUMNS
 };
+
+const char top_keys[] = "q               ends top, as Ctrl-C does\n"
+                        "space, p        holds the picture; again: it goes on\n"
+                        "up, down, k, j  move the mark\n"
+                        "s               next order: functions, lines, files, addresses\n"
+                        "enter           the lines of the marked function; esc: back\n"
+                        "d               delta: stops the core at calls of it, for 2 s at most\n"
+                        "l               lines: the same for each line of it; esc stops both\n"
+                        "a               its code, with the samples of the last seconds\n"
+                        "g               writes these seconds as a page, top.html\n"
+                        "Ctrl-Z          back to the shell; fg goes on\n"
+                        "?, h            these keys; esc: back\n";
 
 static const struct live_column columns[COLUMNS] = {
     [COLUMN_MARK] = {LIVE_TEXT, .least = MARK},
@@ -162,10 +177,17 @@ static void put_foot(struct canvas *canvas, const struct top_view *view)
                                 "d delta",
                                 "l costs",
                                 "a code",
-                                "g page"};
-    const char *const narrow[] = {
-        "q quit", "space hold", view->within ? "" : "s sort", view->within ? "esc back" : "enter", "d", "l",
-        "a",      "g"};
+                                "g page",
+                                "? keys"};
+    const char *const narrow[] = {"q quit",
+                                  "space hold",
+                                  view->within ? "" : "s sort",
+                                  view->within ? "esc back" : "enter",
+                                  "d",
+                                  "l",
+                                  "a",
+                                  "g",
+                                  "?"};
     char said[UTF8_CLEAN_ROOM(CANVAS_LINE)];
     canvas_cut((char *)terminal_text(said, sizeof said, view->said), canvas->columns);
     canvas_line(canvas, said);
@@ -213,44 +235,168 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
         }
     }
     put_foot(&canvas, view);
-    canvas_end(&canvas, screen->out);
+    screen_put(screen, &canvas);
     return pick;
 }
 
-size_t top_screen_lines(const char *text)
+/* ---- the screen of a run */
+
+bool top_screen_begin(struct top_screen *self, const struct profile_about *about, const struct shares *shares,
+                      bool by_halts)
 {
-    size_t n = 0;
-    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at != '\0')
-        n++;
-    return n;
+    const char *elf = or_empty(about->elf), *slash = strrchr(elf, '/');
+    self->about = about;
+    self->cores = calloc(about->core_count, sizeof *self->cores);
+    for (size_t i = 0; self->cores != NULL && i < about->core_count; i++) {
+        struct top_core *core = &self->cores[i];
+        *core = (struct top_core){.name = core->text, .shares = &shares[i], .by_halts = by_halts};
+        snprintf(core->text, sizeof core->text, "core %u %s, by %s%s", profile_core_number(about, i),
+                 about->cores[i], about->source, about->by_block ? PROFILE_BY_BLOCK : "");
+    }
+    snprintf(self->title, sizeof self->title, "%s%s%s", or_empty(about->probe), elf[0] != '\0' ? "     " : "",
+             slash != NULL ? slash + 1 : elf);
+    return self->cores != NULL;
 }
 
-size_t top_screen_text(struct screen *screen, const struct top_text *text, size_t *first)
+void top_screen_free(struct top_screen *self)
 {
-    struct canvas canvas;
-    char line[CANVAS_LINE], place[4 * NUMBER_ROOM];
-    canvas_begin(&canvas, screen->out);
-    canvas_text(&canvas, text->title);
-    canvas_line(&canvas, "");
-    size_t all = top_screen_lines(text->text), used = canvas.used + CANVAS_FOOT + 1;
-    size_t room = canvas.lines > used ? canvas.lines - used : 1, n = 0, last = all > room ? all - room : 0;
-    *first = *first < last ? *first : last;
-    for (const char *at = text->text; *at != '\0'; at += *at != '\0', n++) {
-        size_t length = strcspn(at, "\n");
-        if (n >= *first && n < *first + room) {
-            snprintf(line, sizeof line, "%.*s", (int)length, at);
-            canvas_cut(line, canvas.columns);
-            canvas_line(&canvas, line);
-        }
-        at += length;
+    screen_page_end(&self->page);
+    free(self->cores);
+}
+
+void top_screen_show(struct top_screen *self)
+{
+    char note[LOCATION_NAME + 64];
+    if (self->page.text != NULL) {
+        screen_draw_page(&self->screen, &self->page);
+        return;
     }
-    snprintf(place, sizeof place, "lines %zu to %zu of %zu", *first + 1,
-             all < *first + room ? all : *first + room, all);
-    const char *const where[] = {all > room ? place : ""};
-    static const char *const keys[] = {"q quit", "esc back", "up, down", "space more"};
-    canvas_line(&canvas, "");
-    canvas_pieces(&canvas, where, 1);
-    canvas_pieces(&canvas, keys, sizeof keys / sizeof *keys);
-    canvas_end(&canvas, screen->out);
-    return room;
+    struct top_view view = {.title = self->title,
+                            .note = note,
+                            .said = self->said,
+                            .cores = self->cores,
+                            .n = self->about->core_count,
+                            .within = self->within != NULL,
+                            .paused = self->paused,
+                            .seconds = self->seconds};
+    snprintf(note, sizeof note, "%s",
+             self->unnamed ? "No program was named, so shares are by address: --elf names it." : "");
+    if (view.within) {
+        snprintf(note, sizeof note, "lines of %s", self->within);
+        view.cores = &self->cores[self->core];
+        view.n = 1;
+    }
+    self->pick = top_screen_draw(&self->screen, &view, &self->selected);
+    if (view.within)
+        self->pick.core = self->core;
+}
+
+void top_screen_say(struct top_screen *self, const char *key, const char *text)
+{
+    snprintf(self->said, sizeof self->said, "%s: %.480s", key, text);
+    top_screen_show(self);
+}
+
+void top_screen_open_page(struct top_screen *self, const char *what, const char *of, char *text)
+{
+    screen_page_end(&self->page);
+    snprintf(self->page.title, sizeof self->page.title, "%s%s%.200s", what, of[0] != '\0' ? " of " : "", of);
+    self->page.text = text;
+    self->said[0] = '\0';
+    top_screen_show(self);
+}
+
+bool top_screen_obey(struct top_screen *self, enum screen_key key)
+{
+    bool in_page = self->page.text != NULL;
+    self->said[0] = '\0';
+    if (in_page)
+        screen_page_obey(&self->screen, &self->page, key);
+    else if (key == SCREEN_HELP)
+        screen_page_open(&self->page, "keys of top", top_keys);
+    else if (key == SCREEN_DOWN)
+        self->selected++;
+    else if (key == SCREEN_UP)
+        self->selected -= self->selected > 0;
+    else if (key == SCREEN_BACK && self->within == NULL)
+        snprintf(self->said, sizeof self->said, "esc: q quits, ? shows the keys");
+    else if (key == SCREEN_OTHER_KEY || key == SCREEN_ZERO)
+        snprintf(self->said, sizeof self->said, "?: shows the keys");
+    else if (key != SCREEN_REDRAW)
+        return false;
+    top_screen_show(self);
+    return true;
+}
+
+/* ---- lists */
+
+static void top_list_put_text(const struct rendering *to, const struct profile_report *report, double seconds,
+                              size_t most)
+{
+    char time[NUMBER_ROOM];
+    fprintf(to->out, "\nafter %s\n", number_elapsed(time, sizeof time, seconds));
+    for (size_t i = 0; i < report->n; i++) {
+        if (i > 0)
+            fputc('\n', to->out);
+        profile_text_core(to, report, &report->shares[i], most);
+    }
+}
+
+bool top_list_put(const struct rendering *to, const struct profile_report *report, double seconds)
+{
+    bool ok = true;
+    if (to->format != FORMAT_JSON)
+        top_list_put_text(to, report, seconds, TOP_LISTED);
+    for (size_t i = 0; to->format == FORMAT_JSON && i < report->n && ok; i++)
+        ok = profile_json_core(to->out, report, &report->shares[i], seconds);
+    return ok && output_flush(to->out);
+}
+
+bool top_list_head(const struct rendering *to, const struct profile_about *about, const char *title)
+{
+    char clean[UTF8_CLEAN_ROOM(512)];
+    if (to->format == FORMAT_JSON)
+        return json_command_header(to->out, "top", about->probe);
+    fold_text(to->out, terminal_columns(to->out), 2, terminal_text(clean, sizeof clean, title));
+    return output_flush(to->out);
+}
+
+/* NULL: out of memory. */
+static char *make_list(const struct rendering *to, const struct profile_report *report, double seconds,
+                       size_t most)
+{
+    char *text = NULL;
+    size_t size;
+    struct rendering inner = *to;
+    inner.out = open_memstream(&text, &size);
+    if (inner.out == NULL)
+        return NULL;
+    top_list_put_text(&inner, report, seconds, most);
+    if (fclose(inner.out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+bool top_list_last(const struct rendering *to, const struct profile_report *report, double seconds,
+                   size_t lines)
+{
+    enum { AROUND = 3 }; /* lines: the title, the prompt */
+    size_t most = TOP_LISTED;
+    char *text = make_list(to, report, seconds, most);
+    while (text != NULL && most > 1 && screen_count_lines(text) + AROUND > lines) {
+        free(text);
+        text = make_list(to, report, seconds, --most);
+    }
+    bool ok = text != NULL && fputs(text, to->out) >= 0;
+    free(text);
+    return ok && output_flush(to->out);
+}
+
+bool top_list_end(const struct rendering *to, uint64_t samples, double seconds)
+{
+    struct json_part line = json_part_new("summary");
+    json_part_unsigned(&line, "samples", samples);
+    json_part_real(&line, "seconds", seconds);
+    return json_part_write(to->out, line);
 }

@@ -138,7 +138,8 @@ static bool measure_halts(void *context, struct engine *engine, const struct dea
                           struct error *error)
 {
     struct lines_run *run = context;
-    const struct engine_sink sink = {.context = &run->halts, .hit = no_more, .rehit = halt_cost_rehit};
+    const struct engine_sink sink = {
+        .context = &run->halts, .hit = no_more, .rehit = halt_cost_rehit, .tick = on_wait};
     const struct engine_request request = {.hits = 1, .rehits = ENGINE_REHITS, .timeout_ms = timeout_of(run)};
     halt_cost_begin(&run->halts, &run->session->device, &run->clock);
     bool ok = can_walk(engine, error) && engine->ops->arm(engine, &run->named.region, deadline, error) &&

@@ -74,7 +74,7 @@ enum { SURROUNDINGS_OUTPUTS = 2 };
 
 struct spool;
 struct surroundings {
-    volatile sig_atomic_t *cancel; /* counts Ctrl-C, SIGTERM and SIGHUP */
+    volatile sig_atomic_t *cancel; /* counts Ctrl-C, SIGTERM, SIGQUIT and SIGHUP */
     struct ending *ending;         /* of this run; may be NULL */
     const struct log *log;         /* NULL without -v */
     struct wire *wire;             /* NULL: neither recorded nor a replay */

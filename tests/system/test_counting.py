@@ -242,10 +242,15 @@ def test_watch_lines_add_up(way):
 class Terminal:
     """A real terminal, driven from outside."""
 
-    def __init__(self, place, *args, command="watch"):
+    def __init__(self, place, *args, command="watch", shell=None):
+        """`shell`: a file; in a shell with job control, in which `run` runs it."""
         self.name = f"pmu-{uuid.uuid4().hex}"  # an id is used again, while the server of that name still ends
         command = " ".join(f"'{word}'" for word in place.words(command, *args))
-        self._tmux("new-session", "-d", "-s", self.name, "-x", "100", "-y", "20", f"{command}; echo ENDED $?; sleep 60")
+        command = f"{command}; echo ENDED $?; sleep 60"
+        if shell:
+            shell.write_text(f"PS1='shell> '; alias run=\"{command.split(';')[0]}\"\n", encoding="utf-8")
+            command = f"bash --noprofile --rcfile {shell} -i"
+        self._tmux("new-session", "-d", "-s", self.name, "-x", "100", "-y", "20", command)
 
     def _tmux(self, *words):
         environment = dict(os.environ, LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0")

@@ -154,6 +154,15 @@ def open_top(place, *args):
     return terminal
 
 
+def mark(terminal, name):
+    terminal.press("Space")  # the rows stay where they are
+    wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
+    while not re.search(rf"^> .*  {name} ", terminal.text(), re.M):
+        marked = re.search(r"^> .*", terminal.text(), re.M)[0]
+        terminal.press("Down")
+        wait_for(lambda: marked not in terminal.text(), "the mark to go down")
+
+
 @pytest.mark.costs("a measurement of each kind, on a terminal")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd"])
@@ -227,12 +236,7 @@ def test_a_function_that_is_not_reached_says_so():
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         terminal = open_top(place, "--timeout", "300ms")
         try:
-            terminal.press("Space")  # the rows stay where they are
-            wait_for(lambda: "PAUSED" in terminal.text(), "the pause")
-            while not re.search(r"^> .*  main ", terminal.text(), re.M):
-                marked = re.search(r"^> .*", terminal.text(), re.M)[0]
-                terminal.press("Down")
-                wait_for(lambda before=marked: before not in terminal.text(), "the mark to go down")
+            mark(terminal, "main")
             terminal.press("d")
             wait_for(lambda: re.search("delta of main(?s:.*)esc back", terminal.text()), "the end of its patience")
             assert re.search("not reached|not|return", terminal.picture())
@@ -288,4 +292,104 @@ def test_the_largest_stay_on_the_terminal():
             wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
             assert re.search(r"^ *share .*(?s:.*)^ENDED 0", terminal.text(), re.M), "the heading is there"
         finally:
+            terminal.close()
+
+
+@pytest.mark.costs("a shell with job control")
+@pytest.mark.parametrize("command,seen", [("top", "work_by_data"), ("watch", "CPU_CYCLES")])
+def test_ctrl_z_gives_the_terminal_back(command, seen, tmp_path):
+    """As it was, and takes it again once the shell lets it go on."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place, "-I", "100", command=command, shell=tmp_path / "rc")
+        try:
+            wait_for(lambda: "shell>" in terminal.text(), "the shell")
+            terminal.press("run")
+            terminal.press("Enter")
+            wait_for(lambda: seen in terminal.text() and "q quit" in terminal.text(), "the picture")
+            terminal.press("C-z")
+            wait_for(lambda: "Stopped" in terminal.text(), "the shell")
+            assert "q quit" not in terminal.text()
+            terminal.press("stty -a")
+            terminal.press("Enter")
+            wait_for(lambda: re.search(r"(?<!-)\bicanon\b", terminal.text()), "what it finds")
+            assert re.search(r"(?<!-)\becho\b", terminal.text())
+            terminal.press("fg")
+            terminal.press("Enter")
+            wait_for(lambda: seen in terminal.text() and "q quit" in terminal.text(), "the picture")
+            terminal.press("q")
+            wait_for(lambda: "q quit" not in terminal.text() and terminal.text().rstrip().endswith("shell>"), "the end")
+        finally:
+            terminal.close()
+        assert_runs(place)
+
+
+def test_each_key_answers():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        terminal = open_top(place)
+        try:
+            terminal.press("Escape")
+            wait_for(lambda: "esc: q quits, ? shows the keys" in terminal.text(), "an answer")
+            terminal.press("x")
+            wait_for(lambda: "?: shows the keys" in terminal.text(), "an answer")
+            terminal.press("?")
+            wait_for(lambda: "Ctrl-Z " in terminal.text(), "the keys")
+            terminal.press("Escape")
+            wait_for(lambda: re.search("^> ", terminal.text(), re.M), "the rows")
+            terminal.press("C-\\")
+            wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+        finally:
+            terminal.close()
+        assert_runs(place)
+        terminal = Terminal(place, "-I", "100")
+        try:
+            wait_for(lambda: "CPU_CYCLES" in terminal.text(), "the picture")
+            terminal.press("Escape")
+            wait_for(lambda: "? shows the keys" in terminal.text(), "an answer")
+            terminal.press("?")
+            wait_for(lambda: "Ctrl-Z " in terminal.text(), "the keys")
+            terminal.press("q")
+            wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+        finally:
+            terminal.close()
+
+
+@pytest.mark.parametrize("key", ["d", "l"])
+def test_keys_in_a_measurement_that_waits(key):
+    """Of a function that is never called: Esc ends the measurement, q all."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        place.board.watch(NOWHERE)
+        place.run("info")
+        before = snapshot(place)
+        terminal = open_top(place)
+        try:
+            mark(terminal, "main")
+            terminal.press(key)
+            wait_for(lambda: re.search(rf"^{key}: .*waiting.*esc stops", terminal.text(), re.M), "the progress")
+            terminal.press("Escape")
+            wait_for(lambda: "No call of main ended" in terminal.text(), "the end")
+            terminal.press("Escape")
+            wait_for(lambda: re.search(r"^> .*  main ", terminal.text(), re.M), "the rows")
+            terminal.press(key)
+            wait_for(lambda: re.search(rf"^{key}: .*waiting.*esc stops", terminal.text(), re.M), "the progress")
+            terminal.press("q")
+            wait_for(lambda: "ENDED 0" in terminal.text(), "the end")
+        finally:
+            terminal.close()
+        assert_runs(place)
+        assert snapshot(place) == before
+
+
+@pytest.mark.nobody_answers
+@pytest.mark.parametrize("command,seen", [("top", "work_by_data"), ("watch", "CPU_CYCLES")])
+def test_q_while_the_link_is_silent(command, seen):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place, "-I", "100", command=command)
+        try:
+            wait_for(lambda: seen in terminal.text(), "the picture")
+            place.board.process.send_signal(signal.SIGSTOP)
+            terminal.press("q")
+            wait_for(lambda: "q quit" not in terminal.text(), "the terminal")
+            wait_for(lambda: "ENDED" in terminal.text(), "the end")
+        finally:
+            place.board.process.send_signal(signal.SIGCONT)
             terminal.close()

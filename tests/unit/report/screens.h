@@ -19,6 +19,7 @@ enum { SCREEN_LINES = 64, SCREEN_LINE = 1024 };
 static struct screens {
     int master, slave;
     struct screen screen;
+    volatile sig_atomic_t quit;
     char got[65536];
     char lines[SCREEN_LINES][SCREEN_LINE];
     size_t n;
@@ -27,6 +28,7 @@ static struct screens {
 static inline int screens_end(void **state)
 {
     (void)state;
+    screen_close(&f.screen);
     if (f.slave > 0)
         close(f.slave);
     if (f.master > 0)
@@ -65,7 +67,7 @@ static inline const char *got(void)
 static inline void open_it(unsigned short columns, unsigned short lines)
 {
     resize(columns, lines);
-    assert_true(screen_open(&f.screen, f.slave, f.slave));
+    assert_true(screen_open(&f.screen, f.slave, f.slave, &f.quit));
     got();
 }
 

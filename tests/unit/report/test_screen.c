@@ -2,6 +2,7 @@
 #include "screens.h"
 
 #include "report/canvas.h"
+#include "report/watch_screen.h"
 
 #include <locale.h>
 #include <math.h>
@@ -18,6 +19,7 @@ static uint64_t lost;
 static const char *metrics;
 static struct screen_view view;
 static struct document interval, totals;
+static struct screen_past past[SCREEN_ROWS];
 
 static struct json_part counts_line(const char *type, bool whole)
 {
@@ -61,6 +63,7 @@ static int set_up(void **state)
     view = (struct screen_view){
         .title = "openocd localhost:6666     Cortex-M4", .note = "", .samples_per_second = 20.4};
     memset(rows, 0, sizeof rows);
+    memset(past, 0, sizeof past);
     rows[0] = (struct row){.name = "CPU_CYCLES", .rate = 48000000.4, .total = 592320000};
     rows[1] = (struct row){.name = "LSUCNT", .rate = 0, .total = 17};
     n_rows = 2;
@@ -80,7 +83,7 @@ static int tear_down(void **state)
 static void remember(double seconds)
 {
     take_lines();
-    screen_remember(&f.screen, &view, seconds);
+    screen_remember(past, &view, seconds);
 }
 
 #define FRESH_TEST(name) TEST_WITH(name, set_up, tear_down)
@@ -88,7 +91,7 @@ static void remember(double seconds)
 static void draw(void)
 {
     take_lines();
-    screen_draw(&f.screen, &view);
+    screen_draw(&f.screen, &view, past);
     take_picture();
 }
 
@@ -109,9 +112,9 @@ FRESH_TEST(rates_of_each_second)
         rows[0].rate = rates[i];
         remember(at[i]);
     }
-    const struct screen_past *past = &f.screen.past[0];
-    assert_true(past->rates[0] == 20 && past->rates[1] == 20 && past->rates[2] == 40 && past->rates[5] == 40);
-    assert_true(isnan(past->rates[6]));
+    assert_true(past[0].rates[0] == 20 && past[0].rates[1] == 20 && past[0].rates[2] == 40 &&
+                past[0].rates[5] == 40);
+    assert_true(isnan(past[0].rates[6]));
     draw();
     assert_int_equal(text_times(f.lines[2], "\xE2\x96"), 6);
     for (unsigned second = 6; second < 120; second++) {
@@ -182,7 +185,7 @@ FRESH_TEST(narrow_and_wide)
     picture_is_golden("screen/200_columns.txt");
     resize(120, 24);
     setlocale(LC_CTYPE, "C");
-    screen_draw(&f.screen, &view);
+    screen_draw(&f.screen, &view, past);
     setlocale(LC_CTYPE, "C.UTF-8");
     take_picture();
     picture_is_golden("screen/ascii.txt");
@@ -244,7 +247,7 @@ FRESH_TEST(the_terminal_is_as_it_was)
 {
     struct termios before, during, after;
     assert_int_equal(tcgetattr(f.slave, &before), 0);
-    assert_true(screen_open(&f.screen, f.slave, f.slave));
+    assert_true(screen_open(&f.screen, f.slave, f.slave, &f.quit));
     assert_string_equal(got(), "\033[?1049h\033[?25l");
     assert_int_equal(tcgetattr(f.slave, &during), 0);
     assert_int_equal(during.c_lflag & (ICANON | ECHO | ISIG), ISIG); /* Ctrl-C */
@@ -260,10 +263,10 @@ FRESH_TEST(what_is_no_terminal_is_left_alone)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    assert_false(screen_open(&f.screen, f.slave, ends[1]));
-    assert_false(screen_open(&f.screen, ends[0], f.slave));
+    assert_false(screen_open(&f.screen, f.slave, ends[1], &f.quit));
+    assert_false(screen_open(&f.screen, ends[0], f.slave, &f.quit));
     setenv("TERM", "dumb", 1);
-    assert_false(screen_open(&f.screen, f.slave, f.slave));
+    assert_false(screen_open(&f.screen, f.slave, f.slave, &f.quit));
     screen_close(&f.screen);
     assert_string_equal(got(), "");
     close(ends[0]);
@@ -276,9 +279,10 @@ FRESH_TEST(keys)
     static const struct {
         const char *typed;
         enum screen_key key;
-    } cases[] = {{"p", SCREEN_PAUSE},       {"k", SCREEN_UP},      {"j", SCREEN_DOWN},
-                 {"\n", SCREEN_ENTER},      {"\033[A", SCREEN_UP}, {"\033OA", SCREEN_UP},
-                 {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_NO_KEY}};
+    } cases[] = {{"p", SCREEN_PAUSE},       {"k", SCREEN_UP},        {"j", SCREEN_DOWN},
+                 {"\n", SCREEN_ENTER},      {"\033[A", SCREEN_UP},   {"\033OA", SCREEN_UP},
+                 {"\033[C", SCREEN_NO_KEY}, {"x", SCREEN_OTHER_KEY}, {"\033", SCREEN_BACK},
+                 {"?", SCREEN_HELP}};
     open_it(80, 24);
     assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -290,7 +294,41 @@ FRESH_TEST(keys)
     assert_int_equal(write(f.master, "zq", 2), 2); /* one at a time */
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_ZERO);
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
+    assert_int_equal(f.quit, 1);
     assert_string_equal(got(), ""); /* no echo */
+}
+
+/* Whatever waits looks at them. */
+FRESH_TEST(keys_during_a_wait)
+{
+    const struct deadline wait = {.at_us = INT64_MAX};
+    volatile sig_atomic_t stop = 0;
+    open_it(80, 24);
+    f.screen.stop = &stop;
+    f.screen.stop_us = INT64_MAX;
+    assert_int_equal(write(f.master, "d\033", 2), 2);
+    while (stop == 0)
+        deadline_passed(&wait);
+    f.screen.stop = NULL;
+    assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_NO_KEY);
+    assert_int_equal(write(f.master, "dq", 2), 2);
+    while (f.quit == 0)
+        deadline_passed(&wait);
+    assert_false(f.screen.open);
+    assert_string_equal(got(), "\033[?25h\033[?1049l");
+    assert_int_equal(screen_wait_key(&f.screen, 0), SCREEN_DELTA);
+}
+
+FRESH_TEST(what_is_under_way_ends_in_time)
+{
+    const struct deadline wait = {.at_us = INT64_MAX};
+    volatile sig_atomic_t stop = 0;
+    open_it(80, 24);
+    f.screen.stop = &stop;
+    f.screen.stop_us = deadline_host_us();
+    while (stop == 0)
+        deadline_passed(&wait);
+    assert_true(f.screen.open);
 }
 
 FRESH_TEST(a_terminal_that_is_gone_ends_it)
@@ -300,7 +338,7 @@ FRESH_TEST(a_terminal_that_is_gone_ends_it)
     f.master = 0;
     assert_int_equal(screen_wait_key(&f.screen, 10000), SCREEN_QUIT);
     take_lines();
-    screen_draw(&f.screen, &view);
+    screen_draw(&f.screen, &view, past);
     screen_close(&f.screen);
 }
 

@@ -75,7 +75,7 @@ SCREEN_TEST(the_foot)
 {
     open_it(60, 15);
     draw();
-    assert_string_equal(f.lines[f.n - 1], "q quit   space hold   s sort   enter   d   l   a   g");
+    assert_string_equal(f.lines[f.n - 1], "q quit   space hold   s sort   enter   d   l   a   g   ?");
     resize(40, 24);
     draw();
     size_t lines = f.n;
@@ -89,21 +89,21 @@ SCREEN_TEST(the_foot)
 SCREEN_TEST(a_text_in_place_of_the_rows)
 {
     char lines[100 * 8] = "";
-    const struct top_text text = {.title = "delta of work", .text = lines};
-    size_t first = 0, room;
+    struct screen_page page = {.title = "delta of work", .text = lines};
+    size_t room;
     for (int i = 1; i <= 99; i++)
         snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "line %d\n", i);
     open_it(60, 15);
-    room = top_screen_text(&f.screen, &text, &first);
+    room = screen_draw_page(&f.screen, &page);
     take_picture();
     assert_string_equal(f.lines[2], "line 1");
-    first = 1000;
-    assert_int_equal(top_screen_text(&f.screen, &text, &first), room);
+    page.first = 1000;
+    assert_int_equal(screen_draw_page(&f.screen, &page), room);
     take_picture();
-    assert_int_equal(first, 99 - room);
+    assert_int_equal(page.first, 99 - room);
     assert_string_equal(f.lines[1 + room], "line 99");
     resize(60, 3);
-    top_screen_text(&f.screen, &text, &first);
+    screen_draw_page(&f.screen, &page);
     take_picture();
     assert_true(f.n <= 3);
 }
