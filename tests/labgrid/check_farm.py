@@ -81,7 +81,7 @@ def test_boards_on_a_table(folder):
     with Place("rp2040/swd", "free", ARTICLE_NOP) as pico, Place("a9", "free", ARTICLE_NOP) as zynq:
         programs(folder, pico=pico, zynq=zynq)
         commands, = pasted("Boards on a table", folder, {**of_exporter(pico), "host: lab3, port: 6666": f"host: 127.0.0.1, port: {zynq.server.port}",
-                                                         "fir_filter": "article_nop"})
+                                                         "fir_filter": "article_nop"}, "contrib/labgrid/README.md")
         out = ended(shell(folder, commands))
         assert out.count("2 passed") == 2 and len(list(folder.glob("pmu-baselines/*-article_nop.jsonl"))) == 2
         assert (folder / "pmu.xml").exists()
