@@ -4,9 +4,10 @@ import struct
 
 import pytest
 
-from board import Board, WAIT
+from board import Board, OpenOcd
 from cmsis_dap import AP, CSW, CSW_WORDS, DP, DRW, SELECT, TAR, WAKE_SWD, Dap, read, write
-from itm_reader import Packet, moments, packets, unframe
+from itm_reader import moments, packets, unframe
+from usb import ClientError, UsbBoard, usb_available
 
 DEMCR, DWT_CTRL, COMP, MASK, FUNCTION = 0xE000EDFC, 0xE0001000, 0xE0001020, 0xE0001024, 0xE0001028
 TER, TCR, LAR = 0xE0000E00, 0xE0000E80, 0xE0000FB0
@@ -292,6 +293,69 @@ def test_swo_has_no_pin_by_jtag_and_is_not_there_unless_asked_for(probe):
     assert Swo(p.dap).begin(2_000_000) == 1_500_000
     p.dap.do(b"\x1a\x00")
     assert Swo(p.dap).begin(1_000_000) == 1_000_000
+
+
+def test_endpoint_of_its_own_for_trace():
+    """The registers are written by JTAG, the probe is asked over USB; transport 2 needs `stream`."""
+    if usb_available():
+        pytest.skip(usb_available())
+    with UsbBoard.start("m33", "ms", dap_swo="uart,stream") as board, OpenOcd(board) as ocd, board.client("usb-client") as client:
+        client.open()
+        for request in (b"\x02\x01", b"\x17\x02", b"\x18\x01", struct.pack("<BI", 0x19, 2_000_000), b"\x1a\x01"):
+            assert client.exchange(request)[1:2] != b"\xff"
+        for address, value in ((DEMCR, TRCENA), (TPIU + SPPR, 2), (TPIU + ACPR, 5), (TPIU + FFCR, 0x100), (DWT_CTRL, HEARTBEAT | EXCTRCENA)):
+            ocd.set_word(address, value)
+        board.command("trace on")
+        ocd.set_word(TCR, ON)
+        stream = b""
+        while len(stream) < 2000:
+            part = bytes.fromhex(client.ask("trace 5000"))
+            assert 0 < len(part) <= 512
+            stream += part
+        log = [tuple(e[1:]) for e in board.command("trace")["events"]]
+        assert compare(log, moments(packets(stream))) > 200
+        status, held = struct.unpack("<BI", client.exchange(b"\x1b")[1:])
+        assert status == ACTIVE
+        client.exchange(b"\x1a\x00")
+        board.usb()
+    with UsbBoard.start("m33", dap_swo="uart") as board, board.client("usb-client") as client:
+        client.open()
+        assert client.exchange(b"\x17\x02") == b"\x17\xff"
+        with pytest.raises(ClientError, match="no-endpoint"):
+            client.ask("trace 10")
+
+
+def test_endpoint_for_trace_waits_and_is_gone_with_the_plug():
+    if usb_available():
+        pytest.skip(usb_available())
+    with UsbBoard.start("m33", dap_swo="uart,stream") as board, board.client("usb-client") as client:
+        client.open()
+        with pytest.raises(ClientError, match="LIBUSB_ERROR_TIMEOUT"):
+            client.ask("trace 30")
+        client.send("trace 20000")
+        board.usb()
+        board.command("usb unplug")
+        with pytest.raises(ClientError, match="LIBUSB_ERROR_NO_DEVICE|LIBUSB_ERROR_IO"):
+            client.receive()
+
+
+@pytest.mark.parametrize("backend", ["usb_bulk", "hid"])
+def test_openocd_reads_the_swo_pin(tmp_path, backend):
+    if usb_available():
+        pytest.skip(usb_available())
+    out = tmp_path / "swo"
+    with UsbBoard.start("m4", "ms", dap_swo="uart") as board, board.openocd(backend) as ocd:
+        ocd("tpiu create virtual.tpiu -dap virtual.dap -ap-num 0 -baseaddr 0xE0040000")
+        ocd(f"virtual.tpiu configure -protocol uart -traceclk 12000000 -pin-freq 1000000 -formatter 0 -output {out}")
+        ocd("virtual.tpiu enable")
+        assert ocd.word(TPIU + ACPR) == 11 and ocd.word(TPIU + SPPR) == 2
+        ocd.set_word(DEMCR, TRCENA)
+        ocd.set_word(DWT_CTRL, HEARTBEAT | EXCTRCENA)
+        board.command("trace on")
+        ocd.set_word(TCR, ON)
+        board.wait_for(lambda _: out.stat().st_size > 1500)
+        log = [tuple(e[1:]) for e in board.command("trace")["events"]]
+        assert compare(log, moments(packets(out.read_bytes()))) > 150
 
 
 # --- exceptions, accesses, the program's own packets
