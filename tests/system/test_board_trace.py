@@ -472,7 +472,7 @@ def test_quirks_of_time(probe):
     assert compare(p.log(), moments(packets(p.line()), 0)) > 190
     p = run(trace_quirk="late=7")
     groups = moments(packets(p.line()))
-    assert 20 < sum(tc == 2 for _, tc, _ in groups) < 60 and compare(p.log(), groups) > 150
+    assert len(groups) / 12 < sum(tc == 2 for _, tc, _ in groups) < len(groups) / 4 and compare(p.log(), groups) > 150
     p, q = run(trace_quirk="drop=50"), run()
     assert len(p.line()) < 49 * sum(3 + len(e) for e in p.log())
     assert q[FUNCTION] >> 28 & 1 and not probe("m33", trace_quirk="no-match-id")[FUNCTION] >> 28 & 1
@@ -613,10 +613,10 @@ def test_h7_needs_clocks_keys_and_its_funnels(probe):
     p[H7_SWTF] = 0x301
     p.board.run_for(100_000)
     assert p.line()
-    before = len(p.line())
     p[H7_DBGMCU] = 0x600000  # no clock for the pin: it stalls
+    before = len(p.line())
     p.board.run_for(1000_000)
-    assert len(p.line()) - before < 30 and any(e[5] == "lost" for e in p.log())
+    assert len(p.line()) == before and any(e[5] == "lost" for e in p.log())
     p[H7_DBGMCU] = 0
     assert p[H7_ETF + 4] == 0 and p[H7_SWTF] == 0
 
