@@ -478,6 +478,25 @@ def test_quirks_of_time(probe):
     assert q[FUNCTION] >> 28 & 1 and not probe("m33", trace_quirk="no-match-id")[FUNCTION] >> 28 & 1
 
 
+@pytest.mark.parametrize("chip", ["m4", "m33"])
+def test_clock_that_stops_in_sleep(probe, chip):
+    """Times then leave sleep out, of packets and of CYCCNT alike; without the quirk they do not."""
+    for quirk in (None, "sleep-stops"):
+        p = probe(chip, "ms", **({"trace_quirk": quirk} if quirk else {}))
+        p.board.scenario(6, 26)  # sleeper, dwt_sleep
+        p.port()
+        p.start(HEARTBEAT | EXCTRCENA)
+        p.until(120)
+        enters = [now for now, tc, group in moments(packets(p.line())) for x in group if (x.kind, x.number) == ("enter", 15)]
+        log = [e for e in p.log() if (e[0], e[1], e[5]) == ("enter", 15, "sent")]
+        seen, true = enters[-1] - enters[0], log[len(enters) - 1][3] - log[0][3]
+        assert seen == true if not quirk else seen < true * 3 / 4
+        before = p[DWT_CTRL + 4], p.board.state()["counted"]
+        p.board.run_for(300_000)
+        after = p[DWT_CTRL + 4], p.board.state()["counted"]
+        assert ((after[0] - before[0]) < (after[1] - before[1]) * 3 / 4) == bool(quirk)
+
+
 def test_counter_wraps_at_21_bits(probe):
     for quirk, wraps in ((None, True), ("wide-counter", False)):
         p = probe("m33", **({"trace_quirk": quirk} if quirk else {}))
