@@ -129,6 +129,7 @@ struct cortex_m {
     struct trace_log trace_log;
     struct trace_unit *trace_unit;
     uint64_t traced_to; // in counts
+    uint64_t slept;     // cycles in which the DWT and the ITM had no clock
     struct cm_debug debug;
     struct cm_system system;
     struct cm_flavour flavour;
@@ -178,6 +179,12 @@ struct cortex_m {
 static inline bool cm_is_secure(const struct cortex_m *cm)
 {
     return cm->profile->security && !cm->flavour.security.non_secure_program;
+}
+
+// The time of the DWT and the ITM
+static inline uint64_t cm_dwt_now(const struct cortex_m *cm)
+{
+    return cm->core.counted - cm->slept;
 }
 
 // registers.c

@@ -137,7 +137,7 @@ void swo_control(struct processor *p, struct bytes *in, struct answer *out)
     if (in->bad)
         return;
     arrive(s);
-    bool right = s->mode != SWO_OFF && active <= 1 && (!active || s->baud);
+    bool right = !active || (active == 1 && s->mode != SWO_OFF && s->baud);
     if (right && active && !s->active) {
         s->first = s->held = 0;
         s->taken = 0;

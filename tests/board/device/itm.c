@@ -33,6 +33,7 @@ bool trace_quirk_parse(const char *text, struct trace_quirks *q)
         {"tcr-rewritten", &q->tcr_rewritten},
         {"plus-zero", &q->plus_zero},
         {"acpr-rewritten", &q->acpr_rewritten},
+        {"sleep-stops", &q->sleep_stops},
         {"no-match-id", &q->no_match_id},
         {"wide-counter", &q->wide_counter},
         {"fifo-stale", &q->fifo_stale},
