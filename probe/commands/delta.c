@@ -98,7 +98,8 @@ static bool delta_conclude(void *context, struct error *error)
         self->of.code = verdicts_exit_code(line_verdict(verdict.json));
         document_add(document, verdict);
     }
-    measure_tainted(&self->of, tainted);
+    bool no_mean = summary->calls.seen > 0 && summary->columns[0].unsupported[0] != '\0';
+    measure_tainted(&self->of, tainted || no_mean);
     return ok || error_memory(error);
 }
 
