@@ -143,7 +143,7 @@ struct option {
     struct option_rule instead[OPTION_RULES]; /* what commands do that users expect to take it */
 };
 
-enum { OPTION_MOST = 64 }; /* upper bound */
+enum { OPTION_MOST = 80 }; /* upper bound */
 
 extern const struct option option_table[];
 extern const size_t option_count;
