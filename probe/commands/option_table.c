@@ -173,13 +173,14 @@ const struct option option_table[] = {
                 {"reset resume", "--no-halt measures a core that runs", DELTA},
                 {"context", "trace shows no process", DELTA}},
      .brief = "never stop the core (Cortex-M33, M55, M85)", .is_common = true},
-    {0, "trace", "WAY", OPTION_TEXT, AT(trace), DELTA,
-     .help = "how the trace of --no-halt leaves the chip: fifo (RP2350's) or swo; default: the first that is "
+    {0, "trace", "WAY", OPTION_TEXT, AT(trace), DELTA | IRQ | TASKS,
+     .help = "how the trace of --no-halt, irq and tasks leaves the chip: fifo (RP2350's) or swo; default: "
+             "the first that is "
              "there",
-     .values = "fifo swo", .needs = {"no-halt", "is of use with --no-halt only", ALL}, .is_rare = true},
-    {0, "swo-baud", "BAUD", OPTION_SPEED, AT(swo_baud), DELTA,
+     .values = "fifo swo", .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
+    {0, "swo-baud", "BAUD", OPTION_SPEED, AT(swo_baud), DELTA | IRQ | TASKS,
      .help = "the fastest baud of SWO that is tried (2M); default: 10M",
-     .needs = {"no-halt", "is of use with --no-halt only", ALL}, .is_rare = true},
+     .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
     {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA | SURVEY,
      .help = "the program's tick variable, which counts the wraps of SysTick",
      .instead = {{NULL, "reads SysTick often enough", STAT | WATCH}}, .is_rare = true},

@@ -165,6 +165,7 @@ static bool irq_listen(struct irq_run *run, struct error *error)
                                           .exceptions = !run->of_word,
                                           .sink = session->request->trace,
                                           .baud = session->request->swo_baud,
+                                          .clock_hz = run->conditions->clock_hz,
                                           .context = run,
                                           .take = irq_take_moment};
     run->contexts = (struct trace_contexts){.context = run, .stay = irq_take_stay, .lost = irq_take_loss};
