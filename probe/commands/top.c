@@ -145,12 +145,10 @@ static bool top_show(struct topping *self, struct error *error)
     const struct rendering to = command_rendering(self->of.context);
     self->shown.seconds = self->run.pc_samples.elapsed_s;
     command_has_result(self->of.context);
-    if (self->live && (self->run.paused || self->shown.page.text != NULL)) {
+    if (self->live && self->shown.page.text != NULL)
         top_screen_show(&self->shown); /* the terminal may have another size */
-        return true;
-    }
     if (self->live)
-        return top_redraw(self, error);
+        return self->run.paused || self->shown.page.text != NULL || top_redraw(self, error);
     if (!top_run_make_shares(&self->run, error))
         return false;
     const struct profile_report report = top_report_of(self);

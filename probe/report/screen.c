@@ -76,7 +76,8 @@ static void screen_look(void *context)
 bool screen_open(struct screen *screen, int in, int out, volatile sig_atomic_t *quit)
 {
     sigset_t set = suspending();
-    *screen = (struct screen){.in = in, .out = out, .quit = quit};
+    *screen = (struct screen){.in = in, .out = out};
+    screen->quit = quit;
     if (terminal_is_dumb() || !isatty(in) || !isatty(out) || tcgetattr(in, &screen->before) != 0)
         return false;
     pthread_sigmask(SIG_BLOCK, &set, &screen->unblocked);

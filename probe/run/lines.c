@@ -109,6 +109,11 @@ static bool no_more(void *context, const struct raw_hit *hit)
     return false;
 }
 
+static void lines_on_rehit(void *context, const struct raw_hit *rehit)
+{
+    halt_cost_rehit(&((struct lines_run *)context)->halts, rehit);
+}
+
 static void on_whole_hit(void *context, const struct hit_result *hit)
 {
     struct lines_run *run = context;
@@ -139,7 +144,7 @@ static bool measure_halts(void *context, struct engine *engine, const struct dea
 {
     struct lines_run *run = context;
     const struct engine_sink sink = {
-        .context = &run->halts, .hit = no_more, .rehit = halt_cost_rehit, .tick = on_wait};
+        .context = run, .hit = no_more, .rehit = lines_on_rehit, .tick = on_wait};
     const struct engine_request request = {.hits = 1, .rehits = ENGINE_REHITS, .timeout_ms = timeout_of(run)};
     halt_cost_begin(&run->halts, &run->session->device, &run->clock);
     bool ok = can_walk(engine, error) && engine->ops->arm(engine, &run->named.region, deadline, error) &&
