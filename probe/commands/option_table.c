@@ -231,7 +231,8 @@ const struct option option_table[] = {
     {0, "sort", "KEY", OPTION_TEXT, TYPED(sort), TOP | REPORT | COMPARE,
      .help = "by function (the default), line, file or address; report: task, exception or context, too",
      .values = "function line file address task exception context"},
-    {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD | TASKS,
+    {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD | TASKS | DELTA,
+     .needs = {"no-halt", "is of use with --no-halt only", DELTA},
      .help =
          "the RTOS' variable (or *ADDRESS) of the running task, if it is not FreeRTOS, ThreadX or Zephyr"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),

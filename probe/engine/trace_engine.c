@@ -1,8 +1,19 @@
 #include "engine/trace_engine.h"
 
+#include "engine/call.h"
+
 #include <stdlib.h>
 
-enum { OUTCOMES = 8192, POLL_MS = 5000, START_WISH = 0 };
+enum { OUTCOMES = 8192, POLL_MS = 5000, START_WISH = 0, TASKS_OPEN = 16 };
+
+static const uint64_t any_task = UINT64_MAX; /* until the first switch */
+
+/* What a task is in: between a start and an end, or not. */
+struct trace_entry {
+    uint64_t task, from;
+    enum moment_doubt doubt;
+    bool is_in;
+};
 
 /* A call that is over. */
 struct trace_outcome {
@@ -26,10 +37,11 @@ struct trace_engine {
     struct trace_request request;
     struct trace_wish wishes[TRACE_COMPARATORS];
     bool is_round, opened;
-    bool is_in, after_gap;    /* between a start and an end; packets were lost since the last end */
-    uint64_t from, delivered; /* delivered: cycles of all hits */
-    enum moment_doubt doubt;
-    struct trace_outcome outcomes[OUTCOMES]; /* a ring */
+    struct trace_entry entries[TASKS_OPEN], *now; /* now: of the task that runs */
+    size_t task_wish;                             /* 0: none */
+    bool after_gap;                               /* packets were lost since the last end */
+    uint64_t delivered;                           /* cycles of all hits */
+    struct trace_outcome outcomes[OUTCOMES];      /* a ring */
     size_t first, n;
     struct trace_calls calls;
     int64_t armed_us;
@@ -62,11 +74,11 @@ static void outcome_add(struct trace_engine *self, enum trace_why why, uint64_t 
 
 static void trace_call_begin(struct trace_engine *self, const struct trace_moment *moment)
 {
-    if (self->is_in)
+    if (self->now->is_in)
         outcome_add(self, CALL_UNPAIRED, 0, 0);
-    self->is_in = true;
-    self->from = moment->cycles;
-    self->doubt = moment->doubt;
+    self->now->is_in = true;
+    self->now->from = moment->cycles;
+    self->now->doubt = moment->doubt;
 }
 
 static void trace_call_end(struct trace_engine *self, const struct trace_moment *moment)
@@ -75,12 +87,39 @@ static void trace_call_end(struct trace_engine *self, const struct trace_moment 
                                                       [MOMENT_TOGETHER] = CALL_TOGETHER,
                                                       [MOMENT_LATE] = CALL_LATE,
                                                       [MOMENT_UNPROVED] = CALL_UNPROVED};
-    enum moment_doubt doubt = moment->doubt > self->doubt ? moment->doubt : self->doubt;
-    if (self->is_in)
-        outcome_add(self, why[doubt], self->from, moment->cycles);
+    enum moment_doubt doubt = moment->doubt > self->now->doubt ? moment->doubt : self->now->doubt;
+    if (self->now->is_in)
+        outcome_add(self, why[doubt], self->now->from, moment->cycles);
     else if (self->after_gap) /* its start was lost */
         outcome_add(self, CALL_LOST, 0, 0);
-    self->is_in = self->after_gap = false;
+    self->now->is_in = self->after_gap = false;
+}
+
+static void entry_leave(struct trace_engine *self, struct trace_entry *entry, enum trace_why why)
+{
+    if (entry->is_in)
+        outcome_add(self, why, 0, 0);
+    entry->is_in = false;
+}
+
+/* An end belongs to the start of the same task. */
+static void task_switch(struct trace_engine *self, uint64_t task)
+{
+    struct trace_entry *idle = NULL;
+    if (self->now->task == any_task)
+        entry_leave(self, self->now, CALL_UNPAIRED);
+    for (size_t i = 0; i < TASKS_OPEN; i++) {
+        struct trace_entry *entry = &self->entries[i];
+        if (entry->task == task) {
+            self->now = entry;
+            return;
+        }
+        if (!entry->is_in)
+            idle = entry;
+    }
+    self->now = idle != NULL ? idle : &self->entries[0];
+    entry_leave(self, self->now, CALL_LOST);
+    self->now->task = task;
 }
 
 static void trace_engine_take(void *context, const struct trace_moment *moment)
@@ -88,11 +127,12 @@ static void trace_engine_take(void *context, const struct trace_moment *moment)
     struct trace_engine *self = context;
     if (moment->kind == MOMENT_LOST) {
         outcome_add(self, CALL_GAP, 0, 0);
-        if (self->is_in)
-            outcome_add(self, CALL_LOST, 0, 0);
-        self->is_in = false;
+        for (size_t i = 0; i < TASKS_OPEN; i++)
+            entry_leave(self, &self->entries[i], CALL_LOST);
         self->after_gap = true;
     }
+    if (moment->kind == MOMENT_DATA && self->task_wish != 0 && moment->n == self->task_wish)
+        task_switch(self, moment->value);
     if (moment->kind != MOMENT_MATCH)
         return;
     if (moment->n != START_WISH || self->is_round)
@@ -140,7 +180,7 @@ static bool tell_no_hit(const struct trace_engine *self, const struct engine_req
 {
     const struct trace_calls *calls = &self->calls;
     double seconds = (double)request->timeout_ms / 1000;
-    if (calls->seen == seen_before && !self->is_in)
+    if (calls->seen == seen_before && !self->now->is_in)
         return error_set(error, ERROR_START, "the start was not executed within %.3g s, as far as %s shows",
                          seconds, calls->where);
     if (calls->seen == seen_before)
@@ -176,7 +216,7 @@ static bool trace_engine_run(struct engine *engine, const struct engine_request 
         if (!trace_poll(&self->trace, &soon, error))
             return false;
         if (sink->tick != NULL)
-            sink->tick(sink->context, self->is_in ? WAIT_END : WAIT_START);
+            sink->tick(sink->context, self->now->is_in ? WAIT_END : WAIT_START);
     }
 }
 
@@ -193,11 +233,24 @@ static bool trace_engine_arm(struct engine *engine, const struct region *region,
             (struct trace_wish){.what = TRACE_CODE, .address = self->setup.ends[i]};
     if (!region->to_return && !self->is_round)
         self->wishes[request->n_wishes++] = (struct trace_wish){.what = TRACE_CODE, .address = region->end};
+    if (self->setup.task != 0 && request->n_wishes < TRACE_COMPARATORS) {
+        self->task_wish = request->n_wishes++;
+        self->wishes[self->task_wish] =
+            (struct trace_wish){.what = TRACE_WRITE, .address = self->setup.task, .can_lack = true};
+    }
     self->opened = true;
     if (!trace_open(&self->trace, self->device, request, deadline, error))
         return false;
     self->armed_us = deadline_now_us();
     self->calls.where = self->trace.where;
+    bool sees_tasks = self->task_wish != 0 && self->trace.comparators[self->task_wish] != TRACE_LACKS;
+    const struct call call = {
+        .doubt = !region->to_return
+                     ? "trace does not show whether another call, task or handler executed the end"
+                 : self->setup.task != 0 && !sees_tasks
+                     ? "no comparator is free to see the task: a call may be taken to end in another one"
+                     : NULL};
+    call_doubt(&call, region, engine);
     return true;
 }
 
@@ -239,6 +292,9 @@ struct engine *trace_engine_new(struct device *device, const struct trace_engine
     self->engine.ops = &ops;
     self->device = device;
     self->setup = *setup;
+    for (size_t i = 0; i < TASKS_OPEN; i++)
+        self->entries[i].task = any_task;
+    self->now = &self->entries[0];
     self->request = (struct trace_request){.wishes = self->wishes,
                                            .sink = setup->sink,
                                            .baud = setup->baud,

@@ -5,6 +5,7 @@
 #include "engine/trace_engine.h"
 #include "run/engine_use.h"
 #include "run/program.h"
+#include "run/tasks.h"
 #include "run/trial.h"
 #include "symbols/listing.h"
 
@@ -213,7 +214,7 @@ static bool find_ends(const struct delta_run *run, struct trace_engine_setup *ou
     if (!listing_make(run->session->symbols, at->low, at->high, &listing, error))
         return false;
     size_t n = 0;
-    const struct listing_row *odd = NULL;
+    const struct listing_row *odd = NULL, *again = NULL;
     for (size_t i = 0; i < listing.n; i++) {
         const struct listing_row *row = &listing.rows[i];
         bool inside = row->target >= at->low && row->target < at->high;
@@ -221,15 +222,25 @@ static bool find_ends(const struct delta_run *run, struct trace_engine_setup *ou
         bool returns = !row->is_data && row->flow == FLOW_RETURN;
         if (leaves || (returns && row->in_it))
             odd = row;
+        if (!row->is_data && row->flow == FLOW_TO && row->target == at->low)
+            again = row;
         if (returns && n++ < TRACE_ENDS)
             out->ends[n - 1] = row->address;
     }
     out->n_ends = n;
-    session_place(run->session, odd != NULL ? odd->address : 0, place, sizeof place);
+    session_place(run->session,
+                  odd != NULL     ? odd->address
+                  : again != NULL ? again->address
+                                  : 0,
+                  place, sizeof place);
     bool in_it = odd != NULL && odd->in_it;
     listing_free(&listing);
-    if (odd == NULL && n > 0)
+    if (odd == NULL && again == NULL && n > 0)
         return true;
+    if (odd == NULL && again != NULL)
+        return error_advise(error, ERROR_USAGE, "delta without --no-halt measures it.",
+                            "%.80s jumps to its own start at %s: trace does not show which start is a call",
+                            at->name, place);
     return error_advise(error, ERROR_USAGE, "delta START END --no-halt takes two instructions instead.",
                         odd == NULL ? "%.80s has no return instruction%s"
                         : in_it
@@ -253,6 +264,10 @@ static bool take_for_trace(struct delta_run *run, struct trace_engine_setup *set
     /* Only now does the DWT show what it has */
     if (!device_take_block(&session->device, "dwt", &deadline, error) ||
         !trace_can(&trace, &session->device, true, &deadline, error))
+        return false;
+    struct tasks tasks = {0};
+    unsigned core = session->request->core > 0 ? (unsigned)session->request->core : 0;
+    if (!tasks_find(&tasks, session->symbols, session->request->task, core, &setup->task, error))
         return false;
     size_t needed = 1 + (region->to_return ? setup->n_ends : !is_round);
     if (needed <= trace.n_free)

@@ -212,6 +212,10 @@ static bool trace_set_comparators(struct trace *trace, const struct deadline *de
             if (comparator_fits(trace, request->wishes[i].what, function))
                 break;
         }
+        if (n == trace->n_comparators && request->wishes[i].can_lack) {
+            trace->comparators[i] = TRACE_LACKS;
+            continue;
+        }
         if (n == trace->n_comparators)
             return error_set(error, ERROR_NO_COMPARATOR,
                              "trace needs %zu comparators of the DWT: %zu of %zu are free and fit",
@@ -321,8 +325,9 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
                                             .context = trace,
                                             .take = trace_take_moment,
                                             .packet = trace_calibrate_packet};
-    if (request->n_wishes > 0)
-        trace->moments.kinds |= code ? 1U << TRACE_MATCH : 1U << TRACE_DATA_WRITTEN;
+    for (size_t i = 0; i < request->n_wishes; i++)
+        trace->moments.kinds |=
+            request->wishes[i].what == TRACE_CODE ? 1U << TRACE_MATCH : 1U << TRACE_DATA_WRITTEN;
     if (request->exceptions)
         trace->moments.kinds |= 1U << TRACE_EXCEPTION;
     if (!trace_can(trace, device, code, deadline, error) ||

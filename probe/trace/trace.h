@@ -29,7 +29,10 @@ enum trace_watch {
 struct trace_wish {
     enum trace_watch what;
     uint64_t address;
+    bool can_lack; /* go on without it if no comparator is free for it */
 };
+
+enum { TRACE_LACKS = 0xFF }; /* in place of a comparator */
 
 struct trace_request {
     const struct trace_wish *wishes; /* each takes a comparator; a moment's `n` is its index */
