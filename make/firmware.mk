@@ -65,11 +65,22 @@ $(A64_LEAVES): $(BUILD)/firmware/%-leaves.elf: tests/firmware/start_v8.S tests/f
 
 FIRMWARE += $(LEAVES_M) $(A64_LEAVES)
 
+# Interrupts in every order, for trace
+TRACED_CHIPS := m7 m33 m55 rp2350
+IRQ_M        := $(addprefix $(BUILD)/firmware/,$(addsuffix -irq.elf,m4 $(TRACED_CHIPS)))
+
+$(IRQ_M): $(BUILD)/firmware/%-irq.elf: tests/firmware/irq.c tests/firmware/%.ld tests/firmware/sections.ld make/firmware.mk
+	@mkdir -p $(@D)
+	$(call say,CC)$(FIRMWARE_CC) $(FIRMWARE_FLAGS) $(FIRMWARE_CPU_$*) -Ltests/firmware -T tests/firmware/$*.ld $< -o $@
+
+FIRMWARE += $(IRQ_M)
+
 # Larger programs, with newlib
 WHOLE_FLAGS  := $(filter-out -ffreestanding -nostdlib,$(FIRMWARE_FLAGS)) -nostartfiles --specs=nano.specs --specs=nosys.specs \
                 -Wl,--gc-sections
 WHOLE_printf := -u _printf_float
-WHOLE_M      := $(foreach program,printf rtos,$(BUILD)/firmware/rp2040-$(program).elf $(BUILD)/firmware/m4-$(program).elf)
+WHOLE_M      := $(foreach program,printf rtos,$(BUILD)/firmware/rp2040-$(program).elf $(BUILD)/firmware/m4-$(program).elf) \
+                $(TRACED_CHIPS:%=$(BUILD)/firmware/%-rtos.elf)
 
 define whole_rule
 $(BUILD)/firmware/$(1)-$(2).elf: tests/firmware/$(2).c tests/firmware/no_system.c tests/firmware/sections.ld tests/firmware/$(1).ld make/firmware.mk
@@ -78,6 +89,7 @@ $(BUILD)/firmware/$(1)-$(2).elf: tests/firmware/$(2).c tests/firmware/no_system.
 endef
 
 $(foreach chip,rp2040 m4,$(foreach program,printf rtos,$(eval $(call whole_rule,$(chip),$(program)))))
+$(foreach chip,$(TRACED_CHIPS),$(eval $(call whole_rule,$(chip),rtos)))
 
 FIRMWARE += $(WHOLE_M)
 

@@ -6,12 +6,7 @@
 #include "debug_bus.h"
 #include "elf_load.h"
 
-enum {
-    SLICES_PER_S = 1000,
-    DPIDR_VERSION = 0xF000,
-    DPIDR_V3 = 0x3000,
-    FIRST_AT = 0x2000
-};
+enum { SLICES_PER_S = 1000, DPIDR_VERSION = 0xF000, DPIDR_V3 = 0x3000, FIRST_AT = 0x2000 };
 
 static void reset_all(void *cores)
 {
@@ -97,7 +92,8 @@ static bool add(struct cores *c, const struct chip *chip, uint32_t start)
 bool cores_add_first(struct cores *c, const struct chip *chip)
 {
     trace_unit_start(&c->tracing, chip->trace);
-    return debug_bus_set_up(&c->debug_bus, chip->debug) && add(c, chip, chip->start);
+    return debug_bus_set_up(&c->debug_bus, chip->debug) && trace_unit_add_debug(&c->tracing, &c->debug_bus) &&
+           add(c, chip, chip->start);
 }
 
 bool cores_add_second(struct cores *c, const struct chip *chip, const char *firmware)

@@ -93,7 +93,7 @@ class Board:
     @classmethod
     def start(cls, chip="rp2040", mode="free", firmware=None, prefix=(), **options):
         """`prefix`: words in front of the command, of a program that becomes the board."""
-        elf = Path(firmware) if firmware else BUILD / "firmware" / f"{chip}-{mode}.elf"
+        elf = Path(firmware) if firmware else BUILD / "firmware" / f"{'m7' if chip == 'h7' else chip}-{mode}.elf"
         command = [*prefix, str(BUILD / "board"), "--chip", chip, "--firmware", str(elf), "--die-with-parent"]
         exact = {"idle_clock": options["clock"]} if "clock" in options else {}
         if "dap_wire" in options:  # in naps a dozen samples are of one moment

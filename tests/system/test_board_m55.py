@@ -319,7 +319,7 @@ def test_dwt_has_cycles_and_no_profile(m55):
     ocd.set_word(DEMCR, TRCENA)
     ocd.set_word(DWT_CTRL, 0xFFFFFFFF)
     assert ocd.word(DWT_CTRL) >> 28 == 4 and ocd.word(DWT_CTRL) & (1 << 24 | 1) == 1 << 24 | 1
-    assert not ocd.word(DWT_CTRL) & 0x7E0000 and ocd.words(DWT_CTRL + 8, 5) == [0] * 5
+    assert ocd.word(DWT_CTRL) & 0x7E0000 == 0x400000 and ocd.words(DWT_CTRL + 8, 5) == [0] * 5
     assert not ocd.word(DWT_CTRL) & 1 << 25
     ocd.set_word(DWT_CTRL + 0x28, 0xFFFFFFFF)
     assert ocd.word(DWT_CTRL + 0x28) == 0x0B << 27 | 0xC3F

@@ -48,3 +48,21 @@ const struct chip chip_m7 = {
     .ap_count = 1,
     .trace = TRACE_CORE_TPIU,
 };
+
+// The same core with the debug side of an STM32H743: two more access ports, trace through funnels and an ETF
+const struct chip chip_h7 = {
+    .name = "h7",
+    .create = cm_create,
+    .profile = &cortex_m7,
+    .start = 0x00000000,
+    .flash = {.base = 0x08000000, .size = 256 * 1024, .alias = 0},
+    .ram = {.base = 0x20000000, .size = 128 * 1024, .alias = 0x20000000, .ram = true},
+    .idcode = 0x4BA00477,
+    .dpidr = 0x2BA01477,
+    .aps =
+        {{.idr = 0x84770001, .base = 0xE00FF003, .wrap = 1024},
+         {.idr = 0x84770001, .base = 2, .wrap = 1024, .debug_bus = true}, // domain 1's bus; nothing is on it
+         {.idr = 0x54770002, .base = 0xE00E0003, .wrap = 1024, .debug_bus = true, .words_only = true}},
+    .ap_count = 3,
+    .trace = TRACE_H7,
+};

@@ -92,6 +92,7 @@ struct cm_flavour {
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
     bool no_cyccnt;     // the DWT has no counters
+    bool late_arrival;  // an exception of a higher priority that pends during an entry is entered instead
     bool stops_if_done; // not at an instruction whose condition in an IT block fails
     struct bus_security security;
 };
@@ -128,6 +129,7 @@ struct cortex_m {
     struct trace_log trace_log;
     struct trace_unit *trace_unit;
     uint64_t traced_to; // in counts
+    uint64_t slept;     // cycles in which the DWT and the ITM had no clock
     struct cm_debug debug;
     struct cm_system system;
     struct cm_flavour flavour;
@@ -168,15 +170,21 @@ struct cortex_m {
     // Stops that are asynchronous, so that some instructions still execute
     uc_hook store_hook, load_hook;
     bool stores_seen, loads_seen; // the hook is there
-    uint32_t stop_cause; // of the stop that is on its way, as in DFSR; 0: none is
-    unsigned stop_left;  // instructions until then
-    unsigned watch_hits; // watched stores so far
+    uint32_t stop_cause;          // of the stop that is on its way, as in DFSR; 0: none is
+    unsigned stop_left;           // instructions until then
+    unsigned watch_hits;          // watched stores so far
 };
 
 // The program's state; false without the Security Extension
 static inline bool cm_is_secure(const struct cortex_m *cm)
 {
     return cm->profile->security && !cm->flavour.security.non_secure_program;
+}
+
+// The time of the DWT and the ITM
+static inline uint64_t cm_dwt_now(const struct cortex_m *cm)
+{
+    return cm->core.counted - cm->slept;
 }
 
 // registers.c
@@ -265,7 +273,7 @@ void cm_reset(struct cortex_m *);
 
 // device/scs.c and device/rom_table.c
 // SCS, DWT, breakpoint unit; then ITM and TPIU, where a core has them
-enum { CM_ROM_ENTRIES = 3, CM_ROM_WITH_ITM = 4, CM_ROM_WITH_TPIU = 5 };
+enum { CM_ROM_ENTRIES = 3, CM_ROM_WITH_ITM = 4, CM_ROM_WITH_TPIU = 5, CM_ROM_TPIU = 4 };
 extern const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU];
 bool cm_add_devices(struct cortex_m *);
 bool cm_add_rom_table(struct cortex_m *);

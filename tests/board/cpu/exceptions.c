@@ -1,6 +1,6 @@
 // Exceptions: which one is taken, entry, return, tail-chaining, faults and lockup (DDI 0403E B1.5, DDI 0419
 // B1.5). The emulator has none of it. Not modelled: the configurable faults of Armv7-M (all are HardFaults),
-// the floating-point frame, late arrival.
+// the floating-point frame; late arrival, but by `core-state late-arrival`.
 #include "cpu/cortex_m.h"
 
 enum { PRIORITY_NONE = 256, PRIORITY_HARDFAULT = -1, PRIORITY_NMI = -2 };
@@ -199,6 +199,14 @@ static void start_handler(struct cortex_m *cm, unsigned exception, uint32_t exc_
         cm_halt(cm, DFSR_VCATCH);
 }
 
+// What the cycles of an entry may have changed (DDI 0403E B1.5.12): the other one then waits for its turn
+static unsigned latest(const struct cortex_m *cm, unsigned exception)
+{
+    bool was_pending = cm->nvic.pending & exc_bit(exception); // not a fault, nor SVC
+    unsigned late = cm->flavour.late_arrival && was_pending ? cm_exception_to_take(cm) : EXC_NONE;
+    return late ? late : exception;
+}
+
 void cm_enter(struct cortex_m *cm, unsigned exception, uint32_t return_address)
 {
     uint32_t exc_return = exc_return_for(cm);
@@ -214,7 +222,7 @@ void cm_enter(struct cortex_m *cm, unsigned exception, uint32_t return_address)
         cm->system.hfsr |= HFSR_FORCED;
         exception = EXC_HARDFAULT;
     }
-    start_handler(cm, exception, exc_return);
+    start_handler(cm, latest(cm, exception), exc_return);
 }
 
 void cm_fault(struct cortex_m *cm, uint32_t pc, uint32_t cfsr)
@@ -285,7 +293,7 @@ void cm_return(struct cortex_m *cm, uint32_t pc, uint32_t exc_return)
     if (next) {
         cm_log(cm, TRUTH_RETURN, exc_return & ~1u, from);
         cm_spend(cm, DWT_EXC, handler_of(cm, next), cm->profile->tail_cycles);
-        start_handler(cm, next, exc_return);
+        start_handler(cm, latest(cm, next), exc_return);
         return;
     }
     cm_spend(cm, DWT_EXC, pc, cm->profile->return_cycles);

@@ -8,7 +8,7 @@
 
 enum { ITM_FIFO_MOST = 256, ITM_FIFO = 16, ITM_PACKET = 12, ITM_COMPARATORS = 4 };
 
-// Where packets come from. Each has room for one until it enters the FIFO.
+// The sources of packets. Each has room for one until it enters the FIFO.
 enum itm_from {
     ITM_SYNC,
     ITM_SWIT,
@@ -23,21 +23,23 @@ enum itm_from {
 struct trace_quirks {
     bool notrcpkt;       // DWT_CTRL.NOTRCPKT: no packets
     bool no_trace_clock; // the TPIU has no clock, so that nothing leaves
-    bool tcr_rewritten;  // the program writes ITM_TCR now and then, as if nobody traced
+    bool tcr_rewritten;  // the program writes ITM_TCR, and TER, now and then, as if nobody traced
+    bool acpr_rewritten; // and the port's prescaler
     bool plus_zero;      // a timestamp's value is what has passed, not one less
     bool no_match_id;    // comparators say that they cannot match instruction addresses
     bool wide_counter;   // the timestamp's counter has 28 bits, not 21
     bool fifo_stale;     // RP2350: the empty FIFO gives the word that was read last, not 0
     bool no_wide_port;   // RP2350: of a port above 8 bits the FIFO gets the low 8 alone
+    bool sleep_stops;    // the DWT and the ITM have no clock in sleep
     unsigned late, drop; // each Nth packet late, each Nth byte lost on its way; 0: none
     int baud_permille;   // the port's clock is off by that much
 };
 
-// false: there is no such quirk
+// false: there is no quirk of that name
 bool trace_quirk_parse(const char *text, struct trace_quirks *);
 
 #define ITM_NEVER UINT64_MAX
-enum { ITM_FRACTION = 256 }; // times at the sink are in so many parts of a cycle
+enum { ITM_FRACTION = 256 }; // of a cycle: the unit of times at the sink
 
 // What takes the bytes
 struct itm_sink {
@@ -76,6 +78,7 @@ struct itm {
     uint64_t since; // the counter's zero
     uint64_t free;  // when the FIFO can be written next
     uint64_t packets, bytes_out;
+    uint64_t rewritten; // when the program did that last
 
     uint8_t fifo[ITM_FIFO_MOST];
     unsigned first, level;

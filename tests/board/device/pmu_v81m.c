@@ -43,6 +43,10 @@ const uint16_t *pmu_v81m_codes(void)
         [V81M_BRANCH_IMMEDIATE] = 0x0D,
         [V81M_RETURN] = 0x0E,
         [V81M_UNALIGNED] = 0x0F,
+        [V81M_MATCH] = 0x118,
+        [V81M_MATCH + 1] = 0x119,
+        [V81M_MATCH + 2] = 0x11A,
+        [V81M_MATCH + 3] = 0x11B,
     };
     return codes;
 }

@@ -23,7 +23,8 @@ enum v81m_event {
     V81M_BRANCH_IMMEDIATE,
     V81M_RETURN,
     V81M_UNALIGNED,
-    V81M_EVENTS,
+    V81M_MATCH, // of the DWT's comparator 0; 1 to 3 follow
+    V81M_EVENTS = V81M_MATCH + 4,
 };
 
 struct pmu_v81m_counter {

@@ -3,15 +3,22 @@
 // which reads as zero.
 #include "cpu/cortex_m.h"
 
+#define PRESENT 1u
+
 // Offsets from 0xE00FF000, each present and of 32-bit format
-const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003, 0xFFF41003};
+const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003,
+                                                   0xFFF41003};
 
 static uint32_t rom_table_read(void *self, uint32_t offset, enum bus_master master)
 {
-    const struct cm_profile *profile = ((const struct cortex_m *)self)->profile;
+    const struct cortex_m *cm = self;
+    const struct cm_profile *profile = cm->profile;
     (void)master;
-    if (offset / 4 < profile->rom_count)
-        return profile->rom_entries[offset / 4];
+    if (offset / 4 < profile->rom_count) {
+        bool other_tpiu = offset / 4 == CM_ROM_TPIU && profile->rom_entries == cm_rom_entries &&
+                          (!cm->trace_unit || cm->trace_unit->route != TRACE_CORE_TPIU);
+        return profile->rom_entries[offset / 4] & ~(other_tpiu ? PRESENT : 0);
+    }
     return component_read(&profile->rom, offset);
 }
 
@@ -53,7 +60,8 @@ bool cm_add_rom_table(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
     return add_dbgmcu(cm) &&
+           bus_add_device(
+               bus, (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL, NULL}) &&
            bus_add_device(bus,
-                          (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL, NULL}) &&
-           bus_add_device(bus, (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL, NULL});
+                          (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL, NULL});
 }

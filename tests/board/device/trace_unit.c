@@ -56,8 +56,10 @@ static uint64_t byte_time(void *self, unsigned core, unsigned id)
     const struct trace_unit *u = self;
     (void)id;
     (void)core;
-    if (!is_on(u))
+    if (!is_on(u) || (u->route == TRACE_H7 && h7_stalls(&u->h7)))
         return ITM_NEVER;
+    if (u->route == TRACE_H7 && !h7_to_pin(&u->h7))
+        return ITM_FRACTION;
     if (u->route == TRACE_RP2350) // a transfer a cycle; the ITM gives a byte a cycle
         return port_bits(u) >= BYTE_BITS ? ITM_FRACTION : ITM_FRACTION * BYTE_BITS / port_bits(u);
     if (u->tpiu.protocol == SYNCHRONOUS)
@@ -117,6 +119,13 @@ static void take(void *self, unsigned core, unsigned id, uint8_t byte, uint64_t 
     (void)cycle;
     if (u->route == TRACE_RP2350 && !(u->funnel >> core & 1))
         return;
+    if (u->route == TRACE_H7) {
+        if (h7_to_etf(&u->h7))
+            tmc_take(&u->h7.etf, id, byte);
+        if (h7_to_pin(&u->h7))
+            to_pin(u, byte);
+        return;
+    }
     if (!(u->tpiu.formatting & (FFCR_ENFTC | FFCR_ENFCONT))) {
         to_port(u, byte);
         return;
@@ -271,10 +280,18 @@ void trace_unit_power_on(struct trace_unit *u)
     u->funnel = 0x300;
     u->formatter = (struct formatter){.id = 0};
     u->fifo = (struct rp_fifo){.flushed = true};
+    h7_trace_power_on(&u->h7, u);
+}
+
+bool trace_unit_add_debug(struct trace_unit *u, struct bus *bus)
+{
+    return u->route != TRACE_H7 || h7_trace_add_debug(&u->h7, bus);
 }
 
 bool trace_unit_add(struct trace_unit *u, struct bus *bus)
 {
+    if (u->route == TRACE_H7)
+        return h7_trace_add(&u->h7, bus);
     if (u->route != TRACE_RP2350)
         return true;
     return bus_add_device(bus, (struct device){.base = RP_PERIPHERALS,
@@ -302,10 +319,18 @@ void trace_unit_print(struct trace_unit *u, FILE *out)
 {
     uint64_t from = u->line.next > TRACE_LINE ? u->line.next - TRACE_LINE : 0;
     trace_unit_catch_up(u);
-    fprintf(out, "{\"fifo\":%u,\"overflow\":%s,\"dropped\":%" PRIu64 ",\"cspsr\":%" PRIu32 ",\"acpr\":%" PRIu32,
+    fprintf(out,
+            "{\"fifo\":%u,\"overflow\":%s,\"dropped\":%" PRIu64 ",\"cspsr\":%" PRIu32 ",\"acpr\":%" PRIu32,
             u->fifo.count, u->fifo.overflow ? "true" : "false", u->fifo.dropped, u->tpiu.port_size,
             u->tpiu.prescaler);
-    fprintf(out, ",\"sppr\":%" PRIu32 ",\"ffcr\":%" PRIu32 ",\"funnel\":%" PRIu32 ",\"from\":%" PRIu64 ",\"line\":\"",
+    fprintf(out,
+            ",\"etf\":%u,\"swo_funnel\":%" PRIu32 ",\"cs_funnel\":%" PRIu32
+            ",\"etf_capturing\":%s,\"h7_dbgmcu\":%" PRIu32,
+            u->h7.etf.level, u->h7.swo_funnel, u->h7.funnel, u->h7.etf.capturing ? "true" : "false",
+            u->h7.dbgmcu);
+    fprintf(out,
+            ",\"sppr\":%" PRIu32 ",\"ffcr\":%" PRIu32 ",\"funnel\":%" PRIu32 ",\"from\":%" PRIu64
+            ",\"line\":\"",
             u->tpiu.protocol, u->tpiu.formatting, u->funnel, from);
     for (uint64_t i = from; i < u->line.next; i++)
         fprintf(out, "%02x", u->line.bytes[i % TRACE_LINE]);

@@ -4,9 +4,10 @@
 
 #include "bus.h"
 #include "device/formatter.h"
+#include "device/h7_trace.h"
 #include "device/itm.h"
 
-enum trace_route { TRACE_NOWHERE, TRACE_CORE_TPIU, TRACE_RP2350 };
+enum trace_route { TRACE_NOWHERE, TRACE_CORE_TPIU, TRACE_RP2350, TRACE_H7 };
 enum { TRACE_CORES = 2, TRACE_LINE = 1 << 20, RP_ENTRIES = 8 };
 
 struct trace_unit;
@@ -25,7 +26,7 @@ struct tpiu {
 // Bytes on the pin, as sent: a receiver of another baud gets others
 struct trace_line {
     uint8_t bytes[TRACE_LINE];
-    uint64_t next; // the line has the last TRACE_LINE of so many
+    uint64_t next; // bytes so far; the line has the last TRACE_LINE of them
 };
 
 struct rp_fifo {
@@ -45,6 +46,7 @@ struct trace_unit {
     uint32_t funnel;
     struct formatter formatter;
     struct rp_fifo fifo;
+    struct h7_trace h7;
     struct trace_line line;
     uint32_t clock; // of the port, Hz
     // Who listens at the pin. protocol: as in SPPR; hz: of the bits, or of Manchester's bits
@@ -54,8 +56,9 @@ struct trace_unit {
 
 void trace_unit_start(struct trace_unit *, enum trace_route);
 void trace_unit_power_on(struct trace_unit *);
-// What of it is on a core's bus beside the core's own. false: no room there
+// Puts what the core does not have itself on its bus. false: no room there
 bool trace_unit_add(struct trace_unit *, struct bus *);
+bool trace_unit_add_debug(struct trace_unit *, struct bus *); // and on the debug bus
 // A core takes its seat: its ITM gets a sink
 void trace_unit_sit(struct trace_unit *, struct itm *, void (*catch_up)(void *core), void *core);
 void trace_unit_catch_up(struct trace_unit *);
