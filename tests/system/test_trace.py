@@ -67,7 +67,7 @@ def test_a_region_between_two_instructions():
         assert is_part(result.cycles, calls_of(place))
 
 
-@pytest.mark.parametrize("quirk", ["plus-zero", "drop=200", "late=40"])
+@pytest.mark.parametrize("quirk", ["plus-zero", "drop=1000", "late=40"])
 def test_what_silicon_may_do_otherwise(quirk):
     with place_of(trace_quirk=quirk) as place:
         result = traced(place, "work_by_data", "-r", HITS)
