@@ -118,3 +118,29 @@ def test_all_is_put_back_also_after_kill(way):
         assert trace_registers(place) != before
         assert place.run("restore", elf=False).code == 0
         assert trace_registers(place) == before
+
+
+def counted(place, *arguments):
+    place.board.command("trace on")
+    return place.run("stat", "-j", *arguments, "--for", "500ms")
+
+
+def test_calls_are_counted_by_a_pmu():
+    """The comparators are set a moment longer than it counts."""
+    with Place("m55/swd", "free", WORK_BY_DATA | PREEMPTED, clock=CLOCK) as place:
+        before = trace_registers(place)
+        columns = counted(place, "--calls", "work_by_data,preempted").summary["columns"]
+        matches = [event[2] for event in place.board.command("trace 0")["events"] if event[1] == "match"]
+        for n, name in enumerate(("work_by_data", "preempted")):
+            assert 0 < columns[name]["count"] <= matches.count(n)
+        assert trace_registers(place) == before
+
+
+@pytest.mark.parametrize("chip, arguments, words", [
+    ("m55", ("-e", "DWT_CMPMATCH0"), "nothing has set up"), ("m55", ("-e", "TRCEXTOUT0"), "trace unit"),
+    ("m55", ("-e", "CTI_TRIGOUT4"), "cross trigger"), ("m55", ("--calls", "a_function_that_is_not_there"), "no symbol"),
+    ("m33", ("--calls", "work_by_data"), "Armv8.1-M")])
+def test_what_nothing_has_set_up_is_not_counted(chip, arguments, words):
+    with Place(f"{chip}/swd", "free", WORK_BY_DATA, clock=CLOCK) as place:
+        result = counted(place, *arguments)
+        assert result.code in (2, 3) and words in result.err, result.err
