@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRACE_IDLE_US = 500000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
+enum { TRACE_CHECK_US = 2000000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
 
 static const struct trace_sink *const trace_sinks[] = {&trace_fifo, &trace_swo, NULL};
 
@@ -343,7 +343,7 @@ bool trace_poll(struct trace *trace, const struct deadline *deadline, struct err
     if (!trace->sink->read(trace, deadline, error))
         return false;
     int64_t now_us = deadline_now_us();
-    if (now_us - trace->checked_us < TRACE_IDLE_US)
+    if (now_us - trace->checked_us < TRACE_CHECK_US)
         return true;
     trace->checked_us = now_us;
     return device_check_witness(trace->device, deadline, error);
