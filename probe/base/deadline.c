@@ -31,7 +31,6 @@ void deadline_use_watch(struct deadline_watch *watch)
     watch_in_use = watch;
 }
 
-/* What looks may wait as well. */
 static void watch_look(void)
 {
     struct deadline_watch *watch = watch_in_use;

@@ -36,9 +36,7 @@ struct deadline_clock {
 };
 void deadline_use_clock(const struct deadline_clock *clock); /* for this thread; NULL: the host's */
 
-/* What is to happen during any wait, such as a look at the keys: all that waits calls it, every 20 ms at
- * most.
- */
+/* What is to happen during any wait, such as reading keys: all that waits calls it, every 20 ms at most. */
 struct deadline_watch {
     void (*look)(void *context);
     void *context;

@@ -11,12 +11,6 @@
 
 enum { MEASURED_MS = 2000, MEASURED_CALLS = 100 };
 
-struct cockpit {
-    const struct context *context; /* of the command in between */
-    struct session *session;
-    cockpit_way *way;
-};
-
 /* What the options of the command are in place of top's: it ends in time, also while it waits for a call. */
 static struct options cockpit_options_for(const struct options *options, const char *operand)
 {
@@ -44,14 +38,8 @@ static void put_failure(const struct rendering *to, const char *name, const stru
     }
 }
 
-static bool cockpit_run(void *context, struct error *why)
-{
-    const struct cockpit *self = context;
-    return self->way(self->session, self->context, why);
-}
-
 bool cockpit_measure(struct top_run *run, const struct context *context, struct screen *screen,
-                     const struct progress *progress, const struct location *function, cockpit_way *way,
+                     const struct progress *progress, const struct location *function, top_way *way,
                      char **text, struct error *error)
 {
     char operand[32];
@@ -69,10 +57,9 @@ bool cockpit_measure(struct top_run *run, const struct context *context, struct 
     inner.columns = canvas_columns(screen->out);
     inner.progress = progress;
     inner.around.cancel = &stop;
-    struct cockpit self = {.context = &inner, .session = &run->pc_samples.session, .way = way};
     screen->stop_us = deadline_host_us() + 1000 * patience_ms(MEASURED_MS);
     screen->stop = &stop;
-    bool ok = top_run_measure(run, &options.request, &inner.around, cockpit_run, &self, &why, error);
+    bool ok = top_run_measure(run, &options.request, &inner.around, way, &inner, &why, error);
     screen->stop = NULL;
     const struct rendering to = command_rendering(&inner);
     put_failure(&to, function->name, &why);

@@ -13,14 +13,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A command in a session that is open; at its end the target is put back. */
-typedef bool cockpit_way(struct session *session, const struct context *context, struct error *error);
-cockpit_way delta_within, lines_within;
+/* The commands in a session that is open, with their struct context. */
+top_way delta_within, lines_within;
 
 /* *text, to be freed, is what it printed, or why it failed. False: the samples cannot go on. It ends after 2
  * s, or by Esc on the screen. */
 bool cockpit_measure(struct top_run *run, const struct context *context, struct screen *screen,
-                     const struct progress *progress, const struct location *function, cockpit_way *way,
+                     const struct progress *progress, const struct location *function, top_way *way,
                      char **text, struct error *error);
 bool cockpit_annotate(const struct top_run *run, const struct location *function, size_t columns, char **text,
                       struct error *error);

@@ -131,7 +131,7 @@ static int run_delta(struct session *session, const struct context *context, boo
     return measure_command(&self, &parts, error);
 }
 
-bool delta_within(struct session *session, const struct context *context, struct error *error)
+bool delta_within(struct session *session, const void *context, struct error *error)
 {
     return run_delta(session, context, true, error) == EXIT_DONE;
 }

@@ -80,7 +80,7 @@ static int lines_run_command(struct session *session, const struct context *cont
     return measure_command(&self, &parts, error);
 }
 
-bool lines_within(struct session *session, const struct context *context, struct error *error)
+bool lines_within(struct session *session, const void *context, struct error *error)
 {
     return lines_run_command(session, context, true, error) == EXIT_DONE;
 }

@@ -51,7 +51,7 @@ static void say_progress(void *context, const char *text)
     top_say(self, self->measures, line);
 }
 
-static bool measure_marked(struct topping *self, const char *key, const char *what, cockpit_way *way,
+static bool measure_marked(struct topping *self, const char *key, const char *what, top_way *way,
                            struct error *error)
 {
     const struct progress progress = {.say = say_progress, .context = self};

@@ -362,7 +362,7 @@ bool top_list_head(const struct rendering *to, const struct profile_about *about
 }
 
 /* NULL: out of memory. */
-static char *make_list(const struct rendering *to, const struct profile_report *report, double seconds,
+static char *list_text(const struct rendering *to, const struct profile_report *report, double seconds,
                        size_t most)
 {
     char *text = NULL;
@@ -383,10 +383,10 @@ bool top_list_last(const struct rendering *to, const struct profile_report *repo
 {
     enum { AROUND = 3 }; /* lines: the title, the prompt */
     size_t most = TOP_LISTED;
-    char *text = make_list(to, report, seconds, most);
+    char *text = list_text(to, report, seconds, most);
     while (text != NULL && most > 1 && screen_count_lines(text) + AROUND > lines) {
         free(text);
-        text = make_list(to, report, seconds, --most);
+        text = list_text(to, report, seconds, --most);
     }
     bool ok = text != NULL && fputs(text, to->out) >= 0;
     free(text);

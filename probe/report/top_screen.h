@@ -74,7 +74,7 @@ bool top_screen_obey(struct top_screen *self, enum screen_key key);
 enum { TOP_LISTED = 20 };
 bool top_list_head(const struct rendering *to, const struct profile_about *about, const char *title);
 bool top_list_put(const struct rendering *to, const struct profile_report *report, double seconds);
-/* With so many rows that the first ones stay on a terminal of so many lines. */
+/* With as many rows as leave the first ones on a terminal of that size. */
 bool top_list_last(const struct rendering *to, const struct profile_report *report, double seconds,
                    size_t lines);
 /* The end of JSON lines. */

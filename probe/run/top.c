@@ -149,7 +149,7 @@ static void top_run_forget(struct session *session)
 }
 
 bool top_run_measure(struct top_run *self, const struct request *request, const struct surroundings *around,
-                     top_way *way, void *context, struct error *why, struct error *error)
+                     top_way *way, const void *context, struct error *why, struct error *error)
 {
     struct pc_samples *pc_samples = &self->pc_samples;
     struct session *session = &pc_samples->session;
@@ -161,7 +161,7 @@ bool top_run_measure(struct top_run *self, const struct request *request, const 
     session->may_stop = true;
     session->request = request;
     session->around = around;
-    (void)way(context, why);
+    (void)way(session, context, why);
     session->request = before;
     session->around = outer;
     top_run_forget(session);

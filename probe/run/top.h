@@ -47,6 +47,6 @@ const char *top_run_marked(const struct top_run *self, const struct share *row, 
 const char *top_run_refuses(const struct top_run *self);
 /* In the session with this request, which puts the target back at its end; why: it failed. False: the samples
  * cannot go on. */
-typedef bool top_way(void *context, struct error *why);
+typedef bool top_way(struct session *session, const void *context, struct error *why);
 bool top_run_measure(struct top_run *self, const struct request *request, const struct surroundings *around,
-                     top_way *way, void *context, struct error *why, struct error *error);
+                     top_way *way, const void *context, struct error *why, struct error *error);

@@ -298,7 +298,7 @@ FRESH_TEST(keys)
     assert_string_equal(got(), ""); /* no echo */
 }
 
-/* Whatever waits looks at them. */
+/* They count there, too. */
 FRESH_TEST(keys_during_a_wait)
 {
     const struct deadline wait = {.at_us = INT64_MAX};
