@@ -110,7 +110,8 @@ static bool delta_conclude(void *context, struct error *error)
         self->of.code = verdicts_exit_code(line_verdict(verdict.json));
         document_add(document, verdict);
     }
-    if (self->of.code == EXIT_DONE && tainted)
+    bool no_mean = summary->calls.seen > 0 && summary->columns[0].unsupported[0] != '\0';
+    if (self->of.code == EXIT_DONE && (tainted || no_mean))
         self->of.code = EXIT_TAINTED;
     return ok || error_set(error, ERROR_SYSTEM, "out of memory");
 }

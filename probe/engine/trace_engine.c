@@ -26,8 +26,8 @@ struct trace_engine {
     struct trace_request request;
     struct trace_wish wishes[TRACE_COMPARATORS];
     bool is_round, opened;
-    bool is_in, after_gap; /* between a start and an end; packets were lost since the last end */
-    uint64_t from;
+    bool is_in, after_gap;    /* between a start and an end; packets were lost since the last end */
+    uint64_t from, delivered; /* delivered: cycles of all hits */
     enum moment_doubt doubt;
     struct trace_outcome outcomes[OUTCOMES]; /* a ring */
     size_t first, n;
@@ -115,8 +115,9 @@ static bool outcome_deliver(struct trace_engine *self, const struct trace_outcom
     if (outcome->why != CALL_EXACT)
         return true;
     struct raw_hit hit = {.before_us = (uint64_t)self->armed_us, .after_us = (uint64_t)deadline_now_us()};
-    hit.from[0] = outcome->from;
-    hit.to[0] = outcome->to;
+    /* What is between hits is not known, where trace was lost */
+    hit.from[0] = self->delivered;
+    hit.to[0] = self->delivered += outcome->to - outcome->from;
     return sink->hit(sink->context, &hit);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The trace engine: each hit is between two match packets of the DWT; the core is never halted. `arm` opens
- * the trace. Calls that are no hits are counted, with why.
+ * the trace. Calls that make none are counted, with why.
  */
 #pragma once
 
@@ -25,9 +25,10 @@ struct trace_calls {
     uint64_t together;    /* the ends share a timestamp, with each other or with something else */
     uint64_t unproved;    /* no cycle event proves the time */
     uint64_t lost;        /* a start or an end was lost */
-    uint64_t unpaired;    /* another start came first: recursion, a function that was left, another task */
-    uint64_t gaps;        /* places at which packets were lost */
-    const char *where;    /* "the trace FIFO of the RP2350" */
+    uint64_t unpaired; /* another start precedes the end: recursion, a function that did not return, another
+                          task */
+    uint64_t gaps;     /* places at which packets were lost */
+    const char *where; /* "the trace FIFO of the RP2350" */
 };
 
 /* The device, taken with looks_only and its block "dwt", must outlive the engine. NULL: out of memory. */

@@ -130,7 +130,7 @@ static inline void periods_add_wait(struct periods *periods, uint64_t cycles)
     periods->waits[periods->n_waits++ % PERIODS_WAITS] = cycles;
 }
 
-/* Calls that trace showed. Those left out are no random part: they are short, or in bursts. */
+/* Calls that trace showed. Those left out are not a random part: they are short, or in bursts. */
 struct summary_calls {
     uint64_t seen, exact, late, together, unproved, lost, unpaired, gaps;
 };

@@ -487,7 +487,7 @@ static struct json_part time_object(const struct summary *summary)
 {
     struct json_part time = json_part_new(NULL);
     double hz = summary->conditions.clock_hz;
-    if (summary->n == 0 || !(hz > 0))
+    if (summary->n == 0 || !(hz > 0) || summary->columns[0].unsupported[0] != '\0')
         return time;
     const struct column *cycles = &summary->columns[0];
     if (statistics_count(cycles->statistics) > 0) {

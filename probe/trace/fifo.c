@@ -18,8 +18,8 @@ enum {
     FIFO_OVERFLOW = 1 << 1,
 };
 
-/* A list is so many looks, and reads in each: the FIFO's status after each look says whether words were lost
- * in it. Within a list there is no pause. */
+/* A list has FIFO_LOOKS groups of reads: the FIFO's status after each group says whether words were lost in
+ * it. Within a list there is no pause. */
 enum { FIFO_LOOK = 16, FIFO_LOOKS = 24, FIFO_STEPS = FIFO_LOOKS * (FIFO_LOOK + 2) };
 static const uint64_t WIDE_PORT = UINT64_C(1) << 31;
 
@@ -50,7 +50,7 @@ static bool fifo_check_empty(struct trace *trace, const struct deadline *deadlin
             return false;
         if (word != 0)
             return error_set(error, ERROR_NO_COUNTER,
-                             "the empty trace FIFO gives 0x%08llX, which nothing tells from trace",
+                             "the empty trace FIFO gives 0x%08llX, which trace may be, too",
                              (unsigned long long)word);
     }
     return true;

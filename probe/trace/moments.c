@@ -85,8 +85,8 @@ static void moments_check(struct trace_moments *moments)
     if (moments->checked && (moments->now - moments->check_at) % moments->period != 0) {
         moments->mismatches++;
         moments_break(moments);
-    } else if (moments->checked) {
-        held_deliver(moments, MOMENT_EXACT);
+    } else { /* what precedes the first cycle event is not between two */
+        held_deliver(moments, moments->checked ? MOMENT_EXACT : MOMENT_UNPROVED);
     }
     moments->checked = true;
     moments->check_at = moments->now;
@@ -127,7 +127,7 @@ static void group_add(struct trace_moments *moments, const struct trace_packet *
     struct trace_moment *last = moments->n_group > 0 ? &moments->group[moments->n_group - 1] : NULL;
     bool is_value = packet->kind == TRACE_DATA_READ || packet->kind == TRACE_DATA_WRITTEN;
     if (is_value && last != NULL && last->kind == MOMENT_DATA && last->n == packet->n && last->has_pc &&
-        moments->is_skewed) { /* the value of the access whose PC came before it */
+        moments->is_skewed) { /* the value of the access whose PC precedes it */
         last->value = moment.value;
         last->written = packet->kind == TRACE_DATA_WRITTEN;
         moments->is_skewed = false;
@@ -184,7 +184,7 @@ static void packet_take(struct trace_moments *moments, const struct trace_packet
     }
 }
 
-/* Whether packets of which all are possible begin at `from` of what has come, and no timestamp follows
+/* Whether packets of which all are possible begin at `from` of the raw bytes, and no timestamp follows
  * another one, nor is the first: it would be the time of what is not there. */
 static bool raw_begins(const struct trace_moments *moments, size_t from)
 {

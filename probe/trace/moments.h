@@ -1,6 +1,6 @@
 /*
  * Moments: packets with their time, in cycles of the core. Each local timestamp closes the group of packets
- * since the one before it, and all times are sums of timestamps. Cycle events, which come each `period`
+ * since the one before it, and all times are sums of timestamps. Cycle events, one each `period`
  * cycles of CYCCNT, are the checksum: between two of them the sum is a multiple of the period, or something
  * was lost. Moments are held until it has been checked. Pure, and bounded.
  */
@@ -49,7 +49,7 @@ struct trace_calibration {
 };
 
 void trace_calibration_take(struct trace_calibration *calibration, const struct trace_packet *packet);
-/* -1: neither fits what came. */
+/* -1: neither fits. */
 int trace_calibration_plus(const struct trace_calibration *calibration);
 
 struct trace_moments {
@@ -69,7 +69,7 @@ struct trace_moments {
     uint64_t now, check_at; /* check_at: the cycle event up to which all is proved */
     struct trace_moment group[TRACE_GROUP];
     size_t n_group;
-    unsigned in_group; /* packets, with those that are no moments */
+    unsigned in_group; /* packets, with those that make none */
     bool beats;        /* a cycle event is among them */
     struct trace_moment *held;
     size_t n_held;

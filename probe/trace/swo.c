@@ -113,7 +113,7 @@ static bool swo_read(struct trace *trace, const struct deadline *deadline, struc
         bool lost;
         if (!link_trace_read(trace->device->link, bytes, sizeof bytes, &n, &lost, error))
             return false;
-        if (lost) /* before what comes with it */
+        if (lost) /* before these bytes */
             trace_lose(trace);
         trace_give(trace, bytes, n);
         if (n == 0)

@@ -264,7 +264,7 @@ void trace_lose(struct trace *trace)
     trace_moments_lose(&trace->moments);
 }
 
-/* Until enough cycle events have come, or what comes cannot be trace. */
+/* Until there are enough cycle events, or the bytes cannot be trace. */
 static bool trace_await_beats(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
     enum { WAIT_MS = 3000, GARBAGE = 512 };
@@ -300,12 +300,12 @@ static bool trace_calibrate(struct trace *trace, const struct deadline *deadline
     }
     const char *where = trace->where;
     if (trace->bytes == 0)
-        return error_advise(error, ERROR_NO_COUNTER, "doctor looks at what the trace needs.",
-                            "no trace comes through %s: the core sleeps, or the trace has no clock", where);
+        return error_advise(error, ERROR_NO_COUNTER, "doctor shows the state of the core.",
+                            "no trace arrives through %s: the core sleeps, or the trace has no clock", where);
     if (calibration->beats == 0)
-        return error_advise(error, ERROR_NO_COUNTER, "doctor looks at what the trace needs.",
-                            "what comes through %s is no trace of this core (%llu bytes)", where,
-                            (unsigned long long)trace->bytes);
+        return error_advise(error, ERROR_NO_COUNTER, "doctor shows the state of the core.",
+                            "%llu bytes arrive through %s, and are not this core's trace",
+                            (unsigned long long)trace->bytes, where);
     return error_set(error, ERROR_NO_COUNTER,
                      "the trace's timestamps do not go by CYCCNT: of %u periods of %d cycles, %u and %u fit",
                      calibration->beats, TRACE_PERIOD, calibration->fits[0], calibration->fits[1]);
@@ -335,7 +335,7 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
     if (!trace->sink->open(trace, deadline, error) || !itm_set(trace, deadline, error) ||
         !dwt_set(trace, true, deadline, error) || !trace_calibrate(trace, deadline, error) ||
         !dwt_set(trace, false, deadline, error) || !trace_set_comparators(trace, deadline, error) ||
-        !trace->sink->read(trace, deadline, error)) /* what was lost meanwhile is no gap of the run */
+        !trace->sink->read(trace, deadline, error)) /* what was lost meanwhile is not a gap of the run */
         return false;
     trace->open = true;
     trace->checked_us = deadline_now_us();

@@ -1,6 +1,6 @@
 /*
  * Trace: what the core emits while it runs, as moments. trace_open sets what the DWT, the ITM and the way
- * out of the chip need, through the device's ledger, and calibrates; trace_poll delivers what has come since
+ * out of the chip need, through the device's ledger, and calibrates; trace_poll delivers what arrived since
  * the last call to request->take, within the call; trace_close stops it. device_undo puts all back. Nothing
  * here halts the core.
  *
@@ -51,9 +51,9 @@ struct trace_sink {
     bool (*find)(struct trace *trace, char *where, const struct deadline *deadline);
     /* Sets all that bytes need on their way, while the ITM sends none. */
     bool (*open)(struct trace *trace, const struct deadline *deadline, struct error *error);
-    /* Gives what has come to trace_moments_take, and what was lost to trace_moments_lose. */
+    /* Gives what arrived to trace_moments_take, and what was lost to trace_moments_lose. */
     bool (*read)(struct trace *trace, const struct deadline *deadline, struct error *error);
-    /* After open, if what came was no trace: another way to open it, such as the next baud; *more: there is
+    /* After open, if nothing of it was trace: another way to open it, such as the next baud; *more: there is
      * one. NULL: none. */
     bool (*again)(struct trace *trace, bool *more, const struct deadline *deadline, struct error *error);
     void (*close)(struct trace *trace, const struct deadline *deadline); /* NULL: nothing to stop */
@@ -73,7 +73,7 @@ struct trace {
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
     uint64_t *words;        /* of the sink */
     struct step *steps;
-    int64_t came_us, checked_us; /* when bytes came last, and the registers were looked at */
+    int64_t came_us, checked_us; /* when bytes arrived last, and the registers were checked */
     uint64_t bytes, losses;      /* losses: on the way out of the chip */
 };
 

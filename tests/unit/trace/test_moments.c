@@ -72,12 +72,16 @@ TEST(cycle_events_prove_the_times_between_them)
 {
     char said[1024];
     struct trace_moments moments = begin(said, PERIOD);
-    trace_moments_take(&moments, BYTES(5, 0x20, 0xC0, 0xFF, 0x7F, 0x45, 1, 0xC0, 0x8F, 0x4E));
+    trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E)); /* it has none before it */
+    trace_moments_take(&moments, BYTES(5, 0x20, 0xC0, 0xFF, 0x7F));
+    assert_string_equal(said, "match 0 unproved @10000");
+    said[0] = '\0';
+    trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E));
     assert_string_equal(said, "");
     trace_moments_take(&moments, BYTES(5, 0x20, 0xC0, 0xEF, 0x31));
-    assert_string_equal(said, "match 0 @26384");
+    assert_string_equal(said, "match 0 @36384");
     trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E, 5, 0x20, 0xC0, 0xEE, 0x31)); /* one less */
-    assert_string_equal(said, "match 0 @26384, match 0 unproved @42768, lost 0 @49151");
+    assert_string_equal(said, "match 0 @36384, match 0 unproved @52768, lost 0 @59151");
     assert_int_equal(moments.mismatches, 1);
     trace_moments_free(&moments);
 }
