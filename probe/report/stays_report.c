@@ -55,6 +55,20 @@ static void put_calls(struct json_part *line, const struct stay_row *row)
     json_part_object(line, "calls", calls);
 }
 
+static bool has_times(const struct stay_row *row)
+{
+    return statistics_count(row->of[STAY_OWN]) > 0 &&
+           left_out_share(stays_left_out(row), row->calls - row->cut) <= most_left_out;
+}
+
+bool stays_have_numbers(const struct stays_result *result)
+{
+    bool any = result->stays->n == 0;
+    for (size_t i = 0; i < result->stays->n && !any; i++)
+        any = has_times(&result->stays->rows[i]);
+    return any;
+}
+
 static struct json_part stays_line_part(const struct stays_result *result, const struct stays_line *of)
 {
     const struct stay_row *row = of->row;
@@ -70,7 +84,7 @@ static struct json_part stays_line_part(const struct stays_result *result, const
         json_part_unsigned(&line, "cycles", row->cycles);
         json_part_real(&line, "share", all > 0 ? (double)row->cycles / all : 0);
         json_part_real(&line, "per_second", (double)row->calls / result->seconds);
-        if (left_out_share(stays_left_out(row), row->calls - row->cut) <= most_left_out) {
+        if (has_times(row)) {
             put_times(&line, "own", row->of[STAY_OWN]);
             if (!result->of_word)
                 put_times(&line, "whole", row->of[STAY_WHOLE]);
@@ -128,12 +142,11 @@ static struct json_part stays_row(const json_t *line, const char *unit)
     double left = field_real(line, "calls.left_out");
     row_text(&row, "region", field_text(line, "name"));
     row_text(&row, "unit", unit);
-    if (left > most_left_out) {
-        snprintf(text, sizeof text, "no times: %s of the calls are left out", SHARE(left));
-        row_text(&row, "reason", text);
-    } else if (field_of(line, "calls") == NULL) {
+    snprintf(text, sizeof text, "no times: %s of the calls are left out", SHARE(left));
+    if (field_of(line, "calls") == NULL)
         row_text(&row, "reason", "<not reached>");
-    }
+    else if (field_of(line, "own") == NULL)
+        row_text(&row, "reason", left > 0 ? text : "no call ended while it was traced");
     checks_add(&row, line, NULL);
     return row;
 }
