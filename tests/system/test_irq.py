@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from harness import Place, unfolded
+from harness import Place, run_tool, unfolded
+from test_schema import check as check_schema
 
 NEST, CHAIN, LATE, MANY, FAULT, TICKS = 1, 2, 4, 8, 32, 512
 NO_TIMES = 5  # exit code: where the board's time passes otherwise than the host's, its clock is refuted
@@ -139,6 +140,7 @@ def test_numbers_of_an_interrupt(tmp_path):
     with start() as place:
         run(place, "irq", tmp_path / "irq.jsonl", "-j", enough=lambda: has_numbers(tmp_path / "irq.jsonl", "IRQ6_Handler"))
         truth = true_stays(log(place))
+    assert check_schema(lines(tmp_path / "irq.jsonl")) == {"header", "interrupt", "summary-irq"}
     rows = {line["name"]: line for line in lines(tmp_path / "irq.jsonl") if line["type"] == "interrupt"}
     assert set(rows) >= {f"IRQ{n}_Handler" for n in range(4, 8)}
     for name, row in rows.items():
@@ -162,12 +164,12 @@ def test_budgets_of_handlers(tmp_path):
             run(place, "irq", tmp_path / "irq.jsonl", "-j", "--regions", regions, "--check", code=code,
                 enough=lambda: lines(tmp_path / "irq.jsonl")[-1]["verdict"] == verdict)
         assert lines(tmp_path / "irq.jsonl")[-1]["verdict"] == verdict
+        check_schema(lines(tmp_path / "irq.jsonl"))
         shown = place_free("show", tmp_path / "irq.jsonl")
         assert f"verdict: {verdict}" in shown
 
 
 def place_free(*args):
-    from harness import run_tool
     result = run_tool(*args)
     assert result.code == 0, result.err
     return unfolded(result.out)
@@ -190,6 +192,7 @@ def test_slices_of_tasks(chip, tmp_path):
         slices = true_slices(log(place))
         assert check(tmp_path / "t.json", slices) > 10
         run(place, "tasks", tmp_path / "tasks.jsonl", "-j")
+    assert check_schema(lines(tmp_path / "tasks.jsonl")) == {"header", "task", "summary-irq"}
     rows = [line for line in lines(tmp_path / "tasks.jsonl") if line["type"] == "task"]
     assert {"filter", "sampling"} <= {row["name"] for row in rows}
     assert abs(sum(row["share"] for row in rows) - 1) < 1e-6
