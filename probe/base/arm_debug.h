@@ -139,8 +139,7 @@ enum {
     TPIU_ACPR = 0x010,
     TPIU_SPPR = 0x0F0,
     TPIU_FFCR = 0x304,
-    TPIU_BASE = 0xE0040000, /* of a Cortex-M3, M4, M33, some M7 */
-    TPIU_UART = 2,          /* SPPR: SWO, NRZ */
+    TPIU_UART = 2, /* SPPR: SWO, NRZ */
     TPIU_DEVID_NRZ = 1 << 11,
     TPIU_FFCR_TRIGIN = 1 << 8, /* and nothing else: no formatter, the bytes of one source */
     FUNNEL_CTRL = 0x000,

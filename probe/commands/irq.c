@@ -1,4 +1,4 @@
-/* irq and tasks: what a core runs beside its main program, by its trace, without a halt. */
+/* irq and tasks: what a core runs next to its main program, by its trace, without a halt. */
 #include "run/irq.h"
 #include "commands/compare.h"
 #include "commands/measure.h"

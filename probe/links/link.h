@@ -124,7 +124,7 @@ bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct
 /* Has the link take bytes in from SWO, as a UART with this baud; 0: no more. *baud becomes what it takes; 0:
  * it cannot take this one, or has no such input. */
 bool link_trace_start(struct link *link, uint32_t *baud, struct error *error);
-/* What has come since; *lost: bytes were lost before the last ones of them. */
+/* What arrived since; *lost: bytes were lost before the last ones of them. */
 bool link_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost,
                      struct error *error);
 struct debugger *link_debugger(struct link *link); /* NULL: there is none */

@@ -135,6 +135,13 @@ struct summary_calls {
     uint64_t seen, exact, late, together, unproved, lost, unpaired, gaps;
 };
 
+/* The part that is left out, at least: each gap may hide calls. */
+static inline double calls_left_out(const struct summary_calls *calls)
+{
+    uint64_t all = calls->seen + calls->gaps;
+    return all > 0 ? (double)(all - calls->exact) / (double)all : 0;
+}
+
 struct summary {
     struct conditions conditions;
     size_t n;

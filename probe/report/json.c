@@ -520,7 +520,7 @@ static struct json_part calls_object(const struct summary_calls *calls)
     struct json_part part = json_part_new(NULL);
     if (calls->seen == 0)
         return part;
-    double share = (double)(calls->seen - calls->exact) / (double)calls->seen;
+    double share = calls_left_out(calls);
     json_part_unsigned(&part, "seen", calls->seen);
     json_part_unsigned(&part, "exact", calls->exact);
     json_part_real(&part, "left_out", share);

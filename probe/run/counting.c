@@ -374,7 +374,8 @@ static bool counting_reads(struct session *session, uint64_t offset, uint64_t *v
 /* DDI 0553 table D1-17 has the events; their sources are reset to off. */
 static bool check_source(struct session *session, uint32_t code, const char *name, struct error *error)
 {
-    enum { M_TRCPRGCTLR = 0xE0041004, M_CTI = 0xE0042000, MATCHES = 0xF };
+    enum { MATCHES = 0xF };
+    const uint64_t trace_unit = 0xE0041004, cross_trigger = 0xE0042000;
     uint64_t value = 0;
     const char *source = NULL;
     if (code - CMPMATCH0 < SOURCES_OF_EACH) {
@@ -384,9 +385,9 @@ static bool check_source(struct session *session, uint32_t code, const char *nam
                                 "stat --calls FUNCTION sets a comparator to a function's entry.",
                                 "%.32s counts matches of a DWT comparator, which nothing has set up", name);
     } else if (code - TRCEXTOUT0 < SOURCES_OF_EACH) {
-        source = !counting_reads(session, M_TRCPRGCTLR, &value) || (value & 1) == 0 ? "the trace unit" : NULL;
+        source = !counting_reads(session, trace_unit, &value) || (value & 1) == 0 ? "the trace unit" : NULL;
     } else if (code - CTI_TRIGOUT4 < SOURCES_OF_EACH) {
-        uint64_t routes = M_CTI + CTIOUTEN0 + UINT64_C(4) * (4 + code - CTI_TRIGOUT4);
+        uint64_t routes = cross_trigger + CTIOUTEN0 + UINT64_C(4) * (4 + code - CTI_TRIGOUT4);
         source = !counting_reads(session, routes, &value) || value == 0 ? "the cross trigger" : NULL;
     }
     return source == NULL ||

@@ -123,7 +123,7 @@ static void take_calls(struct summary *summary, const struct trace_calls *calls)
     static const double most = 0.1;
     summary->calls = (struct summary_calls){calls->seen,     calls->exact, calls->late,     calls->together,
                                             calls->unproved, calls->lost,  calls->unpaired, calls->gaps};
-    double share = calls->seen > 0 ? (double)(calls->seen - calls->exact) / (double)calls->seen : 0;
+    double share = calls_left_out(&summary->calls);
     struct column *cycles = &summary->columns[0];
     cycles->calibrated = true;
     cycles->plus_minus = 0;

@@ -158,7 +158,6 @@ static bool irq_poll(struct irq_run *run, struct trace *trace, struct error *err
     return ok;
 }
 
-/* All that emits trace from the first moment on is set before; nothing of it is left to come. */
 static bool irq_listen(struct irq_run *run, struct error *error)
 {
     struct session *session = run->session;
@@ -239,7 +238,7 @@ static bool irq_judge(struct irq_run *run, const struct conditions *conditions, 
     return summary != NULL;
 }
 
-/* To those that ran, and to lines of their own for handlers that did not, or that have several. */
+/* To those that ran, and to further lines for handlers that did not, or that have several. */
 static void add_budgets(const struct irq_run *run, struct stays_result *out)
 {
     size_t ran = out->n;

@@ -1,5 +1,5 @@
 /*
- * What a core runs beside its main program, by its trace: each exception that comes, or the values of a word,
+ * What a core runs next to its main program, by its trace: each exception, or the values of a word,
  * such as an RTOS' current task. The core is never halted.
  */
 #pragma once
@@ -36,7 +36,7 @@ struct irq_run {
     struct trace_contexts contexts;
     size_t n_named;
     double seconds;
-    char where[96]; /* the trace came through */
+    char where[96]; /* the way of the trace */
 };
 
 /* Before the target is touched; `regions` may be NULL. */

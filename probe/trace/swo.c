@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 enum { SWO_READ = 2048, SWO_READS = 16, SWO_DIVIDERS = 0x2000, SWO_TRIES = 12 };
+static const uint64_t swo_tpiu = 0xE0040000; /* of a Cortex-M3, M4, M33, M55, and of some M7 */
 static const double swo_fastest = 10e6, swo_off = 0.01;
 
 static struct address swo_word(const struct trace *trace, uint64_t offset)
@@ -30,7 +31,7 @@ static bool swo_find(struct trace *trace, char *where, const struct deadline *de
     uint64_t id;
     uint32_t baud = (uint32_t)1e6;
     snprintf(where, sizeof trace->where, "SWO");
-    return swo_look(trace, TPIU_BASE + COMPONENT_DEVID, &id, deadline) && (id & TPIU_DEVID_NRZ) != 0 &&
+    return swo_look(trace, swo_tpiu + COMPONENT_DEVID, &id, deadline) && (id & TPIU_DEVID_NRZ) != 0 &&
            link_trace_start(trace->device->link, &baud, &ignored) && baud != 0;
 }
 
@@ -54,7 +55,7 @@ static bool swo_next(struct trace *trace, bool *more, const struct deadline *dea
             return false;
         if (baud == 0 || fabs(baud - wanted) > swo_off * wanted)
             continue;
-        const struct setting divide = {.at = swo_word(trace, TPIU_BASE + TPIU_ACPR),
+        const struct setting divide = {.at = swo_word(trace, swo_tpiu + TPIU_ACPR),
                                        .test = UINT32_MAX,
                                        .set = trace->divider - 1,
                                        .watched = "TPIU_ACPR"};
@@ -76,8 +77,8 @@ static void swo_find_kept(struct trace *trace, const struct deadline *deadline)
 {
     uint64_t tcr, ter, protocol, divider;
     if (swo_look(trace, ITM_TCR, &tcr, deadline) && swo_look(trace, ITM_TER, &ter, deadline) &&
-        swo_look(trace, TPIU_BASE + TPIU_SPPR, &protocol, deadline) &&
-        swo_look(trace, TPIU_BASE + TPIU_ACPR, &divider, deadline) && (tcr & ITM_ITMENA) != 0 && ter != 0 &&
+        swo_look(trace, swo_tpiu + TPIU_SPPR, &protocol, deadline) &&
+        swo_look(trace, swo_tpiu + TPIU_ACPR, &divider, deadline) && (tcr & ITM_ITMENA) != 0 && ter != 0 &&
         protocol == TPIU_UART)
         trace->kept = (uint32_t)divider + 1;
 }
@@ -85,11 +86,10 @@ static void swo_find_kept(struct trace *trace, const struct deadline *deadline)
 static bool swo_open(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
     const struct setting settings[] = {
-        core_open_lock(swo_word(trace, TPIU_BASE + CORESIGHT_LAR),
-                       swo_word(trace, TPIU_BASE + CORESIGHT_LSR)),
-        {.at = swo_word(trace, TPIU_BASE + TPIU_CSPSR), .test = UINT32_MAX, .set = 1},
-        {.at = swo_word(trace, TPIU_BASE + TPIU_SPPR), .test = 3, .set = TPIU_UART, .watched = "TPIU_SPPR"},
-        {.at = swo_word(trace, TPIU_BASE + TPIU_FFCR), .test = 3, .set = TPIU_FFCR_TRIGIN, .always = true}};
+        core_open_lock(swo_word(trace, swo_tpiu + CORESIGHT_LAR), swo_word(trace, swo_tpiu + CORESIGHT_LSR)),
+        {.at = swo_word(trace, swo_tpiu + TPIU_CSPSR), .test = UINT32_MAX, .set = 1},
+        {.at = swo_word(trace, swo_tpiu + TPIU_SPPR), .test = 3, .set = TPIU_UART, .watched = "TPIU_SPPR"},
+        {.at = swo_word(trace, swo_tpiu + TPIU_FFCR), .test = 3, .set = TPIU_FFCR_TRIGIN, .always = true}};
     bool more;
     if (!(trace->request->clock_hz > 0))
         return error_advise(error, ERROR_NO_COUNTER, "--freq HZ gives it.",

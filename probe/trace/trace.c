@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRACE_IDLE_US = 500000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
+enum { TRACE_CHECK_US = 2000000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
 
-static const struct trace_sink *const trace_sinks[] = {&trace_fifo, &trace_swo};
+static const struct trace_sink *const trace_sinks[] = {&trace_fifo, &trace_swo, NULL};
 
 static struct address trace_word(const struct trace *trace, uint64_t offset)
 {
@@ -102,7 +102,7 @@ bool trace_can(struct trace *trace, struct device *device, bool code, const stru
 static bool trace_choose_sink(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
     const char *wanted = trace->request->sink;
-    for (size_t i = 0; i < sizeof trace_sinks / sizeof *trace_sinks; i++) {
+    for (size_t i = 0; trace_sinks[i] != NULL; i++) {
         const struct trace_sink *sink = trace_sinks[i];
         if ((wanted != NULL && strcmp(wanted, sink->name) != 0) || !sink->find(trace, trace->where, deadline))
             continue;
@@ -151,8 +151,8 @@ static bool itm_set(struct trace *trace, const struct deadline *deadline, struct
                      deadline, error);
 }
 
-/* Cycle events each TRACE_PERIOD cycles. The period is set before they are switched on, and exceptions come
- * after the calibration, which they would disturb. */
+/* Cycle events each TRACE_PERIOD cycles. The period is set before they are switched on, and exceptions are
+ * switched on after the calibration, which they would disturb. */
 static bool dwt_set(struct trace *trace, bool calibrates, const struct deadline *deadline,
                     struct error *error)
 {
@@ -347,7 +347,7 @@ bool trace_poll(struct trace *trace, const struct deadline *deadline, struct err
     if (!trace->sink->read(trace, deadline, error))
         return false;
     int64_t now_us = deadline_now_us();
-    if (now_us - trace->checked_us < TRACE_IDLE_US)
+    if (now_us - trace->checked_us < TRACE_CHECK_US)
         return true;
     trace->checked_us = now_us;
     return device_check_witness(trace->device, deadline, error);

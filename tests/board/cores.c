@@ -6,12 +6,7 @@
 #include "debug_bus.h"
 #include "elf_load.h"
 
-enum {
-    SLICES_PER_S = 1000,
-    DPIDR_VERSION = 0xF000,
-    DPIDR_V3 = 0x3000,
-    FIRST_AT = 0x2000
-};
+enum { SLICES_PER_S = 1000, DPIDR_VERSION = 0xF000, DPIDR_V3 = 0x3000, FIRST_AT = 0x2000 };
 
 static void reset_all(void *cores)
 {

@@ -314,25 +314,26 @@ bool options_parse(struct options *o, int argc, char **argv)
     if (optind != argc || !o->chip || !o->firmware || (!o->usb_v1 && !o->usb_v2)) {
         fputs("usage: board --chip ", stderr);
         chip_print_names(stderr);
-        fprintf(stderr,
-                " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
-                "             [--clock HZ] [--idle-clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq "
-                "PERMILLE]\n"
-                "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
-                "             [--stop-skid N] [--sample-skid N] [--no-catch-up] [--jtag-protocol-1] "
-                "[--jtag-idcode N] "
-                "[--die-with-parent] "
-                "[--dap-firmware FILE.so]\n"
-                "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
-                "             [--dap-wire HZ] [--dap-exact] [--dap-naps] [--dap-timer] [--dap-plain] "
-                "[--dap-serial TEXT] "
-                "[--dap-quirks "
-                "NAME,...]\n"
-                "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]\n"
-                "             [--usb-id VENDOR:PRODUCT:RELEASE] [--usb-name TEXT] [--usb-interface TEXT]\n"
-                "             [--usb-class N] [--usb-endpoint BYTES]] [--itm-fifo BYTES]\n"
-                "             [--trace-quirk NAME]... [--dap-swo uart,manchester,stream] [--swo-buffer BYTES]\n"
-                "             [--verbose]\n");
+        fprintf(
+            stderr,
+            " --firmware ELF [--jtag PORT] [--jtag-socket PATH] [--control PORT]\n"
+            "             [--clock HZ] [--idle-clock HZ] [--seed N] [--halt-cost N|N..M] [--halt-irq "
+            "PERMILLE]\n"
+            "             [--core-state NAME] [--no-rom-table] [--port-quirks NAME,...]\n"
+            "             [--stop-skid N] [--sample-skid N] [--no-catch-up] [--jtag-protocol-1] "
+            "[--jtag-idcode N] "
+            "[--die-with-parent] "
+            "[--dap-firmware FILE.so]\n"
+            "             [--dap-tcp PORT] [--dap-packet BYTES] [--dap-count N] [--dap-latency US]\n"
+            "             [--dap-wire HZ] [--dap-exact] [--dap-naps] [--dap-timer] [--dap-plain] "
+            "[--dap-serial TEXT] "
+            "[--dap-quirks "
+            "NAME,...]\n"
+            "             [--usb DIR [--usb-v1-only|--usb-v2-only] [--usb-latency US]\n"
+            "             [--usb-id VENDOR:PRODUCT:RELEASE] [--usb-name TEXT] [--usb-interface TEXT]\n"
+            "             [--usb-class N] [--usb-endpoint BYTES]] [--itm-fifo BYTES]\n"
+            "             [--trace-quirk NAME]... [--dap-swo uart,manchester,stream] [--swo-buffer BYTES]\n"
+            "             [--verbose]\n");
         return false;
     }
     halt_cost_seed(&o->halt_cost, o->seed);

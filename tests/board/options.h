@@ -40,7 +40,7 @@ struct options {
     bool jtag_protocol_1;   // of the JTAG-DP, as CoreSight SoC-600 has it
     uint32_t jtag_idcode;   // of the CMSIS-DAP probe's JTAG port; 0: the chip's
     struct trace_quirks trace_quirks;
-    uint32_t itm_fifo; // bytes
+    uint32_t itm_fifo;   // bytes
     unsigned dap_swo;    // what the probe's trace input can do, 0: it has none
     uint32_t swo_buffer; // bytes
     bool die_with_parent, verbose;

@@ -1,35 +1,36 @@
-// Interrupts in every order: nested three deep, tail-chained, late to arrive, in bursts, one that faults. The bits of `what`
-// say what a round of the main loop does; each handler's `spin` says for how long it works.
+// Interrupts in every order: nested three deep, tail-chained, late to arrive, in bursts, one that faults. The
+// bits of `what` say what a round of the main loop does; each handler's `spin` says for how long it works.
 #include <stdint.h>
 
-#define ALONE __attribute__((noinline, noclone, used))
+#define ALONE        __attribute__((noinline, noclone, used))
 #define REG(address) (*(volatile uint32_t *)(address))
-#define SYST_CSR REG(0xE000E010)
-#define SYST_RVR REG(0xE000E014)
-#define SYST_CVR REG(0xE000E018)
-#define ISER     REG(0xE000E100)
-#define ISPR     REG(0xE000E200)
-#define IPR(n)   REG(0xE000E400 + 4 * (n))
-#define SHPR3    REG(0xE000ED20)
-#define STIM0    REG(0xE0000000)
+#define SYST_CSR     REG(0xE000E010)
+#define SYST_RVR     REG(0xE000E014)
+#define SYST_CVR     REG(0xE000E018)
+#define ISER         REG(0xE000E100)
+#define ISPR         REG(0xE000E200)
+#define IPR(n)       REG(0xE000E400 + 4 * (n))
+#define SHPR3        REG(0xE000ED20)
+#define STIM0        REG(0xE0000000)
 
 enum { IRQS = 16, LOW = 4, MIDDLE = 5, HIGH = 6, NEXT = 7, BURST = 8 };
 enum {
-    NEST = 1 << 0,     // 4 pends 5, which pends 6
-    CHAIN = 1 << 1,    // 4 pends 7, which has its priority
-    LATE = 1 << 2,     // SysTick comes around the entry of 4
-    MANY = 1 << 3,     // 8 to 15 at once, of one priority, with nothing to do
-    REGION = 1 << 4,   // work_region
-    FAULT = 1 << 5,    // 4 executes an undefined instruction, and goes on after it
-    PRINT = 1 << 6,    // a byte a round to stimulus port 0, if it is on
-    TIGHT = 1 << 7,    // short_region ten times with nothing between
-    AGAIN = 1 << 8,    // work_again, which calls itself
-    TICKS = 1 << 9,    // SysTick each 5000 cycles, not with LATE
+    NEST = 1 << 0,   // 4 pends 5, which pends 6
+    CHAIN = 1 << 1,  // 4 pends 7, which has its priority
+    LATE = 1 << 2,   // SysTick pends at about the entry of 4
+    MANY = 1 << 3,   // 8 to 15 at once, of one priority, with nothing to do
+    REGION = 1 << 4, // work_region
+    FAULT = 1 << 5,  // 4 executes an undefined instruction, and goes on after it
+    PRINT = 1 << 6,  // a byte a round to stimulus port 0, if it is on
+    TIGHT = 1 << 7,  // short_region ten times with nothing between
+    AGAIN = 1 << 8,  // work_again, which calls itself
+    TICKS = 1 << 9,  // SysTick each 5000 cycles, not with LATE
 };
 
 const uint32_t SystemCoreClock __attribute__((used)) = 12000000;
 volatile uint32_t what = NEST | CHAIN | REGION, round_count, scenario;
-volatile uint32_t counts[IRQS + 16], spin[IRQS] = {[LOW] = 40, [MIDDLE] = 25, [HIGH] = 10, [NEXT] = 15}, tick_spin = 5;
+volatile uint32_t counts[IRQS + 16], spin[IRQS] = {[LOW] = 40, [MIDDLE] = 25, [HIGH] = 10, [NEXT] = 15},
+                                     tick_spin = 5;
 volatile uint32_t value_now; // changes now and then, for a match of data
 static volatile uint32_t sink;
 static uint32_t seed = 1;
@@ -215,6 +216,6 @@ __attribute__((section(".vectors"), used)) static const vector vectors[16 + 32] 
     [16 + MIDDLE] = IRQ5_Handler,
     [16 + HIGH] = IRQ6_Handler,
     [16 + NEXT] = IRQ7_Handler,
-    [16 + BURST ... 16 + BURST + 7] = Burst_Handler,
+    [16 + BURST... 16 + BURST + 7] = Burst_Handler,
     [32 ... 47] = Default_Handler,
 };

@@ -60,6 +60,7 @@ static void set_up(struct place *p, uint8_t options)
                                       .timer = options & 4,
                                       .atomic = options & 8,
                                       .serial = "FUZZ",
+                                      .swo = {.can = SWO_UART | SWO_STREAM, .size = SWO_BUFFER},
                                       .breathe = breathe,
                                       .self = p,
                                       .stopped = stopped,
@@ -103,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         memcpy(request, data, length);
         p->waits = 0;
+        swo_receive(&p->processor.swo, (uint8_t)length, SWO_AS_UART, p->processor.swo.baud);
         size_t answered = processor_packet(&p->processor, request, length, reply);
         if (answered > room || (!answered && length && !processor_is_abort(request, length)))
             abort();

@@ -78,7 +78,7 @@ def packets(data):
 
 def moments(stream, step=1):
     """(time, exactness, packets) of each group that a timestamp closes: the time is the sum of values plus `step` each, exactness
-    as its TC says, None behind an overflow in the group."""
+    as its TC says, None after an overflow in the group."""
     now, group, out = 0, [], []
     for p in stream:
         if p.kind != "time":

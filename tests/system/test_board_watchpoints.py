@@ -69,7 +69,8 @@ def test_stores_halt_the_core_on_time_or_a_little_late(bench, chip, kind):
 def test_other_functions_do_not_halt_at_stores(bench, chip, kind):
     b = bench(chip, STORES)
     n = watch(b, WORD, kind=kind)
-    assert b.run()["dfsr"] & 0x1E == 2 and not function(b, n) & MATCHED
+    assert b.run()["dfsr"] & 0x1E == 2
+    assert bool(function(b, n) & MATCHED) == (kind == "traced" and chip != "rp2040")
 
 
 @EVERY_CHIP

@@ -10,7 +10,8 @@
 #define PART          0xD22
 #define SYSTEM_MEMORY (1u << 4) // DEVID of a ROM table of class 9, IHI 0029 D7
 // Offsets from 0xE00FF000: SCS, DWT, breakpoint unit, monitor, ITM, TPIU, and a trace unit that is not there
-static const uint32_t rom_entries[] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF04003, 0xFFF01003, 0xFFF41003, 0xFFF42002};
+static const uint32_t rom_entries[] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF04003,
+                                       0xFFF01003, 0xFFF41003, 0xFFF42002};
 
 static const struct cm_profile cortex_m55 = {
     .emulated_as = UC_CPU_ARM_CORTEX_M33,

@@ -59,9 +59,10 @@ const struct chip chip_h7 = {
     .ram = {.base = 0x20000000, .size = 128 * 1024, .alias = 0x20000000, .ram = true},
     .idcode = 0x4BA00477,
     .dpidr = 0x2BA01477,
-    .aps = {{.idr = 0x84770001, .base = 0xE00FF003, .wrap = 1024},
-            {.idr = 0x84770001, .base = 2, .wrap = 1024, .debug_bus = true}, // domain 1's bus; nothing is on it
-            {.idr = 0x54770002, .base = 0xE00E0003, .wrap = 1024, .debug_bus = true, .words_only = true}},
+    .aps =
+        {{.idr = 0x84770001, .base = 0xE00FF003, .wrap = 1024},
+         {.idr = 0x84770001, .base = 2, .wrap = 1024, .debug_bus = true}, // domain 1's bus; nothing is on it
+         {.idr = 0x54770002, .base = 0xE00E0003, .wrap = 1024, .debug_bus = true, .words_only = true}},
     .ap_count = 3,
     .trace = TRACE_H7,
 };

@@ -95,7 +95,7 @@ void cm_reset(struct cortex_m *cm)
     systick_reset(&cm->systick, cm->core.counted);
     systick_reset(&cm->other_systick, cm->core.counted);
     cm_trace_catch_up(cm);
-    dwt_reset(&cm->dwt, cm->core.counted);
+    dwt_reset(&cm->dwt, cm_dwt_now(cm));
     cm_trace_set_up(cm);
     l1d_empty(&cm->l1d);
     cm->system = (struct cm_system){.vtor = cm->reset_vtor,
@@ -191,7 +191,7 @@ static bool set_state(struct core *core, const char *name, bool on)
         cm->flavour.security.non_secure_program = on;
     else
         return false;
-    dwt_secure(&cm->dwt, cm_is_secure(cm), cm->core.counted);
+    dwt_secure(&cm->dwt, cm_is_secure(cm), cm_dwt_now(cm));
     return true;
 }
 
@@ -245,7 +245,7 @@ static void describe(struct core *core, FILE *json)
             cm->debug.control, cm->debug.demcr, cm->debug.dfsr, fpb_read(&cm->fpb, 0));
     print_words(json, "fp_comp", cm->fpb.comp, cm->fpb.code + cm->fpb.literal);
     fprintf(json, ",\"dwt_ctrl\":%" PRIu32 ",\"cyccnt\":%" PRIu32, dwt_control(&cm->dwt),
-            dwt_cyccnt(&cm->dwt, cm->core.counted));
+            dwt_cyccnt(&cm->dwt, cm_dwt_now(cm)));
     print_totals(json, cm->dwt.total);
     print_monitor(json, &cm->pmu);
     print_words(json, "dbgmcu", cm->dbgmcu, cm->profile->dbgmcu_idcode ? 3 : 0);

@@ -129,6 +129,7 @@ struct cortex_m {
     struct trace_log trace_log;
     struct trace_unit *trace_unit;
     uint64_t traced_to; // in counts
+    uint64_t slept;     // cycles in which the DWT and the ITM had no clock
     struct cm_debug debug;
     struct cm_system system;
     struct cm_flavour flavour;
@@ -169,15 +170,21 @@ struct cortex_m {
     // Stops that are asynchronous, so that some instructions still execute
     uc_hook store_hook, load_hook;
     bool stores_seen, loads_seen; // the hook is there
-    uint32_t stop_cause; // of the stop that is on its way, as in DFSR; 0: none is
-    unsigned stop_left;  // instructions until then
-    unsigned watch_hits; // watched stores so far
+    uint32_t stop_cause;          // of the stop that is on its way, as in DFSR; 0: none is
+    unsigned stop_left;           // instructions until then
+    unsigned watch_hits;          // watched stores so far
 };
 
 // The program's state; false without the Security Extension
 static inline bool cm_is_secure(const struct cortex_m *cm)
 {
     return cm->profile->security && !cm->flavour.security.non_secure_program;
+}
+
+// The time of the DWT and the ITM
+static inline uint64_t cm_dwt_now(const struct cortex_m *cm)
+{
+    return cm->core.counted - cm->slept;
 }
 
 // registers.c

@@ -14,8 +14,7 @@ static uint64_t least(uint64_t one, uint64_t other)
 static bool somebody_looks(const struct cortex_m *cm, uint32_t pc)
 {
     return cm->core.sample_skid || fpb_match(&cm->fpb, pc) || truth_watches(cm->core.truth, pc) ||
-           dwt_at_code(&cm->dwt, pc) ||
-           cm_looks_for_overflow(cm) || cm->stop_cause;
+           dwt_at_code(&cm->dwt, pc) || cm_looks_for_overflow(cm) || cm->stop_cause;
 }
 
 void cm_skip_rounds(struct cortex_m *cm, const struct decoded *subs)

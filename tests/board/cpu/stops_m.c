@@ -80,7 +80,7 @@ void cm_stop_comes(struct cortex_m *cm)
 
 void cm_look_at_counters(struct cortex_m *cm)
 {
-    bool matched = dwt_cycle_event(&cm->dwt, cm->core.counted), useful = has_use(cm);
+    bool matched = dwt_cycle_event(&cm->dwt, cm_dwt_now(cm)), useful = has_use(cm);
     if (!useful)
         cm->stop_cause = 0;
     if (matched && useful) {
@@ -96,7 +96,7 @@ void cm_look_at_counters(struct cortex_m *cm)
 // What the counters do on the way into Debug state stops nothing
 void cm_forget_counters(struct cortex_m *cm)
 {
-    dwt_cycle_event(&cm->dwt, cm->core.counted);
+    dwt_cycle_event(&cm->dwt, cm_dwt_now(cm));
     cm_overflow_halts(cm);
 }
 
@@ -122,6 +122,7 @@ bool cm_stop(struct cortex_m *cm)
 uint64_t cm_quiet_until(struct cortex_m *cm)
 {
     uint64_t now = cm->core.cycles, quiet = cm->slice_end > now ? cm->slice_end - now : 0;
-    uint64_t match = has_use(cm) ? dwt_cycles_to_match(&cm->dwt, cm->core.counted) : DWT_NEVER;
+    bool stands_still = cm->state == CM_ASLEEP && cm->trace_unit && cm->trace_unit->quirks.sleep_stops;
+    uint64_t match = has_use(cm) && !stands_still ? dwt_cycles_to_match(&cm->dwt, cm_dwt_now(cm)) : DWT_NEVER;
     return now + (match < quiet ? match : quiet);
 }

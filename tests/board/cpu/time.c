@@ -17,6 +17,8 @@ void cm_count(struct cortex_m *cm, uint64_t counted)
 void cm_spend(struct cortex_m *cm, enum dwt_profile profile, uint32_t pc, uint64_t cycles)
 {
     core_spend(&cm->core, pc, profile == DWT_SLEEP, cycles);
+    if (profile == DWT_SLEEP && cm->trace_unit && cm->trace_unit->quirks.sleep_stops)
+        cm->slept += cycles;
     cm->dwt.total[profile] += cycles;
     if (cm->core.counted >= cm->systick.next_zero)
         cm_settle(cm);

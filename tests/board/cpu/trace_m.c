@@ -22,22 +22,22 @@ static bool may_trace(const struct cortex_m *cm)
     return !cm->dwt.no_packets && cm_debug_permitted(cm) && itm_takes(&cm->itm);
 }
 
-static uint64_t log_at(struct cortex_m *cm, enum trace_kind kind, unsigned number, uint32_t value, bool wanted,
-                       uint64_t at)
+static uint64_t log_at(struct cortex_m *cm, enum trace_kind kind, unsigned number, uint32_t value,
+                       bool wanted, uint64_t at)
 {
     return trace_log_add(&cm->trace_log,
                          &(struct trace_event){.kind = kind,
                                                .fate = wanted ? TRACE_PENDING : TRACE_OFF,
                                                .number = number,
                                                .value = value,
-                                               .cycles = cm->core.cycles - (cm->core.counted - at),
-                                               .counted = at});
+                                               .cycles = cm->core.cycles - (cm_dwt_now(cm) - at),
+                                               .counted = cm->core.counted - (cm_dwt_now(cm) - at)});
 }
 
 static void send(struct cortex_m *cm, enum itm_from from, const uint8_t *bytes, unsigned length,
                  uint64_t index)
 {
-    itm_packet(&cm->itm, from, bytes, length, cm->core.counted, index);
+    itm_packet(&cm->itm, from, bytes, length, cm_dwt_now(cm), index);
 }
 
 static void synchronize(struct cortex_m *cm, uint64_t at)
@@ -57,7 +57,7 @@ static void count_period(struct cortex_m *cm, uint64_t at)
     uint64_t index = log_at(cm, samples ? TRACE_PC : TRACE_CYCLE, 0, samples ? pc : 0, wanted, at);
     if (!wanted)
         return;
-    unsigned length = !samples  ? put_packet(bytes, ID_COUNTERS, EVENT_CYCLE, 1)
+    unsigned length = !samples ? put_packet(bytes, ID_COUNTERS, EVENT_CYCLE, 1)
                       : asleep ? put_packet(bytes, ID_PC, 0, 1)
                                : put_packet(bytes, ID_PC, pc, 4);
     itm_packet(&cm->itm, samples ? ITM_PC : ITM_COUNTERS, bytes, length, at, index);
@@ -79,7 +79,8 @@ static void take_taps(struct cortex_m *cm, uint64_t until)
     cm->traced_to = until;
 }
 
-// As a program does that prints through SWO, and sets it up again now and then: ITMENA, SYNCENA, DWTENA; port 0
+// As a program does that prints through SWO, and sets it up again now and then: ITMENA, SYNCENA, DWTENA; port
+// 0
 static void meddle(struct cortex_m *cm)
 {
     enum { ITM_TCR = 0xE80, ITM_TER = 0xE00, OFTEN = 1 << 20, ANOTHER = 12, PRESCALER = 0x10 };
@@ -91,8 +92,8 @@ static void meddle(struct cortex_m *cm)
         tpiu_write(cm->trace_unit, PRESCALER, ANOTHER);
     if (!q->tcr_rewritten)
         return;
-    itm_write(&cm->itm, ITM_TCR, 0x1000D, cm->core.counted);
-    itm_write(&cm->itm, ITM_TER, 1, cm->core.counted);
+    itm_write(&cm->itm, ITM_TCR, 0x1000D, cm_dwt_now(cm));
+    itm_write(&cm->itm, ITM_TER, 1, cm_dwt_now(cm));
 }
 
 void cm_trace_catch_up(void *self)
@@ -100,8 +101,8 @@ void cm_trace_catch_up(void *self)
     struct cortex_m *cm = self;
     if (!cm->itm.powered)
         return;
-    take_taps(cm, cm->core.counted);
-    itm_run(&cm->itm, cm->core.counted);
+    take_taps(cm, cm_dwt_now(cm));
+    itm_run(&cm->itm, cm_dwt_now(cm));
     meddle(cm);
 }
 
@@ -119,7 +120,7 @@ void cm_trace_code(struct cortex_m *cm, uint32_t pc)
     unsigned matched = dwt_at_code(&cm->dwt, pc);
     if (!matched)
         return;
-    take_taps(cm, cm->core.counted);
+    take_taps(cm, cm_dwt_now(cm));
     for (unsigned i = 0; i < DWT_COMPARATORS; i++) {
         uint8_t bytes[ITM_PACKET];
         unsigned action = dwt_action(&cm->dwt, i);
@@ -128,7 +129,7 @@ void cm_trace_code(struct cortex_m *cm, uint32_t pc)
             continue;
         cm->dwt.matched |= 1u << i;
         cm->pmu.total[V81M_MATCH + i]++;
-        uint64_t index = log_at(cm, TRACE_MATCH, i, pc, wanted, cm->core.counted);
+        uint64_t index = log_at(cm, TRACE_MATCH, i, pc, wanted, cm_dwt_now(cm));
         unsigned length = action == DWT_ACTION_PC ? put_packet(bytes, ID_COMPARATOR + 2 * i, pc, 4)
                                                   : put_packet(bytes, ID_COMPARATOR + 2 * i, 1, 1);
         if (wanted)
@@ -146,12 +147,13 @@ void cm_trace_data(struct cortex_m *cm, uint32_t address, unsigned size, uint32_
         if (!what)
             continue;
         cm->pmu.total[V81M_MATCH + i]++;
-        take_taps(cm, cm->core.counted);
-        uint64_t index = log_at(cm, write ? TRACE_WRITE : TRACE_READ, i, value, wanted, cm->core.counted);
+        take_taps(cm, cm_dwt_now(cm));
+        uint64_t index = log_at(cm, write ? TRACE_WRITE : TRACE_READ, i, value, wanted, cm_dwt_now(cm));
         if (what & DWT_SENDS_MATCH)
             length += put_packet(bytes + length, ID_COMPARATOR + 2 * i, 1, 1);
         if (what & DWT_SENDS_PC)
-            length += put_packet(bytes + length, ID_COMPARATOR + 2 * i, cm->last ? cm->last->pc : cm_pc(cm), 4);
+            length +=
+                put_packet(bytes + length, ID_COMPARATOR + 2 * i, cm->last ? cm->last->pc : cm_pc(cm), 4);
         if (what & DWT_SENDS_ADDRESS)
             length += put_packet(bytes + length, ID_COMPARATOR + 2 * i + 1, address & 0xFFFF, 2);
         if (what & DWT_SENDS_VALUE)
@@ -167,10 +169,11 @@ static void trace_exception(struct cortex_m *cm, enum trace_kind kind, unsigned 
     bool wanted = dwt_traces_exceptions(&cm->dwt) && may_trace(cm);
     if (!wanted && !cm->trace_log.ring)
         return;
-    take_taps(cm, cm->core.counted);
-    uint64_t index = log_at(cm, kind, number, 0, wanted, cm->core.counted);
+    take_taps(cm, cm_dwt_now(cm));
+    uint64_t index = log_at(cm, kind, number, 0, wanted, cm_dwt_now(cm));
     if (wanted)
-        send(cm, ITM_EXCEPTION, bytes, put_packet(bytes, ID_EXCEPTION, (number & 0x1FF) | how << 12, 2), index);
+        send(cm, ITM_EXCEPTION, bytes, put_packet(bytes, ID_EXCEPTION, (number & 0x1FF) | how << 12, 2),
+             index);
 }
 
 void cm_trace_enter(struct cortex_m *cm, unsigned number)
@@ -203,7 +206,7 @@ static uint32_t itm_unit_read(void *self, uint32_t offset, enum bus_master maste
     if (offset >= COMPONENT_IDS)
         return component_read(&cm->profile->itm, offset);
     cm_trace_catch_up(cm);
-    return itm_read(&cm->itm, offset, cm->core.counted);
+    return itm_read(&cm->itm, offset, cm_dwt_now(cm));
 }
 
 static void itm_unit_write(void *self, uint32_t offset, unsigned size, uint32_t value, enum bus_master master)
@@ -211,18 +214,18 @@ static void itm_unit_write(void *self, uint32_t offset, unsigned size, uint32_t 
     struct cortex_m *cm = self;
     uint32_t at = offset & ~3u;
     if (offset < STIMULI) {
-        take_taps(cm, cm->core.counted);
+        take_taps(cm, cm_dwt_now(cm));
         uint64_t index = cm->trace_log.next;
         if (cm->itm.powered)
-            index = log_at(cm, TRACE_SWIT, offset / 4, value, true, cm->core.counted);
-        if (!itm_stimulus(&cm->itm, offset / 4, size, value, cm->core.counted, index))
+            index = log_at(cm, TRACE_SWIT, offset / 4, value, true, cm_dwt_now(cm));
+        if (!itm_stimulus(&cm->itm, offset / 4, size, value, cm_dwt_now(cm), index))
             trace_log_settle(&cm->trace_log, index, TRACE_OFF);
         return;
     }
     if (at != LAR && lock_holds(cm, master))
         return;
     cm_trace_catch_up(cm);
-    itm_write(&cm->itm, at, value, cm->core.counted);
+    itm_write(&cm->itm, at, value, cm_dwt_now(cm));
 }
 
 static uint32_t tpiu_unit_read(void *self, uint32_t offset, enum bus_master master)

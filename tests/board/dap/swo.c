@@ -88,7 +88,8 @@ void swo_transport(struct processor *p, struct bytes *in, struct answer *out)
     unsigned transport = bytes_take(in, 1);
     if (in->bad)
         return;
-    bool right = !s->active && (transport <= SWO_BY_COMMAND || (transport == SWO_BY_ENDPOINT && (s->can & SWO_STREAM)));
+    bool right = !s->active &&
+                 (transport <= SWO_BY_COMMAND || (transport == SWO_BY_ENDPOINT && (s->can & SWO_STREAM)));
     if (right)
         s->transport = transport;
     answer_put(out, right ? DAP_DONE : DAP_FAILED, 1);
@@ -136,7 +137,7 @@ void swo_control(struct processor *p, struct bytes *in, struct answer *out)
     if (in->bad)
         return;
     arrive(s);
-    bool right = s->mode != SWO_OFF && active <= 1 && (!active || s->baud);
+    bool right = !active || (active == 1 && s->mode != SWO_OFF && s->baud);
     if (right && active && !s->active) {
         s->first = s->held = 0;
         s->taken = 0;

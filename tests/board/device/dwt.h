@@ -64,7 +64,7 @@ bool dwt_traces_exceptions(const struct dwt *);
 // When POSTCNT's tap of the cycle counter, and that of synchronization, is next; DWT_NEVER: not
 uint64_t dwt_next_tap(const struct dwt *, uint64_t now);
 uint64_t dwt_next_sync(const struct dwt *, uint64_t now);
-bool dwt_tap(struct dwt *); // it is there: whether POSTCNT makes an event of it
+bool dwt_tap(struct dwt *);           // it is there: whether POSTCNT makes an event of it
 bool dwt_samples(const struct dwt *); // PC samples take the place of cycle events
 bool dwt_counting(const struct dwt *);
 // The names of the totals in the truth: the offsets of the counters' registers

@@ -10,9 +10,9 @@ enum { POSTPRESET_LSB = 1, SYNCTAP_LSB = 10, SYNCTAP_BASE = 22, SIZE_LSB = 10 };
 // Armv8-M: MATCH
 enum { AT_CODE = 2, DATA_ANY = 4, DATA_READ = 6, DATA_LIMIT = 7, VALUE_ANY = 12, VALUE_READ = 14 };
 // Armv7-M: FUNCTION, EMITRANGE, and what makes it another kind of comparator
-#define FUNCTION_V7  0xFu
-#define EMITRANGE    (1u << 5)
-#define OTHER_KIND   0x180u // DATAVMATCH, CYCMATCH
+#define FUNCTION_V7 0xFu
+#define EMITRANGE   (1u << 5)
+#define OTHER_KIND  0x180u // DATAVMATCH, CYCMATCH
 
 static unsigned match_of(const struct dwt *d, unsigned n)
 {
@@ -55,7 +55,8 @@ static unsigned sends_v8(const struct dwt *d, unsigned n, bool write)
                                           : 0;
     if (match == DATA_LIMIT && n % 2 && action == DWT_ACTION_PC) {
         unsigned first = match_of(d, n - 1);
-        bool wanted = first >= VALUE_ANY ? is_of_kind(first, VALUE_ANY, write) : is_of_kind(first, DATA_ANY, write);
+        bool wanted =
+            first >= VALUE_ANY ? is_of_kind(first, VALUE_ANY, write) : is_of_kind(first, DATA_ANY, write);
         return wanted ? DWT_SENDS_ADDRESS : 0;
     }
     return 0;
@@ -142,7 +143,8 @@ uint64_t dwt_next_tap(const struct dwt *d, uint64_t now)
 uint64_t dwt_next_sync(const struct dwt *d, uint64_t now)
 {
     unsigned tap = d->control >> SYNCTAP_LSB & 3;
-    return dwt_counting(d) && tap ? next_multiple(d, now, UINT64_C(1) << (SYNCTAP_BASE + 2 * tap)) : DWT_NEVER;
+    return dwt_counting(d) && tap ? next_multiple(d, now, UINT64_C(1) << (SYNCTAP_BASE + 2 * tap))
+                                  : DWT_NEVER;
 }
 
 bool dwt_tap(struct dwt *d)

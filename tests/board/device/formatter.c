@@ -1,6 +1,6 @@
-// Formatter: see the header. An ID stands at an even place only. A byte at an even place waits for the next:
-// if that is another source's, the new ID comes first, and its flag says that the byte after it is still the
-// old source's.
+// Formatter: see the header. An ID can only be at an even place. So a byte at an even place waits for the
+// next one: if that is another source's, the new ID goes first, and its flag shows that the byte after it is
+// still of the old source.
 #include "device/formatter.h"
 
 enum { FLAGS = 15, LAST = 14 };

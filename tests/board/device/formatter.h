@@ -13,7 +13,7 @@ struct formatter {
     unsigned id;
     bool holds; // a byte whose place depends on the next one's source
     uint8_t held;
-    unsigned unchanged; // frames since the ID was said
+    unsigned unchanged; // frames since the last ID
 };
 
 // true: the frame is whole, and the caller takes it

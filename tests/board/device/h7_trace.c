@@ -22,7 +22,7 @@ static enum h7_block block_at(uint32_t offset)
     static const struct {
         uint32_t page;
         enum h7_block is;
-    } blocks[] = {{0x01, H7_DBGMCU}, {0x03, H7_SWO},  {0x04, H7_SWO_FUNNEL},
+    } blocks[] = {{0x01, H7_DBGMCU}, {0x03, H7_SWO}, {0x04, H7_SWO_FUNNEL},
                   {0x13, H7_FUNNEL}, {0x14, H7_ETF}, {0x15, H7_TPIU}};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         if (blocks[i].page == offset / BLOCK)
@@ -56,7 +56,10 @@ bool h7_stalls(const struct h7_trace *h)
 static uint32_t read_block(struct h7_trace *h, enum h7_block block, uint32_t offset, bool locks)
 {
     static const struct component funnel = {.part = 0x908, .class = COMPONENT_CORESIGHT, .devtype = 0x12},
-                                  swo = {.part = 0x914, .class = COMPONENT_CORESIGHT, .devtype = 0x11, .devid = 0xEA0};
+                                  swo = {.part = 0x914,
+                                         .class = COMPONENT_CORESIGHT,
+                                         .devtype = 0x11,
+                                         .devid = 0xEA0};
     if (offset == LSR && block != H7_DBGMCU)
         return locks ? 1u | (h->open[block] ? 0 : 2u) : 0;
     switch (block) {
@@ -153,11 +156,10 @@ void h7_trace_power_on(struct h7_trace *h, struct trace_unit *unit)
 
 bool h7_trace_add(struct h7_trace *h, struct bus *of_the_core)
 {
-    return bus_add_device(of_the_core, (struct device){.base = OF_SOFTWARE,
-                                                       .size = SIZE,
-                                                       .read = software_read,
-                                                       .write = software_write,
-                                                       .self = h});
+    return bus_add_device(
+        of_the_core,
+        (struct device){
+            .base = OF_SOFTWARE, .size = SIZE, .read = software_read, .write = software_write, .self = h});
 }
 
 bool h7_trace_add_debug(struct h7_trace *h, struct bus *of_debuggers)

@@ -1,5 +1,6 @@
 // The trace of an STM32H7 (RM0433 60.5): two funnels, an ETF, a CoreSight SWO block, and DBGMCU, which gives
-// them their clocks. Debuggers find them through access port 2, software at 0x5C000000, behind their locks.
+// them their clocks. Debuggers find them through access port 2, software at 0x5C000000, where their locks
+// hold.
 #ifndef BOARD_DEVICE_H7_TRACE_H
 #define BOARD_DEVICE_H7_TRACE_H
 

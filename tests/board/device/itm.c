@@ -1,5 +1,5 @@
-// ITM: see the header. Time goes from event to event: what would have entered and left the FIFO meanwhile is
-// worked out when the next one comes, or when somebody looks.
+// ITM: see the header. Time goes from event to event: what has entered and left the FIFO since the last one
+// is worked out at the next, or at a read of a register or a sink.
 #include "device/itm.h"
 
 #include <stdlib.h>
@@ -28,11 +28,16 @@ bool trace_quirk_parse(const char *text, struct trace_quirks *q)
         const char *name;
         bool *is;
     } known[] = {
-        {"notrcpkt", &q->notrcpkt},           {"no-trace-clock", &q->no_trace_clock},
-        {"tcr-rewritten", &q->tcr_rewritten}, {"plus-zero", &q->plus_zero},
+        {"notrcpkt", &q->notrcpkt},
+        {"no-trace-clock", &q->no_trace_clock},
+        {"tcr-rewritten", &q->tcr_rewritten},
+        {"plus-zero", &q->plus_zero},
         {"acpr-rewritten", &q->acpr_rewritten},
-        {"no-match-id", &q->no_match_id},     {"wide-counter", &q->wide_counter},
-        {"fifo-stale", &q->fifo_stale},       {"no-wide-port", &q->no_wide_port},
+        {"sleep-stops", &q->sleep_stops},
+        {"no-match-id", &q->no_match_id},
+        {"wide-counter", &q->wide_counter},
+        {"fifo-stale", &q->fifo_stale},
+        {"no-wide-port", &q->no_wide_port},
     };
     char *end = NULL;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -96,7 +101,7 @@ static void drain(struct itm *m, uint64_t until)
     }
 }
 
-// When there is room for so many bytes, if that is not before `from`
+// When there is room for that number of bytes, if that is not before `from`
 static uint64_t room_at(const struct itm *m, unsigned bytes, uint64_t from)
 {
     if (m->level + bytes <= m->size)
@@ -141,13 +146,14 @@ static unsigned make_stamp(const struct itm *m, uint64_t at, uint8_t *bytes, uin
 static bool has_wrapped(const struct itm *m, uint64_t when)
 {
     unsigned width = m->quirks->wide_counter ? 28 : 21;
-    return (m->tcr & TSENA) && when > m->since && (when - m->since - 1) >> (m->tcr >> PRESCALE_LSB & 3) * 2 >> width;
+    return (m->tcr & TSENA) && when > m->since &&
+           (when - m->since - 1) >> (m->tcr >> PRESCALE_LSB & 3) * 2 >> width;
 }
 
 static void write_source(struct itm *m, struct itm_source *s, uint64_t at)
 {
     uint8_t overflow = OVERFLOW;
-    // Waiting for another packet of the same group is no delay
+    // Waiting for another packet of the same group does not count
     bool waited = at > s->when && !(m->group && at == m->free);
     uint64_t event = waited ? at : s->when;
     bool joins = m->group; // an open group

@@ -8,7 +8,7 @@
 
 enum { ITM_FIFO_MOST = 256, ITM_FIFO = 16, ITM_PACKET = 12, ITM_COMPARATORS = 4 };
 
-// Where packets come from. Each has room for one until it enters the FIFO.
+// The sources of packets. Each has room for one until it enters the FIFO.
 enum itm_from {
     ITM_SYNC,
     ITM_SWIT,
@@ -30,15 +30,16 @@ struct trace_quirks {
     bool wide_counter;   // the timestamp's counter has 28 bits, not 21
     bool fifo_stale;     // RP2350: the empty FIFO gives the word that was read last, not 0
     bool no_wide_port;   // RP2350: of a port above 8 bits the FIFO gets the low 8 alone
+    bool sleep_stops;    // the DWT and the ITM have no clock in sleep
     unsigned late, drop; // each Nth packet late, each Nth byte lost on its way; 0: none
     int baud_permille;   // the port's clock is off by that much
 };
 
-// false: there is no such quirk
+// false: there is no quirk of that name
 bool trace_quirk_parse(const char *text, struct trace_quirks *);
 
 #define ITM_NEVER UINT64_MAX
-enum { ITM_FRACTION = 256 }; // times at the sink are in so many parts of a cycle
+enum { ITM_FRACTION = 256 }; // of a cycle: the unit of times at the sink
 
 // What takes the bytes
 struct itm_sink {

@@ -6,7 +6,8 @@
 #define PRESENT 1u
 
 // Offsets from 0xE00FF000, each present and of 32-bit format
-const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003, 0xFFF41003};
+const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003,
+                                                   0xFFF41003};
 
 static uint32_t rom_table_read(void *self, uint32_t offset, enum bus_master master)
 {
@@ -59,7 +60,8 @@ bool cm_add_rom_table(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
     return add_dbgmcu(cm) &&
+           bus_add_device(
+               bus, (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL, NULL}) &&
            bus_add_device(bus,
-                          (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL, NULL}) &&
-           bus_add_device(bus, (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL, NULL});
+                          (struct device){0xE0000000, 0x100000, nothing_read, nothing_write, cm, NULL, NULL});
 }

@@ -179,7 +179,7 @@ static void write_dscsr(struct cortex_m *cm, uint32_t value, enum bus_master mas
     cm->bank_select = value & (DSCSR_SBRSEL | DSCSR_SBRSELEN);
     if (!(value & DSCSR_CDSKEY))
         cm->flavour.security.non_secure_program = !(value & DSCSR_CDS);
-    dwt_secure(&cm->dwt, cm_is_secure(cm), cm->core.counted);
+    dwt_secure(&cm->dwt, cm_is_secure(cm), cm_dwt_now(cm));
 }
 
 static uint32_t read_v7m(const struct cortex_m *cm, uint32_t offset)
@@ -276,9 +276,9 @@ static void write_demcr(struct cortex_m *cm, uint32_t value)
     else
         cm->nvic.pending &= ~exc_bit(EXC_DEBUGMONITOR);
     cm_trace_catch_up(cm);
-    dwt_trace(&cm->dwt, cm->debug.demcr & TRCENA, cm->core.counted);
-    itm_power(&cm->itm, cm->trace_unit && (cm->debug.demcr & TRCENA), cm->core.counted);
-    cm->traced_to = cm->core.counted;
+    dwt_trace(&cm->dwt, cm->debug.demcr & TRCENA, cm_dwt_now(cm));
+    itm_power(&cm->itm, cm->trace_unit && (cm->debug.demcr & TRCENA), cm_dwt_now(cm));
+    cm->traced_to = cm_dwt_now(cm);
     cm_trace_set_up(cm);
     pmu_v81m_trace(&cm->pmu, cm->debug.demcr & TRCENA);
 }
@@ -383,7 +383,7 @@ static uint32_t dwt_unit_read(void *self, uint32_t offset, enum bus_master maste
         return 0;
     if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
         return offset == 0 ? NO_COUNTERS | (uint32_t)cm->dwt.comparators << 28 : 0;
-    return offset == DWT_PCSR ? pc_sample(cm) : dwt_read(&cm->dwt, offset, cm->core.counted);
+    return offset == DWT_PCSR ? pc_sample(cm) : dwt_read(&cm->dwt, offset, cm_dwt_now(cm));
 }
 
 static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
@@ -396,7 +396,7 @@ static void dwt_unit_write(void *self, uint32_t offset, uint32_t value, enum bus
     if (cm->flavour.no_cyccnt && offset < DWT_PCSR)
         return;
     cm_trace_catch_up(cm);
-    dwt_write(&cm->dwt, offset, value, cm->core.counted);
+    dwt_write(&cm->dwt, offset, value, cm_dwt_now(cm));
     cm_trace_set_up(cm);
     cm->attention = true;
 }
@@ -422,9 +422,9 @@ bool cm_add_devices(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
     return bus_add_device(bus, (struct device){0xE000E000, 0x1000, scs_read, scs_write, cm, NULL, NULL}) &&
-           bus_add_device(bus,
-                          (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm, NULL, NULL}) &&
-           bus_add_device(bus,
-                          (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm, NULL, NULL}) &&
+           bus_add_device(
+               bus, (struct device){0xE0001000, 0x1000, dwt_unit_read, dwt_unit_write, cm, NULL, NULL}) &&
+           bus_add_device(
+               bus, (struct device){0xE0002000, 0x1000, fpb_unit_read, fpb_unit_write, cm, NULL, NULL}) &&
            cm_add_trace(cm) && cm_add_monitor(cm) && cm_add_rom_table(cm);
 }

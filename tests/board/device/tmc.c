@@ -172,7 +172,8 @@ void tmc_write(struct tmc *t, uint32_t offset, uint32_t value)
     else if (offset == PSCR)
         t->sync = value;
     else if (offset == FFCR) {
-        uint32_t kept = t->capturing ? t->formatting & FFCR_ENFT : value & FFCR_ENFT; // EnFt: only while it rests
+        uint32_t kept =
+            t->capturing ? t->formatting & FFCR_ENFT : value & FFCR_ENFT; // EnFt: only while it rests
         t->formatting = (value & ~(FFCR_FLUSHMAN | FFCR_ENFT)) | kept;
         if (value & FFCR_FLUSHMAN)
             flush(t);

@@ -1,5 +1,5 @@
-// The truth of trace: every event of the DWT and ITM, at its cycle, before any loss. Tests compare what came
-// out of a sink with it.
+// The truth of trace: every event of the DWT and ITM, at its cycle, before any loss. Tests compare what
+// a sink gives with it.
 #ifndef BOARD_DEVICE_TRACE_LOG_H
 #define BOARD_DEVICE_TRACE_LOG_H
 

@@ -319,12 +319,18 @@ void trace_unit_print(struct trace_unit *u, FILE *out)
 {
     uint64_t from = u->line.next > TRACE_LINE ? u->line.next - TRACE_LINE : 0;
     trace_unit_catch_up(u);
-    fprintf(out, "{\"fifo\":%u,\"overflow\":%s,\"dropped\":%" PRIu64 ",\"cspsr\":%" PRIu32 ",\"acpr\":%" PRIu32,
+    fprintf(out,
+            "{\"fifo\":%u,\"overflow\":%s,\"dropped\":%" PRIu64 ",\"cspsr\":%" PRIu32 ",\"acpr\":%" PRIu32,
             u->fifo.count, u->fifo.overflow ? "true" : "false", u->fifo.dropped, u->tpiu.port_size,
             u->tpiu.prescaler);
-    fprintf(out, ",\"etf\":%u,\"swo_funnel\":%" PRIu32 ",\"cs_funnel\":%" PRIu32 ",\"etf_capturing\":%s,\"h7_dbgmcu\":%" PRIu32,
-            u->h7.etf.level, u->h7.swo_funnel, u->h7.funnel, u->h7.etf.capturing ? "true" : "false", u->h7.dbgmcu);
-    fprintf(out, ",\"sppr\":%" PRIu32 ",\"ffcr\":%" PRIu32 ",\"funnel\":%" PRIu32 ",\"from\":%" PRIu64 ",\"line\":\"",
+    fprintf(out,
+            ",\"etf\":%u,\"swo_funnel\":%" PRIu32 ",\"cs_funnel\":%" PRIu32
+            ",\"etf_capturing\":%s,\"h7_dbgmcu\":%" PRIu32,
+            u->h7.etf.level, u->h7.swo_funnel, u->h7.funnel, u->h7.etf.capturing ? "true" : "false",
+            u->h7.dbgmcu);
+    fprintf(out,
+            ",\"sppr\":%" PRIu32 ",\"ffcr\":%" PRIu32 ",\"funnel\":%" PRIu32 ",\"from\":%" PRIu64
+            ",\"line\":\"",
             u->tpiu.protocol, u->tpiu.formatting, u->funnel, from);
     for (uint64_t i = from; i < u->line.next; i++)
         fprintf(out, "%02x", u->line.bytes[i % TRACE_LINE]);

@@ -26,7 +26,7 @@ struct tpiu {
 // Bytes on the pin, as sent: a receiver of another baud gets others
 struct trace_line {
     uint8_t bytes[TRACE_LINE];
-    uint64_t next; // the line has the last TRACE_LINE of so many
+    uint64_t next; // bytes so far; the line has the last TRACE_LINE of them
 };
 
 struct rp_fifo {
@@ -56,7 +56,7 @@ struct trace_unit {
 
 void trace_unit_start(struct trace_unit *, enum trace_route);
 void trace_unit_power_on(struct trace_unit *);
-// What of it is on a core's bus beside the core's own. false: no room there
+// Puts what the core does not have itself on its bus. false: no room there
 bool trace_unit_add(struct trace_unit *, struct bus *);
 bool trace_unit_add_debug(struct trace_unit *, struct bus *); // and on the debug bus
 // A core takes its seat: its ITM gets a sink

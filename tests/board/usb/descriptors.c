@@ -80,7 +80,10 @@ static void make_config(struct usb_descriptors *d, uint8_t interfaces)
         put_endpoint(&w, d, PIPE_V2, 0);
         put_endpoint(&w, d, PIPE_V2, IN);
         if (d->traces)
-            bytes(&w, (uint8_t[]){7, ENDPOINT, ENDPOINT_TRACE, BULK, low(d->max_packet[PIPE_V2]), high(d->max_packet[PIPE_V2]), 0}, 7);
+            bytes(&w,
+                  (uint8_t[]){7, ENDPOINT, ENDPOINT_TRACE, BULK, low(d->max_packet[PIPE_V2]),
+                              high(d->max_packet[PIPE_V2]), 0},
+                  7);
     }
     d->config_length = (size_t)(w.at - d->config);
     d->config[2] = low(d->config_length);

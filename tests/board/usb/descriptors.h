@@ -8,13 +8,13 @@
 #define USB_PHYSICAL     "usb-virtual-1/input0"
 
 enum { PIPE_V1, PIPE_V2, PIPES }; // a pipe is an interface's pair of endpoints
-enum { ENDPOINT_TRACE = 0x83 }; // IN, of the bulk interface
+enum { ENDPOINT_TRACE = 0x83 };   // IN, of the bulk interface
 enum { USB_STRINGS = 6, SETUP_BYTES = 8 };
 
 struct usb_descriptors {
     bool high_speed;
     uint8_t bulk_class;
-    bool traces; // ENDPOINT_TRACE is there
+    bool traces;              // ENDPOINT_TRACE is there
     int interface[PIPES];     // its number, -1 if there is none
     size_t max_packet[PIPES]; // of its endpoints
     uint8_t device[18];

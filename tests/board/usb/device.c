@@ -258,7 +258,9 @@ void device_submit(struct usb_device *d, struct usb_transfer *t)
         finish(t, d->plugged ? ENOENT : ESHUTDOWN, 0);
         return;
     }
-    struct usb_queue *q = t->endpoint == ENDPOINT_TRACE ? &d->trace : t->endpoint & IN ? &d->pipes[pipe].in : &d->pipes[pipe].out;
+    struct usb_queue *q = t->endpoint == ENDPOINT_TRACE ? &d->trace
+                          : t->endpoint & IN            ? &d->pipes[pipe].in
+                                                        : &d->pipes[pipe].out;
     unsigned before = held(d, pipe);
     for (const struct usb_transfer *one = q->first; one; one = one->next)
         before++;

@@ -59,12 +59,14 @@ static void out(const struct client *c, const char *hex, int timeout_ms)
     report(unhex(hex, bytes, &length) ? c->out(c->self, bytes, length, timeout_ms) : "not-hexadecimal", "ok");
 }
 
-static void in(const struct client *c, int timeout_ms)
+typedef const char *(*reader)(void *self, uint8_t *bytes, size_t room, size_t *length, int timeout_ms);
+
+static void in(const struct client *c, reader read, int timeout_ms)
 {
     uint8_t bytes[CLIENT_PACKET];
     char hex[2 * CLIENT_PACKET + 1] = "";
     size_t length = 0;
-    const char *error = c->in(c->self, bytes, sizeof bytes, &length, timeout_ms);
+    const char *error = read(c->self, bytes, sizeof bytes, &length, timeout_ms);
     for (size_t i = 0; !error && i < length; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     report(error, hex);
@@ -101,7 +103,9 @@ void client_run(const struct client *c)
         } else if (word && a && !strcmp(word, "out")) {
             out(c, a, b ? (int)strtol(b, NULL, 10) : CLIENT_TIMEOUT_MS);
         } else if (word && a && !strcmp(word, "in")) {
-            in(c, (int)strtol(a, NULL, 10));
+            in(c, c->in, (int)strtol(a, NULL, 10));
+        } else if (word && a && c->trace && !strcmp(word, "trace")) {
+            in(c, c->trace, (int)strtol(a, NULL, 10));
         } else if (word && a && b && !strcmp(word, "rounds")) {
             rounds(c, strtol(a, NULL, 10), b);
         } else {

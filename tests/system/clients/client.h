@@ -4,6 +4,7 @@
 //   close
 //   out HEX [MILLISECONDS]   "ok"
 //   in MILLISECONDS   the reply in hexadecimal
+//   trace MILLISECONDS   what the endpoint for trace gives, in hexadecimal; with libusb alone
 //   rounds N HEX      N requests, each with its reply: the seconds they took
 // Errors are "error NAME". The same loop is used with libusb and with hidapi.
 #ifndef CLIENT_H
@@ -22,6 +23,7 @@ struct client {
     void (*close)(void *self);
     const char *(*out)(void *self, const uint8_t *bytes, size_t length, int timeout_ms);
     const char *(*in)(void *self, uint8_t *bytes, size_t room, size_t *length, int timeout_ms);
+    const char *(*trace)(void *self, uint8_t *bytes, size_t room, size_t *length, int timeout_ms); // or NULL
 };
 
 void client_run(const struct client *);

@@ -61,6 +61,6 @@ static const char *in_hid(void *self, uint8_t *bytes, size_t room, size_t *lengt
 int main(void)
 {
     struct hid hid = {0};
-    client_run(&(struct client){&hid, open_hid, close_hid, out_hid, in_hid});
+    client_run(&(struct client){&hid, open_hid, close_hid, out_hid, in_hid, NULL});
     return 0;
 }

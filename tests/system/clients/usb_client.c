@@ -8,7 +8,7 @@ struct usb {
     libusb_context *context;
     libusb_device_handle *handle;
     int interface;
-    uint8_t out, in;
+    uint8_t out, in, trace; // trace 0: there is none
 };
 
 static void close_usb(void *self)
@@ -34,6 +34,7 @@ static bool take_interface(struct usb *u, const struct libusb_interface_descript
     u->interface = d->bInterfaceNumber;
     u->out = d->endpoint[0].bEndpointAddress;
     u->in = d->endpoint[1].bEndpointAddress;
+    u->trace = d->bNumEndpoints > 2 ? d->endpoint[2].bEndpointAddress : 0;
     *packet_size = d->endpoint[0].wMaxPacketSize;
     return true;
 }
@@ -104,9 +105,18 @@ static const char *in_usb(void *self, uint8_t *bytes, size_t room, size_t *lengt
     return error;
 }
 
+static const char *trace_usb(void *self, uint8_t *bytes, size_t room, size_t *length, int timeout_ms)
+{
+    struct usb *u = self;
+    int done = 0;
+    const char *error = u->trace ? transfer(u, u->trace, bytes, room, &done, timeout_ms) : "no-endpoint";
+    *length = (size_t)done;
+    return error;
+}
+
 int main(void)
 {
     struct usb usb = {0};
-    client_run(&(struct client){&usb, open_usb, close_usb, out_usb, in_usb});
+    client_run(&(struct client){&usb, open_usb, close_usb, out_usb, in_usb, trace_usb});
     return 0;
 }

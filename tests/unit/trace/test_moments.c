@@ -90,11 +90,11 @@ TEST(cycle_events_prove_the_times_between_them)
 TEST(a_stream_that_lost_a_piece_goes_on_where_packets_begin)
 {
     static const uint8_t beat[BEAT] = {5, 0x20, 0xC0, 0xFF, 0x7F};
-    for (size_t from = 0; from < 3 * BEAT; from++) {
+    for (size_t from = 0; from < (size_t)3 * BEAT; from++) {
         char said[1024];
         struct trace_moments moments = begin(said, PERIOD);
         moments.aligned = false;
-        for (size_t i = from; i < 40 * BEAT; i++)
+        for (size_t i = from; i < (size_t)40 * BEAT; i++)
             trace_moments_take(&moments, &beat[i % BEAT], 1);
         assert_true(moments.aligned);
         assert_int_equal(moments.mismatches, 0);
