@@ -142,7 +142,7 @@ const struct command commands[COMMANDS] = {
          .run = command_guard},
     [COMMAND_IRQ] = {.name = "irq",
                      .operands = "",
-                     .does = "every interrupt that comes: calls, times, jitter",
+                     .does = "every interrupt: calls, times, jitter",
                      .about = "By the exception trace of a Cortex-M with an ITM; the core is never stopped. "
                               "Times are from the trace unit's entry mark to its exit mark. With --regions "
                               "and --check the handlers' times, with what interrupts them, are judged.",

@@ -1,4 +1,4 @@
-/* irq and tasks: what a core runs beside its main program, by its trace, without a halt. */
+/* irq and tasks: what a core runs next to its main program, by its trace, without a halt. */
 #include "run/irq.h"
 #include "commands/compare.h"
 #include "commands/measure.h"
@@ -69,54 +69,19 @@ static bool irq_measure(void *context, struct error *error)
     return ok;
 }
 
-/* Each that ran, with its budget, and those with a budget that never ran. Returns how many. */
-static size_t irq_fill_lines(const struct irq_run *run, bool checks, struct stays_line *lines)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < run->stays.n; i++)
-        if (run->stays.rows[i].calls > 0)
-            lines[n++] = (struct stays_line){.name = run->stays.rows[i].name, .row = &run->stays.rows[i]};
-    size_t ran = n;
-    for (size_t i = 0; checks && i < run->file.n; i++) {
-        const struct stay_row *row = irq_run_row(run, i);
-        size_t at = 0;
-        if (run->file.lines[i].budget.of == BUDGET_NONE)
-            continue;
-        while (at < ran && (row == NULL || lines[at].row != row || lines[at].budget != NULL))
-            at++;
-        if (at == ran)
-            lines[at = n++] = (struct stays_line){.name = run->file.lines[i].name, .row = row};
-        lines[at].budget = &run->budgets[i];
-    }
-    return n;
-}
-
 static bool irq_conclude(void *context, struct error *error)
 {
     struct irq_command *self = context;
-    struct irq_run *run = &self->run;
-    bool checks = self->of.context->options->check;
+    struct stays_result result = {.conditions = &self->of.conditions, .ended = self->of.ended};
     enum verdict verdict = VERDICT_PASS;
-    struct stays_line *lines = calloc(run->stays.n + run->file.n + 1, sizeof *lines);
-    bool ok = lines != NULL && (!checks || irq_run_judge(run, &self->of.conditions, &verdict));
-    if (ok) {
-        const struct stays_result result = {.of_word = run->of_word,
-                                            .conditions = &self->of.conditions,
-                                            .stays = &run->stays,
-                                            .thread = run->contexts.thread,
-                                            .between = run->contexts.between,
-                                            .lines = lines,
-                                            .n = irq_fill_lines(run, checks, lines),
-                                            .seconds = run->seconds,
-                                            .where = run->where,
-                                            .word = run->of_word ? run->tasks.variable : "",
-                                            .ended = self->of.ended,
-                                            .verdict = checks ? verdict_name(verdict) : NULL};
-        stays_lines(&self->of.document, &result);
-        self->of.code = checks ? verdicts_exit_code(verdict) : EXIT_DONE;
-    }
-    free(lines);
-    return ok || error_set(error, ERROR_SYSTEM, "out of memory");
+    bool checks = self->of.context->options->check;
+    if (!irq_run_result(&self->run, checks ? &verdict : NULL, &result))
+        return error_set(error, ERROR_SYSTEM, "out of memory");
+    stays_lines(&self->of.document, &result);
+    self->of.code = checks                        ? verdicts_exit_code(verdict)
+                    : stays_have_numbers(&result) ? EXIT_DONE
+                                                  : EXIT_TAINTED;
+    return true;
 }
 
 static void irq_free(void *context)

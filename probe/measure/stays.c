@@ -24,7 +24,7 @@ static void row_add_times(struct stay_row *row, const struct trace_stay *stay, b
 {
     if (stay->entered && stay->from_exact && row->has_last)
         statistics_add(row->of[STAY_APART], stay->from - row->last);
-    row->has_last = stay->entered && (from_ends ? stay->to_exact : stay->from_exact);
+    row->has_last = from_ends ? stay->to_exact : stay->entered && stay->from_exact;
     row->last = from_ends ? stay->to : stay->from;
     if (!stay->entered || !stay->from_exact || !stay->to_exact)
         return;
@@ -40,9 +40,8 @@ void stays_take(struct stays *stays, const struct trace_stay *stay)
         return;
     row->cycles += stay->own;
     stays->cycles += stay->own;
-    bool is_other = row == &stays->rows[STAYS_ROWS];
-    if (stay->is_rest)
-        row->has_last = false;
+    row_add_times(row, stay, stays->from_ends);
+    row->has_last = row->has_last && row != &stays->rows[STAYS_ROWS];
     if (stay->is_rest)
         return;
     row->calls++;
@@ -50,8 +49,6 @@ void stays_take(struct stays *stays, const struct trace_stay *stay)
     row->lost += stay->end == STAY_LOST || (stay->end == STAY_DONE && !stay->entered);
     row->cut += stay->end == STAY_CUT;
     row->late += stay->end == STAY_DONE && stay->entered && !stay->own_exact;
-    row_add_times(row, stay, stays->from_ends);
-    row->has_last = row->has_last && !is_other;
 }
 
 void stays_lose(struct stays *stays)

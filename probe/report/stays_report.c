@@ -40,7 +40,7 @@ static double left_out_share(uint64_t left, uint64_t ended)
     return ended > 0 ? (double)left / (double)ended : 0;
 }
 
-static void put_calls(struct json_part *line, const struct stay_row *row)
+static void put_stay_calls(struct json_part *line, const struct stay_row *row)
 {
     struct json_part calls = json_part_new(NULL);
     double share = left_out_share(stays_left_out(row), row->calls - row->cut);
@@ -55,6 +55,20 @@ static void put_calls(struct json_part *line, const struct stay_row *row)
     json_part_object(line, "calls", calls);
 }
 
+static bool has_times(const struct stay_row *row)
+{
+    return statistics_count(row->of[STAY_OWN]) > 0 &&
+           left_out_share(stays_left_out(row), row->calls - row->cut) <= most_left_out;
+}
+
+bool stays_have_numbers(const struct stays_result *result)
+{
+    bool any = result->stays->n == 0;
+    for (size_t i = 0; i < result->stays->n && !any; i++)
+        any = has_times(&result->stays->rows[i]);
+    return any;
+}
+
 static struct json_part stays_line_part(const struct stays_result *result, const struct stays_line *of)
 {
     const struct stay_row *row = of->row;
@@ -66,11 +80,11 @@ static struct json_part stays_line_part(const struct stays_result *result, const
             json_part_hex(&line, "value", row->number);
         else
             json_part_unsigned(&line, "number", row->number);
-        put_calls(&line, row);
+        put_stay_calls(&line, row);
         json_part_unsigned(&line, "cycles", row->cycles);
         json_part_real(&line, "share", all > 0 ? (double)row->cycles / all : 0);
         json_part_real(&line, "per_second", (double)row->calls / result->seconds);
-        if (left_out_share(stays_left_out(row), row->calls - row->cut) <= most_left_out) {
+        if (has_times(row)) {
             put_times(&line, "own", row->of[STAY_OWN]);
             if (!result->of_word)
                 put_times(&line, "whole", row->of[STAY_WHOLE]);
@@ -128,12 +142,11 @@ static struct json_part stays_row(const json_t *line, const char *unit)
     double left = field_real(line, "calls.left_out");
     row_text(&row, "region", field_text(line, "name"));
     row_text(&row, "unit", unit);
-    if (left > most_left_out) {
-        snprintf(text, sizeof text, "no times: %s of the calls are left out", SHARE(left));
-        row_text(&row, "reason", text);
-    } else if (field_of(line, "calls") == NULL) {
+    snprintf(text, sizeof text, "no times: %s of the calls are left out", SHARE(left));
+    if (field_of(line, "calls") == NULL)
         row_text(&row, "reason", "<not reached>");
-    }
+    else if (field_of(line, "own") == NULL)
+        row_text(&row, "reason", left > 0 ? text : "no call ended while it was traced");
     checks_add(&row, line, NULL);
     return row;
 }
@@ -223,14 +236,14 @@ bool stays_write(const struct rendering *to, const struct document *document)
     return page_end(&page) && output_flush(to->out) && ok;
 }
 
-/* ---- timeline: the Trace Event Format of Chrome, phases M, X and i */
+/* ---- timeline: the Trace Event Format of Chrome, phases M, X and i, whose keys are its own */
 
 static struct json_part timeline_event(const char *phase, const char *name)
 {
     struct json_part event = json_part_new(NULL);
-    json_part_text(&event, "ph", phase);
-    json_part_text(&event, "name", name);
-    json_part_unsigned(&event, "pid", 1);
+    row_text(&event, "ph", phase);
+    row_text(&event, "name", name);
+    row_count(&event, "pid", 1);
     return event;
 }
 
@@ -249,9 +262,9 @@ static double timeline_us(const struct timeline *timeline, uint64_t cycles)
 static void timeline_put_name(struct timeline *timeline, const char *what, uint32_t track, const char *name)
 {
     struct json_part event = timeline_event("M", what), arguments = json_part_new(NULL);
-    json_part_unsigned(&event, "tid", track);
-    json_part_text(&arguments, "name", name);
-    json_part_object(&event, "args", arguments);
+    row_count(&event, "tid", track);
+    row_text(&arguments, "name", name);
+    row_part(&event, "args", arguments);
     timeline_put(timeline, event);
 }
 
@@ -272,20 +285,20 @@ void timeline_stay(struct timeline *timeline, const struct trace_stay *stay)
         return;
     struct json_part event = timeline_event("X", stay->own_exact ? "exact" : "not exact"),
                      arguments = json_part_new(NULL);
-    json_part_unsigned(&event, "tid", stay->number);
-    json_part_real(&event, "ts", timeline_us(timeline, stay->from));
-    json_part_real(&event, "dur", timeline_us(timeline, stay->to - stay->from));
-    json_part_unsigned(&arguments, "cycles", stay->to - stay->from);
-    json_part_unsigned(&arguments, "own", stay->own);
-    json_part_object(&event, "args", arguments);
+    row_count(&event, "tid", stay->number);
+    row_real(&event, "ts", timeline_us(timeline, stay->from));
+    row_real(&event, "dur", timeline_us(timeline, stay->to - stay->from));
+    row_count(&arguments, "cycles", stay->to - stay->from);
+    row_count(&arguments, "own", stay->own);
+    row_part(&event, "args", arguments);
     timeline_put(timeline, event);
 }
 
 void timeline_lost(struct timeline *timeline, uint64_t cycles)
 {
     struct json_part event = timeline_event("i", "trace was lost");
-    json_part_unsigned(&event, "tid", 0);
-    json_part_text(&event, "s", "g");
-    json_part_real(&event, "ts", timeline_us(timeline, cycles));
+    row_count(&event, "tid", 0);
+    row_text(&event, "s", "g");
+    row_real(&event, "ts", timeline_us(timeline, cycles));
     timeline_put(timeline, event);
 }

@@ -27,6 +27,8 @@ struct stays_result {
 };
 
 extern const char stays_words[];
+/* A row has times, or there is none. */
+bool stays_have_numbers(const struct stays_result *result);
 /* The lines below the header. */
 void stays_lines(struct document *document, const struct stays_result *result);
 report_writer stays_write;

@@ -33,8 +33,12 @@ static void name_handler(struct irq_run *run, struct stay_row *row)
         return;
     row->address = entry & ~UINT64_C(1);
     symbols_describe(session->symbols, row->address, &at);
-    if (at.source[0] != '\0' || at.high > at.low)
-        snprintf(row->name, sizeof row->name, "%.200s", at.name);
+    if (at.source[0] == '\0' && at.high <= at.low)
+        return;
+    bool again = false;
+    for (size_t i = 0; i < run->n_named; i++)
+        again = again || run->stays.rows[i].address == row->address;
+    snprintf(row->name, sizeof row->name, again ? "%.200s (%s)" : "%.200s", at.name, irq);
 }
 
 /* An RTOS may count its tasks, or point to them. */
@@ -154,7 +158,6 @@ static bool irq_poll(struct irq_run *run, struct trace *trace, struct error *err
     return ok;
 }
 
-/* All that emits trace from the first moment on is set before; nothing of it is left to come. */
 static bool irq_listen(struct irq_run *run, struct error *error)
 {
     struct session *session = run->session;
@@ -205,7 +208,8 @@ bool irq_run_measure(struct irq_run *run, struct error *error)
 
 /* ---- budgets */
 
-const struct stay_row *irq_run_row(const struct irq_run *run, size_t i)
+/* The row of the handler at which the i-th line of the file begins; NULL: it never ran. */
+static const struct stay_row *row_of_line(const struct irq_run *run, size_t i)
 {
     for (size_t k = 0; k < run->stays.n; k++)
         if (run->stays.rows[k].address == run->handlers[i])
@@ -213,13 +217,13 @@ const struct stay_row *irq_run_row(const struct irq_run *run, size_t i)
     return NULL;
 }
 
-bool irq_run_judge(struct irq_run *run, const struct conditions *conditions, enum verdict *out)
+static bool irq_judge(struct irq_run *run, const struct conditions *conditions, enum verdict *out)
 {
     struct summary *summary = calloc(1, sizeof *summary);
     bool any = false;
     *out = VERDICT_PASS;
     for (size_t i = 0; summary != NULL && i < run->file.n; i++) {
-        const struct stay_row *row = irq_run_row(run, i);
+        const struct stay_row *row = row_of_line(run, i);
         if (run->file.lines[i].budget.of == BUDGET_NONE)
             continue;
         if (row != NULL)
@@ -234,10 +238,51 @@ bool irq_run_judge(struct irq_run *run, const struct conditions *conditions, enu
     return summary != NULL;
 }
 
+/* To those that ran, and to further lines for handlers that did not, or that have several. */
+static void add_budgets(const struct irq_run *run, struct stays_result *out)
+{
+    size_t ran = out->n;
+    for (size_t i = 0; i < run->file.n; i++) {
+        const struct stay_row *row = row_of_line(run, i);
+        size_t at = 0;
+        if (run->file.lines[i].budget.of == BUDGET_NONE)
+            continue;
+        while (at < ran && (run->lines[at].row != row || run->lines[at].budget != NULL))
+            at++;
+        if (at == ran)
+            run->lines[at = out->n++] = (struct stays_line){.name = run->file.lines[i].name, .row = row};
+        run->lines[at].budget = &run->budgets[i];
+    }
+}
+
+bool irq_run_result(struct irq_run *run, enum verdict *verdict, struct stays_result *out)
+{
+    run->lines = calloc(run->stays.n + run->file.n + 1, sizeof *run->lines);
+    if (run->lines == NULL || (verdict != NULL && !irq_judge(run, out->conditions, verdict)))
+        return false;
+    out->of_word = run->of_word;
+    out->stays = &run->stays;
+    out->thread = run->contexts.thread;
+    out->between = run->contexts.between;
+    out->lines = run->lines;
+    out->seconds = run->seconds;
+    out->where = run->where;
+    out->word = run->of_word ? run->tasks.variable : "";
+    out->verdict = verdict != NULL ? verdict_name(*verdict) : NULL;
+    for (size_t i = 0; i < run->stays.n; i++)
+        if (run->stays.rows[i].calls > 0)
+            run->lines[out->n++] =
+                (struct stays_line){.name = run->stays.rows[i].name, .row = &run->stays.rows[i]};
+    if (verdict != NULL)
+        add_budgets(run, out);
+    return true;
+}
+
 void irq_run_free(struct irq_run *run)
 {
     stays_free(&run->stays);
     region_file_free(&run->file);
     free(run->handlers);
     free(run->budgets);
+    free(run->lines);
 }

@@ -1,5 +1,5 @@
 /*
- * What a core runs beside its main program, by its trace: each exception that comes, or the values of a word,
+ * What a core runs next to its main program, by its trace: each exception, or the values of a word,
  * such as an RTOS' current task. The core is never halted.
  */
 #pragma once
@@ -7,6 +7,7 @@
 #include "measure/stays.h"
 #include "measure/verdict.h"
 #include "report/canvas.h"
+#include "report/stays_report.h"
 #include "run/region.h"
 #include "run/session.h"
 #include "run/tasks.h"
@@ -28,20 +29,20 @@ struct irq_run {
     struct region_file file;      /* with budgets */
     struct verdict_line *budgets; /* of each line of it */
     uint64_t *handlers;           /* where each line of it begins */
+    struct stays_line *lines;     /* of the result */
     struct tasks tasks;
     struct trace_wish word;
     struct stays stays;
     struct trace_contexts contexts;
     size_t n_named;
     double seconds;
-    char where[96]; /* the trace came through */
+    char where[96]; /* the way of the trace */
 };
 
 /* Before the target is touched; `regions` may be NULL. */
 bool irq_run_find(struct irq_run *run, const char *regions, struct error *error);
 bool irq_run_measure(struct irq_run *run, struct error *error);
-/* The row of the handler at which the i-th line of the file begins; NULL: it never ran. */
-const struct stay_row *irq_run_row(const struct irq_run *run, size_t i);
-/* Over all lines with a budget. False: out of memory. */
-bool irq_run_judge(struct irq_run *run, const struct conditions *conditions, enum verdict *out);
+/* All of `out` but what the caller knows; its lines last as long as the run. `verdict` over all budgets;
+ * NULL: they are not judged. False: out of memory. */
+bool irq_run_result(struct irq_run *run, enum verdict *verdict, struct stays_result *out);
 void irq_run_free(struct irq_run *run);

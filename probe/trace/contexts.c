@@ -118,20 +118,23 @@ static void exception_return(struct trace_contexts *contexts, const struct trace
     }
 }
 
+/* The first write may repeat the value that was there: it begins nothing. */
 static void value_write(struct trace_contexts *contexts, const struct trace_moment *moment)
 {
-    bool exact = moment->doubt == MOMENT_EXACT;
-    struct trace_stay *stay = contexts->n_open > 0 ? &contexts->open[--contexts->n_open] : NULL;
-    if (stay != NULL && stay->number == moment->value) {
-        contexts->n_open++;
+    bool exact = moment->doubt == MOMENT_EXACT, is_known = contexts->n_open > 0;
+    struct trace_stay *stay = &contexts->open[0];
+    if (is_known && stay->number == moment->value)
         return;
-    }
-    if (stay != NULL) {
+    if (is_known) {
+        contexts->n_open = 0;
+        contexts->begun = true;
         stay->to_exact = exact;
         stay->own_exact = stay->own_exact && exact;
         stay_give(contexts, stay, STAY_DONE);
     }
-    stay_begin(contexts, moment, moment->value, true);
+    stay_begin(contexts, moment, moment->value, is_known);
+    stay->is_rest = !is_known && stay_is_rest(contexts, moment->value);
+    contexts->n_torn = 0;
 }
 
 void trace_contexts_take(struct trace_contexts *contexts, const struct trace_moment *moment)

@@ -151,8 +151,8 @@ static bool itm_set(struct trace *trace, const struct deadline *deadline, struct
                      deadline, error);
 }
 
-/* Cycle events each TRACE_PERIOD cycles. The period is set before they are switched on, and exceptions come
- * after the calibration, which they would disturb. */
+/* Cycle events each TRACE_PERIOD cycles. The period is set before they are switched on, and exceptions are
+ * switched on after the calibration, which they would disturb. */
 static bool dwt_set(struct trace *trace, bool calibrates, const struct deadline *deadline,
                     struct error *error)
 {

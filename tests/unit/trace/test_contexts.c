@@ -169,13 +169,19 @@ TEST(a_burst_deeper_than_any_core_nests_is_bounded)
     assert_non_null(strstr(said, "lost"));
 }
 
+/* The first write may repeat what was there. */
 TEST(slices_last_until_another_value_is_written)
 {
     static const struct row rows[] = {
-        ROW("7 at 10: 15 own 15, 8 at 25: 5 own 5, 7 at 30: ~0 own ~0 cut", 0, 0, W(7), T(9), W(7), T(9),
-            W(8), T(4), W(7), T(4)),
-        ROW("7 at 10: ~0 own ~0 lost, lost, 7 at 20: ~6 own ~6, 8 at ~26: ~0 own ~0 cut", 0, 0, W(7), T(9),
-            OVERFLOW, W(7), T(9), W(8), LATE(5)),
+        ROW("7 unseen at ~10: 15 own ~15 rest, 8 at 25: 5 own 5, 7 at 30: ~0 own ~0 cut", 0, 0, W(7), T(9),
+            W(7), T(9), W(8), T(4), W(7), T(4)),
+        ROW("7 unseen at ~10: 5 own ~5 rest, 8 at 15: ~0 own ~0 lost, lost, 8 unseen at ~25: 5 own ~5 rest, "
+            "7 "
+            "at 30: ~0 own ~0 cut",
+            0, 0, W(7), T(9), W(8), T(4), OVERFLOW, W(8), T(9), W(7), T(4)),
+        ROW("7 unseen at ~10: 5 own ~5 rest, 8 at 15: ~0 own ~0 lost, lost, 9 unseen at ~25: ~6 own ~6, 7 at "
+            "~31: ~0 own ~0 cut",
+            0, 0, W(7), T(9), W(8), T(4), OVERFLOW, W(9), T(9), W(7), LATE(5)),
     };
     check_rows(rows, COUNT(rows));
 }
