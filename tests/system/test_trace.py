@@ -4,6 +4,7 @@ import re
 import pytest
 
 from harness import PREEMPTED, WORK_BY_DATA, Place
+from own_program import START, own_place
 
 CLOCK = 12_000_000
 # Its FIFO has eight words: the board's time passes with the packets, however busy this machine is
@@ -144,3 +145,67 @@ def test_what_nothing_has_set_up_is_not_counted(chip, arguments, words):
     with Place(f"{chip}/swd", "free", WORK_BY_DATA, clock=CLOCK) as place:
         result = counted(place, *arguments)
         assert result.code in (2, 3) and words in result.err, result.err
+
+
+TWO_TASKS = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+static uint32_t *volatile stacks[2], room[2][128];
+uint32_t *volatile pxCurrentTCB __attribute__((used));
+static volatile uint32_t now;
+__attribute__((naked, noinline)) static void change(uint32_t *volatile *save, uint32_t *to)
+{
+    __asm volatile("push {r4-r11, lr}\n str sp, [r0]\n mov sp, r1\n pop {r4-r11, pc}" ::: "memory");
+}
+APART void yield(void)
+{
+    uint32_t was = now, other = !was;
+    now = other;
+    pxCurrentTCB = room[other];
+    change(&stacks[was], stacks[other]);
+}
+// Each call ends after the other task has begun or ended one
+APART uint32_t shared(uint32_t n) { BURN(40 + n); yield(); BURN(20 + 3 * n); return sink; }
+static void first(void) { for (;; round_count++) { sink += shared(5 + (round_count & 7)); BURN(90); } }
+static void second(void) { for (;;) { sink += shared(200); BURN(60); } }
+void run(void)
+{
+    uint32_t *top = &room[1][128 - 9];
+    top[8] = (uint32_t)second | 1;
+    stacks[1] = top;
+    pxCurrentTCB = room[0];
+    first();
+}
+"""
+
+
+def own(folder, source, way="rp2350/swd", **options):
+    return own_place(folder, way, source, clock=CLOCK, **{**WAYS[way], **options})
+
+
+def test_an_end_belongs_to_the_start_of_its_task(tmp_path):
+    with own(tmp_path, TWO_TASKS) as place:
+        result = traced(place, "shared", "-r", HITS)
+        calls, starts, task = [], {}, None
+        for _, kind, n, _, counted_at, value, _ in place.board.command("trace 0")["events"]:
+            if kind == "write":
+                task = value
+            elif kind == "match" and n == 0:
+                starts[task] = counted_at
+            elif kind == "match" and task in starts:
+                calls.append(counted_at - starts.pop(task))
+        assert len(result.cycles) == HITS and is_part(result.cycles, calls)
+        assert "doubt" not in result.summary, result.summary
+        # Of a task that is not seen, a start is the one before
+        without = place.run("delta", "shared", "--no-halt", "-r", 20, "--task", "*0x20000000")
+        assert without.code in (0, 5), without.err
+
+
+def test_a_function_that_jumps_to_its_start_is_refused(tmp_path):
+    source = START + r"""
+APART void plain(void) { for (uint32_t i = 0; i < 30; i++) sink += i; }
+__attribute__((naked, noinline)) void loops(void) { __asm volatile("subs r0, #1\n bne loops\n bx lr"); }
+void run(void) { for (;; round_count++) { plain(); __asm volatile("movs r0, #9\n bl loops" ::: "r0", "lr", "cc"); } }
+"""
+    with own(tmp_path, source) as place:
+        refused(place, "jumps to its own start", "loops", "-r", 5)
+        assert traced(place, "plain", "-r", 5).cycles
