@@ -63,7 +63,7 @@ def test_each_hit_is_a_call_and_each_call_is_accounted_for(way, function):
 
 def test_a_region_between_two_instructions():
     with place_of() as place:
-        result = traced(place, "work_by_data", "preempted", "-r", 20)
+        result = traced(place, "work_by_data", "preempted", "-r", HITS)
         assert is_part(result.cycles, calls_of(place))
 
 
