@@ -172,7 +172,7 @@ const struct option option_table[] = {
                 {"outliers show", "registers can be read only of a halted core", DELTA},
                 {"reset resume", "--no-halt measures a core that runs", DELTA},
                 {"context", "trace shows no process", DELTA}},
-     .brief = "never stop the core (Cortex-M33, M55, M85)", .is_common = true},
+     .brief = "never stop the core (Cortex-M33, M55, M85)"},
     {0, "trace", "WAY", OPTION_TEXT, AT(trace), DELTA | IRQ | TASKS,
      .help = "how the trace of --no-halt, irq and tasks leaves the chip: fifo (RP2350's) or swo; default: "
              "the first that is "

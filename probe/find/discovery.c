@@ -192,8 +192,7 @@ static bool is_rp2350(struct found *found)
     bool may_be = false;
     for (size_t i = 0; i < found->n_views; i++)
         may_be = may_be || discovery_is_bare(&found->views[i]) || discovery_is_told(&found->views[i]);
-    return may_be && ledger_read(found->ledger, at, &id, found->deadline, &unread) &&
-           targetid_is_rp2350(id);
+    return may_be && ledger_read(found->ledger, at, &id, found->deadline, &unread) && targetid_is_rp2350(id);
 }
 
 /* A core of the server's that is none of ours; NULL: there is none. */

@@ -11,10 +11,10 @@ import pytest
 from harness import CLOSED_PORT, SOAK, TOOL, WAIT, finish_tool, run_tool, start_tool
 from once import once
 
-COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "doctor", "restore", "reset", "stub", "list", "report", "annotate", "compare", "show"]
+COMMANDS = ["probes", "info", "delta", "survey", "lines", "stat", "watch", "record", "top", "guard", "irq", "tasks", "doctor", "restore", "reset", "stub", "list", "report", "annotate", "compare", "show"]
 OPERANDS = {"guard": ["*0x100"], "lines": ["*0x100"], "delta": ["*0x100", "*0x104"], "stub": ["status"], "annotate": ["main"], "compare": ["old.jsonl", "new.jsonl"], "show": ["old.jsonl"]}
 VALUES = {"--every": "1000", "N": "1", "HZ": "12M", "TIME": "1s", "AP:ADDR": "1:0x80090000", "ID": "any", "OFFSET": "0x1000", "SEP": ",", "FORMAT": "csv", "WIRES": "swd",
-          "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "BUDGET": "1200", "PROBE": "msr", "KEY": "line", "PART": "1%"}
+          "EVENTS": "CPU_CYCLES", "METRICS": "CPI", "BUDGET": "1200", "BAUD": "2M", "PROBE": "msr", "KEY": "line", "PART": "1%"}
 OPTION = re.compile(r"^  (?:(-\w), |    )(--[\w-]+)(?: (\S+))?")
 
 
@@ -113,6 +113,8 @@ def test_a_conf_with_every_option_serves_every_command(command, tmp_path):
         code, fact = 2, "no ELF file to find functions in"
     if command in ("guard", "lines"):  # its function is looked up in an ELF before anything is connected
         code, fact = 2, "is not the entry of a function"
+    if command in ("irq", "tasks"):  # so are the handlers of --regions, and the variable of --task
+        code, fact = 2, "--elf FILE" if command == "irq" else "neither a variable of the ELF"
     assert result.code == code and fact in result.err, result.err
 
 

@@ -1,211 +1,219 @@
-"""`delta --no-halt`: hits by trace, against what the board's trace unit saw before any loss."""
-import re
+"""No trace is left: however a run ends, the board is as before."""
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import time
 
 import pytest
 
-from harness import PREEMPTED, WORK_BY_DATA, Place
-from own_program import START, own_place
+from harness import DAP_WAYS, INTERRUPTED, IN_RAM, SLEEPER, WAIT, WORK_BY_DATA, Place, finish_tool, start_tool, wait_for
 
-CLOCK = 12_000_000
-# Its FIFO has eight words: the board's time passes with the packets, however busy this machine is
-WAYS = {"rp2350/swd": {"dap_exact": True, "dap_wire": 10_000_000}, "m33/swd": {"dap_swo": "uart"}, "m55/v2": {"dap_swo": "uart"}}
-HITS = 60
-
-
-def place_of(way="rp2350/swd", bits=WORK_BY_DATA | PREEMPTED, **options):
-    return Place(way, "free", bits, clock=CLOCK, **{**WAYS[way], **options})
+CHIPS = ["rp2040", "m4"]
+WAYS = CHIPS + DAP_WAYS
+KEPT = ["dhcsr", "demcr", "dfsr", "fp_ctrl", "fp_comp", "dwt_ctrl", "dwt_comp", "dwt_function", "syst_csr",
+        "syst_rvr", "code_hash"]
+CODE_IN_RAM = 10
+COUNTFLAG = 1 << 16
 
 
-def calls_of(place):
-    """Cycles from each match of the start to the next one of an end."""
-    calls, start, index, end = [], None, 0, None
-    while end is None or index < end:
-        reply = place.board.command(f"trace {index}")
-        assert not reply["dropped"]
-        index, end = reply["next"], reply["end"] if end is None else end
-        for _, kind, n, _, counted, _, _ in reply["events"]:
-            if kind == "match" and n > 0 and start is not None:
-                calls.append(counted - start)
-            if kind == "match":
-                start = counted if n == 0 else None
-    return calls
-
-
-def is_part(hits, calls):
-    """Each hit is a call, in their order."""
-    rest = iter(calls)
-    return all(hit in rest for hit in hits)
-
-
-def refused(place, words, *arguments):
-    result = place.run("delta", *arguments, "--no-halt")
-    assert result.code in (2, 3) and re.search(words, result.err), result.err
-
-
-def traced(place, *arguments, **kwargs):
-    place.board.command("trace on")
-    before = place.board.state()["halts"]
-    result = place.delta(*arguments, "--no-halt", **kwargs)
-    assert place.board.state()["halts"] == before
-    return result
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("function", ["work_by_data", "preempted"])
-def test_each_hit_is_a_call_and_each_call_is_accounted_for(way, function):
-    with place_of(way) as place:
-        result = traced(place, function, "-r", HITS)
-        calls = result.summary["calls"]
-        assert len(result.cycles) == HITS and is_part(result.cycles, calls_of(place))
-        others = sum(calls[why] for why in ("late", "together", "unproved", "lost", "unpaired"))
-        assert calls["seen"] == calls["exact"] + others and calls["exact"] == HITS
-        assert result.summary["columns"]["CPU_CYCLES"].get("plus_minus", 0) == 0
-
-
-def test_a_region_between_two_instructions():
-    with place_of() as place:
-        result = traced(place, "work_by_data", "preempted", "-r", HITS)
-        assert is_part(result.cycles, calls_of(place))
-
-
-@pytest.mark.parametrize("quirk", ["plus-zero", "drop=1000", "late=40"])
-def test_what_silicon_may_do_otherwise(quirk):
-    with place_of(trace_quirk=quirk) as place:
-        result = traced(place, "work_by_data", "-r", HITS)
-        assert is_part(result.cycles, calls_of(place))
-
-
-def test_no_mean_of_calls_of_which_many_are_left_out():
-    with place_of(trace_quirk="late=3") as place:
-        summary = traced(place, "work_by_data", "-r", HITS, code=5).summary
-        assert summary["calls"]["left_out"] > 0.1 and summary["calls"]["isolated"]
-        assert "mean" not in summary["columns"]["CPU_CYCLES"] and "time" not in summary
-        assert "no mean" in place.run("delta", "work_by_data", "--no-halt", "-r", 20).out
-
-
-@pytest.mark.parametrize("quirk, words", [("notrcpkt", "NOTRCPKT"), ("no-match-id", "0 of 4 are free"),
-                                          ("no-trace-clock", "no trace arrives through"),
-                                          ("fifo-stale", "this core.s trace|timestamps do not go by|gives 0x"),
-                                          ("no-wide-port", "are not this core.s trace")])
-@pytest.mark.nobody_answers
-def test_trace_that_cannot_be_is_refused(quirk, words):
-    with place_of(trace_quirk=quirk) as place:
-        refused(place, words, "work_by_data", "-r", 5)
-
-
-@pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd"])
-def test_cores_without_such_trace_name_what_serves(way):
-    with Place(way, "free", WORK_BY_DATA) as place:
-        refused(place, "delta without --no-halt", "work_by_data")
-
-
-def trace_registers(place):
+def snapshot(place):
+    place.wait_for_start()
     state = place.board.state()
-    sink = place.board.command("trace sink")
-    return ([state[key] for key in ("demcr", "dwt_comp", "dwt_mask", "dwt_function", "halts")] + [state["dwt_ctrl"] & 0x410FFFF]
-            + [sink[key] for key in ("cspsr", "acpr", "sppr", "ffcr", "funnel")])
+    kept = {name: state[name] for name in KEPT}
+    kept["syst_csr"] &= ~COUNTFLAG
+    kept["in_ram"] = place.board.read("in_ram", CODE_IN_RAM)
+    return kept
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_all_is_put_back_also_after_kill(way):
-    with place_of(way) as place:
-        before = trace_registers(place)
-        traced(place, "work_by_data", "-r", 10)
-        assert trace_registers(place) == before
-        process = place.start("delta", "work_by_data", "--no-halt", "--for", "60s")
-        place.board.wait_for(lambda state: any(f & 0xF for f in state["dwt_function"]), "the comparators")
-        process.kill()
-        process.communicate()
-        assert trace_registers(place) != before
-        assert place.run("restore", elf=False).code == 0
-        assert trace_registers(place) == before
+def run_state(place):
+    return place.board.state()["run"]
 
 
-def counted(place, *arguments):
-    place.board.command("trace on")
-    return place.run("stat", "-j", *arguments, "--for", "500ms")
+def openocd_agrees(place, running):
+    """OpenOCD's own idea of the core, and of its registers, is true."""
+    if not place.server:
+        return
+    state = place.server("virtual.cpu curstate")
+    assert state == ("running" if running else "halted")
+    if not running:
+        assert place.server.register("pc") == place.board.state()["pc"]
+        return
+    place.server("halt")
+    place.server.wait_halt()
+    assert place.server.register("pc") == place.board.state()["pc"]
+    place.server("resume")
 
 
-def test_calls_are_counted_by_a_pmu():
-    """The comparators are set a moment longer than it counts."""
-    with Place("m55/swd", "free", WORK_BY_DATA | PREEMPTED, clock=CLOCK) as place:
-        before = trace_registers(place)
-        columns = counted(place, "--calls", "work_by_data,preempted").summary["columns"]
-        matches = [event[2] for event in place.board.command("trace 0")["events"] if event[1] == "match"]
-        for n, name in enumerate(("work_by_data", "preempted")):
-            assert 0 < columns[name]["count"] <= matches.count(n)
-        assert trace_registers(place) == before
+# what is measured, how it is ended, the exit code
+def finished(place, function, *more):
+    return place.run("delta", function, "-r", 5, *more), 0
 
 
-@pytest.mark.parametrize("chip, arguments, words", [
-    ("m55", ("-e", "DWT_CMPMATCH0"), "nothing has set up"), ("m55", ("-e", "TRCEXTOUT0"), "trace unit"),
-    ("m55", ("-e", "CTI_TRIGOUT4"), "cross trigger"), ("m55", ("--calls", "a_function_that_is_not_there"), "no symbol"),
-    ("m33", ("--calls", "work_by_data"), "Armv8.1-M")])
-def test_what_nothing_has_set_up_is_not_counted(chip, arguments, words):
-    with Place(f"{chip}/swd", "free", WORK_BY_DATA, clock=CLOCK) as place:
-        result = counted(place, *arguments)
-        assert result.code in (2, 3) and words in result.err, result.err
+def interrupted(number):
+    def end(place, function, *more):
+        process = place.start("delta", "-j", function, "-r", 10000000, *more)
+        place.wait_for_stops(60)
+        return finish_tool(process, number), INTERRUPTED
+    return end
 
 
-TWO_TASKS = START + r"""
-#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
-static uint32_t *volatile stacks[2], room[2][128];
-uint32_t *volatile pxCurrentTCB __attribute__((used));
-static volatile uint32_t now;
-__attribute__((naked, noinline)) static void change(uint32_t *volatile *save, uint32_t *to)
-{
-    __asm volatile("push {r4-r11, lr}\n str sp, [r0]\n mov sp, r1\n pop {r4-r11, pc}" ::: "memory");
-}
-APART void yield(void)
-{
-    uint32_t was = now, other = !was;
-    now = other;
-    pxCurrentTCB = room[other];
-    change(&stacks[was], stacks[other]);
-}
-// Each call ends after the other task has begun or ended one
-APART uint32_t shared(uint32_t n) { BURN(40 + n); yield(); BURN(20 + 3 * n); return sink; }
-static void first(void) { for (;; round_count++) { sink += shared(5 + (round_count & 7)); BURN(90); } }
-static void second(void) { for (;;) { sink += shared(200); BURN(60); } }
-void run(void)
-{
-    uint32_t *top = &room[1][128 - 9];
-    top[8] = (uint32_t)second | 1;
-    stacks[1] = top;
-    pxCurrentTCB = room[0];
-    first();
-}
-"""
+def interrupted_while_waiting(place, function, *more):
+    process = place.start("delta", "never_called", *more)
+    place.wait_until_armed()
+    return finish_tool(process, signal.SIGINT), 3
 
 
-def own(folder, source, way="rp2350/swd", **options):
-    return own_place(folder, way, source, clock=CLOCK, **{**WAYS[way], **options})
+def start_never_reached(place, function, *more):
+    return place.run("delta", "never_called", "--timeout", "0.3", *more), 3
 
 
-def test_an_end_belongs_to_the_start_of_its_task(tmp_path):
-    with own(tmp_path, TWO_TASKS) as place:
-        result = traced(place, "shared", "-r", HITS)
-        calls, starts, task = [], {}, None
-        for _, kind, n, _, counted_at, value, _ in place.board.command("trace 0")["events"]:
-            if kind == "write":
-                task = value
-            elif kind == "match" and n == 0:
-                starts[task] = counted_at
-            elif kind == "match" and task in starts:
-                calls.append(counted_at - starts.pop(task))
-        assert len(result.cycles) == HITS and is_part(result.cycles, calls)
-        assert "doubt" not in result.summary, result.summary
-        # Of a task that is not seen, a start is the one before
-        without = place.run("delta", "shared", "--no-halt", "-r", 20, "--task", "*0x20000000")
-        assert without.code in (0, 5), without.err
+def end_never_reached(place, function, *more):
+    return place.run("delta", function, "never_called", "--timeout", "0.3", *more), 3
 
 
-def test_a_function_that_jumps_to_its_start_is_refused(tmp_path):
-    source = START + r"""
-APART void plain(void) { for (uint32_t i = 0; i < 30; i++) sink += i; }
-__attribute__((naked, noinline)) void loops(void) { __asm volatile("subs r0, #1\n bne loops\n bx lr"); }
-void run(void) { for (;; round_count++) { plain(); __asm volatile("movs r0, #9\n bl loops" ::: "r0", "lr", "cc"); } }
-"""
-    with own(tmp_path, source) as place:
-        refused(place, "jumps to its own start", "loops", "-r", 5)
-        assert traced(place, "plain", "-r", 5).cycles
+ENDS = {"finished": finished, "SIGINT": interrupted(signal.SIGINT), "SIGTERM": interrupted(signal.SIGTERM),
+        "SIGINT while waiting": interrupted_while_waiting, "no start": start_never_reached,
+        "no end": end_never_reached}
+
+
+@pytest.mark.parametrize("chip", WAYS)
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("in_ram", IN_RAM)])
+def test_running(chip, end, function, bits):
+    with Place(chip, "free", bits) as place:
+        before = snapshot(place)
+        result, code = ENDS[end](place, function)
+        assert result.code == code, result.err
+        assert snapshot(place) == before
+        assert run_state(place) == "running"
+        openocd_agrees(place, True)
+
+
+def fill(pipe):
+    """From our side, so that not even a byte fits."""
+    end = os.open(f"/proc/self/fd/{pipe.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(end, b"\n")
+    os.close(end)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("command", [("delta", "work_by_data", "-r", 10000000), ("watch", "-I", "1ms")])
+def test_output_that_nobody_reads(command, times):
+    """The tool goes on. After a signal it puts the target back, then waits for the reader, and loses nothing. After a second one it
+    does not wait."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = snapshot(place)
+        process = place.start(*command, "-j")
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        if times > 1:
+            fill(process.stdout)
+        wait_for(lambda: snapshot(place) != before, "the run to begin")
+        if command[0] == "delta":
+            place.wait_for_stops(200)
+        else:
+            time.sleep(1)  # for some lines, of which the pipe takes one
+        process.send_signal(signal.SIGTERM)
+        wait_for(lambda: run_state(place) == "running" and snapshot(place) == before, "the target to be as it was")
+        if times > 1:
+            time.sleep(0.3)  # one that follows at once is the same
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            process.wait(WAIT)
+        result = finish_tool(process)
+        assert (result.code, "could not be written" in result.err) == ((0, False) if times == 1 else (3, True)), result.err
+        assert times > 1 or command[0] == "watch" or (result.lines[-1]["type"] == "summary" and result.lines[-1]["hits"] == len(result.hits))
+        assert snapshot(place) == before
+        assert run_state(place) == "running"
+
+
+def test_a_log_that_nobody_reads():
+    """`-vv 2>&1 | less`: the log of an access is not waited for while the core is halted."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = snapshot(place)
+        process = start_tool(place.words("delta", "work_by_data", "-r", 10000000, "-vv"), stderr=subprocess.STDOUT)
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        wait_for(lambda: snapshot(place) != before, "the run to begin")
+        place.wait_for_stops(60)
+        process.send_signal(signal.SIGTERM)
+        wait_for(lambda: run_state(place) == "running" and snapshot(place) == before, "the target to be as it was")
+        out = process.communicate(timeout=WAIT)[0]
+        assert process.returncode == INTERRUPTED and "hits" in out and len(out) > 4096, out[-3000:]
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("chip", WAYS)
+@pytest.mark.parametrize("end", ["finished", "SIGTERM", "no end"])
+def test_asleep(chip, end):
+    with Place(chip, "tick", SLEEPER) as place:
+        before = snapshot(place)
+        place.board.wait_for(lambda state: state["run"] == "asleep")
+        result, code = ENDS[end](place, "sleeper")
+        assert result.code == code, result.err
+        assert snapshot(place) == before
+        place.board.wait_for(lambda state: state["run"] == "asleep")
+        openocd_agrees(place, True)
+
+
+@pytest.mark.parametrize("chip", WAYS)
+@pytest.mark.parametrize("end", ENDS)
+def test_halted_with_resume(chip, end):
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        place.halt()
+        before = snapshot(place)
+        result, code = ENDS[end](place, "work_by_data", "--resume")
+        assert result.code == code, result.err
+        assert run_state(place) == "halted"
+        assert snapshot(place) == before
+        openocd_agrees(place, False)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_debug_is_switched_off_again(chip):
+    """A core on which nobody debugs: C_DEBUGEN, TRCENA and the breakpoint unit were off."""
+    with Place(chip, "free", WORK_BY_DATA) as place:
+        place.server.set_word(0xE0002000, 2)
+        place.server.set_word(0xE000EDFC, 0)
+        place.server("poll off")
+        place.server.set_word(0xE000EDF0, 0xA05F0000)
+        before = snapshot(place)
+        assert before["dhcsr"] & 1 == 0 and before["fp_ctrl"] & 1 == 0
+        result = place.run("delta", "work_by_data", "-r", 5)
+        assert result.code == 0, result.err
+        assert snapshot(place) == before
+
+
+def test_breakpoints_left_in_a_unit_that_is_off_do_not_wake_up():
+    with Place("m4", "free", WORK_BY_DATA) as place:
+        here = place.symbol("random_number") & 0x1FFFFFFC | 0xC0000001
+        place.server.set_word(0xE0002000, 2)
+        for n in range(6):
+            place.server.set_word(0xE0002008 + 4 * n, here)
+        before = snapshot(place)
+        result = place.run("delta", "work_by_data", "-r", 20)
+        assert result.code == 0, result.err
+        assert snapshot(place) == before
+        assert run_state(place) == "running"
+
+
+def test_idle_systick_is_borrowed_and_given_back():
+    with Place("rp2040", "free", WORK_BY_DATA) as place:
+        place.server.set_word(0xE000E010, 0)
+        place.server.set_word(0xE000E014, 1234)
+        before = snapshot(place)
+        result = place.delta("work_by_data", "-r", 50)
+        assert "SysTick was unused" in result.header["note"]
+        assert len(result.hits) == 50 and min(result.cycles) > 10
+        assert snapshot(place) == before
+
+
+def test_polling_goes_on_as_it_was():
+    with Place("rp2040", "free", WORK_BY_DATA) as place:
+        place.run("delta", "work_by_data", "-r", 2)
+        assert place.server.polls()
+        place.server("poll off")
+        place.run("delta", "work_by_data", "-r", 2)
+        assert not place.server.polls()

@@ -1,0 +1,211 @@
+"""`delta --no-halt`: hits by trace, against what the board's trace unit saw before any loss."""
+import re
+
+import pytest
+
+from harness import PREEMPTED, WORK_BY_DATA, Place
+from own_program import START, own_place
+
+CLOCK = 12_000_000
+# Its FIFO has eight words: the board's time passes with the packets, however busy this machine is
+WAYS = {"rp2350/swd": {"dap_exact": True, "dap_wire": 10_000_000}, "m33/swd": {"dap_swo": "uart"}, "m55/v2": {"dap_swo": "uart"}}
+HITS = 60
+
+
+def place_of(way="rp2350/swd", bits=WORK_BY_DATA | PREEMPTED, **options):
+    return Place(way, "free", bits, clock=CLOCK, **{**WAYS[way], **options})
+
+
+def calls_of(place):
+    """Cycles from each match of the start to the next one of an end."""
+    calls, start, index, end = [], None, 0, None
+    while end is None or index < end:
+        reply = place.board.command(f"trace {index}")
+        assert not reply["dropped"]
+        index, end = reply["next"], reply["end"] if end is None else end
+        for _, kind, n, _, counted, _, _ in reply["events"]:
+            if kind == "match" and n > 0 and start is not None:
+                calls.append(counted - start)
+            if kind == "match":
+                start = counted if n == 0 else None
+    return calls
+
+
+def is_part(hits, calls):
+    """Each hit is a call, in their order."""
+    rest = iter(calls)
+    return all(hit in rest for hit in hits)
+
+
+def refused(place, words, *arguments):
+    result = place.run("delta", *arguments, "--no-halt")
+    assert result.code in (2, 3) and re.search(words, result.err), result.err
+
+
+def traced(place, *arguments, **kwargs):
+    place.board.command("trace on")
+    before = place.board.state()["halts"]
+    result = place.delta(*arguments, "--no-halt", **kwargs)
+    assert place.board.state()["halts"] == before
+    return result
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function", ["work_by_data", "preempted"])
+def test_each_hit_is_a_call_and_each_call_is_accounted_for(way, function):
+    with place_of(way) as place:
+        result = traced(place, function, "-r", HITS)
+        calls = result.summary["calls"]
+        assert len(result.cycles) == HITS and is_part(result.cycles, calls_of(place))
+        others = sum(calls[why] for why in ("late", "together", "unproved", "lost", "unpaired"))
+        assert calls["seen"] == calls["exact"] + others and calls["exact"] == HITS
+        assert result.summary["columns"]["CPU_CYCLES"].get("plus_minus", 0) == 0
+
+
+def test_a_region_between_two_instructions():
+    with place_of() as place:
+        result = traced(place, "work_by_data", "preempted", "-r", HITS)
+        assert is_part(result.cycles, calls_of(place))
+
+
+@pytest.mark.parametrize("quirk", ["plus-zero", "drop=1000", "late=40"])
+def test_what_silicon_may_do_otherwise(quirk):
+    with place_of(trace_quirk=quirk) as place:
+        result = traced(place, "work_by_data", "-r", HITS)
+        assert is_part(result.cycles, calls_of(place))
+
+
+def test_no_mean_of_calls_of_which_many_are_left_out():
+    with place_of(trace_quirk="late=3") as place:
+        summary = traced(place, "work_by_data", "-r", HITS, code=5).summary
+        assert summary["calls"]["left_out"] > 0.1 and summary["calls"]["isolated"]
+        assert "mean" not in summary["columns"]["CPU_CYCLES"] and "time" not in summary
+        assert "no mean" in place.run("delta", "work_by_data", "--no-halt", "-r", 20).out
+
+
+@pytest.mark.parametrize("quirk, words", [("notrcpkt", "NOTRCPKT"), ("no-match-id", "0 of 4 are free"),
+                                          ("no-trace-clock", "no trace arrives through"),
+                                          ("fifo-stale", "this core.s trace|timestamps do not go by|gives 0x"),
+                                          ("no-wide-port", "are not this core.s trace")])
+@pytest.mark.nobody_answers
+def test_trace_that_cannot_be_is_refused(quirk, words):
+    with place_of(trace_quirk=quirk) as place:
+        refused(place, words, "work_by_data", "-r", 5)
+
+
+@pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd"])
+def test_cores_without_such_trace_name_what_serves(way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        refused(place, "delta without --no-halt", "work_by_data")
+
+
+def trace_registers(place):
+    state = place.board.state()
+    sink = place.board.command("trace sink")
+    return ([state[key] for key in ("demcr", "dwt_comp", "dwt_mask", "dwt_function", "halts")] + [state["dwt_ctrl"] & 0x410FFFF]
+            + [sink[key] for key in ("cspsr", "acpr", "sppr", "ffcr", "funnel")])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_all_is_put_back_also_after_kill(way):
+    with place_of(way) as place:
+        before = trace_registers(place)
+        traced(place, "work_by_data", "-r", 10)
+        assert trace_registers(place) == before
+        process = place.start("delta", "work_by_data", "--no-halt", "--for", "60s")
+        place.board.wait_for(lambda state: any(f & 0xF for f in state["dwt_function"]), "the comparators")
+        process.kill()
+        process.communicate()
+        assert trace_registers(place) != before
+        assert place.run("restore", elf=False).code == 0
+        assert trace_registers(place) == before
+
+
+def counted(place, *arguments):
+    place.board.command("trace on")
+    return place.run("stat", "-j", *arguments, "--for", "500ms")
+
+
+def test_calls_are_counted_by_a_pmu():
+    """The comparators are set a moment longer than it counts."""
+    with Place("m55/swd", "free", WORK_BY_DATA | PREEMPTED, clock=CLOCK) as place:
+        before = trace_registers(place)
+        columns = counted(place, "--calls", "work_by_data,preempted").summary["columns"]
+        matches = [event[2] for event in place.board.command("trace 0")["events"] if event[1] == "match"]
+        for n, name in enumerate(("work_by_data", "preempted")):
+            assert 0 < columns[name]["count"] <= matches.count(n)
+        assert trace_registers(place) == before
+
+
+@pytest.mark.parametrize("chip, arguments, words", [
+    ("m55", ("-e", "DWT_CMPMATCH0"), "nothing has set up"), ("m55", ("-e", "TRCEXTOUT0"), "trace unit"),
+    ("m55", ("-e", "CTI_TRIGOUT4"), "cross trigger"), ("m55", ("--calls", "a_function_that_is_not_there"), "no symbol"),
+    ("m33", ("--calls", "work_by_data"), "Armv8.1-M")])
+def test_what_nothing_has_set_up_is_not_counted(chip, arguments, words):
+    with Place(f"{chip}/swd", "free", WORK_BY_DATA, clock=CLOCK) as place:
+        result = counted(place, *arguments)
+        assert result.code in (2, 3) and words in result.err, result.err
+
+
+TWO_TASKS = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+static uint32_t *volatile stacks[2], room[2][128];
+uint32_t *volatile pxCurrentTCB __attribute__((used));
+static volatile uint32_t now;
+__attribute__((naked, noinline)) static void change(uint32_t *volatile *save, uint32_t *to)
+{
+    __asm volatile("push {r4-r11, lr}\n str sp, [r0]\n mov sp, r1\n pop {r4-r11, pc}" ::: "memory");
+}
+APART void yield(void)
+{
+    uint32_t was = now, other = !was;
+    now = other;
+    pxCurrentTCB = room[other];
+    change(&stacks[was], stacks[other]);
+}
+// Each call ends after the other task has begun or ended one
+APART uint32_t shared(uint32_t n) { BURN(40 + n); yield(); BURN(20 + 3 * n); return sink; }
+static void first(void) { for (;; round_count++) { sink += shared(5 + (round_count & 7)); BURN(90); } }
+static void second(void) { for (;;) { sink += shared(200); BURN(60); } }
+void run(void)
+{
+    uint32_t *top = &room[1][128 - 9];
+    top[8] = (uint32_t)second | 1;
+    stacks[1] = top;
+    pxCurrentTCB = room[0];
+    first();
+}
+"""
+
+
+def own(folder, source, way="rp2350/swd", **options):
+    return own_place(folder, way, source, clock=CLOCK, **{**WAYS[way], **options})
+
+
+def test_an_end_belongs_to_the_start_of_its_task(tmp_path):
+    with own(tmp_path, TWO_TASKS) as place:
+        result = traced(place, "shared", "-r", HITS)
+        calls, starts, task = [], {}, None
+        for _, kind, n, _, counted_at, value, _ in place.board.command("trace 0")["events"]:
+            if kind == "write":
+                task = value
+            elif kind == "match" and n == 0:
+                starts[task] = counted_at
+            elif kind == "match" and task in starts:
+                calls.append(counted_at - starts.pop(task))
+        assert len(result.cycles) == HITS and is_part(result.cycles, calls)
+        assert "doubt" not in result.summary, result.summary
+        # Of a task that is not seen, a start is the one before
+        without = place.run("delta", "shared", "--no-halt", "-r", 20, "--task", "*0x20000000")
+        assert without.code in (0, 5), without.err
+
+
+def test_a_function_that_jumps_to_its_start_is_refused(tmp_path):
+    source = START + r"""
+APART void plain(void) { for (uint32_t i = 0; i < 30; i++) sink += i; }
+__attribute__((naked, noinline)) void loops(void) { __asm volatile("subs r0, #1\n bne loops\n bx lr"); }
+void run(void) { for (;; round_count++) { plain(); __asm volatile("movs r0, #9\n bl loops" ::: "r0", "lr", "cc"); } }
+"""
+    with own(tmp_path, source) as place:
+        refused(place, "jumps to its own start", "loops", "-r", 5)
+        assert traced(place, "plain", "-r", 5).cycles
