@@ -14,7 +14,7 @@ enum { TRACE_ENDS = TRACE_COMPARATORS - 1 };
 struct trace_engine_setup {
     uint64_t ends[TRACE_ENDS]; /* of region.to_return: its return instructions */
     size_t n_ends;
-    uint64_t task; /* the word that shows which task runs; 0: not known */
+    uint64_t task;    /* the word that shows which task runs; 0: not known */
     const char *sink; /* as in struct trace_request */
     double baud, clock_hz;
 };

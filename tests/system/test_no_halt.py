@@ -178,7 +178,7 @@ void run(void)
 """
 
 
-def own(folder, source, way="rp2350/swd", **options):
+def own(folder, source, way="m33/swd", **options):
     return own_place(folder, way, source, clock=CLOCK, **{**WAYS[way], **options})
 
 

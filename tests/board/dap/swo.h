@@ -13,9 +13,9 @@ enum swo_mode { SWO_OFF, SWO_AS_UART, SWO_AS_MANCHESTER };
 enum { SWO_NO_TRANSPORT, SWO_BY_COMMAND, SWO_BY_ENDPOINT };
 
 struct swo {
-    unsigned can;  // SWO_*; 0: it lacks the input
-    size_t size;   // of the buffer
-    bool by_steps; // of the baud rates it has but some
+    unsigned can;   // SWO_*; 0: it lacks the input
+    size_t size;    // of the buffer
+    bool by_steps;  // of the baud rates it has but some
     bool connected; // the pin is the trace's, not JTAG's TDO
     unsigned transport;
     enum swo_mode mode;

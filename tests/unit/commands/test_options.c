@@ -374,7 +374,7 @@ TEST(formats_and_separators)
         {"stub -j --format text status", "-j belongs to"},
         {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
         {"--format xml",
-         "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf or html"},
+         "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf, html or perfetto"},
         {"delta f --baseline a --any-elf", "there is no --any-elf: use no option"},
         {"report --diff old.jsonl", "there is no --diff: use compare OLD NEW"},
         {"delta f --format junit", "there is no --format junit: use pytest or CTest"},

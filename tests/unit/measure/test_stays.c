@@ -102,7 +102,7 @@ TEST_BETWEEN(each_call_counts_or_is_left_out, begin, end)
 TEST_BETWEEN(numbers_beyond_the_room_share_a_row, begin, end)
 {
     for (uint32_t i = 0; i < 5 * STAYS_ROWS; i++)
-        add(1000 + i, 10 * i, 10 * i + 4, 4);
+        add(1000 + i, UINT64_C(10) * i, UINT64_C(10) * i + 4, 4);
     assert_int_equal(stays.n, STAYS_ROWS + 1);
     assert_int_equal(stays.rows[STAYS_ROWS].calls, 4 * STAYS_ROWS);
     assert_int_equal(statistics_count(stays.rows[STAYS_ROWS].of[STAY_APART]), 0);
