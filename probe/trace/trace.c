@@ -221,9 +221,12 @@ static bool trace_set_comparators(struct trace *trace, const struct deadline *de
                              "trace needs %zu comparators of the DWT: %zu of %zu are free and fit",
                              request->n_wishes, trace->n_free, trace->n_comparators);
         trace->comparators[i] = (uint8_t)n;
-        if (!comparator_set(trace, n, &request->wishes[i], deadline, error))
-            return false;
     }
+    /* The first one last: a start is not seen before its ends are */
+    for (size_t i = request->n_wishes; i-- > 0;)
+        if (trace->comparators[i] != TRACE_LACKS &&
+            !comparator_set(trace, trace->comparators[i], &request->wishes[i], deadline, error))
+            return false;
     return true;
 }
 

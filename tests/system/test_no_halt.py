@@ -184,7 +184,7 @@ def own(folder, source, way="m33/swd", **options):
 
 def test_an_end_belongs_to_the_start_of_its_task(tmp_path):
     with own(tmp_path, TWO_TASKS) as place:
-        result = traced(place, "shared", "-r", HITS)
+        result = traced(place, "shared", "-r", HITS, "--freq", "12M")
         calls, starts, task = [], {}, None
         for _, kind, n, _, counted_at, value, _ in place.board.command("trace 0")["events"]:
             if kind == "write":
@@ -196,7 +196,7 @@ def test_an_end_belongs_to_the_start_of_its_task(tmp_path):
         assert len(result.cycles) == HITS and is_part(result.cycles, calls)
         assert "doubt" not in result.summary, result.summary
         # Of a task that is not seen, a start is the one before
-        without = place.run("delta", "shared", "--no-halt", "-r", 20, "--task", "*0x20000000")
+        without = place.run("delta", "shared", "--no-halt", "-r", 20, "--freq", "12M", "--task", "*0x20000000")
         assert without.code in (0, 5), without.err
 
 
@@ -208,4 +208,4 @@ void run(void) { for (;; round_count++) { plain(); __asm volatile("movs r0, #9\n
 """
     with own(tmp_path, source) as place:
         refused(place, "jumps to its own start", "loops", "-r", 5)
-        assert traced(place, "plain", "-r", 5).cycles
+        assert traced(place, "plain", "-r", 20, "--freq", "12M").cycles
