@@ -76,7 +76,7 @@ static bool irq_conclude(void *context, struct error *error)
     enum verdict verdict = VERDICT_PASS;
     bool checks = self->of.context->options->check;
     if (!irq_run_result(&self->run, checks ? &verdict : NULL, &result))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     stays_lines(&self->of.document, &result);
     self->of.code = checks                        ? verdicts_exit_code(verdict)
                     : stays_have_numbers(&result) ? EXIT_DONE
@@ -99,7 +99,7 @@ static int irq_command(const struct context *context, bool of_word, struct error
                                                .free = irq_free};
     struct irq_command *self = calloc(1, sizeof *self);
     if (self == NULL)
-        return command_code(error_set(error, ERROR_SYSTEM, "out of memory"), error);
+        return command_code(error_memory(error), error);
     self->of = (struct measuring){.context = context, .session = &self->session};
     self->session = (struct session){.request = &context->options->request,
                                      .around = &context->around,

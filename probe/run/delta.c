@@ -300,7 +300,7 @@ static bool measure_by_trace(struct delta_run *run, struct error *error)
     setup.clock_hz = clock.hz;
     struct engine *engine = trace_engine_new(device, &setup);
     if (engine == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     trial.engine = engine;
     bool ok = engine_use_this(session, engine, delta_run_engine, &trial, error);
     run->summary.slept = device->slept;

@@ -97,8 +97,9 @@ bool irq_run_find(struct irq_run *run, const char *regions, struct error *error)
         return false;
     run->handlers = calloc(run->file.n + 1, sizeof *run->handlers);
     run->budgets = calloc(run->file.n + 1, sizeof *run->budgets);
-    if (run->handlers == NULL || run->budgets == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+    run->rows = calloc(run->file.n + 1, sizeof(struct stay_row *));
+    if (run->handlers == NULL || run->budgets == NULL || run->rows == NULL)
+        return error_memory(error);
     for (size_t i = 0; i < run->file.n; i++) {
         struct location at;
         if (!symbols_locate(session->symbols, run->file.lines[i].start, &at, error))
@@ -183,7 +184,7 @@ static bool irq_listen(struct irq_run *run, struct error *error)
     trace_close(&trace, &last);
     trace_contexts_end(&run->contexts);
     irq_name_rows(run);
-    return ok && (!run->stays.failed || error_set(error, ERROR_SYSTEM, "out of memory"));
+    return ok && (!run->stays.failed || error_memory(error));
 }
 
 bool irq_run_measure(struct irq_run *run, struct error *error)
@@ -208,13 +209,24 @@ bool irq_run_measure(struct irq_run *run, struct error *error)
 
 /* ---- budgets */
 
-/* The row of the handler at which the i-th line of the file begins; NULL: it never ran. */
-static const struct stay_row *row_of_line(const struct irq_run *run, size_t i)
+/* A handler that several interrupts share has a row for each: the worst one decides. */
+static struct verdict_line irq_judge_line(struct irq_run *run, size_t i, const struct conditions *conditions,
+                                          struct summary *summary)
 {
-    for (size_t k = 0; k < run->stays.n; k++)
-        if (run->stays.rows[k].address == run->handlers[i])
-            return &run->stays.rows[k];
-    return NULL;
+    const struct budget *budget = &run->file.lines[i].budget;
+    struct verdict_line worst = budget_decide(budget, NULL, run->file.n);
+    for (size_t k = 0; k < run->stays.n; k++) {
+        const struct stay_row *row = &run->stays.rows[k];
+        if (row->address != run->handlers[i])
+            continue;
+        stays_summary(row, conditions, summary);
+        struct verdict_line line = budget_decide(budget, summary, run->file.n);
+        if (run->rows[i] != NULL && verdict_both(worst.verdict, line.verdict) == worst.verdict)
+            continue;
+        worst = line;
+        run->rows[i] = row;
+    }
+    return worst;
 }
 
 static bool irq_judge(struct irq_run *run, const struct conditions *conditions, enum verdict *out)
@@ -223,13 +235,9 @@ static bool irq_judge(struct irq_run *run, const struct conditions *conditions, 
     bool any = false;
     *out = VERDICT_PASS;
     for (size_t i = 0; summary != NULL && i < run->file.n; i++) {
-        const struct stay_row *row = row_of_line(run, i);
         if (run->file.lines[i].budget.of == BUDGET_NONE)
             continue;
-        if (row != NULL)
-            stays_summary(row, conditions, summary);
-        run->budgets[i] =
-            budget_decide(&run->file.lines[i].budget, row != NULL ? summary : NULL, run->file.n);
+        run->budgets[i] = irq_judge_line(run, i, conditions, summary);
         *out = verdict_both(*out, run->budgets[i].verdict);
         any = true;
     }
@@ -243,7 +251,7 @@ static void add_budgets(const struct irq_run *run, struct stays_result *out)
 {
     size_t ran = out->n;
     for (size_t i = 0; i < run->file.n; i++) {
-        const struct stay_row *row = row_of_line(run, i);
+        const struct stay_row *row = run->rows[i];
         size_t at = 0;
         if (run->file.lines[i].budget.of == BUDGET_NONE)
             continue;
@@ -283,6 +291,7 @@ void irq_run_free(struct irq_run *run)
     stays_free(&run->stays);
     region_file_free(&run->file);
     free(run->handlers);
+    free(run->rows);
     free(run->budgets);
     free(run->lines);
 }

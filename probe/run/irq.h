@@ -28,6 +28,7 @@ struct irq_run {
     void (*lost)(void *context, uint64_t cycles);
     struct region_file file;      /* with budgets */
     struct verdict_line *budgets; /* of each line of it */
+    const struct stay_row **rows; /* by which each budget was decided; NULL: it never ran */
     uint64_t *handlers;           /* where each line of it begins */
     struct stays_line *lines;     /* of the result */
     struct tasks tasks;

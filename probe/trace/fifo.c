@@ -86,7 +86,7 @@ static bool fifo_open(struct trace *trace, const struct deadline *deadline, stru
     trace->steps = calloc(FIFO_STEPS, sizeof *trace->steps);
     trace->words = calloc(FIFO_STEPS, sizeof *trace->words);
     if (trace->steps == NULL || trace->words == NULL)
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (!trace_set(trace, settings[i], deadline, error))
             return false;

@@ -339,7 +339,7 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
         !trace_choose_sink(trace, deadline, error))
         return false;
     if (!trace_moments_begin(&trace->moments))
-        return error_set(error, ERROR_SYSTEM, "out of memory");
+        return error_memory(error);
     if (!trace->sink->open(trace, deadline, error) || !itm_set(trace, deadline, error) ||
         !dwt_set(trace, true, deadline, error) || !trace_calibrate(trace, deadline, error) ||
         !dwt_set(trace, false, deadline, error) || !trace_set_comparators(trace, deadline, error) ||
