@@ -155,7 +155,7 @@ const struct command commands[COMMANDS] = {
                      .run = command_irq},
     [COMMAND_TASKS] = {.name = "tasks",
                        .operands = "",
-                       .does = "slices of each task of an RTOS, or of a word's values",
+                       .does = "slices of each task of an RTOS",
                        .about =
                            "By the data trace of a Cortex-M with an ITM: each write of the word that shows "
                            "which task runs. The core is never stopped. FreeRTOS, ThreadX and Zephyr are "
@@ -258,7 +258,7 @@ const struct command commands[COMMANDS] = {
                           .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                           .run = command_annotate},
     [COMMAND_COMPARE] = {.name = "compare",
-                         .group = COMMANDS_COMPARE,
+                         .group = COMMANDS_PROFILE,
                          .operands = "OLD NEW [...]",
                          .does = "results of delta -j, or profiles",
                          .about =
@@ -274,7 +274,7 @@ const struct command commands[COMMANDS] = {
                          .run = command_compare},
     [COMMAND_SHOW] =
         {.name = "show",
-         .group = COMMANDS_COMPARE,
+         .group = COMMANDS_PROFILE,
          .operands = "FILE",
          .does = "an old result, in any format",
          .about = "FILE is what record, or another command with -j, wrote (not watch or top), in this "

@@ -253,7 +253,7 @@ const char *command_names(const struct options *options);
 struct rendering command_rendering(const struct context *context);
 
 /* What it is for: a part of the overview. */
-enum command_group { COMMANDS_MEASURE, COMMANDS_PROFILE, COMMANDS_COMPARE, COMMANDS_TARGET, COMMAND_GROUPS };
+enum command_group { COMMANDS_MEASURE, COMMANDS_PROFILE, COMMANDS_TARGET, COMMAND_GROUPS };
 
 struct command {
     const char *name, *operands;

@@ -70,8 +70,7 @@ static void print_commands(FILE *out)
 {
     enum { COLUMN = 34 };
     static const char *const titles[COMMAND_GROUPS] = {[COMMANDS_MEASURE] = "measure",
-                                                       [COMMANDS_PROFILE] = "profile",
-                                                       [COMMANDS_COMPARE] = "compare",
+                                                       [COMMANDS_PROFILE] = "profile, compare",
                                                        [COMMANDS_TARGET] = "target"};
     for (int group = 0; group < COMMAND_GROUPS; group++) {
         fprintf(out, "\n%s\n", titles[group]);
