@@ -441,6 +441,21 @@ static void put_other_middle(struct json_part *object, const struct statistics *
         json_part_unsigned(object, "median_above", next);
 }
 
+/* Each call that is left out may take anything from 0 to the longest: this much may the mean of all be off.
+ */
+static struct series_error column_error(const struct column *column)
+{
+    static const double quantile = 1.96; /* the least that the error is multiplied with */
+    const struct statistics *statistics = column->statistics;
+    struct series_error error = statistics_error(statistics);
+    double mean = statistics_mean(statistics), above = (double)statistics_max(statistics) - mean;
+    if (column->left_out <= result_few_left_out || statistics_count(statistics) < 2)
+        return error;
+    error.standard = fmax(error.standard, 0) + column->left_out * fmax(mean, above) / quantile;
+    error.df = error.df > 0 ? error.df : (double)(statistics_count(statistics) - 1);
+    return error;
+}
+
 static struct json_part column_object(const struct column *column)
 {
     const struct statistics *statistics = column->statistics;
@@ -457,7 +472,7 @@ static struct json_part column_object(const struct column *column)
         json_part_bool(&object, "median_exact", exact);
         json_part_real(&object, "mean", statistics_mean(statistics));
         json_part_real(&object, "sd", statistics_deviation(statistics));
-        struct series_error error = statistics_error(statistics);
+        struct series_error error = column_error(column);
         json_part_real(&object, "mean_error", error.standard);
         json_part_real(&object, "mean_error_df", error.df);
         json_part_real(&object, "drift", error.drift);
@@ -516,7 +531,6 @@ struct json_part json_metrics(const struct metric_result *metrics, size_t n)
 /* Of more than 1 % that are left out the rest may be others than all; see trace.md. */
 static struct json_part calls_object(const struct summary_calls *calls)
 {
-    static const double few = 0.01;
     struct json_part part = json_part_new(NULL);
     if (calls->seen == 0)
         return part;
@@ -524,7 +538,7 @@ static struct json_part calls_object(const struct summary_calls *calls)
     json_part_unsigned(&part, "seen", calls->seen);
     json_part_unsigned(&part, "exact", calls->exact);
     json_part_real(&part, "left_out", share);
-    json_part_bool(&part, "isolated", share > few);
+    json_part_bool(&part, "isolated", share > result_few_left_out);
     json_part_unsigned(&part, "late", calls->late);
     json_part_unsigned(&part, "together", calls->together);
     json_part_unsigned(&part, "unproved", calls->unproved);

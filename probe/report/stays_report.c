@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-/* From here on what is exact is called isolated, and is not shown. */
-static const double few_left_out = 0.01, most_left_out = 0.1;
+/* Above this part left out, times are not shown. */
+static const double most_left_out = 0.1;
 
 const char stays_words[] =
     "own: without what interrupts it; whole: with it; interval: from entry to entry, between: from the end "
@@ -47,7 +47,7 @@ static void put_stay_calls(struct json_part *line, const struct stay_row *row)
     json_part_unsigned(&calls, "seen", row->calls);
     json_part_unsigned(&calls, "exact", statistics_count(row->of[STAY_OWN]));
     json_part_real(&calls, "left_out", share);
-    json_part_bool(&calls, "isolated", share > few_left_out);
+    json_part_bool(&calls, "isolated", share > result_few_left_out);
     json_part_unsigned(&calls, "late", row->late);
     json_part_unsigned(&calls, "lost", row->lost);
     json_part_unsigned(&calls, "unended", row->unended);
@@ -110,7 +110,7 @@ static struct json_part stays_summary_part(const struct stays_result *result)
     json_part_unsigned(&line, "seen", calls);
     json_part_unsigned(&line, "exact", exact);
     json_part_real(&line, "left_out", left_out_share(left, calls - cut));
-    json_part_bool(&line, "isolated", left_out_share(left, calls - cut) > few_left_out);
+    json_part_bool(&line, "isolated", left_out_share(left, calls - cut) > result_few_left_out);
     json_part_unsigned(&line, "gaps", stays->losses);
     if (!result->of_word && all > 0) {
         json_part_real(&line, "thread", (double)result->thread / all);

@@ -128,6 +128,7 @@ static void take_calls(struct summary *summary, const struct trace_calls *calls)
     struct column *cycles = &summary->columns[0];
     cycles->calibrated = true;
     cycles->plus_minus = 0;
+    cycles->left_out = share;
     if (summary->n > 0 && share > most)
         snprintf(cycles->unsupported, sizeof cycles->unsupported,
                  "no mean: %.3g %% of the calls are left out, and are not like the others", 100 * share);

@@ -209,3 +209,20 @@ void run(void) { for (;; round_count++) { plain(); __asm volatile("movs r0, #9\n
     with own(tmp_path, source) as place:
         refused(place, "jumps to its own start", "loops", "-r", 5)
         assert traced(place, "plain", "-r", 20, "--freq", "12M").cycles
+
+
+def test_what_is_left_out_widens_the_interval_of_the_mean(tmp_path):
+    """The shortest calls share a timestamp: without them the mean is too high."""
+    source = START + r"""
+APART void f(uint32_t k) { for (uint32_t i = 0; i < k; i++) sink += i; }
+void run(void) { uint32_t s = 1; for (;; round_count++) { s = s * 1664525u + 1013904223u; f((s >> 16 & 15) ? 4 + (s >> 20 & 3) : 0);
+                                                          for (volatile uint32_t j = 0; j < 60; j++); } }
+"""
+    with own(tmp_path, source) as place:
+        place.board.command("trace on")
+        result = place.run("delta", "f", "-j", "--no-halt", "-r", 300, "--freq", "12M")
+        column, calls = result.summary["columns"]["CPU_CYCLES"], result.summary["calls"]
+        truth = calls_of(place)
+        assert 0.01 < calls["left_out"] <= 0.1 and calls["isolated"] and result.code == 0, result.out
+        assert abs(column["mean"] - sum(truth) / len(truth)) < 2.2 * column["mean_error"], (column, calls)
+        assert column["mean_error"] > calls["left_out"] * column["mean"] / 2
