@@ -66,10 +66,10 @@ struct column {
     uint64_t at_least;     /* hits with only a lower bound; not in `statistics` */
     uint64_t at_least_max; /* the highest such bound */
     unsigned bits;         /* of its counter; 0: unknown, or a wider total */
-    double left_out; /* part of the calls that are not in `statistics`, and are no random part of them */
+    double left_out;       /* part of the calls that `statistics` lacks, which differ from the others */
 };
 
-/* Above this part what is left out is said, and widens the mean's interval. */
+/* Above this part what is left out is named, and widens the mean's interval. */
 static const double result_few_left_out = 0.01;
 
 /* What an event says of handlers that ran inside: it is 0 if none did. */
