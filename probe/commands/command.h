@@ -304,8 +304,6 @@ int command_record(const struct context *context, struct error *error);
 int command_top(const struct context *context, struct error *error);
 int command_guard(const struct context *context, struct error *error);
 int command_restore(const struct context *context, struct error *error);
-/* What a journal of the link that the user names says, before a command that frees whatever it finds. */
-bool restore_first(const struct context *context, struct error *error);
 /* --force: also what other debuggers have set. */
 int command_reset(const struct context *context, struct error *error);
 int command_stub(const struct context *context, struct error *error);
@@ -326,14 +324,6 @@ void help_print(FILE *out, bool all);                     /* --help: a screen */
 void help_command(FILE *out, const char *name, bool all); /* help NAME, NAME --help */
 void help_usage(FILE *out);                               /* no command given */
 void help_manual(FILE *out);                              /* the manual page, for man */
-
-/*
- * Of `list`: what --cpu takes.
- */
-enum { LIST_SETS = 2, LIST_NAME = 32 };
-bool list_cpu(size_t i, char out[LIST_NAME]); /* the i-th: each part, each set; false: there are no more */
-/* The sets of events that a core of this name has; 0: it is not known. */
-size_t list_sets(const char *cpu, const char *sets[LIST_SETS]);
 
 /*
  * Completion: prints what can take the place of the last of these words (the command line after pmu-probe,

@@ -1,15 +1,11 @@
 /* guard FUNCTION --budget: stops the core where a call has used up its budget. */
 #include "commands/measure.h"
-#include "commands/profiling.h"
 #include "report/json.h"
 #include "report/place_report.h"
-#include "report/profile_file.h"
 #include "run/budget.h"
+#include "run/overruns.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct guarding {
     struct measuring of;
@@ -17,97 +13,15 @@ struct guarding {
     struct budget_run run;
     struct output text; /* what is for people, if -o names a file for the overruns */
     struct guard_report report;
-    struct profile_about about; /* of the overruns, if -o names a file for them */
-    struct profile_tally tally;
-    struct guard_overrun held; /* an overrun that may turn out to be none */
-    bool is_held;
+    struct overruns overruns; /* of its `out`, if -o names a file for them */
 };
-
-/* --- the profile of the overruns ------------------------------------------------------------------------ */
-
-static bool has_profile(const struct guarding *self)
-{
-    return self->of.context->options->output != NULL;
-}
-
-static bool begin_profile(struct guarding *self, struct error *error)
-{
-    char source[sizeof self->of.conditions.start + EVENT_NAME + 64];
-    const struct device *device = &self->session.device;
-    struct profile_about *about = &self->about;
-    if (!has_profile(self))
-        return true;
-    snprintf(source, sizeof source, "calls of %s over %" PRIu64 " %s", self->of.conditions.start,
-             self->run.budget, self->run.way->picks[0].name);
-    about->cores = calloc(1, sizeof *about->cores);
-    about->numbers = calloc(1, sizeof *about->numbers);
-    about->source = strdup(source);
-    if (about->cores == NULL || about->numbers == NULL || about->source == NULL)
-        return error_memory(error);
-    about->cores[0] = strdup(device->chosen->core.name);
-    about->numbers[0] = (unsigned)(device->chosen - device->cores);
-    about->core_count = 1;
-    pc_samples_about(&self->session, about);
-    return profiling_wrote(profile_file_begin(self->of.context->out, about), error);
-}
-
-static bool add_sample(struct guarding *self, const struct guard_overrun *overrun, struct error *error)
-{
-    const struct unwind_stack *stack = &overrun->place.stack;
-    if (!has_profile(self))
-        return true;
-    if (!overrun->has_pc) {
-        self->tally.now.states[PROFILE_NOT_PERMITTED]++;
-        return true;
-    }
-    return (call_stacks_add_found(&self->tally.now.stacks, stack) &&
-            profile_tally_add(&self->tally, unwind_place(&stack->at[0]), 1)) ||
-           error_memory(error);
-}
-
-/* Whether such a call was left is known later. */
-static bool hold_sample(struct guarding *self, const struct guard_overrun *overrun)
-{
-    self->held = *overrun;
-    self->is_held = true;
-    return true;
-}
-
-static bool add_held(struct guarding *self, struct error *error)
-{
-    bool was_held = self->is_held;
-    self->is_held = false;
-    return !was_held || add_sample(self, &self->held, error);
-}
-
-static bool end_profile(struct guarding *self, const struct error *why, struct error *error)
-{
-    FILE *out = self->of.context->out;
-    struct profile_interval interval = {0};
-    const struct guard_result *result = &self->run.guard.result;
-    const struct error none = {0};
-    if (!add_held(self, error))
-        return false;
-    if (!has_profile(self) || profile_tally_is_empty(&self->tally))
-        return true;
-    if (!profile_tally_close(&self->tally, result->elapsed_s, &interval))
-        return error_memory(error);
-    int written = profile_file_add(out, &interval);
-    profile_interval_free(&interval);
-    return profiling_wrote(written, error) &&
-           profiling_end(out, result->elapsed_s, result->overruns, result->end == GUARD_FAILED ? why : &none,
-                         result->end == GUARD_CANCELLED, error);
-}
-
-/* --- what the user sees --------------------------------------------------------------------------------- */
 
 static bool guard_on_overrun(void *context, const struct guard_overrun *overrun, struct error *error)
 {
     struct guarding *self = context;
     progress_clear(&self->of.progress);
     command_has_result(self->of.context);
-    return add_held(self, error) &&
-           (overrun->is_elsewhere ? hold_sample(self, overrun) : add_sample(self, overrun, error)) &&
+    return overruns_add(&self->overruns, overrun, error) &&
            command_wrote(guard_report_overrun(&self->report, overrun), error);
 }
 
@@ -120,7 +34,7 @@ static void on_returned(void *context, uint64_t number, uint64_t counted)
 static void guard_on_left(void *context, uint64_t number)
 {
     struct guarding *self = context;
-    self->is_held = false;
+    overruns_left(&self->overruns);
     guard_report_left(&self->report, number);
 }
 
@@ -136,7 +50,7 @@ static bool guard_begin(void *context, struct error *error)
     struct guarding *self = context;
     const struct context *command = self->of.context;
     struct budget_run *run = &self->run;
-    self->report = (struct guard_report){.out = has_profile(self) ? self->text.file : command->out,
+    self->report = (struct guard_report){.out = self->overruns.out != NULL ? self->text.file : command->out,
                                          .format = command->options->format,
                                          .symbols = self->session.symbols,
                                          .event = run->way->picks[0].name,
@@ -146,7 +60,7 @@ static bool guard_begin(void *context, struct error *error)
                                          .budget_s = run->wanted.seconds};
     self->of.has_result = true;
     return command_wrote(guard_report_begin(&self->report, &self->of.conditions), error) &&
-           begin_profile(self, error);
+           overruns_begin(&self->overruns, run, error);
 }
 
 static bool tell_change(struct guarding *self, struct error *error)
@@ -162,8 +76,6 @@ static bool tell_change(struct guarding *self, struct error *error)
     return command_wrote(json_part_write(out, line), error);
 }
 
-/* --- the command ---------------------------------------------------------------------------------------- */
-
 static bool guard_find(void *context, struct error *error)
 {
     struct guarding *self = context;
@@ -173,7 +85,7 @@ static bool guard_find(void *context, struct error *error)
 static bool guard_prepare(void *context, struct error *error)
 {
     struct guarding *self = context;
-    if (has_profile(self)) {
+    if (self->overruns.out != NULL) {
         if (!output_open(&self->text, NULL, OUTPUT_REPLACES, self->of.context->around.cancel, error))
             return false;
         output_ends_the_run(&self->text);
@@ -196,7 +108,7 @@ static bool guard_conclude(void *context, struct error *error)
     self->of.code = budget_run_is_misjudged(&self->run) ? EXIT_NOT_COMPARABLE
                     : over                              ? EXIT_REGRESSED
                                                         : EXIT_DONE;
-    return end_profile(self, self->of.why, error) && tell_change(self, error) &&
+    return overruns_end(&self->overruns, result, self->of.why, error) && tell_change(self, error) &&
            command_wrote(guard_report_end(&self->report, result), error) &&
            (result->calls > 0 || self->of.why->kind == ERROR_NONE);
 }
@@ -208,8 +120,7 @@ static void guard_free(void *context)
     struct error untold = {0};
     if (self->text.file != NULL && !output_close(&self->text, KEEP_ALL, &left, &untold))
         self->of.unwritten = true;
-    profile_tally_free(&self->tally);
-    profile_about_free(&self->about);
+    overruns_free(&self->overruns);
 }
 
 int command_guard(const struct context *context, struct error *error)
@@ -217,6 +128,7 @@ int command_guard(const struct context *context, struct error *error)
     static const struct measure_parts parts = {
         .prepare = guard_prepare, .measure = guard_measure, .conclude = guard_conclude, .free = guard_free};
     struct guarding self = {.of = {.context = context},
+                            .overruns.out = context->options->output != NULL ? context->out : NULL,
                             .session = {.request = &context->options->request,
                                         .around = &context->around,
                                         .needs_name = command_names(context->options),

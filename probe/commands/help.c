@@ -5,6 +5,7 @@
 #include "report/json.h"
 #include "report/terminal.h"
 #include "run/connect.h"
+#include "run/listing.h"
 #include "symbols/symbols.h"
 #include "version.h"
 

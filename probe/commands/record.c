@@ -2,106 +2,49 @@
  * counter that stops it. */
 #include "base/values.h"
 #include "commands/measure.h"
-#include "commands/profiling.h"
 #include "report/number.h"
-#include "report/profile_file.h"
-#include "run/pc_samples.h"
+#include "run/recording.h"
 
 #include <math.h>
 #include <stdio.h>
 
-struct recording {
+struct record_command {
     struct measuring of;
-    struct pc_samples pc_samples;
-    double written_s; /* up to here */
-    uint64_t samples, states[PROFILE_STATES];
-    unsigned resets;
+    struct recording recording;
 };
 
-static const struct options *record_options_of(const struct recording *self)
+static const struct options *record_options_of(const struct record_command *self)
 {
     return self->of.context->options;
 }
 
-/* --- the file ------------------------------------------------------------------------------------------- */
-
-/* Whatever is in the file is worth keeping from the first interval on. */
-static bool write_interval(struct recording *self, size_t core, struct error *error)
+static void record_show_progress(void *context)
 {
-    struct profile_interval interval;
-    bool any;
-    if (!pc_samples_close(&self->pc_samples, core, &interval, &any, error))
-        return false;
-    if (!any)
-        return true;
-    self->samples += profile_interval_samples(&interval);
-    for (size_t i = 0; i < PROFILE_STATES; i++)
-        self->states[i] += interval.states[i];
-    self->resets += interval.resets;
-    int result = profile_file_add(self->of.context->out, &interval);
-    profile_interval_free(&interval);
-    command_has_result(self->of.context);
-    return profiling_wrote(result, error);
-}
-
-static bool write_contexts(struct recording *self, size_t core, enum profile_context kind,
-                           struct error *error)
-{
-    struct profile_interval interval;
-    bool any;
-    if (!pc_samples_close_contexts(&self->pc_samples, core, kind, &interval, &any, error))
-        return false;
-    if (!any)
-        return true;
-    int result = 0;
-    char name[TASK_NAME];
-    for (size_t i = 0; kind == PROFILE_TASKS && result == 0 && i < interval.count_count; i++)
-        if (pc_samples_name_task(&self->pc_samples, core, interval.counts[i].address, name))
-            result = profile_file_add_task(self->of.context->out, interval.counts[i].address, name);
-    if (result == 0)
-        result = profile_file_add_contexts(self->of.context->out, kind, &interval);
-    profile_interval_free(&interval);
-    return profiling_wrote(result, error);
-}
-
-static bool write_intervals(struct recording *self, struct error *error)
-{
-    self->written_s = self->pc_samples.elapsed_s;
-    for (size_t i = 0; i < self->pc_samples.n; i++)
-        if (!write_contexts(self, i, PROFILE_EXCEPTIONS, error) ||
-            !write_contexts(self, i, PROFILE_TASKS, error) ||
-            !write_contexts(self, i, PROFILE_PROCESSES, error) || !write_interval(self, i, error))
-            return false;
-    return true;
-}
-
-/* --- what the user sees --------------------------------------------------------------------------------- */
-
-static void record_show_progress(struct recording *self)
-{
+    struct record_command *self = context;
     double for_s = record_options_of(self)->request.for_s;
     char time[NUMBER_ROOM], samples[NUMBER_ROOM];
-    number_unsigned(samples, sizeof samples, self->samples);
+    number_unsigned(samples, sizeof samples, self->recording.samples);
     if (for_s > 0)
-        progress_show(
-            &self->of.progress, "%s samples, %s left", samples,
-            number_elapsed(time, sizeof time,
-                           for_s > self->pc_samples.elapsed_s ? for_s - self->pc_samples.elapsed_s : 0));
+        progress_show(&self->of.progress, "%s samples, %s left", samples,
+                      number_elapsed(time, sizeof time,
+                                     for_s > self->recording.pc_samples.elapsed_s
+                                         ? for_s - self->recording.pc_samples.elapsed_s
+                                         : 0));
     else
         progress_show(&self->of.progress, "%s samples in %s, Ctrl-C ends it", samples,
-                      number_elapsed(time, sizeof time, self->pc_samples.elapsed_s));
+                      number_elapsed(time, sizeof time, self->recording.pc_samples.elapsed_s));
 }
 
-static void tell_part(const struct recording *self, uint64_t part, const char *of_what)
+static void tell_part(const struct record_command *self, uint64_t part, const char *of_what)
 {
-    double percent = 100 * (double)part / (double)self->samples;
+    double percent = 100 * (double)part / (double)self->recording.samples;
     if (part > 0 && percent < 0.05)
         fprintf(stderr, ", below 0.1 %% %s", of_what);
     else if (part > 0)
         fprintf(stderr, ", %.1f %% %s", percent, of_what);
 }
 
-static void tell_end(const struct recording *self)
+static void tell_end(const struct record_command *self)
 {
     static const char *const words[PROFILE_STATES] = {[PROFILE_ASLEEP] = "asleep",
                                                       [PROFILE_NOT_PERMITTED] = "not permitted",
@@ -111,27 +54,30 @@ static void tell_end(const struct recording *self)
     char time[NUMBER_ROOM], rate[NUMBER_ROOM];
     if (record_options_of(self)->request.quiet)
         return;
-    number_elapsed(time, sizeof time, self->pc_samples.elapsed_s);
+    number_elapsed(time, sizeof time, self->recording.pc_samples.elapsed_s);
     number_decimal(rate, sizeof rate,
-                   self->pc_samples.elapsed_s > 0 ? (double)self->samples / self->pc_samples.elapsed_s : 0,
+                   self->recording.pc_samples.elapsed_s > 0
+                       ? (double)self->recording.samples / self->recording.pc_samples.elapsed_s
+                       : 0,
                    0);
-    fprintf(stderr, "%s sample%s in %s, %s per second", NUMBER(self->samples), PLURAL(self->samples), time,
-            rate);
+    fprintf(stderr, "%s sample%s in %s, %s per second", NUMBER(self->recording.samples),
+            PLURAL(self->recording.samples), time, rate);
     for (size_t i = 0; i < PROFILE_STATES; i++)
-        tell_part(self, self->states[i], words[i]);
-    double stood = 100 * pc_samples_stood(&self->pc_samples);
-    if (self->pc_samples.by_stops != NULL)
+        tell_part(self, self->recording.states[i], words[i]);
+    double stood = 100 * pc_samples_stood(&self->recording.pc_samples);
+    if (self->recording.pc_samples.by_stops != NULL)
         fprintf(stderr, ", the core was halted %.*f %% of the time", stood < 10 ? 1 : 0, stood);
-    if (self->pc_samples.by_halts)
+    if (self->recording.pc_samples.by_halts)
         fprintf(stderr, "; the core was halted at most %.0f %% of it", ceil(stood));
-    if (self->resets > 0)
-        fprintf(stderr, ", %u reset%s", self->resets, PLURAL(self->resets));
+    if (self->recording.resets > 0)
+        fprintf(stderr, ", %u reset%s", self->recording.resets, PLURAL(self->recording.resets));
     fprintf(stderr, ": %s\n", file);
 }
 
-static void tell_every(const struct recording *self)
+static void tell_every(void *context)
 {
-    const struct pc_samples *pc_samples = &self->pc_samples;
+    const struct record_command *self = context;
+    const struct pc_samples *pc_samples = &self->recording.pc_samples;
     char rate[NUMBER_ROOM], every[NUMBER_ROOM];
     if (record_options_of(self)->request.quiet || pc_samples->by_stops == NULL ||
         record_options_of(self)->request.every > 0)
@@ -141,57 +87,28 @@ static void tell_every(const struct recording *self)
     fprintf(stderr, "%s: %s a second, and a stop after every %s (--every)\n", pc_samples->event, rate, every);
 }
 
-/* --- the run -------------------------------------------------------------------------------------------- */
-
-/* An interval is a few lists, so that its length is near to what it should be. */
-static bool record_sample(struct recording *self, struct error *error)
+static void record_kept(void *context)
 {
-    struct pc_samples *pc_samples = &self->pc_samples;
-    while (!pc_samples_is_over(pc_samples)) {
-        double length = profile_interval_length(pc_samples->elapsed_s);
-        if (!pc_samples_sample(pc_samples, length * 1e6 / 2, error))
-            return false;
-        if (pc_samples->elapsed_s - self->written_s < profile_interval_length(pc_samples->elapsed_s))
-            continue;
-        if (!write_intervals(self, error))
-            return false;
-        record_show_progress(self);
-    }
-    return true;
+    command_has_result(((struct record_command *)context)->of.context);
 }
 
-static bool record(struct recording *self, struct error *error)
+static void record_ended(void *context)
 {
-    struct pc_samples *pc_samples = &self->pc_samples;
-    struct error why = {0};
-    if (!pc_samples_take(pc_samples, error) ||
-        !profiling_wrote(profile_file_begin(self->of.context->out, &pc_samples->about), error))
-        return false;
-    tell_every(self);
-    record_sample(self, &why);
-    progress_clear(&self->of.progress);
-    pc_samples_end(pc_samples, &why);
-    if (!write_intervals(self, error) ||
-        !profiling_end(self->of.context->out, pc_samples->elapsed_s, self->samples, &why,
-                       *self->of.context->around.cancel != 0, error))
-        return false;
-    self->of.has_result = true; /* the file has its end */
-    return why.kind == ERROR_NONE || error_copy(error, &why);
+    progress_clear(&((struct record_command *)context)->of.progress);
 }
-
-/* --- the command ---------------------------------------------------------------------------------------- */
 
 static bool record_prepare(void *context, struct error *error)
 {
-    struct recording *self = context;
-    return pc_samples_open(&self->pc_samples, error);
+    struct record_command *self = context;
+    return pc_samples_open(&self->recording.pc_samples, error);
 }
 
 static bool record_measure(void *context, struct error *error)
 {
-    struct recording *self = context;
-    bool ok = record(self, error);
-    pc_samples_let_go(&self->pc_samples);
+    struct record_command *self = context;
+    bool ok = recording_make(&self->recording, error);
+    self->of.has_result = self->recording.whole;
+    pc_samples_let_go(&self->recording.pc_samples);
     return ok;
 }
 
@@ -204,8 +121,8 @@ static bool record_conclude(void *context, struct error *error)
 
 static void record_free(void *context)
 {
-    struct recording *self = context;
-    pc_samples_free(&self->pc_samples);
+    struct record_command *self = context;
+    pc_samples_free(&self->recording.pc_samples);
 }
 
 int command_record(const struct context *context, struct error *error)
@@ -214,10 +131,17 @@ int command_record(const struct context *context, struct error *error)
                                                .measure = record_measure,
                                                .conclude = record_conclude,
                                                .free = record_free};
-    struct recording self = {
+    struct record_command self = {
         .of = {.context = context},
-        .pc_samples = {.session = {.request = &context->options->request, .around = &context->around},
-                       .has_contexts = true}};
-    self.of.session = &self.pc_samples.session;
+        .recording = {
+            .pc_samples = {.session = {.request = &context->options->request, .around = &context->around},
+                           .has_contexts = true},
+            .out = context->out,
+            .begun = tell_every,
+            .kept = record_kept,
+            .show = record_show_progress,
+            .ended = record_ended}};
+    self.recording.context = &self;
+    self.of.session = &self.recording.pc_samples.session;
     return measure_command(&self, &parts, error);
 }

@@ -11,8 +11,6 @@
 struct stat_command {
     struct measuring of;
     struct windows windows;
-    size_t pass;
-    int64_t end_us;     /* of its window */
     struct error reset; /* the target was reset; the counts end at the last sample before it */
 };
 
@@ -27,9 +25,9 @@ static void stat_show_progress(struct stat_command *self)
     size_t n_passes = self->windows.counting.plan->n_passes;
     char time[NUMBER_ROOM], number[NUMBER_ROOM] = "";
     const struct window *window = windows_window(&self->windows);
-    double left_s = (double)(self->end_us - deadline_now_us()) / 1e6;
+    double left_s = (double)(self->windows.end_us - deadline_now_us()) / 1e6;
     if (n_passes > 1)
-        snprintf(number, sizeof number, "window %zu of %zu, ", self->pass + 1, n_passes);
+        snprintf(number, sizeof number, "window %zu of %zu, ", self->windows.pass + 1, n_passes);
     if (options->request.for_s > 0)
         progress_show(&self->of.progress, "%s%s left", number,
                       number_elapsed(time, sizeof time, left_s > 0 ? ceil(left_s) : 0));
@@ -56,64 +54,20 @@ static bool stat_note_reset(void *context, struct error *error)
     return true;
 }
 
-static bool print_interval(struct stat_command *self, const struct plan_pass *pass)
+static bool stat_begin(void *context, struct error *error)
 {
+    struct stat_command *self = context;
+    const struct rendering to = command_rendering(self->of.context);
+    return command_wrote(windows_print_begin(&self->windows, &to), error);
+}
+
+static bool stat_show(void *context, struct error *error)
+{
+    struct stat_command *self = context;
     struct windows *windows = &self->windows;
-    windows_tally(windows, &windows->interval, pass);
     progress_clear(&self->of.progress);
     command_has_result(self->of.context);
-    return windows_print(windows, windows_lines(windows, &windows->interval));
-}
-
-static bool run_window(struct stat_command *self, const struct plan_pass *pass, struct error *error)
-{
-    struct windows *windows = &self->windows;
-    const struct options *options = stat_options_of(self);
-    if (!windows_program(windows, pass, error) || !windows_begin(windows, error))
-        return false;
-    if (windows->stopped)
-        return true;
-    const struct window *window = windows_window(windows), *from = &windows->cpus.members[0].before;
-    int64_t next_us = deadline_now_us();
-    self->end_us = next_us + (int64_t)(options->request.for_s * 1e6);
-    self->pass = (size_t)(pass - windows->counting.plan->passes);
-    const int64_t unasked_us = window->halts ? INT64_MAX / 4 : 1000000;
-    do {
-        cpu_windows_begin_interval(&windows->cpus);
-        next_us = deadline_next_us(
-            next_us, options->request.interval_said ? options->request.interval_ms * 1000 : unasked_us);
-        if (options->request.for_s > 0 && next_us > self->end_us)
-            next_us = self->end_us;
-        if (!windows_until(windows, next_us, error))
-            return false;
-        if (options->request.interval_said && window->last_us > from->last_us && !print_interval(self, pass))
-            return command_wrote(false, error);
-    } while (*self->of.context->around.cancel == 0 && !windows->ended &&
-             (options->request.for_s <= 0 || deadline_now_us() < self->end_us));
-    windows_tally(windows, &windows->whole, pass);
-    return true;
-}
-
-static bool run_windows(struct stat_command *self, struct error *error)
-{
-    struct windows *windows = &self->windows;
-    const struct context *context = self->of.context;
-    const struct plan *plan = windows->counting.plan;
-    const struct rendering to = command_rendering(context);
-    bool ran = true;
-    if (plan->n_passes > 1 && !(context->options->request.for_s > 0))
-        return error_set(error, ERROR_USAGE,
-                         "these events take %zu windows in a row: say with --for how long each is",
-                         plan->n_passes);
-    if (!command_wrote(windows_print_begin(windows, &to), error))
-        return false;
-    for (size_t i = 0; ran && i < plan->n_passes && *context->around.cancel == 0 && !windows->ended; i++)
-        ran = run_window(self, &plan->passes[i], error);
-    if (!ran)
-        return false;
-    struct deadline deadline = session_last_deadline(&windows->session);
-    return context->options->request.all_cpus || self->reset.kind != ERROR_NONE ||
-           device_check_witness(&windows->session.device, &deadline, error);
+    return command_wrote(windows_print(windows, windows_lines(windows, &windows->interval)), error);
 }
 
 /* --- the command ---------------------------------------------------------------------------------------- */
@@ -130,11 +84,19 @@ static bool stat_prepare(void *context, struct error *error)
     return true;
 }
 
+static bool stat_check_witness(struct stat_command *self, struct error *error)
+{
+    struct session *session = &self->windows.session;
+    struct deadline deadline = session_last_deadline(session);
+    return stat_options_of(self)->request.all_cpus || self->reset.kind != ERROR_NONE ||
+           device_check_witness(&session->device, &deadline, error);
+}
+
 static bool stat_measure(void *context, struct error *error)
 {
     struct stat_command *self = context;
     struct windows *windows = &self->windows;
-    self->of.has_result = run_windows(self, error);
+    self->of.has_result = windows_run(windows, error) && stat_check_witness(self, error);
     if (!self->of.has_result)
         return false;
     if (!windows->cpus.all)
@@ -173,6 +135,8 @@ int command_stat(const struct context *context, struct error *error)
     struct stat_command self = {
         .of = {.context = context},
         .windows = {.session = {.request = &context->options->request, .around = &context->around},
+                    .begin = stat_begin,
+                    .show = stat_show,
                     .wait = pass_time,
                     .recover = stat_note_reset}};
     self.of.session = &self.windows.session;

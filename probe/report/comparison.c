@@ -1,5 +1,6 @@
 #include "report/comparison.h"
 
+#include "report/comparison_report.h"
 #include "report/conditions.h"
 #include "report/json.h"
 #include "report/number.h"
@@ -574,4 +575,91 @@ void comparison_add_run(struct json_part *line, const struct baseline *now)
     if (now->summary != NULL && json_object_set(run.json, "summary", now->summary) != 0)
         run.ok = false;
     json_part_object(line, "run", run);
+}
+
+/* ---- each later file with the first */
+
+struct comparing {
+    double threshold;
+    size_t family; /* verdicts about one later file */
+    struct baseline missing;
+    struct document *document;
+    enum verdict verdict; /* over all */
+    uint64_t compared, not_comparable;
+};
+
+static void compare_pair(struct comparing *self, const struct baseline *before, const struct baseline *now)
+{
+    struct json_part line = runs_compare(before, now, self->threshold, self->family);
+    enum verdict verdict = line_verdict(line.json);
+    comparison_add_run(&line, now);
+    document_add(self->document, line);
+    self->compared++;
+    self->not_comparable += verdict == VERDICT_NOT_COMPARABLE;
+    self->verdict = verdict_both(self->verdict, verdict);
+}
+
+/* In place of the run that the file of `other` has and this one lacks. */
+static const struct baseline *missing_run(struct comparing *self, const struct baseline *other,
+                                          const struct runs *runs)
+{
+    self->missing = (struct baseline){.missing = true};
+    self->missing.conditions = other->conditions;
+    memcpy(self->missing.file, runs->file, sizeof self->missing.file);
+    return &self->missing;
+}
+
+static const struct baseline *compare_find_region(const struct runs *runs, const struct baseline *like)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs_are_of_one_region(&runs->of[i]->conditions, &like->conditions))
+            return runs->of[i];
+    return NULL;
+}
+
+/* As survey --baseline counts them. */
+static size_t compare_family_of(const struct runs *old, const struct runs *new)
+{
+    size_t family = 0;
+    for (size_t i = 0; i < new->n; i++)
+        if (compare_find_region(old, new->of[i]) != NULL)
+            family += json_object_size(json_object_get(new->of[i]->summary, "columns"));
+    return family;
+}
+
+/* Two files of one run each are compared whatever their regions are: then the reason says how these differ.
+ */
+static void compare_file(struct comparing *self, const struct runs *old, const struct runs *new)
+{
+    self->family = 1;
+    if (old->n == 1 && new->n == 1) {
+        compare_pair(self, old->of[0], new->of[0]);
+        return;
+    }
+    self->family = compare_family_of(old, new);
+    for (size_t i = 0; i < old->n; i++) {
+        const struct baseline *now = compare_find_region(new, old->of[i]);
+        compare_pair(self, old->of[i], now != NULL ? now : missing_run(self, old->of[i], new));
+    }
+    for (size_t i = 0; i < new->n; i++)
+        if (compare_find_region(old, new->of[i]) == NULL)
+            compare_pair(self, missing_run(self, new->of[i], old), new->of[i]);
+}
+
+static void comparison_add_summary(struct comparing *self)
+{
+    struct json_part line = json_part_new("summary");
+    json_part_text(&line, "verdict", verdict_name(self->verdict));
+    json_part_unsigned(&line, "compared", self->compared);
+    json_part_unsigned(&line, "not_comparable", self->not_comparable);
+    document_add(self->document, line);
+}
+
+enum verdict comparison_make(const struct runs *files, size_t n, double threshold, struct document *document)
+{
+    struct comparing self = {.threshold = threshold, .document = document};
+    for (size_t i = 1; i < n; i++)
+        compare_file(&self, &files[0], &files[i]);
+    comparison_add_summary(&self);
+    return self.verdict;
 }

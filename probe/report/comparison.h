@@ -57,3 +57,5 @@ struct json_part runs_compare(const struct baseline *before, const struct baseli
                               size_t family);
 /* Adds the later run to it, as its file has it. */
 void comparison_add_run(struct json_part *line, const struct baseline *now);
+/* Each later file with the first: lines `verdict`, and a `summary`. Returns the verdict over all. */
+enum verdict comparison_make(const struct runs *files, size_t n, double threshold, struct document *document);

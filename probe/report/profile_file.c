@@ -155,6 +155,28 @@ int profile_file_end(FILE *out, const struct profile_end *end)
     return write_part(out, line);
 }
 
+bool profile_file_wrote(int result, struct error *error)
+{
+    return result == 0 ||
+           error_set(error, ERROR_SYSTEM, "the profile could not be written: %s", strerror(-result));
+}
+
+bool profile_file_conclude(FILE *out, double elapsed_s, uint64_t samples, const struct error *why,
+                           bool cancelled, struct error *error)
+{
+    bool failed = why->kind != ERROR_NONE;
+    char lost[] = "lost", interrupt[] = "Ctrl-C", time[] = "time", text[sizeof why->text];
+    error_on_one_line(why, text, sizeof text);
+    const struct profile_end end = {.known = true,
+                                    .elapsed_s = elapsed_s,
+                                    .samples = samples,
+                                    .why = failed      ? lost
+                                           : cancelled ? interrupt
+                                                       : time,
+                                    .error = failed ? text : NULL};
+    return profile_file_wrote(profile_file_end(out, &end), error);
+}
+
 /* ---- reading */
 
 /* What was read of one core. `unit`: seconds up to which neighbours are merged; below 0: not at all. */

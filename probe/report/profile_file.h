@@ -23,6 +23,11 @@ int profile_file_add(FILE *out, const struct profile_interval *interval);
 int profile_file_add_contexts(FILE *out, enum profile_context kind, const struct profile_interval *interval);
 int profile_file_add_task(FILE *out, uint64_t value, const char *name); /* what the RTOS calls a task */
 int profile_file_end(FILE *out, const struct profile_end *end);
+/* `result` is that of one of these. */
+bool profile_file_wrote(int result, struct error *error);
+/* The last line: of a run that failed by `why`, or was cancelled, or whose time was over. */
+bool profile_file_conclude(FILE *out, double elapsed_s, uint64_t samples, const struct error *why,
+                           bool cancelled, struct error *error);
 
 enum {
     PROFILE_LINE_MAX = 16 << 20,

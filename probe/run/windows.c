@@ -413,3 +413,50 @@ bool windows_check_stop(const struct windows *self, struct error *error)
     session_place(&self->session, self->session.device.stopped_at, place, sizeof place);
     return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
 }
+
+static bool windows_run_pass(struct windows *windows, const struct plan_pass *pass, struct error *error)
+{
+    const struct request *request = windows->session.request;
+    if (!windows_program(windows, pass, error) || !windows_begin(windows, error))
+        return false;
+    if (windows->stopped)
+        return true;
+    const struct window *window = windows_window(windows), *from = &windows->cpus.members[0].before;
+    int64_t next_us = deadline_now_us();
+    windows->end_us = next_us + (int64_t)(request->for_s * 1e6);
+    windows->pass = (size_t)(pass - windows->counting.plan->passes);
+    const int64_t unasked_us = window->halts ? INT64_MAX / 4 : 1000000;
+    do {
+        cpu_windows_begin_interval(&windows->cpus);
+        next_us =
+            deadline_next_us(next_us, request->interval_said ? request->interval_ms * 1000 : unasked_us);
+        if (request->for_s > 0 && next_us > windows->end_us)
+            next_us = windows->end_us;
+        if (!windows_until(windows, next_us, error))
+            return false;
+        if (!request->interval_said || window->last_us <= from->last_us)
+            continue;
+        windows_tally(windows, &windows->interval, pass);
+        if (!windows->show(windows->context, error))
+            return false;
+    } while (*windows->session.around->cancel == 0 && !windows->ended &&
+             (request->for_s <= 0 || deadline_now_us() < windows->end_us));
+    windows_tally(windows, &windows->whole, pass);
+    return true;
+}
+
+bool windows_run(struct windows *windows, struct error *error)
+{
+    const struct request *request = windows->session.request;
+    const struct plan *plan = windows->counting.plan;
+    if (plan->n_passes > 1 && !(request->for_s > 0))
+        return error_set(error, ERROR_USAGE,
+                         "these events take %zu windows in a row: say with --for how long each is",
+                         plan->n_passes);
+    if (!windows->begin(windows->context, error))
+        return false;
+    for (size_t i = 0; i < plan->n_passes && *windows->session.around->cancel == 0 && !windows->ended; i++)
+        if (!windows_run_pass(windows, &plan->passes[i], error))
+            return false;
+    return true;
+}

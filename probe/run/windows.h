@@ -47,8 +47,13 @@ struct windows {
     bool ended;               /* before its time: no further sample is wanted */
     bool stopped;             /* another debugger, or a breakpoint, halted the core */
     struct counts_report report;
+    size_t pass;    /* of windows_run */
+    int64_t end_us; /* of its window */
     /* Of the command: */
     void *context;
+    bool (*begin)(void *context, struct error *error); /* of windows_run: before the first window */
+    bool (*show)(void *context,
+                 struct error *error); /* of windows_run: an interval is over, its tally made */
     bool (*wait)(void *context, int64_t us, struct error *error); /* between samples */
     bool (*recover)(void *context, struct error *error);          /* after a failed sample; false: cannot */
 };
@@ -67,6 +72,9 @@ bool windows_program(struct windows *self, const struct plan_pass *pass, struct 
 bool windows_begin(struct windows *self, struct error *error);
 /* Samples until `until_us` of deadline_now_us, so often that no counter wraps unseen if that is possible. */
 bool windows_until(struct windows *self, int64_t until_us, struct error *error);
+/* All passes, a window each, so long as the request says; of each window `whole` is made, and at the
+ * request's interval `show` is called. */
+bool windows_run(struct windows *self, struct error *error);
 /* Into `interval`: the counts of this pass since the interval began. Into `whole`: those since the pass
  * began, added to what other passes have put into it. */
 void windows_tally(struct windows *self, struct tally *tally, const struct plan_pass *pass);
