@@ -17,12 +17,14 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import pmu_window
 from pmu_auto import Auto
-from pmu_engine import Engine, Refused, binary, check_option, options_of, reason_of, run_binary, write
+from pmu_engine import (Engine, Refused, binary, check_option, openocd_port, options_of, reason_of, run_binary,
+                        write)
 
 
 # Options of report, with their values, that make no difference to the window
 DROPPED = ("-o", "--output", "--sort", "--format", "-x", "--separator")
 RESULTS = 0, 1, 4, 5, 130  # exit codes: 1, 4 and 5 are verdicts, 5 is doctor's finding too; 130: Ctrl-C
+DIRECT = "delta", "survey", "stat"  # OpenOCD's Tcl port serves them, if there is one
 # What a user, a target or a server can cause
 FAILURES = Refused, ValueError, OSError, gdb.error, gdb.MemoryError
 
@@ -119,7 +121,8 @@ class Command(gdb.Command):
         if auto is not None:
             AUTO.off()
         try:
-            engine = Engine(engine_words(self.name, shlex.split(argument)), often=self.often)
+            port = openocd_port() if self.name in DIRECT else ()
+            engine = Engine(engine_words(self.name, shlex.split(argument)), often=self.often, port=port)
         except FAILURES as error:
             self.resume_auto(auto)
             raise gdb.GdbError(f"pmu: {error}") from error
@@ -129,6 +132,8 @@ class Command(gdb.Command):
         finally:
             AUTO.busy = False
         code, reason = engine.process.returncode, engine.reason()
+        if engine.at_users and code not in RESULTS:
+            reason = "stopped by your breakpoint" + ("" if "stopped by" in reason else " before the first hit")
         if reason and code in RESULTS:
             write(reason + "\n")
         if self.name == "record" and code == 0:
@@ -139,7 +144,7 @@ class Command(gdb.Command):
             except gdb.error as error:
                 gdb.write(f"{error}\n")
         self.resume_auto(auto)
-        if not engine.has_spoken and code >= 0:
+        if not engine.has_spoken and not engine.port and code >= 0:
             raise gdb.GdbError(f"{binary()} ended with exit code {code} and printed nothing: is it pmu-probe?")
         if code not in RESULTS:
             raise gdb.GdbError(failure(self.name, code, reason))

@@ -4,6 +4,8 @@ Not in the remote protocol: "pmu.server", GDB's own server; in stops "others", a
 "halts", how often GDB halted the core on the way, to test such a breakpoint or to step over it.
 """
 import contextlib
+import ctypes
+import json
 import os
 import re
 import select
@@ -30,6 +32,20 @@ RUNNING = re.compile(rb"\d*\^running\n|\(gdb\) ?\n")
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
 TRUSTED = "trust-readonly-sections"
+INSERTED = "breakpoint always-inserted"
+# In OpenOCD: prints "pmu", which of its targets GDB debugs, how many cores have a GDB port, and the ports on which it listens, by
+# Linux. It cannot be asked for its Tcl port. At that port "pmu_token" shows that it is the same OpenOCD.
+PORTS = " ".join([
+    "set ::pmu_token %s; set cores 0; set pmu {}; set own {};",
+    "foreach one [target names] {",
+    "if {[$one cget -type] ne {mem_ap} && ([catch {$one cget -gdb-port} port] || $port ne {disabled})} {incr cores}};",
+    "foreach fd [glob -nocomplain /proc/self/fd/*] {if {![catch {file readlink $fd} to]} {lappend own $to}};",
+    "foreach net {tcp tcp6} {catch {set file [open /proc/self/net/$net];",
+    "foreach row [lrange [split [read $file] \\n] 1 end] {",
+    "if {[lindex $row 3] eq {0A} && [lsearch -exact $own socket:\\[[lindex $row 9]\\]] >= 0} {",
+    "lappend pmu [expr 0x[lindex [split [lindex $row 1] :] end]]}}; close $file}};",
+    "echo [concat pmu [target current] $cores $pmu]"])
+CORES = {}  # by port and target: the tool's words for it
 # In force while the core runs for the engine. TRUSTED: GDB reads code in some forty pieces to unwind a frame,
 # and it has the file.
 SETTINGS = {"suppress-cli-notifications": True, "confirm": False, TRUSTED: True}
@@ -244,8 +260,9 @@ class Engine:
 
     late_interrupt = False  # one may still arrive that an earlier engine's end has caused
 
-    def __init__(self, words, stdin=subprocess.DEVNULL, often=False):
-        """`often`: it interrupts the core again and again, which is not to be reported each time."""
+    def __init__(self, words, stdin=subprocess.DEVNULL, often=False, port=()):
+        """`often`: it interrupts the core again and again, which is not to be reported each time. `port`: words for
+        OpenOCD's Tcl port, by which it reaches the core while GDB waits."""
         connection()
         self.often = often
         if gdb.selected_thread().is_running():
@@ -257,10 +274,19 @@ class Engine:
         self.text = ""  # of the last line of output
         self.held = []  # the lines of an error, or of a last note
         self.socket, theirs = socket.socketpair()
+        self.idle, self.port = theirs if port else None, port  # nothing comes through it
+        self.at_users = False  # it has ended at a breakpoint of the user's
+        if port:
+            self.inserted = Inserted()
+            self.process = self.spawn([*words, *port, "--resume"], preexec_fn=end_with_gdb)
+            return
         with theirs:
-            self.process = subprocess.Popen(
-                [binary(), "--probe", f"door:{theirs.fileno()}", *words], pass_fds=[theirs.fileno()],
-                stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            self.process = self.spawn(["--probe", f"door:{theirs.fileno()}", *words], stdin, pass_fds=[theirs.fileno()])
+
+    @staticmethod
+    def spawn(words, stdin=subprocess.DEVNULL, **how):
+        return subprocess.Popen([binary(), *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                start_new_session=True, **how)
 
     def cancel(self):
         if self.process.poll() is None:
@@ -343,7 +369,8 @@ class Engine:
         self.process.stdin.flush()
 
     def end(self):
-        self.socket.close()
+        if self.idle is None:
+            self.socket.close()
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
@@ -353,7 +380,29 @@ class Engine:
             self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
+        if self.idle is not None:
+            self.come_back()
+            self.idle.close()
+        self.socket.close()
         self.server.delete_breakpoints()
+
+    def come_back(self):
+        """The core ran without GDB, which drops what it knows of it, and then lets it stop again where it is, with nothing
+        executed: so it knows of this stop as of its own."""
+        self.inserted.end()
+        if self.process.returncode < 0:  # killed
+            run_binary("restore", *self.port[:2])
+            gdb.execute("monitor halt", to_string=True)
+        for what in ("register-cache", "dcache"):
+            gdb.execute(f"maintenance flush {what}", to_string=True)
+        here = program_counter()
+        self.at_users = bool(users_breakpoints().get(here))
+        if self.at_users:
+            with Silence(self.often), Records(self):
+                gdb.execute(JUMP, to_string=True)
+        else:
+            self.server.set_breakpoint(f"{here:x}", "2")
+            self.go("c")
 
     def take(self, data):
         self.rest += data
@@ -439,6 +488,73 @@ class Engine:
         asked.set()
         gdb.post_event(lambda: None if over.is_set() else interrupt())
         select.select([end], [], [])
+
+
+class Inserted:
+    """The user's breakpoints are in the target while the core runs without GDB."""
+
+    def __init__(self):
+        self.before = gdb.parameter(INSERTED)
+        self.put("on")
+
+    def put(self, how):
+        """GDB looks at the setting when a breakpoint changes."""
+        theirs = [one for ones in users_breakpoints().values() for one in ones]
+        if theirs:
+            gdb.execute(f"set {INSERTED} {how}")
+            theirs[0].enabled = False
+            theirs[0].enabled = True
+
+    def end(self):
+        self.put("on" if self.before else "off")
+
+
+def end_with_gdb():
+    """In the child: if GDB dies, it is interrupted."""
+    ctypes.CDLL(None).prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
+
+
+def openocd_port():
+    """The tool's words for GDB's server by its Tcl port, where the engine is as fast as in a terminal; (): it has none, or GDB's own
+    ways are needed."""
+    conditions = any(one.visible and one.enabled and (one.type not in (gdb.BP_BREAKPOINT, HARDWARE) or one.condition
+                     or one.ignore_count or one.commands or one.temporary or one.thread) for one in gdb.breakpoints())
+    if conditions or len(gdb.selected_inferior().threads()) != 1:
+        return ()
+    token = os.urandom(8).hex()
+    try:
+        said = re.search(r"^pmu (\S+) (\d+)((?: \d+)+)$", gdb.execute("monitor " + PORTS % token, to_string=True), re.MULTILINE)
+    except gdb.error:
+        said = None
+    if said is None:
+        return ()
+    host, _, gdb_port = (connection().details or "").rpartition(":")
+    ports = [port for port in said[3].split() if port == "6666" or (said[2] == "1" and port != gdb_port)]
+    for port in sorted(ports, key=lambda one: one != "6666"):  # no connection to another core's GDB port, which would halt it
+        if has_token(host, int(port), token):
+            return core_words(f"openocd:{host}:{port}", said[1])
+    return ()
+
+
+def core_words(link, target):
+    """By the names that the tool shows of OpenOCD's targets."""
+    if (link, target) not in CORES:
+        lines = [json.loads(line) for line in run_binary("info", "-j", "--probe", link).stdout.splitlines()]
+        number = next((str(one["number"]) for one in lines if one["type"] == "core" and one["view"] == target), None)
+        if number is None:
+            return ()
+        CORES[link, target] = "--probe", link, "--core", number
+    return CORES[link, target]
+
+
+def has_token(host, port, token):
+    """Whether this is the Tcl port of that OpenOCD. A telnet port answers otherwise."""
+    try:
+        with socket.create_connection((host.strip("[]") or "localhost", port), patience(5)) as one:
+            one.sendall(b"set ::pmu_token\x1a")
+            return one.recv(64) == token.encode() + b"\x1a"
+    except OSError:
+        return False
 
 
 def interrupt():

@@ -14,7 +14,7 @@ static bool names_link(const struct options *options)
 }
 
 /* The options of a run, as it noted them. */
-static void take_words(const struct journal_head *head, struct request *request)
+static void journal_take_words(const struct journal_head *head, struct request *request)
 {
     for (size_t i = 0; i + 1 < head->n_words; i += 2) {
         const char *name = head->words[i], *value = head->words[i + 1];
@@ -52,7 +52,7 @@ int command_restore(const struct context *context, struct error *error)
     const struct restoring restoring = {.request = &context->options->request,
                                         .around = &context->around,
                                         .names_link = names_link(context->options),
-                                        .take_words = take_words,
+                                        .take_words = journal_take_words,
                                         .say = restore_print,
                                         .context = context->out};
     bool ok =

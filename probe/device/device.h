@@ -75,6 +75,7 @@ struct device {
     bool watches_resets; /* the ledger keeps what shows them */
     bool was_reset;      /* a read at the end saw a reset, which registers show only once */
     bool at_own_stop;    /* it is halted by a comparator of the program's, which has been named */
+    bool kept_halted;    /* LEAVE_HALTED_AGAIN: at the end of a hit, until the next are awaited */
     uint64_t stopped_at; /* LEAVE_HALTED_FOREIGN: where, if a reading found the core so */
 };
 

@@ -69,6 +69,12 @@ static bool direct_leave_is_ours(struct direct_engine *self, const struct stop *
     return true;
 }
 
+/* It was found halted, and is left where the last hit ended. */
+static bool keeps_end(const struct direct_engine *self)
+{
+    return self->device->leave == LEAVE_HALTED_AGAIN && self->engine.budget.stop == NULL;
+}
+
 /* Resumes the core, if we stopped it or it is at one of our stops. */
 static bool leave_stop(struct direct_engine *self, struct error *error)
 {
@@ -78,6 +84,10 @@ static bool leave_stop(struct direct_engine *self, struct error *error)
     direct_begin_own(self, OWN_MS, self->deadline);
     if (self->device->leave == LEAVE_HALTED_FOREIGN)
         return true;
+    if (keeps_end(self) && direct_holds_core(self) && !self->interrupts_held) {
+        self->device->kept_halted = true;
+        return true;
+    }
     bool busy = direct_holds_core(self) || self->core_is == CORE_IS_RESET, halted = !busy;
     /* Right after a resume the core may still read as halted; right after a step, not yet. */
     for (int i = 0; i < HALT_READS && halted != busy; i++) {
@@ -241,12 +251,15 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     enum batch batch = batch_from(self, from);
     bool round = direct_is_round(self), fast = batch == BATCH_FAST;
     bool later = fast && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
-    bool stays = self->hits.sink->ended != NULL; /* each hit is inspected at its end */
+    bool keeps = keeps_end(self);
+    /* Each hit is inspected at its end */
+    bool stays = self->hits.sink->ended != NULL || (keeps && hits_left(self) <= 1);
     if (!later)
         self->looked_us = deadline_now_us();
     self->batch = BATCH_FAST;
     add_hit(self, from, rehits, later && !stays, stays && !round);
-    for (size_t each = 0, before; batch != BATCH_ONE && !stays && room_for(self, 1, 0);
+    for (size_t each = 0, before;
+         batch != BATCH_ONE && !stays && room_for(self, 1, 0) && !(keeps && hits_left(self) <= 1);
          each = self->list.n - before + 1) {
         before = self->list.n;
         bool more = room_for(self, 2, each);
@@ -279,7 +292,7 @@ static bool show_end(struct direct_engine *self, struct error *error)
 
 static bool leave_end(struct direct_engine *self, struct error *error)
 {
-    if (self->core_is != CORE_IS_AT_END)
+    if (self->core_is != CORE_IS_AT_END || keeps_end(self))
         return true;
     self->hits.enough = false;
     begin_list(self);
@@ -579,6 +592,9 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     const struct call_access access = direct_access(self);
     self->region = *region;
     self->device->slept = false;
+    if (self->device->kept_halted && !(direct_begin_own(self, OWN_MS, deadline), run_on(self, error)))
+        return false;
+    self->device->kept_halted = false;
     self->core_is = direct_holds_core(self) ? CORE_IS_OURS : CORE_IS_FREE;
     self->spare_read = false;
     self->spare_changes = 0;

@@ -7,7 +7,7 @@ import uuid
 
 import pexpect
 
-from gdb_place import GdbPlace
+from gdb_place import GdbPlace, GdbServer, free_port
 from harness import NOWHERE, ROOT, TOOL, WAIT, Run, wait_for
 
 SCRIPT = os.path.join(ROOT, "gdb-scripts", "pmu.py")
@@ -50,6 +50,16 @@ class DoorPlace(GdbPlace):
         result = Run(done.code, file.read_text() if file.exists() else "", done.err)
         result.said = done.out
         return result
+
+
+class TclPlace(DoorPlace):
+    """OpenOCD has a Tcl port as users have it, of a number that they chose: `pmu delta` finds it."""
+
+    def start_server(self, *commands):
+        others = [f"{self.chip}.cpu1 configure -gdb-port disabled"] if self.chip in ("a9", "a53") else []  # a number for each is not to be had
+        server = GdbServer(self.board, "gdb_port 0", *others, *commands, config=self.config(), config_first=f"tcl_port {free_port()}")
+        self.servers.append(server)
+        return server
 
 
 class Terminal:

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from board import Board, OpenOcd, later_openocd
-from harness import ROOT, TOOL, WAIT, elf_of, finish_tool, start_tool
+from harness import ROOT, TOOL, WAIT, elf_of, finish_tool, start_tool, wait_for
 from tap_chain import Tap, TapChain
 
 FOLDER = os.path.join(ROOT, "openocd-cfg", "boards")
@@ -192,7 +192,7 @@ def test_zynqmp_on_the_virtual_a53(tmp_path):
         assert 0x824 in tap.instructions and "UNEXPECTED" not in server.output, server.output
         halts_and_goes_on(server, "uscale", "a53.0", "axi")
         server("core_up 1")
-        assert server("uscale.a53.1 curstate") == "running"
+        wait_for(lambda: server("uscale.a53.1 curstate") == "running", "OpenOCD's first look at the core")
         shows_and_measures(server, 2)
 
 

@@ -204,7 +204,8 @@ def test_a_function_that_jumps_to_its_start_is_refused(tmp_path):
     source = START + r"""
 APART void plain(void) { for (uint32_t i = 0; i < 30; i++) sink += i; }
 __attribute__((naked, noinline)) void loops(void) { __asm volatile("subs r0, #1\n bne loops\n bx lr"); }
-void run(void) { for (;; round_count++) { plain(); __asm volatile("movs r0, #9\n bl loops" ::: "r0", "lr", "cc"); } }
+void run(void) { for (;; round_count++) { plain(); __asm volatile("movs r0, #9\n bl loops" ::: "r0", "lr", "cc");
+                                          for (volatile uint32_t j = 0; j < 2000; j++); } }
 """
     with own(tmp_path, source) as place:
         refused(place, "jumps to its own start", "loops", "-r", 5)

@@ -101,7 +101,8 @@ def test_only_a_pmu_divides_its_cycles():
 def test_more_events_than_counters_take_turns():
     with Place("m55/swd", "free", WORK_BY_DATA) as place:
         events = [name for name in modelled(place) if name != "CPU_CYCLES"]
-        many = events + [name for name in codes_of("m55") if name not in events and name not in ("CHAIN", "CPU_CYCLES")][:20]
+        unset = ("DWT_CMPMATCH", "TRCEXTOUT", "CTI_TRIGOUT", "CHAIN", "CPU_CYCLES")  # outputs that nothing has set up
+        many = events + [name for name in codes_of("m55") if name not in events and not name.startswith(unset)][:20]
         result = place.delta("work_by_data", "-r", 10, "-e", ",".join(many))
         assert result.summary["passes"] > 1 and len(result.hits) == 10 * result.summary["passes"]
         by_pass = {}

@@ -121,7 +121,7 @@ def words_of(line):
     line = SOURCE_LINE.sub(r"\1:0", line)
     line = re.sub(r"^(\S+: )(?:median )?([\d.,]+)(?: ±[\d.,]+)?(?= cycles)", r"\1\2", line)  # the mean of many hits, the median of few
     line = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a time", line)
-    line = re.sub(r"[▁-█▏▎▍▌▋▊▉]+", "", NUMBER.sub("0", line))
+    line = re.sub(r"(?<=\b0 )(call|hit|overrun|sample)\b", r"\1s", re.sub(r"[▁-█▏▎▍▌▋▊▉]+", "", NUMBER.sub("0", line)))
     line = re.sub(r"0 (ns|µs|ms|s)\b", "0 s", re.sub(r"(?:\S*/)+(?=\w+\.(?:c|elf))", "", line))
     return " ".join(line.replace("~", " ").split())
 
