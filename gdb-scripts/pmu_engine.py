@@ -552,7 +552,8 @@ def has_token(host, port, token):
     try:
         with socket.create_connection((host.strip("[]") or "localhost", port), patience(5)) as one:
             one.sendall(b"set ::pmu_token\x1a")
-            return one.recv(64) == token.encode() + b"\x1a"
+            with one.makefile("rb") as answer:
+                return answer.read(len(token) + 1) == token.encode() + b"\x1a"
     except OSError:
         return False
 
