@@ -55,7 +55,7 @@ class Setting(gdb.Parameter):
         return f"{self.name} = {self.value}" if self.value else f"{self.name} = {self.default()} (default)"
 
     def words(self):
-        if self.option == "--no-calibrate":
+        if isinstance(self.value, bool) and self.option:
             return [] if self.value else [self.option]
         return [self.option, self.value] if self.option and self.value else []
 
@@ -121,7 +121,7 @@ class Command(gdb.Command):
         if auto is not None:
             AUTO.off()
         try:
-            port = openocd_port() if self.name in DIRECT else ()
+            port = openocd_port() if self.name in DIRECT and gdb.parameter("pmu tcl") else ()
             engine = Engine(engine_words(self.name, shlex.split(argument)), often=self.often, port=port)
         except FAILURES as error:
             self.resume_auto(auto)
@@ -306,6 +306,8 @@ SETTINGS = [Setting(*words) for words in [
      "how long to wait for the start and the end (500ms, 10s)"),
     ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", None,
      "whether the cost of a halt is measured and removed"),
+    ("tcl", gdb.PARAM_BOOLEAN, None, None,
+     "whether delta, survey and stat go by OpenOCD's Tcl port, if it has one"),
 ]]
 COMMANDS = [Command(*words) for words in [
     ("delta", """Measure what a function, or the code between two places, costs.

@@ -277,7 +277,8 @@ class Engine:
         self.idle, self.port = theirs if port else None, port  # nothing comes through it
         self.at_users = False  # it has ended at a breakpoint of the user's
         if port:
-            self.inserted = Inserted()
+            with Records(self):
+                self.inserted = Inserted()
             self.process = self.spawn([*words, *port, "--resume"], preexec_fn=end_with_gdb)
             return
         with theirs:
@@ -389,7 +390,8 @@ class Engine:
     def come_back(self):
         """The core ran without GDB, which drops what it knows of it, and then lets it stop again where it is, with nothing
         executed: so it knows of this stop as of its own."""
-        self.inserted.end()
+        with Records(self):
+            self.inserted.end()
         if self.process.returncode < 0:  # killed
             run_binary("restore", *self.port[:2])
             gdb.execute("monitor halt", to_string=True)

@@ -20,15 +20,16 @@ def environment():
     return found
 
 
-def setup(port):
+def setup(port, tcl=False):
     """The machine may be busy: a region is not reached at once, and a server does not answer within GDB's own two seconds."""
-    return [f"set remotetimeout {WAIT}", f"source {SCRIPT}", f"set pmu binary {TOOL}", f"set pmu timeout {WAIT}s", f"target extended-remote 127.0.0.1:{port}"]
+    return [f"set remotetimeout {WAIT}", f"source {SCRIPT}", f"set pmu binary {TOOL}", f"set pmu timeout {WAIT}s",
+            f"set pmu tcl {'on' if tcl else 'off'}", f"target extended-remote 127.0.0.1:{port}"]
 
 
-def run_gdb(elf, port, *commands):
+def run_gdb(elf, port, *commands, tcl=False):
     """In batch mode; GDB goes on after an error, and detaches at the end."""
     words = [*GDB, "-batch", *(elf and [elf] or [])]
-    for command in [*setup(port), *commands]:
+    for command in [*setup(port, tcl), *commands]:
         words += ["-ex", command]
     done = subprocess.run(words, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=3 * WAIT, env=environment())
@@ -40,9 +41,11 @@ def run_gdb(elf, port, *commands):
 class DoorPlace(GdbPlace):
     """Through a real OpenOCD. The board's log holds what happens from here on."""
 
+    tcl = False
+
     def gdb(self, *commands):
         self.board.watch(NOWHERE)
-        return run_gdb(self.elf, self.server.gdb_port(self.core), *commands)
+        return run_gdb(self.elf, self.server.gdb_port(self.core), *commands, tcl=self.tcl)
 
     def delta_in_gdb(self, tmp_path, words, *before):
         file = tmp_path / "run.jsonl"
@@ -55,6 +58,8 @@ class DoorPlace(GdbPlace):
 class TclPlace(DoorPlace):
     """OpenOCD has a Tcl port as users have it, of a number that they chose: `pmu delta` finds it."""
 
+    tcl = True
+
     def start_server(self, *commands):
         others = [f"{self.chip}.cpu1 configure -gdb-port disabled"] if self.chip in ("a9", "a53") else []  # a number for each is not to be had
         server = GdbServer(self.board, "gdb_port 0", *others, *commands, config=self.config(), config_first=f"tcl_port {free_port()}")
@@ -65,11 +70,11 @@ class TclPlace(DoorPlace):
 class Terminal:
     """GDB with a user at its prompt."""
 
-    def __init__(self, elf, port, *words):
+    def __init__(self, elf, port, *words, tcl=False):
         self.child = pexpect.spawn(GDB[0], [*GDB[1:], "-iex", "set style enabled off", *words, elf], encoding="utf-8",
                                    codec_errors="replace", timeout=WAIT, env=environment(), echo=False)
         self.child.expect_exact("(gdb) ")
-        for command in ["set confirm off", "set width 0", *setup(port)]:
+        for command in ["set confirm off", "set width 0", *setup(port, tcl)]:
             self(command)
 
     def __call__(self, command):
@@ -114,10 +119,10 @@ class Screen:
 class Mi:
     """GDB in the way that an IDE uses it."""
 
-    def __init__(self, elf, port):
+    def __init__(self, elf, port, tcl=False):
         self.process = subprocess.Popen([*GDB, "--interpreter=mi2", elf], text=True, errors="replace", stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env=environment(), bufsize=1)
-        for command in ["-gdb-set mi-async on", *setup(port)]:
+        for command in ["-gdb-set mi-async on", *setup(port, tcl)]:
             self(command)
 
     def __call__(self, command):

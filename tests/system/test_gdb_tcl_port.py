@@ -38,7 +38,7 @@ def test_a_hundred_hits(chip, tmp_path):
 @pytest.mark.parametrize("chip", CHIPS)
 def test_gdb_is_where_the_last_hit_ended(chip):
     with TclPlace(chip, "free", WORK_BY_DATA) as place:
-        terminal = Terminal(place.elf, place.server.gdb_port())
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
         try:
             place.board.watch(NOWHERE)
             terminal(f"pmu delta work_by_data -r {HITS}")
@@ -61,7 +61,7 @@ def test_gdb_is_where_the_last_hit_ended(chip):
 
 def test_watchpoints_are_as_if_nothing_had_been():
     with TclPlace("m4", "free", WORK_BY_DATA) as place:
-        terminal = Terminal(place.elf, place.server.gdb_port())
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
         try:
             assert "Hardware watchpoint 1" in terminal("watch random_state")
             assert "3 hits" in terminal("pmu delta work_by_data -r 3") or "watchpoint" in terminal("info breakpoints")
@@ -77,7 +77,7 @@ def test_watchpoints_are_as_if_nothing_had_been():
 @pytest.mark.parametrize("where", ["random_number", "work_by_data"], ids=["inside", "at the start"])
 def test_the_users_breakpoint_ends_it(chip, where):
     with TclPlace(chip, "free", WORK_BY_DATA) as place:
-        terminal = Terminal(place.elf, place.server.gdb_port())
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
         try:
             terminal(f"hbreak {where}")
             said = terminal("pmu delta work_by_data -r 50")
@@ -112,7 +112,7 @@ def test_other_places_and_commands(tmp_path):
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 def test_ctrl_c(chip):
     with TclPlace(chip, "free", WORK_BY_DATA) as place:
-        terminal = Terminal(place.elf, place.server.gdb_port())
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
         try:
             for pause in (0, 0.3):
                 terminal.child.sendline("pmu delta work_by_data -r 1000000")
@@ -130,7 +130,7 @@ def test_ctrl_c(chip):
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 def test_the_tool_is_killed(chip):
     with TclPlace(chip, "free", WORK_BY_DATA) as place:
-        terminal = Terminal(place.elf, place.server.gdb_port())
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
         try:
             before = place.board.state()
             for pause in (0, 0.05, 0.2):
@@ -153,7 +153,7 @@ def test_the_tool_is_killed(chip):
 def test_gdb_is_killed(chip):
     with TclPlace(chip, "free", WORK_BY_DATA) as place:
         before = place.board.state()
-        terminal = Terminal(place.elf, place.server.gdb_port())
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
         try:
             terminal.child.sendline("pmu delta work_by_data -r 1000000")
             place.wait_for_stops(24)
@@ -166,7 +166,7 @@ def test_gdb_is_killed(chip):
 
 def test_mi():
     with TclPlace("m4", "free", WORK_BY_DATA) as place:
-        mi = Mi(place.elf, place.server.gdb_port())
+        mi = Mi(place.elf, place.server.gdb_port(), tcl=True)
         try:
             records, text = mi(f'-interpreter-exec console "pmu delta work_by_data -r {HITS}"')
             assert f"{HITS} hits" in text, text
