@@ -9,6 +9,7 @@
 #include "run/engine_use.h"
 #include "run/program.h"
 #include "run/session.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 
@@ -174,6 +175,22 @@ static bool add_breakpoints(struct info_command *self, const struct device_core 
     return ok;
 }
 
+/* What the chosen core can emit while it runs, and through what that would come. */
+static void info_add_trace(struct info_command *self, const struct device_core *core, struct json_part *line)
+{
+    struct device *device = &self->session.device;
+    struct deadline deadline = session_deadline(&self->session);
+    struct trace_prospect trace;
+    if (core != device->chosen || core->state == CORE_HIDDEN || !core_has(&core->core, SYSTEM_SPACE) ||
+        device->debugger != NULL)
+        return;
+    struct json_part part = json_part_new(NULL);
+    trace_foresee(device, &trace, &deadline);
+    json_part_text(&part, "emits", trace.emits);
+    json_part_text(&part, trace.comes ? "through" : "why", trace.how.text);
+    json_part_object(line, "trace", part);
+}
+
 /* Of a core that is not read whole the line has what was read. */
 static bool info_put_core(struct info_command *self, size_t number, struct error *error)
 {
@@ -184,6 +201,7 @@ static bool info_put_core(struct info_command *self, size_t number, struct error
     json_part_text(&line, "view", core->view.name);
     info_add_state(self, core, &line, &unseen);
     info_add_blocks(self, core, &line);
+    info_add_trace(self, core, &line);
     bool ok = core->core.numbered_by_unit || add_breakpoints(self, core, &line, error);
     if (!ok)
         row_flag(&unseen, "unread", true);
