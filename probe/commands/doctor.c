@@ -261,7 +261,7 @@ static void put_tests(struct doctor_command *self, const struct diagnosis *diagn
     }
 }
 
-/* What irq, tasks and delta --no-halt would find. A core whose trace does not come is healthy all the same.
+/* What irq, tasks and delta --no-halt would find. A core whose trace does not arrive is healthy all the same.
  */
 static void doctor_add_trace(struct device *device, struct diagnosis *diagnosis,
                              const struct deadline *deadline)

@@ -175,7 +175,7 @@ static bool add_breakpoints(struct info_command *self, const struct device_core 
     return ok;
 }
 
-/* What the chosen core can emit while it runs, and through what that would come. */
+/* What the chosen core can emit while it runs, and through which way that would leave it. */
 static void info_add_trace(struct info_command *self, const struct device_core *core, struct json_part *line)
 {
     struct device *device = &self->session.device;

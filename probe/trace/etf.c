@@ -1,6 +1,6 @@
 /*
  * A trace buffer on the chip, a TMC (ETF or ETB), as a FIFO that a debugger reads while it captures: DDI
- * 0461B 2.3.2. What comes out are formatter frames, of which those bytes count that have the ITM's ID. ROM
+ * 0461B 2.3.2. It gives formatter frames, of which those bytes count that have the ITM's ID. ROM
  * tables name the buffer and the funnels before it.
  */
 #include "base/arm_debug.h"
@@ -105,7 +105,6 @@ static bool etf_look_at(struct trace *trace, uint16_t unit, const struct coresig
     if (chip != NULL) /* without its clock it cannot say what it is */
         etf->base = etf->table + chip->buffer;
     etf->name = chip != NULL ? chip->name : "";
-    snprintf(trace->where, sizeof trace->where, "the trace buffer%s", etf->name);
     return etf->base != 0;
 }
 
@@ -126,11 +125,13 @@ static bool etf_look_next_to_core(struct trace *trace, const struct deadline *de
 static bool etf_find(struct trace *trace, char *where, const struct deadline *deadline)
 {
     const struct device *device = trace->device;
-    (void)where;
-    for (size_t i = 0; i < device->n_buses; i++)
-        if (etf_look_at(trace, device->buses[i].unit, &device->buses[i].coresight, deadline))
-            return true;
-    return etf_look_next_to_core(trace, deadline);
+    bool found = false;
+    for (size_t i = 0; i < device->n_buses && !found; i++)
+        found = etf_look_at(trace, device->buses[i].unit, &device->buses[i].coresight, deadline);
+    if (!found && !etf_look_next_to_core(trace, deadline))
+        return false;
+    snprintf(where, sizeof trace->where, "the trace buffer%s", trace->etf.name);
+    return true;
 }
 
 /* ---- the way to it */
@@ -286,7 +287,7 @@ static bool etf_read(struct trace *trace, const struct deadline *deadline, struc
     return true;
 }
 
-/* DDI 0461B 2.2.2: it stops only when it is empty. What comes after the flush is nobody's. */
+/* DDI 0461B 2.2.2: it stops only when it is empty. What follows the flush is nobody's. */
 static void etf_close(struct trace *trace, const struct deadline *deadline)
 {
     struct ledger *ledger = trace->device->ledger;

@@ -106,14 +106,14 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
 bool trace_poll(struct trace *trace, const struct deadline *deadline, struct error *error);
 void trace_close(struct trace *trace, const struct deadline *deadline);
 
-/* Why no trace comes; state: "NO CLOCK". False: nothing shows it. Reads alone. */
+/* Why no trace arrives; state: "NO CLOCK". False: nothing shows it. Reads alone. */
 struct trace_reason {
     char state[24], text[160];
     const char *advice;
 };
 bool trace_find_reason(struct trace *trace, struct trace_reason *out, const struct deadline *deadline);
 
-/* What the core can emit, and the way out that would be taken, or why none comes. Reads alone. */
+/* What the core can emit, and the way out that would be taken, or why none arrives. Reads alone. */
 struct trace_prospect {
     bool comes;
     char emits[64]; /* "": nothing */

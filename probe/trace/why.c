@@ -1,5 +1,5 @@
-/* Why no trace comes: by registers, and by what has come so far. doctor and a run that finds nothing have
- * these words from here. */
+/* Why no trace arrives: by registers, and by what has arrived so far. doctor and a run that finds nothing
+ * have these words from here. */
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
 #include "trace/trace.h"
@@ -55,18 +55,6 @@ static bool why_no_packets(const struct trace *trace, struct trace_reason *out,
                        "delta without --no-halt measures here; stat counts without a halt.");
 }
 
-static bool why_rewritten(const struct trace *trace, struct trace_reason *out,
-                          const struct deadline *deadline)
-{
-    const uint64_t on = ITM_ITMENA | ITM_TSENA | ITM_TXENA;
-    char text[96];
-    uint64_t tcr;
-    if (!trace->is_set || !why_read(trace, ITM_TCR, &tcr, deadline) || (tcr & on) == on)
-        return false;
-    snprintf(text, sizeof text, "something else has written ITM_TCR since: it is 0x%08" PRIX64, tcr);
-    return trace_blame(out, "WRITTEN", text, "Let the program leave the ITM alone meanwhile.");
-}
-
 /* An ITM that stays busy has something to send, and nothing takes it. */
 static bool why_no_clock(const struct trace *trace, struct trace_reason *out, const struct deadline *deadline)
 {
@@ -115,6 +103,6 @@ static bool why_garbage(const struct trace *trace, struct trace_reason *out)
 bool trace_find_reason(struct trace *trace, struct trace_reason *out, const struct deadline *deadline)
 {
     return why_no_packets(trace, out, deadline) || why_secure(trace, out, deadline) ||
-           why_rewritten(trace, out, deadline) || why_pin(trace, out, deadline) ||
-           why_no_clock(trace, out, deadline) || why_asleep(trace, out, deadline) || why_garbage(trace, out);
+           why_pin(trace, out, deadline) || why_no_clock(trace, out, deadline) ||
+           why_asleep(trace, out, deadline) || why_garbage(trace, out);
 }

@@ -329,7 +329,7 @@ class Acceptance:
         return figures, f"{figures['samples']} by {figures['source']}; most in {', '.join(most)}"
 
     def trace(self):
-        """Without a halt: calls by match packets, or the writes of a word where the core has no such packets."""
+        """Without a halt: calls by match packets, or the writes of a word where the core lacks these."""
         for words in (["delta", "work_by_data", "--no-halt", "-r", FEW], ["tasks", "--task", "round_count", "--for", "1s"]):
             run = self.run(*words, "-j", good=(0, 2, 3, 5))
             if run.code in (0, 5):

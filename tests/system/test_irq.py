@@ -347,7 +347,7 @@ def test_pin_that_the_chip_has_to_switch_on(tmp_path):
 @pytest.mark.parametrize("chip, quirk, words", [
     ("m4", "pin-used", "the program uses the pin of SWO"), ("m4", "no-trace-clock", "the trace port has no clock"),
     ("m4", "baud-off=8", "the baud is off by more than 3 %"), ("m4", "notrcpkt", "NOTRCPKT"), ("m33", "no-trace-clock", "no clock")])
-def test_why_no_trace_comes(chip, quirk, words):
+def test_why_no_trace_arrives(chip, quirk, words):
     with Place(f"{chip}/swd", "irq", clock=12_000_000, dap_swo="uart", trace_quirk=quirk) as place:
         result = place.run("irq", "--for", "300ms")
         assert result.code == 3 and words in unfolded(result.err), result.err
@@ -356,7 +356,7 @@ def test_why_no_trace_comes(chip, quirk, words):
 @pytest.mark.parametrize("chip, quirk, state, words", [
     ("m4", "pin-used", "PIN USED", "the program uses the pin of SWO"), ("h7", None, "ok", "through the trace buffer"), ("m4", None, "ok", "through SWO"),
     ("rp2350", None, "ok", "through the trace FIFO"), ("rp2040", None, "NONE", "emits no trace")])
-def test_info_and_doctor_say_how_trace_would_come(chip, quirk, state, words):
+def test_info_and_doctor_say_how_trace_would_arrive(chip, quirk, state, words):
     with Place(f"{chip}/swd", "free", dap_swo="uart", **({"trace_quirk": quirk} if quirk else {})) as place:
         registers = lambda: place.board.command("trace sink") | {"line": 0} if chip != "rp2040" else None
         before = registers()
