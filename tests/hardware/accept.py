@@ -408,7 +408,7 @@ class Acceptance:
     STEPS = [("connect", connect), ("doctor", doctor), ("re-hits in flash", rehits_in_flash), ("re-hits in RAM", rehits_in_ram),
              ("own figures", own_figures), ("article", article), ("sequences", known_sequences), ("speed of START END", speed_of_pairs),
              ("speed of FUNCTION", speed_of_functions), ("packets of START END", packets_of_pairs),
-             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("samples", samples), ("trace", trace), ("memory", memory), ("debug unit", debug_unit),
+             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("samples", samples), ("without a halt", trace), ("memory", memory), ("debug unit", debug_unit),
              ("restore", restore), ("traces", traces)]
 
     def step(self, name, function):
