@@ -96,7 +96,9 @@ bool trace_open_pin(struct trace *trace, const struct deadline *deadline, struct
                                .set = pins->set,
                                .restore = {.how = RESTORE_BITS, .mask = pins->clear | pins->set},
                                .watched = pins->name};
-    trace->port_hz = pins->port_hz;
+    trace->with_clock = *trace->request;
+    trace->with_clock.clock_hz = pins->port_hz > 0 ? pins->port_hz : trace->request->clock_hz;
+    trace->request = &trace->with_clock;
     return trace_set(trace, on, deadline, error);
 }
 

@@ -39,7 +39,7 @@ static bool swo_find(struct trace *trace, char *where, const struct deadline *de
 /* The next divider whose baud the probe takes. */
 static bool swo_next(struct trace *trace, bool *more, const struct deadline *deadline, struct error *error)
 {
-    double clock = trace->port_hz > 0 ? trace->port_hz : trace->request->clock_hz,
+    double clock = trace->request->clock_hz,
            most = trace->request->baud > 0 ? trace->request->baud : swo_fastest;
     *more = false;
     for (unsigned tries = 0; tries < SWO_TRIES; tries++) {

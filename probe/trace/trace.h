@@ -76,6 +76,7 @@ struct etf {
 struct trace {
     struct device *device;
     const struct trace_request *request;
+    struct trace_request with_clock; /* the same, of a pin with another clock than the core's */
     const struct trace_sink *sink;
     char where[96];
     struct trace_moments moments;
@@ -89,7 +90,6 @@ struct trace {
     uint8_t bus_id; /* of the ITM, in frames */
     struct etf etf;
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
-    double port_hz;         /* of SWO's clock; 0: it is the core's */
     uint64_t *words;        /* of the sink */
     struct step *steps;
     int64_t came_us, checked_us; /* when bytes arrived last, and the registers were checked */
