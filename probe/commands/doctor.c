@@ -273,7 +273,7 @@ static void doctor_add_trace(struct device *device, struct diagnosis *diagnosis,
         return;
     struct doctor_test *test = &diagnosis->tests[diagnosis->n++];
     trace_foresee(device, &trace, deadline);
-    bool is_fault = !trace.comes && trace.emits[0] != '\0';
+    bool is_fault = !trace.comes && strcmp(trace.how.state, "none") != 0;
     *test = (struct doctor_test){.finding = is_fault ? FINDING_BAD : FINDING_OK, .name = "trace out"};
     snprintf(test->state, sizeof test->state, "%s", trace.how.state);
     if (trace.comes)

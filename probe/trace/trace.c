@@ -112,8 +112,10 @@ static bool trace_choose_sink(struct trace *trace, const struct deadline *deadli
         return true;
     }
     return trace_refuse(error, "delta without --no-halt measures here.",
-                        wanted != NULL ? "this way out of the chip is not there for the trace"
-                                       : "no way out of this chip is known for its trace");
+                        wanted != NULL
+                            ? "this way out of the chip is not there for the trace"
+                            : "its trace has no way out: this chip has no trace buffer that is known, and "
+                              "the probe takes in no SWO of it");
 }
 
 /* ---- settings */
@@ -359,7 +361,7 @@ void trace_foresee(struct device *device, struct trace_prospect *out, const stru
     const struct trace_request request = {0};
     struct trace trace = {.device = device, .request = &request};
     struct error why = {0};
-    *out = (struct trace_prospect){.how.state = "NONE"};
+    *out = (struct trace_prospect){.how.state = "none"};
     bool can = trace_can(&trace, device, false, deadline, &why);
     if (can)
         snprintf(out->emits, sizeof out->emits, "%sexceptions, data accesses",

@@ -355,7 +355,7 @@ def test_why_no_trace_arrives(chip, quirk, words):
 
 @pytest.mark.parametrize("chip, quirk, state, words", [
     ("m4", "pin-used", "PIN USED", "the program uses the pin of SWO"), ("h7", None, "ok", "through the trace buffer"), ("m4", None, "ok", "through SWO"),
-    ("rp2350", None, "ok", "through the trace FIFO"), ("rp2040", None, "NONE", "emits no trace")])
+    ("rp2350", None, "ok", "through the trace FIFO"), ("rp2040", None, "none", "emits no trace")])
 def test_info_and_doctor_say_how_trace_would_arrive(chip, quirk, state, words):
     with Place(f"{chip}/swd", "free", dap_swo="uart", **({"trace_quirk": quirk} if quirk else {})) as place:
         registers = lambda: place.board.command("trace sink") | {"line": 0} if chip != "rp2040" else None
