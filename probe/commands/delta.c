@@ -8,6 +8,7 @@
 #include "report/comparison_report.h"
 #include "report/delta_report.h"
 #include "report/json.h"
+#include "report/stays_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,27 @@ struct delta_command {
     struct delta_run run;
     struct hit_times *times;   /* of --format html; NULL: none yet */
     struct baseline *baseline; /* NULL: without --baseline */
+    struct timeline timeline;  /* of FORMAT_PERFETTO */
 };
+
+static bool delta_draws(const struct delta_command *self)
+{
+    return self->of.context->options->format == FORMAT_PERFETTO;
+}
+
+static void delta_stay(void *context, const struct trace_stay *stay)
+{
+    struct delta_command *self = context;
+    if (delta_draws(self))
+        timeline_stay(&self->timeline, stay);
+}
+
+static void delta_lost(void *context, uint64_t cycles)
+{
+    struct delta_command *self = context;
+    if (delta_draws(self))
+        timeline_lost(&self->timeline, cycles);
+}
 
 static void delta_put_hit(void *context, const struct hit_result *hit)
 {
@@ -37,8 +58,16 @@ static bool delta_begin_result(void *context, struct error *error)
     self->times = calloc(1, sizeof *self->times);
     if (self->times == NULL)
         return error_memory(error);
-    return measure_begin(
-        &self->of, json_plan_header(JSON_SCHEMA, NULL, &self->of.conditions, self->run.counting.plan), error);
+    if (!measure_begin(&self->of,
+                       json_plan_header(JSON_SCHEMA, NULL, &self->of.conditions, self->run.counting.plan),
+                       error))
+        return false;
+    if (!delta_draws(self))
+        return true;
+    self->timeline = (struct timeline){.out = self->of.context->out, .hz = self->of.conditions.clock_hz};
+    timeline_begin(&self->timeline, self->of.conditions.core);
+    timeline_name(&self->timeline, 1, self->run.named.start.name);
+    return command_wrote(self->timeline.ok, error);
 }
 
 static bool delta_read_baseline(struct delta_command *self, struct error *error)
@@ -57,6 +86,8 @@ static bool delta_find(void *context, struct error *error)
 {
     struct delta_command *self = context;
     const struct options *options = self->of.context->options;
+    if (delta_draws(self) && !options->request.no_halt)
+        return error_set(error, ERROR_USAGE, "--format perfetto shows when calls were: with --no-halt only");
     return delta_run_find(&self->run, options->operands[0],
                           options->n_operands > 1 ? options->operands[1] : NULL, error);
 }
@@ -72,6 +103,8 @@ static bool delta_run(void *context, struct error *error)
     struct delta_command *self = context;
     bool ok = delta_run_measure(&self->run, error);
     self->of.has_result = delta_run_has_result(&self->run, error);
+    if (delta_draws(self) && !self->timeline.ok)
+        self->of.unwritten = self->of.has_result;
     return ok;
 }
 
@@ -127,7 +160,9 @@ static int run_delta(struct session *session, const struct context *context, boo
                                   .hits_are_final = context->options->format == FORMAT_JSON,
                                   .context = &self,
                                   .begin = delta_begin_result,
-                                  .hit = delta_put_hit};
+                                  .hit = delta_put_hit,
+                                  .stay = delta_stay,
+                                  .lost = delta_lost};
     return measure_command(&self, &parts, error);
 }
 

@@ -173,10 +173,9 @@ const struct option option_table[] = {
                 {"context", "trace shows no process", DELTA}},
      .brief = "never stop the core (Cortex-M33, M55, M85)"},
     {0, "trace", "WAY", OPTION_TEXT, AT(trace), DELTA | IRQ | TASKS,
-     .help = "how the trace of --no-halt, irq and tasks leaves the chip: fifo (RP2350's) or swo; default: "
-             "the first that is "
-             "there",
-     .values = "fifo swo", .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
+     .help = "how the trace of --no-halt, irq and tasks leaves the chip: fifo (RP2350's), etf (a trace "
+             "buffer) or swo; default: the first that is there",
+     .values = "fifo etf swo", .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
     {0, "swo-baud", "BAUD", OPTION_SPEED, AT(swo_baud), DELTA | IRQ | TASKS,
      .help = "the fastest baud of SWO that is tried (2M); default: 10M",
      .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},

@@ -24,7 +24,7 @@ enum { DOCTOR_TESTS = 10 };
 struct doctor_test {
     char name[24];    /* "OS lock" */
     char state[24];   /* "ok", "LOCKED" */
-    char detail[120]; /* "EDPRSR.OSLK = 1" */
+    char detail[180]; /* "EDPRSR.OSLK = 1" */
     enum finding finding;
 };
 

@@ -126,7 +126,7 @@ static void trace_engine_take(void *context, const struct trace_moment *moment)
 {
     struct trace_engine *self = context;
     if (moment->kind == MOMENT_LOST) {
-        outcome_add(self, CALL_GAP, 0, 0);
+        outcome_add(self, CALL_GAP, moment->cycles, moment->cycles);
         for (size_t i = 0; i < TASKS_OPEN; i++)
             entry_leave(self, &self->entries[i], CALL_LOST);
         self->after_gap = true;
@@ -143,6 +143,23 @@ static void trace_engine_take(void *context, const struct trace_moment *moment)
 
 /* ---- calls to hits */
 
+static void outcome_show(const struct trace_engine_setup *setup, const struct trace_outcome *outcome)
+{
+    const bool exact = outcome->why == CALL_EXACT;
+    const struct trace_stay stay = {.number = 1,
+                                    .entered = true,
+                                    .from_exact = exact,
+                                    .to_exact = exact,
+                                    .own_exact = exact,
+                                    .from = outcome->from,
+                                    .to = outcome->to,
+                                    .own = outcome->to - outcome->from};
+    if (setup->stay != NULL && outcome->to > outcome->from)
+        setup->stay(setup->context, &stay);
+    if (setup->lost != NULL && outcome->why == CALL_GAP)
+        setup->lost(setup->context, outcome->to);
+}
+
 /* False: the sink has enough. */
 static bool outcome_deliver(struct trace_engine *self, const struct trace_outcome *outcome,
                             const struct engine_sink *sink)
@@ -152,6 +169,7 @@ static bool outcome_deliver(struct trace_engine *self, const struct trace_outcom
                                 &calls->lost,  &calls->unpaired, &calls->gaps};
     ++*counts[outcome->why];
     calls->seen += outcome->why != CALL_GAP;
+    outcome_show(&self->setup, outcome);
     if (outcome->why != CALL_EXACT)
         return true;
     struct raw_hit hit = {.before_us = (uint64_t)self->armed_us, .after_us = (uint64_t)deadline_now_us()};

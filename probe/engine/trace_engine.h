@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "trace/contexts.h"
 #include "trace/trace.h"
 
 #include <stdint.h>
@@ -17,6 +18,10 @@ struct trace_engine_setup {
     uint64_t task;    /* the word that shows which task runs; 0: not known */
     const char *sink; /* as in struct trace_request */
     double baud, clock_hz;
+    /* Of each call whose ends were seen, and where trace was lost; NULL: not wanted */
+    void *context;
+    void (*stay)(void *context, const struct trace_stay *stay);
+    void (*lost)(void *context, uint64_t cycles);
 };
 
 /* Up to the last hit that was delivered. */

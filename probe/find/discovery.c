@@ -72,6 +72,17 @@ static bool read_rom(struct found *found, uint16_t port, struct rom_table *rom)
     return true;
 }
 
+bool discovery_rom(struct ledger *ledger, const struct link_view *view, uint64_t *rom,
+                   const struct deadline *deadline)
+{
+    struct error unread = {0};
+    struct found found = {.ledger = ledger, .deadline = deadline, .error = &unread};
+    struct rom_table table;
+    bool there = view->has_port && read_rom(&found, view->port, &table) && table.there && table.base != 0;
+    *rom = there ? table.base : 0;
+    return there;
+}
+
 /* --- Cortex-M ------------------------------------------------------------------------------------------- */
 
 /*

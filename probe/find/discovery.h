@@ -74,6 +74,11 @@ static inline bool discovery_is_bare(const struct link_view *view)
     return strcmp(view->type, "ap") == 0 && view->has_port;
 }
 
+/* Where the ROM table is of the access port that the view goes through. False: it has none, or it is not
+ * known which one it is. */
+bool discovery_rom(struct ledger *ledger, const struct link_view *view, uint64_t *rom,
+                   const struct deadline *deadline);
+
 bool discovery_m_run(struct found *found);
 bool discovery_run(struct found *found);
 /* Why there is no core: a chip that is closed, cores that are not measured, or a place that was not read.

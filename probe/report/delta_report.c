@@ -9,6 +9,7 @@
 #include "report/place_report.h"
 #include "report/plots.h"
 #include "report/run_report.h"
+#include "report/stays_report.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
@@ -437,6 +438,8 @@ bool delta_write(const struct rendering *to, const struct document *document)
     bool ok = document->ok;
     if (!ok || to->format == FORMAT_JSON)
         return ok && document_write(to->out, document);
+    if (to->format == FORMAT_PERFETTO)
+        return timeline_end(to, document);
     const struct run_lines run =
         run_lines(document_line(document, "header"), (json_t *)document_line(document, "summary"),
                   document_line(document, "verdict"));

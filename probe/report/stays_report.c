@@ -186,7 +186,7 @@ static bool stays_tables(const struct rendering *to, bool of_word, const json_t 
     return render_table(to, view, document_end(rows));
 }
 
-static bool timeline_end(const struct rendering *to, const struct document *document)
+bool timeline_end(const struct rendering *to, const struct document *document)
 {
     struct json_part about = json_part_new(NULL);
     json_part_object(&about, "header", json_part_copy(document_line(document, "header")));

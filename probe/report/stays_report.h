@@ -44,3 +44,4 @@ void timeline_begin(struct timeline *timeline, const char *process);
 void timeline_name(struct timeline *timeline, uint32_t track, const char *name);
 void timeline_stay(struct timeline *timeline, const struct trace_stay *stay);
 void timeline_lost(struct timeline *timeline, uint64_t cycles);
+report_writer timeline_end;

@@ -82,6 +82,8 @@ static const struct fact known[] = {
      .text = "{name}   {view}   [{^why}{state}][ at {halted_at.place}]{exception}{why}"},
     {"info", "core", .when = "up.breakpoints", .each = "counters", .what = "{kind}", .name = "{text}",
      .text = "{state}"},
+    {"info", "core", .when = "trace", .what = "trace", .name = "{trace.emits}",
+     .text = "[through {trace.through}]{trace.why}"},
     {"info", "core", .when = "breakpoints", .what = "breakpoints",
      .text = "[{!breakpoints.of}the debugger's own]{breakpoints.count}[, in use: {breakpoints.used*place}]"
              "[{^breakpoints.of|breakpoints.used|why|unread}, all free]"},

@@ -299,6 +299,9 @@ static bool measure_by_trace(struct delta_run *run, struct error *error)
     if (!counting_open(&run->counting, session, &clock, error))
         return false;
     setup.clock_hz = clock.hz;
+    setup.context = run->context;
+    setup.stay = run->stay;
+    setup.lost = run->lost;
     struct engine *engine = trace_engine_new(device, &setup);
     if (engine == NULL)
         return error_memory(error);

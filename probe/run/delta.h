@@ -11,6 +11,7 @@
 #include "run/region.h"
 #include "run/session.h"
 #include "run/slowest.h"
+#include "trace/contexts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,9 @@ struct delta_run {
     void *context;
     bool (*begin)(void *context, struct error *error);
     void (*hit)(void *context, const struct hit_result *hit);
+    /* As in struct trace_engine_setup */
+    void (*stay)(void *context, const struct trace_stay *stay);
+    void (*lost)(void *context, uint64_t cycles);
     /* Of the run */
     struct named_region named;
     struct counting counting;

@@ -9,6 +9,7 @@
 #include "run/program.h"
 #include "run/region.h"
 #include "run/trial.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,27 @@ static void put_tests(struct examination *self, const struct diagnosis *diagnosi
     }
 }
 
+/* What irq, tasks and delta --no-halt would find. A core whose trace does not arrive is healthy all the same.
+ */
+static void doctor_add_trace(struct device *device, struct diagnosis *diagnosis,
+                             const struct deadline *deadline)
+{
+    const struct core *core = &device->chosen->core;
+    struct trace_prospect trace;
+    if (diagnosis->n == DOCTOR_TESTS || !diagnosis->healthy || !core_has(core, SYSTEM_SPACE) ||
+        device->debugger != NULL)
+        return;
+    struct doctor_test *test = &diagnosis->tests[diagnosis->n++];
+    trace_foresee(device, &trace, deadline);
+    bool is_fault = !trace.comes && strcmp(trace.how.state, "none") != 0;
+    *test = (struct doctor_test){.finding = is_fault ? FINDING_BAD : FINDING_OK, .name = "trace out"};
+    snprintf(test->state, sizeof test->state, "%s", trace.how.state);
+    if (trace.comes)
+        snprintf(test->detail, sizeof test->detail, "%s through %.90s", trace.emits, trace.how.text);
+    else
+        snprintf(test->detail, sizeof test->detail, "%s", trace.how.text);
+}
+
 static void put_counter(struct examination *self, uint64_t first, uint64_t second, int ms)
 {
     const struct device *device = &self->session->device;
@@ -449,6 +471,7 @@ static bool examine(struct examination *self, struct error *error)
     doctor_put_core(self);
     if (!doctor_examine(device, device->chosen, &diagnosis, &deadline, error))
         return false;
+    doctor_add_trace(device, &diagnosis, &deadline);
     put_tests(self, &diagnosis);
     self->healthy = diagnosis.healthy;
     bool closer = diagnosis.healthy || self->prove || self->calibration != NULL,

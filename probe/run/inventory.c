@@ -8,6 +8,7 @@
 #include "report/json.h"
 #include "report/render.h"
 #include "run/engine_use.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 
@@ -172,6 +173,22 @@ static bool add_breakpoints(struct inventory *self, const struct device_core *co
     return ok;
 }
 
+/* What the chosen core can emit while it runs, and through which way that would leave it. */
+static void info_add_trace(struct inventory *self, const struct device_core *core, struct json_part *line)
+{
+    struct device *device = &self->session->device;
+    struct deadline deadline = session_deadline(self->session);
+    struct trace_prospect trace;
+    if (core != device->chosen || core->state == CORE_HIDDEN || !core_has(&core->core, SYSTEM_SPACE) ||
+        device->debugger != NULL)
+        return;
+    struct json_part part = json_part_new(NULL);
+    trace_foresee(device, &trace, &deadline);
+    json_part_text(&part, "emits", trace.emits);
+    json_part_text(&part, trace.comes ? "through" : "why", trace.how.text);
+    json_part_object(line, "trace", part);
+}
+
 /* Of a core that is not read whole the line has what was read. */
 static bool info_put_core(struct inventory *self, size_t number, struct error *error)
 {
@@ -182,6 +199,7 @@ static bool info_put_core(struct inventory *self, size_t number, struct error *e
     json_part_text(&line, "view", core->view.name);
     info_add_state(self, core, &line, &unseen);
     info_add_blocks(self, core, &line);
+    info_add_trace(self, core, &line);
     bool ok = core->core.numbered_by_unit || add_breakpoints(self, core, &line, error);
     if (!ok)
         row_flag(&unseen, "unread", true);

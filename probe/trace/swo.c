@@ -31,7 +31,8 @@ static bool swo_find(struct trace *trace, char *where, const struct deadline *de
     uint64_t id;
     uint32_t baud = (uint32_t)1e6;
     snprintf(where, sizeof trace->where, "SWO");
-    return swo_look(trace, swo_tpiu + COMPONENT_DEVID, &id, deadline) && (id & TPIU_DEVID_NRZ) != 0 &&
+    return (trace->is_off ||
+            (swo_look(trace, swo_tpiu + COMPONENT_DEVID, &id, deadline) && (id & TPIU_DEVID_NRZ) != 0)) &&
            link_trace_start(trace->device->link, &baud, &ignored) && baud != 0;
 }
 
@@ -95,6 +96,8 @@ static bool swo_open(struct trace *trace, const struct deadline *deadline, struc
         return error_advise(error, ERROR_NO_COUNTER, "--freq HZ gives it.",
                             "the baud of SWO follows from the core's clock, which is not known");
     swo_find_kept(trace, deadline);
+    if (trace->kept == 0 && !trace_open_pin(trace, deadline, error))
+        return false;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (!trace_set(trace, settings[i], deadline, error))
             return false;

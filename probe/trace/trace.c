@@ -3,12 +3,13 @@
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TRACE_CHECK_US = 2000000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
 
-static const struct trace_sink *const trace_sinks[] = {&trace_fifo, &trace_swo, NULL};
+static const struct trace_sink *const trace_sinks[] = {&trace_fifo, &trace_etf, &trace_swo, NULL};
 
 static struct address trace_word(const struct trace *trace, uint64_t offset)
 {
@@ -86,7 +87,8 @@ bool trace_can(struct trace *trace, struct device *device, bool code, const stru
         !trace_read(trace, DWT_CTRL, &ctrl, deadline, error))
         return false;
     trace->is_v8 = cortex_m_is_v8(core);
-    if ((demcr & DEMCR_TRCENA) != 0 && (ctrl & DWT_NOTRCPKT) != 0)
+    trace->is_off = (demcr & DEMCR_TRCENA) == 0;
+    if (!trace->is_off && (ctrl & DWT_NOTRCPKT) != 0)
         return trace_refuse(error, halting, "this core's DWT emits no trace (DWT_CTRL.NOTRCPKT is set)");
     if (code && !trace->is_v8)
         return trace_refuse(error, halting,
@@ -110,8 +112,10 @@ static bool trace_choose_sink(struct trace *trace, const struct deadline *deadli
         return true;
     }
     return trace_refuse(error, "delta without --no-halt measures here.",
-                        wanted != NULL ? "this way out of the chip is not there for the trace"
-                                       : "no way out of this chip is known for its trace");
+                        wanted != NULL
+                            ? "this way out of the chip is not there for the trace"
+                            : "its trace has no way out: this chip has no trace buffer that is known, and "
+                              "the probe takes in no SWO of it");
 }
 
 /* ---- settings */
@@ -131,6 +135,7 @@ static bool itm_set(struct trace *trace, const struct deadline *deadline, struct
     trace->moments.kinds |= (before & ITM_GTSFREQ) != 0 ? 1U << TRACE_GLOBAL : 0;
     if ((before & ITM_BUS_IDS) == 0)
         id = (uint64_t)OUR_ID << ITM_BUS_ID;
+    trace->bus_id = (uint8_t)((before | id) >> ITM_BUS_ID & 0x7F);
     const uint64_t on = ITM_ITMENA | ITM_TSENA | ITM_TXENA, off = ITM_SWOENA | ITM_TSPRESCALE;
     const struct setting pause = {.at = trace_word(trace, ITM_TCR),
                                   .test = ITM_ITMENA,
@@ -139,6 +144,7 @@ static bool itm_set(struct trace *trace, const struct deadline *deadline, struct
     struct step items[] = {step_until(trace_word(trace, ITM_TCR), ITM_BUSY, 0)};
     const struct steps list = {.items = items, .n = 1, .room = 1};
     uint64_t now;
+    trace->is_set = true;
     return trace_set(trace, pause, deadline, error) &&
            ledger_run(trace->device->ledger, &list, &now, deadline, error) &&
            trace_set(trace,
@@ -305,14 +311,14 @@ static bool trace_calibrate(struct trace *trace, const struct deadline *deadline
         trace->moments.plus = (unsigned)plus;
         return true;
     }
-    const char *where = trace->where;
-    if (trace->bytes == 0)
-        return error_advise(error, ERROR_NO_COUNTER, "doctor shows the state of the core.",
-                            "no trace arrives through %s: the core sleeps, or the trace has no clock", where);
+    struct trace_reason reason;
+    if (calibration->beats == 0 && trace_find_reason(trace, &reason, deadline))
+        return error_advise(error, ERROR_NO_COUNTER, reason.advice, "no trace arrives through %s: %s",
+                            trace->where, reason.text);
     if (calibration->beats == 0)
         return error_advise(error, ERROR_NO_COUNTER, "doctor shows the state of the core.",
-                            "%llu bytes arrive through %s, and are not this core's trace",
-                            (unsigned long long)trace->bytes, where);
+                            "no trace arrives through %s, and no register shows why: is the pin wired?",
+                            trace->where);
     return error_set(error, ERROR_NO_COUNTER,
                      "the trace's timestamps do not go by CYCCNT: of %u periods of %d cycles, %u and %u fit",
                      calibration->beats, TRACE_PERIOD, calibration->fits[0], calibration->fits[1]);
@@ -348,6 +354,28 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
     trace->open = true;
     trace->checked_us = deadline_now_us();
     return true;
+}
+
+void trace_foresee(struct device *device, struct trace_prospect *out, const struct deadline *deadline)
+{
+    const struct trace_request request = {0};
+    struct trace trace = {.device = device, .request = &request};
+    struct error why = {0};
+    *out = (struct trace_prospect){.how.state = "none"};
+    bool can = trace_can(&trace, device, false, deadline, &why);
+    if (can)
+        snprintf(out->emits, sizeof out->emits, "%sexceptions, data accesses",
+                 trace.is_v8 ? "instruction addresses, " : "");
+    if (!can || !trace_choose_sink(&trace, deadline, &why)) {
+        snprintf(out->how.text, sizeof out->how.text, "%.150s", why.text);
+        return;
+    }
+    out->comes = !trace_find_reason(&trace, &out->how, deadline);
+    if (out->comes)
+        out->how = (struct trace_reason){.state = "ok"};
+    if (out->comes)
+        snprintf(out->how.text, sizeof out->how.text, "%s", trace.where);
+    trace_close(&trace, deadline);
 }
 
 bool trace_poll(struct trace *trace, const struct deadline *deadline, struct error *error)

@@ -62,9 +62,21 @@ struct trace_sink {
     void (*close)(struct trace *trace, const struct deadline *deadline); /* NULL: nothing to stop */
 };
 
+/* Of the sink "etf". */
+enum { ETF_FUNNELS = 8 };
+struct etf {
+    uint16_t unit;                 /* of the bus that it is on */
+    uint64_t base, table;          /* table: the ROM table of a chip that is known; 0: of another one */
+    const char *name;              /* of that chip: " of an STM32H7" */
+    uint64_t funnels[ETF_FUNNELS]; /* on its bus */
+    size_t n_funnels, level;       /* level: words in it, when it was last read */
+    uint8_t frame[TRACE_FRAME], n_frame, id;
+};
+
 struct trace {
     struct device *device;
     const struct trace_request *request;
+    struct trace_request with_clock; /* the same, of a pin with another clock than the core's */
     const struct trace_sink *sink;
     char where[96];
     struct trace_moments moments;
@@ -72,7 +84,11 @@ struct trace {
     uint8_t comparators[TRACE_COMPARATORS]; /* by wish */
     size_t n_comparators, n_free;           /* n_free: for wishes, before any was set */
     bool is_v8, prints;                     /* prints: the program used the ITM before */
+    bool is_off;                            /* DEMCR.TRCENA is 0: what a TPIU is cannot be seen */
+    bool is_set;                            /* the ITM, by this run */
     bool open;
+    uint8_t bus_id; /* of the ITM, in frames */
+    struct etf etf;
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
     uint64_t *words;        /* of the sink */
     struct step *steps;
@@ -90,10 +106,28 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
 bool trace_poll(struct trace *trace, const struct deadline *deadline, struct error *error);
 void trace_close(struct trace *trace, const struct deadline *deadline);
 
+/* Why no trace arrives; state: "NO CLOCK". False: nothing shows it. Reads alone. */
+struct trace_reason {
+    char state[24], text[160];
+    const char *advice;
+};
+bool trace_find_reason(struct trace *trace, struct trace_reason *out, const struct deadline *deadline);
+
+/* What the core can emit, and the way out that would be taken, or why none arrives. Reads alone. */
+struct trace_prospect {
+    bool comes;
+    char emits[64]; /* "": nothing */
+    struct trace_reason how;
+};
+void trace_foresee(struct device *device, struct trace_prospect *out, const struct deadline *deadline);
+
 /* For sinks: makes a setting, and has its tested bits watched. */
 bool trace_set(struct trace *trace, struct setting setting, const struct deadline *deadline,
                struct error *error);
 void trace_give(struct trace *trace, const uint8_t *bytes, size_t n);
 void trace_lose(struct trace *trace);
+/* What a known chip wants written before SWO leaves it; whether its program has that pin for itself. */
+bool trace_open_pin(struct trace *trace, const struct deadline *deadline, struct error *error);
+bool trace_pin_is_used(struct trace *trace, const struct deadline *deadline);
 
-extern const struct trace_sink trace_fifo, trace_swo;
+extern const struct trace_sink trace_fifo, trace_etf, trace_swo;

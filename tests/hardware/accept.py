@@ -328,6 +328,17 @@ class Acceptance:
             raise Failed(f"{figures['source']} gave no sample in 1 s")
         return figures, f"{figures['samples']} by {figures['source']}; most in {', '.join(most)}"
 
+    def trace(self):
+        """Without a halt: calls by match packets, or the writes of a word where the core lacks these."""
+        for words in (["delta", "work_by_data", "--no-halt", "-r", FEW], ["tasks", "--task", "round_count", "--for", "1s"]):
+            run = self.run(*words, "-j", good=(0, 2, 3, 5))
+            if run.code in (0, 5):
+                summary = run.of("summary")[0]
+                calls = summary.get("calls", summary)
+                return {"by": words[0], "sink": summary.get("sink"), "seen": calls["seen"], "exact": calls["exact"]}, \
+                    f"{words[0]}: {calls['exact']} of {calls['seen']} exact"
+        return {}, f"none: {last_words(run.err)}"
+
     def grows(self, word):
         """By how much between two runs."""
         first, second = (self.at_max("round_done", [word])[0] for _ in range(2))
@@ -397,7 +408,7 @@ class Acceptance:
     STEPS = [("connect", connect), ("doctor", doctor), ("re-hits in flash", rehits_in_flash), ("re-hits in RAM", rehits_in_ram),
              ("own figures", own_figures), ("article", article), ("sequences", known_sequences), ("speed of START END", speed_of_pairs),
              ("speed of FUNCTION", speed_of_functions), ("packets of START END", packets_of_pairs),
-             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("samples", samples), ("memory", memory), ("debug unit", debug_unit),
+             ("packets of FUNCTION", packets_of_functions), ("clock", clock), ("samples", samples), ("without a halt", trace), ("memory", memory), ("debug unit", debug_unit),
              ("restore", restore), ("traces", traces)]
 
     def step(self, name, function):

@@ -45,7 +45,7 @@ UNDER_A64 = {"a53mixed": "a53"}
 
 
 def elf_of(chip, mode):
-    return os.path.join(BUILD, "firmware", f"{chip}-{mode}.elf")
+    return os.path.join(BUILD, "firmware", f"{'m7' if chip == 'h7' else chip}-{mode}.elf")
 
 
 def wait_for(condition, what, seconds=WAIT):

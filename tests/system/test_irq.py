@@ -5,6 +5,7 @@ import re
 import pytest
 
 from harness import Place, run_tool, unfolded
+from own_program import START, own_place
 from test_schema import check as check_schema
 
 NEST, CHAIN, LATE, MANY, FAULT, TICKS = 1, 2, 4, 8, 32, 512
@@ -12,11 +13,16 @@ NO_TIMES = 5  # exit code: where the board's time passes otherwise than the host
 SOME = 300  # rounds of each handler: with less the FIFO of an RP2350 is read too seldom
 
 
-def start(program="rp2350-irq", what=NEST | CHAIN, spin=SOME):
+WITH_AP2 = ["target create virtual.ap2 mem_ap -dap virtual.dap -ap-num 2"]
+
+
+def start(program="rp2350-irq", what=NEST | CHAIN, spin=SOME, openocd=False):
     """RP2350's FIFO loses what nobody reads in time: there time passes with the packets of the probe alone."""
     chip, _, mode = program.partition("-")
     options = {"dap_exact": True, "clock": 2_000_000, "dap_wire": 10_000_000} if chip == "rp2350" else {"clock": 12_000_000, "dap_swo": "uart"}
-    place = Place(f"{chip}/swd", mode, **options)
+    if openocd:
+        options = {"clock": 12_000_000, "commands": WITH_AP2 if chip == "h7" else ()}
+    place = Place(chip if openocd else f"{chip}/swd", mode, **options)
     if mode == "irq":
         for n in range(4, 8):
             place.board.write_word(place.symbol("spin") + 4 * n, spin)
@@ -115,7 +121,7 @@ def lines(path):
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("chip", ["rp2350", "m4", "m33", "m7", "m55"])
+@pytest.mark.parametrize("chip", ["rp2350", "m4", "m33", "m7", "h7", "m55"])
 @pytest.mark.parametrize("what", [NEST | CHAIN, NEST | CHAIN | TICKS, LATE | CHAIN, MANY, FAULT | NEST])
 def test_each_exact_time_is_the_log_s(chip, what, tmp_path):
     """Three deep, tail-chained, late to arrive, in bursts, with a fault inside."""
@@ -184,7 +190,7 @@ def test_formats_and_show(tmp_path):
             assert words in place_free("show", tmp_path / "irq.jsonl", "--format", format)
 
 
-@pytest.mark.parametrize("chip", ["rp2350", "m4", "m33"])
+@pytest.mark.parametrize("chip", ["rp2350", "m4", "h7", "m33"])
 def test_slices_of_tasks(chip, tmp_path):
     with start(f"{chip}-rtos") as place:
         run(place, "tasks", tmp_path / "t.json", "--format", "perfetto",
@@ -223,3 +229,142 @@ def test_cores_without_trace_are_refused(way):
             result = place.run(command, *(["--task", "scenario"] if command == "tasks" else []))
             assert result.code in (2, 3) and re.search("trace", result.err), result.err
             assert place.board.state().get("halts", 0) == 0
+
+
+# --- the trace buffer of an STM32H7
+
+def h7_registers(place):
+    sink, state = place.board.command("trace sink"), place.board.state()
+    return ([sink[key] for key in ("swo_funnel", "cs_funnel", "etf_capturing", "h7_dbgmcu")]
+            + [state[key] for key in ("demcr", "dwt_ctrl", "dwt_comp", "dwt_function", "halts")])
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("openocd", [False, True])
+def test_trace_buffer_is_emptied_while_it_captures(openocd, tmp_path):
+    """OpenOCD's JTAG, a bit at a time, is slow: fewer interrupts, of which more bytes wait in the buffer."""
+    with start("h7-irq", spin=20_000 if openocd else SOME, openocd=openocd) as place:
+        before = h7_registers(place)
+        run(place, "irq", tmp_path / "t.json", "--format", "perfetto", "--trace", "etf",
+            enough=lambda: sum(map(len, pieces(timeline(tmp_path / "t.json")))) > 20)
+        assert h7_registers(place) == before
+        assert check(tmp_path / "t.json", true_stays(log(place))) > 20
+        assert "trace buffer of an STM32H7 (4 KB)" in timeline(tmp_path / "t.json")["otherData"]["summary"]["sink"]
+
+
+def test_trace_buffer_is_put_back_after_a_kill(tmp_path):
+    with start("h7-irq") as place:
+        before = h7_registers(place)
+        for _ in range(2):  # the second time with the words that the first one has left in it
+            process = place.start("irq", "--for", "60s")
+            place.board.wait_for(lambda _: (sink := place.board.command("trace sink"))["etf_capturing"] and sink["etf"], "the buffer to be used")
+            process.kill()
+            process.communicate()
+            place.board.wait_for(lambda _: place.board.command("trace sink")["etf"] > 900, "the buffer to be full")
+            assert h7_registers(place) != before
+            assert place.run("restore", elf=False).code == 0
+            assert h7_registers(place) == before
+        run(place, "irq", tmp_path / "irq.jsonl", "-j", enough=lambda: has_numbers(tmp_path / "irq.jsonl", "IRQ6_Handler"))
+
+
+def test_trace_buffer_that_is_slowly_read_loses_whole_packets(tmp_path):
+    """It is full all the time: the ITM waits, and says what it lost."""
+    with start("h7-irq", spin=20, openocd=True) as place:
+        run(place, "irq", tmp_path / "t.json", "--format", "perfetto")
+        assert timeline(tmp_path / "t.json")["otherData"]["summary"]["gaps"] > 0
+        check(tmp_path / "t.json", true_stays(log(place)))
+
+
+def test_trace_buffer_that_is_in_use_stays_so(tmp_path):
+    with start("h7-irq", openocd=True) as place:
+        place.server("virtual.ap2 mww 0xE00E1004 0x600000; virtual.ap2 mww 0xE00F4020 1")
+        before = h7_registers(place)
+        result = place.run("irq", "--for", "300ms")
+        assert result.code == 3 and "captures" in result.err and before[2], result.err
+        assert h7_registers(place) == before
+
+
+# --- a handler of several interrupts
+
+SHARED = START + r"""
+static const void *table[32] __attribute__((aligned(128)));
+static const uint32_t rounds[2] = ROUNDS;
+APART void shared(void)
+{
+    uint32_t number;
+    __asm volatile("mrs %0, ipsr" : "=r"(number));
+    for (uint32_t i = 0; i < rounds[number - 16]; i++)
+        sink += i;
+}
+void run(void)
+{
+    table[16] = table[17] = (const void *)shared;
+    REGISTER(0xE000ED08) = (uint32_t)table;
+    REGISTER(0xE000E100) = 3;
+    for (;; round_count++)
+        for (uint32_t n = 0; n < 2; n++) {
+            REGISTER(0xE000E200) = 1 << n;
+            __asm volatile("dsb\nisb");
+            for (uint32_t i = 0; i < 300; i++)
+                sink += i;
+        }
+}
+"""
+
+
+@pytest.mark.parametrize("rounds, slow", [((400, 40), 0), ((40, 400), 1)])
+def test_budget_of_a_handler_is_judged_by_each_interrupt_that_has_it(rounds, slow, tmp_path):
+    """The budget is between what one of them takes and what the other does."""
+    regions = tmp_path / "app.regions"
+    regions.write_text("shared shared max <= 1500 cycles\n")
+    source = SHARED.replace("ROUNDS", "{%d, %d}" % rounds)
+    with own_place(tmp_path, "m4/swd", source, clock=12_000_000, dap_swo="uart") as place:
+        run(place, "irq", tmp_path / "irq.jsonl", "-j", "--freq", "12M", "--regions", regions, "--check", code=1,
+            enough=lambda: lines(tmp_path / "irq.jsonl")[-1]["verdict"] == "regressed")
+    rows = [line for line in lines(tmp_path / "irq.jsonl") if line["type"] == "interrupt"]
+    assert {row["number"] for row in rows} == {16, 17}
+    judged = [row for row in rows if "budget" in row or "verdict" in row]
+    assert [row["number"] for row in judged] == [16 + slow], rows
+
+
+# --- what a chip wants before SWO leaves it
+
+def test_pin_that_the_chip_has_to_switch_on(tmp_path):
+    """An STM32F407, whose pin is dark without DBGMCU_CR.TRACE_IOEN; a killed run's is put back by restore."""
+    with Place("m4/swd", "irq", clock=12_000_000, dap_swo="uart", trace_quirk="dark-pin") as place:
+        place.board.write_word("what", NEST | CHAIN)
+        before = place.board.state()["dbgmcu"]
+        run(place, "irq", tmp_path / "t.json", "--format", "perfetto", enough=lambda: pieces(timeline(tmp_path / "t.json")))
+        assert pieces(timeline(tmp_path / "t.json")) and place.board.state()["dbgmcu"] == before == [0, 0, 0]
+        process = place.start("irq", "--for", "60s")
+        place.board.wait_for(lambda state: state["dbgmcu"][0] == 0x20, "DBGMCU_CR")
+        process.kill()
+        process.communicate()
+        assert place.run("restore", elf=False).code == 0 and place.board.state()["dbgmcu"] == before
+
+
+@pytest.mark.nobody_answers
+@pytest.mark.parametrize("chip, quirk, words", [
+    ("m4", "pin-used", "the program uses the pin of SWO"), ("m4", "no-trace-clock", "the trace port has no clock"),
+    ("m4", "baud-off=8", "the baud is off by more than 3 %"), ("m4", "notrcpkt", "NOTRCPKT"), ("m33", "no-trace-clock", "no clock")])
+def test_why_no_trace_arrives(chip, quirk, words):
+    with Place(f"{chip}/swd", "irq", clock=12_000_000, dap_swo="uart", trace_quirk=quirk) as place:
+        result = place.run("irq", "--for", "300ms")
+        assert result.code == 3 and words in unfolded(result.err), result.err
+
+
+@pytest.mark.parametrize("chip, quirk, state, words", [
+    ("m4", "pin-used", "PIN USED", "the program uses the pin of SWO"), ("h7", None, "ok", "through the trace buffer"), ("m4", None, "ok", "through SWO"),
+    ("rp2350", None, "ok", "through the trace FIFO"), ("rp2040", None, "none", "emits no trace")])
+def test_info_and_doctor_say_how_trace_would_arrive(chip, quirk, state, words):
+    with Place(f"{chip}/swd", "free", dap_swo="uart", **({"trace_quirk": quirk} if quirk else {})) as place:
+        registers = lambda: place.board.command("trace sink") | {"line": 0} if chip != "rp2040" else None
+        before = registers()
+        (test,) = [line for line in place.run("doctor", "-j").lines if line.get("name") == "trace out"]
+        assert test["state"] == state and words in test["detail"]
+        result = place.run("info", "-j")
+        check_schema(result.lines)
+        trace = next(line for line in result.lines if line["type"] == "core")["trace"]
+        assert words in "through " + trace.get("through", "") + trace.get("why", "")
+        assert "through" in trace if state == "ok" else "why" in trace
+        assert registers() == before

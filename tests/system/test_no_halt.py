@@ -1,4 +1,5 @@
 """`delta --no-halt`: hits by trace, against what the board's trace unit saw before any loss."""
+import json
 import re
 
 import pytest
@@ -227,3 +228,23 @@ void run(void) { uint32_t s = 1; for (;; round_count++) { s = s * 1664525u + 101
         assert 0.01 < calls["left_out"] <= 0.1 and calls["isolated"] and result.code == 0, result.out
         assert abs(column["mean"] - sum(truth) / len(truth)) < 2.2 * column["mean_error"], (column, calls)
         assert column["mean_error"] > calls["left_out"] * column["mean"] / 2
+
+
+def test_timeline_of_a_region(tmp_path):
+    """Each call that is exact is at its place: its length and its distance to the first one are the log's."""
+    with place_of("m33/swd") as place:
+        place.board.command("trace on")
+        result = place.run("delta", "work_by_data", "--no-halt", "-r", HITS, "--format", "perfetto", "-o", tmp_path / "t.json")
+        assert result.code in (0, 5), result.err
+        events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+        truth, start = [], None
+        for _, kind, n, _, counted_at, _, _ in place.board.command("trace 0")["events"]:
+            if kind == "match" and n > 0 and start is not None:
+                truth.append((start, counted_at - start))
+            if kind == "match":
+                start = counted_at if n == 0 else None
+        lost = next((i for i, e in enumerate(events) if e["ph"] == "i"), len(events))  # no times before and after it belong together
+        exact = [(round(e["ts"] * 12), e["args"]["cycles"]) for e in events[:lost] if e["name"] == "exact"]
+        assert sum(e["name"] == "exact" for e in events) == HITS and exact and {e["args"]["name"] for e in events if e["name"] == "thread_name"} == {"work_by_data"}
+        assert any({(at - exact[0][0] + first, cycles) for at, cycles in exact} <= set(truth) for first, _ in truth)
+        assert place.run("delta", "work_by_data", "--format", "perfetto").code == 2

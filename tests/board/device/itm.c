@@ -38,6 +38,8 @@ bool trace_quirk_parse(const char *text, struct trace_quirks *q)
         {"wide-counter", &q->wide_counter},
         {"fifo-stale", &q->fifo_stale},
         {"no-wide-port", &q->no_wide_port},
+        {"dark-pin", &q->dark_pin},
+        {"pin-used", &q->pin_used},
     };
     char *end = NULL;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

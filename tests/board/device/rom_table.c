@@ -9,6 +9,12 @@
 const uint32_t cm_rom_entries[CM_ROM_WITH_TPIU] = {0xFFF0F003, 0xFFF02003, 0xFFF03003, 0xFFF01003,
                                                    0xFFF41003};
 
+static bool is_stm32(const struct cortex_m *cm)
+{
+    return cm->profile->dbgmcu_idcode && cm->trace_unit &&
+           (cm->trace_unit->quirks.dark_pin || cm->trace_unit->quirks.pin_used);
+}
+
 static uint32_t rom_table_read(void *self, uint32_t offset, enum bus_master master)
 {
     const struct cortex_m *cm = self;
@@ -19,7 +25,12 @@ static uint32_t rom_table_read(void *self, uint32_t offset, enum bus_master mast
                           (!cm->trace_unit || cm->trace_unit->route != TRACE_CORE_TPIU);
         return profile->rom_entries[offset / 4] & ~(other_tpiu ? PRESENT : 0);
     }
-    return component_read(&profile->rom, offset);
+    struct component is = profile->rom;
+    if (is_stm32(cm)) {
+        is.designer = 0x20;
+        is.part = profile->dbgmcu_idcode & 0xFFF;
+    }
+    return component_read(&is, offset);
 }
 
 static uint32_t nothing_read(void *self, uint32_t offset, enum bus_master master)
@@ -49,6 +60,20 @@ static void dbgmcu_write(void *self, uint32_t offset, uint32_t value, enum bus_m
         cm->dbgmcu[offset / 4 - 1] = value;
 }
 
+// GPIOB of an STM32F4, RM0090 8.4.1: MODER after a reset, or with PB3 as an output
+static uint32_t gpio_read(void *self, uint32_t offset, enum bus_master master)
+{
+    const struct cortex_m *cm = self;
+    (void)master;
+    return offset != 0 ? 0 : cm->trace_unit->quirks.pin_used ? 0x240 : 0x280;
+}
+
+static bool add_gpio(struct cortex_m *cm)
+{
+    return !is_stm32(cm) || bus_add_device(cm->core.bus, (struct device){0x40020400, 0x400, gpio_read,
+                                                                         nothing_write, cm, NULL, NULL});
+}
+
 static bool add_dbgmcu(struct cortex_m *cm)
 {
     return !cm->profile->dbgmcu_idcode ||
@@ -59,7 +84,7 @@ static bool add_dbgmcu(struct cortex_m *cm)
 bool cm_add_rom_table(struct cortex_m *cm)
 {
     struct bus *bus = cm->core.bus;
-    return add_dbgmcu(cm) &&
+    return add_dbgmcu(cm) && add_gpio(cm) &&
            bus_add_device(
                bus, (struct device){0xE00FF000, 0x1000, rom_table_read, nothing_write, cm, NULL, NULL}) &&
            bus_add_device(bus,

@@ -81,16 +81,16 @@ static void flush(struct tmc *t)
     t->stopped = t->stopped || (t->formatting & FFCR_STOPONFL);
 }
 
+// A FIFO that was switched off, or has stopped, still has to be read empty
 static bool is_ready(const struct tmc *t)
 {
-    return !t->capturing || (t->stopped && (t->mode != SOFTWARE_FIFO || !t->level));
+    return (!t->capturing || t->stopped) && (t->mode != SOFTWARE_FIFO || !t->level);
 }
 
 // A circular buffer can be read when it has stopped, and after the capture
 static uint32_t take_word(struct tmc *t)
 {
-    bool may = t->mode == SOFTWARE_FIFO ? t->capturing : is_ready(t);
-    if (!may || !t->level)
+    if (!t->level || (t->mode != SOFTWARE_FIFO && !is_ready(t)))
         return NOTHING;
     uint32_t word = t->memory[t->read];
     t->read = (t->read + 1) % TMC_WORDS;
@@ -163,7 +163,7 @@ void tmc_write(struct tmc *t, uint32_t offset, uint32_t value)
 {
     if (offset == CTL)
         capture(t, value & 1);
-    else if (offset == MODE && !t->capturing)
+    else if (offset == MODE && !t->capturing && is_ready(t))
         t->mode = (value & 3) <= HARDWARE_FIFO ? value & 3 : CIRCULAR;
     else if (offset == TRG)
         t->trigger = value;

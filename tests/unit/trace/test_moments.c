@@ -235,6 +235,8 @@ TEST(a_capture_of_the_writes_of_a_tick)
     capture_decode(&c, captured + from, n - from);
     assert_int_equal(c.kinds[TRACE_BAD], 1); /* it is three pieces of 4,096 bytes */
     assert_int_equal(c.kinds[TRACE_DATA_PC], 876);
+    /* By hand: 0x8F is there 879 times, thrice as the low byte of a value (143, 2,447, 3,727). At byte 8,190
+     * a piece ends within a packet, `47 AA`, which takes in the next one's first bytes */
     assert_int_equal(c.kinds[TRACE_DATA_WRITTEN], 876);
     assert_int_equal(c.kinds[TRACE_TIME], 875);
     assert_int_equal(c.kinds[TRACE_SYNC], 3);
