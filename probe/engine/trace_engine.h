@@ -17,6 +17,7 @@ struct trace_engine_setup {
     uint64_t task;    /* the word that shows which task runs; 0: not known */
     const char *sink; /* as in struct trace_request */
     double baud, clock_hz;
+    bool clock_is_measured;
 };
 
 /* Up to the last hit that was delivered. */

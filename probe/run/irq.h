@@ -35,7 +35,6 @@ struct irq_run {
     struct trace_wish word;
     struct stays stays;
     struct trace_contexts contexts;
-    size_t n_named;
     double seconds;
     char where[96]; /* the way of the trace */
 };

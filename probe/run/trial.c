@@ -343,6 +343,21 @@ bool trial_clock(struct session *session, struct clock *out, struct error *error
     return clock_measure(&session->device, CLOCK_MS, out, &deadline, error);
 }
 
+bool trial_refine_clock(struct session *session, struct clock *clock, struct error *error)
+{
+    enum { LONGEST_MS = 1000 };
+    static const double well = 0.005;
+    struct deadline deadline = session_deadline(session);
+    for (int ms = 4 * CLOCK_MS; ms <= LONGEST_MS && clock->error_hz > well * clock->hz; ms *= 2) {
+        struct clock longer;
+        if (!clock_measure(&session->device, ms, &longer, &deadline, error))
+            return false;
+        if (longer.hz > 0 && longer.error_hz / longer.hz < clock->error_hz / clock->hz)
+            *clock = longer;
+    }
+    return true;
+}
+
 /* A block that is free, or that wraps slowly and can be read while the program uses it. */
 static struct counter_block *find_other(const struct device *device)
 {
