@@ -171,7 +171,7 @@ static bool irq_listen(struct irq_run *run, struct error *error)
                                           .exceptions = !run->of_word,
                                           .sink = session->request->trace,
                                           .baud = session->request->swo_baud,
-                                          .clock_hz = run->conditions->clock_hz,
+                                          .clock_hz = run->awake_hz,
                                           .clock_is_measured = run->conditions->clock_error_hz > 0,
                                           .context = run,
                                           .take = irq_take_moment};
@@ -201,7 +201,8 @@ bool irq_run_measure(struct irq_run *run, struct error *error)
     device->looks_only = true;
     if (!trace_can(&trace, device, false, &deadline, error) || !session_take_core(session, false, error) ||
         !device_take_block(device, "dwt", &deadline, error) ||
-        !trial_counter(session, &clock, &seen_hz, error) || !trial_refine_clock(session, &clock, error))
+        !trial_counter(session, &clock, &seen_hz, error) ||
+        !trial_trace_clock(session, &clock, &run->awake_hz, error))
         return false;
     session_conditions(session, &clock, run->conditions);
     snprintf(run->conditions->counter, sizeof run->conditions->counter, "DWT trace");

@@ -13,7 +13,7 @@ enum { SWO_READ = 2048, SWO_READS = 16, SWO_DIVIDERS = 0x2000, SWO_TRIES = 12 };
 static const uint64_t swo_tpiu = 0xE0040000; /* of a Cortex-M3, M4, M33, M55, and of some M7 */
 static const double swo_fastest = 10e6, swo_off = 0.01;
 /* A receiver bears 3 %. A clock that was measured may be off by more, and where it is, the trace says. */
-static const double swo_sweep[] = {0, 0.05, -0.05, 0.1, -0.1, 0.15, 0.2};
+static const double swo_sweep[] = {0, 0.05, -0.05, 0.1, -0.1, 0.15, 0.2, 0.25};
 enum { SWO_SWEEP = sizeof swo_sweep / sizeof *swo_sweep };
 
 static struct address swo_word(const struct trace *trace, uint64_t offset)
