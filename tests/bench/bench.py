@@ -16,6 +16,7 @@ sys.path[:0] = [TESTS, os.path.join(TESTS, "system")]
 import bench_dap  # noqa: E402
 import bench_knc  # noqa: E402
 import bench_record  # noqa: E402
+import bench_trace  # noqa: E402
 import harness  # noqa: E402
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
@@ -174,5 +175,6 @@ if __name__ == "__main__":
     bench_start()
     bench_dap.main()
     bench_record.main()
+    bench_trace.main()
     bench_memory()
     bench_knc.main()
