@@ -3,17 +3,17 @@
 #include "base/socket.h"
 #include "links/openocd_process.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TRACE_MESSAGE = 1 << 16, TRACE_WAIT_MS = 20 };
 
-static int digit_of(char letter)
+/* 16: it is none. */
+static unsigned digit_of(char letter)
 {
     static const char digits[] = "0123456789abcdef";
     const char *found = letter != '\0' ? strchr(digits, letter) : NULL;
-    return found != NULL ? (int)(found - digits) : -1;
+    return found != NULL ? (unsigned)(found - digits) : 16;
 }
 
 const char *openocd_trace_message(const char *text, size_t length, size_t *digits)
@@ -23,7 +23,7 @@ const char *openocd_trace_message(const char *text, size_t length, size_t *digit
     if (length < HEAD || memcmp(text, head, HEAD) != 0)
         return NULL;
     size_t n = 0;
-    while (HEAD + n < length && digit_of(text[HEAD + n]) >= 0)
+    while (HEAD + n < length && digit_of(text[HEAD + n]) < 16)
         n++;
     size_t end = HEAD + n;
     bool whole = n % 2 == 0 && length - end == 2 && text[end] == '\r' && text[end + 1] == '\n';
@@ -33,21 +33,24 @@ const char *openocd_trace_message(const char *text, size_t length, size_t *digit
 
 bool openocd_trace_answer(const char *text, size_t length, struct link_trace *out)
 {
-    uint32_t baud;
-    unsigned fixed;
-    int used = 0;
-    if (sscanf(text, "pmu %9" SCNu32 " %1u%n", &baud, &fixed, &used) != 2 || fixed > 1)
+    static const char head[] = "pmu ";
+    char *end;
+    if (strncmp(text, head, sizeof head - 1) != 0 || text[sizeof head - 1] < '0' ||
+        text[sizeof head - 1] > '9')
         return false;
-    out->baud = baud;
-    out->fixed = fixed == 1;
-    openocd_text_clean(text + used, length - (size_t)used, out->why, sizeof out->why);
+    unsigned long baud = strtoul(text + sizeof head - 1, &end, 10);
+    if (baud > UINT32_MAX || end[0] != ' ' || (end[1] != '0' && end[1] != '1'))
+        return false;
+    out->baud = (uint32_t)baud;
+    out->fixed = end[1] == '1';
+    openocd_text_clean(end + 2, length - (size_t)(end + 2 - text), out->why, sizeof out->why);
     return true;
 }
 
 static bool trace_is_gone(struct openocd_trace *trace, struct error *error)
 {
     openocd_trace_close(trace);
-    return error_set(error, ERROR_LINK_LOST, "OpenOCD ended the connection that its trace comes through");
+    return error_set(error, ERROR_LINK_LOST, "OpenOCD ended the connection for its trace");
 }
 
 bool openocd_trace_open(struct openocd_trace *trace, const struct openocd_session *session,

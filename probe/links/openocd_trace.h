@@ -1,6 +1,6 @@
 /*
  * Trace that OpenOCD takes in: it sends what arrives to every connection of its Tcl port that asks for it, as
- * messages of their own. So trace has a connection for itself. OpenOCD does not say what its adapter lost.
+ * separate messages. So trace has a connection for itself. OpenOCD does not say what its adapter lost.
  */
 #pragma once
 

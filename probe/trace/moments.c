@@ -69,7 +69,7 @@ static void moment_hold(struct trace_moments *moments, const struct trace_moment
 }
 
 /* What is held can be checked no more, and what has no timestamp yet gets none. From here on another time
- * begins. `unseen`: bytes were lost before, and nobody said so. */
+ * begins. `unseen`: bytes were lost before, without notice. */
 static void moments_break(struct trace_moments *moments, bool unseen)
 {
     const struct trace_moment lost = {
@@ -238,8 +238,8 @@ static void moments_decode(struct trace_moments *moments, const uint8_t *bytes, 
 }
 
 /* Where packets begin, wherever the first one does: a packet has at most 8 bytes, and what all places have in
- * common is certain. What is without a timestamp counts only if all is. A timestamp comes first only with
- * what it belongs to. 64: nowhere. *guess: a place that is not excluded; 64: there is none. */
+ * common is certain. What is without a timestamp counts only if all is. The first one is not a timestamp:
+ * what it belongs to is lost. 64: nowhere. *guess: a place that is not excluded; 64: there is none. */
 static size_t raw_find(const struct trace_moments *moments, size_t *guess)
 {
     struct raw_packets all = {.begins = UINT64_MAX}, one;

@@ -35,7 +35,7 @@ def words_for(board, way):
 
 
 def run(sink, elf):
-    """Calls and hits a second, their share, and how many calls' bytes the wire can carry in a second. None: nothing came."""
+    """Calls and hits a second, their share, and how many calls' bytes the wire can carry in a second. None: nothing arrived."""
     _, chip, way, options, wire = sink
     kind, extra = (Board, {}) if way == "tcp" else (UsbBoard, {"usb_v2_only": True})
     with kind.start(chip, "free", firmware=elf, clock=CLOCK, **options, **extra) as board:
@@ -74,7 +74,7 @@ def main():
             if best or most:
                 show(sink[0], best or most, most or best)
             else:
-                print(f"  {sink[0]:26} nothing came")
+                print(f"  {sink[0]:26} nothing arrived")
 
 
 if __name__ == "__main__":

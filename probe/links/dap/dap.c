@@ -21,7 +21,7 @@ struct dap {
     struct dap_probe probe;
     struct executor executor;
     enum link_power leave_power;
-    bool streams;          /* trace comes on an endpoint for itself */
+    bool streams;          /* trace has an endpoint for itself */
     int64_t swo_status_us; /* when its status was read */
     struct error stranger; /* another target was found at the end of the wires */
     struct port_left {

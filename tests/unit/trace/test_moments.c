@@ -105,12 +105,12 @@ TEST(a_stream_that_lost_a_piece_goes_on_where_packets_begin)
     }
 }
 
-/* Exceptions in a stream without a loss; each is told apart by its number. */
+/* Exceptions in a stream without a loss, each with another number. */
 enum { ENTRIES = 400 };
 
 struct entries {
     uint8_t bytes[ENTRIES * 8];
-    size_t n, seen, next, suspect; /* next: the first number that may come */
+    size_t n, seen, next, suspect; /* next: the first number that may follow */
 };
 
 static void entries_make(struct entries *entries)
@@ -171,7 +171,7 @@ TEST(after_a_loss_no_exception_is_made_up)
     }
 }
 
-/* Nobody says that bytes were lost: what came before that shows is suspect. */
+/* Nobody says that bytes were lost: what precedes the discovery is suspect. */
 TEST(an_exception_near_an_unseen_loss_is_suspect)
 {
     size_t suspect = 0;
