@@ -496,7 +496,8 @@ static bool wire_link_trace_read(struct link *link, uint8_t *out, size_t room, s
     wire_answer(wire);
     wire_flag(wire, &ok);
     wire_number(wire, room, &count);
-    wire_bytes(wire, out, (size_t)count);
+    if (count > 0)
+        wire_bytes(wire, out, (size_t)count);
     wire_flag(wire, lost);
     *n = (size_t)count;
     return wire_closed(wire, &why, error) && ok;

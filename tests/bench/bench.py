@@ -166,6 +166,10 @@ def bench_memory():
         done = subprocess.run([os.path.join(harness.BUILD, "bench/simulated_hits"), str(hits)], check=True, text=True,
                               capture_output=True)
         print(f"  {done.stdout.strip()}")
+    for packets in (100_000, 10_000_000):
+        done = subprocess.run([os.path.join(harness.BUILD, "bench/trace_packets"), str(packets)], check=True, text=True,
+                              capture_output=True)
+        print(f"  {done.stdout.strip()}")
 
 
 if __name__ == "__main__":

@@ -136,8 +136,12 @@ def test_an_openocd_of_its_own(tmp_path):
         assert trace_registers(place) == before
 
 
-def test_recorded_on_a_wire(tmp_path):
-    with interrupts() as place:
+@pytest.mark.parametrize("way", ["openocd", "m4/swd", "m33/v2"])
+def test_recorded_on_a_wire(way, tmp_path):
+    """Also by commands of the probe, and by its endpoint."""
+    swo = "uart" if way != "m33/v2" else "uart,stream"
+    with interrupts() if way == "openocd" else Place(way, "irq", clock=CLOCK, dap_swo=swo) as place:
+        place.board.write_word("what", NEST | CHAIN)
         shown = [place.run("irq", "--for", "500ms", "-j", "--wire", tmp_path / "run.wire")]
         elf = place.elf
     assert shown[0].code in (0, NO_TIMES), shown[0].err
