@@ -1,9 +1,10 @@
 """Trace through a real OpenOCD that drives the emulated CMSIS-DAP probe with SWO: its `tpiu` objects and Tcl trace messages."""
 import os
+import signal
 
 import pytest
 
-from harness import PREEMPTED, ROOT, WORK_BY_DATA, Place, Server, run_tool
+from harness import INTERRUPTED, PREEMPTED, ROOT, WORK_BY_DATA, Place, Server, finish_tool, run_tool
 from test_irq import CHAIN, NEST, NO_TIMES, check, log, pieces, run, timeline, true_slices, true_stays
 from test_no_halt import CLOCK, HITS, calls_of, is_part, trace_registers, traced
 from usb import usb_available
@@ -95,6 +96,15 @@ def test_after_a_kill_restore_ends_it(tmp_path):
         assert trace_registers(place) != before and place.board.read_word(SPARE) == 0x121
         assert place.run("restore", elf=False).code == 0
         assert (of_object(place), trace_registers(place), place.board.read_word(SPARE)) == (found, before, 0x101)
+
+
+def test_after_ctrl_c_all_is_as_before(tmp_path):
+    with interrupts(commands=[OWN]) as place:
+        before, found = trace_registers(place), of_object(place)
+        process = place.start("irq", "--for", "60s", "-q", "-o", tmp_path / "out")
+        place.board.wait_for(lambda state: state["dwt_ctrl"] >> 16 & 1, "exception trace")
+        assert finish_tool(process, signal.SIGINT).code in (INTERRUPTED, NO_TIMES)
+        assert (of_object(place), trace_registers(place)) == (found, before)
 
 
 def test_one_that_is_enabled_keeps_its_baud(tmp_path):
