@@ -653,6 +653,125 @@ proc pmu_halt {unit ms} {
     return ""
 }
 
+# ---- trace: SWO, by the object that OpenOCD has for the TPIU, or by one that it gets here
+
+proc pmu_trace_place {target} {
+    set dap [pmu_dap_of $target]
+    set ap [pmu_ap_of $target]
+    if {$dap eq ""} {
+        error "[$target cget -type] $target has no DAP"
+    }
+    # OpenOCD searches for the core's access port, and does not say which one it found: the first of AHB
+    for {set n 0} {$ap < 0 && $n < 16} {incr n} {
+        if {![catch {$dap apreg $n 0xfc} idr] && [lsearch {0x10001 0x10005 0x10008} [format 0x%x [expr {$idr & 0x1e00f}]]] >= 0} {
+            set ap $n
+        }
+    }
+    return [list $dap [expr {$ap < 0 ? 0 : $ap}]]
+}
+
+proc pmu_trace_object {target base} {
+    lassign [pmu_trace_place $target] dap ap
+    foreach name [tpiu names] {
+        if {[$name cget -dap] eq $dap && [$name cget -ap-num] == $ap && [$name cget -baseaddr] == $base} {
+            return $name
+        }
+    }
+    set name "pmu_swo_[llength [tpiu names]]"
+    tpiu create $name -dap $dap -ap-num $ap -baseaddr $base
+    return $name
+}
+
+# What the object's events change by `mmw`, or by a chip's own with the target before the register, is put back with it
+proc pmu_trace_modify {own words} {
+    set target [expr {[llength $words] == 4 ? [lindex $words 0] : [target current]}]
+    set address [lindex $words end-2]
+    set noted [catch {$target read_memory $address 32 1} before]
+    uplevel #0 [concat [list $own] $words]
+    if {!$noted && ![catch {$target read_memory $address 32 1} after]} {
+        set ::pmu_trace_changes [concat [list [list $target $address $before $after]] $::pmu_trace_changes]
+    }
+}
+
+proc pmu_trace_run {command} {
+    set names {}
+    foreach name [info procs *mmw] {
+        if {[llength [info args $name]] == 4 || $name eq "mmw" || [info args $name] eq "args"} {
+            lappend names $name
+            rename $name pmu_real_$name
+            proc $name {args} "pmu_trace_modify pmu_real_$name \$args"
+        }
+    }
+    set failed [catch {eval $command} words]
+    foreach name $names {
+        rename $name ""
+        rename pmu_real_$name $name
+    }
+    if {$failed} {
+        error $words
+    }
+}
+
+proc pmu_trace_begin {} {
+    lassign $::pmu_trace_call target base clock baud
+    set name [pmu_trace_object $target $base]
+    # One that is enabled cannot be configured
+    if {[catch {$name configure -port-width [$name cget -port-width]}]} {
+        foreach {option value} {-protocol uart -formatter 0} {
+            if {[string map {off 0} [$name cget $option]] ne $value} {
+                error "$name is enabled with $option [$name cget $option]: only $value serves here"
+            }
+        }
+        if {[$name cget -output] eq "external"} {
+            error "$name is enabled with -output external: so OpenOCD takes nothing in"
+        }
+        return "[$name cget -pin-freq] 1"
+    }
+    set before {}
+    foreach option {-protocol -formatter -traceclk -pin-freq -output} {
+        lappend before $option [$name cget $option]
+    }
+    set ::pmu_trace [list $name $before]
+    $name configure -protocol uart -formatter 0 -traceclk $clock -pin-freq $baud -output -
+    pmu_trace_run [list $name enable]
+    return "[$name cget -pin-freq] 0"
+}
+
+# The answer: pmu BAUD FIXED, where 1 says that it is the user's; or 0 0 and why not
+proc pmu_trace_start {unit base clock baud} {
+    pmu_loud
+    pmu_trace_stop
+    set ::pmu_trace_call [list [lindex [target names] $unit] $base $clock $baud]
+    set log [capture {set ::pmu_trace_failed [catch pmu_trace_begin ::pmu_trace_words]}]
+    if {!$::pmu_trace_failed} {
+        return [pmu_say "pmu $::pmu_trace_words"]
+    }
+    pmu_trace_stop
+    set why [string trim "$::pmu_trace_words [string trim [string range $log 0 1000] " 01\n"]"]
+    pmu_say "pmu 0 0 [string map [list [format %c 26] " "] $why]"
+}
+
+proc pmu_trace_stop {} {
+    if {![info exists ::pmu_trace]} {
+        return ""
+    }
+    lassign $::pmu_trace name before
+    catch {$name disable}
+    catch {eval [concat [list $name configure] $before]}
+    # The last first. What was changed since then stays
+    foreach change $::pmu_trace_changes {
+        lassign $change target address value ours
+        catch {
+            if {[$target read_memory $address 32 1] == $ours} {
+                $target write_memory $address 32 $value
+            }
+        }
+    }
+    set ::pmu_trace_changes {}
+    unset ::pmu_trace
+    return ""
+}
+
 # ---- for board files, before init
 
 # A mem_ap target next to a core reaches memory and debug registers without the core
@@ -675,6 +794,9 @@ set ::pmu_taken -1
 set ::pmu_stood {}
 set ::pmu_sockets {}
 set ::pmu_halted {}
+if {![info exists ::pmu_trace_changes]} {
+    set ::pmu_trace_changes {}
+}
 if {![info exists ::pmu_aliases]} {
     set ::pmu_aliases 0
 }

@@ -317,6 +317,7 @@ struct engine *trace_engine_new(struct device *device, const struct trace_engine
                                            .sink = setup->sink,
                                            .baud = setup->baud,
                                            .clock_hz = setup->clock_hz,
+                                           .clock_is_measured = setup->clock_is_measured,
                                            .context = self,
                                            .take = trace_engine_take};
     return &self->engine;

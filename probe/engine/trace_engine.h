@@ -18,6 +18,7 @@ struct trace_engine_setup {
     uint64_t task;    /* the word that shows which task runs; 0: not known */
     const char *sink; /* as in struct trace_request */
     double baud, clock_hz;
+    bool clock_is_measured;
     /* Of each call whose ends were seen, and where trace was lost; NULL: not wanted */
     void *context;
     void (*stay)(void *context, const struct trace_stay *stay);

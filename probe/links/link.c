@@ -80,12 +80,14 @@ bool link_release(struct link *link, const struct deadline *deadline, struct err
     return link->ops->release == NULL || link->ops->release(link, deadline, error);
 }
 
-bool link_trace_start(struct link *link, uint32_t *baud, struct error *error)
+bool link_trace_can(struct link *link)
 {
-    if (link->ops->trace_start != NULL)
-        return link->ops->trace_start(link, baud, error);
-    *baud = 0;
-    return true;
+    return link->ops->trace_can != NULL && link->ops->trace_can(link);
+}
+
+bool link_trace_start(struct link *link, struct link_trace *trace, struct error *error)
+{
+    return link->ops->trace_start(link, trace, error);
 }
 
 bool link_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost, struct error *error)

@@ -37,6 +37,15 @@ enum link_power {
     LINK_POWER_UP,   /* a core is left halted for the user to inspect */
 };
 
+/* SWO as a link takes it in. */
+struct link_trace {
+    struct address tpiu;
+    uint32_t clock_hz; /* of the TPIU */
+    uint32_t baud;
+    bool fixed;    /* the server was taking it in with that baud already */
+    char why[200]; /* in a server's words: it cannot */
+};
+
 struct link;
 struct debugger;
 struct claim;
@@ -64,7 +73,8 @@ struct link_ops {
     /* Lets a core go that it has halted for its own accesses. NULL: it halts none. */
     bool (*release)(struct link *, const struct deadline *, struct error *);
     /* See link_trace_start. NULL: it has no input for trace. */
-    bool (*trace_start)(struct link *, uint32_t *baud, struct error *);
+    bool (*trace_can)(struct link *);
+    bool (*trace_start)(struct link *, struct link_trace *, struct error *);
     bool (*trace_read)(struct link *, uint8_t *out, size_t room, size_t *n, bool *lost, struct error *);
     bool (*end)(struct link *, struct error *); /* NULL: close says all */
     void (*close)(struct link *);
@@ -121,9 +131,11 @@ bool link_server_forget(struct link *link, uint16_t unit, const struct deadline 
 /* Resets the target in the server's way, which knows the board. True without a server. Not while held. */
 bool link_server_reset(struct link *link, uint16_t unit, bool halt, const struct deadline *deadline,
                        struct error *error);
-/* Has the link take bytes in from SWO, as a UART with this baud; 0: no more. *baud becomes what it takes; 0:
- * it cannot take this one, or has no such input. */
-bool link_trace_start(struct link *link, uint32_t *baud, struct error *error);
+/* Whether it has an input for SWO. */
+bool link_trace_can(struct link *link);
+/* Has the link take bytes in from SWO, as a UART; baud 0: no more. The baud becomes what it takes, 0: not
+ * this one. A server writes the TPIU's registers, too. */
+bool link_trace_start(struct link *link, struct link_trace *trace, struct error *error);
 /* What arrived since; *lost: bytes were lost before the last ones of them. */
 bool link_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost,
                      struct error *error);

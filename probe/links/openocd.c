@@ -4,6 +4,7 @@
 #include "links/openocd_process.h"
 #include "links/openocd_session.h"
 #include "links/openocd_tcl.h"
+#include "links/openocd_trace.h"
 
 #include "links/claim.h"
 
@@ -27,6 +28,7 @@ struct openocd {
     struct openocd_session session;
     struct link_view targets[TARGETS];
     size_t n;
+    struct openocd_trace trace;
     char claim[CLAIM_TEXT]; /* our mark in the server; "": none */
     char name[128];         /* for link_describe */
     char program[PROGRAM_ROOM];
@@ -233,9 +235,52 @@ static bool openocd_mark_server(void *context, const char *mine, const char *dea
     return true;
 }
 
+/* ---- trace */
+
+static bool openocd_trace_can(struct link *link)
+{
+    return openocd_of(link)->session.rpc.transport == NULL;
+}
+
+static bool openocd_stop_trace(struct openocd *openocd, const struct deadline *deadline, struct error *error)
+{
+    enum why why = DONE;
+    bool ok = openocd_session_do(&openocd->session, "pmu_trace_stop", deadline, &why, error);
+    openocd_trace_close(&openocd->trace);
+    return ok;
+}
+
+static bool openocd_trace_start(struct link *link, struct link_trace *trace, struct error *error)
+{
+    struct openocd *openocd = openocd_of(link);
+    struct deadline deadline = deadline_in_ms(patience_ms(VIEWS_MS), NULL);
+    char command[96];
+    const char *answer = NULL;
+    size_t length = 0;
+    uint32_t wanted = trace->baud;
+    trace->baud = 0;
+    if (wanted == 0)
+        return openocd_stop_trace(openocd, &deadline, error);
+    snprintf(command, sizeof command, "pmu_trace_start %u %" PRIu64 " %" PRIu32 " %" PRIu32, trace->tpiu.unit,
+             trace->tpiu.offset, trace->clock_hz, wanted);
+    if (!openocd_trace_open(&openocd->trace, &openocd->session, &deadline, error) ||
+        !openocd_session_text(&openocd->session, command, &deadline, &answer, &length, error))
+        return false;
+    return openocd_trace_answer(answer, length, trace) ||
+           openocd_session_distrust(&openocd->session, answer, length, error);
+}
+
+static bool openocd_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost,
+                               struct error *error)
+{
+    *lost = false; /* it does not say */
+    return openocd_trace_take(&openocd_of(link)->trace, out, room, n, error);
+}
+
 static bool openocd_recover(struct link *link, struct error *error)
 {
-    return openocd_hold(link, false, error);
+    struct deadline deadline = deadline_in_ms(patience_ms(VIEWS_MS), NULL);
+    return openocd_stop_trace(openocd_of(link), &deadline, error) && openocd_hold(link, false, error);
 }
 
 static bool openocd_claim(struct link *link, const struct claim *claim, struct error *error)
@@ -269,6 +314,9 @@ static void openocd_close(struct link *link)
 {
     struct openocd *openocd = openocd_of(link);
     struct error ignored = {0};
+    struct deadline deadline = deadline_in_ms(patience_ms(LAST_MS), NULL);
+    if (openocd->trace.rpc.fd >= 0)
+        (void)openocd_stop_trace(openocd, &deadline, &ignored);
     if (openocd->session.held && openocd->session.process == NULL)
         openocd_hold(link, false, &ignored);
     if (openocd->claim[0] != '\0' && openocd->session.process == NULL)
@@ -291,6 +339,9 @@ static const struct link_ops openocd_ops = {
     .server_run = openocd_server_run,
     .server_forget = openocd_server_forget,
     .server_reset = openocd_server_reset,
+    .trace_can = openocd_trace_can,
+    .trace_start = openocd_trace_start,
+    .trace_read = openocd_trace_read,
     .close = openocd_close,
 };
 
@@ -301,7 +352,7 @@ static struct openocd *openocd_new(const struct log *log, const struct deadline 
     if (openocd == NULL)
         return error_memory_null(error);
     openocd->link.ops = &openocd_ops;
-    openocd->session.rpc.fd = -1;
+    openocd->session.rpc.fd = openocd->trace.rpc.fd = -1;
     openocd->session.rpc.log = log;
     openocd->session.ending = deadline->ending;
     return openocd;

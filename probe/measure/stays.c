@@ -38,6 +38,7 @@ void stays_take(struct stays *stays, const struct trace_stay *stay)
     struct stay_row *row = stay_row_of(stays, stay->number);
     if (row == NULL)
         return;
+    row->is_sure = row->is_sure || !stay->is_suspect;
     row->cycles += stay->own;
     stays->cycles += stay->own;
     row_add_times(row, stay, stays->from_ends);

@@ -17,6 +17,7 @@ struct stay_row {
     uint64_t address;                  /* of its handler; 0: unknown */
     uint64_t calls;                    /* that began; of which left out, by why: */
     uint64_t late, lost, unended, cut; /* cut: it lasted beyond the trace */
+    bool is_sure;                      /* one of them is not only made of what a loss left */
     uint64_t cycles;                   /* own, of all */
     /* whole: with what interrupted it; apart: from beginning to beginning, or from the end before */
     struct statistics *of[STAY_TIMES];

@@ -102,6 +102,8 @@ static struct json_part stays_summary_part(const struct stays_result *result)
     double all = (double)(stays->cycles + result->thread + result->between);
     uint64_t calls = 0, left = 0, cut = 0, exact = 0;
     for (size_t i = 0; i < stays->n; i++) {
+        if (!stays->rows[i].is_sure)
+            continue;
         calls += stays->rows[i].calls;
         left += stays_left_out(&stays->rows[i]);
         cut += stays->rows[i].cut;

@@ -291,17 +291,18 @@ static bool measure_by_trace(struct delta_run *run, struct error *error)
     double seen_hz = 0;
     device->looks_only = true;
     own_code_measured(session, &run->named, false);
-    if (!take_for_trace(run, &setup, error) || !trial_counter(session, &clock, &seen_hz, error))
+    if (!take_for_trace(run, &setup, error) || !trial_counter(session, &clock, &seen_hz, error) ||
+        !trial_trace_clock(session, &clock, &setup.clock_hz, error))
         return false;
     device->block->counters[0].bits = 64; /* sums of timestamps; CYCCNT itself is read no more */
     snprintf(device->block->text, sizeof device->block->text, "DWT trace, 64 bits");
     struct trial trial = {.run = run, .clock = &clock, .seen_hz = seen_hz};
     if (!counting_open(&run->counting, session, &clock, error))
         return false;
-    setup.clock_hz = clock.hz;
     setup.context = run->context;
     setup.stay = run->stay;
     setup.lost = run->lost;
+    setup.clock_is_measured = clock.error_hz > 0;
     struct engine *engine = trace_engine_new(device, &setup);
     if (engine == NULL)
         return error_memory(error);

@@ -36,8 +36,8 @@ static void name_handler(struct irq_run *run, struct stay_row *row)
     if (at.source[0] == '\0' && at.high <= at.low)
         return;
     bool again = false;
-    for (size_t i = 0; i < run->n_named; i++)
-        again = again || run->stays.rows[i].address == row->address;
+    for (size_t i = 0; i < run->stays.n; i++)
+        again = again || (&run->stays.rows[i] != row && run->stays.rows[i].address == row->address);
     snprintf(row->name, sizeof row->name, again ? "%.200s (%s)" : "%.200s", at.name, irq);
 }
 
@@ -60,9 +60,11 @@ static void name_value(struct irq_run *run, struct stay_row *row)
 
 static void irq_name_rows(struct irq_run *run)
 {
-    for (; run->n_named < run->stays.n; run->n_named++) {
-        struct stay_row *row = &run->stays.rows[run->n_named];
-        if (run->n_named == STAYS_ROWS)
+    for (size_t i = 0; i < run->stays.n; i++) {
+        struct stay_row *row = &run->stays.rows[i];
+        if (row->name[0] != '\0' || !row->is_sure)
+            continue;
+        if (i == STAYS_ROWS)
             snprintf(row->name, sizeof row->name, "[others]");
         else if (run->of_word)
             name_value(run, row);
@@ -119,7 +121,7 @@ static void irq_take_stay(void *context, const struct trace_stay *stay)
 {
     struct irq_run *run = context;
     stays_take(&run->stays, stay);
-    if (run->stay != NULL)
+    if (run->stay != NULL && !stay->is_suspect)
         run->stay(run->context, stay);
 }
 
@@ -169,7 +171,8 @@ static bool irq_listen(struct irq_run *run, struct error *error)
                                           .exceptions = !run->of_word,
                                           .sink = session->request->trace,
                                           .baud = session->request->swo_baud,
-                                          .clock_hz = run->conditions->clock_hz,
+                                          .clock_hz = run->awake_hz,
+                                          .clock_is_measured = run->conditions->clock_error_hz > 0,
                                           .context = run,
                                           .take = irq_take_moment};
     run->contexts = (struct trace_contexts){.context = run, .stay = irq_take_stay, .lost = irq_take_loss};
@@ -198,7 +201,8 @@ bool irq_run_measure(struct irq_run *run, struct error *error)
     device->looks_only = true;
     if (!trace_can(&trace, device, false, &deadline, error) || !session_take_core(session, false, error) ||
         !device_take_block(device, "dwt", &deadline, error) ||
-        !trial_counter(session, &clock, &seen_hz, error))
+        !trial_counter(session, &clock, &seen_hz, error) ||
+        !trial_trace_clock(session, &clock, &run->awake_hz, error))
         return false;
     session_conditions(session, &clock, run->conditions);
     snprintf(run->conditions->counter, sizeof run->conditions->counter, "DWT trace");
@@ -278,7 +282,7 @@ bool irq_run_result(struct irq_run *run, enum verdict *verdict, struct stays_res
     out->word = run->of_word ? run->tasks.variable : "";
     out->verdict = verdict != NULL ? verdict_name(*verdict) : NULL;
     for (size_t i = 0; i < run->stays.n; i++)
-        if (run->stays.rows[i].calls > 0)
+        if (run->stays.rows[i].calls > 0 && run->stays.rows[i].is_sure)
             run->lines[out->n++] =
                 (struct stays_line){.name = run->stays.rows[i].name, .row = &run->stays.rows[i]};
     if (verdict != NULL)

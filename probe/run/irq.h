@@ -35,9 +35,8 @@ struct irq_run {
     struct trace_wish word;
     struct stays stays;
     struct trace_contexts contexts;
-    size_t n_named;
-    double seconds;
-    char where[96]; /* the way of the trace */
+    double seconds, awake_hz; /* awake_hz: see trial_trace_clock */
+    char where[96];           /* the way of the trace */
 };
 
 /* Before the target is touched; `regions` may be NULL. */

@@ -343,6 +343,32 @@ bool trial_clock(struct session *session, struct clock *out, struct error *error
     return clock_measure(&session->device, CLOCK_MS, out, &deadline, error);
 }
 
+bool trial_trace_clock(struct session *session, struct clock *clock, double *awake_hz, struct error *error)
+{
+    enum { LONGEST_MS = 1000, LOOKS = 8, LOOK_MS = 20 };
+    static const double well = 0.005;
+    struct deadline deadline = session_deadline(session);
+    struct clock seen, fastest = *clock;
+    *awake_hz = clock->hz;
+    if (!(clock->error_hz > 0))
+        return true;
+    for (int ms = 4 * CLOCK_MS; ms <= LONGEST_MS && clock->error_hz > well * clock->hz; ms *= 2) {
+        if (!clock_measure(&session->device, ms, &seen, &deadline, error))
+            return false;
+        if (seen.hz > 0 && seen.error_hz / seen.hz < clock->error_hz / clock->hz)
+            *clock = seen;
+    }
+    for (unsigned i = 0; i < LOOKS; i++) {
+        if (!clock_measure(&session->device, LOOK_MS, &seen, &deadline, error))
+            return false;
+        if (seen.hz - seen.error_hz > fastest.hz - fastest.error_hz)
+            fastest = seen;
+    }
+    bool slept = fastest.hz - fastest.error_hz > clock->hz + clock->error_hz;
+    *awake_hz = slept ? fastest.hz : clock->hz;
+    return true;
+}
+
 /* A block that is free, or that wraps slowly and can be read while the program uses it. */
 static struct counter_block *find_other(const struct device *device)
 {

@@ -51,6 +51,7 @@ static void stay_begin(struct trace_contexts *contexts, const struct trace_momen
     contexts->open[contexts->n_open++] = (struct trace_stay){.number = number,
                                                              .entered = entered,
                                                              .from = moment->cycles,
+                                                             .is_suspect = moment->is_suspect,
                                                              .from_exact = exact,
                                                              .own_exact = exact};
     contexts->now = CONTEXT_INSIDE;
@@ -89,7 +90,8 @@ static void exception_exit(struct trace_contexts *contexts, const struct trace_m
 {
     bool exact = moment->doubt == MOMENT_EXACT;
     size_t n = open_find(contexts, moment->value);
-    struct trace_stay rest = {.number = moment->value, .from = moment->cycles};
+    struct trace_stay rest = {
+        .number = moment->value, .from = moment->cycles, .is_suspect = moment->is_suspect};
     if (n > 0)
         stays_end(contexts, n, STAY_UNENDED);
     else if (contexts->now == CONTEXT_INSIDE) /* time of this one was charged to that one */

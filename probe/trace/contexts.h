@@ -21,8 +21,9 @@ enum stay_end {
 struct trace_stay {
     uint32_t number; /* of the exception; or the value */
     enum stay_end end;
-    bool entered; /* its beginning was seen */
-    bool is_rest; /* it began before the trace, or was given already with STAY_LOST */
+    bool entered;    /* its beginning was seen */
+    bool is_rest;    /* it began before the trace, or was given already with STAY_LOST */
+    bool is_suspect; /* bytes were lost where it began: it may never have been */
     bool from_exact, to_exact, own_exact;
     uint64_t from, to, own; /* own: without what interrupted it */
 };

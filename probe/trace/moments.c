@@ -45,12 +45,13 @@ static void moment_deliver(struct trace_moments *moments, const struct trace_mom
     moments->take(moments->context, moment);
 }
 
-static void held_deliver(struct trace_moments *moments, enum moment_doubt doubt)
+static void held_deliver(struct trace_moments *moments, enum moment_doubt doubt, bool is_suspect)
 {
     for (size_t i = 0; i < moments->n_held; i++) {
         struct trace_moment moment = moments->held[i];
         if (doubt > moment.doubt && moment.kind != MOMENT_LOST)
             moment.doubt = doubt;
+        moment.is_suspect = is_suspect;
         moment_deliver(moments, &moment);
     }
     moments->n_held = 0;
@@ -63,20 +64,20 @@ static void moment_hold(struct trace_moments *moments, const struct trace_moment
         return;
     }
     if (moments->n_held == TRACE_HELD)
-        held_deliver(moments, MOMENT_UNPROVED);
+        held_deliver(moments, MOMENT_UNPROVED, moments->is_guess);
     moments->held[moments->n_held++] = *moment;
 }
 
 /* What is held can be checked no more, and what has no timestamp yet gets none. From here on another time
- * begins. */
-static void moments_break(struct trace_moments *moments)
+ * begins. `unseen`: bytes were lost before, without notice. */
+static void moments_break(struct trace_moments *moments, bool unseen)
 {
     const struct trace_moment lost = {
         .kind = MOMENT_LOST, .cycles = moments->now, .n_lost = moments->n_group};
     moments->n_group = moments->in_group = 0;
     moments->beats = moments->checked = false;
     moments->gaps++;
-    held_deliver(moments, MOMENT_UNPROVED);
+    held_deliver(moments, MOMENT_UNPROVED, unseen || moments->is_guess);
     moment_deliver(moments, &lost);
 }
 
@@ -84,9 +85,10 @@ static void moments_check(struct trace_moments *moments)
 {
     if (moments->checked && (moments->now - moments->check_at) % moments->period != 0) {
         moments->mismatches++;
-        moments_break(moments);
+        moments_break(moments, true);
     } else { /* what precedes the first cycle event is not between two */
-        held_deliver(moments, moments->checked ? MOMENT_EXACT : MOMENT_UNPROVED);
+        moments->is_guess = moments->is_guess && !moments->checked;
+        held_deliver(moments, moments->checked ? MOMENT_EXACT : MOMENT_UNPROVED, moments->is_guess);
     }
     moments->checked = true;
     moments->check_at = moments->now;
@@ -149,7 +151,7 @@ static void group_add(struct trace_moments *moments, const struct trace_packet *
     if (moments->n_group < TRACE_GROUP)
         moments->group[moments->n_group++] = moment;
     else
-        moments_break(moments);
+        moments_break(moments, false);
 }
 
 static bool packet_is_possible(const struct trace_moments *moments, const struct trace_packet *packet)
@@ -165,12 +167,14 @@ static void packet_take(struct trace_moments *moments, const struct trace_packet
         moments->packet(moments->context, packet);
     switch (packet->kind) {
     case TRACE_SYNC:
+        moments->is_guess = false;
+        break;
     case TRACE_GLOBAL:
     case TRACE_EXTENSION:
         break;
     case TRACE_OVERFLOW:
         moments->overflows++;
-        moments_break(moments);
+        moments_break(moments, false);
         break;
     case TRACE_TIME:
         group_close(moments, packet);
@@ -184,23 +188,40 @@ static void packet_take(struct trace_moments *moments, const struct trace_packet
     }
 }
 
-/* Whether packets of which all are possible begin at `from` of the raw bytes, and no timestamp follows
- * another one, nor is the first: it would be the time of what is not there. */
-static bool raw_begins(const struct trace_moments *moments, size_t from)
+/* What packets may be if the first one begins at a byte of the raw ones. */
+struct raw_packets {
+    uint64_t begins, times; /* of each byte a bit: a packet, a timestamp begins there */
+};
+
+/* False: one of them is not possible, or a timestamp follows another one. */
+static bool raw_decode(const struct trace_moments *moments, size_t from, struct raw_packets *out)
 {
     enum { LEAST = 6 };
     struct trace_decoder decoder = {0};
     struct trace_packet packet;
     const uint8_t *at = moments->raw + from, *end = moments->raw + moments->n_raw;
-    enum trace_kind last = TRACE_TIME;
-    size_t n = 0;
+    bool was_time = false;
+    size_t n = 0, begin = from;
+    *out = (struct raw_packets){0};
     while (trace_next(&decoder, &at, end, &packet)) {
-        if (!packet_is_possible(moments, &packet) || (last == TRACE_TIME && packet.kind == TRACE_TIME))
+        bool is_time = packet.kind == TRACE_TIME;
+        if (!packet_is_possible(moments, &packet) || (was_time && is_time))
             return false;
-        last = packet.kind;
+        out->begins |= UINT64_C(1) << begin;
+        out->times |= (uint64_t)is_time << begin;
+        was_time = is_time;
+        begin = (size_t)(at - moments->raw);
         n++;
     }
     return n >= LEAST;
+}
+
+static void moments_lose(struct trace_moments *moments, bool unseen)
+{
+    moments->aligned = false;
+    moments->n_raw = 0;
+    moments->decoder = (struct trace_decoder){0};
+    moments_break(moments, unseen);
 }
 
 static void moments_decode(struct trace_moments *moments, const uint8_t *bytes, size_t n)
@@ -209,28 +230,52 @@ static void moments_decode(struct trace_moments *moments, const uint8_t *bytes, 
     const uint8_t *at = bytes, *end = bytes + n;
     while (trace_next(&moments->decoder, &at, end, &packet)) {
         if (!packet_is_possible(moments, &packet)) {
-            trace_moments_lose(moments);
+            moments_lose(moments, true);
             return;
         }
         packet_take(moments, &packet);
     }
 }
 
+/* Where packets begin, wherever the first one does: a packet has at most 8 bytes, and what all places have in
+ * common is certain. What is without a timestamp counts only if all is. The first one is not a timestamp:
+ * what it belongs to is lost. 64: nowhere. *guess: a place that is not excluded; 64: there is none. */
+static size_t raw_find(const struct trace_moments *moments, size_t *guess)
+{
+    struct raw_packets all = {.begins = UINT64_MAX}, one;
+    bool timed = false;
+    *guess = TRACE_ALIGN;
+    for (size_t from = TRACE_PACKET_MOST; from-- > 0;) {
+        if (!raw_decode(moments, from, &one) || (timed && one.times == 0))
+            continue;
+        if (!timed && one.times != 0)
+            all.begins = UINT64_MAX;
+        timed = one.times != 0;
+        all.begins &= one.begins;
+        all.times = one.times;
+        *guess = from;
+    }
+    uint64_t certain = *guess < TRACE_ALIGN ? all.begins & ~all.times : 0;
+    return certain != 0 ? (size_t)__builtin_ctzll(certain) : TRACE_ALIGN;
+}
+
 static void raw_take(struct trace_moments *moments)
 {
-    enum { TRIES = 16 };
-    size_t from = 0;
-    while (from < TRIES && !raw_begins(moments, from))
-        from++;
-    if (from < TRIES) {
+    enum { UNCLEAR = 8 };
+    size_t guess, from = raw_find(moments, &guess);
+    moments->unclear += guess < TRACE_ALIGN;
+    moments->is_guess = from == TRACE_ALIGN;
+    if (moments->is_guess && moments->unclear > UNCLEAR)
+        from = guess;
+    if (from < TRACE_ALIGN) {
         size_t n = moments->n_raw;
         moments->aligned = true;
-        moments->n_raw = 0;
+        moments->n_raw = moments->unclear = 0;
         moments_decode(moments, moments->raw + from, n - from);
         return;
     }
-    moments->n_raw -= TRIES;
-    memmove(moments->raw, moments->raw + TRIES, moments->n_raw);
+    moments->n_raw -= TRACE_PACKET_MOST;
+    memmove(moments->raw, moments->raw + TRACE_PACKET_MOST, moments->n_raw);
 }
 
 bool trace_moments_begin(struct trace_moments *moments)
@@ -258,16 +303,13 @@ void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, siz
 
 void trace_moments_lose(struct trace_moments *moments)
 {
-    moments->aligned = false;
-    moments->n_raw = 0;
-    moments->decoder = (struct trace_decoder){0};
-    moments_break(moments);
+    moments_lose(moments, false);
 }
 
 void trace_moments_end(struct trace_moments *moments)
 {
     if (moments->held != NULL)
-        held_deliver(moments, MOMENT_UNPROVED);
+        held_deliver(moments, MOMENT_UNPROVED, moments->is_guess);
 }
 
 void trace_moments_free(struct trace_moments *moments)

@@ -34,6 +34,7 @@ struct trace_moment {
     enum moment_doubt doubt;
     uint8_t n;              /* comparator; of an exception TRACE_ENTER, TRACE_EXIT or TRACE_RETURN */
     bool written, has_pc;   /* of data */
+    bool is_suspect;        /* bytes were lost near it: it may be made of parts of others */
     uint32_t value, pc;     /* value: of an exception its number; of a sample 1 if the core slept */
     uint64_t cycles, since; /* since the trace began; not later than `cycles`, and later than `since` */
     uint64_t n_lost;
@@ -65,7 +66,8 @@ struct trace_moments {
     struct trace_decoder decoder;
     uint8_t raw[TRACE_ALIGN]; /* until it is known where packets begin */
     size_t n_raw;
-    bool aligned, checked, is_skewed;
+    unsigned unclear; /* windows in which packets may begin at several places */
+    bool aligned, is_guess, checked, is_skewed;
     uint64_t now, check_at; /* check_at: the cycle event up to which all is proved */
     struct trace_moment group[TRACE_GROUP];
     size_t n_group;

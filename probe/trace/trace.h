@@ -41,6 +41,7 @@ struct trace_request {
     const char *sink; /* "fifo", "etf", "swo"; NULL: the first that is there */
     double baud;      /* of "swo"; 0: the fastest that works */
     double clock_hz;  /* of the core; 0: unknown */
+    bool clock_is_measured;
     void *context;
     void (*take)(void *context, const struct trace_moment *moment);
 };
@@ -90,6 +91,9 @@ struct trace {
     uint8_t bus_id; /* of the ITM, in frames */
     struct etf etf;
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
+    unsigned sweep;         /* of SWO: how far its clock is from the one that was measured */
+    bool is_fixed;          /* the server was taking SWO in already */
+    char refusal[200];      /* why the server took no baud, in its words */
     uint64_t *words;        /* of the sink */
     struct step *steps;
     int64_t came_us, checked_us; /* when bytes arrived last, and the registers were checked */

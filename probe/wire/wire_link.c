@@ -450,6 +450,59 @@ static bool release(struct link *link, const struct deadline *deadline, struct e
                        &why, error);
 }
 
+static bool wire_link_trace_can(struct link *link)
+{
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
+    if (!wire_ask(wire, NULL, "trace-can"))
+        return false;
+    bool can = inner != NULL && link_trace_can(inner);
+    wire_answer(wire);
+    wire_flag(wire, &can);
+    return wire_answered(wire, NULL) && can;
+}
+
+static bool wire_link_trace_start(struct link *link, struct link_trace *trace, struct error *error)
+{
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
+    struct error why = {0};
+    if (!wire_ask(wire, error, "trace-start %u %" PRIx64 " %" PRIx32 " %" PRIx32, trace->tpiu.unit,
+                  trace->tpiu.offset, trace->clock_hz, trace->baud))
+        return false;
+    bool ok = inner != NULL && link_trace_start(inner, trace, &why);
+    uint64_t baud = trace->baud;
+    wire_answer(wire);
+    wire_flag(wire, &ok);
+    wire_number(wire, UINT32_MAX, &baud);
+    wire_flag(wire, &trace->fixed);
+    wire_text(wire, trace->why, sizeof trace->why);
+    trace->baud = (uint32_t)baud;
+    return wire_closed(wire, &why, error) && ok;
+}
+
+static bool wire_link_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost,
+                                 struct error *error)
+{
+    struct wire *wire = wire_link_self_of(link)->wire;
+    struct link *inner = wire_link_self_of(link)->inner;
+    struct error why = {0};
+    *n = 0;
+    *lost = false;
+    if (!wire_ask(wire, error, "trace-read %zx", room))
+        return false;
+    bool ok = inner != NULL && link_trace_read(inner, out, room, n, lost, &why);
+    uint64_t count = *n;
+    wire_answer(wire);
+    wire_flag(wire, &ok);
+    wire_number(wire, room, &count);
+    if (count > 0)
+        wire_bytes(wire, out, (size_t)count);
+    wire_flag(wire, lost);
+    *n = (size_t)count;
+    return wire_closed(wire, &why, error) && ok;
+}
+
 static bool wire_link_end(struct link *link, struct error *error)
 {
     struct link *inner = wire_link_self_of(link)->inner;
@@ -486,6 +539,9 @@ static const struct link_ops all_ops = {.execute = wire_link_execute,
                                         .mark_cacheable = wire_link_mark_cacheable,
                                         .leave_power = leave_power,
                                         .release = release,
+                                        .trace_can = wire_link_trace_can,
+                                        .trace_start = wire_link_trace_start,
+                                        .trace_read = wire_link_trace_read,
                                         .end = wire_link_end,
                                         .close = wire_link_close_link};
 

@@ -16,6 +16,7 @@ sys.path[:0] = [TESTS, os.path.join(TESTS, "system")]
 import bench_dap  # noqa: E402
 import bench_knc  # noqa: E402
 import bench_record  # noqa: E402
+import bench_trace  # noqa: E402
 import harness  # noqa: E402
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
@@ -165,6 +166,10 @@ def bench_memory():
         done = subprocess.run([os.path.join(harness.BUILD, "bench/simulated_hits"), str(hits)], check=True, text=True,
                               capture_output=True)
         print(f"  {done.stdout.strip()}")
+    for packets in (100_000, 10_000_000):
+        done = subprocess.run([os.path.join(harness.BUILD, "bench/trace_packets"), str(packets)], check=True, text=True,
+                              capture_output=True)
+        print(f"  {done.stdout.strip()}")
 
 
 if __name__ == "__main__":
@@ -174,5 +179,6 @@ if __name__ == "__main__":
     bench_start()
     bench_dap.main()
     bench_record.main()
+    bench_trace.main()
     bench_memory()
     bench_knc.main()

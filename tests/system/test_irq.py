@@ -16,13 +16,13 @@ SOME = 300  # rounds of each handler: with less the FIFO of an RP2350 is read to
 WITH_AP2 = ["target create virtual.ap2 mem_ap -dap virtual.dap -ap-num 2"]
 
 
-def start(program="rp2350-irq", what=NEST | CHAIN, spin=SOME, openocd=False):
+def start(program="rp2350-irq", what=NEST | CHAIN, spin=SOME, openocd=False, **quirks):
     """RP2350's FIFO loses what nobody reads in time: there time passes with the packets of the probe alone."""
     chip, _, mode = program.partition("-")
     options = {"dap_exact": True, "clock": 2_000_000, "dap_wire": 10_000_000} if chip == "rp2350" else {"clock": 12_000_000, "dap_swo": "uart"}
     if openocd:
         options = {"clock": 12_000_000, "commands": WITH_AP2 if chip == "h7" else ()}
-    place = Place(chip if openocd else f"{chip}/swd", mode, **options)
+    place = Place(chip if openocd else f"{chip}/swd", mode, **options, **quirks)
     if mode == "irq":
         for n in range(4, 8):
             place.board.write_word(place.symbol("spin") + 4 * n, spin)
@@ -159,6 +159,14 @@ def test_numbers_of_an_interrupt(tmp_path):
             assert {row["whole"]["min"], row["whole"]["max"]} <= whole, name
     assert all(row["calls"]["left_out"] > 0.1 or {"own", "whole", "interval"} < set(row) for row in rows.values())
     assert any("interval" in row for row in rows.values())
+
+
+@pytest.mark.parametrize("drop", [150, 333])
+def test_bytes_that_are_lost_make_up_no_interrupt(drop, tmp_path):
+    with start("m4-irq", what=NEST | CHAIN | TICKS, trace_quirk=f"drop={drop}") as place:
+        place.run("irq", "--for", "2s", "-j", "-o", tmp_path / "irq.jsonl")
+        entered = {event[1] for event in log(place) if event[0] == "enter"}
+    assert {line["number"] for line in lines(tmp_path / "irq.jsonl") if line["type"] == "interrupt"} <= entered
 
 
 def test_budgets_of_handlers(tmp_path):

@@ -9,7 +9,7 @@ from own_program import START, own_place
 
 CLOCK = 12_000_000
 # Its FIFO has eight words: the board's time passes with the packets, however busy this machine is
-WAYS = {"rp2350/swd": {"dap_exact": True, "dap_wire": 10_000_000}, "m33/swd": {"dap_swo": "uart"}, "m55/v2": {"dap_swo": "uart"}}
+WAYS = {"rp2350/swd": {"dap_exact": True, "dap_wire": 10_000_000}, "m33/swd": {"dap_swo": "uart"}, "m55/v2": {"dap_swo": "uart,stream"}}
 HITS = 60
 
 
@@ -146,6 +146,17 @@ def test_what_nothing_has_set_up_is_not_counted(chip, arguments, words):
     with Place(f"{chip}/swd", "free", WORK_BY_DATA, clock=CLOCK) as place:
         result = counted(place, *arguments)
         assert result.code in (2, 3) and words in result.err, result.err
+
+
+@pytest.mark.parametrize("off", [-9, 6, 14])
+def test_a_baud_is_found_for_a_clock_that_was_measured_wrongly(tmp_path, off):
+    source = START + r"""
+APART void work(void) { for (uint32_t i = 0; i < 300; i++) sink += i; }
+void run(void) { for (;; round_count++) work(); }
+"""
+    with own(tmp_path, source, trace_quirk=f"baud-off={off}") as place:
+        result = traced(place, "work", "-r", 20)
+        assert is_part(result.cycles, calls_of(place)) and result.header["clock"]["source"] == "measured"
 
 
 TWO_TASKS = START + r"""

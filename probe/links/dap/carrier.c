@@ -49,6 +49,8 @@ bool descriptors_read_interface(const struct interface_descriptor *from, struct 
                                     .in = second->address,
                                     .in_packet = in,
                                     .packet = in < out_packet ? in : out_packet};
+    if (from->n_endpoints > 2 && is_bulk(&from->endpoints[2], true))
+        out->trace = from->endpoints[2].address;
     return true;
 }
 
@@ -123,12 +125,20 @@ size_t descriptors_report_size(const uint8_t *descriptor, size_t n)
 /* ---- CMSIS-DAP v2: bulk endpoints */
 
 enum { IN_FLIGHT = 8, CLOSE_MS = 1000, STRING_ROOM = 128, DEPTH = 7 };
+/* Of trace: the probe sends blocks of 512 bytes, or less after a while, and each one ends a transfer. */
+enum { STREAMS = 8, STREAM_BLOCK = 512, STREAM_WAIT_MS = 20 };
 
 /* One packet in flight and its reply. */
 struct exchange {
     struct libusb_transfer *out, *in;
     uint8_t request[CARRIER_ROOM], reply[DESCRIPTORS_REPLY];
     int out_busy, in_busy; /* cleared by libusb in our own thread */
+};
+
+struct stream {
+    struct libusb_transfer *in;
+    uint8_t bytes[STREAM_BLOCK];
+    int busy;
 };
 
 struct usb {
@@ -139,6 +149,10 @@ struct usb {
     bool claimed;
     struct exchange exchanges[IN_FLIGHT];
     unsigned sent, received; /* those between are in flight */
+    struct stream streams[STREAMS];
+    unsigned streamed;  /* blocks that were taken whole */
+    size_t stream_done; /* of the next one */
+    bool streams_on;
 };
 
 static bool read_interface(const struct libusb_interface_descriptor *from, struct interface_place *out)
@@ -415,11 +429,84 @@ static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
     return true;
 }
 
+/* ---- trace on the third endpoint */
+
+static bool stream_ask(struct usb *usb, struct stream *stream, struct error *error)
+{
+    libusb_fill_bulk_transfer(stream->in, usb->handle, usb->place.trace, stream->bytes, STREAM_BLOCK,
+                              finished, &stream->busy, 0);
+    int failure = libusb_submit_transfer(stream->in);
+    stream->busy = failure == 0;
+    return failure == 0 || lost(&usb->carrier, libusb_strerror(failure), error);
+}
+
+/* False: libusb still works on one of them. */
+static bool streams_cancel(struct usb *usb)
+{
+    struct deadline deadline = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
+    bool quiet = true;
+    for (size_t i = 0; i < STREAMS; i++)
+        if (usb->streams[i].busy)
+            (void)libusb_cancel_transfer(usb->streams[i].in);
+    for (size_t i = 0; i < STREAMS; i++)
+        quiet = carrier_work(usb, &usb->streams[i].busy, &deadline) && quiet;
+    usb->streams_on = false;
+    return quiet;
+}
+
+static bool usb_stream(struct carrier *carrier, bool on, struct error *error)
+{
+    struct usb *usb = (struct usb *)carrier;
+    if (usb->streams_on && !streams_cancel(usb))
+        return lost(carrier, "its trace does not end", error);
+    usb->streamed = 0;
+    usb->stream_done = 0;
+    for (size_t i = 0; on && i < STREAMS; i++) {
+        struct stream *stream = &usb->streams[i];
+        if (stream->in == NULL && (stream->in = libusb_alloc_transfer(0)) == NULL)
+            return error_memory(error);
+        usb->streams_on = true;
+        if (!stream_ask(usb, stream, error))
+            return false;
+    }
+    return true;
+}
+
+static bool usb_stream_read(struct carrier *carrier, uint8_t *out, size_t room, size_t *n,
+                            struct error *error)
+{
+    struct usb *usb = (struct usb *)carrier;
+    struct deadline soon = deadline_in_ms(STREAM_WAIT_MS, NULL);
+    *n = 0;
+    if (!usb->streams_on)
+        return lost(carrier, "its trace was not begun", error);
+    while (*n < room) {
+        struct stream *stream = &usb->streams[usb->streamed % STREAMS];
+        struct deadline now = *n > 0 ? deadline_in_ms(0, NULL) : soon;
+        if (!carrier_work(usb, &stream->busy, &now))
+            return true;
+        if (stream->in->status != LIBUSB_TRANSFER_COMPLETED)
+            return lost(carrier, words_for(stream->in->status), error);
+        size_t has = (size_t)stream->in->actual_length, left = has - usb->stream_done;
+        size_t some = left < room - *n ? left : room - *n;
+        memcpy(out + *n, stream->bytes + usb->stream_done, some);
+        *n += some;
+        usb->stream_done += some;
+        if (usb->stream_done < has)
+            return true;
+        usb->stream_done = 0;
+        usb->streamed++;
+        if (!stream_ask(usb, stream, error))
+            return false;
+    }
+    return true;
+}
+
 static void usb_close(struct carrier *carrier)
 {
     struct usb *usb = (struct usb *)carrier;
     struct deadline deadline = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
-    bool quiet = true;
+    bool quiet = streams_cancel(usb);
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         struct exchange *exchange = &usb->exchanges[i];
         if (exchange->out_busy)
@@ -431,6 +518,8 @@ static void usb_close(struct carrier *carrier)
     }
     if (!quiet) /* libusb may still write into it: leak it */
         return;
+    for (size_t i = 0; i < STREAMS; i++)
+        libusb_free_transfer(usb->streams[i].in);
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         libusb_free_transfer(usb->exchanges[i].out);
         libusb_free_transfer(usb->exchanges[i].in);
@@ -468,6 +557,11 @@ static int open_place(struct usb *usb, const struct dap_found *found)
 struct carrier *usb_connect(const struct dap_found *found, struct error *error)
 {
     static const struct carrier_ops ops = {.send = usb_send, .receive = usb_receive, .close = usb_close};
+    static const struct carrier_ops with_trace = {.send = usb_send,
+                                                  .receive = usb_receive,
+                                                  .stream = usb_stream,
+                                                  .stream_read = usb_stream_read,
+                                                  .close = usb_close};
     char name[96];
     struct usb *usb = calloc(1, sizeof *usb);
     bool ready = usb != NULL;
@@ -486,7 +580,7 @@ struct carrier *usb_connect(const struct dap_found *found, struct error *error)
         usb->claimed = failure == 0;
     }
     if (failure == 0) {
-        usb->carrier.ops = &ops;
+        usb->carrier.ops = usb->place.trace != 0 ? &with_trace : &ops;
         usb->carrier.largest = usb->place.packet > CARRIER_SMALLEST ? usb->place.packet : CARRIER_SMALLEST;
         usb->carrier.takes_several = usb_choice_takes_several(found, &usb->carrier.loses_several);
         snprintf(usb->carrier.name, sizeof usb->carrier.name, "cmsis-dap %s", name);

@@ -109,6 +109,10 @@ struct carrier_ops {
     /* Stores at most `room` bytes; *n is how many arrived. HID fills replies up to the size of a report. */
     bool (*receive)(struct carrier *, uint8_t *packet, size_t room, size_t *n, const struct deadline *,
                     struct error *);
+    /* Trace on an endpoint for itself, which goes on while packets are exchanged: it is taken in or not, and
+     * what arrived, for which it waits a moment. NULL: there is none. */
+    bool (*stream)(struct carrier *, bool on, struct error *);
+    bool (*stream_read)(struct carrier *, uint8_t *out, size_t room, size_t *n, struct error *);
     void (*close)(struct carrier *);
 };
 
@@ -162,7 +166,7 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error);
  * USB and HID descriptors, read here apart from the libraries that fetch them, because they may hold
  * nonsense. Pure.
  */
-enum { DESCRIPTORS_ENDPOINTS = 2, DESCRIPTORS_REPLY = 2048 };
+enum { DESCRIPTORS_ENDPOINTS = 3, DESCRIPTORS_REPLY = 2048 };
 
 /* An interface descriptor with its first endpoints, USB 2.0 9.6.5 and 9.6.6. */
 struct interface_descriptor {
@@ -180,6 +184,7 @@ struct interface_place {
     uint8_t out, in;  /* endpoints */
     size_t in_packet; /* USB packet size of `in`: 1 to DESCRIPTORS_REPLY */
     size_t packet;    /* the smaller of both endpoints' */
+    uint8_t trace;    /* the endpoint for trace; 0: none */
 };
 
 /* Whether it has the form that CMSIS-DAP v2 prescribes: vendor class, bulk OUT, then bulk IN. Class 0 counts

@@ -21,6 +21,8 @@ struct dap {
     struct dap_probe probe;
     struct executor executor;
     enum link_power leave_power;
+    bool streams;          /* trace has an endpoint for itself */
+    int64_t swo_status_us; /* when its status was read */
     struct error stranger; /* another target was found at the end of the wires */
     struct port_left {
         uint16_t unit;
@@ -369,7 +371,7 @@ static void dap_close(struct link *link)
     free(dap);
 }
 
-/* --- trace: by commands alone, which every carrier has ---------------------------------------------------
+/* --- trace: on an endpoint for itself where there is one, else by commands, which every carrier has ------
  */
 
 static bool dap_tell_swo(struct dap *dap, uint8_t command, uint8_t value, struct error *error)
@@ -386,22 +388,35 @@ static bool dap_stop_swo(struct dap *dap, uint8_t command, struct error *error)
     return probe_ask(&dap->probe, packet, sizeof packet, reply, &n, error);
 }
 
-static bool dap_trace_start(struct link *link, uint32_t *baud, struct error *error)
+/* By JTAG the pin is TDO. */
+static bool dap_trace_can(struct link *link)
 {
-    enum { BY_DATA = 1, UART = 1, BAUD_REPLY = 5 };
+    const struct dap *dap = dap_of(link);
+    return !dap->executor.adi.jtag && (dap->probe.info.capabilities & DAP_CAN_SWO_UART) != 0;
+}
+
+static bool dap_trace_start(struct link *link, struct link_trace *trace, struct error *error)
+{
+    enum { BY_DATA = 1, BY_ENDPOINT = 2, UART = 1, BAUD_REPLY = 5 };
     struct dap *dap = dap_of(link);
+    struct carrier *carrier = dap->probe.carrier;
+    bool by_endpoint =
+        carrier->ops->stream != NULL && (dap->probe.info.capabilities & DAP_CAN_SWO_STREAM) != 0;
     uint8_t packet[PROTOCOL_ROOM], reply[CARRIER_ROOM];
-    uint32_t wanted = *baud;
+    uint32_t wanted = trace->baud;
     size_t n;
-    *baud = 0;
-    if (dap->probe.lost || dap->executor.adi.jtag || (dap->probe.info.capabilities & DAP_CAN_SWO_UART) == 0)
+    trace->baud = 0;
+    if (dap->probe.lost)
         return true;
     /* Some firmware refuses to stop what is stopped */
-    if (!dap_stop_swo(dap, DAP_SWO_CONTROL, error))
+    if (!dap_stop_swo(dap, DAP_SWO_CONTROL, error) ||
+        (by_endpoint && !carrier->ops->stream(carrier, wanted != 0, error)))
         return false;
+    dap->streams = by_endpoint && wanted != 0;
+    dap->swo_status_us = deadline_now_us();
     if (wanted == 0)
         return dap_stop_swo(dap, DAP_SWO_MODE, error) && dap_stop_swo(dap, DAP_SWO_TRANSPORT, error);
-    if (!dap_tell_swo(dap, DAP_SWO_TRANSPORT, BY_DATA, error) ||
+    if (!dap_tell_swo(dap, DAP_SWO_TRANSPORT, by_endpoint ? BY_ENDPOINT : BY_DATA, error) ||
         !dap_tell_swo(dap, DAP_SWO_MODE, UART, error) ||
         !probe_ask(&dap->probe, packet, protocol_swo_baud(packet, wanted), reply, &n, error))
         return false;
@@ -411,8 +426,29 @@ static bool dap_trace_start(struct link *link, uint32_t *baud, struct error *err
         (uint32_t)reply[1] | (uint32_t)reply[2] << 8 | (uint32_t)reply[3] << 16 | (uint32_t)reply[4] << 24;
     if (actual == 0)
         return true;
-    *baud = actual;
+    trace->baud = actual;
     return dap_tell_swo(dap, DAP_SWO_CONTROL, 1, error);
+}
+
+/* What the probe lost is in its status alone. */
+static bool dap_read_stream(struct dap *dap, uint8_t *out, size_t room, size_t *n, bool *lost,
+                            struct error *error)
+{
+    enum { STATUS_US = 50000 };
+    static const uint8_t ask[] = {DAP_SWO_STATUS};
+    struct carrier *carrier = dap->probe.carrier;
+    uint8_t reply[CARRIER_ROOM];
+    size_t length;
+    if (!carrier->ops->stream_read(carrier, out, room, n, error)) {
+        dap->probe.lost = true;
+        return false;
+    }
+    if (deadline_now_us() - dap->swo_status_us < STATUS_US)
+        return true;
+    dap->swo_status_us = deadline_now_us();
+    if (!probe_ask(&dap->probe, ask, sizeof ask, reply, &length, error))
+        return false;
+    return protocol_swo_status(reply, length, lost) == ANSWER_GOOD || probe_distrust(&dap->probe, error);
 }
 
 static bool dap_trace_read(struct link *link, uint8_t *out, size_t room, size_t *n, bool *lost,
@@ -428,6 +464,8 @@ static bool dap_trace_read(struct link *link, uint8_t *out, size_t room, size_t 
     *lost = false;
     if (dap->probe.lost)
         return error_set(error, ERROR_LINK_LOST, "the probe is gone, and with it the trace");
+    if (dap->streams)
+        return dap_read_stream(dap, out, room, n, lost, error);
     if (!probe_ask(&dap->probe, packet, protocol_swo_data(packet, (uint16_t)most), reply, &length, error))
         return false;
     return protocol_swo_take(reply, length, out, room, n, lost) == ANSWER_GOOD ||
@@ -455,6 +493,7 @@ struct link *dap_open(const struct probe_spec *spec, const struct deadline *dead
                                         .describe = dap_describe,
                                         .mark_cacheable = dap_mark_cacheable,
                                         .leave_power = dap_leave_power,
+                                        .trace_can = dap_trace_can,
                                         .trace_start = dap_trace_start,
                                         .trace_read = dap_trace_read,
                                         .close = dap_close,

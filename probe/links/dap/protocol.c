@@ -40,6 +40,7 @@ const char *protocol_name(uint8_t command)
         {DAP_SWO_MODE, "DAP_SWO_Mode"},
         {DAP_SWO_BAUDRATE, "DAP_SWO_Baudrate"},
         {DAP_SWO_CONTROL, "DAP_SWO_Control"},
+        {DAP_SWO_STATUS, "DAP_SWO_Status"},
         {DAP_SWO_DATA, "DAP_SWO_Data"},
         {DAP_JTAG_SEQUENCE, "DAP_JTAG_Sequence"},
         {DAP_JTAG_CONFIGURE, "DAP_JTAG_Configure"},
@@ -87,10 +88,21 @@ size_t protocol_swo_data(uint8_t *out, uint16_t most)
     return 3;
 }
 
+enum { SWO_STREAM_ERROR = 1 << 6, SWO_OVERRUN = 1 << 7 };
+
+enum protocol_answer protocol_swo_status(const uint8_t *reply, size_t n, bool *lost)
+{
+    enum protocol_answer answer = protocol_check(reply, n, DAP_SWO_STATUS);
+    if (answer == ANSWER_GOOD && n < 2)
+        return ANSWER_BROKEN;
+    *lost = answer == ANSWER_GOOD && (reply[1] & (SWO_STREAM_ERROR | SWO_OVERRUN)) != 0;
+    return answer;
+}
+
 enum protocol_answer protocol_swo_take(const uint8_t *reply, size_t n, uint8_t *out, size_t room,
                                        size_t *taken, bool *lost)
 {
-    enum { HEAD = 4, STREAM_ERROR = 1 << 6, OVERRUN = 1 << 7 };
+    enum { HEAD = 4 };
     enum protocol_answer answer = protocol_check(reply, n, DAP_SWO_DATA);
     if (answer != ANSWER_GOOD)
         return answer;
@@ -101,7 +113,7 @@ enum protocol_answer protocol_swo_take(const uint8_t *reply, size_t n, uint8_t *
         return ANSWER_BROKEN;
     memcpy(out, reply + HEAD, has);
     *taken = has;
-    *lost = (reply[1] & (STREAM_ERROR | OVERRUN)) != 0;
+    *lost = (reply[1] & (SWO_STREAM_ERROR | SWO_OVERRUN)) != 0;
     return ANSWER_GOOD;
 }
 

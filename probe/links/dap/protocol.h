@@ -29,6 +29,7 @@ enum dap_command {
     DAP_SWO_MODE = 0x18,
     DAP_SWO_BAUDRATE = 0x19,
     DAP_SWO_CONTROL = 0x1A,
+    DAP_SWO_STATUS = 0x1B,
     DAP_SWO_DATA = 0x1C,
     DAP_SWD_SEQUENCE = 0x1D,
     DAP_INVALID = 0xFF,
@@ -50,7 +51,8 @@ enum {
     DAP_CAN_JTAG = 1 << 1,
     DAP_CAN_SWO_UART = 1 << 2,
     DAP_CAN_ATOMIC = 1 << 4,
-    DAP_CAN_TIMER = 1 << 5
+    DAP_CAN_TIMER = 1 << 5,
+    DAP_CAN_SWO_STREAM = 1 << 6
 };
 enum { DAP_PORT_SWD = 1, DAP_PORT_JTAG = 2 };
 enum { DAP_PIN_TRST = 1 << 5 };
@@ -119,6 +121,8 @@ bool protocol_info_number(const uint8_t *reply, size_t n, uint32_t *value);
 /* The trace in a reply to protocol_swo_data, at most `room` bytes. *lost: some were lost before it. */
 enum protocol_answer protocol_swo_take(const uint8_t *reply, size_t n, uint8_t *out, size_t room,
                                        size_t *taken, bool *lost);
+/* A reply to DAP_SWO_Status: the same without trace. */
+enum protocol_answer protocol_swo_status(const uint8_t *reply, size_t n, bool *lost);
 bool protocol_jtag_captured(const uint8_t *reply, size_t n, uint8_t *out, unsigned bits);
 /* Takes one answer into `info`; a missing value keeps the old one. False: the reply is broken. */
 bool protocol_take_info(struct dap_info *info, uint8_t id, const uint8_t *reply, size_t n);

@@ -5,6 +5,7 @@
 
 #include "links/openocd_process.h"
 #include "links/openocd_tcl.h"
+#include "links/openocd_trace.h"
 
 #include <stdio.h>
 
@@ -159,4 +160,46 @@ TEST(error_lines_of_a_log)
     for (int i = 0; i < 40; i++)
         snprintf(many + strlen(many), sizeof many - strlen(many), "Error: number %d is one of many\n", i);
     assert_int_equal(strlen(errors_of(many)), 127);
+}
+
+TEST(messages_of_trace)
+{
+    static const struct {
+        const char *text;
+        long digits; /* -1: not one */
+    } rows[] = {{"type target_trace data 0520c0ff7f\r\n", 10},
+                {"type target_trace data \r\n", 0},
+                {"type target_trace data 052\r\n", -1},
+                {"type target_trace data 05", -1},
+                {"type target_trace data 05x0\r\n", -1},
+                {"type target_event event halted\r\n", -1},
+                {"", -1}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        size_t digits = 99;
+        const char *hex = openocd_trace_message(rows[i].text, strlen(rows[i].text), &digits);
+        assert_int_equal(hex == NULL ? -1 : (long)digits, rows[i].digits);
+    }
+}
+
+TEST(answers_to_the_start_of_trace)
+{
+    static const struct {
+        const char *text, *why;
+        uint32_t baud;
+        bool good, fixed;
+    } rows[] = {{"pmu 6000000 0", "", 6000000, true, false},
+                {"pmu 1000000 1", "", 1000000, true, true},
+                {"pmu 0 0  Error: no\n trace", "Error: no; trace", 0, true, false},
+                {"pmu 1 2", "", 0, false, false},
+                {"invalid command name", "", 0, false, false},
+                {"", "", 0, false, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct link_trace trace = {0};
+        assert_int_equal(openocd_trace_answer(rows[i].text, strlen(rows[i].text), &trace), rows[i].good);
+        if (rows[i].good) {
+            assert_int_equal(trace.baud, rows[i].baud);
+            assert_int_equal(trace.fixed, rows[i].fixed);
+        }
+        assert_string_equal(trace.why, rows[i].why);
+    }
 }

@@ -105,6 +105,88 @@ TEST(a_stream_that_lost_a_piece_goes_on_where_packets_begin)
     }
 }
 
+/* Exceptions in a stream without a loss, each with another number. */
+enum { ENTRIES = 400 };
+
+struct entries {
+    uint8_t bytes[ENTRIES * 8];
+    size_t n, seen, next, suspect; /* next: the first number that may follow */
+};
+
+static void entries_make(struct entries *entries)
+{
+    uint32_t random = 1;
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        random = random * 1664525 + 1013904223;
+        unsigned cycles = random >> 12 & 0x3FFF;
+        const uint8_t one[] = {0x0E,
+                               (uint8_t)i,
+                               (uint8_t)(0x10 | i >> 8),
+                               0xC0,
+                               (uint8_t)(0x80 | cycles),
+                               (uint8_t)(cycles >> 7)};
+        memcpy(entries->bytes + entries->n, one, sizeof one);
+        entries->n += sizeof one;
+    }
+}
+
+static void entries_take(void *context, const struct trace_moment *moment)
+{
+    struct entries *entries = context;
+    if (moment->kind != MOMENT_EXCEPTION)
+        return;
+    entries->suspect += moment->is_suspect;
+    if (moment->is_suspect)
+        return;
+    assert_true(moment->n == TRACE_ENTER && moment->value >= entries->next);
+    entries->next = moment->value + 1;
+    entries->seen++;
+}
+
+static struct trace_moments entries_begin(struct entries *entries, uint64_t period)
+{
+    struct trace_moments moments = {.kinds = some,
+                                    .plus = 1,
+                                    .period = period,
+                                    .context = entries,
+                                    .take = entries_take,
+                                    .aligned = true};
+    *entries = (struct entries){0};
+    entries_make(entries);
+    assert_true(trace_moments_begin(&moments));
+    return moments;
+}
+
+TEST(after_a_loss_no_exception_is_made_up)
+{
+    for (size_t cut = 1; cut < 40; cut++) {
+        struct entries entries;
+        struct trace_moments moments = entries_begin(&entries, 0);
+        trace_moments_take(&moments, entries.bytes, 300);
+        trace_moments_lose(&moments);
+        trace_moments_take(&moments, entries.bytes + 300 + cut, entries.n - 300 - cut);
+        assert_int_equal(entries.next, ENTRIES);
+        assert_true(entries.seen > ENTRIES - 30);
+        trace_moments_free(&moments);
+    }
+}
+
+/* Nobody says that bytes were lost: what precedes the discovery is suspect. */
+TEST(an_exception_near_an_unseen_loss_is_suspect)
+{
+    size_t suspect = 0;
+    for (size_t cut = 1; cut < 40; cut++) {
+        struct entries entries;
+        struct trace_moments moments = entries_begin(&entries, PERIOD);
+        trace_moments_take(&moments, entries.bytes, 300);
+        trace_moments_take(&moments, entries.bytes + 300 + cut, entries.n - 300 - cut);
+        suspect += entries.suspect > 0;
+        assert_true(moments.aligned);
+        trace_moments_free(&moments);
+    }
+    assert_true(suspect > 0);
+}
+
 TEST(what_a_timestamp_counts_follows_from_cycle_events)
 {
     static const struct {

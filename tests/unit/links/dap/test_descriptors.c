@@ -32,8 +32,11 @@ TEST(test_the_interface_of_a_probe)
     assert_int_equal(place.packet, 64);
     from.class = 0; /* KitProg3's */
     assert_true(reads(&from));
+    assert_int_equal(place.trace, 0);
     from.n_endpoints = 3; /* the third is for a trace */
-    assert_true(reads(&from));
+    from.endpoints[2] = (struct endpoint_descriptor){IN + 2, BULK, 512};
+    assert_true(descriptors_read_interface(&from, &place));
+    assert_int_equal(place.trace, IN + 2);
     from.endpoints[1].packet = 0x1400 | 512; /* bits 12:11: transactions a microframe */
     assert_true(descriptors_read_interface(&from, &place));
     assert_int_equal(place.in_packet, 1024 | 512);

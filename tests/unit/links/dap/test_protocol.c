@@ -203,3 +203,20 @@ TEST(trace_in_a_reply)
         assert_int_equal(lost, rows[i].lost);
     }
 }
+
+TEST(test_status_of_swo)
+{
+    static const struct {
+        uint8_t reply[6];
+        size_t n;
+        enum protocol_answer answer;
+        bool lost;
+    } rows[] = {{{0x1B, 0x01, 9}, 6, ANSWER_GOOD, false}, {{0x1B, 0x81}, 6, ANSWER_GOOD, true},
+                {{0x1B, 0x41}, 6, ANSWER_GOOD, true},     {{0x1B}, 1, ANSWER_BROKEN, false},
+                {{0x1C, 0x81}, 6, ANSWER_BROKEN, false},  {{0xFF}, 1, ANSWER_UNKNOWN, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        bool lost = true;
+        assert_int_equal(protocol_swo_status(rows[i].reply, rows[i].n, &lost), rows[i].answer);
+        assert_int_equal(rows[i].answer == ANSWER_GOOD && lost, rows[i].lost);
+    }
+}
