@@ -86,8 +86,8 @@ const struct option option_table[] = {
      .rivals = {{"probe", reaches, ALL}}, .needs = {"file tcl", "needs -f FILE", ALL}, .group = OPTIONS_LINK,
      .is_rare = true},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM, .file = FILE_READ,
-     .help = "the program on the target; default: the one in this folder, build/, target/ or .pio/build/ "
-             "that it runs",
+     .help = "the program; default: the one recorded, or running, in this folder, build/, target/ or "
+             ".pio/build/",
      .brief = "the program on the target", .is_common = true, .is_idle = true},
     {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
      .help = "how far above the addresses of --elf the program runs (0x130000, -0x1000)", .is_rare = true},
