@@ -327,14 +327,13 @@ void plot_histogram(const struct plot *plot, const struct plot_hits *hits)
     plot_end(&whole);
 }
 
-void plot_share(FILE *out, const char *title, double part)
+void plot_share(FILE *out, double part)
 {
-    fprintf(out, "<svg class=\"part\" role=\"img\" width=\"%d\" height=\"%d\"", SHARE_WIDTH, SHARE_HEIGHT);
-    html_attribute(out, "aria-label", title);
-    fputs(">\n", out);
     double wide = 100 * fmin(part, 1);
-    plots_put_bar(out, 100 - wide, wide, 0, SHARE_HEIGHT, title);
-    fputs("</svg> ", out);
+    fprintf(out, "<svg class=\"part\" aria-hidden=\"true\" width=\"%d\" height=\"%d\">", SHARE_WIDTH,
+            SHARE_HEIGHT);
+    fprintf(out, "<rect class=\"bar\" x=\"%.1f%%\" width=\"%.1f%%\" height=\"%d\" fill=\"%s\"/></svg> ",
+            100 - wide, wide, SHARE_HEIGHT, looks[PLOT_PLAIN].colour);
 }
 
 /* Where it is on a logarithmic axis, in percent. */

@@ -694,7 +694,7 @@ static size_t put_html(struct html_table *table, const struct view *view, size_t
         return 1;
     }
     html_cell_begin(table, NULL);
-    plot_share(table->out, text, part);
+    plot_share(table->out, part);
     html_text(table->out, text);
     html_cell_end(table);
     return 1;

@@ -165,7 +165,7 @@ def test_the_page_of_survey_is_its_json_lines(tmp_path):
         cycles = lines[name]["columns"]["CPU_CYCLES"]
         assert [rows[name][i] for i in (1, 2, 4, 5)] == [f"{cycles[key]:,}" for key in ("count", "median", "min", "max")]
         share = 100 * lines[name]["share"]
-        assert rows[name][-3] in (f"{share:.1f} %", f"~{share:.0f} %")
+        assert rows[name][-3].strip() in (f"{share:.1f} %", f"~{share:.0f} %")
     sparks = re.findall(r'<svg class="spark".*?</svg>', page.text, re.S)
     counts = [sum(int(n) for n in re.findall(r": (\d+) hit", spark)) for spark in sparks]
     assert counts == [lines[name]["columns"]["CPU_CYCLES"]["count"] for name in rows if lines[name]["reached"]]
