@@ -128,7 +128,7 @@ class Command(gdb.Command):
             raise gdb.GdbError(f"pmu: {error}") from error
         AUTO.busy = True
         try:
-            engine.serve(lambda line: None if line.startswith("pmu-probe --help") else write(line))
+            engine.serve(lambda line: None if line.startswith("pmu-probe help") else write(line))
         finally:
             AUTO.busy = False
         code, reason = engine.process.returncode, engine.reason()

@@ -634,7 +634,7 @@ class Records:
 
 def reason_of(text):
     """An error without the tool's name, and without a line that names what only the command line has."""
-    return re.sub(r"^pmu-probe --help .*\n?", "", text, flags=re.MULTILINE).removeprefix(NAME).rstrip("\n")
+    return re.sub(r"^pmu-probe help .*\n?", "", text, flags=re.MULTILINE).removeprefix(NAME).rstrip("\n")
 
 
 def frame_record():

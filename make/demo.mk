@@ -15,7 +15,7 @@ demo-shown: $(DEMO)
 
 # The boards of README and docs/, to try the commands of the pages on, until Ctrl-C
 play:
-	@$(MAKE) --no-print-directory deps-demo && $(MAKE) -s $(JOBS) $(DEMO) $(BUILD)/firmware/m4-free.elf && PMU_BUILD=$(BUILD) PMU_TOOL=$(TOOL) tests/play.sh
+	@$(MAKE) --no-print-directory deps-demo && $(MAKE) -s $(JOBS) $(DEMO) $(BUILD)/firmware/m4-free.elf && PMU_BUILD=$(BUILD) PMU_TOOL=$(TOOL) exec setpriv --pdeathsig TERM tests/play.sh
 .PHONY: play demo-shown
 
 # What the pages show: commands and their output, the live screens, the session in docs/gdb.md

@@ -45,14 +45,14 @@ static void catch_signal(int number, int flags)
     sigaction(number, &action, NULL);
 }
 
-/* What to do next. A command's own help is shorter than all. */
+/* What to do next. */
 static void print_advice(const struct error *error, const char *command)
 {
     struct error unknown = {0};
     const char *advice = error_advice(error);
     if (error->kind == ERROR_USAGE && error->advice == NULL && command != NULL &&
         command_find(command, &unknown) != NULL)
-        fprintf(stderr, "pmu-probe --help shows all commands; pmu-probe help %s, its options.\n", command);
+        fprintf(stderr, "pmu-probe help %s shows its options.\n", command);
     else if (advice != NULL)
         fprintf(stderr, "%s\n", advice);
 }

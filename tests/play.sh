@@ -7,7 +7,7 @@ dap=${DAP_PORT:-4441} late=${LATE_PORT:-4442} tcl=${TCL_PORT:-6666} gdb=${GDB_PO
 folder=$(mktemp -d)
 children=()
 trap 'kill "${children[@]}" 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
-trap 'echo; exit 0' INT TERM
+trap 'echo; exit 0' HUP INT TERM
 
 for port in "$dap" "$late" "$tcl" "$gdb" "$a9_tcl" "$a9_gdb"; do
     if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
@@ -18,14 +18,14 @@ for port in "$dap" "$late" "$tcl" "$gdb" "$a9_tcl" "$a9_gdb"; do
 done
 
 # A chip's board, and words of its firmware that say what the program does: NAME=BYTES. In its own session, so that
-# Ctrl-C ends this script first, and this script the board.
+# Ctrl-C ends this script first, and this script the board. If this script is killed, they end, too.
 start_board() {
     chip=$1 words=$2
     shift 2
     rm -f "$folder/$chip"
     firmware=$build/firmware/$chip-free.elf
     # While nobody asks it for anything it need not run as fast as it does
-    setsid "$build/board" --chip "$chip" --firmware "$firmware" --control 0 --idle-clock 100000 "$@" >"$folder/$chip" &
+    setsid "$build/board" --chip "$chip" --firmware "$firmware" --control 0 --idle-clock 100000 --die-with-parent "$@" >"$folder/$chip" &
     children+=($!)
     until [ -s "$folder/$chip" ]; do
         kill -0 "${children[-1]}"
@@ -54,8 +54,9 @@ address_of() {
 # An OpenOCD for the board that was started last. The wire between them is a file, and OpenOCD does not ask the kernel at
 # each of its bits: see clients/quick_reads.c
 start_openocd() {
-    LD_PRELOAD=$(realpath "$build/clients/quick-reads.so") setsid openocd -c "set BOARD_HOST $folder/$chip.jtag; set BOARD_PORT 0" \
-        -c "tcl_port $2; gdb_port $3; telnet_port disabled" -f "openocd-cfg/boards/$1" >/dev/null 2>"$folder/openocd" &
+    LD_PRELOAD=$(realpath "$build/clients/quick-reads.so") setsid setpriv --pdeathsig TERM openocd \
+        -c "set BOARD_HOST $folder/$chip.jtag; set BOARD_PORT 0" -c "tcl_port $2; gdb_port $3; telnet_port disabled" \
+        -f "openocd-cfg/boards/$1" >/dev/null 2>"$folder/openocd" &
     children+=($!)
     # The last of its targets has its port last
     until [ "$(grep -c "for gdb connections" "$folder/openocd" 2>/dev/null)" = "$4" ]; do

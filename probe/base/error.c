@@ -11,7 +11,8 @@ enum { EXIT_USAGE = 2, EXIT_MEASURE = 3 };
 static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_USAGE] = "pmu-probe help COMMAND shows its options.",
     [ERROR_SYMBOL] =
-        "A location is function, ns::Class::method(int), file.c:function, file.c:42 or *0x10000200.",
+        "A location is function, ns::Class::method(int), file.c:function, file.c:42 or *0x10000200. "
+        "A macro has only lines.",
     [ERROR_AMBIGUOUS] = "Name one of them as written above.",
     [ERROR_ELF] = "Name the linker's ELF file: --elf FILE.",
     [ERROR_ELF_MISMATCH] =

@@ -32,7 +32,7 @@ static bool output_refuse(struct output *output, int reason, struct error *error
     output_forget(output);
     if (reason == EINTR)
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    return error_set(error, ERROR_USAGE, "%.256s cannot be written: %s", name, strerror(reason));
+    return error_advise(error, ERROR_USAGE, "", "%.256s cannot be written: %s", name, strerror(reason));
 }
 
 static bool take_descriptor(struct output *output, int fd, struct error *error)
@@ -131,13 +131,13 @@ static bool open_plain(struct output *output, const struct stat *before, enum ou
 {
     const char *name = output->name;
     if (before != NULL && old == OUTPUT_NEW)
-        return error_set(error, ERROR_USAGE, "%.256s exists, and this replaces no file", name);
+        return error_advise(error, ERROR_USAGE, "", "%.256s exists, and this replaces no file", name);
     output->path = before != NULL ? realpath(output->name, NULL) : strdup(output->name);
     if (output->path == NULL || (before != NULL && access(output->path, W_OK) != 0))
         return output_refuse(output, errno, error);
     if (before != NULL && is_a_program(output->path)) {
         output_forget(output);
-        return error_set(error, ERROR_USAGE, "%.256s is a program (ELF): it would be lost", name);
+        return error_advise(error, ERROR_USAGE, "", "%.256s is a program (ELF): it would be lost", name);
     }
     if (before == NULL && old != OUTPUT_REPLACES)
         return take_descriptor(output, output_open_new(output), error);

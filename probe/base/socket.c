@@ -35,6 +35,9 @@ bool socket_address_read(const char *text, char *host, size_t size, uint16_t *po
         return error_set(error, ERROR_USAGE, "--probe: put the IPv6 address in \"%.64s\" in brackets", text);
     if (length >= size)
         return error_set(error, ERROR_USAGE, "--probe: the host's name is too long");
+    if (!bracket && length > 0 && strspn(name, "0123456789") == length)
+        return error_set(error, ERROR_USAGE, "--probe: \"%.64s\" has no host: localhost:%.*s", text,
+                         (int)length, name);
     if (*rest != '\0' && (*rest != ':' || !socket_read_port(rest + 1, port)))
         return error_set(error, ERROR_USAGE, "--probe: \"%.32s\" is not a port: 1 to 65535",
                          rest + (*rest == ':'));
@@ -107,7 +110,8 @@ int socket_connect(const char *host, uint16_t port, const struct deadline *deadl
     int fd = -1, failure = 0;
     int unknown = getaddrinfo(host, service, &hints, &list);
     if (unknown != 0) {
-        error_set(error, ERROR_NO_PROBE, "cannot find the host %.200s: %s", host, gai_strerror(unknown));
+        error_advise(error, ERROR_NO_PROBE, "Check its name, or give its address.",
+                     "cannot find the host %.200s: %s", host, gai_strerror(unknown));
         return -1;
     }
     for (const struct addrinfo *to = list; to != NULL && fd < 0 && failure != ECANCELED; to = to->ai_next)
@@ -118,9 +122,12 @@ int socket_connect(const char *host, uint16_t port, const struct deadline *deadl
     if (failure == ECANCELED)
         error_set(error, ERROR_CANCELLED, "cancelled");
     else if (failure == ECONNREFUSED)
-        error_set(error, ERROR_NO_PROBE, "nothing listens on %.200s:%s", host, service);
+        error_advise(error, ERROR_NO_PROBE,
+                     "Start the server there, or let pmu-probe start OpenOCD: -f board/YOUR_BOARD.cfg",
+                     "nothing listens on %.200s:%s", host, service);
     else
-        error_set(error, ERROR_NO_PROBE, "cannot connect to %.200s:%s: %s", host, service, strerror(failure));
+        error_advise(error, ERROR_NO_PROBE, "", "cannot connect to %.200s:%s: %s", host, service,
+                     strerror(failure));
     return -1;
 }
 

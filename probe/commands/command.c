@@ -390,6 +390,8 @@ const struct command *command_find(const char *name, struct error *error)
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].does != NULL)
             near_offer(&near, commands[i].name);
-    error_set(error, ERROR_USAGE, "unknown command \"%.64s\"%s", name, near_text(&near, room, sizeof room));
+    error_advise(error, ERROR_USAGE,
+                 near.count > 0 ? "" : "pmu-probe --help lists the commands; delta FUNCTION measures one.",
+                 "unknown command \"%.64s\"%s", name, near_text(&near, room, sizeof room));
     return NULL;
 }

@@ -46,7 +46,8 @@ bool former_refuse(const char *word, size_t length, struct error *error)
 {
     for (size_t i = 0; i < sizeof former_words / sizeof *former_words; i++)
         if (former_has(former_words[i].words, word, length)) {
-            error_set(error, ERROR_USAGE, "there is no %.*s: use %s", (int)length, word, former_words[i].now);
+            error_advise(error, ERROR_USAGE, "", "there is no %.*s: use %s", (int)length, word,
+                         former_words[i].now);
             return true;
         }
     return false;

@@ -86,8 +86,8 @@ const struct option option_table[] = {
      .rivals = {{"probe", reaches, ALL}}, .needs = {"file tcl", "needs -f FILE", ALL}, .group = OPTIONS_LINK,
      .is_rare = true},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM, .file = FILE_READ,
-     .help = "the program on the target; default: the one in this folder, build/, target/ or .pio/build/ "
-             "that it runs",
+     .help = "the program; default: the one recorded, or running, in this folder, build/, target/ or "
+             ".pio/build/",
      .brief = "the program on the target", .is_common = true, .is_idle = true},
     {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
      .help = "how far above the addresses of --elf the program runs (0x130000, -0x1000)", .is_rare = true},
@@ -311,27 +311,34 @@ void list_add(char *list, size_t size, const char *name, const char *before_last
              name);
 }
 
-/* "delta, stat and watch" */
-static void name_commands(unsigned bits, char *out, size_t size)
+enum { SHORT_LIST = 4 };
+
+/* "delta, stat and watch". How many they are. */
+static unsigned name_commands(unsigned bits, char *out, size_t size)
 {
+    unsigned count = 0;
     bits &= ~(unsigned)(SERVE | CALIBRATE);
     out[0] = '\0';
     for (unsigned i = 0; i < COMMANDS; i++)
-        if ((bits >> i & 1) != 0)
+        if ((bits >> i & 1) != 0) {
             list_add(out, size, commands[i].name, bits >> (i + 1) == 0 ? " and " : NULL);
+            count++;
+        }
+    return count;
 }
 
 bool option_refuse(const struct option *option, const char *typed, enum command_id command,
                    struct error *error)
 {
     char takers[128];
-    name_commands(option->commands, takers, sizeof takers);
+    bool few = name_commands(option->commands, takers, sizeof takers) <= SHORT_LIST;
     for (size_t i = 0; i < OPTION_RULES && option->instead[i].why != NULL; i++)
         if ((option->instead[i].commands >> command & 1) != 0)
-            return error_set(error, ERROR_USAGE, "%.32s belongs to %s: %s %s", typed, takers,
+            return error_set(error, ERROR_USAGE, "%.32s is not for %s, which %s", typed,
                              commands[command].name, option->instead[i].why);
-    return error_set(error, ERROR_USAGE, "%.32s belongs to %s, not to %s (%s)", typed, takers,
-                     commands[command].name, option->help);
+    return few ? error_set(error, ERROR_USAGE, "%.32s belongs to %s, not to %s", typed, takers,
+                           commands[command].name)
+               : error_set(error, ERROR_USAGE, "%.32s is not for %s", typed, commands[command].name);
 }
 
 bool option_is_in(const struct option *option, const char *names)

@@ -68,7 +68,7 @@ static bool print_shares(struct report_command *self, struct error *error)
 static bool print_page(struct report_command *self, struct error *error)
 {
     const struct profile_side *side = &self->now;
-    if (!profiling_make_shares(&self->now, SHARES_FUNCTION, error))
+    if (!profiling_make_shares(&self->now, SHARES_FUNCTION, error) || !add_children(self, error))
         return false;
     const struct profile_report report = profiling_report(side);
     const struct rendering to = command_rendering(self->context);

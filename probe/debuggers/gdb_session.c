@@ -772,8 +772,8 @@ bool gdb_session_begin(struct gdb_session *session, struct debugger_facts *facts
         return why.kind == ERROR_LINK_LOST && !session->wire.heard && !session->wire.hung_up &&
                        !session->wire.noise
                    ? error_advise(error, ERROR_NOT_A_PROBE,
-                                  "Is the server stopped or busy? Its core may be left halted. Name a GDB "
-                                  "server's port.",
+                                  "Is the server stopped or busy? Its core may be left halted. OpenOCD's Tcl "
+                                  "port is -p openocd:HOST:PORT.",
                                   "the GDB server is open, but silent")
                : session->wire.hung_up
                    ? error_set(error, ERROR_NO_PROBE,

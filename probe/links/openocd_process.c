@@ -279,6 +279,25 @@ void openocd_process_last_words(struct openocd_process *process, char *out, size
 
 bool openocd_process_tell(struct openocd_process *process, const char *what, struct error *error)
 {
+    static const char adapter[] =
+        "Name the adapter before the chip: -f interface/YOUR_ADAPTER.cfg -c 'transport "
+        "select swd' (stlink-dap.cfg: dapdirect_swd).",
+                      script[] = "Check the words of -c, and the files of -f.";
+    static const struct {
+        const char *words, *advice;
+    } known[] = {
+        {"does not support any transports", adapter},
+        {"unable to select a session transport", adapter},
+        {"doesn't support '",
+         "Take the transport of this adapter: 'hla_swd' with stlink.cfg, 'dapdirect_swd' "
+         "with stlink-dap.cfg, else 'swd' or 'jtag'."},
+        {"invalid command name", script},
+        {"wrong # args", script},
+        {"no such variable", script},
+        {"missing close-b", script},
+        {"unmatched", script},
+        {"Unexpected command line argument", script},
+    };
     char words[ERRORS_ROOM];
     openocd_process_last_words(process, words, sizeof words);
     (void)openocd_text_errors(process->log, process->used, words, sizeof words);
@@ -287,12 +306,9 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
                             "This OpenOCD lacks that file (ls /usr/share/openocd/scripts/target shows "
                             "Debian's); --openocd PATH names another OpenOCD.",
                             "%s: %s", what, words);
-    if (strstr(words, "does not support any transports") != NULL ||
-        strstr(words, "unable to select a session transport") != NULL)
-        return error_advise(error, ERROR_SERVER,
-                            "Name the adapter before the chip: -f interface/YOUR_ADAPTER.cfg -c 'transport "
-                            "select swd' (stlink-dap.cfg: dapdirect_swd).",
-                            "%s: %s", what, words);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(words, known[i].words) != NULL)
+            return error_advise(error, ERROR_SERVER, known[i].advice, "%s: %s", what, words);
     return error_set(error, ERROR_SERVER, "%s: %s", what, words);
 }
 
@@ -382,12 +398,11 @@ struct openocd_process *openocd_process_start(const char *path, const char *cons
         log_line(log, "not in PATH; starting %s", elsewhere);
         failure = fork_openocd(process, argv);
     }
+    static const char get_it[] = "Install it (apt install openocd), or say where it is: --openocd PATH.";
     if (failure == ENOENT && !is_named)
-        error_advise(error, ERROR_NO_PROBE,
-                     "Install it (apt install openocd), or say where it is: --openocd PATH.",
-                     "openocd is not in PATH");
+        error_advise(error, ERROR_NO_PROBE, get_it, "openocd is not in PATH");
     else if (failure != 0)
-        error_set(error, ERROR_NO_PROBE, "cannot run %.200s: %s", argv[0], strerror(failure));
+        error_advise(error, ERROR_NO_PROBE, get_it, "cannot run %.200s: %s", argv[0], strerror(failure));
     free(argv);
     if (failure != 0 || !wait_for_port(process, deadline, error)) {
         openocd_process_stop(process, false);

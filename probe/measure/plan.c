@@ -2,6 +2,7 @@
 
 #include "base/values.h"
 #include "counters/events.h"
+#include "counters/metric.h"
 #include "symbols/symbols.h"
 
 #include <stdio.h>
@@ -190,10 +191,37 @@ static char *plan_split(const struct planning *p, struct event_request *request)
     return colon + 1;
 }
 
+static bool plan_knows(void *self, const char *name)
+{
+    const struct planning *p = self;
+    uint8_t counter;
+    return find_fixed(p->block, name, &counter) || (p->set != NULL && event_set_find(p->set, name) != NULL);
+}
+
+/* The metric of this name that these events give; NULL: none. */
+static const char *plan_metric(struct planning *p, const char *name, char room[EVENT_NAME])
+{
+    struct error ignored = {0};
+    struct metric_set *set = metric_set_open(NULL, &ignored);
+    const struct metric *metric = set != NULL ? metric_set_find(set, name, plan_knows, p) : NULL;
+    if (metric != NULL)
+        snprintf(room, EVENT_NAME, "%s", metric->name);
+    metric_set_free(set);
+    return metric != NULL ? room : NULL;
+}
+
 static bool plan_refuse_unknown(const struct planning *p, const char *name, struct error *error)
 {
     char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32];
+    char metric[EVENT_NAME], bare[EVENT_NAME];
     struct near near;
+    struct planning known = {.block = p->block, .set = p->set};
+    if (plan_metric(&known, name, metric) != NULL)
+        return error_advise(error, ERROR_USAGE, "", "%s is a metric: -M %s", name, metric);
+    snprintf(bare, sizeof bare, "%.*s", (int)strcspn(name, ":"), name);
+    if (strchr(name, ':') != NULL && (event_is_generic(bare) || plan_knows(&known, bare)))
+        return error_advise(error, ERROR_USAGE, "", "%s: these counters count in every mode: leave %s out",
+                            name, name + strlen(bare));
     if (event_is_generic(name))
         return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
                             "%s has no event for perf's %s", p->block->text, name);

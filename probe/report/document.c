@@ -83,8 +83,8 @@ bool json_lines_broke(const struct json_lines *reader, const char *path, struct 
     char name[UTF8_CLEAN_ROOM(256)];
     if (reader->error == EINTR)
         return !error_set(error, ERROR_CANCELLED, "cancelled");
-    return reader->error != 0 && !error_set(error, ERROR_USAGE, "%s: %s", utf8_clean(name, sizeof name, path),
-                                            strerror(reader->error));
+    return reader->error != 0 && !error_advise(error, ERROR_USAGE, "", "%s: %s",
+                                               utf8_clean(name, sizeof name, path), strerror(reader->error));
 }
 
 /* Of a file that can be read twice. */
@@ -106,8 +106,8 @@ bool json_file_open(struct json_file *file, const char *path, const volatile sig
         close(file->from.fd);
         file->from.fd = -1;
         errno = EINVAL;
-        return error_set(error, ERROR_USAGE, "%s is a program (ELF), not a result",
-                         utf8_clean(name, sizeof name, path));
+        return error_advise(error, ERROR_USAGE, "Results are what record, or -j -o FILE, wrote.",
+                            "%s is a program (ELF), not a result", utf8_clean(name, sizeof name, path));
     }
     file->lines.error = errno;
     (void)json_lines_broke(&file->lines, path, error);

@@ -58,6 +58,14 @@ const char *number_shortest(char *out, size_t size, double value)
     return number_deliver(out, size, text);
 }
 
+const char *number_rounded(char *out, size_t size, double value)
+{
+    char text[NUMBER_ROOM];
+    bool whole = fabs(value) >= 1e6 && fabs(value) < 1e15;
+    snprintf(text, sizeof(text), whole ? "%.0f" : "%.6g", value);
+    return number_deliver(out, size, text);
+}
+
 struct unit {
     double size;
     const char *name;

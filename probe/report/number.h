@@ -13,6 +13,8 @@ const char *number_unsigned(char *out, size_t size, uint64_t value);            
 const char *number_decimal(char *out, size_t size, double value, int decimals); /* "18,204.25" */
 /* For programs: the fewest digits that read back as the same number. `value` is finite. */
 const char *number_shortest(char *out, size_t size, double value);
+/* Six digits, and all in front of the point. */
+const char *number_rounded(char *out, size_t size, double value);
 const char *number_duration(char *out, size_t size, double seconds); /* "27.31 µs" */
 const char *number_frequency(char *out, size_t size, double hz);     /* "666.7 MHz", "48 MHz" */
 const char *number_elapsed(char *out, size_t size, double seconds);  /* "1.4 s", "2 min 5 s" */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { ABOVE = 16, BELOW = 22, TICKS_MOST = 6, TICKS_WIDE = 4, TICKS_UP = 5, WIDE = 7, LABEL = 160 };
-enum { SPARK_WIDTH = 96, SPARK_HEIGHT = 18, INTERVAL_WIDTH = 160, SPARK_ALONE = 12 };
+enum { SPARK_WIDTH = 96, SPARK_HEIGHT = 18, INTERVAL_WIDTH = 160, SHARE_WIDTH = 60, SHARE_HEIGHT = 9 };
 /* Percent of the width: room for half a mark. */
 static const double INSET = 1.5;
 
@@ -327,20 +327,39 @@ void plot_histogram(const struct plot *plot, const struct plot_hits *hits)
     plot_end(&whole);
 }
 
-void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bins, size_t n)
+void plot_share(FILE *out, double part)
 {
+    double wide = 100 * fmin(part, 1);
+    fprintf(out, "<svg class=\"part\" aria-hidden=\"true\" width=\"%d\" height=\"%d\">", SHARE_WIDTH,
+            SHARE_HEIGHT);
+    fprintf(out, "<rect class=\"bar\" x=\"%.1f%%\" width=\"%.1f%%\" height=\"%d\" fill=\"%s\"/></svg> ",
+            100 - wide, wide, SHARE_HEIGHT, looks[PLOT_PLAIN].colour);
+}
+
+/* Where it is on a logarithmic axis, in percent. */
+static double place_log(const struct plot_axis *axis, double value)
+{
+    double from = log(fmax(axis->from - 0.5, 0.5)), to = log(axis->to + 0.5);
+    return to > from ? 100 * (log(fmax(value, 0.5)) - from) / (to - from) : 0;
+}
+
+void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bins, size_t n,
+                    const struct plot_axis *axis)
+{
+    enum { LEAST = 2 };
     char label[LABEL];
     fprintf(out, "<svg class=\"spark\" role=\"img\" width=\"%d\" height=\"%d\"", SPARK_WIDTH, SPARK_HEIGHT);
     html_attribute(out, "aria-label", title);
     fputs(">\n", out);
-    double highest = (double)highest_of(bins, n), step = n > 1 ? 100.0 / (double)n : SPARK_ALONE;
-    double begin = n > 1 ? 0 : (100 - step) / 2;
+    double highest = (double)highest_of(bins, n);
     for (size_t i = 0; i < n; i++) {
         if (bins[i].count == 0)
             continue;
         /* What is there is seen, however rare */
         double height = fmax((double)bins[i].count / highest * SPARK_HEIGHT, 1.5);
-        plots_put_bar(out, begin + step * ((double)i + 0.05), step * 0.9, SPARK_HEIGHT - height, SPARK_HEIGHT,
+        double from = place_log(axis, (double)bins[i].low - 0.5),
+               wide = fmax(place_log(axis, (double)bins[i].high + 0.5) - from, LEAST);
+        plots_put_bar(out, fmin(from, 100 - wide), wide, SPARK_HEIGHT - height, SPARK_HEIGHT,
                       label_of(&bins[i], label));
     }
     fputs("</svg>", out);

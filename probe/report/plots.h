@@ -69,8 +69,11 @@ void plot_histogram(const struct plot *plot, const struct plot_hits *hits);
 /* What the styles mean, for the text below a plot: its shape, then `text`. */
 void plot_key(FILE *out, enum plot_look look, const char *text);
 
-/* Bars as small as a line of text, in a cell of a table; `title` says in words what they show. */
-void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bins, size_t n);
+/* A bar in a cell of a table, as wide as its part of 1, before the same in words. */
+void plot_share(FILE *out, double part);
+/* Bars as small as a line of text, on a logarithmic axis; `title` says in words what they show. */
+void plot_sparkline(FILE *out, const char *title, const struct histogram_bin *bins, size_t n,
+                    const struct plot_axis *axis);
 
 /* Where something lies, from `low` to `high` and most likely at `at`, on a scale from -`scale` to `scale`,
  * which is above 0: as small as that. A dashed line is at `limit`. */

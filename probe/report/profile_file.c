@@ -669,9 +669,7 @@ bool profile_file_read(const char *path, const volatile sig_atomic_t *cancel, st
     struct json_file file;
     *out = NULL;
     if (!json_file_open(&file, path, cancel, error)) {
-        error->advice = errno == ENOENT  ? "Record one first: pmu-probe record --for 10s"
-                        : errno != EINTR ? ""
-                                         : error->advice;
+        error->advice = errno == ENOENT ? "Record one first: pmu-probe record --for 10s" : error->advice;
         return false;
     }
     bool ok = read_profile(&file.lines, path, out, error);

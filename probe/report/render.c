@@ -492,7 +492,7 @@ static void render_put_field(struct csv *csv, const struct view_column *column, 
     if (json_is_integer(value) || (json_is_real(value) && json_real_value(value) >= 0x1p63))
         csv_unsigned(csv, count_of(value));
     else if (json_is_real(value))
-        csv_field(csv, number_shortest(text, NUMBER_ROOM, json_real_value(value)));
+        csv_field(csv, number_rounded(text, NUMBER_ROOM, json_real_value(value)));
     else {
         put_cell(column, row, text);
         csv_text(csv, text);
@@ -588,7 +588,23 @@ static const char *heat_of(const struct view_column *column, const json_t *row)
     return part >= 0.2 ? "h3" : part >= 0.05 ? "h2" : part >= 0.01 ? "h1" : NULL;
 }
 
-static void put_spark(struct html_table *table, const json_t *row)
+/* From the lowest to the highest hit of all rows, which are drawn on it. */
+static struct plot_axis render_spark_axis(const json_t *rows)
+{
+    struct plot_axis axis = {.from = HUGE_VAL};
+    struct histogram_bin bins[BINS];
+    size_t i, n;
+    const json_t *row;
+    json_array_foreach(rows, i, row) {
+        if ((n = histogram_bins(row, NULL, bins, BINS)) == 0)
+            continue;
+        axis.from = fmin(axis.from, (double)bins[0].low);
+        axis.to = fmax(axis.to, (double)bins[n - 1].high);
+    }
+    return axis;
+}
+
+static void put_spark(struct html_table *table, const json_t *row, const struct plot_axis *axis)
 {
     struct histogram_bin bins[BINS];
     char title[CELL] = "";
@@ -598,7 +614,7 @@ static void put_spark(struct html_table *table, const json_t *row)
     uint64_t far = histogram_says(row, title, sizeof title);
     if (far > 0)
         text_add(title, sizeof title, ", and %s far off", NUMBER(far));
-    plot_sparkline(table->out, title, bins, n);
+    plot_sparkline(table->out, title, bins, n, axis);
 }
 
 static enum plot_look render_look_of(const char *verdict)
@@ -624,13 +640,14 @@ static void render_put_bar(struct html_table *table, const json_t *of)
 }
 
 /* False: it is a text. */
-static bool put_drawn(struct html_table *table, const struct view_column *column, const json_t *row)
+static bool put_drawn(struct html_table *table, const struct view_column *column, const json_t *row,
+                      const struct plot_axis *axis)
 {
     const json_t *value = field_of(row, column->key);
     if (render_is_drawn(column)) {
         html_cell_begin(table, NULL);
         if (column->as == AS_SPARK)
-            put_spark(table, row);
+            put_spark(table, row, axis);
         else
             render_put_bar(table, value);
         html_cell_end(table);
@@ -659,11 +676,11 @@ static size_t empty_from(const struct view *view, size_t first, const json_t *ro
 }
 
 /* Returns how many columns it fills. */
-static size_t put_html(struct html_table *table, const struct view *view, size_t i, const json_t *row,
-                       bool *told, char text[CODE])
+static size_t put_html(struct html_table *table, const struct view *view, size_t i,
+                       const struct plot_axis *axis, const json_t *row, bool *told, char text[CODE])
 {
     bool before = *told;
-    if (put_drawn(table, &view->columns[i], row))
+    if (put_drawn(table, &view->columns[i], row, axis))
         return 1;
     put_cell_or_reason(view, i, row, told, text);
     if (*told && !before && text[0] != '\0') {
@@ -671,7 +688,15 @@ static size_t put_html(struct html_table *table, const struct view *view, size_t
         html_cell_over(table, n, text);
         return n;
     }
-    html_cell(table, heat_of(&view->columns[i], row), text);
+    double part = view->columns[i].part != NULL ? field_real(row, view->columns[i].part) : (double)NAN;
+    if (!(part > 0)) {
+        html_cell(table, heat_of(&view->columns[i], row), text);
+        return 1;
+    }
+    html_cell_begin(table, NULL);
+    plot_share(table->out, part);
+    html_text(table->out, text);
+    html_cell_end(table);
     return 1;
 }
 
@@ -681,8 +706,14 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
     struct html_table table = {.out = out, .columns = headings, .n = view->n, .named = view->folds};
     size_t i, k;
     const json_t *row;
+    char spark[CELL];
+    const struct plot_axis axis = render_spark_axis(rows);
+    if (axis.to >= axis.from)
+        snprintf(spark, sizeof spark, "%s to %s, log", NUMBER((uint64_t)axis.from),
+                 NUMBER((uint64_t)axis.to));
     for (k = 0; k < view->n; k++) {
-        headings[k] = view->columns[k].heading;
+        headings[k] =
+            view->columns[k].as == AS_SPARK && axis.to >= axis.from ? spark : view->columns[k].heading;
         table.texts += !is_right(&view->columns[k]) && table.numbers == 0;
         table.numbers += is_right(&view->columns[k]);
     }
@@ -699,7 +730,7 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
         html_row(&table, is_true(row, view->faint) ? "faint" : NULL);
         bool told = false;
         for (k = 0; k < view->n;)
-            k += put_html(&table, view, k, row, &told, text);
+            k += put_html(&table, view, k, &axis, row, &told, text);
     }
     html_table_end(&table);
 }

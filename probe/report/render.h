@@ -35,6 +35,7 @@ struct view_column {
     const char *needs; /* of a number: a key, and without a number above 0 there the cell is empty */
     const char *none;  /* where there is no value; NULL: "" */
     const char *mark;  /* a key: "~" is in front where it is there, and not false */
+    const char *part;  /* of a page: a key, whose part of 1 is drawn before the text */
     const char *only; /* a key: without a row where it is there and not false, people do not see the column */
     size_t least, gap; /* of text: the least width, and the blanks before it, 0: two */
     unsigned spare;    /* of text: where lines have no room, that with 1 is left out first; 0: never */

@@ -259,7 +259,7 @@ static const struct view_column region_columns[] = {
     {COUNT("max", "max"), .mark = "wrong"},
     {COUNT("p99", "p99"), .mark = "wrong", .spare = 1},
     {.key = "rate", .heading = "calls/s", .as = AS_PLACE},
-    {.key = "share_text", .heading = "share", .as = AS_PLACE},
+    {.key = "share_text", .heading = "share", .as = AS_PLACE, .part = "share"},
     {.key = "verdict", .heading = "verdict", .as = AS_VERDICT, .wide = true},
     {.key = "count", .heading = "distribution", .as = AS_SPARK},
 };

@@ -101,6 +101,21 @@ void board_files_each(const struct board_files *self, void (*take)(void *context
     globfree(&paths);
 }
 
+/* OpenOCD's own files of this name, or nearly so. */
+static void scripts_offer(struct near *near)
+{
+    static const char *const folders[] = {"/usr/local/share/openocd/scripts/", "/usr/share/openocd/scripts/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char pattern[PATH_MAX];
+        glob_t paths = {0};
+        snprintf(pattern, sizeof pattern, "%s*/*.cfg", folders[i]);
+        if (glob(pattern, 0, NULL, &paths) == 0)
+            for (size_t k = 0; k < paths.gl_pathc; k++)
+                near_offer(near, paths.gl_pathv[k] + strlen(folders[i]));
+        globfree(&paths);
+    }
+}
+
 struct advice {
     struct near near;
     char list[512];
@@ -114,7 +129,7 @@ static void board_files_offer(void *context, const char *name)
     snprintf(advice->list + used, sizeof advice->list - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-/* In place of OpenOCD's words about a file that it cannot find: the boards that there are. Always false. */
+/* In place of OpenOCD's words about a file that it cannot find: those that there are. Always false. */
 static bool board_files_advise(const struct board_files *self, const struct request *request,
                                struct error *error)
 {
@@ -123,16 +138,21 @@ static bool board_files_advise(const struct board_files *self, const struct requ
         char missing[128], room[NEAR_TEXT];
         struct advice advice = {.list = ""};
         snprintf(missing, sizeof missing, "Can't find %s", name);
-        if (!is_file(request, i) || strchr(name, '/') != NULL || strstr(error->text, missing) == NULL)
+        if (!is_file(request, i) || strstr(error->text, missing) == NULL)
             continue;
         near_init(&advice.near, name, strcspn(name, "."));
         board_files_each(self, board_files_offer, &advice);
-        if (advice.list[0] == '\0')
+        if (advice.near.count == 0) {
+            near_init(&advice.near, name, strlen(name));
+            scripts_offer(&advice.near);
+        }
+        bool found = advice.near.count > 0;
+        if (!found && (advice.list[0] == '\0' || strchr(name, '/') != NULL))
             return false;
         error_clear(error);
-        return error_advise(error, ERROR_SERVER, "",
-                            "neither OpenOCD nor pmu-probe has a file %.64s%s\nBoards, for -f: %s", name,
-                            near_text(&advice.near, room, sizeof room), advice.list);
+        return error_advise(error, ERROR_SERVER, "", "neither OpenOCD nor pmu-probe has a file %.64s%s%s",
+                            name, found ? near_text(&advice.near, room, sizeof room) : "\nBoards, for -f: ",
+                            found ? "" : advice.list);
     }
     return false;
 }
@@ -200,6 +220,11 @@ static bool refuse_probe(const char *probe, struct error *error)
     if (strncmp(probe, "/dev/", 5) == 0)
         return error_set(error, ERROR_USAGE, "what is at %.64s? A Black Magic Probe is named by gdb:%.64s",
                          probe, probe);
+    char local[64];
+    if (probe[strspn(probe, "0123456789")] == '\0') {
+        snprintf(local, sizeof local, "localhost:%.32s", probe);
+        probe = local;
+    }
     if (socket_address_read(probe, host, sizeof host, &port, &ignored) && port != 0)
         return refuse_address(probe, port, error);
     return error_set(

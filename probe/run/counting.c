@@ -53,7 +53,7 @@ static struct metric_set *read_metric_file(const char *path, const volatile sig_
     if (n < 0 && reason == EINTR)
         error_set(error, ERROR_CANCELLED, "cancelled");
     else if (n < 0)
-        error_set(error, ERROR_USAGE, "%.200s cannot be read: %s", path, strerror(reason));
+        error_advise(error, ERROR_USAGE, "", "%.200s cannot be read: %s", path, strerror(reason));
     else if (n == LARGEST)
         error_set(error, ERROR_USAGE, "%.200s is larger than 64 KiB", path);
     return set;
@@ -122,6 +122,8 @@ static bool refuse_metric(const struct metric_set *set, const char *name, struct
     struct near near;
     size_t used = 0;
     bool exists = metric_set_find(set, name, NULL, NULL) != NULL;
+    if (!exists && knows_event(knowledge, name))
+        return error_advise(error, ERROR_USAGE, "", "%.48s is an event: -e %.48s", name, name);
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < metric_set_count(set); i++) {
         const struct metric *metric = metric_set_at(set, i);

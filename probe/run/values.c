@@ -147,10 +147,10 @@ bool value_budget(const char *text, struct budget_value *out)
     const char *end;
     double value, part = 1;
     *out = (struct budget_value){.events = 0};
-    if (values_read_events(text, out))
-        return true;
-    if (!read_decimal(text, &value, &end) || !scale(&part, end, parts, sizeof parts / sizeof *parts) ||
-        !(value > 0))
+    if (!read_decimal(text, &value, &end) ||
+        !scale(&part, end + strspn(end, " "), parts, sizeof parts / sizeof *parts))
+        return values_read_events(text, out);
+    if (!(value > 0))
         return false;
     *out = (struct budget_value){.seconds = value / part, .event = "CPU_CYCLES"};
     return true;
@@ -326,6 +326,6 @@ char *word_file_read(const char *path, const volatile sig_atomic_t *cancel, size
         close(fd);
     if (text == NULL)
         (void)(why == EINTR ? error_set(error, ERROR_CANCELLED, "cancelled")
-                            : error_set(error, ERROR_USAGE, "%s: %s", name, strerror(why)));
+                            : error_advise(error, ERROR_USAGE, "", "%s: %s", name, strerror(why)));
     return text;
 }

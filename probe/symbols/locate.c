@@ -628,6 +628,14 @@ static enum found locate_in_file(struct symbols *symbols, const char *text, stru
     return found;
 }
 
+/* Candidates are better advice than what a location is. A macro has none. */
+static bool refuse_near(struct error *error, const char *candidates, const char *what, const char *name,
+                        const struct symbols *symbols)
+{
+    return error_advise(error, ERROR_SYMBOL, candidates[0] != '\0' ? "" : NULL, "no %s `%s` in %s%s", what,
+                        name, symbols->file, candidates);
+}
+
 static void refuse_line(struct symbols *symbols, const char *file, size_t length, uint64_t line,
                         const struct line_hits *hits, struct error *error)
 {
@@ -643,14 +651,15 @@ static void refuse_line(struct symbols *symbols, const char *file, size_t length
         snprintf(path, sizeof path, "%s", name);
         near_init(&near, name_of_file(path), strlen(name_of_file(path)));
         line_search_near(symbols, &near);
-        error_set(error, ERROR_SYMBOL, "no source file `%s` in %s%s", name, symbols->file,
-                  near_text(&near, guesses, sizeof guesses));
+        refuse_near(error, near_text(&near, guesses, sizeof guesses), "source file", name, symbols);
     } else if (hits->next != 0) {
-        error_set(error, ERROR_SYMBOL, "no code for `%s:%" PRIu64 "`; the next line with code is %s:%" PRIu64,
-                  name, line, name, hits->next);
+        error_advise(error, ERROR_SYMBOL, "",
+                     "no code for `%s:%" PRIu64 "`; the next line with code is %s:%" PRIu64, name, line, name,
+                     hits->next);
     } else if (hits->last != 0) {
-        error_set(error, ERROR_SYMBOL, "no code for `%s:%" PRIu64 "`; the last line with code is %s:%" PRIu64,
-                  name, line, name, hits->last);
+        error_advise(error, ERROR_SYMBOL, "",
+                     "no code for `%s:%" PRIu64 "`; the last line with code is %s:%" PRIu64, name, line, name,
+                     hits->last);
     } else {
         error_set(error, ERROR_SYMBOL, "no line of `%s` has code in %s", name, symbols->file);
     }
@@ -735,9 +744,10 @@ static bool refuse_stripped(struct symbols *symbols, const char *name, struct er
     char file[NEAR_LENGTH] = "";
     if (separate != NULL)
         name_copy(file, sizeof file, separate, strlen(separate));
-    return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s, nor any other: it is stripped%s%s%s", name,
-                     symbols->file, separate != NULL ? ", and its separate file " : "", file,
-                     separate != NULL ? " is neither next to it nor in .debug or /usr/lib/debug" : "");
+    return error_advise(error, ERROR_SYMBOL, "Name the ELF as it was before strip: --elf FILE.",
+                        "no symbol `%s` in %s, nor any other: it is stripped%s%s%s", name, symbols->file,
+                        separate != NULL ? ", and its separate file " : "", file,
+                        separate != NULL ? " is neither next to it nor in .debug or /usr/lib/debug" : "");
 }
 
 /* What has another meaning, or is written otherwise here. False: it is none of these. */
@@ -745,7 +755,12 @@ static bool refuse_other_form(const struct symbols *symbols, const char *text, c
                               struct error *error)
 {
     static const char *const sources[] = {".c", ".cc", ".cpp", ".cxx", ".s", ".S", ".rs"};
+    static const char *const units[] = {"s", "ms", "us", "ns", "min", "h", "sec", "Hz", "kHz", "MHz", "%"};
     const char *dot = strrchr(text, '.');
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(text, units[i]) == 0)
+            return !error_advise(error, ERROR_SYMBOL, "A unit follows its number without a blank: --for 2s.",
+                                 "no symbol `%s` in %s", name, symbols->file);
     if (strncmp(text, "0x", 2) == 0 && text[2 + strspn(text + 2, "0123456789abcdefABCDEF")] == '\0')
         return !error_advise(error, ERROR_SYMBOL, "", "no symbol `%s` in %s; an address is *%s", name,
                              symbols->file, name);
@@ -779,15 +794,14 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
     if (in_others.count > 0) {
         struct location location;
         symbols_describe(symbols, in_others.at[0].address, &location);
-        return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s: %s is in %s", name, symbols->file,
-                         location.name, location.source[0] != '\0' ? location.source : "another file");
+        return error_advise(error, ERROR_SYMBOL, "", "no symbol `%s` in %s: %s is in %s", name, symbols->file,
+                            location.name, location.source[0] != '\0' ? location.source : "another file");
     }
     struct near near;
     char guesses[NEAR_TEXT];
     near_init(&near, function, strlen(function));
     offer_symbols(symbols, &near);
-    return error_set(error, ERROR_SYMBOL, "no symbol `%s` in %s%s", name, symbols->file,
-                     near_text(&near, guesses, sizeof guesses));
+    return refuse_near(error, near_text(&near, guesses, sizeof guesses), "symbol", name, symbols);
 }
 
 bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error)

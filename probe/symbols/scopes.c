@@ -719,8 +719,8 @@ bool inlined_refuse(struct symbols *symbols, const struct qualified_name *wanted
     name_copy(name, sizeof name, wanted->name, wanted->length);
     list_copies(&self, list, sizeof list);
     name_range(&self, &self.copies[0], range, sizeof range);
-    error_set(error, ERROR_SYMBOL, "`%s` is inlined where it is called, into %s; name a range such as %s",
-              name, list, range);
+    error_advise(error, ERROR_SYMBOL, "",
+                 "`%s` is inlined where it is called, into %s; name a range such as %s", name, list, range);
     return true;
 }
 

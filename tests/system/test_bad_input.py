@@ -96,6 +96,8 @@ def test_nothing_on_the_port():
     (["delta", "f", "--hits", "20"], "use -r N"), (["delta", "f", "--frequency", "12M"], "use --freq HZ"), (["run", "a.elf"], "use delta FUNCTION"),
     (["show", ELF], "is a program (ELF), not a result"), (["report", ELF], "is a program (ELF), not a result"),
     (["compare", ELF, ELF], "is a program (ELF), not a result"),
+    (["my_function"], "delta FUNCTION measures one"), (["-p", "24450", "info"], "or -p gdb:localhost:24450"),
+    (["-p", "openocd:6666", "info"], "has no host: localhost:6666"), (["-p", "gdb:x:1", "report"], "-p is not for report\n"),
 ])
 def test_wrong_words(words, says):
     result = run_tool(*words)
@@ -108,13 +110,19 @@ def test_wrong_words(words, says):
     ("[exec touch pwned]", "exec"), ("$::env(HOME)", "env"), ("tick_count", "tick_count"),
     ("scenarios.c:99999", "scenarios.c"), ("nope.c:3", "nope.c"), ("*0xzz", "0xzz"), ("", ""),
     ("work_by_data+", "work_by_data"), ("0x10000200", "an address is *0x10000200"), ("work_*", "survey 'work_*'"),
-    ("scenarios.c", "scenarios.c:42"), ("*0x10000000000000000000", "0x1"),
+    ("scenarios.c", "scenarios.c:42"), ("SQUARE", "A macro has only lines."), ("s", "without a blank: --for 2s"), ("*0x10000000000000000000", "0x1"),
 ])
 def test_wrong_location(location, says, tmp_path):
     result = run_tool("--elf", ELF, "delta", location)
     assert result.code == 2, result.err
     assert says in result.err
     assert not os.path.exists(os.path.join(BUILD, "pwned"))
+
+
+@pytest.mark.parametrize("location", ["work_by_dota", "scenarios.c:99999", "scenario.c:3", "inlined_twice", "scenarios.c"])
+def test_an_answer_with_candidates_is_one_line(location):
+    result = run_tool("--elf", ELF, "delta", location)
+    assert result.code == 2 and result.err.count("\n") == 1, result.err
 
 
 def line_of_inlined():

@@ -204,8 +204,8 @@ def test_settings_and_functions_are_checked():
         assert "timeout = 500ms\n" in done.out and 'binary = ' in done.out
         assert '$_pmu takes the name of an event: $_pmu("CPU_CYCLES")' in done.err and "$_pmu_delta takes the name" in done.err
         assert "Cortex-M4" in done.out and "FOLDCNT" in done.out, "what is set is for those commands that take it"
-        assert "pmu delta: -I belongs to stat, watch and top" in done.err and "help pmu delta shows what it takes" in done.err
-        assert "LSUCNT " in done.out and "1 hit" in done.out and "pmu-probe --help" not in done.out + done.err
+        assert "pmu delta: -I is not for delta, which writes each hit with -j" in done.err and "help pmu delta shows what it takes" in done.err
+        assert "LSUCNT " in done.out and "1 hit" in done.out and "pmu-probe help" not in done.out + done.err
 
 
 def test_completion():

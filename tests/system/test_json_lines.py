@@ -133,7 +133,9 @@ def test_a_code_and_a_name_are_one_event():
 
 
 @pytest.mark.parametrize("words, says", [
-    (["-e", "LSUCN"], "unknown event LSUCN; did you mean LSUCNT"), (["-M", "NOPE"], "unknown metric NOPE; there are: INSTRUCTIONS, CPI, IPC"),
+    (["-e", "LSUCN"], "unknown event LSUCN; did you mean LSUCNT"), (["-e", "cpi"], "cpi is a metric: -M CPI"),
+    (["-M", "lsucnt"], "lsucnt is an event: -e lsucnt"), (["-e", "instructions"], "-M INSTRUCTIONS"), (["-e", "cycles:u"], "leave :u out"),
+    (["-M", "NOPE"], "unknown metric NOPE; there are: INSTRUCTIONS, CPI, IPC"),
     (["-M", "INSTRUCTION"], "did you mean INSTRUCTIONS"), (["-M", "CPI,CPI"], "given twice"), (["-M", "CPI,"], "a name is missing"),
     (["-M", "VECTORIZATION"], "these counters do not have the events"), (["-M", "CPI,./none.metrics"], "none.metrics cannot be read")])
 def test_what_is_unknown_is_answered_by_what_is_near(words, says):

@@ -177,12 +177,24 @@ def test_boards_by_name(installed):
         assert result.code == 0 and result.out.startswith("openocd -c set BOARD_PORT") and "Cortex-M4" in result.out, result.err
 
 
-@pytest.mark.parametrize("name, meant", [("rp2530", "did you mean rp2350"), ("zynq700.cfg", "did you mean zynq7000"),
-                                         ("nothing_like_it", "has a file nothing_like_it\n")])
+@pytest.mark.parametrize("name, meant", [("rp2530", "; did you mean rp2350?"), ("zynq700.cfg", "; did you mean zynq7000?"),
+                                         ("nothing_like_it", "\nBoards, for -f: am62, beaglebone-black"),
+                                         ("stm32f4x.cfg", "; did you mean target/stm32f4x.cfg?"),  # of OpenOCD's own
+                                         ("board/nucleo_f4.cfg", "; did you mean board/st_nucleo_f4.cfg?")])
 def test_names_of_no_board(installed, name, meant):
     result = finish_tool(start_tool([installed, "-f", name, "info"]))
-    assert result.code == 3 and f"neither OpenOCD nor pmu-probe has a file {name}" in result.err and meant in result.err
-    assert "Boards, for -f: am62, beaglebone-black" in result.err.replace("\n", " ") and "virtual" not in result.err
+    assert result.code == 3 and f"neither OpenOCD nor pmu-probe has a file {name}{meant}" in result.err
+    assert "virtual" not in result.err
+
+
+@pytest.mark.parametrize("words, advice", [
+    (["-c", "nonsense"], "Check the words of -c, and the files of -f."), (["-c", "set x ["], "Check the words of -c, and the files of -f."),
+    (["-f", "target/stm32f4x.cfg"], "Name the adapter before the chip: "),
+    (["-f", "interface/stlink.cfg", "-c", "transport select swd"], "'hla_swd' with stlink.cfg"), (["--openocd", "/nonexistent", "-c", "init"], "--openocd PATH"),
+])
+def test_what_keeps_openocd_from_starting(words, advice):
+    result = finish_tool(start_tool([TOOL, *words, "info"]))
+    assert result.code == 3 and advice in result.err.splitlines()[-1], result.err
 
 
 @needs_usb

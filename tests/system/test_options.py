@@ -50,7 +50,8 @@ def test_help_knows_them_all():
     assert len(TABLE) > 35 and len(REFUSED) > 20
     assert set.union(*TAKEN.values()) == {name for _, name, _ in TABLE}
     for command in COMMANDS:
-        assert run_tool(command, "--help").out == run_tool("help", command).out
+        help_text = run_tool(command, "--help").out
+        assert help_text == run_tool("help", command).out and help_text.count("(") == help_text.count(")")
         assert run_tool("--all", command, "--help").out == run_tool("help", "--all", command).out
     assert len(run_tool("--help").out.splitlines()) <= 42
 

@@ -165,10 +165,17 @@ def test_the_page_of_survey_is_its_json_lines(tmp_path):
         cycles = lines[name]["columns"]["CPU_CYCLES"]
         assert [rows[name][i] for i in (1, 2, 4, 5)] == [f"{cycles[key]:,}" for key in ("count", "median", "min", "max")]
         share = 100 * lines[name]["share"]
-        assert rows[name][-3] in (f"{share:.1f} %", f"~{share:.0f} %")
+        assert rows[name][-3].strip() in (f"{share:.1f} %", f"~{share:.0f} %")
     sparks = re.findall(r'<svg class="spark".*?</svg>', page.text, re.S)
     counts = [sum(int(n) for n in re.findall(r": (\d+) hit", spark)) for spark in sparks]
     assert counts == [lines[name]["columns"]["CPU_CYCLES"]["count"] for name in rows if lines[name]["reached"]]
+    # One logarithmic axis for all, and bars as wide as the shares
+    begins = {name: min(float(x) for x in re.findall(r'<rect class="bar" x="([\d.]+)%', spark))
+              for name, spark in zip([name for name in rows if lines[name]["reached"]], sparks)}
+    low, high = (edge(line["columns"]["CPU_CYCLES"][key] for line in lines.values() if line["reached"]) for edge, key in ((min, "min"), (max, "max")))
+    assert f"{low:,} to {high:,}, log" in page.all("th") and begins[min(begins, key=lambda name: lines[name]["columns"]["CPU_CYCLES"]["min"])] == 0
+    widths = re.findall(r'<svg class="part".*?width="([\d.]+)%"', page.text, re.S)
+    assert [float(width) for width in widths] == [pytest.approx(100 * lines[name]["share"], abs=0.1) for name in rows if lines[name]["reached"]]
     assert {row[0]: row[3] for row in page.rows("checks")} == {"tight": "over the budget", "wide": "pass"}
 
 

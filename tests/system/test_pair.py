@@ -279,7 +279,7 @@ def test_info_list_and_doctor_show_both():
 def test_what_makes_no_pair():
     with Debugged() as place:
         for words, code, text in (
-                (["--counters", place.agent.probe, "--probe", place.probe, "stat", "--for", "1s"], 2, "--counters belongs to probes, info, delta"),
+                (["--counters", place.agent.probe, "--probe", place.probe, "stat", "--for", "1s"], 2, "--counters is not for stat, which takes the counters of --probe"),
                 (["--counters", "openocd", "--probe", place.probe, "delta", "*0x401000", "*0x401004"], 2, "neither msr"),
                 (["--counters", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "another link for run control"),
                 (["--counters", place.agent.probe, "--probe", place.agent.probe, "delta", "*0x401000", "*0x401004"], 2, "another link for run control"),

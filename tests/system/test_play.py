@@ -1,4 +1,5 @@
-"""`make demo` runs to its end and prints the right figures. `make play` says which port is taken; test_typed.py types its commands.
+"""`make demo` runs to its end and prints the right figures. `make play` says which port is taken, and leaves nothing if it
+is killed; test_typed.py types its commands.
 `make pictures` makes whole SVGs, light and dark."""
 import os
 import socket
@@ -8,8 +9,8 @@ import xml.etree.ElementTree
 import pytest
 
 import pictures
-from harness import RELEASE, ROOT, WAIT
-from test_typed import PORTS, free_ports
+from harness import RELEASE, ROOT, WAIT, wait_for
+from test_typed import PORTS, Play, free_ports, listens
 
 pytestmark = pytest.mark.any_fifth
 
@@ -30,6 +31,14 @@ def test_a_port_that_is_taken():
                                 stderr=subprocess.PIPE)
         out, err = play.communicate(timeout=WAIT)
         assert play.returncode == 1 and out == "" and f"port {port} is taken" in err
+
+
+def test_killed(tmp_path):
+    play = Play(tmp_path)
+    play.process.kill()
+    wait_for(lambda: not any(map(listens, play.ports.values())), "the end of boards and OpenOCDs")
+    play.process.communicate(timeout=WAIT)
+    assert play.printed[0] == "Four virtual boards:\n"
 
 
 def test_pictures(tmp_path):

@@ -381,6 +381,7 @@ def test_each_stack_is_one_that_there_can_be(way, tasks, tmp_path):
         assert abs(children.get("nest_outer", 0) - of_nest / profile.end["samples"]) < 1e-6
         assert run_tool("--elf", place.elf, "annotate", "spin", path).code == 0
         assert run_tool("--elf", place.elf, "report", "--format", "html", path, "-o", tmp_path / "p.html").code == 0
+        assert '>children</th>' in (tmp_path / "p.html").read_text(encoding="utf-8")
 
 
 def test_stacks_need_a_stop_and_a_program(tmp_path):

@@ -90,7 +90,8 @@ static bool no_answer(const struct dap_probe *probe, const struct deadline *limi
                       struct error *error)
 {
     static const char taken[] =
-        "It serves one client at a time: end the other one; without one, start or plug it in again.";
+        "It serves one client at a time: end the other one; without one, start or plug it in again. "
+        "OpenOCD's Tcl port is -p openocd:HOST:PORT.";
     const char *name = probe->carrier->name;
     if (deadline_cancelled(limit))
         return error_set(error, ERROR_CANCELLED, "cancelled");

@@ -371,7 +371,7 @@ TEST(formats_and_separators)
     REFUSES_EACH(
         {"stat --format markdown", "--format: stat prints text, JSON or CSV, not Markdown"},
         {"stub -j status", "-j: stub prints text, not JSON"},
-        {"stub -j --format text status", "-j belongs to"},
+        {"stub -j --format text status", "-j is not for stub"},
         {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
         {"--format xml",
          "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf, html or perfetto"},

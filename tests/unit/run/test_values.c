@@ -86,6 +86,7 @@ TEST(budgets)
     budget_is("10  L1D_CACHE_REFILL", 10, 0, "L1D_CACHE_REFILL");
     budget_is("3 r11", 3, 0, "r11");
     budget_is("40us", 0, 4e-5, "CPU_CYCLES");
+    budget_is("40 us", 0, 4e-5, "CPU_CYCLES");
     budget_is("1.5ms", 0, 1.5e-3, "CPU_CYCLES");
     budget_is("250ns", 0, 2.5e-7, "CPU_CYCLES");
     NONE_IS(BUDGET, "", "0", "-1", "1.5", "us", "40 us us", "0us", "10 A B", "10 ", " 10", "1e99", "40m",
