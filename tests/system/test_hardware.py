@@ -81,7 +81,7 @@ def test_all_of_it(way, tmp_path):
     chip = way.partition("/")[0]
     with place_of(way, halt_cost=HALT_COST) as place:
         out, steps = accepted(place, f"virtual-{chip}", tmp_path / "file.json")
-        assert "17 steps, none failed" in out and all(step["ok"] for step in steps.values())
+        assert "18 steps, none failed" in out and all(step["ok"] for step in steps.values())
         for where in ("flash", "RAM"):
             assert steps[f"re-hits in {where}"]["figures"] == {"overhead": HALT_COST, "min": HALT_COST, "max": HALT_COST, "rehits": 32,
                                                                "plus_minus": 0}
