@@ -111,7 +111,7 @@ def test_an_openocd_of_its_own(tmp_path):
         words = [SCRIPT, "-o", str(tmp_path / "file.json"), "--limit", str(STEP), os.path.join(ROOT, "openocd-cfg/boards/virtual-a9.cfg"),
                  "virtual-a9", "-c", f"set BOARD_PORT {place.board.jtag_port}"]
         done = subprocess.run(words, text=True, capture_output=True, timeout=STEPS_LAST, check=False)
-        assert done.returncode == 0 and "17 steps, none failed" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "18 steps, none failed" in done.stdout, done.stdout + done.stderr
 
 
 def test_memory_that_is_read_from_below_a_cache_is_found(tmp_path):
