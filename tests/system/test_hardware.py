@@ -81,7 +81,7 @@ def test_all_of_it(way, tmp_path):
     chip = way.partition("/")[0]
     with place_of(way, halt_cost=HALT_COST) as place:
         out, steps = accepted(place, f"virtual-{chip}", tmp_path / "file.json")
-        assert "17 steps, none failed" in out and all(step["ok"] for step in steps.values())
+        assert "18 steps, none failed" in out and all(step["ok"] for step in steps.values())
         for where in ("flash", "RAM"):
             assert steps[f"re-hits in {where}"]["figures"] == {"overhead": HALT_COST, "min": HALT_COST, "max": HALT_COST, "rehits": 32,
                                                                "plus_minus": 0}
@@ -111,7 +111,7 @@ def test_an_openocd_of_its_own(tmp_path):
         words = [SCRIPT, "-o", str(tmp_path / "file.json"), "--limit", str(STEP), os.path.join(ROOT, "openocd-cfg/boards/virtual-a9.cfg"),
                  "virtual-a9", "-c", f"set BOARD_PORT {place.board.jtag_port}"]
         done = subprocess.run(words, text=True, capture_output=True, timeout=STEPS_LAST, check=False)
-        assert done.returncode == 0 and "17 steps, none failed" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "18 steps, none failed" in done.stdout, done.stdout + done.stderr
 
 
 def test_memory_that_is_read_from_below_a_cache_is_found(tmp_path):

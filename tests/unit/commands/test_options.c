@@ -380,7 +380,8 @@ TEST(formats_and_separators)
         {"delta f --format junit", "there is no --format junit: use pytest or CTest"},
         {"report --format pprof", "there is no --format pprof: use --format folded"},
         {"delta f -j --format=gcc", "there is no --format gcc: use -j"},
-        {"delta f --format md", "unknown format \"md\": delta takes text, json, csv, markdown or html"},
+        {"delta f --format md",
+         "unknown format \"md\": delta takes text, json, csv, markdown, html or perfetto"},
         {"stub status --format yaml -j", "unknown format \"yaml\": stub takes text"});
 }
 
