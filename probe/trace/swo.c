@@ -13,8 +13,8 @@ enum { SWO_READ = 2048, SWO_READS = 16, SWO_DIVIDERS = 0x2000, SWO_TRIES = 12 };
 static const uint64_t swo_tpiu = 0xE0040000; /* of a Cortex-M3, M4, M33, M55, and of some M7 */
 static const double swo_fastest = 10e6, swo_off = 0.01;
 /* A receiver bears 3 %. A clock that was measured may be off by more, and where it is, the trace says. */
-static const double swo_sweep[] = {0, 0.05, -0.05, 0.1, -0.1, 0.15, 0.2, 0.25};
-enum { SWO_SWEEP = sizeof swo_sweep / sizeof *swo_sweep };
+static const double swo_sweep[] = {0, 0.05, -0.05, 0.1, -0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5};
+enum { SWO_SWEEP = sizeof swo_sweep / sizeof *swo_sweep, SWO_SWEPT = 2 }; /* SWO_SWEPT: dividers */
 
 static struct address swo_word(const struct trace *trace, uint64_t offset)
 {
@@ -68,6 +68,7 @@ static bool swo_next(struct trace *trace, bool *more, const struct deadline *dea
     uint32_t least = (uint32_t)ceil(trace->request->clock_hz / most);
     *more = false;
     trace->sweep = 0;
+    trace->dividers++;
     for (unsigned tries = 0; tries < SWO_TRIES && !*more; tries++) {
         trace->divider = trace->kept > 0      ? trace->kept
                          : trace->divider > 0 ? trace->divider + 1
@@ -83,10 +84,11 @@ static bool swo_next(struct trace *trace, bool *more, const struct deadline *dea
 
 static bool swo_again(struct trace *trace, bool *more, const struct deadline *deadline, struct error *error)
 {
+    bool sweeps = trace->request->clock_is_measured && trace->dividers <= SWO_SWEPT;
     *more = false;
     if (trace->is_fixed)
         return true;
-    while (trace->request->clock_is_measured && trace->sweep + 1 < SWO_SWEEP && !*more) {
+    while (sweeps && trace->sweep + 1 < SWO_SWEEP && !*more) {
         trace->sweep++;
         if (!swo_try(trace, more, deadline, error))
             return false;

@@ -92,6 +92,7 @@ struct trace {
     struct etf etf;
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
     unsigned sweep;         /* of SWO: how far its clock is from the one that was measured */
+    unsigned dividers;      /* that were tried */
     bool is_fixed;          /* the server was taking SWO in already */
     char refusal[200];      /* why the server took no baud, in its words */
     uint64_t *words;        /* of the sink */
