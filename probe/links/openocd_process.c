@@ -303,8 +303,8 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
     (void)openocd_text_errors(process->log, process->used, words, sizeof words);
     if (strstr(words, "Can't find ") != NULL)
         return error_advise(error, ERROR_SERVER,
-                            "This OpenOCD lacks that file (ls /usr/share/openocd/scripts/target shows "
-                            "Debian's); --openocd PATH names another OpenOCD.",
+                            "This OpenOCD lacks that file (Debian: ls /usr/share/openocd/scripts); --openocd "
+                            "PATH names another.",
                             "%s: %s", what, words);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(words, known[i].words) != NULL)
