@@ -339,7 +339,7 @@ static void doubt_callees(struct call *call, const struct region *region)
 {
     if (call->frame.is_handler && call->handler == HANDLER_EXITS && region->callee_exits != NULL &&
         region->callee_exits(region->context, core_code_place(region->start)))
-        call->doubt = "a function that the handler calls may return from the exception: then a later "
+        call->doubt = "a function that the handler calls may return from the exception itself: then a later "
                       "exception's end counts";
 }
 

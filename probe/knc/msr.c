@@ -438,7 +438,7 @@ static bool greet(struct msr_agent *agent, const struct deadline *deadline, stru
         return agent_lose(agent, ERROR_NO_AGENT, socket_failure(failure, "open, but silent: it sent nothing"),
                           error);
     if (!frame_greeting(header, &agent->msr.n_cpus, &busy))
-        return agent_lose(agent, ERROR_NO_AGENT, "it is no msr-agent of this version", error);
+        return agent_lose(agent, ERROR_NO_AGENT, "it is not an msr-agent, or one of another version", error);
     if (busy)
         return agent_lose(agent, ERROR_NO_AGENT, "it serves another client already", error);
     if (!receive_all(agent, bytes, agent->msr.n_cpus * FRAME_CPU, deadline, error))
