@@ -293,7 +293,7 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
          "with stlink-dap.cfg, else 'swd' or 'jtag'."},
         {"invalid command name", script},
         {"wrong # args", script},
-        {"no such variable", script},
+        {"can't read \"", script},
         {"missing close-b", script},
         {"unmatched", script},
         {"Unexpected command line argument", script},
