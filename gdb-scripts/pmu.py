@@ -241,9 +241,11 @@ class Count(gdb.Function):
             raise gdb.GdbError("pmu auto on, first")
         if not AUTO.busy:
             AUTO.ask("look", lambda line: None)
-        found = {name.upper(): value for name, value in AUTO.values.items()}.get(event.string().upper())
+        name = event.string().upper()
+        counted = {column.upper(): value for column, value in AUTO.values.items()}
+        found = counted.get("CPU_CYCLES" if name == "CYCLES" else name)
         if found is None:
-            raise gdb.GdbError(f"{event.string()} is not counted: {', '.join(AUTO.values)}")
+            raise gdb.GdbError(f"{event.string()} is not counted, but {', '.join(AUTO.values)}: pmu auto on -e {event.string()}")
         return found[self.which]
 
 

@@ -15,8 +15,7 @@ static const char *const advice_of[ERROR_KINDS] = {
         "A macro has only lines.",
     [ERROR_AMBIGUOUS] = "Name one of them as written above.",
     [ERROR_ELF] = "Name the linker's ELF file: --elf FILE.",
-    [ERROR_ELF_MISMATCH] =
-        "Flash that program, or name the one that the target runs; if it was moved, say --load-offset.",
+    [ERROR_ELF_MISMATCH] = "Flash it, or name the program that runs; if it was moved: --load-offset.",
     [ERROR_NO_PROBE] = "Plug in a CMSIS-DAP probe, or let pmu-probe start OpenOCD: -f board/YOUR_BOARD.cfg",
     [ERROR_NOT_A_PROBE] = "Name OpenOCD's Tcl port (default 6666), not its GDB or telnet port.",
     [ERROR_IN_USE] = "If that one is surely gone, pmu-probe restore takes its place.",
@@ -24,11 +23,10 @@ static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_SERVER] = "Is the board file's adapter plugged in and free? -v shows what OpenOCD says.",
     [ERROR_NO_MSR] = "Load the driver (modprobe msr), and run pmu-probe as root.",
     [ERROR_NO_AGENT] = "Start msr-agent on the card, as root; it serves one client, on the card's loopback: "
-                       "ssh -L 2001:localhost:2001 CARD brings it here.",
+                       "ssh -L 2001:localhost:2001 CARD.",
     [ERROR_LINK_LOST] = "Check the cable, and OpenOCD's output. Then pmu-probe restore puts the target back; "
                         "a reset does not, and restore --force removes breakpoints alone.",
-    [ERROR_LINK_PROTOCOL] =
-        "pmu-probe needs OpenOCD 0.12 or later, or a GDB server that keeps to the protocol.",
+    [ERROR_LINK_PROTOCOL] = "pmu-probe needs OpenOCD 0.12 or later, or another GDB server.",
     [ERROR_FAULT] = "Is the address mapped, and are the target's power and clocks on?",
     [ERROR_ASLEEP] = "Is the target powered and connected? If it sleeps, wake it, or keep its debug clocks "
                      "on (STM32: DBGMCU).",
@@ -36,23 +34,22 @@ static const char *const advice_of[ERROR_KINDS] = {
         "Are power, ground and debug wires connected? --transport and a lower --speed may help.",
     [ERROR_NO_CORE] = "pmu-probe info shows the cores; -C N takes one.",
     [ERROR_NO_COUNTER] = "pmu-probe info shows the counters; --counter NAME takes one.",
-    [ERROR_WRITTEN] = "The program, an operating system (perf, cpuidle) or another debugger does this, and "
-                      "no count is right then. pmu-probe --elf FILE doctor names the program's lines that do "
-                      "it; --counter NAME takes another counter.",
-    [ERROR_WRITER_SOUGHT] = "Change the program, or take another counter of pmu-probe info: --counter NAME.",
+    [ERROR_WRITTEN] =
+        "The program, an operating system (perf, cpuidle) or another debugger does this; no count is right "
+        "then. pmu-probe --elf FILE doctor names the program's lines; --counter NAME takes another counter.",
+    [ERROR_WRITER_SOUGHT] = "Change the program, or take another counter (info): --counter NAME.",
     [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. " IF_KILLED,
-    [ERROR_ADDRESS] = "Take a location in flash, or in RAM that the program runs from.",
+    [ERROR_ADDRESS] = "Take a location in flash, or in RAM with code.",
     [ERROR_PLACE] = "Name RAM that the core may execute: stub ACTION LOCATION.",
-    [ERROR_HALTED] = "--resume runs it meanwhile; or resume it in your debugger. " IF_KILLED,
+    [ERROR_HALTED] = "--resume lets it run; or resume it in your debugger. " IF_KILLED,
     [ERROR_FOREIGN_STOP] =
         "The core is left halted there, for the debugger that set the breakpoint. " IF_KILLED,
-    [ERROR_CLEARED] = "An operating system clears breakpoints when a core idles or wakes, and sets its own "
-                      "(perf, gdb). Linux: boot with cpuidle.off=1.",
-    [ERROR_RESET] =
-        "A watchdog, a brown-out, the program, or an idle Cortex-A's lost power did it (Linux: "
-        "cpuidle.off=1), or the program clears DEMCR.MON_REQ. No region with a reset in it is counted.",
+    [ERROR_CLEARED] = "Operating systems clear breakpoints when a core idles or wakes, and set their own "
+                      "(perf, gdb). Linux: cpuidle.off=1.",
+    [ERROR_RESET] = "A watchdog, a brown-out, the program, or an idle Cortex-A's lost power did it (Linux: "
+                    "cpuidle.off=1), or the program clears DEMCR.MON_REQ. No region with a reset counts.",
     [ERROR_NO_RESET] = "Press the board's button, or let OpenOCD use its reset line: reset_config srst_only.",
-    [ERROR_LOCKUP] = "A fault in a fault handler does this: check its code, and pmu-probe reset.",
+    [ERROR_LOCKUP] = "A fault in a fault handler does this: check it, then pmu-probe reset.",
     [ERROR_START] = "Does the program get there? --timeout waits longer.",
     [ERROR_END] = "Does every way from the start lead there? --timeout waits longer.",
 };

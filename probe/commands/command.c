@@ -104,9 +104,9 @@ const struct command commands[COMMANDS] = {
          .group = COMMANDS_PROFILE,
          .operands = "",
          .does = "where the running core spends its time",
-         .about = "Its PC is sampled while it runs, as fast as the link allows. With --every N a counter "
-                  "stops the core briefly after every N events of -e, and samples are shares of these "
-                  "events. They go to " PROFILE_NAME ", or the file of -o, as JSON lines.",
+         .about = "Its PC is sampled as fast as the link allows. With --every N a counter stops the core "
+                  "briefly every N events of -e, and shares are of these events. Samples go to " PROFILE_NAME
+                  ", or the file of -o, as JSON lines.",
          .examples =
              "--elf app.elf record --for 10s\nrecord -a -o all.jsonl\n--elf app.elf record -e "
              "L1D_CACHE_REFILL --every 10k --for 10s\n--elf app.elf record -g --every 100k --for 10s\n",
@@ -118,10 +118,8 @@ const struct command commands[COMMANDS] = {
          .group = COMMANDS_PROFILE,
          .operands = "",
          .does = "the same, live: which functions run now",
-         .about =
-             "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: q quits, "
-             "space freezes, s sorts by function, line, file or address, arrows mark a function, enter shows "
-             "its lines, d measures it (delta), l its lines, a annotates it, g writes top.html, esc returns.",
+         .about = "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: ? shows "
+                  "all, arrows mark a function, d measures it (delta), l its lines, a annotates it, q quits.",
          .examples = "--elf app.elf top\n--elf app.elf top -I 200ms -j --for 10s\n",
          .needs = "",
          .formats = TEXT | JSON,
@@ -130,9 +128,8 @@ const struct command commands[COMMANDS] = {
         {.name = "guard",
          .operands = "FUNCTION",
          .does = "stops where a call has used up its budget",
-         .about = "A counter is armed at each entry of FUNCTION, and disarmed at its return. Where it stops "
-                  "the core, guard shows the place, the calls to it and the registers. Exit code 1: a call "
-                  "was over its budget.",
+         .about = "A counter is armed in each call of FUNCTION. Where it stops the core, guard shows the "
+                  "place, the calls to it and the registers. Exit code 1: a call was over its budget.",
          .examples = "--elf app.elf guard control_step --budget 40us\n--elf app.elf guard control_step "
                      "--budget 1200 --keep\nguard fft --budget \"10 L1D_CACHE_REFILL\" -r 50 -o late.jsonl\n",
          .needs = "a FUNCTION",
@@ -144,8 +141,8 @@ const struct command commands[COMMANDS] = {
                      .operands = "",
                      .does = "every interrupt: calls, times, jitter",
                      .about = "By the exception trace of a Cortex-M with an ITM; the core is never stopped. "
-                              "Times are from the trace unit's entry mark to its exit mark. With --regions "
-                              "and --check the handlers' times, with what interrupts them, are judged.",
+                              "Times are from the entry mark to the exit mark. --regions and --check judge "
+                              "the handlers' times, with what interrupts them.",
                      .examples = "pmu-probe --elf app.elf irq\n"
                                  "pmu-probe --elf app.elf irq --for 10s --regions app.regions --check\n"
                                  "pmu-probe --elf app.elf irq --format perfetto -o irq.json\n",
@@ -156,10 +153,9 @@ const struct command commands[COMMANDS] = {
     [COMMAND_TASKS] = {.name = "tasks",
                        .operands = "",
                        .does = "slices of each task of an RTOS",
-                       .about =
-                           "By the data trace of a Cortex-M with an ITM: each write of the word that shows "
-                           "which task runs. The core is never stopped. FreeRTOS, ThreadX and Zephyr are "
-                           "known; --task names any other word, whose values are shown then.",
+                       .about = "By the data trace of a Cortex-M with an ITM: each write of the word that "
+                                "shows the running task. The core is never stopped. FreeRTOS, ThreadX and "
+                                "Zephyr are known; --task names any other word.",
                        .examples = "pmu-probe --elf app.elf tasks\n"
                                    "pmu-probe --elf app.elf tasks --task state --for 10s\n"
                                    "pmu-probe --elf app.elf tasks --format perfetto -o tasks.json\n",
@@ -172,28 +168,27 @@ const struct command commands[COMMANDS] = {
          .group = COMMANDS_TARGET,
          .operands = "[LOCATION [END]]",
          .does = "why a counter cannot be read, and what helps",
-         .about =
-             "It tests in the architecture's order; --elf shows the program's lines that write the counter. "
-             "With a LOCATION it measures what a halt there adds to the counters. --prove measures (hits of "
-             "LOCATION, if given), puts everything back, and compares the registers with those before.",
+         .about = "--elf shows the program's lines that write the counter. With a LOCATION it measures what "
+                  "a halt there adds. --prove measures (hits of LOCATION, if given), puts everything back, "
+                  "and compares the registers with those before.",
          .examples = "doctor\n--elf app.elf doctor fir_filter\n-C 1 doctor --mend\n--elf app.elf doctor "
                      "--prove fir_filter\n",
          .needs = "",
          .most = 2,
          .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
          .run = command_doctor},
-    [COMMAND_RESTORE] = {.name = "restore",
-                         .group = COMMANDS_TARGET,
-                         .operands = "",
-                         .does = "puts back what a killed pmu-probe has left",
-                         .about = "It uses that run's journal and link. --force removes every breakpoint and "
-                                  "lets the cores go (-C N: one), for when another debugger was killed or "
-                                  "the journal is gone; a journal is used first.",
-                         .examples =
-                             "restore\n-p cmsis-dap:E6614103E7 restore\n--elf app.elf restore --force\n",
-                         .needs = "",
-                         .formats = TEXT,
-                         .run = command_restore},
+    [COMMAND_RESTORE] =
+        {.name = "restore",
+         .group = COMMANDS_TARGET,
+         .operands = "",
+         .does = "puts back what a killed pmu-probe has left",
+         .about = "It uses that run's journal and link. --force removes every breakpoint and lets the cores "
+                  "go (-C N: one), if another debugger was killed or the journal is gone; a journal "
+                  "is used first.",
+         .examples = "restore\n-p cmsis-dap:E6614103E7 restore\n--elf app.elf restore --force\n",
+         .needs = "",
+         .formats = TEXT,
+         .run = command_restore},
     [COMMAND_RESET] = {.name = "reset",
                        .group = COMMANDS_TARGET,
                        .operands = "",
@@ -261,9 +256,8 @@ const struct command commands[COMMANDS] = {
                          .group = COMMANDS_PROFILE,
                          .operands = "OLD NEW [...]",
                          .does = "results of delta -j, or profiles",
-                         .about =
-                             "As delta --baseline, from files: each later file is compared with the first, "
-                             "and regions by name. Of profiles it shows what grew and what shrank.",
+                         .about = "As delta --baseline, from files: each later file is compared with the "
+                                  "first, regions by name. Of profiles it shows what grew and shrank.",
                          .examples =
                              "compare main.jsonl branch.jsonl --threshold 2%\ncompare main.jsonl a.jsonl "
                              "b.jsonl --format markdown\ncompare before.jsonl profile.jsonl --sort line\n",
@@ -278,7 +272,7 @@ const struct command commands[COMMANDS] = {
          .operands = "FILE",
          .does = "an old result, in any format",
          .about = "FILE is what record, or another command with -j, wrote (not watch or top), in this "
-                  "version or an older one. It is shown as that command shows it, in each of its formats.",
+                  "version or an older one. It is shown as by that command, in each of its formats.",
          .examples = "show run.jsonl\nshow run.jsonl --format html -o run.html\n",
          .needs = "a FILE that a command wrote with -j, or record",
          .least = 1,

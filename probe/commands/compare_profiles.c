@@ -38,10 +38,9 @@ static bool check_pair(const struct compare_profiles *self, struct error *error)
     if (same && (now->symbols == NULL) == (old->symbols == NULL))
         return true;
     if (now->symbols != NULL && old->symbols != NULL)
-        return self->sort != SHARES_ADDRESS ||
-               error_set(error, ERROR_USAGE,
-                         "--sort address: the profiles' addresses cannot be compared, as no build id says "
-                         "that both are of one program");
+        return self->sort != SHARES_ADDRESS || error_set(error, ERROR_USAGE,
+                                                         "--sort address: the addresses cannot be compared: "
+                                                         "no build id says that both are of one program");
     const struct profile_input *lacks = now->symbols == NULL ? now : old;
     return error_advise(error, ERROR_ELF, "Keep a copy of each program in its profile's folder.",
                         "%.300s: %s", lacks->file, lacks->no_names);
@@ -82,7 +81,7 @@ bool compare_profiles(const struct context *context, struct error *error)
     if (options->n_operands > 2)
         return error_set(error, ERROR_USAGE, "compare takes two profiles, not %zu", options->n_operands);
     if (options->threshold != NULL)
-        request_note(&options->request, "--threshold is of no use with profiles: each change has its ±");
+        request_note(&options->request, "profiles take no --threshold: each change has its ±");
     bool ok = profiling_sort(options, false, &self.sort, error) &&
               profile_input_open(&self.now.input, options->operands[1], options->request.elf,
                                  options->request.load_offset, context->around.cancel, error) &&

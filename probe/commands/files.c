@@ -129,8 +129,8 @@ static const struct {
     {COMMAND_RESTORE, false, true, "it puts back what a journal of this machine says"},
     {COMMAND_SERVE, false, false, "it answers another program"},
     {COMMAND_CALIBRATE, false, false, "it answers GDB"},
-    {COMMAND_WATCH, true, false, "a live screen depends on keys and its window: write to a pipe (| cat)"},
-    {COMMAND_TOP, true, false, "a live screen depends on keys and its window: write to a pipe (| cat)"},
+    {COMMAND_WATCH, true, false, "a live screen has keys and a window: write to a pipe (| cat)"},
+    {COMMAND_TOP, true, false, "a live screen has keys and a window: write to a pipe (| cat)"},
 };
 
 static bool check_repeatable(const struct options *options, struct error *error)

@@ -24,8 +24,7 @@ static const char about_location[] =
 
 static const char about_options[] =
     "Options are on either side of the command, or one per line (elf = build/app.elf) in a pmu-probe.conf of "
-    "the current folder or ~/.config/pmu-probe, where those that a command does not use are passed over. "
-    "PMU_PROBE in the environment stands for --probe.";
+    "the current folder or ~/.config/pmu-probe. PMU_PROBE in the environment stands for --probe.";
 
 static const char overview_examples[] = "--elf app.elf delta fir_filter\n--elf app.elf delta main.c:40 "
                                         "main.c:52 -r 500\nstat --for 2s -e INST_RETIRED -M CPI\n";

@@ -53,10 +53,7 @@ static const char which_core[] = "both say which core";
 static const char reaches[] = "both name the link";
 
 const struct option option_table[] = {
-    {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED,
-     .help = "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, cmsis-dap-tcp:HOST[:PORT], "
-             "gdb:HOST:PORT, gdb:/dev/ttyACM0 (Black Magic Probe), msr[:CPU], msr-agent:HOST[:PORT], or "
-             "replay:FILE (of --wire)",
+    {'p', "probe", "PROBE", OPTION_TEXT, AT(probe), LINKED, .help = REQUEST_PROBES,
      .values = "openocd cmsis-dap cmsis-dap-tcp: gdb: msr msr-agent: replay:",
      .brief = "the probe: cmsis-dap, openocd, gdb:HOST:PORT, ...", .group = OPTIONS_LINK, .is_common = true},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters),

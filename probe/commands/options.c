@@ -289,10 +289,9 @@ static bool options_check_line(const struct option *option, const char *key, con
 
 static bool refuse_act(const struct option *option, const char *does, struct error *error)
 {
-    return error_advise(
-        error, ERROR_USAGE,
-        "If you trust it, add --trust-conf; or write the line into ~/.config/pmu-probe/pmu-probe.conf.",
-        "%s %s, which this folder's file must not", option->name, does);
+    return error_advise(error, ERROR_USAGE,
+                        "Add --trust-conf, or write the line into ~/.config/pmu-probe/pmu-probe.conf.",
+                        "%s %s, which this folder's file must not", option->name, does);
 }
 
 static bool names_file(const struct option *option)

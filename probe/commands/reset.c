@@ -33,11 +33,11 @@ static bool print_running(struct session *session, FILE *out, struct error *erro
     session_place(session, end.stands_at, place, sizeof place);
     if (end.own.is_own)
         own_breakpoint_describe(&end.own, what, sizeof what);
-    return error_advise(error, ERROR_STATE,
-                        "Let the debugger answer the program's calls (OpenOCD: arm semihosting enable), or "
-                        "remove its breakpoints.",
-                        "the core was reset, and halted again: stopped by %s at %s",
-                        end.own.is_own ? what : "a breakpoint or a catch", place);
+    return error_advise(
+        error, ERROR_STATE,
+        "Let the debugger answer the calls (OpenOCD: arm semihosting enable), or remove its breakpoints.",
+        "the core was reset, and halted again: stopped by %s at %s",
+        end.own.is_own ? what : "a breakpoint or a catch", place);
 }
 
 /* In the way that the board file sets up. */
@@ -73,9 +73,9 @@ static bool reset_by_core(struct session *session, FILE *out, struct error *erro
 static bool reset(struct session *session, FILE *out, struct error *error)
 {
     if (!device_has_run_control(&session->device))
-        return error_set(error, ERROR_USAGE,
-                         "reset needs OpenOCD's Tcl port or a CMSIS-DAP probe; through a GDB server its own "
-                         "`monitor reset` does it");
+        return error_set(
+            error, ERROR_USAGE,
+            "reset needs OpenOCD's Tcl port or a CMSIS-DAP probe; a GDB server has `monitor reset`");
     if (session->device.chosen->state == CORE_LOCKUP) /* a reset ends a lockup */
         session->device.chosen->state = CORE_RUNNING;
     return link_has_server(session->link) ? reset_by_server(session, out, error)

@@ -182,8 +182,7 @@ static bool serve_begin(struct serve_command *self, struct error *error)
         !counting_open(&self->counting, session, &clock, error))
         return false;
     if (self->counting.plan->n_passes != 1)
-        return error_set(error, ERROR_USAGE,
-                         "these events do not fit on the counters at once, and there is but one pass");
+        return error_set(error, ERROR_USAGE, "these events do not fit on the counters at once, in one pass");
     session_conditions(session, &clock, &self->conditions);
     halt_cost_begin(&self->halts, &session->device, &clock);
     self->plausible =

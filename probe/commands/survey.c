@@ -52,9 +52,8 @@ static bool survey_find(void *context, struct error *error)
                          "survey needs a PATTERN of function names, such as 'filter_*', --hot N or "
                          "--regions FILE");
     if (ways > 1)
-        return error_set(
-            error, ERROR_USAGE,
-            "a PATTERN, --hot and --regions all say which functions; leave all but one of them out");
+        return error_set(error, ERROR_USAGE,
+                         "PATTERN, --hot and --regions all choose functions: give one of them");
     return survey_read_runs(self, error) &&
            survey_run_choose(&self->run, options->operands, options->n_operands, options->regions, error) &&
            begin_regions(self, error);

@@ -243,9 +243,9 @@ static bool conf_judge(const struct conf *conf, const struct stat *status, bool 
                             "%s is not read, because %s may write it", conf->name,
                             (status->st_mode & S_IWOTH) != 0 ? "everybody" : "its group");
     return trusted || is_of_user(status->st_uid) ||
-           error_advise(
-               error, ERROR_USAGE, "If you trust that user, add --trust-conf; or make your own copy.",
-               "%s is not read, because it belongs to user %lu", conf->name, (unsigned long)status->st_uid);
+           error_advise(error, ERROR_USAGE, "Add --trust-conf, or make your own copy.",
+                        "%s is not read, because it belongs to user %lu", conf->name,
+                        (unsigned long)status->st_uid);
 }
 
 static bool conf_is_same(const struct stat *one, const struct stat *other)

@@ -506,8 +506,7 @@ static void choose_channels(const uint64_t *values, struct core *core)
     core->run_channel = cross_trigger_last(free);
     core->halt_channel = cross_trigger_last(free & ~core->run_channel);
     if (core->halt_channel == 0)
-        core->unstoppable =
-            "its cross trigger interface has no two channels left (pmu-probe restore --force)";
+        core->unstoppable = "its cross trigger has no two channels left (pmu-probe restore --force)";
 }
 
 /* AArch64 state until the program's ELF or a stop says otherwise. */

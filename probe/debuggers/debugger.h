@@ -41,8 +41,7 @@ struct server_row {
 };
 
 /* What helps where facts.is_emulator. */
-#define DEBUGGER_ADVICE_EMULATOR                                                                             \
-    "`make play` among pmu-probe's sources starts a virtual board, whose core counts its cycles."
+#define DEBUGGER_ADVICE_EMULATOR "pmu-probe's `make play` starts a virtual board, which counts cycles."
 
 struct debugger_facts {
     char name[128]; /* "gdb localhost:3333"; only printed */

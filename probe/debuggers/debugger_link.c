@@ -298,10 +298,10 @@ static bool try_memory(struct debugger_link *self, const struct deadline *deadli
     bool work;
     if (!debugger_link_read_value(debugger, CPUID, WORD, &id, deadline, why)) {
         if (why->kind == ERROR_FAULT)
-            error_set(&self->refusal, ERROR_NO_CORE,
-                      "%s. A Cortex-M needs a server whose memory packets reach 0xE0000000 and up, such as "
-                      "OpenOCD or pyOCD",
-                      why->text);
+            error_set(
+                &self->refusal, ERROR_NO_CORE,
+                "%s. A Cortex-M needs a server that reaches 0xE0000000 and up, such as OpenOCD or pyOCD",
+                why->text);
         return false;
     }
     if (id == 0 || id == UINT32_MAX) {
@@ -316,7 +316,7 @@ static bool try_memory(struct debugger_link *self, const struct deadline *deadli
     else
         debugger_explain(debugger, ACCESS_MEMORY,
                          "writes are ignored: DCRDR stays 0x%08" PRIX64
-                         ". A server whose memory packets write there is needed, such as OpenOCD or pyOCD",
+                         ". Take a server that writes there, such as OpenOCD or pyOCD",
                          kept);
     return work || find_emulator(debugger, deadline, why);
 }

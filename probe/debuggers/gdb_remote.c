@@ -426,7 +426,7 @@ struct debugger *gdb_remote_serial(const char *path, const struct log *log, cons
     if (fd < 0) {
         error_advise(error, errno == ENOENT ? ERROR_NO_PROBE : ERROR_SYSTEM,
                      errno == EACCES ? "sudo adduser $USER dialout, and log in again."
-                                     : "Of the two ports of a Black Magic Probe the first is the GDB server.",
+                                     : "A Black Magic Probe's first port is the GDB server.",
                      "cannot open %.200s: %s", path, strerror(errno));
         return NULL;
     }

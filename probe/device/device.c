@@ -455,8 +455,7 @@ static bool choose_remote(struct device *device, int number, struct error *error
     if (device->remote != NULL)
         return check_core(device, chosen, error);
     if (number < 0 && !told)
-        return error_set(error, ERROR_USAGE,
-                         "the program's CPU is not known: -C N says whose counters are taken");
+        return error_set(error, ERROR_USAGE, "the program's CPU is not known: -C N names it");
     return error_set(error, ERROR_NO_CORE, "--counters shows no CPU %u%s", cpu,
                      number >= 0 ? "" : ", where the program is");
 }

@@ -86,7 +86,7 @@ static bool look_or_note(struct examination *e, const char *name, const char *wh
     return seen;
 }
 
-static const char only_the_chip[] = "Only the chip can allow it: fuses, secure boot, or a register of it.";
+static const char only_the_chip[] = "Only the chip can allow it: fuses, secure boot, a register.";
 
 /* Two bits for each kind of debug: implemented, and allowed. Non-invasive debug of the Non-secure state is
  * bits 3:2, of the Secure one 7:6. */
@@ -235,8 +235,8 @@ static void test_security(struct examination *e)
                 "DAUTHSTATUS = 0x%02" PRIX32 "%s", status,
                 hidden ? ": Secure code is never stopped nor counted" : "");
     if (!allowed && (status & SID) != SID)
-        blame(e, "the chip does not allow a debugger to halt the core (DBGEN is low)",
-              "Only the chip can allow it: its life cycle state, a certificate, or a register of it.", NULL);
+        blame(e, "the chip lets no debugger halt the core (DBGEN is low)",
+              "Only the chip can allow it: life cycle state, a certificate, a register.", NULL);
 }
 
 static void examine_m(struct examination *e)
@@ -245,7 +245,7 @@ static void examine_m(struct examination *e)
     if (!doctor_look(e, core_word(e->core, DEMCR), &demcr)) {
         doctor_note(e, "power", FINDING_BAD, "OFF", "DEMCR refuses to be read");
         blame(e, "the core's debug registers do not answer",
-              "Is the core asleep with its clock off, or held in reset?", NULL);
+              "Is the core asleep without a clock, or held in reset?", NULL);
         return;
     }
     bool traced = (demcr & DEMCR_TRCENA) != 0;

@@ -72,7 +72,7 @@ static bool access_refuse(struct halted_access *self, enum why why, const struct
     struct loan loan;
     if (why == UNEXPECTED && !steps_loan(self->items, self->list.n, self->done, &loan))
         return error_advise(error, ERROR_NO_COUNTER, "Close the other debugger, or reset the target.",
-                            "a message of another debugger waits for the program in DBGDTRRX");
+                            "another debugger's message waits in DBGDTRRX");
     if (why == UNEXPECTED)
         return error_set(error, ERROR_FAULT, "the core refuses an instruction in Debug state");
     return error_set(error, deadline_cancelled(deadline) ? ERROR_CANCELLED : ERROR_ASLEEP,

@@ -52,7 +52,7 @@ bool restore_choose(struct device *device, const struct journal_head *head, stru
         device->chosen = &device->cores[i];
         return true;
     }
-    return error_advise(error, ERROR_NO_CORE, "Connect the target that the run had, or remove the journal.",
+    return error_advise(error, ERROR_NO_CORE, "Connect that run's target, or remove the journal.",
                         "the target has no core %u that is %s at 0x%08" PRIX64, head->number, head->core,
                         head->debug);
 }

@@ -21,7 +21,7 @@ bool run_tell_stuck(struct error *error)
 {
     return error_advise(
         error, ERROR_ASLEEP, "Close the other debugger, or reset the target.",
-        "the halted core does not carry out an instruction: another debugger may use its transfer registers");
+        "the halted core executes no instruction: another debugger may use its transfer registers");
 }
 
 struct run_piece run_begin(size_t from)

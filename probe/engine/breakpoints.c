@@ -157,8 +157,7 @@ static bool breakpoints_take_comparators(struct breakpoints *self, struct error 
     if (core->unstoppable != NULL)
         return error_set(error, ERROR_NO_CORE, "the core cannot be halted: %s", core->unstoppable);
     if (core->comparators == 0)
-        return error_set(error, ERROR_NO_COMPARATOR,
-                         "the core has no breakpoint comparators that a debugger can use");
+        return error_set(error, ERROR_NO_COMPARATOR, "the core has no breakpoint comparators for debuggers");
     if (!comparators_choose(core, &found, self->by_context, &choice, error))
         return false;
     for (self->n_extra = 0; self->n_extra < self->n_wanted && choice.rest != 0; self->n_extra++) {
@@ -292,7 +291,7 @@ bool breakpoints_check_neighbours(struct breakpoints *self, bool now, const stru
         if (stopped)
             return error_set(error, ERROR_ADDRESS,
                              "core %zu has run onto the breakpoint at 0x%08" PRIX64
-                             " for core %zu: in RAM it is an instruction, in code that both run",
+                             " for core %zu: in RAM it is an instruction for both",
                              i, pc, (size_t)(device->chosen - device->cores));
     }
     return true;

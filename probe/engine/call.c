@@ -212,7 +212,7 @@ static bool watch_between(struct call *call, const struct call_access *access, s
                       OTHER_ENTRY, 0, &can_enter, error)))
         return false;
     if (!can || !can_enter)
-        call->doubt = "no further breakpoint is free: a start without an end may count up to a later end";
+        call->doubt = "no further breakpoint is free: a start without an end may count to a later end";
     return true;
 }
 
@@ -227,10 +227,10 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
         if (!access->can_stop(access->context, i, call->others.items[i].at, &can, error))
             return false;
         if (!can)
-            return error_set(error, ERROR_WRITER_SOUGHT,
-                             "the program itself can change the counter in a hit: %s, and too few "
-                             "breakpoints are free to see it",
-                             access->region->writers[i].what);
+            return error_set(
+                error, ERROR_WRITER_SOUGHT,
+                "the program can change the counter in a hit: %s, and too few breakpoints are free to see it",
+                access->region->writers[i].what);
     }
     return watch_between(call, access, error);
 }
@@ -268,7 +268,7 @@ static bool call_find_caller(struct call *call, const struct call_access *access
     if (caller != UINT64_MAX && !watch_other(call, access, caller, OTHER_CALL, 0, &can, error))
         return false;
     if (caller != UINT64_MAX && !can)
-        call->doubt = "no breakpoint can be at the call: one that is left and made again counts as one";
+        call->doubt = "no breakpoint can be at the call: a left call and the next count as one";
     if (access->region->may_be_left && !watch_stacks(call, access, error))
         return false;
     call->caller_known = true;
@@ -301,8 +301,8 @@ static bool find_interrupted(struct call *call, const struct call_access *access
     uint64_t sp = frame->sp, pc = 0, status = 0;
     if (exception_crosses(back) || (back & RETURN_KEEPS_CALLEES) == 0)
         return error_set(error, ERROR_STATE,
-                         "not all returns of this exception handler are known, and it interrupted the other "
-                         "security state: name its last instruction as the end");
+                         "not all returns of this handler are known, and it interrupted the other security "
+                         "state: name its last instruction as the end");
     if ((back & RETURN_TO_PSP) != 0 && !access->read(access->context, CORE_PSP, &sp, error))
         return false;
     if (!ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_PC), &pc,
@@ -314,8 +314,7 @@ static bool find_interrupted(struct call *call, const struct call_access *access
                                        .sp = exception_frame_end(sp, back, (uint32_t)status)};
     frame->by = CORE_PC;
     *inner = is_in_block(status);
-    call->doubt = "not all returns of this handler are known: it counts until what it interrupted goes on, "
-                  "with handlers that run before";
+    call->doubt = "not all returns of this handler are known: it counts until what it interrupted goes on";
     return true;
 }
 
@@ -341,7 +340,7 @@ static void doubt_callees(struct call *call, const struct region *region)
     if (call->frame.is_handler && call->handler == HANDLER_EXITS && region->callee_exits != NULL &&
         region->callee_exits(region->context, core_code_place(region->start)))
         call->doubt = "a function that the handler calls may return from the exception itself: then a later "
-                      "exception's end is taken for this one's";
+                      "exception's end counts";
 }
 
 static bool find_exits(struct call *call, const struct call_access *access, bool *inner, struct error *error)

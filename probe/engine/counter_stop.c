@@ -235,8 +235,8 @@ bool counter_stop_check(const struct counter_stop *stop, const struct counter_st
         return error_advise(
             error, ERROR_WRITTEN,
             "Mask the PMU's interrupt (Linux's perf and watchdog enable it), or record without -e.",
-            "the program cleared the overflow of %s before it could be seen: the PMU's interrupt is enabled, "
-            "and its handler ran",
+            "the program cleared the overflow of %s unseen: the PMU's interrupt is enabled, and its handler "
+            "ran",
             stop->device->reading.counters[0].name);
     return !look->was_written ||
            error_set(error, ERROR_WRITTEN,

@@ -280,8 +280,7 @@ static bool debuggee_is_halted(struct debugger_engine *self, struct error *error
         return error_copy(error, &why);
     enum core_state state = read ? core_state_of(self->core, status) : CORE_HIDDEN;
     return state == CORE_HALTED || state == CORE_LOCKUP ||
-           error_set(error, ERROR_NO_TARGET,
-                     "%s says that the core stopped, but the target does not answer as halted",
+           error_set(error, ERROR_NO_TARGET, "%s says that the core stopped, but it is not halted",
                      self->debugger->facts.name);
 }
 

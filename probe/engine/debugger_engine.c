@@ -410,8 +410,7 @@ static bool try_second(struct debugger_engine *self, struct error *error)
         return debuggee_set_breakpoint(self, second, false, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_copy(error, &refused);
-    self->call.doubt =
-        "the server has no second breakpoint: a call that is left and made again counts as one";
+    self->call.doubt = "the server has no second breakpoint: a left call and the next count as one";
     return true;
 }
 

@@ -618,7 +618,7 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
         return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
     if (region->may_be_left && region->to_return && self->breakpoints.n_extra == region->n_writers &&
         self->breakpoints.comparator_held)
-        self->call.doubt = "no second breakpoint is free: a call that is left and made again counts as one";
+        self->call.doubt = "no second breakpoint is free: a left call and the next count as one";
     call_doubt(&self->call, region, engine);
     return true;
 }

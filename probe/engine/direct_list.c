@@ -705,9 +705,9 @@ bool direct_go_on_in_handler(struct direct_engine *self, bool wait, struct error
 
 static bool tell_state(const char *unreadable, struct error *error)
 {
-    return error_advise(
-        error, ERROR_STATE, "--elf decides which of both is measured; without one it is AArch64.",
-        "the core has stopped, but %s, and the program that is measured in the other", unreadable);
+    return error_advise(error, ERROR_STATE,
+                        "--elf decides which of both is measured; without one it is AArch64.",
+                        "the core has stopped, but %s, and the measured program in the other", unreadable);
 }
 
 bool direct_check_state(struct direct_engine *self, struct error *error)

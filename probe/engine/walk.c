@@ -366,7 +366,7 @@ static void note_limit(struct walking *self)
 {
     char *doubt = self->engine->engine.doubt;
     snprintf(doubt, sizeof self->engine->engine.doubt,
-             "too few breakpoints are free: a call that is left and the next count as one");
+             "too few breakpoints are free: a left call and the next count as one");
 }
 
 /* Where the core may go from here: *n places of this call, then others, *all together. *steps: it must

@@ -162,10 +162,10 @@ static const struct opener {
     uint32_t designer;
     const char *text;
 } openers[] = {
-    {0x144, "Nordic's CTRL-AP: nrfutil device recover (or OpenOCD's nrf52_recover) opens the chip, and "
-            "erases its flash and RAM."},
-    {0x015, "NXP's debug mailbox must be asked first (pyOCD, LinkServer); that erases nothing."},
-    {0x373, "Silicon Labs' AAP: commander device unlock opens the chip, and erases its flash."},
+    {0x144,
+     "Nordic's CTRL-AP: nrfutil device recover (or OpenOCD's nrf52_recover) opens the chip and erases it."},
+    {0x015, "Ask NXP's debug mailbox first (pyOCD, LinkServer); that erases nothing."},
+    {0x373, "Silicon Labs' AAP: commander device unlock opens the chip and erases it."},
 };
 
 /* Whether a memory port is closed by the chip: CSW.DeviceEn, IHI 0031 C2.6.4. */
@@ -173,8 +173,8 @@ static bool find_closed(struct found *found, uint16_t *port, const char **opener
 {
     enum { DESIGNER_SHIFT = 17, DESIGNER = 0x7FF, AP_CSW = 0x00, CSW_DEVICE_EN = 1 << 6 };
     bool closed = false;
-    *opener = "Read-out protection does that, and opening erases the chip: STM32CubeProgrammer takes an "
-              "STM32 from RDP level 1 to 0 (level 2 stays), Renesas Flash Programmer an RA by its ID code.";
+    *opener = "Read-out protection does that; opening erases the chip: STM32CubeProgrammer an STM32 at RDP "
+              "level 1 (2 stays), Renesas Flash Programmer an RA by its ID code.";
     for (size_t i = 0; i < found->n_views; i++) {
         uint32_t idr, csw;
         if (!discovery_is_bare(&found->views[i]) ||
@@ -235,8 +235,8 @@ static bool tell_other(const struct link_view *view, struct error *why)
                             "Give the target -ap-num and -dbgbase in OpenOCD's configuration.",
                             "%s: OpenOCD does not say on which access port the target %s (%s) is", nothing,
                             view->name, view->type);
-    return error_set(why, ERROR_NO_CORE, "%s: nothing at access port %u says that it is the target %s (%s)",
-                     nothing, view->port & 0xFFU, view->name, view->type);
+    return error_set(why, ERROR_NO_CORE, "%s: nothing at access port %u is the target %s (%s)", nothing,
+                     view->port & 0xFFU, view->name, view->type);
 }
 
 bool nothing_found(struct found *found, struct error *why)
@@ -246,8 +246,8 @@ bool nothing_found(struct found *found, struct error *why)
     uint16_t port;
     if (is_rp2350(found))
         error_advise(why, ERROR_NO_CORE,
-                     "Its RISC-V cores run instead: load a program for Arm, or picotool reboot -c arm. Or "
-                     "its OTP forbids debugging.",
+                     "Its RISC-V cores run: load a program for Arm, or picotool reboot -c arm. Or its OTP "
+                     "forbids debugging.",
                      "%s: the Arm cores of this RP2350 do not answer", nothing);
     else if (find_closed(found, &port, &opener))
         error_advise(why, ERROR_NO_CORE, opener,
@@ -702,8 +702,7 @@ static bool place_pmu(struct found *found, const struct place *place, struct cor
 {
     struct component there;
     if (core_has(core, SYSTEM_SPACE))
-        return error_set(found->error, ERROR_USAGE,
-                         "--pmu-base: not for a Cortex-M, whose PMU is always at one place");
+        return error_set(found->error, ERROR_USAGE, "--pmu-base: not for a Cortex-M");
     if (!discovery_look(found, "--pmu-base", place, DEVTYPE_PMU, &core->pmu_unit, &there))
         return false;
     core->pmu_base = place->base;

@@ -293,7 +293,7 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
          "with stlink-dap.cfg, else 'swd' or 'jtag'."},
         {"invalid command name", script},
         {"wrong # args", script},
-        {"no such variable", script},
+        {"can't read \"", script},
         {"missing close-b", script},
         {"unmatched", script},
         {"Unexpected command line argument", script},
@@ -303,8 +303,8 @@ bool openocd_process_tell(struct openocd_process *process, const char *what, str
     (void)openocd_text_errors(process->log, process->used, words, sizeof words);
     if (strstr(words, "Can't find ") != NULL)
         return error_advise(error, ERROR_SERVER,
-                            "This OpenOCD lacks that file (ls /usr/share/openocd/scripts/target shows "
-                            "Debian's); --openocd PATH names another OpenOCD.",
+                            "This OpenOCD lacks that file (Debian: ls /usr/share/openocd/scripts); --openocd "
+                            "PATH names another.",
                             "%s: %s", what, words);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(words, known[i].words) != NULL)

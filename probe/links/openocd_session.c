@@ -315,10 +315,10 @@ static bool not_openocd(const struct openocd_session *session, const char *text,
     char words[QUOTE + 1];
     quote(text, length, words, sizeof words);
     if (length == 0 && otherwise == silent)
-        return error_advise(error, ERROR_NOT_A_PROBE,
-                            "Is OpenOCD stopped or busy? Name its Tcl port (tcl_port, default 6666), not its "
-                            "GDB or telnet port.",
-                            "%s is open, but silent", session->peer);
+        return error_advise(
+            error, ERROR_NOT_A_PROBE,
+            "Is OpenOCD stopped or busy? Name its Tcl port (default 6666), not its GDB or telnet port.",
+            "%s is open, but silent", session->peer);
     if (length == 0)
         return error_set(error, ERROR_NOT_A_PROBE, "%s is open, but %s", session->peer, otherwise);
     return error_set(error, ERROR_NOT_A_PROBE, "%s is not OpenOCD's Tcl port: it sends \"%s\"", session->peer,

@@ -10,6 +10,8 @@
 
 enum { FREE = -1 };
 
+static const char see_list[] = "pmu-probe list shows the events of this core.";
+
 struct placing {
     const struct placement_request *requests;
     size_t n;
@@ -223,15 +225,15 @@ static bool plan_refuse_unknown(const struct planning *p, const char *name, stru
         return error_advise(error, ERROR_USAGE, "", "%s: these counters count in every mode: leave %s out",
                             name, name + strlen(bare));
     if (event_is_generic(name))
-        return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
-                            "%s has no event for perf's %s", p->block->text, name);
+        return error_advise(error, ERROR_USAGE, see_list, "%s has no event for perf's %s", p->block->text,
+                            name);
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < p->block->n; i++)
         near_offer(&near, p->block->counters[i].name);
     for (size_t i = 0; p->set != NULL && i < event_set_count(p->set); i++)
         near_offer(&near, event_set_at(p->set, i)->name);
-    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
-                        "unknown event %s%s", name, near_text(&near, room, sizeof room));
+    return error_advise(error, ERROR_USAGE, see_list, "unknown event %s%s", name,
+                        near_text(&near, room, sizeof room));
 }
 
 static bool resolve(const struct planning *p, const struct event_request *request, uint32_t *code,
@@ -297,8 +299,7 @@ static bool plan_add_request(struct planning *p, const struct event_request *req
     struct plan_column *column = add_column(plan, name);
     if (counters == 0) {
         snprintf(column->unsupported, sizeof column->unsupported, "%s",
-                 absent ? "this core lacks this event"
-                        : "not implemented here, or the counters for it are taken");
+                 absent ? "this core lacks this event" : "not implemented here, or its counters are taken");
         return true;
     }
     p->codes[p->n] = code;
@@ -387,6 +388,5 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
         begin_pass(plan, block, &plan->passes[0]);
     }
     return plan->n_passes > 0 ||
-           error_advise(error, ERROR_NO_COUNTER, "pmu-probe list shows the events of this core.",
-                        "none of these events can be counted here");
+           error_advise(error, ERROR_NO_COUNTER, see_list, "none of these events can be counted here");
 }

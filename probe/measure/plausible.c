@@ -37,11 +37,10 @@ bool plausible_count(const struct plausible *plausible, size_t which, uint64_t c
     double most =
         (((double)us + SLACK_US) / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
         (double)counter_coarseness(counter);
-    return (double)count <= most ||
-           error_set(error, ERROR_WRITTEN,
-                     "something else writes the counter of %s: it went on by %" PRIu64
-                     " in %.3g ms, and can by %.0f at most",
-                     counter->name, count, (double)us / 1e3, most);
+    return (double)count <= most || error_set(error, ERROR_WRITTEN,
+                                              "something else writes the counter of %s: it rose by %" PRIu64
+                                              " in %.3g ms, and can by %.0f at most",
+                                              counter->name, count, (double)us / 1e3, most);
 }
 
 bool plausible_span(const struct plausible *plausible, const uint64_t *from, const uint64_t *to, uint64_t us,
@@ -68,7 +67,7 @@ bool plausible_totals(const struct plausible *plausible, const struct widen *tot
                              "does not fit the chip's timer",
                              reading->counters[0].name);
         return error_set(error, ERROR_WRITTEN,
-                         "something else writes the counter of %s: it went on by %" PRIu64 " in %" PRIu64
+                         "something else writes the counter of %s: it rose by %" PRIu64 " in %" PRIu64
                          " cycles",
                          reading->counters[i].name, totals[i].total, totals[0].total);
     }
@@ -97,7 +96,7 @@ bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struc
         return false;
     if (stood_still(plausible, hit))
         return error_set(error, ERROR_WRITTEN,
-                         "the counter of %s did not move through a whole hit: something else switched it off",
+                         "the counter of %s did not move in a hit: something else switched it off",
                          plausible->reading->counters[0].name);
     memcpy(plausible->last, hit->to, sizeof plausible->last);
     plausible->last_us = hit->before_us;

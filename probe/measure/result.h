@@ -25,8 +25,7 @@ struct result_words {
     size_t n;
 };
 
-#define RESULT_SLEPT                                                                                         \
-    "the core was seen asleep: its clock may go on then, and cycles count that do not without a debugger"
+#define RESULT_SLEPT "the core was seen asleep: its clock may go on then, and too many cycles count"
 
 enum { RESULT_METRICS = 16 };
 

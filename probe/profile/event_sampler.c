@@ -352,7 +352,7 @@ static bool check_by_halting(struct event_sampler *sampler, const struct deadlin
         left = went_by(sampler->device, sampler->n_picks, look.value, 0);
         if (left > sampler->armed || left == 0)
             return error_set(error, ERROR_WRITTEN,
-                             "something else writes the counter of %s: there was no stop, and it has %" PRIu64
+                             "something else writes the counter of %s: without a stop it has %" PRIu64
                              " where it began with minus %" PRIu64,
                              sampler->plausible.reading->counters[0].name, look.value, sampler->armed);
     }
@@ -375,7 +375,7 @@ static bool check_overflow(struct event_sampler *sampler, uint64_t value, const 
         return error_set(error, ERROR_WRITTEN,
                          "the counter of %s stops the core no more: it has %" PRIu64
                          ", past 0, where it began with minus %" PRIu64
-                         ", %u times. Something else writes it, or its overflows are lost",
+                         ", %u times. Something else writes it, or overflows are lost",
                          sampler->plausible.reading->counters[0].name, value, sampler->armed, LOST_MOST + 1);
     return counter_stop_begin(&sampler->stop, next_count(sampler), deadline, error);
 }

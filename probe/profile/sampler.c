@@ -86,8 +86,7 @@ enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * (PC_LOOK_WOR
 
 static bool tell_none(const struct core *core, struct error *error)
 {
-    return error_advise(error, ERROR_NO_COUNTER,
-                        "delta measures a function on it, and watch counts events while it runs.",
+    return error_advise(error, ERROR_NO_COUNTER, "delta measures a function on it, watch counts events.",
                         "%s has no PC sample register", core->name);
 }
 

@@ -25,15 +25,13 @@ static void note_texts(struct json_part *notes, const struct annotated_function 
 {
     const struct listing *listing = &function->listing;
     if (listing->file_count == 0)
-        json_list_say(
-            notes, "No lines are known of this function: instructions only. Compile it with -g for lines.");
+        json_list_say(notes, "This function has no lines: compile it with -g.");
     for (size_t i = 0; i < listing->file_count && json_array_size(notes->json) < NOTES_MOST; i++) {
         const struct source_text *text = &function->texts[i];
         if (text->path == NULL)
-            json_list_say(notes, "%.300s was not found, so its lines are without their text.",
-                          listing->files[i]);
+            json_list_say(notes, "%.300s was not found: lines are without text.", listing->files[i]);
         else if (function->built != 0 && text->changed > function->built)
-            json_list_say(notes, "%.300s is newer than the program: its lines may have moved.", text->path);
+            json_list_say(notes, "%.300s is newer than the program: lines may have moved.", text->path);
     }
 }
 
@@ -52,11 +50,12 @@ static void annotation_table_note_core(struct json_part *notes, const struct pro
     if (core->is_sparse && !profile->about.by_block)
         json_list_say(notes, PROFILE_SPARSE);
     if (core->samples > 0 && !exact && lines)
-        json_list_say(notes, "A sample may be at a neighbouring instruction (skid): trust the shares of "
-                             "lines, not of instructions.");
+        json_list_say(notes,
+                      "A sample may be at a neighbouring instruction (skid): trust lines, not instructions.");
     if (borders && !exact && lines)
-        json_list_say(notes, "~: most samples of this line are where it borders on another one: because of "
-                             "skid, trust both lines together.");
+        json_list_say(
+            notes,
+            "~: most samples of this line are at its border: because of skid, trust both lines together.");
     note_texts(notes, function);
 }
 

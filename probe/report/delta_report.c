@@ -74,12 +74,11 @@ static void put_plus_minus(FILE *out, const json_t *first)
     if (first == NULL)
         return;
     if (!json_is_true(field_of(first, "calibrated")))
-        snprintf(text, sizeof text,
-                 "There is no ±: what it costs to stop the core was not measured, and is in each count.");
+        snprintf(text, sizeof text, "No ±: what a stop costs was not measured, and is in each count.");
     else if (each > 0)
         snprintf(text, sizeof text,
-                 "±%s means that one hit's count may be that much too high or too low: stopping the core "
-                 "adds %s on average, which is subtracted, but varies.",
+                 "±%s: one hit's count may be off by that: stopping the core adds %s on average, which is "
+                 "subtracted, but varies.",
                  MEAN(each), MEAN(overhead));
     else
         snprintf(text, sizeof text,
@@ -187,11 +186,10 @@ static const struct {
     const char *words, *key;
 } kinds[HIT_KINDS] = {
     [HIT_CLEAN] = {PLOT_PLAIN, "", "a hit"},
-    [HIT_TAINTED] = {PLOT_ODD, ", tainted",
-                     "tainted: a delayed interrupt ran in it; it is in no number above"},
+    [HIT_TAINTED] = {PLOT_ODD, ", tainted", "tainted: a delayed interrupt ran in it; not in the numbers"},
     [HIT_AT_LEAST] = {PLOT_BOUND, " at least",
-                      "at least: its counter may have overflowed; it is in no number above"},
-    [HIT_WARMUP] = {PLOT_FAINT, ", for warm-up", "before the others, to warm up; it is in no number above"},
+                      "at least: its counter may have overflowed; not in the numbers"},
+    [HIT_WARMUP] = {PLOT_FAINT, ", for warm-up", "to warm up; not in the numbers"},
 };
 
 static void put_single(const struct plot *plot, const struct hit_span *span, enum hit_kind kind)

@@ -294,12 +294,11 @@ static bool parse_lines(struct document *out, struct json_lines *lines, const ch
         if (ok && !begun)
             ok = check_header(line, path, lines->line, error);
         else if (ok && line_is_of(line, "header"))
-            ok = error_set_in_file(error, path, lines->line,
-                                   "a second header: there are several results in it");
+            ok = error_set_in_file(error, path, lines->line, "a second header: several results");
         held += kept ? (size_t)(lines->text + lines->at - lines->begin) : 0;
         if (ok && held > LINES_FILE_MAX)
-            ok = error_set_in_file(error, path, lines->line,
-                                   "more than %d MiB of lines that this format holds", LINES_FILE_MAX >> 20);
+            ok = error_set_in_file(error, path, lines->line, "more than %d MiB of lines",
+                                   LINES_FILE_MAX >> 20);
         if (!ok) {
             json_decref(line);
             return false;

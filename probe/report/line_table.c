@@ -69,14 +69,14 @@ static void note_it_lines(const struct listing *listing, struct json_part *notes
     }
     if (n > 0)
         json_list_say(notes,
-                      "code of line%s %s counts in the line of its IT: no core is sure to stop between them",
+                      "code of line%s %s counts in the line of its IT: not every core stops between them",
                       PLURAL(n), list);
 }
 
 static const struct sentence notes_before_it[] = {
     {"differs", NULL,
      "warning: the lines and the function differ by {differs/2} cycles, more than {plus_minus}{tolerance/2}: "
-     "the function behaves otherwise while it is stopped so often"},
+     "stops change what it does"},
     {"callers", NULL,
      "c: {callers} line{callers? calls a|s call} function{callers?|s}; the time of what is called is in the "
      "line"},
@@ -85,8 +85,8 @@ static const struct sentence notes_before_it[] = {
      "m: the instructions of {mixed} line{mixed?|s} are mixed with others'; what an instruction waits is in "
      "the line where it waits"},
     {"alone", NULL,
-     "1: {alone} line{alone? has|s have} one instruction only; stops around it empty the pipeline, so "
-     "overlap with others does not show"},
+     "1: {alone} line{alone? has|s have} one instruction only; stops empty the pipeline, which hides "
+     "overlap"},
 };
 
 static const struct sentence notes_after_it[] = {
@@ -97,8 +97,7 @@ static const struct sentence notes_after_it[] = {
      "cycles"},
     {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured without such an interrupt"},
     {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
-    {"unframed", NULL,
-     "without call frame information calls inside another cannot be distinguished everywhere"},
+    {"unframed", NULL, "without call frame information nested calls are not always distinguished"},
     {"ended", NULL, "it ended early: {ended}"},
 };
 

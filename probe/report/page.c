@@ -99,8 +99,7 @@ static void page_put_todo(FILE *out, const char *verdict, const char *why)
 {
     char text[2 * CELL];
     const char *todo =
-        strcmp(verdict, "regressed") == 0
-            ? "What to do: measure its lines with pmu-probe lines, in both builds."
+        strcmp(verdict, "regressed") == 0      ? "What to do: pmu-probe lines, in both builds."
         : strcmp(verdict, "inconclusive") == 0 ? "What to do: measure more hits, or allow a larger threshold."
         : strcmp(verdict, "pass") == 0         ? ""
                                                : "What to do: write the baseline anew in the same way.";
@@ -183,7 +182,7 @@ static void put_conditions(const struct page *page)
     const struct conditions *conditions = page->conditions;
     struct html_table table = {.out = page->to->out, .columns = heads, .n = 2, .named = true};
     page_heading(page->to->out, "conditions", "Conditions of measurement");
-    html_table_begin(&table, "conditions", "What a reader needs to judge a number later");
+    html_table_begin(&table, "conditions", "How it was measured");
     page_put_end(&table, "start", conditions->start, conditions->start_source, conditions->start_address);
     page_put_end(&table, "end", conditions->end, conditions->end_source, conditions->end_address);
     put_condition(&table, "core", conditions->core);

@@ -341,7 +341,7 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
         return;
     place_print_callers(view->out, line, INDENT);
     if (field_is(line, "elsewhere"))
-        fputs("  not in the call: another task ran, or the call was left\n", view->out);
+        fputs("  not in the call: another task, or the call was left\n", view->out);
     place_print_registers(view->out, view->columns, line, INDENT);
 }
 

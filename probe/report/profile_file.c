@@ -649,7 +649,7 @@ static bool read_profile(struct json_lines *lines, const char *path, struct prof
     }
     free(reading.tracks);
     if (reading.failed && error->kind == ERROR_USAGE)
-        error->advice = "report reads the file that pmu-probe record writes.";
+        error->advice = "report reads what pmu-probe record writes.";
     if (reading.failed)
         profile_file_free(reading.out);
     else

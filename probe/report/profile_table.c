@@ -28,9 +28,8 @@ static void profile_notes_of_run(struct json_part *notes, const struct profile *
     if (strcmp(or_empty(profile->about.source), "halts") == 0)
         json_list_say(notes, "The core was stopped for each sample, so its rhythm was another.");
     if (profile->about.by_block)
-        json_list_say(notes,
-                      "By the start of the block: this core shows its last branch's target (Cortex-A9, "
-                      "erratum 751471). Trust functions; a block counts for its first line.");
+        json_list_say(notes, "By the start of the block: this core shows its last branch's target "
+                             "(Cortex-A9, erratum 751471). Trust functions, not lines.");
 }
 
 /* Why the shares of a core are to be trusted less. */
@@ -53,8 +52,8 @@ static void profile_notes_of_core(struct json_part *notes, const struct profile 
         json_list_say(notes,
                       "Not permitted: the core ran where it must not be sampled, such as Secure state.");
     if ((shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS) && !by_block)
-        json_list_say(notes, "An address may be that of a neighbouring instruction: trust lines more than "
-                             "addresses, and functions most.");
+        json_list_say(notes,
+                      "An address may be a neighbouring instruction's: trust functions most, then lines.");
 }
 
 /* Which part of the time the samples stopped the core, 0 to 1. */
@@ -91,7 +90,7 @@ static void note_stacks(struct json_part *notes, const struct profile *profile, 
         json_list_say(notes, "Call stacks that are cut short: %.1f %%, mostly by %s.", percent(cut, all),
                       unwind_end_text(worst));
     if (guessed > 0)
-        json_list_say(notes, "Call stacks with guessed frames, for lack of call frame information: %.1f %%.",
+        json_list_say(notes, "Call stacks with guessed frames, without call frame information: %.1f %%.",
                       percent(guessed, all));
 }
 
@@ -105,7 +104,7 @@ static void profile_notes_of_stops(struct json_part *notes, const struct profile
     if (profile->about.event != NULL && profile_stood_part(shares) > much)
         json_list_say(notes,
                       "The core was halted %.0f %% of the time for its samples: timers and interrupts were "
-                      "more frequent than in its own rhythm. Take a larger --every.",
+                      "more frequent than else. Take a larger --every.",
                       100 * profile_stood_part(shares));
     note_stacks(notes, profile, shares->core);
 }
@@ -616,7 +615,7 @@ static void note_pair(struct json_part *notes, const struct profile_diff_report 
                       or_empty(now->source), now->by_block ? PROFILE_BY_BLOCK : "", or_empty(old->source),
                       old->by_block ? PROFILE_BY_BLOCK : "");
     if (now->core_count != old->core_count)
-        json_list_say(notes, "One profile has %zu core%s, the other %zu: those that both have are shown.",
+        json_list_say(notes, "One profile has %zu core%s, the other %zu: common ones are shown.",
                       now->core_count, PLURAL(now->core_count), old->core_count);
 }
 

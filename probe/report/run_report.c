@@ -429,9 +429,8 @@ void run_facts(struct json_part *list, const struct run_lines *run)
 
 const char run_words[] =
     "sd: standard deviation of the hits; mean ±: its 95 % interval; per hit: how far one hit may be off, as "
-    "halts differ in what they cost; overhead: what a halt adds to a hit, already removed; median: of an "
-    "even "
-    "number of hits the lower of the two middle ones.";
+    "halts' costs differ; overhead: what a halt adds to a hit, already removed; median: of an even number of "
+    "hits the lower of the two middle ones.";
 
 /* No halt changes a count. *wrong: the core itself counts one wrongly. */
 static bool run_is_undisturbed(const json_t *result, bool *wrong)

@@ -157,8 +157,7 @@ static const struct sentence stays_notes[] = {
     {NULL, NULL,
      "{seen,} {what}[{!isolated} (numbers are of isolated ones)] in {seconds@} through {sink}, {exact,} of "
      "them exact[; {left_out%} left out]"},
-    {"gaps", NULL,
-     "trace was lost {gaps,} time{gaps?|s}: there were more than these, and no time is taken over a loss"},
+    {"gaps", NULL, "trace was lost {gaps,} time{gaps?|s}: there were more than these; no time spans a loss"},
     {"thread", NULL,
      "no exception: {thread%} of the time that the trace shows; between an exit and what follows: "
      "{between%}"},

@@ -385,8 +385,8 @@ static void survey_report_add_metrics(struct json_part *list, const json_t *regi
 }
 
 const char survey_words[] =
-    "±: how far one hit may be off, as halts differ in what they cost; mean ±: its 95 % interval; share: of "
-    "all cycles, from call to call, with what it calls and what interrupts it; calls/s: at the core's clock.";
+    "±: how far one hit may be off, as halts' costs differ; mean ±: its 95 % interval; share: of all cycles, "
+    "from call to call, with what it calls and what interrupts it; calls/s: at the core's clock.";
 
 static const struct sentence legend[] = {
     {"exact", NULL, "±0: each count is exact"},
@@ -482,7 +482,7 @@ static const struct sentence survey_end[] = {
     {NULL, NULL,
      "{reached} of {regions} regions reached[{!refused}, {refused} not measured], in {seconds@}[, {clock}]"
      "[; no times: {clock_change}][; it ended early: {ended}]"},
-    {"not_sampled", NULL, "in the order of the ELF, and not the hottest first: {not_sampled}"},
+    {"not_sampled", NULL, "in the ELF's order, not the hottest first: {not_sampled}"},
     {"rest_s", NULL,
      "{reached,} of {regions,} measured[{!samples}, the hottest first]; the others would take about {rest} "
      "(--for)"},

@@ -37,7 +37,7 @@ static bool find_budget(struct budget_run *run, struct error *error)
     if (!(run->wanted.seconds > 0))
         return true;
     if (!(run->clock.hz > 0))
-        return error_advise(error, ERROR_USAGE, "--freq HZ says it; or give the budget in cycles.",
+        return error_advise(error, ERROR_USAGE, "Give --freq HZ, or the budget in cycles.",
                             "a budget in time needs the clock, which is not known%s%s",
                             run->clock.doubt[0] != '\0' ? "; " : "", run->clock.doubt);
     if (!(events <= (double)INT32_MAX))
@@ -101,8 +101,7 @@ static bool check_run_control(const struct budget_run *run, struct error *error)
 {
     return device_has_run_control(&run->session->device) ||
            error_advise(error, ERROR_USAGE, "",
-                        "guard needs the core's own debug registers: OpenOCD's Tcl port or a CMSIS-DAP probe "
-                        "has them; delta works here");
+                        "guard needs OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here");
 }
 
 static bool budget_run_take(struct budget_run *run, struct error *error)

@@ -46,8 +46,7 @@ static bool calibrate_there(void *context, struct engine *engine, const struct d
     return engine->ops->arm(engine, &region, deadline, error) &&
            engine->ops->run(engine, &wanted, &sink, deadline, error) &&
            (!self->stands_still || !device->block->counts_cycles ||
-            error_set(error, ERROR_WRITTEN,
-                      "%s does not count while the program runs: something else stopped it",
+            error_set(error, ERROR_WRITTEN, "%s does not count while the program runs: something stopped it",
                       device->block->kind->name));
 }
 
@@ -220,9 +219,7 @@ bool proof_make(struct session *session, struct proof *proof, struct error *erro
 {
     struct prove self = {.session = session, .proof = proof};
     if (session->device.debugger != NULL || session->device.remote != NULL)
-        return error_set(
-            error, ERROR_USAGE,
-            "--prove needs OpenOCD's Tcl port or a CMSIS-DAP probe: GDB servers halt the core to read");
+        return error_set(error, ERROR_USAGE, "--prove needs OpenOCD's Tcl port or a CMSIS-DAP probe");
     if (proof->start != NULL && (!region_locate(&self.region, session->symbols, proof->start, proof->end,
                                                 &session->request->process, error) ||
                                  !region_look_into(&self.region, session->symbols, error)))

@@ -227,12 +227,7 @@ static bool refuse_probe(const char *probe, struct error *error)
     }
     if (socket_address_read(probe, host, sizeof host, &port, &ignored) && port != 0)
         return refuse_address(probe, port, error);
-    return error_set(
-        error, ERROR_USAGE,
-        "unknown probe \"%.64s\": openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, "
-        "cmsis-dap-tcp:HOST[:PORT], gdb:HOST:PORT, gdb:/dev/ttyACM0, msr[:CPU], msr-agent:HOST[:PORT] or "
-        "replay:FILE",
-        probe);
+    return error_set(error, ERROR_USAGE, "unknown probe \"%.64s\": " REQUEST_PROBES, probe);
 }
 
 static struct link *connect_openocd(const struct connecting *self, const char *probe, struct error *error)

@@ -114,6 +114,8 @@ static bool counting_add_metric(struct counting *counting, const struct session 
     return true;
 }
 
+static const char see_metrics[] = "pmu-probe list shows the metrics of this core.";
+
 /* Suggests similar names, else lists all metrics that these counters support. */
 static bool refuse_metric(const struct metric_set *set, const char *name, struct knowledge *knowledge,
                           struct error *error)
@@ -136,10 +138,10 @@ static bool refuse_metric(const struct metric_set *set, const char *name, struct
     }
     const char *what = exists ? "these counters do not have the events for the metric" : "unknown metric";
     if (!exists && near.count > 0)
-        return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
-                            "%s %.48s%s", what, name, near_text(&near, room, sizeof room));
-    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the metrics of this core.",
-                        "%s %.48s; %s%s", what, name, used > 0 ? "there are: " : "they support none", list);
+        return error_advise(error, ERROR_USAGE, see_metrics, "%s %.48s%s", what, name,
+                            near_text(&near, room, sizeof room));
+    return error_advise(error, ERROR_USAGE, see_metrics, "%s %.48s; %s%s", what, name,
+                        used > 0 ? "there are: " : "they support none", list);
 }
 
 static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,
@@ -296,7 +298,7 @@ bool counting_check_tick(const struct session *session, struct error *error)
     if (name == NULL || has_word(session, name, &address, &size))
         return true;
     if (session->symbols == NULL)
-        return error_set(error, ERROR_ELF, "--tick names a variable of the program, and no ELF is given");
+        return error_set(error, ERROR_ELF, "--tick names a variable: give --elf FILE");
     return error_set(error, ERROR_SYMBOL, "the ELF has no variable \"%.64s\" of up to 8 bytes", name);
 }
 
@@ -326,8 +328,7 @@ static bool find_pended(struct session *session, struct address *out, struct err
     }
     return error_set(error, ERROR_SYMBOL,
                      "--tick xTickCount: the ELF has %s xPendedTicks, which has the ticks while FreeRTOS's "
-                     "scheduler is suspended: xTickCount lacks them. Name a variable that an interrupt "
-                     "counts up at each tick, or leave --tick out",
+                     "scheduler is suspended. Name a variable that each tick counts up, or leave --tick out",
                      found == OBJECT_NONE ? "no" : "several variables");
 }
 
@@ -421,7 +422,7 @@ static bool calls_set(struct session *session, unsigned n, const char *name, str
     struct location at;
     uint64_t ctrl, function;
     if (session->symbols == NULL)
-        return error_set(error, ERROR_ELF, "--calls names functions of the program, and no ELF is given");
+        return error_set(error, ERROR_ELF, "--calls names functions: give --elf FILE");
     if (!symbols_locate(session->symbols, name, &at, error) ||
         !region_check_place(session->symbols, &at, error) ||
         !ledger_read(device->ledger, core_word(core, DWT_CTRL), &ctrl, &deadline, error) ||

@@ -59,9 +59,8 @@ static void delta_describe_region(const struct delta_run *run)
     process_note(&run->named.region.process, conditions->note, sizeof conditions->note);
     conditions_add_note(conditions, run->named.start.note);
     if (run->named.region.to_return && strcmp(run->named.start.name, "main") == 0)
-        conditions_add_note(
-            conditions,
-            "main is entered once after a reset: delta --reset Reset_Handler main measures the way to it");
+        conditions_add_note(conditions,
+                            "main is entered once: delta --reset Reset_Handler main measures the way to it");
     if (run->session->request->reset)
         conditions_add_note(conditions, "after a reset for each hit");
 }
@@ -131,7 +130,7 @@ static void take_calls(struct summary *summary, const struct trace_calls *calls)
     cycles->left_out = share;
     if (summary->n > 0 && share > most)
         snprintf(cycles->unsupported, sizeof cycles->unsupported,
-                 "no mean: %.3g %% of the calls are left out, and are not like the others", 100 * share);
+                 "no mean: %.3g %% of the calls are left out, unlike the others", 100 * share);
 }
 
 static bool delta_run_engine(void *context, struct engine *engine, const struct deadline *deadline,
@@ -245,8 +244,7 @@ static bool find_ends(const struct delta_run *run, struct trace_engine_setup *ou
     return error_advise(error, ERROR_USAGE, "delta START END --no-halt takes two instructions instead.",
                         odd == NULL ? "%.80s has no return instruction%s"
                         : in_it
-                            ? "%.80s may return by %s, which depends on a condition: trace does not show "
-                              "whether it did"
+                            ? "%.80s may return by %s, on a condition: trace does not show whether it did"
                             : "%.80s may end by a jump to another function at %s, whose return is not known",
                         at->name, odd == NULL ? "" : place);
 }

@@ -86,11 +86,10 @@ bool irq_run_find(struct irq_run *run, const char *regions, struct error *error)
         if (!tasks_find(&run->tasks, session->symbols, session->request->task, core, &address, error))
             return false;
         if (address == 0)
-            return error_advise(
-                error, ERROR_USAGE,
-                "--task VARIABLE names the word that shows which task runs; any word will do.",
-                session->symbols == NULL ? "tasks needs --elf FILE, or --task *ADDRESS"
-                                         : "the program has no RTOS that is known");
+            return error_advise(error, ERROR_USAGE,
+                                "--task VARIABLE names the word that shows which task runs.",
+                                session->symbols == NULL ? "tasks needs --elf FILE, or --task *ADDRESS"
+                                                         : "the program has no RTOS that is known");
         run->word = (struct trace_wish){.what = TRACE_WRITE, .address = address};
     }
     if (regions == NULL)

@@ -129,8 +129,7 @@ static void on_whole_tick(void *context, uint64_t hits, enum engine_wait wait)
 static bool can_walk(const struct engine *engine, struct error *error)
 {
     return engine->ops->walk != NULL ||
-           error_set(error, ERROR_USAGE,
-                     "lines needs the core's own debug registers, which a debugger has here");
+           error_set(error, ERROR_USAGE, "lines needs the debug registers, which a debugger has here");
 }
 
 static int64_t timeout_of(const struct lines_run *run)

@@ -169,7 +169,7 @@ static bool check_stops(const struct pc_samples *self, struct error *error)
     if (request->all_cpus)
         return error_set(error, ERROR_USAGE, "-a: a counter stops its own core only; -C N takes another one");
     return !request->stacks || self->session.symbols != NULL ||
-           error_set(error, ERROR_ELF, "-g: stacks need the program's ELF file, and none is given");
+           error_set(error, ERROR_ELF, "-g: stacks need --elf FILE");
 }
 
 static bool take_by_stops(struct pc_samples *self, struct error *error)
@@ -279,9 +279,8 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
         core->contexts.hidden_in_sleep =
             core->contexts.of[PROFILE_TASKS].is_read && elf_memory_hides_in_sleep(&self->session);
         if (core->contexts.hidden_in_sleep)
-            request_note(
-                request_of(self),
-                "this chip's memory cannot be read while its core sleeps: tasks are of the time awake");
+            request_note(request_of(self),
+                         "memory cannot be read while the core sleeps: tasks are of the time awake");
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;
@@ -398,7 +397,7 @@ static void tell_lost(struct pc_samples *self)
     self->noted_lost = true;
     request_note(request_of(self),
                  "the counter of %s was past 0 without a stop, and was armed anew: something else writes it, "
-                 "or its overflow was lost (Cortex-A9: NXP ERR003719). The events up to then have no sample",
+                 "or its overflow was lost (Cortex-A9: NXP ERR003719)",
                  self->event);
 }
 

@@ -28,7 +28,7 @@ static void compare_builds(struct profile_input *input)
         drop_symbols(input);
     } else if (recorded == NULL && input->profile->about.elf != NULL) {
         snprintf(input->no_names, sizeof input->no_names,
-                 "The recorded program had no build id: names are wrong if %.200s was built anew since",
+                 "The recorded program had no build id: names are wrong if %.200s is a new build",
                  input->elf);
     } else if (recorded == NULL) {
         snprintf(input->no_names, sizeof input->no_names,
@@ -75,11 +75,10 @@ static void look_for_overlays(struct profile_input *input)
     }
     size_t used = strlen(input->no_names);
     if (samples > 0)
-        snprintf(
-            input->no_names + used, sizeof input->no_names - used,
-            "%s%" PRIu64
-            " samples lie where the sections %s overlay each other: names and lines may be another one's",
-            used > 0 ? ". " : "", samples, found);
+        snprintf(input->no_names + used, sizeof input->no_names - used,
+                 "%s%" PRIu64
+                 " samples lie where the sections %s overlay each other: names and lines may be wrong",
+                 used > 0 ? ". " : "", samples, found);
 }
 
 static bool open_one(struct profile_input *input, const char *path, struct error *error)

@@ -74,9 +74,8 @@ static bool check_machine(struct session *session, struct error *error)
                          core->name);
     if (core_has(core, PROGRAM_ONLY) && symbols_is_movable(session->symbols) &&
         session->request->load_offset == 0)
-        return error_advise(error, ERROR_USAGE,
-                            "Link it with -no-pie, or say how far above its addresses it is: --load-offset.",
-                            "the ELF is position independent, and where a system has put it is not known");
+        return error_advise(error, ERROR_USAGE, "Link it with -no-pie, or say where it is: --load-offset.",
+                            "the ELF is position independent, and its place is not known");
     return true;
 }
 
@@ -170,7 +169,7 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     if (!elf_memory_read(session, awake_look, piece, &words, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
         if (differs.kind == ERROR_FAULT)
-            differs.advice = "Is the program another chip's, or are power and clocks off there?";
+            differs.advice = "Is the program another chip's, or is power or a clock off?";
     } else if (elf_memory_compare(session, piece, &words, found, &differs)) {
         session->elf.shown_in_sleep = session->elf.shown_in_sleep || (words.asleep && found->has_code);
         return true;
@@ -430,12 +429,12 @@ static void elf_check_tell(struct elf_check *check)
     const char *at = strstr(check->first.text, "at 0x");
     if (check->first.kind != ERROR_NONE)
         request_note(session->request, "code differs from the ELF, first %s; %s", at != NULL ? at : "",
-                     session->elf.same_build ? "its build ID is in place: something has changed it since"
+                     session->elf.same_build ? "its build ID is in place: something changed it"
                                              : "most is the same: the program may have changed it");
     if (check->found.others > 0)
         request_note(session->request,
                      "%zu of the words that were compared differ from the ELF, the first at 0x%08" PRIX64
-                     ": none is code (a checksum that was written after the link?), and the code is the same",
+                     ": none is code (a checksum written after the link?)",
                      check->found.others, check->found.other_at);
 }
 

@@ -13,6 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What --probe takes. */
+#define REQUEST_PROBES                                                                                       \
+    "openocd[:HOST[:PORT]], cmsis-dap[:SERIAL], cmsis-dap:usb:PORT, cmsis-dap-tcp:HOST[:PORT], "             \
+    "gdb:HOST:PORT, "                                                                                        \
+    "gdb:/dev/ttyACM0 (Black Magic Probe), msr[:CPU], msr-agent:HOST[:PORT], or replay:FILE (of --wire)"
+
 enum { REQUEST_WORDS = 64, REQUEST_EVENTS = 16 };
 
 struct request {

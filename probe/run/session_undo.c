@@ -187,8 +187,8 @@ static void say_how_to_connect(const struct request *request, struct journal_hea
 static void tell_no_journal(void *context, const char *why)
 {
     const struct session *session = context;
-    request_note(session->request,
-                 "no journal is kept, so that after a crash nothing can restore the target: %s", why);
+    request_note(session->request, "no journal is kept: after a crash nothing can restore the target: %s",
+                 why);
 }
 
 void session_use_journal(struct session *session, struct journal *journal)
@@ -364,10 +364,10 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
                                         "DebugMonitor. It runs on. Measure with the comparator off."
         : !own->is_call    ? "The core is left halted there. pmu-probe restore --force lets it go, into an "
                              "exception; pmu-probe reset starts the program anew."
-        : stays ? "The core is left halted there, for the debugger that answers such calls (OpenOCD: arm "
-                  "semihosting enable). pmu-probe restore --force lets it go on."
-                : "It runs on after the call, which nothing has answered. The program sees a debugger "
-                  "(DHCSR.C_DEBUGEN) while it is measured: measure a build without semihosting.",
+        : stays ? "The core is left halted there, for a debugger that answers (OpenOCD: arm semihosting "
+                  "enable). pmu-probe restore --force lets it go on."
+                : "It runs on after the call, unanswered. The program sees a debugger (DHCSR.C_DEBUGEN): "
+                  "measure a build without semihosting.",
         "stopped by %s at %s", what, place);
 }
 
@@ -408,7 +408,7 @@ bool session_end_engine(struct session *session, struct engine *engine, struct e
 /* Every register that is not as it was, on a separate line, and what to do. */
 static void tell_what_is_left(const struct session *session, struct error *error)
 {
-    static const char advice[] = "pmu-probe restore puts it back, once the other side answers again.";
+    static const char advice[] = "pmu-probe restore puts it back, once it answers again.";
     struct error left = {0};
     char names[512];
     if (session->device.ledger == NULL || ledger_held(session->device.ledger) == 0)

@@ -25,8 +25,7 @@ bool slowest_open(struct slowest **out, struct session *session, struct error *e
     if (request->outliers == 0)
         return true;
     if (session->symbols == NULL)
-        return error_set(error, ERROR_ELF,
-                         "--outliers: stacks need the program's ELF file, and none is given");
+        return error_set(error, ERROR_ELF, "--outliers: stacks need --elf FILE");
     struct slowest *slowest = calloc(1, sizeof *slowest);
     if (slowest == NULL)
         return error_memory(error);

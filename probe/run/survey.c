@@ -242,7 +242,7 @@ static void survey_fill_row(const struct survey_run *run, struct survey_region *
     if (unexplained && row->no_turn)
         snprintf(region->why, sizeof region->why, "the survey ended before its turn");
     if (unexplained && region->seen)
-        snprintf(region->why, sizeof region->why, "it was called, but not again while it had its turns");
+        snprintf(region->why, sizeof region->why, "it was called, but not in its turns");
     if (summary == NULL)
         return;
     survey_describe_region(run, region);

@@ -132,7 +132,7 @@ const char *top_run_refuses(const struct top_run *self)
     const struct session *session = &pc_samples->session;
     const struct core *core = &session->device.chosen->core;
     if (session->request->all_cpus)
-        return "-a samples all cores: -C N takes one, and measures on it";
+        return "-a samples all cores: -C N measures on one";
     if (pc_samples->by_halts)
         return "a GDB server has the core: pmu-probe delta measures through it";
     if (!core_has_run_control(core))

@@ -83,10 +83,10 @@ const char *symbols_lines_advice(struct symbols *symbols)
         has_zstd = has_zstd || (gelf_getchdr(section, &compressed) != NULL && compressed.ch_type == ZSTD);
     }
     if (has_zstd)
-        return "The installed elfutils cannot read its DWARF, compressed with zstd: link with -gz=zlib, or "
-               "use objcopy --decompress-debug-sections.";
+        return "This elfutils cannot read DWARF compressed with zstd: link with -gz=zlib, or objcopy "
+               "--decompress-debug-sections.";
     if (elf_section(symbols->debug, ".stab").size > 0)
-        return "It has stabs, and pmu-probe reads DWARF: compile with -gdwarf.";
+        return "It has stabs: compile with -gdwarf.";
     if (!symbols->has_code)
         return NULL;
     return debug_file_name(symbols->elf) != NULL && symbols->debug == symbols->elf

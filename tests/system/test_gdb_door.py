@@ -86,7 +86,7 @@ def test_auto_sums_to_the_whole(chip, halt_cost):
         # `finish` sets a breakpoint in software, which the A53's ROM does not take
         steps = ["next", "next", "stepi", "next", "stepi" if chip == "a53" else "finish", "continue", "next"]
         done = place.gdb("hbreak work_by_data", "continue", "pmu auto on", *steps,
-                         'print $_pmu("cpu_cycles")', 'print $_pmu_delta("CPU_CYCLES")', 'printf "ends at %lu\\n", $pc', "pmu auto off")
+                         'print $_pmu("cycles")', 'print $_pmu_delta("CPU_CYCLES")', 'printf "ends at %lu\\n", $pc', "pmu auto off")
         assert done.code == 0, done.err
         said = re.findall(r"(at most |at least |)\+([\d,]+)(?: ± (\d+))? cycles", done.out)
         counts = [int(count.replace(",", "")) for _, count, _ in said]
@@ -118,7 +118,7 @@ def test_auto_in_conditions_and_displays():
                          "continue", "pmu delta work_by_data -r 1", 'print $_pmu("NOTHING")', "pmu auto off", 'print $_pmu("CPU_CYCLES")')
         assert int(re.findall(r"\$_pmu_delta\(\"CPU_CYCLES\"\) = (\d+)", done.out)[-1]) > 3000
         assert "pmu auto begins anew" in done.out
-        assert "NOTHING is not counted: CPU_CYCLES\n" in done.err and "pmu auto on, first" in done.err, done.err
+        assert "NOTHING is not counted, but CPU_CYCLES: pmu auto on -e NOTHING\n" in done.err and "pmu auto on, first" in done.err, done.err
 
 
 @pytest.mark.costs("GDB before OpenOCD, three times")

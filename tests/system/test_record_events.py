@@ -392,7 +392,7 @@ def test_stacks_need_a_stop_and_a_program(tmp_path):
         assert alone.code == 0 and " samples in " in alone.err + alone.out, alone.err
         assert run_tool("report", "-g", tmp_path / "p.jsonl").code == 0
         refused = place.run("record", "-g", "--every", 10000, *path, elf=False)
-        assert refused.code == 2 and "none is given" in refused.err, refused.err
+        assert refused.code == 2 and "stacks need --elf FILE" in refused.err, refused.err
         assert snapshot(place) == before
         place.run("record", "--every", 10000, *path)
         refused = run_tool("report", "-g", tmp_path / "p.jsonl")

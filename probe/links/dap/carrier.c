@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const char no_permission[] =
-    "no permission: install contrib/udev/60-pmu-probe.rules, and plug the probe in again";
+    "no permission: install contrib/udev/60-pmu-probe.rules, and replug the probe";
 
 static bool lost(const struct carrier *carrier, const char *what, struct error *error)
 {
@@ -732,8 +732,7 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
     hid->device = hid_open_path(found->place);
     if (hid->device == NULL) {
         free(hid);
-        return error_null(error, ERROR_NO_PROBE, "%s: it cannot be opened: does another program use it?",
-                          name);
+        return error_null(error, ERROR_NO_PROBE, "%s cannot be opened: does another program use it?", name);
     }
     hid->report = read_report_size(found->place);
     hid->carrier.ops = &ops;

@@ -120,7 +120,7 @@ static void put_ports_left(struct dap *dap)
 static void advise(struct error *error)
 {
     if (error != NULL && error->kind == ERROR_LINK_PROTOCOL && error->advice == NULL)
-        error->advice = "If this is a CMSIS-DAP probe, it may need newer firmware, or another --speed.";
+        error->advice = "A CMSIS-DAP probe may need newer firmware, or another --speed.";
 }
 
 /* ---- open */

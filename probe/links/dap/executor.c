@@ -99,8 +99,7 @@ static bool executor_noise(struct call *call, size_t step)
                     "the wires are disturbed, or the target does not answer");
 }
 
-static const char never_ends[] =
-    "the access goes on even after an abort: the target's bus hangs or has no clock";
+static const char never_ends[] = "the access goes on after an abort: the target's bus hangs or has no clock";
 
 /* IHI 0031 C2.6.3: after an abort, TRINPROG shows whether the bus still works on the access. */
 static bool bus_hangs(struct call *call, size_t step)

@@ -459,23 +459,22 @@ bool chain_scan(struct dap_probe *probe, struct chain *chain, struct error *erro
         !wires_send(probe, WIRES_TAP_RESET, error))
         return false;
     if (!chain_read_ids(chain, bits, CHAIN_ID_BITS))
-        return error_set(error, ERROR_NO_TARGET,
-                         "no device answers over JTAG: is the target powered and connected?");
+        return error_set(error, ERROR_NO_TARGET, "no device answers over JTAG: is it powered and connected?");
     bool found = chain_find_port(chain);
     uint32_t newer = found ? 0 : chain_newer_port(chain);
     if (newer != 0)
         return error_set(
             error, ERROR_NO_TARGET,
             "the debug port on the JTAG chain (IDCODE 0x%08" PRIX32
-            ") speaks JTAG-DP protocol 1, which CMSIS-DAP lacks: use SWD, or OpenOCD with another probe",
+            ") speaks JTAG-DP protocol 1, not for CMSIS-DAP: use SWD, or OpenOCD with another probe",
             newer);
     if (!measure_ir(probe, chain, error))
         return false;
     if (!found && !chain_find_foreign_port(chain))
         return error_advise(
             error, ERROR_NO_TARGET,
-            "A port that must be switched in first (TI's ICEPick) is reached through OpenOCD: -f "
-            "interface/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg.",
+            "A port to be switched in (TI's ICEPick) needs OpenOCD: -f interface/YOUR_ADAPTER.cfg -f "
+            "target/YOUR_CHIP.cfg.",
             "no Arm debug port is on the JTAG chain: its first device has the IDCODE 0x%08" PRIX32,
             chain->id[0]);
     size_t n = protocol_jtag_configure(packet, chain->ir, chain->n);

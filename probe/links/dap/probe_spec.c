@@ -297,12 +297,12 @@ enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };
 #define STLINK                                                                                               \
     "reached through OpenOCD: pmu-probe -f interface/stlink-dap.cfg -c 'transport select dapdirect_swd' -f " \
     "target/YOUR_CHIP.cfg info"
-#define LOADER "in its boot loader: plug it in again; ST's STSW-LINK007 loads its firmware"
+#define LOADER "in its boot loader: replug it; ST's STSW-LINK007 loads its firmware"
 #define JLINK                                                                                                \
     "reached through OpenOCD: pmu-probe -f interface/jlink.cfg -c 'transport select swd' -f "                \
     "target/YOUR_CHIP.cfg info"
 #define MPSSE                                                                                                \
-    "a debug adapter may be built on it, reached through OpenOCD: pmu-probe -f "                             \
+    "reached through OpenOCD, if it is a debug adapter: pmu-probe -f "                                       \
     "interface/ftdi/YOUR_ADAPTER.cfg -f target/YOUR_CHIP.cfg info"
 #define BOOTSEL(image)                                                                                       \
     "no probe yet: load the debugprobe firmware, " image                                                     \
