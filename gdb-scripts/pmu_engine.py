@@ -274,7 +274,7 @@ class Engine:
         self.text = ""  # of the last line of output
         self.held = []  # the lines of an error, or of a last note
         self.socket, theirs = socket.socketpair()
-        self.idle, self.port = theirs if port else None, port  # nothing comes through it
+        self.idle, self.port = theirs if port else None, port  # nothing is sent through it
         self.at_users = False  # it has ended at a breakpoint of the user's
         if port:
             with Records(self):
@@ -389,7 +389,7 @@ class Engine:
 
     def come_back(self):
         """The core ran without GDB, which drops what it knows of it, and then lets it stop again where it is, with nothing
-        executed: so it knows of this stop as of its own."""
+        executed: so it has this stop as if it had made it."""
         with Records(self):
             self.inserted.end()
         if self.process.returncode < 0:  # killed
@@ -500,7 +500,7 @@ class Inserted:
         self.put("on")
 
     def put(self, how):
-        """GDB looks at the setting when a breakpoint changes."""
+        """GDB reads the setting when a breakpoint changes."""
         theirs = [one for ones in users_breakpoints().values() for one in ones]
         if theirs:
             gdb.execute(f"set {INSERTED} {how}")

@@ -1,5 +1,5 @@
 /*
- * Puts back what a run that did not end has left: by its journal; without one it looks what is set; by force
+ * Puts back what a run that did not end has left: by its journal; without one it shows what is set; by force
  * it removes every breakpoint and lets the cores go.
  */
 #pragma once
