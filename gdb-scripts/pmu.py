@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The next line is Python, and a command of a GDB without Python, which answers that it has none.
 python = "needs a GDB with Python"
 """pmu-probe inside GDB: `source pmu.py`, connect to the target, then `pmu help`.

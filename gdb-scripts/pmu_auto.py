@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """pmu auto: the engine stays, the counters count on, and each stop prints the counts since the last stop."""
 import subprocess
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Starts the engine, pmu-probe, on a socket and is its GDB server; probe/debuggers/gdb_remote.c is the client.
 
 Not in the remote protocol: "pmu.server", GDB's own server; in stops "others", at a breakpoint of the user's, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A window of GDB's TUI: the source around the selected frame, each line with its share of the samples of a
 profile."""
 import json

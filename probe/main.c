@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signals, the output, and the printing of errors; everything else is in libpmu. */
 #include "base/deadline.h"
 #include "commands/command.h"

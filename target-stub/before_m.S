@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Starts in place of the application, at the address of its vector table: starts the DWT's cycle counter, then enters the
 // application by its own table at pmu_stub_next, as after a reset. Armv7-M and Armv8-M Mainline. Changes r0, r1, r12 and
 // lr, in which no application expects a value.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Starts in place of the application: lets cycles count and user mode read them, then goes to pmu_stub_next (bit 0: in
 // Thumb state). Armv7-A/R, privileged, ARM state. Changes r12 and flags, no memory. Runs at any address.
     .syntax unified

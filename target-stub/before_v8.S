@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Starts in place of the application, at EL1 or above: lets cycles count and user mode read them, then goes to
 // pmu_stub_next at the same level. At EL3 and EL2 it first opens the monitor to EL1. AArch64. Changes x16, x17 and flags, no
 // memory. Runs at any address.

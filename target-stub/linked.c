@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // For programs that cannot include the stub's header: an object to link. Call it before entering user mode.
 #include "pmu_stub.h"
 

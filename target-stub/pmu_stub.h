@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // The target stub: with it a program measures itself by its core's counters, and may open them to user mode.
 // One set of functions serves the performance monitors of Armv7-A/R, Armv8-A and Armv8.1-M. On other Cortex-M
 // cores only the cycle counter's functions exist, using DWT or SysTick. Include this header; there is nothing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Cortex-M3, M4, M7, M33 and other cores without a performance monitor: the DWT's cycle counter and its five
 // profiling counters, DDI 0403E C1.8 and DDI 0553B D1.2. CYCCNT has no overflow flag and no interrupt. Part
 // of pmu_stub.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // The operations on a performance monitor. They are the same for all cores, and use the registers of
 // pmu_stub_v7.h, _v8.h or _v81m.h. Event numbers are the core's own: `pmu-probe list` prints them. Part of
 // pmu_stub.h.

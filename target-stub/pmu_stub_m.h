@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Every Cortex-M has SysTick, and the switch that turns the trace and count units on. Part of pmu_stub.h.
 // The functions of SysTick exist on all of them, as pmu_systick_...
 #ifndef PMU_STUB_M_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Cortex-M0, M0+ and M23 have no cycle counter, so SysTick counts cycles. It has 24 bits and counts down. If
 // the program keeps time with it, the program's period is the longest span. Part of pmu_stub.h.
 #ifndef PMU_STUB_SYSTICK_H

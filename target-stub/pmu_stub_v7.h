@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Registers of the performance monitor of Armv7-A and Armv7-R, and of Armv8 in AArch32 state, by CP15: DDI
 // 0406C, table B3-42. Privileged code only, until pmu_user_enable(). Part of pmu_stub.h.
 #ifndef PMU_STUB_V7_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // System registers of PMUv3 in AArch64: DDI 0487H D13.4. For EL1 and above, until pmu_user_enable(). A
 // hypervisor or secure firmware may deny access (MDCR_EL2.TPM and HPMN, MDCR_EL3.TPM). Part of pmu_stub.h.
 #ifndef PMU_STUB_V8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Registers of the Armv8.1-M performance monitor: DDI 0553B D1.2, at 0xE0003000. Its event counters have 16
 // bits. An overflow raises the DebugMonitor exception, not an interrupt. Privileged code only: no register
 // opens the private peripheral bus to user mode. Part of pmu_stub.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // For a debugger to write into RAM and run on a halted core: Armv7-A/R, ARM state, a privileged mode, interrupts masked.
 // Each entry ends at a BKPT.
 //

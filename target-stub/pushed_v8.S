@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // For a debugger to write into RAM and run on a halted core: AArch64, EL1 or above, interrupts masked. Each entry ends at
 // an HLT.
 //

@@ -165,6 +165,14 @@ def test_a_static_function_is_found_once():
     assert {function: where for function, where in files.items() if len(where) > 1} == {}
 
 
+def test_each_file_that_others_may_take_names_its_license():
+    found = subprocess.run(["git", "ls-files", "probe", "target-stub", "gdb-scripts", "contrib", "openocd-cfg"], cwd=ROOT, capture_output=True,
+                           text=True, check=True).stdout.split()
+    for name in (name for name in found if name.endswith((".c", ".h", ".S", ".py", ".cfg", ".cmake"))):
+        with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+            assert "SPDX-License-Identifier: MIT" in file.readline() + file.readline(), name
+
+
 def test_plain_words():
     assert plain_words.too_many(plain_words.counts(), plain_words.MOST) == []
 

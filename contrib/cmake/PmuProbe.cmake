@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A measured region as a CTest test:
 #
 #   find_package(PmuProbe REQUIRED NO_CMAKE_FIND_ROOT_PATH)

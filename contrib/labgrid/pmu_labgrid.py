@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """labgrid: a debug probe as a resource, pmu-probe as its driver. An environment says `imports: [pmu_labgrid]`, or this file's
 path; pmu_probe.py must be where Python finds it."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """pmu-probe from Python: runs the tool and reads its JSON lines. No name in them is changed, see docs/json.md.
 
     from pmu_probe import Pmu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """pytest for measured code: the fixture `pmu`, and markers for budgets and baselines.
 
     pytest -p pytest_pmu_probe --pmu-probe cmsis-dap --pmu-elf app.elf

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Registers by which a debugger reaches Arm cores: addresses on Cortex-M, offsets in a component elsewhere,
  * and their bits, by the names of the architecture manuals: DDI 0403 for Cortex-M, DDI 0406C for Armv7-A and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/deadline.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Deadlines: how long a call may take, and the flag by which the user ends it early. Every function that can
  * wait takes one. An ending is the one budget of a run for putting the target back: all deadlines that Ctrl-C

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Errors: the layer that fails states the fact and its kind, once. error.c has the exit code of each kind and
  * what the user can do about it; where that does not fit the fact, the fact has its own advice.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Files that the user names. A pipe may have no other end yet: we wait for it, and Ctrl-C ends the wait.
  */

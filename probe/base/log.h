@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The log: what goes to a probe or a server and what it answers, for bug reports. NULL is a log that is
  * switched off.

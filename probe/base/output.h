@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Output: each file that the tool writes for its user. A plain file is written as FILE.part-XXXXXX and
  * renamed to FILE at the end, if it has a result. Until then, and after a failure, FILE stays as it was; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/socket.h"
 
 #include <errno.h>

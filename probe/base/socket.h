@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * TCP: connect to HOST[:PORT], and send and receive over a non-blocking socket, with an end to every wait.
  */

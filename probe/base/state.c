@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/state.h"
 
 #include "base/values.h"

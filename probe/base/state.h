@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The state folder of this user: $XDG_STATE_HOME/pmu-probe, else ~/.local/state/pmu-probe. It has what must
  * outlive a run (links/journal.h), and the locks by which one pmu-probe keeps others away from the probe or

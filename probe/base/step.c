@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/step.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Steps and settings. A step is what a link executes. A measurement is a list of register accesses and waits;
  * a link runs the list as near to the target as it can. A setting is the value that a register needs during a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Numbers in text, and what is counted by them; arrays that grow, rows in an order, and those sorted by
  * address. And random numbers for samples and statistics, not for secrets: xorshift64 (S. Vigna, "An

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What one instruction does, for all who ask: where the core goes on, what it makes of registers and memory.
  * This is the only reader of instructions. It knows nothing of the ones around: neither an IT before, nor

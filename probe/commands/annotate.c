@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* annotate: a function's source lines and instructions with their shares. No target is touched. */
 #include "commands/command.h"
 #include "commands/profiling.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "commands/cockpit.h"
 
 #include "commands/profiling.h"

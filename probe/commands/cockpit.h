@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What keys of `top` do with the marked function: they measure it as delta and lines do, in the session of
  * `top`, show its code, and write a page. What these commands print is a text for the screen.

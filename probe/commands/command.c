@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "commands/command.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Commands: one file each, options in, library calls, result to report/. Each returns the exit code. A new
  * command takes a COMMAND_ here, a row in command.c, and its bit in each row of option_table.c whose option

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "commands/compare.h"
 
 #include "commands/command.h"

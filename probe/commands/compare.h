@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * compare OLD NEW [...]: results that delta wrote, or profiles of record, against each other. No target is
  * touched. What it shares with delta --baseline: the allowed increase, and the exit code of a verdict.

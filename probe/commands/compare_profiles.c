@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `compare OLD NEW` of two profiles that record wrote: the changes of their shares. */
 #include "commands/compare.h"
 #include "commands/profiling.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* delta FUNCTION, delta START END: the main job. */
 #include "run/delta.h"
 #include "base/values.h"

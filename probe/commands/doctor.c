@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* doctor: why a counter cannot be read, and what mends it; what a halt adds at a location. */
 #include "commands/command.h"
 #include "report/render.h"

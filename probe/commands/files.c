@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of a run: which it reads and writes; --wire and -p replay, a run whose link is recorded, or is a
  * recording. */
 #include "commands/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words that were typed once, here or for perf and hyperfine, and what to use now. */
 #include "commands/command.h"
 

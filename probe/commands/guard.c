@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guard FUNCTION --budget: stops the core where a call has used up its budget. */
 #include "commands/measure.h"
 #include "report/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Help and the manual page: both are made of the tables of commands and options. */
 #include "commands/command.h"
 #include "counters/events.h"

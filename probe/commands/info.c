@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* info: cores, counters and breakpoints, and who uses them already. Changes nothing. */
 #include "commands/command.h"
 #include "report/render.h"

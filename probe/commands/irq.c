@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* irq and tasks: what a core runs next to its main program, by its trace, without a halt. */
 #include "run/irq.h"
 #include "commands/compare.h"

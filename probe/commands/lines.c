@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lines: what each line of a function costs, by stops at all places where another line begins. */
 #include "run/lines.h"
 #include "commands/cockpit.h"

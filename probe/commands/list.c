@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* list: the events of a core and the metrics made of them; probes: the links that can be reached. */
 #include "commands/command.h"
 #include "report/render.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "commands/measure.h"
 
 #include "report/conditions.h"

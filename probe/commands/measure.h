@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A command that measures is three parts: prepare, measure, conclude. What is around them is here once:
  * progress, the end of the session, Ctrl-C, why a run ended early, output that was not written, the exit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "commands/command.h"
 #include "measure/delta.h"
 #include "profile/event_sampler.h"

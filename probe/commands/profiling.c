@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "commands/profiling.h"
 
 #include "profile/annotation.h"

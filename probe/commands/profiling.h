@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What commands do with a profile: they make its page, and sort its rows. */
 #pragma once
 

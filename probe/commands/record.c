@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* record: samples of where the core is, written as a profile: of time, while it runs on, or of events, by a
  * counter that stops it. */
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `report`: the shares of a profile that `record` wrote. No target is touched. */
 #include "commands/command.h"
 #include "commands/profiling.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reset: starts the program anew; with --halt it is at its first instruction afterwards. */
 #include "commands/command.h"
 #include "device/release.h"

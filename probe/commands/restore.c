@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* restore: puts back what a run that did not end has left, by its journal; --force: whatever is set. */
 #include "base/values.h"
 #include "commands/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * serve: for GDB's Python. The counters count while it runs, and it reads them at each stop. Standard input
  * has the stops, one per line:

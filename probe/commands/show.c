@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `show`: an old result, from its JSON lines, in any format that its command has. No target is touched. */
 #include "report/show.h"
 #include "commands/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stat: counts over a time window while the core runs. More events than counters take successive windows. */
 #include "commands/measure.h"
 #include "report/number.h"

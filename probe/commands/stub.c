@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stub: does through the probe what the target stub does: lets the program read its own counters, or not. */
 #include "stub/stub.h"
 #include "commands/command.h"

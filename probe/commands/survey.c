@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* survey: many functions in one run. */
 #include "run/survey.h"
 #include "commands/compare.h"

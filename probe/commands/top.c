@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * top: where the running core spends its time, now: on a terminal a live screen of the last seconds, else a
  * list for each interval. The core is never stopped, unless a key measures the marked function.

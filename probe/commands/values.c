@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is typed after an option, into the options. */
 #include "base/file.h"
 #include "commands/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* watch: the counters while the core runs, live on a terminal, else in lines at regular intervals. */
 #include "run/watch.h"
 #include "commands/measure.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The architectures, and how a core of each is identified. Armv7-A and -R (Cortex-A5 to A17, R4 to R8):
  * halting debug through memory-mapped debug registers. The core executes instructions in Debug state to read

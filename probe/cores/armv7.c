@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "code/instruction.h"
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"

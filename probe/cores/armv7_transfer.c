@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cores/armv7_transfer.h"
 
 /* Instructions for DBGITR, always in the ARM encoding. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How registers of a halted Armv7 core are read: by instructions that it executes in Debug state (DDI 0406C
  * chapters C5 and C8).

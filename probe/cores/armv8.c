@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cores/architectures.h"
 #include "cores/armv7_transfer.h"
 #include "cores/armv8_transfer.h"

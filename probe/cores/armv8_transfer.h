@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How registers of a halted Armv8 core are read: by instructions that it executes in Debug state (DDI 0487
  * chapter H4), of the Execution state that the program is in.

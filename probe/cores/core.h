@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cores: the processor under test. A core knows which of its registers stop it, start it and show where it
  * is. It adds steps for that to a list and interprets the results; it never uses a link. After discovery a

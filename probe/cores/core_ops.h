@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What an architecture implements: what it is like, and tables of operations, where each function core_xxx of
  * core.h says what its member xxx must do. A table that a core lacks is NULL as a whole; core.h has the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Watchpoints: the comparators by which the DWT of a Cortex-M halts it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cores/cross_trigger.h"
 
 #include "base/arm_debug.h"

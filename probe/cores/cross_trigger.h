@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cross triggers: how the interrupt request of a core's PMU halts the core by its cross trigger interface:
  * trigger input 1, a channel that nothing else uses and whose gate is closed, trigger output 0. On Armv8 the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The exception that a core is in, and what its fault registers say of it, in words. On a Cortex-M by
  * registers that can be read while it runs: DDI 0403 B3.2.4 (ICSR), B3.2.15 to B3.2.18 (faults), DDI 0553 for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cores/parts.h"
 
 #include <stddef.h>

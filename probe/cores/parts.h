@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Parts: what is known of a core by its part number alone, in MIDR or CPUID. Registers show the rest.
  */

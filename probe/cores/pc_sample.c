@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cores/pc_sample.h"
 
 #include "base/arm_debug.h"

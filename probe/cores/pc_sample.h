@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PC samples: registers that show where a core is while it runs. Which of them a core has, how a value
  * becomes an address, and how a look at the core shows why there is none. Makes steps and reads results only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
 #include "counters/counter.h"

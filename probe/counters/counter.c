@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "counters/counter.h"
 
 #include <string.h>

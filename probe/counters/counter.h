@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PMU: what the performance monitors of Armv7 (PMUv1, PMUv2), Armv8 (PMUv3) and Armv8.1-M have in common.
  * Most of their registers lie at the same offsets; a kind says which differ, and what its identity registers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "counters/events.h"
 
 #include "base/values.h"

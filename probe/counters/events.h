@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Events that the counters of a core can count, by name, code and a few words. The sets are text files in
  * probe/events, which the build embeds: a set each, or several that each begin with a line `set NAME`. A set

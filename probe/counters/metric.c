@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "counters/metric.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Metrics: numbers made of counts, such as cycles per instruction. They are text files: those in
  * probe/metrics, which the build embeds, and the user's own. This knows which events a metric needs, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kinds of PMU: which cores have one, where its registers lie, and what its identity says.
  */

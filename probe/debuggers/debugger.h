@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Debuggers: programs that already have run control of a core and carry out single requests: read, write, set
  * a breakpoint, run, wait. They know nothing of counters or measurements. There is one: gdb_remote.c, for a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "debuggers/gdb_session.h"
 
 #include "base/socket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "debuggers/gdb_packet.h"
 
 #include "base/socket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Packets of the GDB remote protocol, both ways: framing, checksums, escapes and run lengths (GDB manual,
  * appendix E "GDB Remote Serial Protocol"). The decoder is pure: bytes in, events out. No packet takes more

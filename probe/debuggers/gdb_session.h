@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A session with a GDB server: questions and answers, the server's description of itself, and its stops. For
  * gdb_remote.c, gdb_session.c and gdb_mend.c only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "debuggers/openocd_monitor.h"
 
 #include <stdio.h>

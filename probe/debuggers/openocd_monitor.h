@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * OpenOCD's Tcl interpreter through a debugger's `monitor` command: the same conversation as on its Tcl port.
  * It reaches registers that the core itself cannot see, such as the debug registers of a Cortex-A.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "debuggers/debugger.h"
 #include "device/device.h"
 #include "device/settings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The device: the target at the other end of a link, with its cores, one of which is chosen. It owns the
  * ledger, through which alone the target is written; device_undo puts the target back as it was found.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "device/doctor.h"
 
 #include "base/arm_debug.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The doctor: why a core's counters cannot be read. It makes the tests that the architecture makes before it
  * lets an access through, in that order. Each test reads one register; a test that fails hides what the next

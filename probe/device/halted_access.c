@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "device/halted_access.h"
 
 #include "device/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Halted access: reads and writes registers of a running core that no debugger reaches (CP15, System
  * registers), and reads memory as the core sees it. The core is halted, executes the accesses and runs again,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "device/own_stops.h"
 
 #include "base/arm_debug.h"

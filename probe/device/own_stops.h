@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Comparators that the program itself has set, for its DebugMonitor exception: they halt the core while it is
  * debugged. DEMCR.MON_EN shows it: a debugger has no use for it (DDI 0403 C1.6.5).

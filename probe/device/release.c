@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "device/release.h"
 
 #include "device/own_stops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Release, and reset: the ways back after a debugger that was killed, ourselves included. Release removes
  * everything that stops a core, and lets the core run; what it writes stays, so the ledger forgets it. Reset

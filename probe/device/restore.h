@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Restore: puts a target back whose run did not end, by the journal that it left (links/journal.h). The
  * journal is applied only to a target that it fits: the core that it names, whose registers hold what the run

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lists of steps for a halted core: the loop that carries one out whatever the link answers, and the settling
  * of what a list has borrowed of the program and could not give back itself.

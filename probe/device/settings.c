@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "device/settings.h"
 
 #include "cores/core.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Applying settings, and checking that they hold: a register that ignores writes must not end in a number.
  * Some chips' locks say that they are open and still ignore writes: a setting that does not hold is written

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/breakpoints.h"
 
 #include "device/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Breakpoints of the direct engine. One comparator moves from stop to stop; code that no comparator reaches
  * (RAM, with the flash patch unit of Cortex-M0 to M4) gets a breakpoint instruction instead.

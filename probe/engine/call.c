@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/call.h"
 
 #include "base/arm_debug.h"

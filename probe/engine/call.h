@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A hit: one passage of the program from a start to the end that belongs to it. It is one if all of this is
  * proved, by the code or by a stop:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/counter_stop.h"
 
 #include "cores/architectures.h"

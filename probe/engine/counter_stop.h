@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counter stops: a counter of the core halts it after the Nth event, in one of three ways. On Armv7-M and
  * Armv8-M the DWT compares its cycle counter (DDI 0403 C1.8, DDI 0553 D1.2). On Armv8.1-M a PMU counter that

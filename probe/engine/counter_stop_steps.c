@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/counter_stop_steps.h"
 
 #include "base/arm_debug.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What counter stops are made of, as data; counter_stop.h carries it out. */
 #pragma once
 

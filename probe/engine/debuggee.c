@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/debuggee.h"
 #include "cores/architectures.h"
 #include "device/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the debugger engine asks of the debugger that owns the core. Private to the engine. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The debugger engine. One breakpoint moves from the start to the end and back. Places are as core_code makes
  * them. */
 #include "base/arm_debug.h"

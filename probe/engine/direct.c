@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/direct.h"
 
 #include "device/settings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The direct engine's own: its state; how its step lists are run, what can interrupt a list, and what the
  * stop means at which it ended; what it finds out at a start; how it leaves the core. For its files only.

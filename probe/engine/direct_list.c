@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "device/run.h"
 #include "device/settings.h"
 #include "engine/direct.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Engines: arm a region of code, run hits through it and deliver raw readings. The caller works out widths,
  * overhead and statistics.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/hit_plan.h"
 
 #include <string.h>

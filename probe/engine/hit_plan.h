@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Plans the step list of one hit, and makes raw hits and re-hits for the sink of its results as they arrive.
  * A plan can begin at any segment, so that a hit which went another way than planned (another caller,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/trace_engine.h"
 
 #include "engine/call.h"

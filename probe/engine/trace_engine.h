@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The trace engine: each hit is between two match packets of the DWT; the core is never halted. `arm` opens
  * the trace. Calls that make none are counted, with why.

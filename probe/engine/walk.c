@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Passages of the direct engine: from one stop to the first of several. The walk follows a function through
  * its code: at each stop it sets breakpoints where the code may go on, and lets the core run to one of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "find/coresight.h"
 
 #include "base/arm_debug.h"

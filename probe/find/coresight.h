@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CoreSight: the components on a debug bus, by its ROM tables and by their identification registers. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "find/discovery.h"
 
 #include "base/arm_debug.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Discovery of cores: Cortex-M at the access ports of system buses; others on debug buses, where ROM tables
  * name their debug registers, PMUs and cross trigger interfaces; and what the user says instead.

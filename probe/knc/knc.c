@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "knc/knc.h"
 
 #include "counters/counter.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Knights Corner: a hardware thread of an Intel Xeon Phi, four of which share a core. Only its model-specific
  * registers can be reached, which neither stop nor start it; a program on it can be stopped by a debugger.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "knc/msr.h"
 
 #include "base/socket.h"

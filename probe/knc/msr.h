@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Model-specific registers of x86 processors as a link: of this machine through its msr driver, or of another
  * machine through the agent of target-stub/knc. A view is a CPU; its unit is the number that system gives it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/claim.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Claims: who uses a probe or a server, so that a second pmu-probe is refused with the name of the first. A
  * claim is a line of text, kept where both can see it: in a variable of OpenOCD, or in a file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/journal.h"
 
 #include "base/file.h"

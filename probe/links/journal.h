@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The journal: the ledger on disk. It has what it takes to put a target back if the run that changed it does
  * not end: killed, crashed, cut off. Each held register is in the file, with its old value, before the first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/ledger_inside.h"
 
 #include "base/arm_debug.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ledger: the only place from which a target is written. A register is held before it is written: the
  * ledger reads and keeps its value and the way to restore it, and undoes everything in reverse, however a run

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ledger's own structures, which two files share: what it holds and writes (ledger.c), and what it undoes
  * (ledger_undo.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The end of what the ledger holds: it reads before it writes. What no longer has this run's value stays as
  * it is. */
 #include "links/ledger_inside.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/link.h"
 
 #include "base/state.h"

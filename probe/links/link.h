@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Links: ways to read and write registers. A link knows nothing of cores or counters: it lists the views
  * through which memory can be seen, and executes steps. link_hold keeps a server with its own run control

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/openocd.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The OpenOCD link: any adapter that OpenOCD knows, through its Tcl port. A list of steps goes as one
  * request; openocd-cfg/pmu.tcl, sent when we connect, carries it out inside OpenOCD. A view's unit is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An OpenOCD that we start: without a shell, out of reach of the terminal's Ctrl-C (we need it to restore the
  * target), ended when we end. The end of its log is kept for error texts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/openocd_session.h"
 
 #include "base/socket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The conversation with OpenOCD's Tcl port. A handshake proves that the other end is OpenOCD and sends it
  * pmu.tcl; then each request carries a number that its answer repeats, so that a late answer is never taken

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * OpenOCD's Tcl port: requests and answers, each ended by 0x1a, over a socket or another transport; lists of
  * steps as requests for pmu.tcl; its answers. The other end is not trusted: answers have a largest size,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/openocd_trace.h"
 
 #include "base/socket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Trace that OpenOCD takes in: it sends what arrives to every connection of its Tcl port that asks for it, as
  * separate messages. So trace has a connection for itself. OpenOCD does not say what its adapter lost.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/delta.h"
 
 #include "measure/evaluation.h"

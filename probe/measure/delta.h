@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Delta: runs hits through a region, calibrates, turns raw readings into counts that are exact or state their
  * error, and gathers them. A sink receives each hit and regular ticks.

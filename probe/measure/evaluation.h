@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Evaluation: turns the raw readings of a hit into 64-bit counts, or lower bounds, without the cost of its
  * halts. How often a counter wrapped follows from the elapsed time, from the elapsed cycles if the counter

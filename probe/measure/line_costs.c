@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/line_costs.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What each line of a function costs, from the hops of a walk. A call counts only when it has returned. Hops
  * in which an interrupt ran that pended while the core was halted count as hits, but not as cycles, unless a

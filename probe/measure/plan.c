@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/plan.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Plan: which counter counts which event, in which pass. The placement knows events only by the counters that
  * can count them; the plan turns requests into columns and passes. Pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/plausible.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Plausible: the judge of counts, for every command. A count that does not fit the time, the other counters
  * and what the core can do is an ERROR_WRITTEN: something else wrote the counter, or switched it off.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/result.h"
 
 #include <math.h>

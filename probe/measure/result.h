@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Results: the numbers of a measurement and the conditions under which they were taken, such as the clock:
  * how fast the core runs, by the user, by the program's own variable, or by a counter measured against host

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/statistics.h"
 
 #include <float.h>

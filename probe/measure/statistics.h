@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Statistics of any number of hits in constant memory. A few thousand distinct values are kept; beyond that
  * they fall into buckets of at most 0.1 % width, and quantiles say that they are no longer exact. And hits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/stays.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Stays by what they are in: exceptions, or the values of a word. Statistics of those whose times are exact,
  * and how many the others are. Memory is bounded: numbers beyond STAYS_ROWS share a row.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/verdict.h"
 
 #include <float.h>

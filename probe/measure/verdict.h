@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Verdicts: whether this run is slower than an earlier one by more than the threshold. If neither run varies,
  * the two are compared exactly. Else a one-sided Welch's t-test decides: regressed if the increase beyond the

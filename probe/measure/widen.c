@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/widen.h"
 
 #include "base/arm_debug.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Widening: 64-bit totals from raw readings of a counter of any width, direction and modulus. How often it
  * wrapped between two readings is bounded by other evidence: the time, or a slower clock that is read with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "measure/window.h"
 
 #include <stdlib.h>

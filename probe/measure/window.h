@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Windows: samples of all counters in use while the core runs, summed to 64-bit totals, which are exact as
  * long as no counter can wrap between two samples. struct cpu_windows has one for each measured CPU: the

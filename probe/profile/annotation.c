@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "profile/annotation.h"
 
 #include "base/file.h"

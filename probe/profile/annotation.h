@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A function's samples by line and by instruction. Shares are parts of the function's own samples. Which
  * instruction a core reports may be off by one, so the samples of a line are sure only where its instructions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "profile/call_tree.h"
 
 #include "base/values.h"

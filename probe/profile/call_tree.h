@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Trees of calls. A core's call tree: its samples function by function, from the outermost one on. A flame
  * graph: stacks with the same frames at their root are one frame there, as wide as they have samples. Its

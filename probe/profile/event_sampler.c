@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "profile/event_sampler.h"
 
 #include "base/values.h"

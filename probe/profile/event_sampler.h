@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Samples that stop the core. A counter stops it after every N events, give or take an eighth by chance, so
  * that stops keep no step with loops: there the sampler reads where the core is, arms the counter anew and

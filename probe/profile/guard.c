@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "profile/guard.h"
 
 enum { REHITS = 16, HALT_ROOM = 4096, CHAINED_BITS = 16 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The guard: runs the calls of a function at full speed, and stops the core where a call has used up its
  * budget. Then the call goes on to its return, or the core is left halted for a debugger. The first call

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples of the program counter, tallied by address over intervals of time. An interval is what record
    writes as one line, so a profile of hours stays small and a file that is cut off can be read up to there.
  */

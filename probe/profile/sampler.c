@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "profile/sampler.h"
 
 #include "base/arm_debug.h"

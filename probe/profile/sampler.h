@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The sampler: samples of the PC of the running core, as fast as the link goes, by lists of reads. At random
  * places in each list it reads the core's state, and the context: which exception a Cortex-M is in, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "profile/shares.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What part of a core's samples fell on each function, line, file or address. Neighbouring samples are alike,
  * so its error is not that of independent ones, but by how much some twenty batches of intervals differ.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "profile/stacks.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Call stacks: of a halted core, from its registers and as much of its memory as that takes; and samples as
  * stacks of frames, as formats for other programs want them. A sample of the program counter alone is a

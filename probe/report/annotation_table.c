@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/annotation_table.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A function with its samples: source lines and instructions as JSON lines, and these in each format; and a
  * whole profile as a page in one file: a flame graph, the table of functions of each core, the source of the

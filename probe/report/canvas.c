@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/canvas.h"
 
 #include "base/deadline.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A picture for a terminal: lines that fit into its width, and no more of them than it has. It goes out in
  * one write, so it does not flicker. Texts from outside must be clean (terminal_text), except for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/comparison.h"
 
 #include "report/comparison_report.h"

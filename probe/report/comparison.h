@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Comparisons: a run against its baseline, an earlier run. Both are read from their JSON lines. Other
  * hardware, another clock or another region make the two incomparable; otherwise each column gets a verdict.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/comparison_report.h"
 
 #include "report/html.h"

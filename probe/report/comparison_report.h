@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A comparison with a baseline, by its line `verdict`: as text, as Markdown, and as parts of a page.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/conditions.h"
 
 #include "report/formats.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Conditions of measurement: as a header line has them, and as the first lines of a result.
  */

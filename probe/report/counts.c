@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/counts.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts over time windows, as `stat` and `watch` show them, by their lines: `sample` and `summary` of one
  * core; with -a `cpu`, `core` and `all`, then a `summary`. Text in perf's manner, CSV.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/formats.h"
 
 #include "report/number.h"

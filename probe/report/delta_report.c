@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/delta_report.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * delta's result in each format, by its lines: header, hits, outliers, summary, verdict; and compare's: a
  * verdict for each pair of runs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A command's result: the JSON lines that -j writes, held as values. A report fills the lines once, and each
  * other format reads them.

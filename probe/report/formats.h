@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The formats of results, the first lines of a command's text, and the writer of all CSV.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How the hits of a column lie: the `distribution` of a column in the JSON lines as bins of a plot, and as
  * text. Without one all hits are alike.

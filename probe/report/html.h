@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Parts of a page in one file, which shows nothing from outside and runs nothing but its own script, if it
  * has one: the head with its style, texts, tables. Each text may hold any bytes, and stays a text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Results as JSON lines, schema pmu-probe/1: a header, a line for each hit, a summary. Each line is flushed
  * at once, so a file without a summary is a run that was cut off. Unknown values are left out; an error of

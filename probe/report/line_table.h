@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the lines of a function cost, next to their source: as text and as JSON lines. The sum of the lines is
  * set against a measurement of the whole function.

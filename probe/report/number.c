@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/number.h"
 
 #include "report/terminal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Numbers for people (grouped by thousands, with units) and for programs. Each function writes into the
  * caller's buffer and returns it. A number that does not fit becomes "#"; it is never cut.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The shell of a result's page: title, what was measured on what, verdict; then sections; then conditions,
  * the command that repeats it, and the JSON lines folded in.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/place_report.h"
 
 #include "base/deadline.h"

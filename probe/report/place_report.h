@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Where a core is halted: its place in the program, the callers, its registers; as text and as parts of JSON
  * lines. What delta --outliers found, and what guard prints, are such places. `symbols` names the places. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/plots.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Plots in a page, as SVG: a frame with scales, and bars, marks and lines in it. A plot is as wide as its
  * place and its texts keep their size, so it is legible on a phone and on paper. Colours are in the

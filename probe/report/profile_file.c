@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/profile_file.h"
 
 #include "base/file.h"

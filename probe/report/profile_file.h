@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A profile as JSON lines, schema pmu-probe/2: a head, a line for each interval, an end. Each line is flushed
  * at once, so a file without an end is a run that was cut off. docs/pmu-probe.schema.json has the keys.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/profile_table.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The shares of a profile, and the changes against an older one: tables for people, JSON lines, CSV; with
  * what goes with the numbers: which run it was, which program the names are from, and the reasons to trust

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Results for people and spreadsheets: lines of a document as text, CSV, Markdown and HTML. What a table
  * shows is a view, which is data: which keys, under which heading, and how. This file knows formats, and no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/run_report.h"
 
 #include "base/values.h"

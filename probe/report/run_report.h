@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The run of one region in every format: the result of delta, a region of a survey, a side of a comparison.
  * All is read from its JSON lines.

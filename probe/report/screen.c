@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/screen.h"
 
 #include "report/canvas.h"

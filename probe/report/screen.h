@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A terminal with a live screen, repainted in place with a few escape sequences that every terminal knows.
  * Keys need no Enter, and count during any wait (deadline_use_watch): q closes it and then counts as Ctrl-C.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/sentence.h"
 
 #include "base/values.h"

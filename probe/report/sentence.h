@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sentences as data: texts with the values of a line in them.
  *

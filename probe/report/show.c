@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/show.h"
 
 #include "report/annotation_table.h"

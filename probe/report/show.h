@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Results by their lines: which command they are of, and how they are shown in each format.
  */

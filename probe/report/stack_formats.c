@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/stack_formats.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A profile for other programs, from stacks: folded, callgrind, perf's script text. Each sample is in
  * it once, by address, with function and line. Each function returns false if the output could not be written

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/stays_report.h"
 
 #include "report/conditions.h"

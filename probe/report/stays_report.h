@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Results of irq and tasks in each format: header, a line `interrupt` or `task` for each, summary; and as a
  * timeline in Chrome's trace-event JSON, a track for each, which is written while it goes on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/survey.h"
 
 #include "base/deadline.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Surveys: many regions that were measured in one run, as JSON lines. The regions with the
  * largest share of all cycles are first.

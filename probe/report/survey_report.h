@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * survey's result in each format, by its lines: header, regions with their verdicts, summary.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/terminal.h"
 
 #include <langinfo.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Output for a reader: the width, characters and colours of a stream, text made safe to print.
  * A stream that is not a terminal has 80 columns and no colour. main() calls setlocale once; tests choose

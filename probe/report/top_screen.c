@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/top_screen.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The live screen of `top`: for each core a heading and its rows, the largest share first, as many as the
  * terminal has lines. A narrow terminal shows less, but no number is cut.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/views.h"
 
 #include <string.h>

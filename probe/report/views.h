@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the tables of results show. Each is for the lines of one type.
  */

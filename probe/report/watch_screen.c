@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/watch_screen.h"
 
 #include "report/canvas.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The live screen of `watch`, by the lines of an interval: rates, their last minute and totals. A narrow
  * terminal shows less, but no number is cut.

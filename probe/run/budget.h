@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The calls of a function with a budget: which counter stops the core there, and the run.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/calibration.h"
 
 #include "debuggers/debugger.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What `doctor LOCATION` and `doctor --prove` measure: what a halt adds to the counters at a location, or
  * where the core is halted; and the proof that nothing is left on the target, by its registers before a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/connect.h"
 
 #include "base/socket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Connecting: the link that a request names, or the only one there is. -f finds OpenOCD's files for boards
  * by name: they are part of pmu-probe, where `make install` or the source tree has them, relative to this

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/counting.h"
 #include "base/arm_debug.h"
 #include "base/file.h"

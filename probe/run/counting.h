@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counting: from a request (events, metrics, tick, show) to what is counted and read on the target
  * that a session has taken.

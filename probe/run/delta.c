@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/delta.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The hits of one region, measured: its counter and clock, the engine, and another counter if something else
  * writes the first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/elf_files.h"
 
 #include "base/file.h"

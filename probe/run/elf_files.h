@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ELF files: those in the folders where builds leave theirs, newest first, by their first bytes: ./, build/
  * and two levels below it, target/ and target/TRIPLE/ with debug and release (cargo), .pio/build/BOARD/. And

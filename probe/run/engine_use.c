@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/engine_use.h"
 
 #include "base/values.h"

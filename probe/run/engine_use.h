@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One use of an engine: it is made, used, disarmed and freed. If what is awaited does not occur, the end of
  * "not reached" says where the core is: its place, the callers, and of an exception what raised it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why a counter cannot be read, and what mends it; what a halt adds at a location; the proof that a run
  * leaves nothing. `mend` is the one thing that leaves a trace. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cores, counters and breakpoints of a target, and who uses them already. Changes nothing. */
 #pragma once
 

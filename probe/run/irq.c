@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/irq.h"
 
 #include "cores/architectures.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a core runs next to its main program, by its trace: each exception, or the values of a word,
  * such as an RTOS' current task. The core is never halted.

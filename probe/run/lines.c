@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/lines.h"
 
 #include "base/values.h"

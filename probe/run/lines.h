@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What each line of a function costs: its blocks, a walk through them from stop to stop, and the function
  * measured whole for comparison.

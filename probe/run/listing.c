@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/listing.h"
 
 #include "counters/events.h"

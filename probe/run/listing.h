@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The events of a core and the metrics made of them, as the lines of a document; the names of cores whose
  * events are known.

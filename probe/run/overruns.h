@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The profile of the calls that were over their budget. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/pc_samples.h"
 
 #include "counters/events.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Samples of the program counter, for `record` and `top`. Opens the target, takes the cores whose PC is to be
  * sampled, and takes samples by lists until the user or --for ends it. Nothing is stopped, except with

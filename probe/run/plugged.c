@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/plugged.h"
 
 #include "links/link.h"

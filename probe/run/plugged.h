@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The links that can be reached: a running OpenOCD, and the probes and adapters that are plugged in. */
 #pragma once
 

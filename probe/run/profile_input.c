@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/profile_input.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A profile with the program that it is of: the file of --elf; else the one that was named to record, or one
  * of its name next to the profile.

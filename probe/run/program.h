@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The program of a session: the file that is named, else the newest here whose code the target holds. It is
  * for a core like the chosen one, and the target runs it: every address is the file's, with another program

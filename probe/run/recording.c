@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/recording.h"
 
 #include "report/profile_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples of where the core is, written as a profile. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Regions: between two locations, or of a function, and what the ELF says of its calls and frames. And files
  * of them, with what they may cost, kept in a project's repository. A region a line: NAME FUNCTION | START

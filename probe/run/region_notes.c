@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/region_notes.h"
 
 #include "run/trial.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the header says of a region: what its code does differently while a debugger is there, calls that are
  * no hits of it, and what stopping it changes in memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A request: what is to be measured, how the target is reached, and how the core is left. Plain values, which
  * a front end fills; the command line does so in struct options. The surroundings are those of the process in

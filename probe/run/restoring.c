@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/restoring.h"
 
 #include "base/state.h"

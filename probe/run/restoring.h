@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Puts back what a run that did not end has left: by its journal; without one it shows what is set; by force
  * it removes every breakpoint and lets the cores go.

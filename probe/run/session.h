@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A session: the link and the target that a request names, with its program. What measures opens it, and must
  * close it whatever happens.

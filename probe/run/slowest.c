@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/slowest.h"
 
 #include "counters/events.h"

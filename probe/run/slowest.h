@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The slowest hits of a run, for --outliers: reads where each ended, at that stop, and prints them after the
  * run. `slowest` may be NULL in all functions: then nothing is wanted.

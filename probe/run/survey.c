@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/survey.h"
 
 #include "report/survey.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A survey whole: which functions, the hottest first, their turns, and what is known of them afterwards.
  */

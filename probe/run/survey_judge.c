@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/survey_judge.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Verdicts of a survey: each region against its budget, and against the same region of an earlier run.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/tasks.h"
 
 #include "run/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Tasks: where an RTOS keeps the task that runs, and what it calls it. FreeRTOS, ThreadX and Zephyr are known
  * by the names of their variables and structures in the ELF file.

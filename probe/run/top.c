@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/top.h"
 
 #include <stdio.h>

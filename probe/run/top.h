@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What `top` shows: samples of the last seconds, and the shares made of them, of all functions or of the
  * lines of one. A measurement in between has the session of the samples, and the core is never stopped else.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/trial.h"
 
 #include "base/arm_debug.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which counter a run takes and by which clock: what the program writes itself, and what is tried for a
  * moment, decides; and whether the clock was the same at the end. The program's own instructions that matter

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/turns.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A survey: which regions it has, which functions are hot by samples of the PC before, and the turns.
  * Regions take turns, a slice of time each. Those that were not reached yet are awaited several at a time,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/values.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Values: the text after an option. Each function returns false if it cannot read all of the text. None
  * takes signs, blanks, hexadecimal fractions or ambiguous text. And files of words, which the user keeps in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/watch.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts of one interval after the other, and of all of them, while the core runs; they go on after a reset.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/windows.h"
 
 #include "base/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts of one core, or with -a of all CPUs of a card and their sums, over windows while the program runs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stub/stub.h"
 
 #include "base/arm_debug.h"

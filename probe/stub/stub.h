@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The target stub, driven from outside: it lets the program read its own counters, and takes that back.
  * Registers that no debugger reaches are read and written by the halted core. The counters stay on when the

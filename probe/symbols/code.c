@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The instructions of a program: one after the other, whether they change stacks or make calls, where a
  * function's frame is, and by which instructions an exception handler returns.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How much a function has on the stack at each of its instructions, and so where it would take what is its
  * caller's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Frames. Call frame information as a caller's registers: libdw finds the row of rules for an address, and
  * gives each rule as a DWARF expression; here these are evaluated with the registers and memory of a stopped

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Inside symbols/: the open file, and what its parts ask of each other. Symbol table and DWARF are read when
  * they are first needed. If the file contradicts itself, less is known, but there is never an error in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The DWARF line tables: which line an instruction belongs to, and which addresses a line has.
  */

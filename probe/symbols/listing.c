@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "symbols/listing.h"
 
 #include "base/values.h"

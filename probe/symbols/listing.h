@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The code of a function as text: its instructions and the constants among them, each with the line of the
  * source that it belongs to.

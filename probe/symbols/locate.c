@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Locations: turns text into addresses (a symbol, file.c:symbol, file.c:42, *0x10000200) and addresses into
  * text. A location that may mean several addresses is refused, with a list of locations that each mean one.

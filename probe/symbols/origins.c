@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the base of a Cortex-M's store may be: a constant of the private region, which is where
  * counters' registers are, or surely not: then it is the stack pointer, an argument, or was loaded from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What an address holds: whether an instruction begins there, and whether it is code at all. And which
  * instructions load a word.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The DWARF functions: which one an instruction belongs to, and where a function went that the compiler
  * inlined at each of its calls. And members of structures.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which instruction of the program writes to a place: a Cortex-M's stores to a word, by the constants in the
  * code or by the registers of a core that stopped just after one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Symbols: the ELF file of the program on the target. Turns locations (a symbol, file.c:symbol, file.c:42,
  * *0x10000200) into addresses and addresses into text. Built on elfutils.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/values.h"
 #include "symbols/internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "symbols/unwind.h"
 
 #include "base/arm_debug.h"

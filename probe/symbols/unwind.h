@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The call stack of a stopped core, from its registers and a piece of its memory. The rules are the program's
  * call frame information (.debug_frame, .eh_frame); where there is none, the instructions themselves, and

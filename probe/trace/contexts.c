@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/contexts.h"
 
 static void stay_give(struct trace_contexts *contexts, struct trace_stay *stay, enum stay_end end)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Contexts: moments to stays, from the entry of an exception to its exit, or from one write of a word to the
  * next that changes it. The core is in one context at a time, which is charged with what passes: a handler

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A trace buffer on the chip, a TMC (ETF or ETB), as a FIFO that a debugger reads while it captures: DDI
  * 0461B 2.3.2. It gives formatter frames, of which those bytes count that have the ITM's ID. ROM

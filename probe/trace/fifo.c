@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The trace FIFO of an RP2350: eight words, which a debugger reads like any memory. RP2350 datasheet, 3.5
  * and the registers of CORESIGHT_TRACE. Nothing says when it is empty, but no packet that is switched on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Moments: packets with their time, in cycles of the core. Each local timestamp closes the group of packets
  * since the one before it, and all times are sums of timestamps. Cycle events, one each `period`

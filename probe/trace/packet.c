@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/packet.h"
 
 #include <string.h>

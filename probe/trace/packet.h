@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Packets of the ITM and the DWT: bytes to packets, and frames of 16 bytes to the bytes of each source. DDI
  * 0403 appendix D4, DDI 0553 appendix F; IHI 0029 D4.2 for frames. Pure; whatever the bytes are, it ends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What chips want to be written before their trace leaves by SWO, next to DEMCR, DWT, ITM and TPIU. Chips
  * are known by the ROM table of the core's access port: designer and part number. Of all others this is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SWO: the TPIU sends the ITM's bytes on one pin, as a UART, and the probe takes them in. The pin's clock is
  * the core's on most chips; where it is another, no baud fits. DDI 0403 C1.10; DDI 0314 for the registers.

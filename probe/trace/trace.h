@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Trace: what the core emits while it runs, as moments. trace_open sets what the DWT, the ITM and the way
  * out of the chip need, through the device's ledger, and calibrates; trace_poll delivers what arrived since

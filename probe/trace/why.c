@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why no trace arrives: by registers, and by what has arrived so far. doctor and a run that finds nothing
  * have these words from here. */
 #include "base/arm_debug.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One request and its answer, in both ways. */
 #include "base/values.h"
 #include "wire/inside.h"

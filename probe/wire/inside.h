@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the files of this room share. Each request to a link is one function for both ways: it says what it
  * asks (wire_ask), a recording carries it out, and each part of the answer passes through a wire_* function

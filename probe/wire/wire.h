@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Recordings of links: what a run asked of its link, what was answered, and what time it was (`--wire FILE`).
  * A replay (`-p replay:FILE`) answers from the file, so that the same command runs again without a probe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A link and its debugger, whose requests and answers are on file: around others in a recording, alone in a
  * replay. */
 #include "debuggers/debugger.h"

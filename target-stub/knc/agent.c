@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * msr-agent: serves the PMU's MSRs of a Knights Corner card to one client at a time. See session.h for what
  * is spoken and registers.h for what is served.

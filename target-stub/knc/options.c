@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "options.h"
 
 enum { PORT = 2001, LOOPBACK = 0x7F000001, LONGEST_ROOT = 128, IDLE_S = 30, LONGEST_IDLE_S = 86400 };

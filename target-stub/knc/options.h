@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the agent is given on its command line. */
 #ifndef KNC_OPTIONS_H
 #define KNC_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The PMU of Knights Corner from ring 3: what a program on the card can do with it itself. The events are
  * chosen from outside (pmu-probe --probe msr-agent:... stat -e A:spflt,B:spflt while the program runs) or by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The registers that the agent serves: only those of Knights Corner's core PMU (Intel 327357, 1.3), and only
  * of the chosen CPUs. The agent notes what a client changes, and restores it when the client is gone.

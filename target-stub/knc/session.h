@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A client's session as bytes in and bytes out. All numbers are little-endian.
  *

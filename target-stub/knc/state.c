@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "state.h"
 
 enum { TAG = 4, SUM_AT = STATE_RECORD - 8 };

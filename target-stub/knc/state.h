@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The agent's state file: what takes it to put back the registers that a client changed, should the agent be
  * killed. Records of a fixed size: the header, then one for each CPU by its number, of zeros while nothing of

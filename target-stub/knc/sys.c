@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sys.h"
 
 /* arch/x86/include/asm/unistd_64.h of Linux */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the agent wants of Linux, as system calls, so that it needs no library: x86-64 and k1om have the same
  * ones. They return a negative errno on failure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/dap/adi.h"
 
 #include "links/dap/probe.h"

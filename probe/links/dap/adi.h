@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The debug port at a probe: single registers, debug power, recovery after a failure. The executor sends a
  * measurement's packets itself; this prepares for them and recovers the wires after them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/dap/ap_state.h"
 
 enum { WINDOW = 16, INCREMENT_SPAN = 1024, RUN = 4, AHEAD = 16 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The state of the access ports: decides which of SELECT, CSW and TAR an access needs written, given what
  * they hold, and whether it goes through DRW or through one of the four banked registers that show the 16

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes: which one the user wants, by --probe, and which of those plugged in it is (probe_spec.c); how
  * packets are carried to it and back, and what its USB descriptors say (carrier.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/dap/compiler.h"
 
 /* ---- predictions */

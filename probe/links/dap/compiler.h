@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The packet compiler, and the predictions that make its packets shorter.
  *

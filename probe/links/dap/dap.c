@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/dap/dap.h"
 
 #include "base/arm_debug.h"

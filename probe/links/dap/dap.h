@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The CMSIS-DAP link: drives a debug probe without a server. Steps run inside the probe, many in one packet.
  * A view is an access port; its unit has the debug port in bits 15:8 and the access port's number below

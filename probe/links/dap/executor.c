@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/dap/executor.h"
 
 #include <inttypes.h>

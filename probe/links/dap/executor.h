@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The executor: carries out a list of steps by the contract of link_execute, packet by packet. Where waits
  * and proofs succeed at once, two packets are in flight, and several in long rows of reads; each is guarded

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A CMSIS-DAP probe: a carrier and the probe's own description. Single questions, or packets in flight for
  * the executor.

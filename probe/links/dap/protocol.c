@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "links/dap/protocol.h"
 
 #include "links/dap/carrier.h"

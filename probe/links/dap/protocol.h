@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The CMSIS-DAP protocol as bytes: writes requests into a buffer, reads replies and checks every length.
  * Pure. The compiler makes the contents of DAP_Transfer.
