@@ -655,7 +655,7 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
         return false;
     if (device->server_held && !link_hold(device->link, false, error))
         return false;
-    device->server_held = device->was_reset = device->watches_resets = false;
+    device->server_held = device->was_reset = device->watches_resets = device->kept_halted = false;
     if (!control->after_undo(device, deadline, error))
         return false;
     device->leave = LEAVE_AS_IT_IS;

@@ -70,10 +70,10 @@ static bool direct_leave_is_ours(struct direct_engine *self, const struct stop *
     return true;
 }
 
-/* It was found halted, and is left where the last hit ended. */
 static bool keeps_end(const struct direct_engine *self)
 {
-    return self->device->leave == LEAVE_HALTED_AGAIN && self->engine.budget.stop == NULL;
+    return self->engine.keeps_end && self->device->leave == LEAVE_HALTED_AGAIN &&
+           self->engine.budget.stop == NULL;
 }
 
 /* Resumes the core, if we stopped it or it is at one of our stops. */
@@ -585,6 +585,16 @@ static bool direct_recover(struct direct_engine *self, size_t at, enum segment *
 
 /* --- the engine ----------------------------------------------------------------------------------------- */
 
+/* The last engine left the core at the end of its last hit. */
+static bool leave_kept(struct direct_engine *self, const struct deadline *deadline, struct error *error)
+{
+    direct_begin_own(self, OWN_MS, deadline);
+    direct_new_list(self);
+    core_add_clear_breakpoint(self->core, &self->list);
+    direct_add_run(self, &self->list);
+    return direct_run_plain(self, error);
+}
+
 static bool direct_arm(struct engine *engine, const struct region *region, const struct deadline *deadline,
                        struct error *error)
 {
@@ -593,7 +603,7 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     const struct call_access access = direct_access(self);
     self->region = *region;
     self->device->slept = false;
-    if (self->device->kept_halted && !(direct_begin_own(self, OWN_MS, deadline), run_on(self, error)))
+    if (self->device->kept_halted && !leave_kept(self, deadline, error))
         return false;
     self->device->kept_halted = false;
     self->core_is = direct_holds_core(self) ? CORE_IS_OURS : CORE_IS_FREE;

@@ -51,7 +51,7 @@ bool openocd_trace_answer(const char *text, size_t length, struct link_trace *ou
 static bool trace_is_gone(struct openocd_trace *trace, struct error *error)
 {
     openocd_trace_close(trace);
-    return error_set(error, ERROR_LINK_LOST, "OpenOCD ended the connection for its trace");
+    return error_set(error, ERROR_LINK_LOST, "OpenOCD closed the connection for its trace");
 }
 
 bool openocd_trace_open(struct openocd_trace *trace, const struct openocd_session *session,

@@ -176,6 +176,7 @@ static bool measure_once(struct delta_run *run, const struct clock *clock, doubl
         engine = reset_engine_new(&session->device, engine);
     if (engine == NULL)
         return error_memory(error);
+    engine->keeps_end = !resets;
     bool ok = engine_use_this(session, engine, delta_run_engine, &trial, error);
     run->summary.slept = session->device.slept;
     return ok;

@@ -23,7 +23,7 @@ def test_the_other_core_runs_onto_it(way):
         place.board.write_word("core1_in_ram", 1)
         out, err = tool.communicate(timeout=WAIT)
         assert tool.returncode == 3, (out, err)
-        assert "core 1 has run onto the breakpoint at 0x2" in unfolded(err) and "both run" in unfolded(err), err
+        assert "core 1 has run onto the breakpoint at 0x2" in unfolded(err) and "an instruction for both" in unfolded(err), err
         assert place.board.read("in_ram", 16) == code
         assert lives(core1, place)
         assert core1.state()["dhcsr"] == 0 and core1.state()["dfsr"] == 0
