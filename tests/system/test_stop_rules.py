@@ -95,6 +95,6 @@ def test_bad_values_are_refused(words, fact):
 
 
 def test_other_commands_say_what_they_do_instead():
-    for words, fact in ((["stat", "--warmup", "3"], "not for stat, which counts no hits"), (["watch", "--precision", "1%"], "watch ends after --for TIME")):
+    for words, fact in ((["stat", "--warmup", "3"], "not for stat, which counts no hits"), (["watch", "--precision", "1%"], "not for watch, which ends after --for TIME")):
         result = run_tool(*words)
         assert result.code == 2 and fact in unfolded(result.err), result.err
