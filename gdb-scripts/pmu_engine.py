@@ -315,7 +315,7 @@ class Engine:
         if b",reason=" not in stop and gdb.selected_thread() is not None:
             stop = (f'*stopped,reason="end-stepping-range",{frame}'
                     f'thread-id="{gdb.selected_thread().global_num}",stopped-threads="all"\n').encode()
-        gdb.flush()
+        flush()
         os.write(1, stop)
 
     def serve_streams(self, take, until):
@@ -576,14 +576,14 @@ class Silence:
 
     def __enter__(self):
         if self.wanted:
-            gdb.flush()
+            flush()
             self.kept = os.dup(1)
             with open(os.devnull, "wb") as nowhere:
                 os.dup2(nowhere.fileno(), 1)
 
     def __exit__(self, *_):
         if self.kept is not None:
-            gdb.flush()
+            flush()
             os.dup2(self.kept, 1)
             os.close(self.kept)
 
@@ -599,7 +599,7 @@ class Records:
     def __enter__(self):
         if not mi_name():
             return
-        gdb.flush()
+        flush()
         self.kept, (self.end, pipe) = os.dup(1), os.pipe()
         os.dup2(pipe, 1)
         os.close(pipe)
@@ -609,7 +609,7 @@ class Records:
     def __exit__(self, *_):
         if self.kept is None:
             return
-        gdb.flush()
+        flush()
         os.dup2(self.kept, 1)  # the reader meets the end
         self.reader.join()
         os.close(self.kept)
@@ -648,7 +648,7 @@ def frame_record():
 
 def ask_mi(command):
     """The result of a command of the front end's own interpreter, which writes it where GDB's strings do not catch it."""
-    gdb.flush()
+    flush()
     kept = os.dup(1)
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), 1)
@@ -657,7 +657,7 @@ def ask_mi(command):
         except gdb.error:
             text = ""
         finally:
-            gdb.flush()
+            flush()
             os.dup2(kept, 1)
             os.close(kept)
         file.seek(0)
@@ -723,6 +723,12 @@ def switch(name, on):
 def write(text):
     gdb.write(text)
     gdb.flush()
+
+
+def flush():
+    """Also what MI has written, before standard output is another file, and before it is itself again."""
+    gdb.flush()
+    ctypes.CDLL(None).fflush(None)
 
 
 def binary():

