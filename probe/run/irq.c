@@ -181,8 +181,6 @@ static bool irq_listen(struct irq_run *run, struct error *error)
         run->begin(run->context, error) && trace_open(&trace, &session->device, &request, &deadline, error);
     snprintf(run->where, sizeof run->where, "%s", trace.where);
     ok = ok && irq_poll(run, &trace, error);
-    if (trace.open)
-        trace_moments_end(&trace.moments);
     struct deadline last = session_last_deadline(session);
     trace_close(&trace, &last);
     trace_contexts_end(&run->contexts);

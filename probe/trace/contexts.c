@@ -31,16 +31,19 @@ static void contexts_lose(struct trace_contexts *contexts, uint64_t cycles)
 /* What has passed since the last moment, if both times are proved: a loss may be unnoticed until then. */
 static void contexts_charge(struct trace_contexts *contexts, const struct trace_moment *moment)
 {
-    bool is_proved = moment->doubt != MOMENT_UNPROVED;
-    uint64_t passed = is_proved && contexts->is_proved ? moment->cycles - contexts->at : 0;
+    bool is_proved = moment->doubt != MOMENT_UNPROVED, both = is_proved && contexts->is_proved;
+    uint64_t passed = both ? moment->cycles - contexts->at : 0;
     contexts->at = moment->cycles;
     contexts->is_proved = is_proved;
     if (contexts->now == CONTEXT_THREAD)
         contexts->thread += passed;
     else if (contexts->now == CONTEXT_BETWEEN)
         contexts->between += passed;
-    else if (contexts->now == CONTEXT_INSIDE)
-        contexts->open[contexts->n_open - 1].own += passed;
+    if (contexts->now != CONTEXT_INSIDE)
+        return;
+    struct trace_stay *stay = &contexts->open[contexts->n_open - 1];
+    stay->own += passed;
+    stay->own_exact = stay->own_exact && both;
 }
 
 static void stay_begin(struct trace_contexts *contexts, const struct trace_moment *moment, uint32_t number,

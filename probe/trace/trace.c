@@ -394,6 +394,8 @@ void trace_close(struct trace *trace, const struct deadline *deadline)
 {
     if (trace->sink != NULL && trace->sink->close != NULL)
         trace->sink->close(trace, deadline);
+    if (trace->open) /* after what the sink still had */
+        trace_moments_end(&trace->moments);
     trace->open = false;
     trace_moments_free(&trace->moments);
     free(trace->words);

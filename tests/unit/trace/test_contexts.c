@@ -83,6 +83,23 @@ static void check_rows(const struct row *rows, size_t n)
     }
 }
 
+/* A write between them may repeat the value. */
+TEST(an_own_time_is_exact_if_each_time_within_is_proved)
+{
+    static const struct trace_moment moments[] = {
+        {.kind = MOMENT_DATA, .written = true, .value = 1, .cycles = 10},
+        {.kind = MOMENT_DATA, .written = true, .value = 2, .cycles = 20},
+        {.kind = MOMENT_DATA, .written = true, .value = 2, .cycles = 30, .doubt = MOMENT_UNPROVED},
+        {.kind = MOMENT_DATA, .written = true, .value = 3, .cycles = 40},
+        {.kind = MOMENT_DATA, .written = true, .value = 3, .cycles = 50, .doubt = MOMENT_LATE},
+        {.kind = MOMENT_DATA, .written = true, .value = 4, .cycles = 60}};
+    char said[1024] = "";
+    struct trace_contexts contexts = {.context = said, .stay = say_stay, .lost = say_lost};
+    for (size_t i = 0; i < COUNT(moments); i++)
+        trace_contexts_take(&contexts, &moments[i]);
+    assert_string_equal(said, "1 unseen at ~10: 10 own ~10 rest, 2 at 20: 20 own ~0, 3 at 40: 20 own 20");
+}
+
 /* Sequences of DDI 0403 B1.5 with the times of their packets. */
 TEST(each_handler_is_charged_with_its_own_code)
 {
