@@ -15,6 +15,7 @@ from xdist.scheduler import LoadScheduling
 TESTS = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = os.path.join(TESTS, "system")
 SOAK = bool(os.environ.get("PMU_SOAK"))
+CHECK_S = 200
 
 sys.path[:0] = [TESTS, SYSTEM]
 import cost  # noqa: E402
@@ -33,7 +34,6 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "waits: for something that comes late; it begins early")
     config.addinivalue_line("markers", "each_value: a row takes long; `make check` runs one, and a fifth of these tests")
     config.addinivalue_line("markers", "any_fifth: of a file: `make check` runs a fifth of its tests, another fifth with another seed")
-    config.addinivalue_line("markers", "costs(why): it takes more than 3 s of CPU")
     config.addinivalue_line("markers", "any_row(n): `make check` runs n rows, one if it does not say, and a fifth of these tests")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in `make check &`; the tool inherits it, and tests send it
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -81,14 +81,22 @@ def other_parts(items, named):
             yield from tests[test]
 
 
+def too_costly(items, named):
+    """The items that `make check` leaves out because it has CHECK_S seconds of CPU for tests that take long."""
+    of = [item for item in items if not str(item.path).endswith(named) and not fixtures_passed.of_fixtures(item.path)]
+    out = cost.too_many({cost.key_of(item.nodeid) for item in of}, float(os.environ.get("CHECK_S") or CHECK_S), os.environ["PMU_SEED"])
+    yield from (item for item in of if cost.key_of(item.nodeid) in out)
+
+
 def pytest_collection_modifyitems(config, items):
     if not SOAK:
         asked_for = any("::" in word for word in config.args)  # a test that is named runs, whichever it is
         out = set() if asked_for else {item for item in items if item.get_closest_marker("soak")}
         if not asked_for:
-            out |= set(other_parts([item for item in items if item not in out],
-                                    tuple(word for word in config.args if word.endswith(".py"))))
+            named = tuple(word for word in config.args if word.endswith(".py"))
+            out |= set(other_parts([item for item in items if item not in out], named))
             out |= set(rows_of_products([item for item in items if item not in out]))
+            out |= set(too_costly([item for item in items if item not in out], named))
         config.hook.pytest_deselected(items=[item for item in items if item in out])
         items[:] = [item for item in items if item not in out]
     items[:] = spread(items)
@@ -166,7 +174,7 @@ def pytest_runtest_logstart():
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if call.when == "teardown":
-        COSTS.end(item, report)
+        COSTS.end(report)
 
 
 def pytest_runtest_logreport(report):

@@ -1,15 +1,65 @@
 """What a run costs in CPU time, of a whole run: building, the tests of each folder, pytest itself, and the tests that take most.
-It is printed, so that growth is seen when it happens. Nothing here fails a test, because machines differ."""
+It is printed, so that growth is seen when it happens. Nothing here fails a test, because machines differ.
+
+costs.measured has what tests took that take long; `make check` runs a random part of them. `cost.py FILE...` brings it up to date
+from costs.txt of runs."""
 import collections
 import os
+import random
 import re
 import resource
+import sys
+
+import fixtures_passed
 
 SLOWEST = 10
-MUCH = 3  # seconds of CPU; a test that takes more says why, by the marker `costs`
+LONG = 0.5  # seconds of CPU; a test that takes less always runs
+TESTS = os.path.dirname(os.path.abspath(__file__))
+MEASURED = os.path.join(TESTS, "costs.measured")
+ALWAYS = "test_lint.py"
 BUILD = os.environ.get("PMU_BUILD", "build")
 BUILT = os.path.join(BUILD, "build.times")  # what the shell's `times` printed after building
 ALL = os.path.join(BUILD, "costs.txt")  # each test, the costliest first
+
+
+def key_of(nodeid):
+    """All rows of a test together; a row of test_unit.py is a file of tests."""
+    name = nodeid.removeprefix("tests/")
+    return name if name.startswith("test_unit.py") else name.partition("[")[0]
+
+
+def measured():
+    """Of each test that takes long: seconds."""
+    with open(MEASURED, encoding="utf-8") as file:
+        return {name: float(seconds) for seconds, name in (line.split(None, 1) for line in file.read().splitlines())}
+
+
+def too_many(keys, seconds, seed):
+    """Which of these tests do not run: those that take long and do not fit into so many seconds, by chance."""
+    known = measured()
+    costly = sorted(key for key in keys if known.get(key, 0) >= LONG)
+    random.Random(f"{seed} cost").shuffle(costly)
+    out = set()
+    for key in costly:
+        if known[key] > seconds:
+            out.add(key)
+        else:
+            seconds -= known[key]
+    return out
+
+
+def renew(files):
+    known = measured() if os.path.exists(MEASURED) else {}
+    for name in files:
+        took = collections.Counter()
+        with open(name, encoding="utf-8") as file:
+            for seconds, test in (line.split(None, 1) for line in file.read().splitlines()):
+                took[key_of(test)] += float(seconds)
+        known.update(took)
+    with open(MEASURED, "w", encoding="utf-8") as file:
+        file.writelines(f"{known[name]:.1f} {name}\n" for name in sorted(known)
+                        if known[name] >= LONG and not name.startswith(ALWAYS)
+                        and not fixtures_passed.of_fixtures(os.path.join(TESTS, name.partition("::")[0])))
 
 
 def cpu(children=True):
@@ -32,20 +82,19 @@ class Costs:
     """Of the tests of one process; in the process that reports, of all."""
 
     def __init__(self):
-        self.tests, self.reasons, self.whole, self._begun = {}, {}, 0, 0
+        self.tests, self.whole, self._begun = {}, 0, 0
 
     def begin(self):
         self._begun = cpu()
 
-    def end(self, item, report):
+    def end(self, report):
         """Leaves the figure in the test's last report."""
-        reason = item.get_closest_marker("costs")
-        report.user_properties.append(("cpu", (cpu() - self._begun, reason.args[0] if reason else None)))
+        report.user_properties.append(("cpu", cpu() - self._begun))
 
     def take(self, report):
         for name, value in report.user_properties:
             if name == "cpu" and report.when == "teardown":
-                self.tests[report.nodeid], self.reasons[report.nodeid] = value
+                self.tests[report.nodeid] = value
 
     def table(self):
         """Lines of text."""
@@ -61,6 +110,7 @@ class Costs:
         with open(ALL, "w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
         yield from lines[:SLOWEST]
-        for test, seconds in self.tests.items():
-            if seconds > MUCH and not self.reasons[test]:
-                yield f"{test} takes {seconds:.1f} s of CPU: the marker costs(\"...\") should say why, or a part of it go to soak"
+
+
+if __name__ == "__main__":
+    renew(sys.argv[1:])

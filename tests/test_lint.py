@@ -79,7 +79,6 @@ def test_format():
     run(["clang-format", "--dry-run", "-Werror", *([*SOURCES, *HEADERS] if SOAK else [*FORMATTED, *TIDIED])])
 
 
-@pytest.mark.costs("clang-tidy of 30 files")
 @pytest.mark.parametrize("first", range(0, len(TIDIED), AT_ONCE))
 def test_tidy(first):
     run(["clang-tidy", "--quiet", "--checks=-clang-analyzer-*", *TIDIED[first:first + AT_ONCE], "--", *FLAGS])
@@ -101,7 +100,6 @@ def test_analyzer(name):
 LOOPS = [f"-Djson_{kind}_foreach(of,at,each)=while((each=json_next(of,&at))!=NULL)" for kind in ("array", "object")]
 
 
-@pytest.mark.costs("cppcheck of a ninth of the tool")
 def test_cppcheck():
     files = CHECKED if SOAK else [name for name in TIDIED if name.startswith(tuple(CHECKED))]
     flags = [flag for flag in FLAGS if flag.startswith(("-I", "-D"))]

@@ -1,7 +1,10 @@
 """Which rows of a product run: what `make check` leaves out must not be more than rows.py says."""
 import itertools
+import os
+import re
 import zlib
 
+import cost
 import rows
 
 CHIPS, HOW = ["m4/swd", "rp2040/swd", "a9/swd", "m4"], ["done", "interrupted", "lost"]
@@ -53,3 +56,19 @@ def test_any_row_takes_as_many_as_it_says():
     for count in (1, 3, 7):
         assert len(rows.any_row(range(7), "test_it", count)) == count
     assert rows.any_row(range(2), "test_it", 5) == [0, 1]
+
+
+def test_tests_that_take_long_run_as_many_as_there_is_time_for(monkeypatch):
+    monkeypatch.setattr(cost, "measured", lambda: {f"test_{n}": 1 + n % 7 for n in range(100)} | {"test_short": 0.1})
+    keys = [f"test_{n}" for n in range(100)] + ["test_short", "test_new"]
+    runs = [set(keys) - cost.too_many(keys, 40, seed) for seed in range(60)]
+    assert all({"test_short", "test_new"} <= ran for ran in runs)
+    assert all(33 < sum(cost.measured().get(name, 0) for name in ran) <= 40.1 for ran in runs)
+    assert set().union(*runs) == set(keys) and not cost.too_many(keys, 1000, 1)
+
+
+def test_what_was_measured_is_of_tests_that_there_are():
+    for name in cost.measured():
+        file, test = re.sub(r"\[.*", "", name).split("::", 1)
+        with open(os.path.join(cost.TESTS, file), encoding="utf-8") as source:
+            assert f"def {test.rpartition('::')[2]}(" in source.read(), f"{name} is gone, and so is its line of costs.measured"

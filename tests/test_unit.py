@@ -11,15 +11,11 @@ SOAK = bool(os.environ.get("PMU_SOAK"))  # sweeps take each place, next to other
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("PMU_BUILD", "build"))
-COSTLY = {name: pytest.mark.costs(why) for name, why in {
-    "report/test_verdict_runs.c": "simulated pairs of runs", "profile/test_sampler.c": "simulated profiles",
-    "profile/test_shares.c": "simulated profiles", "engine/test_direct_trouble.c": "trouble at places of each scene",
-    "cores/test_armv7_trouble.c": "trouble at places of each scene", "cores/test_armv8_trouble.c": "trouble at places of each scene"}.items()}
 SOURCES = sorted(glob.glob(os.path.join(ROOT, "tests/unit/*/**/test_*.c"), recursive=True))
 NAMES = [os.path.relpath(name, os.path.join(ROOT, "tests/unit")) for name in SOURCES]
 
 
-@pytest.mark.parametrize("source", [pytest.param(name, marks=COSTLY.get(name, ())) for name in NAMES])
+@pytest.mark.parametrize("source", NAMES)
 def test_unit(source):
     folder, name = source[:-2].split(os.sep, 1)
     program = os.path.join(BUILD, "unit", folder)

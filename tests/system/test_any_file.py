@@ -148,7 +148,6 @@ def run_some(kinds, folder, number):
     other.unlink()
 
 
-@pytest.mark.costs("starts the tool some hundred times")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_any_file(kinds, part, tmp_path):
     for number in range(part, MANY, PARTS):
@@ -156,7 +155,6 @@ def test_any_file(kinds, part, tmp_path):
 
 
 @pytest.mark.soak
-@pytest.mark.costs("starts the tool some thousand times")
 @pytest.mark.parametrize("part", range(4))
 def test_each_kind_with_each_command_in_each_format(kinds, part, tmp_path):
     """As it was written."""

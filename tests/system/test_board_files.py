@@ -165,7 +165,6 @@ def shows_and_measures(server, cores):
         assert result.code == 0 and len(result.hits) == 5 and min(result.cycles) > 0, result.err
 
 
-@pytest.mark.costs("bit-banged JTAG of several cores")
 def test_imx8m_on_the_virtual_a53(tmp_path):
     with Board.start("a53") as board, server_on(board, "imx8m", tmp_path, "set CHIPCORES 2") as server:
         assert server("target current") == "imx8m.a53.0"
@@ -174,7 +173,6 @@ def test_imx8m_on_the_virtual_a53(tmp_path):
         shows_and_measures(server, 2)
 
 
-@pytest.mark.costs("bit-banged JTAG of several cores")
 def test_zynq7000_on_the_virtual_a9(tmp_path):
     with Board.start("a9") as board, TapChain(board, Tap(6, 0x23727093), behind=True) as chain, \
             server_on(chain, "zynq7000", tmp_path) as server:
@@ -185,7 +183,6 @@ def test_zynq7000_on_the_virtual_a9(tmp_path):
         assert result.code == 0 and len(result.hits) == 5 and min(result.cycles) > 0, result.err
 
 
-@pytest.mark.costs("bit-banged JTAG of several cores")
 def test_zynqmp_on_the_virtual_a53(tmp_path):
     tap = Tap(12, 0x04711093)
     with Board.start("a53") as board, TapChain(board, tap) as chain, server_on(chain, "zynqmp", tmp_path) as server:

@@ -144,7 +144,6 @@ def test_one_comparator_is_linked_to_another(way):
         assert_same(before, place.board.state())
 
 
-@pytest.mark.costs("15 cables pulled")
 @pytest.mark.any_row
 @pytest.mark.parametrize("way, function", [("a9/swd", "user_work"), ("a9/swd", "work_by_data"), ("a53/swd", "user_work")])
 def test_a_cable_pulled_anywhere(way, function):
@@ -205,7 +204,6 @@ def test_occupied_comparators(way):
         assert result.code == 3 and f"all {BREAKPOINTS} breakpoint comparators are taken" in result.err
 
 
-@pytest.mark.costs("three sweeps in one")
 def test_the_other_comparator_of_contexts_serves_as_well():
     for way in WAYS:
         with user_place(way) as place:

@@ -94,7 +94,6 @@ def check_numbers(place, result):
     assert len(result.hits) == HITS if result.code == 0 else result.err
 
 
-@pytest.mark.costs("15 cables pulled")
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["m4/swd", "m4/jtag", "rp2040/swd"])
 def test_cable_pulled_at_every_packet(way):
@@ -130,7 +129,6 @@ def test_another_target_at_the_end_of_the_cable_is_left_alone(way, other, state_
         assert journals(state_folder), "there is nothing to put the first one back with"
 
 
-@pytest.mark.costs("it waits for a board that is gone")
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("way, line", [("m4/swd", "low"), pytest.param("m4/swd", "off", marks=pytest.mark.soak),
                                        pytest.param("m4/jtag", "low", marks=pytest.mark.soak)])
@@ -148,7 +146,6 @@ def test_power_lost_in_the_middle(way, line, monkeypatch):
         assert place.run("delta", "work_by_data", "-r", 3).code == 0
 
 
-@pytest.mark.costs("15 probes unplugged")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/v2", "m4/v1"])
 def test_probe_unplugged_at_every_transfer(way):

@@ -136,7 +136,6 @@ def test_events(chip):
             assert hit["values"][event] == passage.end.counts[code] - passage.begin.counts[code]
 
 
-@pytest.mark.costs("two cores behind OpenOCD")
 @pytest.mark.any_row
 @pytest.mark.parametrize("chip", ["a9", "a53"])
 def test_a_port_is_one_cores(chip):
@@ -149,7 +148,6 @@ def test_a_port_is_one_cores(chip):
         assert "cpu0   running" in info and "cpu1   halted by the debugger" in info
 
 
-@pytest.mark.costs("GDB's server at each moment")
 @pytest.mark.any_row
 @pytest.mark.parametrize("chip", ["m4", "rp2040", "a9", "a53", "r5"])
 @pytest.mark.parametrize("how", ["done", "interrupted", "terminated", "no end"])

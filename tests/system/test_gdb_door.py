@@ -63,7 +63,6 @@ def test_stat(chip):
         assert "each sample halts the core" in done.out
 
 
-@pytest.mark.costs("many commands inside one GDB")
 @pytest.mark.any_row
 @pytest.mark.parametrize("chip, name", [("rp2040", "Cortex-M0+"), ("m4", "Cortex-M4"), ("a9", "Cortex-A9"), ("a53", "Cortex-A53")])
 def test_info_list_calibrate_doctor(chip, name):
@@ -77,7 +76,6 @@ def test_info_list_calibrate_doctor(chip, name):
             assert EVENT[chip][0] in done.out and "ok" in done.out
 
 
-@pytest.mark.costs("GDB steps line by line")
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("halt_cost", [0, 7])
 def test_auto_sums_to_the_whole(chip, halt_cost):
@@ -111,7 +109,6 @@ def test_auto_sums_to_the_whole(chip, halt_cost):
             assert name == "fp_comp" or after.get(name) == before.get(name), name
 
 
-@pytest.mark.costs("GDB steps line by line")
 def test_auto_in_conditions_and_displays():
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         done = place.gdb("pmu auto on", 'break work_by_data if $_pmu_delta("CPU_CYCLES") > 3000', 'display $_pmu_delta("CPU_CYCLES")',
@@ -121,7 +118,6 @@ def test_auto_in_conditions_and_displays():
         assert "NOTHING is not counted, but CPU_CYCLES: pmu auto on -e NOTHING\n" in done.err and "pmu auto on, first" in done.err, done.err
 
 
-@pytest.mark.costs("GDB before OpenOCD, three times")
 def test_what_is_read_is_the_targets(tmp_path):
     """Not the file's, where that has read-only sections: GDB trusts it for the code of frames, and only meanwhile."""
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
@@ -140,7 +136,6 @@ def test_what_is_read_is_the_targets(tmp_path):
             assert f"Mode for reading from readonly sections is {word}." in after.out, after.out
 
 
-@pytest.mark.costs("GDB before OpenOCD")
 def test_users_breakpoint_ends_it(tmp_path):
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         here = place.symbol("random_number")
@@ -172,7 +167,6 @@ def test_users_conditions_inside(chip, breakpoints, cost, tmp_path):
             assert chip in ("rp2040", "m4") or cycles == passage.cycles
 
 
-@pytest.mark.costs("GDB before OpenOCD")
 def test_users_conditions_stay(tmp_path):
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         after = place.gdb("break random_number if 0", "ignore 1 7", "pmu delta work_by_data -r 1", "info breakpoints")
@@ -193,7 +187,6 @@ def test_refusals(tmp_path):
         assert "pmu auto on" in done.out and "events = A,B\n" in done.out and "timeout = 10s (default)\n" in done.out and done.out.count("pmu delta FUNCTION") == 2
 
 
-@pytest.mark.costs("many commands inside one GDB")
 def test_settings_and_functions_are_checked():
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         done = place.gdb("set pmu frequency foo", "show pmu frequency", "set pmu frequency 12M", "set pmu frequency 12m", "show pmu frequency",
@@ -219,7 +212,6 @@ def test_completion():
             assert line in done.out.splitlines()
 
 
-@pytest.mark.costs("Ctrl-C at many moments")
 def test_ctrl_c_keeps_what_there_is():
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         terminal = Terminal(place.elf, place.server.gdb_port())
@@ -293,7 +285,6 @@ def engine_of(terminal):
     return int(found[0]) if found else None
 
 
-@pytest.mark.costs("many kills inside one GDB")
 def test_an_engine_that_is_killed_is_not_in_the_way_of_the_next():
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         terminal = Terminal(place.elf, place.server.gdb_port())
@@ -389,7 +380,6 @@ def rows_are_whole(text, columns):
     return [int(number.group(1)) for number in numbers] == list(range(first, first + len(rows)))
 
 
-@pytest.mark.costs("GDB on a terminal, and as many samples as the shares need")
 def test_the_source_with_shares(tmp_path):
     """In a window of GDB's TUI, on a real terminal."""
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:

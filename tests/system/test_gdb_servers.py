@@ -63,7 +63,6 @@ def test_qemu_shows_no_pmu(machine, architecture):
             assert "CPU_CYCLES" not in result.out
 
 
-@pytest.mark.costs("pyOCD takes seconds to start")
 @pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 @pytest.mark.any_row
 @pytest.mark.parametrize("function, bits", [("work_by_data", WORK_BY_DATA), ("called_twice", CALLED_TWICE)])
@@ -83,7 +82,6 @@ def test_pyocd(function, bits):
             assert after[name] in (before[name], served[name]), name
 
 
-@pytest.mark.costs("pyOCD takes seconds to start")
 @pytest.mark.skipif(usb_available() is not None, reason=str(usb_available()))
 def test_pyocd_interrupted():
     with PyOcdPlace("m4/v1", "free", WORK_BY_DATA) as place:

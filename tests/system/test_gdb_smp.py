@@ -45,7 +45,6 @@ def test_a_stop_of_another_is_told(smp, core, function):
         place.board.wait_for(lambda state: state["run"] == "running")
 
 
-@pytest.mark.costs("two cores behind OpenOCD and GDB")
 def test_in_gdb(smp, tmp_path):
     with DoorPlace("a9", "free", WORK_BY_DATA) as place:
         board = place.board.core(1)

@@ -75,7 +75,6 @@ def vscode(request):
             found.close()
 
 
-@pytest.mark.costs("many hits through GDB")
 def test_a_measurement_is_one_run_and_one_stop(vscode):
     assert vscode.result('break-insert -h "called_twice"').startswith("done,bkpt=")
     before = vscode.result("break-list")

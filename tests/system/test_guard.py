@@ -283,7 +283,6 @@ def test_what_interrupts_a_call_is_part_of_it(way):
 
 
 @pytest.mark.any_row
-@pytest.mark.costs("it waits for a return that does not come")
 def test_a_call_that_does_not_return():
     """What is printed is the last overrun."""
     with at("m4/swd") as place:

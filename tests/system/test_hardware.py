@@ -74,7 +74,6 @@ def check_wires(folder, elf):
     assert again.code == 0 and again.summary["hits"] > 0, again.err
 
 
-@pytest.mark.costs("the whole acceptance script")
 @pytest.mark.any_row
 @pytest.mark.parametrize("way", WAYS)
 def test_all_of_it(way, tmp_path):
@@ -153,7 +152,6 @@ def test_one_failure_does_not_hide_the_others(tmp_path):
         assert json.loads((tmp_path / "file.json").read_text())["sequences"]["loop"]["as_published"] is False
 
 
-@pytest.mark.costs("half of the acceptance script")
 def test_another_program_on_the_chip(tmp_path):
     with Place("rp2040/swd") as place:
         out, steps = accepted(place, "virtual-rp2040", tmp_path / "file.json", code=1)

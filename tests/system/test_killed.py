@@ -142,7 +142,6 @@ class Killed:
             self.measures()
 
 
-@pytest.mark.costs("each kill is two runs and a restore")
 @pytest.mark.any_row(7)
 @pytest.mark.parametrize("link", WAYS)
 def test_killed(link, record_property):
@@ -163,7 +162,6 @@ def test_killed(link, record_property):
     assert not failed, f"{len(failed)} of {killed.found['kills']}:\n" + "\n".join(failed)
 
 
-@pytest.mark.costs("each kill is two runs and a restore")
 def test_a_word_on_its_way_to_the_core_is_no_register():
     """Killed between the write of DBGDTRRX and the instruction that takes it, then reset: R0 is not what waits there."""
     with Killed("r5/swd", dap_packet=64) as killed:
@@ -174,7 +172,6 @@ def test_a_word_on_its_way_to_the_core_is_no_register():
             killed.restored(but=None)
 
 
-@pytest.mark.costs("each kill is two runs and a restore")
 @pytest.mark.each_value
 @pytest.mark.parametrize("way", ["a53/swd", "m33/swd"])
 def test_csw_is_restored_bit_for_bit(way):
@@ -197,7 +194,6 @@ def test_csw_is_restored_bit_for_bit(way):
         assert changed > 0
 
 
-@pytest.mark.costs("each kill is two runs and two restores")
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way, words", [*((way, []) for way in ("m4/swd", "a9/swd", "a53/swd", "r5/swd", "r52/swd", "r52hyp/swd", "a53el2/swd", "m4", "a9")),
                                         *((way, ["stub", "enable"]) for way in ("r5/swd", "a53/swd", "a53", "r52/swd", "r52hyp/swd"))])
@@ -221,7 +217,6 @@ def test_a_killed_restore_is_finished_by_the_next(way, words):
         assert met > 0
 
 
-@pytest.mark.costs("each kill is a run, a restore and a release")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "m55/swd", "a9/swd", "a53/swd", "r52/swd", "r52hyp/swd"])
 def test_a_run_that_was_to_leave_the_core_halted(way):
@@ -251,7 +246,6 @@ def test_a_run_that_was_to_leave_the_core_halted(way):
         assert left > 0
 
 
-@pytest.mark.costs("each kill is a reset and a restore")
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["r52/swd", "a53/swd", "r52hyp/swd", "m4/swd", "m55/swd"])
 def test_reset_halt_is_killed(way, record_property):
@@ -283,7 +277,6 @@ def test_reset_halt_is_killed(way, record_property):
         assert met > 0
 
 
-@pytest.mark.costs("each kill is a run and a restore")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["a53/swd", "r5/swd", "a9/swd", "a53", "r5", "a9", "r52/swd", "r52hyp/swd", "a53in32"])
 def test_stub_enable_is_killed(way, record_property):

@@ -105,7 +105,6 @@ def runs_again(place):
     return place.board.state()["run"] == "running"
 
 
-@pytest.mark.costs("runs of many commands, some with a timeout")
 @pytest.mark.nobody_answers
 @pytest.mark.any_row(8)
 @pytest.mark.parametrize("link", LINKS)

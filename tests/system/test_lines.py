@@ -87,7 +87,6 @@ def test_code_in_ram(way):
         assert snapshot(place) == before
 
 
-@pytest.mark.costs("the lines of a function in many passes")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("taken", [2, 3])
 def test_with_few_comparators(taken):

@@ -191,7 +191,6 @@ def test_a_client_that_does_not_go_on_is_left(card, agent, client, sent):
     assert agent.connect().busy == 0
 
 
-@pytest.mark.costs("it fills the agent's and the kernel's buffers")
 @pytest.mark.waits
 def test_a_client_that_takes_no_answers_is_left(card, agent, client):
     before = dirty(card, client)

@@ -15,7 +15,6 @@ from test_typed import PORTS, Play, free_ports, listens
 pytestmark = pytest.mark.any_fifth
 
 
-@pytest.mark.costs("a board at the chip's own clock, and OpenOCD and GDB before it")
 def test_demo():
     environment = dict(os.environ, PMU_BUILD=os.environ.get("PMU_BUILD", "build"), PMU_TOOL=RELEASE)
     done = subprocess.run([os.path.join(ROOT, "tests", "demo.sh")], env=environment, text=True, capture_output=True, timeout=10 * WAIT)

@@ -63,7 +63,6 @@ class WithoutMemory(Refused):
     what = "memory"
 
 
-@pytest.mark.costs("each place is a run")
 @pytest.mark.any_row(6)
 @pytest.mark.parametrize("way, command", ROWS)
 def test_a_call_to_the_target_fails(way, command, tmp_path, state_folder):
@@ -71,7 +70,6 @@ def test_a_call_to_the_target_fails(way, command, tmp_path, state_folder):
         Refused(place, command, tmp_path, state_folder).over(A_ROW)
 
 
-@pytest.mark.costs("each place is a run")
 @pytest.mark.any_row(3)
 @pytest.mark.parametrize("way, command", [row for row in ROWS if row[0] in ("m4/swd", "a9/swd", "m4")])
 def test_memory_runs_out(way, command, tmp_path, state_folder):

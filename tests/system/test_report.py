@@ -215,7 +215,6 @@ def test_bad_files(tmp_path, name):
         assert result.code == 2 and fact in result.err and "record" in result.err and result.out == ""
 
 
-@pytest.mark.costs("10 MB")
 def test_a_line_of_10_mb_that_is_right(tmp_path):
     path = tmp_path / "large.jsonl"
     each = 10**10

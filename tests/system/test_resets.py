@@ -71,7 +71,6 @@ def test_watch_goes_on(way, round_):
         assert count_of(result.summary) >= sum(counts) > 0  # begin() has read the first sample
 
 
-@pytest.mark.costs("boots of a board")
 @pytest.mark.any_row(3)
 @pytest.mark.parametrize("round_", range(5 if SOAK else 1))
 @pytest.mark.parametrize("way", WAYS)
@@ -151,7 +150,6 @@ class Ending:
         self.place.close()
 
 
-@pytest.mark.costs("8 resets")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ENDINGS)
 def test_a_reset_while_all_is_undone(way):
@@ -170,7 +168,6 @@ def test_a_reset_while_all_is_undone(way):
     assert came > 0
 
 
-@pytest.mark.costs("8 resets")
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way, words", [*((way, ["survey", "work_by_data", "plain_first", "--for", "300ms"]) for way in ("m4/swd", "a9/swd", "a53/swd")),
                                         ("gdb a53", ["delta", "work_by_data", "-r", 2])], ids=str)

@@ -79,7 +79,6 @@ def test_results_of_the_unit_tests(path):
     check([{"tool": {"name": "pmu-probe", "version": "0.1.0"}, **line} if line["type"] == "header" else line for line in lines])
 
 
-@pytest.mark.costs("each command once")
 def test_what_each_command_prints(tmp_path):
     with Place("m4/swd", "free", WORK_BY_DATA | CALLED_TWICE | PREEMPTED) as place:
         def lines(*words, codes=(0,), **more):

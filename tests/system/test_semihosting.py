@@ -128,7 +128,6 @@ CODES = {"a9/swd": ("bkpt #0x1234", "BKPT 0x1234"), "r5/swd": ("bkpt #0", "BKPT 
 CODE_OF = {"a53in32/swd": ["-mthumb"]}
 
 
-@pytest.mark.costs("five commands, each after a wait for the program")
 @pytest.mark.parametrize("way", CODES)
 def test_an_application_core_halts_only_while_debug_is_on(way, tmp_path):
     """Without a debugger its instruction is an exception, which the program handles."""

@@ -29,7 +29,6 @@ def stat(place, *args):
     return result
 
 
-@pytest.mark.costs("each event in a pass of its own")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("halt_cost", ["0", "17"])

@@ -184,7 +184,6 @@ def test_wrong_usage(words):
 OF_WIRE = ["none", "parity", "ack3"]
 
 
-@pytest.mark.costs("8 places, each in two runs")
 @pytest.mark.any_row
 @pytest.mark.parametrize("chip", ["a9", "r5", "a53"])
 @pytest.mark.parametrize("kind", ["wait", "fault", *OF_WIRE])

@@ -180,7 +180,6 @@ def executed_by_function(place, profile, names):
     return dict(sorted(shares_of(profile, place, names).items(), key=lambda item: -item[1]))
 
 
-@pytest.mark.costs("a whole program")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040", "a9/swd", "gdb"])
 def test_the_hottest_of_all_come_first(way):
@@ -210,7 +209,6 @@ MANY = START + "".join(f"APART uint32_t f{i}(uint32_t x) {{ for (uint32_t n = {3
 MANY += "void run(void) { for (;; round_count++) {" + "".join(f" sink += f{i}(sink);" for i in range(0, 1500, 75)) + " } }\n"
 
 
-@pytest.mark.costs("a program of 1,500 functions")
 def test_a_large_firmware_shows_its_hottest_functions_soon(tmp_path):
     """Without a word of the time there are ten rows or so, and what all the others would take."""
     with own_place(tmp_path, "m4/swd", MANY) as place:

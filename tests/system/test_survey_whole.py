@@ -79,7 +79,6 @@ def is_median_of(value, truth, n):
     return sum(one < value for one in truth) / len(truth) <= 0.5 + off and sum(one <= value for one in truth) / len(truth) >= 0.5 - off
 
 
-@pytest.mark.costs("each function of a program")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
 @pytest.mark.parametrize("mode", PROGRAMS)
@@ -161,7 +160,6 @@ def regressed(result):
 
 
 @pytest.mark.any_row
-@pytest.mark.costs("forty functions, twice")
 def test_one_of_forty_is_three_percent_slower(tmp_path):
     base, new = tmp_path / "base.jsonl", tmp_path / "new.jsonl"
     with program() as place:

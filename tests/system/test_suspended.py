@@ -77,7 +77,6 @@ COMMANDS = {"delta": ["delta", "-j", "work_by_data", "-r", 120], "survey": ["sur
 
 
 @pytest.mark.waits
-@pytest.mark.costs("boards run while the tool is suspended")
 @pytest.mark.parametrize("chip,command", [*((chip, "delta") for chip in CHIPS), ("a9", "survey")])
 def test_suspended_while_the_core_is_halted(chip, command):
     with prepared(chip) as place:
@@ -95,7 +94,6 @@ def test_suspended_while_the_core_is_halted(chip, command):
 
 
 @pytest.mark.waits
-@pytest.mark.costs("a board runs while the network stalls")
 @pytest.mark.parametrize("chip", CHIPS)
 def test_a_network_that_stalls(chip):
     """The answer arrives late, and is taken; what gave up waiting for it leaves the target to `restore`."""

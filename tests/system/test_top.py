@@ -163,7 +163,6 @@ def mark(terminal, name):
         wait_for(lambda: marked not in terminal.text(), "the mark to go down")
 
 
-@pytest.mark.costs("a measurement of each kind, on a terminal")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd"])
 def test_keys_measure_the_marked_function(way, tmp_path, monkeypatch):
@@ -295,7 +294,6 @@ def test_the_largest_stay_on_the_terminal():
             terminal.close()
 
 
-@pytest.mark.costs("a shell with job control")
 @pytest.mark.parametrize("command,seen", [("top", "work_by_data"), ("watch", "CPU_CYCLES")])
 def test_ctrl_z_gives_the_terminal_back(command, seen, tmp_path):
     """As it was, and takes it again once the shell lets it go on."""

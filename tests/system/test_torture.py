@@ -398,7 +398,6 @@ def rows():
     return [(way, begin, min(begin + A_ROW, cases[way])) for begin in range(0, max(cases.values()), A_ROW) for way in WAYS if begin < cases[way]]
 
 
-@pytest.mark.costs("each case is a run and what puts it right")
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("link, begin, end", rows())
 def test_trouble(link, begin, end, record_property):

@@ -52,7 +52,6 @@ def test_systick_at_full_reload(way, name):
         assert len(exact) >= (1 if cycles >= 10 ** 8 else 20)
 
 
-@pytest.mark.costs("ticks of a millisecond at the chip's own clock")
 @pytest.mark.any_row
 @pytest.mark.parametrize("way, name", rows(WAYS))
 @pytest.mark.parametrize("style, symbol", [(0, "tick_count"), (1, "uwTick"), (2, "xTickCount")])
@@ -68,7 +67,6 @@ def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name)
             assert all(passage.cycles > cycles for passage in truth), "no tick came"
 
 
-@pytest.mark.costs("ticks of a millisecond at the chip's own clock")
 @pytest.mark.any_row(1)
 @pytest.mark.parametrize("chip", ["rp2040", "m4"])
 def test_a_tick_variable_through_a_gdb_server(chip):
@@ -88,7 +86,6 @@ def test_ticks_of_ten_milliseconds():
         all_exact(*span(place, "span_1m", "--tick", "uwTick", "--freq", "50M", "--counter", "systick"))
 
 
-@pytest.mark.costs("120 hits, each checked")
 @pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd"])
 def test_start_and_end_at_every_phase_of_a_reload(way):
     """CVR 0, the tick pending with interrupts masked, one cycle before and after it."""

@@ -201,7 +201,6 @@ def name_of(typed):
     return f"{os.path.basename(typed[0])}: {typed[1].replace('pmu-probe ', '')[-50:]}"
 
 
-@pytest.mark.costs("boards at the chip's own clock")
 @pytest.mark.parametrize("typed", RUN, ids=name_of)
 def test_as_the_page_shows(play, typed):
     page, command, lines = typed

@@ -40,7 +40,6 @@ def crashed(place):
 
 
 @pytest.mark.any_row
-@pytest.mark.costs("six commands that wait for a second each")
 def test_a_fault_by_every_command():
     with Place("m4/swd", "leaves") as place:
         crashed(place)

@@ -197,7 +197,6 @@ def test_writes_in_a_handler():
 
 # --- others who share the target ----------------------------------------------------------------------------------
 
-@pytest.mark.costs("two OpenOCDs before one board")
 @pytest.mark.parametrize("chip", ["m4", "a9", "a53"])
 def test_another_of_us_that_ends_switches_it_off(chip, monkeypatch, tmp_path):
     """An older one, which has neither lock nor mark."""
