@@ -173,7 +173,12 @@ const struct option option_table[] = {
     {0, "trace", "WAY", OPTION_TEXT, AT(trace), DELTA | IRQ | TASKS,
      .help = "how the trace of --no-halt, irq and tasks leaves the chip: fifo (RP2350's), etf (a trace "
              "buffer) or swo; default: the first that is there",
-     .values = "fifo etf swo", .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
+     .values = "fifo etf swo", .needs = {"no-halt", "is of use with --no-halt only", DELTA},
+     .rivals = {{"trace-ram", "is another way: one of the two", DELTA | IRQ | TASKS}}, .is_rare = true},
+    {0, "trace-ram", "BUFFER", OPTION_TEXT, AT(trace_ram), DELTA | IRQ | TASKS,
+     .help = "RP2350: a DMA channel that the program does not use carries the trace into this buffer, which "
+             "is overwritten: a variable of 256 bytes to 32 KB, or *ADDRESS:BYTES",
+     .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
     {0, "swo-baud", "BAUD", OPTION_SPEED, AT(swo_baud), DELTA | IRQ | TASKS,
      .help = "the fastest baud of SWO that is tried (2M); default: 10M",
      .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},

@@ -316,6 +316,8 @@ struct engine *trace_engine_new(struct device *device, const struct trace_engine
     self->now = &self->entries[0];
     self->request = (struct trace_request){.wishes = self->wishes,
                                            .sink = setup->sink,
+                                           .ring_base = setup->ring_base,
+                                           .ring_bytes = setup->ring_bytes,
                                            .baud = setup->baud,
                                            .clock_hz = setup->clock_hz,
                                            .clock_is_measured = setup->clock_is_measured,

@@ -18,6 +18,8 @@ struct trace_engine_setup {
     size_t n_ends;
     uint64_t task;    /* the word that shows which task runs; 0: not known */
     const char *sink; /* as in struct trace_request */
+    uint64_t ring_base;
+    uint32_t ring_bytes;
     double baud, clock_hz;
     bool clock_is_measured;
     /* Of each call whose ends were seen, and where trace was lost; NULL: not wanted */

@@ -258,7 +258,8 @@ static bool take_for_trace(struct delta_run *run, struct trace_engine_setup *set
     const struct region *region = &run->named.region;
     struct trace trace = {0};
     *setup = (struct trace_engine_setup){.sink = session->request->trace, .baud = session->request->swo_baud};
-    if (!trace_can(&trace, &session->device, true, &deadline, error) ||
+    if (!trial_trace_ring(session, &setup->ring_base, &setup->ring_bytes, error) ||
+        !trace_can(&trace, &session->device, true, &deadline, error) ||
         (region->to_return && !find_ends(run, setup, error)) || !session_take_core(session, false, error))
         return false;
     bool is_round = !region->to_return && region->start == region->end;

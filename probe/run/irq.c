@@ -166,19 +166,20 @@ static bool irq_listen(struct irq_run *run, struct error *error)
     struct session *session = run->session;
     struct deadline deadline = session_deadline(session);
     struct trace trace = {0};
-    const struct trace_request request = {.wishes = &run->word,
-                                          .n_wishes = run->of_word,
-                                          .exceptions = !run->of_word,
-                                          .sink = session->request->trace,
-                                          .baud = session->request->swo_baud,
-                                          .clock_hz = run->awake_hz,
-                                          .clock_is_measured = run->conditions->clock_error_hz > 0,
-                                          .context = run,
-                                          .take = irq_take_moment};
+    struct trace_request request = {.wishes = &run->word,
+                                    .n_wishes = run->of_word,
+                                    .exceptions = !run->of_word,
+                                    .sink = session->request->trace,
+                                    .baud = session->request->swo_baud,
+                                    .clock_hz = run->awake_hz,
+                                    .clock_is_measured = run->conditions->clock_error_hz > 0,
+                                    .context = run,
+                                    .take = irq_take_moment};
     run->contexts = (struct trace_contexts){.context = run, .stay = irq_take_stay, .lost = irq_take_loss};
     run->stays.from_ends = run->of_word;
-    bool ok =
-        run->begin(run->context, error) && trace_open(&trace, &session->device, &request, &deadline, error);
+    bool ok = trial_trace_ring(session, &request.ring_base, &request.ring_bytes, error) &&
+              run->begin(run->context, error) &&
+              trace_open(&trace, &session->device, &request, &deadline, error);
     snprintf(run->where, sizeof run->where, "%s", trace.where);
     ok = ok && irq_poll(run, &trace, error);
     struct deadline last = session_last_deadline(session);

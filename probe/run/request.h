@@ -65,9 +65,10 @@ struct request {
 
     /* Trace */
     bool no_halt;
-    const char *calls; /* functions whose calls are counted; NULL: none */
-    const char *trace; /* the way out of the chip; NULL: the first that is there */
-    double swo_baud;   /* 0: not given */
+    const char *calls;     /* functions whose calls are counted; NULL: none */
+    const char *trace;     /* the way out of the chip; NULL: the first that is there */
+    const char *trace_ram; /* a buffer of the program's; NULL: none */
+    double swo_baud;       /* 0: not given */
 
     /* What becomes of the core */
     bool resume, reset, halt, keep;

@@ -6,6 +6,8 @@
 #include "measure/plausible.h"
 #include "measure/widen.h"
 #include "report/number.h"
+#include "run/values.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -368,6 +370,32 @@ bool trial_trace_clock(struct session *session, struct clock *clock, double *awa
     bool slept = fastest.hz - fastest.error_hz > clock->hz + clock->error_hz;
     *awake_hz = slept ? fastest.hz : clock->hz;
     return true;
+}
+
+bool trial_trace_ring(const struct session *session, uint64_t *base, uint32_t *bytes, struct error *error)
+{
+    const char *name = session->request->trace_ram, *colon = name != NULL ? strchr(name, ':') : NULL;
+    char number[24];
+    uint64_t at = 0, size = 0;
+    *bytes = 0;
+    if (name == NULL)
+        return true;
+    if (colon != NULL && name[0] == '*' && (size_t)(colon - name) < sizeof number) {
+        snprintf(number, sizeof number, "%.*s", (int)(colon - name - 1), name + 1);
+        if (!value_count(number, UINT32_MAX, &at) || !value_count(colon + 1, UINT32_MAX, &size))
+            size = 0;
+    } else if (session->symbols == NULL || !symbols_object(session->symbols, name, &at, &size)) {
+        return error_set(error, ERROR_SYMBOL,
+                         "--trace-ram: \"%.64s\" is neither a variable of the ELF nor *ADDRESS:BYTES", name);
+    }
+    for (uint32_t most = TRACE_RING_MOST; most >= TRACE_RING_LEAST && *bytes == 0; most /= 2) {
+        *base = (at + most - 1) / most * most;
+        *bytes = *base + most <= at + size ? most : 0;
+    }
+    return *bytes > 0 ||
+           error_set(error, ERROR_USAGE,
+                     "--trace-ram %.64s: none of its %llu bytes are a ring of %d bytes at a multiple of %d",
+                     name, (unsigned long long)size, TRACE_RING_LEAST, TRACE_RING_LEAST);
 }
 
 /* A block that is free, or that wraps slowly and can be read while the program uses it. */

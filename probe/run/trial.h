@@ -39,6 +39,8 @@ bool trial_clock(struct session *session, struct clock *out, struct error *error
 /* Measures a clock that no one claims for longer, until it is well within what SWO's baud bears. *awake_hz:
  * the fastest that it was for a moment, as CYCCNT may stop while the core sleeps. */
 bool trial_trace_clock(struct session *session, struct clock *clock, double *awake_hz, struct error *error);
+/* The largest ring in the buffer that --trace-ram names, for trace; without that *bytes is 0. ERROR_USAGE. */
+bool trial_trace_ring(const struct session *session, uint64_t *base, uint32_t *bytes, struct error *error);
 /* Checks the program's code, measures the clock and tries the counter in use. */
 bool trial_counter(struct session *session, struct clock *clock, double *seen_hz, struct error *error);
 /* The same with another counter of the core. False with `why` if it has none, if `why` is not a reason for

@@ -3,6 +3,9 @@
  * The trace FIFO of an RP2350: eight words, which a debugger reads like any memory. RP2350 datasheet, 3.5
  * and the registers of CORESIGHT_TRACE. Nothing says when it is empty, but no packet that is switched on
  * makes a word of zeros, which is what an empty one gives; where it gives something else, no word is trace.
+ *
+ * "ram": a DMA channel empties the FIFO into a buffer that the user gives, a ring from which the words are
+ * read. Datasheet, 12.6. The channel counts its transfers, so that an overrun is seen.
  */
 #include "base/arm_debug.h"
 #include "trace/trace.h"
@@ -15,9 +18,29 @@ enum {
     RP2350_TPIU = 0x40148000,
     RP2350_FIFO_STATUS = 0x50700000,
     RP2350_FIFO = 0x50700004,
+    RP2350_MAY_TRACE = 0x40060058, /* ACCESSCTRL_CORESIGHT_TRACE: who may read the FIFO */
+    RP2350_DMA = 0x50000000,
+    RP2350_DMA_ABORT = 0x50000464,
     FIFO_FLUSH = 1 << 0,
     FIFO_OVERFLOW = 1 << 1,
+    MAY_DMA = 1 << 6,
 };
+/* A channel's registers, and bits of its CTRL */
+enum { DMA_CHANNELS = 16, DMA_STRIDE = 0x40, DMA_READ = 0, DMA_WRITE = 4, DMA_COUNT = 8, DMA_CTRL = 12 };
+enum {
+    DMA_ON = 1 << 0,
+    DMA_FIRST = 1 << 1, /* HIGH_PRIORITY */
+    DMA_WORDS = 2 << 2,
+    DMA_TO_NEXT = 1 << 6, /* INCR_WRITE */
+    DMA_RING_AT = 8,      /* RING_SIZE: the ring has 2^n bytes */
+    DMA_RING_WRITE = 1 << 12,
+    DMA_CHAIN_AT = 13,       /* CHAIN_TO itself: to none */
+    DMA_BY_TRACE = 53 << 17, /* TREQ_SEL: DREQ_CORESIGHT */
+    DMA_QUIET = 1 << 23,
+    DMA_STATE = 1 << 26, /* BUSY, and above it errors */
+};
+static const uint32_t dma_turn = 0x0FFFFFFF, dma_begins_again = UINT32_C(1) << 28, /* TRANS_COUNT */
+    may_key = 0xACCE0000;
 
 /* A list has FIFO_LOOKS groups of reads: the FIFO's status after each group says whether words were lost in
  * it. Within a list there is no pause. */
@@ -119,6 +142,154 @@ static bool fifo_read(struct trace *trace, const struct deadline *deadline, stru
     return true;
 }
 
+/* ---- through RAM */
+
+static bool ring_find(struct trace *trace, char *where, const struct deadline *deadline)
+{
+    return trace->request->ring_bytes > 0 && fifo_find(trace, where, deadline);
+}
+
+static uint64_t dma_register(const struct trace *trace, uint64_t offset)
+{
+    return RP2350_DMA + DMA_STRIDE * (uint64_t)trace->ring.channel + offset;
+}
+
+/* One that the program has never set: the last of them, as programs take the first ones. */
+static bool dma_find_channel(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    for (unsigned n = DMA_CHANNELS; n-- > 0;) {
+        uint64_t all = 0, word;
+        trace->ring.channel = n;
+        for (uint64_t offset = DMA_READ; offset <= DMA_CTRL; offset += 4) {
+            if (!ledger_read(trace->device->ledger, fifo_word(trace, dma_register(trace, offset)), &word,
+                             deadline, error))
+                return false;
+            all |= word;
+        }
+        if (all == 0)
+            return true;
+    }
+    return error_advise(error, ERROR_NO_COUNTER, "Without --trace-ram no channel is needed.",
+                        "the program uses all %d DMA channels", DMA_CHANNELS);
+}
+
+static uint32_t ring_control(const struct trace *trace)
+{
+    return DMA_ON | DMA_FIRST | DMA_WORDS | DMA_TO_NEXT |
+           (uint32_t)__builtin_ctz(trace->request->ring_bytes) << DMA_RING_AT | DMA_RING_WRITE |
+           trace->ring.channel << DMA_CHAIN_AT | DMA_BY_TRACE | DMA_QUIET;
+}
+
+static bool ring_open(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const uint64_t base = trace->request->ring_base;
+    if (!dma_find_channel(trace, deadline, error))
+        return false;
+    const struct setting settings[] = {
+        {.at = fifo_word(trace, RP2350_MAY_TRACE),
+         .test = MAY_DMA,
+         .keep = UINT8_MAX,
+         .set = MAY_DMA,
+         .key = may_key,
+         .restore = {.mask = UINT8_MAX, .key = may_key}},
+        {.at = fifo_word(trace, dma_register(trace, DMA_READ)), .set = RP2350_FIFO, .always = true},
+        {.at = fifo_word(trace, dma_register(trace, DMA_WRITE)),
+         .set = base,
+         .always = true,
+         .restore = {.moves = true}},
+        {.at = fifo_word(trace, dma_register(trace, DMA_COUNT)),
+         .set = dma_begins_again | dma_turn,
+         .always = true,
+         .restore = {.moves = true}},
+        /* At the end CTRL switches it off, and this ends what was under way */
+        {.at = fifo_word(trace, RP2350_DMA_ABORT),
+         .set = UINT64_C(1) << trace->ring.channel,
+         .always = true,
+         .restore = {.key = UINT64_C(1) << trace->ring.channel, .moves = true}},
+        {.at = fifo_word(trace, dma_register(trace, DMA_CTRL)),
+         .set = ring_control(trace),
+         .always = true,
+         .restore = {.mask = DMA_STATE - 1}}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (!trace_set(trace, settings[i], deadline, error))
+            return false;
+    snprintf(trace->where, sizeof trace->where,
+             "the RP2350's trace FIFO, by DMA channel %u into %u bytes at 0x%08llX", trace->ring.channel,
+             (unsigned)trace->request->ring_bytes, (unsigned long long)base);
+    return fifo_open(trace, deadline, error);
+}
+
+enum { RING_PLACE = 3, RING_READ = 256 };
+
+static void ring_add_place(const struct trace *trace, struct steps *list)
+{
+    steps_add(list, step_read(fifo_word(trace, dma_register(trace, DMA_COUNT))));
+    steps_add(list, step_read(fifo_word(trace, dma_register(trace, DMA_WRITE))));
+    steps_add(list, step_read(fifo_word(trace, dma_register(trace, DMA_CTRL))));
+}
+
+/* TRANS_COUNT shows how many transfers began, WRITE_ADDR, read after it, how many are in memory. */
+static bool ring_take_place(struct trace *trace, const uint64_t *read, struct error *error)
+{
+    const uint32_t words = trace->request->ring_bytes / 4;
+    uint32_t begun = dma_turn - ((uint32_t)read[0] & dma_turn);
+    uint64_t at = (read[1] - trace->request->ring_base) / 4;
+    if ((read[2] & (DMA_STATE - 1)) != ring_control(trace) || at >= words)
+        return error_set(error, ERROR_WRITTEN, "something else has taken DMA channel %u meanwhile",
+                         trace->ring.channel);
+    if (read[2] >> 29 != 0)
+        return error_set(error, ERROR_FAULT, "the bus refuses what DMA channel %u does (CTRL 0x%08llX)",
+                         trace->ring.channel, (unsigned long long)read[2]);
+    trace->ring.begun += (begun + (uint64_t)dma_turn - trace->ring.turn) % dma_turn;
+    trace->ring.turn = begun;
+    uint64_t apart = (at + words - trace->ring.begun % words) % words;
+    trace->ring.written = trace->ring.begun + apart - (apart > words / 2 ? words : 0);
+    return true;
+}
+
+/* *some: words were read, and there may be more. */
+static bool ring_read_some(struct trace *trace, bool *some, const struct deadline *deadline,
+                           struct error *error)
+{
+    const uint32_t words = trace->request->ring_bytes / 4;
+    struct steps list = {.items = trace->steps, .room = FIFO_STEPS};
+    uint64_t n = trace->ring.written - trace->ring.taken;
+    n = n > words ? 0 : n > RING_READ ? RING_READ : n;
+    for (uint64_t i = 0; i < n; i++)
+        steps_add(&list, step_read(fifo_word(trace, trace->request->ring_base +
+                                                        4 * ((trace->ring.taken + i) % words))));
+    ring_add_place(trace, &list);
+    if (!ledger_run(trace->device->ledger, &list, trace->words, deadline, error) ||
+        !ring_take_place(trace, trace->words + n, error))
+        return false;
+    /* A word may be in no place yet, or in its place already, between the two reads */
+    bool overran = trace->ring.written - trace->ring.taken + 8 > words;
+    for (uint64_t i = 0; i < n && !overran; i++) {
+        const uint64_t word = trace->words[i];
+        const uint8_t bytes[] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
+                                 (uint8_t)(word >> 24)};
+        trace_give(trace, bytes, sizeof bytes);
+    }
+    if (overran)
+        trace_lose(trace);
+    trace->ring.taken = overran ? trace->ring.written : trace->ring.taken + n;
+    *some = n > 0 && !overran;
+    return true;
+}
+
+static bool ring_read(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    enum { READS = 64 };
+    bool some = true;
+    if (!ring_read_some(trace, &some, deadline, error))
+        return false;
+    some = trace->ring.written != trace->ring.taken;
+    for (unsigned i = 0; some && i < READS && !deadline_passed(deadline); i++)
+        if (!ring_read_some(trace, &some, deadline, error))
+            return false;
+    return true;
+}
+
 static void fifo_close(struct trace *trace, const struct deadline *deadline)
 {
     struct error ignored = {0};
@@ -127,3 +298,5 @@ static void fifo_close(struct trace *trace, const struct deadline *deadline)
 
 const struct trace_sink trace_fifo = {
     .name = "fifo", .find = fifo_find, .open = fifo_open, .read = fifo_read, .close = fifo_close};
+const struct trace_sink trace_ring = {
+    .name = "ram", .find = ring_find, .open = ring_open, .read = ring_read, .close = fifo_close};

@@ -10,7 +10,8 @@
 
 enum { TRACE_CHECK_US = 2000000, CALIBRATION_BEATS = 32, OUR_ID = 1 };
 
-static const struct trace_sink *const trace_sinks[] = {&trace_fifo, &trace_etf, &trace_swo, NULL};
+static const struct trace_sink *const trace_sinks[] = {&trace_ring, &trace_fifo, &trace_etf, &trace_swo,
+                                                       NULL};
 
 static struct address trace_word(const struct trace *trace, uint64_t offset)
 {
@@ -104,7 +105,7 @@ bool trace_can(struct trace *trace, struct device *device, bool code, const stru
 
 static bool trace_choose_sink(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
-    const char *wanted = trace->request->sink;
+    const char *wanted = trace->request->ring_bytes > 0 ? trace_ring.name : trace->request->sink;
     for (size_t i = 0; trace_sinks[i] != NULL; i++) {
         const struct trace_sink *sink = trace_sinks[i];
         if ((wanted != NULL && strcmp(wanted, sink->name) != 0) || !sink->find(trace, trace->where, deadline))

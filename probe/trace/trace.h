@@ -34,14 +34,17 @@ struct trace_wish {
 };
 
 enum { TRACE_LACKS = 0xFF }; /* in place of a comparator */
+enum { TRACE_RING_LEAST = 256, TRACE_RING_MOST = 32768 };
 
 struct trace_request {
     const struct trace_wish *wishes; /* each takes a comparator; a moment's `n` is its index */
     size_t n_wishes;
     bool exceptions;
-    const char *sink; /* "fifo", "etf", "swo"; NULL: the first that is there */
-    double baud;      /* of "swo"; 0: the fastest that works */
-    double clock_hz;  /* of the core; 0: unknown */
+    const char *sink;    /* "fifo", "etf", "swo"; NULL: the first that is there */
+    uint64_t ring_base;  /* of "ram": a buffer of the target that may be overwritten, at a multiple of ... */
+    uint32_t ring_bytes; /* its size, a power of two from TRACE_RING_LEAST to TRACE_RING_MOST; 0: none */
+    double baud;         /* of "swo"; 0: the fastest that works */
+    double clock_hz;     /* of the core; 0: unknown */
     bool clock_is_measured;
     void *context;
     void (*take)(void *context, const struct trace_moment *moment);
@@ -75,6 +78,13 @@ struct etf {
     uint8_t frame[TRACE_FRAME], n_frame, id;
 };
 
+/* Of the sink "ram", in words since it was opened. */
+struct trace_ring_state {
+    unsigned channel;
+    uint32_t turn; /* of `begun`, since TRANS_COUNT began again */
+    uint64_t begun, written, taken;
+};
+
 struct trace {
     struct device *device;
     const struct trace_request *request;
@@ -91,6 +101,7 @@ struct trace {
     bool open;
     uint8_t bus_id; /* of the ITM, in frames */
     struct etf etf;
+    struct trace_ring_state ring;
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
     unsigned sweep;         /* of SWO: how far its clock is from the one that was measured */
     unsigned dividers;      /* that were tried */
@@ -136,4 +147,4 @@ void trace_lose(struct trace *trace);
 bool trace_open_pin(struct trace *trace, const struct deadline *deadline, struct error *error);
 bool trace_pin_is_used(struct trace *trace, const struct deadline *deadline);
 
-extern const struct trace_sink trace_fifo, trace_etf, trace_swo;
+extern const struct trace_sink trace_ring, trace_fifo, trace_etf, trace_swo;

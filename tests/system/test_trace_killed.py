@@ -11,7 +11,7 @@ from test_trace_openocd import CHAIN, NEST, OWN, OcdPlace
 from usb import usb_available
 
 KILLS = 50 if SOAK else 2
-WAYS = {"fifo": ("rp2350/swd", {"dap_wire": 10_000_000}), "polled": ("m33/swd", {"dap_swo": "uart"}),
+WAYS = {"fifo": ("rp2350/swd", {"dap_wire": 10_000_000}), "ram": ("rp2350/swd", {"dap_wire": 10_000_000}), "polled": ("m33/swd", {"dap_swo": "uart"}),
         "endpoint": ("m33/v2", {"dap_swo": "uart,stream"}), "openocd": ("m4", {"commands": [OWN]})}
 
 
@@ -30,7 +30,7 @@ def test_killed_at_any_moment(way, tmp_path):
     with begin(way) as place:
         before = trace_registers(place)
         for _ in range(KILLS):
-            process = place.start("irq", "--for", "60s", "-q", "-o", tmp_path / "out")
+            process = place.start("irq", "--for", "60s", "-q", "-o", tmp_path / "out", *(["--trace-ram", "*0x20070000:0x1000"] if way == "ram" else []))
             time.sleep(moments.uniform(0, 2.5))
             process.kill()
             process.communicate()

@@ -90,7 +90,8 @@ static void to_fifo(struct trace_unit *u, uint8_t byte)
     f->word |= (uint32_t)byte << 8 * f->filled++;
     if (f->filled < bytes)
         return;
-    push(f, f->word);
+    if (f->flushed || f->count > 0 || !rp_dma_takes(&u->dma, RP_FIFO + FIFO_DATA, f->word))
+        push(f, f->word);
     f->word = 0;
     f->filled = 0;
 }
@@ -283,6 +284,7 @@ void trace_unit_power_on(struct trace_unit *u)
     u->funnel = 0x300;
     u->formatter = (struct formatter){.id = 0};
     u->fifo = (struct rp_fifo){.flushed = true};
+    rp_dma_power_on(&u->dma);
     h7_trace_power_on(&u->h7, u);
 }
 
@@ -306,7 +308,8 @@ bool trace_unit_add(struct trace_unit *u, struct bus *bus)
                                                .size = RP_FIFO_SIZE,
                                                .read = rp_fifo_read,
                                                .write = rp_fifo_write,
-                                               .self = u});
+                                               .self = u}) &&
+           rp_dma_add(&u->dma, bus);
 }
 
 void trace_unit_sit(struct trace_unit *u, struct itm *itm, void (*catch_up)(void *core), void *core)
@@ -331,6 +334,7 @@ void trace_unit_print(struct trace_unit *u, FILE *out)
             ",\"etf_capturing\":%s,\"h7_dbgmcu\":%" PRIu32,
             u->h7.etf.level, u->h7.swo_funnel, u->h7.funnel, u->h7.etf.capturing ? "true" : "false",
             u->h7.dbgmcu);
+    fprintf(out, ",\"may_trace\":%" PRIu32 ",\"dma_set\":%u", u->dma.may_trace, rp_dma_set(&u->dma));
     fprintf(out,
             ",\"sppr\":%" PRIu32 ",\"ffcr\":%" PRIu32 ",\"funnel\":%" PRIu32 ",\"from\":%" PRIu64
             ",\"line\":\"",

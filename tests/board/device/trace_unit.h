@@ -6,6 +6,7 @@
 #include "device/formatter.h"
 #include "device/h7_trace.h"
 #include "device/itm.h"
+#include "device/rp_dma.h"
 
 enum trace_route { TRACE_NOWHERE, TRACE_CORE_TPIU, TRACE_RP2350, TRACE_H7 };
 enum { TRACE_CORES = 2, TRACE_LINE = 1 << 20, RP_ENTRIES = 8 };
@@ -46,6 +47,7 @@ struct trace_unit {
     uint32_t funnel;
     struct formatter formatter;
     struct rp_fifo fifo;
+    struct rp_dma dma;
     struct h7_trace h7;
     struct trace_line line;
     uint32_t clock;         // of the port, Hz
