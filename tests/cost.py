@@ -35,7 +35,7 @@ def measured():
 
 
 def too_many(keys, seconds, seed):
-    """Which of these tests do not run: those that take long and do not fit into so many seconds, by chance."""
+    """Which of these tests do not run: those that take long and do not fit into these seconds, by chance."""
     known = measured()
     costly = sorted(key for key in keys if known.get(key, 0) >= LONG)
     random.Random(f"{seed} cost").shuffle(costly)
