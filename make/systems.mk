@@ -1,6 +1,6 @@
 # `make check-systems`, as root: `make demo`, `make check` and `make deb` of the committed tree in a fresh minimal system of each
 # Debian release, with gcc, make and git alone. In neither suite: each takes 2 GB and installs all packages.
-# `make check-arm64`: the same of an emulated arm64, but of `make check` only the unit tests; it takes hours.
+# `make check-arm64`: demo and deb in an emulated Debian 13 of arm64, which takes an hour. `make check` would take a day there.
 
 SYSTEMS    ?= bookworm trixie
 SYSTEMS_IN ?= $(BUILD)/systems
@@ -12,5 +12,5 @@ check-systems: deps-systems
 
 check-arm64: DEPS_SYSTEMS += qemu-user-static binfmt-support arch-test
 check-arm64: deps-systems
-	MIRROR='$(MIRROR)' tests/systems.sh trixie-arm64 $(SYSTEMS_IN) sh -c 'make demo && make check-unit && make deb'
+	MIRROR='$(MIRROR)' tests/systems.sh trixie-arm64 $(SYSTEMS_IN) sh -c 'make demo && make deb'
 .PHONY: check-systems check-arm64
