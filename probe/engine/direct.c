@@ -517,26 +517,11 @@ static bool look_at_frame(struct direct_engine *self, enum segment *from, struct
 /* A re-hit at the end failed after the end was read: the hit itself is complete. */
 static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *hit_steps, struct error *error)
 {
-    struct hit_steps whole = *hit_steps; /* confirming the stop overwrites it, and its results */
-    uint64_t results[LIST_ROOM];
-    memcpy(results, self->results, sizeof results);
+    hit_results_complete(&self->hits, hit_steps, self->results);
     if (!direct_confirm_stop(self, direct_end(self), error))
         return false;
-    direct_new_list(self);
-    struct witness_places places;
-    witness_add(&self->device->witness, self->core, NULL, &self->list, &places);
-    size_t reset = core_add_reset_seen(self->core, &self->list); /* as in the list */
-    if (!direct_run_plain(self, error))
-        return false;
-    if (core_reset_seen(self->core, self->results[reset]))
-        return direct_tell_reset(self, error);
-    uint64_t saw = 0;
-    const struct witness_item *changed =
-        witness_changed(&self->device->witness, self->results, &places, &saw);
-    if (changed != NULL)
-        return witness_tell(changed, saw, error);
-    hit_results_deliver(&self->hits, &whole, results);
-    if (!show_end(self, error))
+    hit_results_hold(&self->hits);
+    if (!direct_confirm_held(self, error) || !show_end(self, error))
         return false;
     direct_new_list(self);
     if (!direct_is_round(self)) {

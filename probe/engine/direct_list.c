@@ -461,7 +461,7 @@ static bool release_held(struct direct_engine *self, bool was_reset, struct erro
     if (unread->kind != ERROR_NONE)
         return false;
     if (hits->changed != NULL)
-        hits->n_held = 0;
+        hits->n_held = hits->n_rehits = 0;
     hit_results_release(hits, was_reset);
     return true;
 }

@@ -280,7 +280,8 @@ static void deliver_rehits(struct hit_results *hits)
     hits->n_rehits = 0;
 }
 
-static void complete_hit(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
+void hit_results_complete(struct hit_results *hits, const struct hit_steps *hit_steps,
+                          const uint64_t *results)
 {
     reading_take(hits->reading, false, results, hit_steps->reading_at[1][0], hits->hit.to);
     const struct at_end *at_end = hits->request->at_end;
@@ -301,6 +302,8 @@ static void hit_results_hand_over(struct hit_results *hits, const struct raw_hit
 void hit_results_release(struct hit_results *hits, bool was_reset)
 {
     hits->was_reset = hits->was_reset || was_reset;
+    if (!hits->was_reset)
+        deliver_rehits(hits);
     for (size_t i = 0; i < hits->n_held && !hits->was_reset; i++)
         hit_results_hand_over(hits, &hits->held[i]);
     hits->n_held = 0;
@@ -315,13 +318,10 @@ static bool end_hit(struct hit_results *hits)
     return counts;
 }
 
-void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps, const uint64_t *results)
+void hit_results_hold(struct hit_results *hits)
 {
-    hit_results_release(hits, false);
-    deliver_rehits(hits);
-    complete_hit(hits, hit_steps, results);
-    if (end_hit(hits))
-        hit_results_hand_over(hits, &hits->hit);
+    if (end_hit(hits) && hits->n_held < HIT_RESULTS_HELD)
+        hits->held[hits->n_held++] = hits->hit;
 }
 
 void hit_results_stopped(struct hit_results *hits, uint64_t after_us)
@@ -389,22 +389,18 @@ static void take_segment(struct hit_results *hits, const struct expected_hit *ex
         hit_results_stopped(hits, results[hit_steps->after_at]);
         break;
     case SEGMENT_FINISH:
-        if (hit_steps->reset_at == SIZE_MAX) {
-            complete_hit(hits, hit_steps, results);
-            if (end_hit(hits) && hits->n_held < HIT_RESULTS_HELD)
-                hits->held[hits->n_held++] = hits->hit;
+        hit_results_complete(hits, hit_steps, results);
+        hit_results_hold(hits);
+        if (hit_steps->reset_at == SIZE_MAX)
             break;
-        }
-        if (core_reset_seen(hits->core, results[hit_steps->reset_at]))
-            hit_results_release(hits, true);
-        else if (hits->changed == NULL)
+        if (!core_reset_seen(hits->core, results[hit_steps->reset_at]) && hits->changed == NULL)
             hits->changed =
                 witness_changed(hits->witness, results, &hit_steps->witness_at, &hits->changed_to);
         if (hits->changed != NULL)
-            hits->n_held = 0;
+            hits->n_held = hits->n_rehits = 0;
+        hit_results_release(hits, core_reset_seen(hits->core, results[hit_steps->reset_at]));
         if (hits->was_reset || hits->changed != NULL)
             break;
-        hit_results_deliver(hits, hit_steps, results);
         hold_rehits(hits, hit_steps, 1, results);
         deliver_rehits(hits);
         break;

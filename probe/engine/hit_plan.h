@@ -139,8 +139,9 @@ void hit_results_passed(struct hit_results *hits, bool tainted); /* a stop in an
 void hit_results_interrupted(struct hit_results *hits);          /* a stop in a handler that ran first */
 void hit_results_overran(struct hit_results *hits);              /* a stop by its budget */
 void hit_results_left(struct hit_results *hits);                 /* it will never end */
-/* There was no reset in this hit, nor in the held ones, which are delivered first. */
-void hit_results_deliver(struct hit_results *hits, const struct hit_steps *hit_steps,
-                         const uint64_t *results);
+/* The hit's end is read; then it is held until a reset is ruled out. */
+void hit_results_complete(struct hit_results *hits, const struct hit_steps *hit_steps,
+                          const uint64_t *results);
+void hit_results_hold(struct hit_results *hits);
 /* Drops them if there was a reset. */
 void hit_results_release(struct hit_results *hits, bool was_reset);
