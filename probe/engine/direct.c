@@ -183,7 +183,7 @@ static bool step_past_inner(struct direct_engine *self, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
-    hit_plan_add_past(&plan, self->region.start, self->region.start, &self->list);
+    hit_plan_add_past_start(&plan, &self->list);
     return direct_check_time(self, error) && direct_run_step(self, error);
 }
 

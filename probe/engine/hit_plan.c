@@ -44,16 +44,6 @@ static void hit_plan_add_words(const struct hit_plan *plan, struct steps *list, 
     }
 }
 
-size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list)
-{
-    breakpoints_add_move(plan->breakpoints, list, from, BREAKPOINT_NONE);
-    core_add_single_step(plan->core, list, plan->breakpoints->comparator, from);
-    breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, to);
-    size_t pending = core_add_pending(plan->core, list);
-    hit_plan_add_run(plan, list);
-    return pending;
-}
-
 static void add_others(const struct hit_plan *plan, struct steps *list, bool on)
 {
     for (unsigned i = 0; i < plan->others.n; i++) {
@@ -125,6 +115,13 @@ void hit_plan_add_to_start(const struct hit_plan *plan, struct steps *list)
 {
     breakpoints_add_move(plan->breakpoints, list, BREAKPOINT_NONE, plan->start);
     hit_plan_add_run(plan, list);
+}
+
+void hit_plan_add_past_start(const struct hit_plan *plan, struct steps *list)
+{
+    breakpoints_add_move(plan->breakpoints, list, plan->start, BREAKPOINT_NONE);
+    core_add_single_step(plan->core, list, plan->breakpoints->comparator, plan->start);
+    hit_plan_add_to_start(plan, list);
 }
 
 void hit_plan_add_anew(const struct hit_plan *plan, struct steps *list)

@@ -75,12 +75,12 @@ enum segment hit_steps_segment(const struct hit_steps *hit_steps, size_t at);
 void hit_plan_add_step(const struct hit_plan *plan, uint64_t here, struct steps *list);
 size_t hit_plan_add_on(const struct hit_plan *plan, struct steps *list);
 void hit_plan_add_to_start(const struct hit_plan *plan, struct steps *list);
+/* From a stop at the start one instruction on, interrupts held off, and then to the next start. */
+void hit_plan_add_past_start(const struct hit_plan *plan, struct steps *list);
 /* From a stop at the start before the end, to what the stop at the start was when it began. */
 void hit_plan_add_anew(const struct hit_plan *plan, struct steps *list);
 /* How often a hit leaves Debug state. */
 unsigned hit_plan_pairs(const struct hit_plan *plan);
-/* One instruction past a stop at `from`, interrupts held off, then on with the stop at `to`. */
-size_t hit_plan_add_past(const struct hit_plan *plan, uint64_t from, uint64_t to, struct steps *list);
 
 /* Hits in a list; fast hits that share one check for resets and of the witness, also of several lists. */
 enum { HIT_RESULTS_ROOM = 128, HIT_RESULTS_HELD = 256 };
