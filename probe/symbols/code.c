@@ -727,22 +727,45 @@ bool symbols_handlers_reach(struct symbols *symbols, uint64_t address)
     return may;
 }
 
+/* A linker's veneer goes on where a constant after it says: LDR PC, [PC, #0]. */
+static bool code_reads_target(struct symbols *symbols, const struct code_instruction *one,
+                              const struct instruction *does, uint64_t *target)
+{
+    uint64_t at = ((one->address + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset;
+    size_t n = 0;
+    if (does->kind != GOES_AWAY || does->access != ACCESS_LOAD || does->base != ARM_PC ||
+        does->index != NO_REGISTER)
+        return false;
+    const uint8_t *bytes = elf_code(symbols, at, &n);
+    if (bytes == NULL || n < 4)
+        return false;
+    *target = (bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24) &
+              ~UINT32_C(1);
+    return true;
+}
+
 /* --- from START to END --------------------------------------------------------------------------------- */
 
 enum { WAYS_MOST = 4096 };
 
 /* Places from which the code still has to be followed, and those that were met. */
 struct ways_walk {
-    struct symbols *symbols;
     uint64_t todo[WAYS_MOST], met[WAYS_MOST];
     size_t n_todo, n_met;
 };
 
-static bool ways_add(struct ways_walk *ways, uint64_t address)
+static bool ways_met(const struct ways_walk *ways, uint64_t address)
 {
     for (size_t i = 0; i < ways->n_met; i++)
         if (ways->met[i] == address)
             return true;
+    return false;
+}
+
+static bool ways_add(struct ways_walk *ways, uint64_t address)
+{
+    if (ways_met(ways, address))
+        return true;
     if (ways->n_met == WAYS_MOST || ways->n_todo == WAYS_MOST)
         return false;
     ways->met[ways->n_met++] = address;
@@ -754,10 +777,59 @@ static bool ways_read(struct symbols *symbols, uint64_t address, struct instruct
 {
     struct code_walk walk = {.symbols = symbols, .low = address, .high = address + 2};
     struct code_instruction one;
+    uint64_t it;
     if (!code_next(&walk, &one) || one.address != address || one.is_data || one.isa == ISA_OTHER)
         return false;
     *out = code_decode(&one);
+    if (code_reads_target(symbols, &one, out, &out->target))
+        out->kind = GOES_JUMP;
+    else if (out->kind == GOES_AWAY && returns_from_exception(&one))
+        out->kind = GOES_BACK;
+    if (one.isa == ISA_THUMB && instruction_leaves(out) && symbols_it_of(symbols, address, &it))
+        out->conditional = true;
     return true;
+}
+
+/* The instructions that follow this one, calls left out. False: there is no room. */
+static bool ways_go_on(struct ways_walk *ways, uint64_t address, const struct instruction *does)
+{
+    return (does->kind != GOES_JUMP || ways_add(ways, does->target)) &&
+           (instruction_leaves(does) || ways_add(ways, address + does->size));
+}
+
+/* Whether the callee adds to LR, as a helper for switch tables does: it returns to one of several places. */
+static bool ways_call_chooses(struct symbols *symbols, const struct instruction *call)
+{
+    struct extent callee = {0, 0};
+    struct code_instruction one;
+    if (call->kind != GOES_CALL || table_around(symbols, call->target, &callee) == NULL)
+        return false;
+    struct code_walk walk = {.symbols = symbols, .low = callee.low, .high = callee.high};
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (does.to == ARM_LR && does.from == ARM_LR && does.gives != GIVES_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* Adds what of the function no jump leads to: only a table, a pointer or an unwinder does. */
+static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    struct ways_walk *plain = calloc(1, sizeof *plain);
+    bool ok = plain != NULL && ways_add(plain, function->low);
+    while (ok && plain->n_todo > 0) {
+        struct instruction does;
+        uint64_t address = plain->todo[--plain->n_todo];
+        if (ways_read(symbols, address, &does))
+            ok = ways_go_on(plain, address, &does);
+    }
+    while (ok && function->high > function->low && code_next(&walk, &one))
+        ok = one.is_data || ways_met(plain, one.address) || ways_add(ways, one.address);
+    free(plain);
+    return ok;
 }
 
 struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64_t end)
@@ -765,7 +837,8 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
     struct symbols_ways found = {.again = false};
     struct ways_walk *ways = calloc(1, sizeof *ways);
     struct extent function = {0, 0};
-    bool ok = ways != NULL && symbols != NULL && symbols->has_code;
+    bool ok = ways != NULL && symbols != NULL && symbols->has_code, labels = false, labels_met = false;
+    bool unwinds = ok && symbols_may_leave(symbols);
     uint64_t address = start;
     if (ok)
         (void)table_around(symbols, start, &function);
@@ -773,23 +846,31 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
         struct instruction does;
         if (!first)
             address = ways->todo[--ways->n_todo];
-        if (!first && (address == end || address == start)) {
+        bool met = !first && (address == end || address == start);
+        if (met) {
             found.again = found.again || address != end;
             found.ends = found.ends || address == end;
-            continue;
-        }
-        if (!ways_read(symbols, address, &does)) {
+        } else if (!ways_read(symbols, address, &does)) {
             found.leaves = true;
-            continue;
+        } else {
+            bool inside = does.target == end || (does.target >= function.low && does.target < function.high),
+                 calls = instruction_calls(&does) || does.kind == GOES_SUPERVISOR,
+                 chooses = calls && ways_call_chooses(symbols, &does),
+                 table = does.kind == GOES_TABLE || chooses ||
+                         (does.kind == GOES_AWAY && (does.by == NO_REGISTER || end > start));
+            found.calls = found.calls || calls;
+            found.leaves = found.leaves || table || does.kind == GOES_AWAY || does.kind == GOES_BACK ||
+                           (does.kind == GOES_JUMP && !inside);
+            /* It may lead to any place. One that comes again once a call is not sought in loops */
+            found.again = found.again || (table && start != end);
+            found.ends = found.ends || (table && start != end);
+            labels = labels || table || does.kind == GOES_AWAY || (calls && unwinds);
+            ok = ways_go_on(ways, address, &does);
         }
-        bool inside = does.target == end || (does.target >= function.low && does.target < function.high);
-        found.calls = found.calls || instruction_calls(&does) || does.kind == GOES_SUPERVISOR;
-        found.leaves = found.leaves || does.kind == GOES_AWAY || does.kind == GOES_BACK ||
-                       does.kind == GOES_TABLE || (does.kind == GOES_JUMP && !inside);
-        if (does.kind == GOES_JUMP && inside)
-            ok = ways_add(ways, does.target);
-        if (ok && !(instruction_leaves(&does) && !does.conditional))
-            ok = ways_add(ways, address + does.size);
+        if (ok && ways->n_todo == 0 && labels && !labels_met) {
+            labels_met = true;
+            ok = ways_add_labels(symbols, ways, &function);
+        }
     }
     free(ways);
     return ok ? found : (struct symbols_ways){true, true, true, true};
@@ -850,23 +931,6 @@ static bool is_exit(struct instruction *one)
     if (leaves && one->by == NO_REGISTER && one->to == ARM_PC && one->gives == GIVES_SUM && one->number == 0)
         one->by = one->from;
     return leaves && (pops || one->by < ARM_PC);
-}
-
-/* A linker's veneer goes on where a constant after it says: LDR PC, [PC, #0]. */
-static bool code_reads_target(struct symbols *symbols, const struct code_instruction *one,
-                              const struct instruction *does, uint64_t *target)
-{
-    uint64_t at = ((one->address + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset;
-    size_t n = 0;
-    if (does->kind != GOES_AWAY || does->access != ACCESS_LOAD || does->base != ARM_PC ||
-        does->index != NO_REGISTER)
-        return false;
-    const uint8_t *bytes = elf_code(symbols, at, &n);
-    if (bytes == NULL || n < 4)
-        return false;
-    *target = (bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24) &
-              ~UINT32_C(1);
-    return true;
 }
 
 static void code_search_function(struct exit_search *search, uint64_t entry)

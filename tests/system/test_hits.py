@@ -279,6 +279,93 @@ def test_an_end_belongs_to_the_last_start(way, name, tmp_path):
         assert "before the end, not counted" in unfolded(text.out), text.out
 
 
+# Where no plain jump leads from the start to the end, or back to the start
+TABLES = START + r"""
+#define PLACE(name) __asm volatile(".global " #name "\n" #name ": nop" ::: "memory")
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); }
+/* By a table of the compiler's */
+APART uint32_t choose(uint32_t n)
+{
+    sink = n;
+    PLACE(choose_start);
+    switch (n & 7) {
+    case 0: busy(3); return 1;
+    case 1: sink += 3; return 5;
+    case 2: busy(9); break;
+    case 3: sink ^= 7; return 8;
+    case 4: busy(2); sink -= 8; break;
+    case 5: PLACE(choose_end); return 3;
+    case 6: sink = sink * 5; break;
+    case 7: busy(7); return 6;
+    }
+    return sink;
+}
+/* By pointers to labels; the start is passed again in one call */
+APART uint32_t interpret(const uint8_t *code, uint32_t x)
+{
+    static const void *const labels[] = {&&add, &&shift, &&call, &&done};
+    goto *labels[*code++];
+add:
+    PLACE(interpret_start);
+    x += 3;
+    goto *labels[*code++];
+shift:
+    PLACE(interpret_end);
+    x <<= 1;
+    goto *labels[*code++];
+call:
+    if (x & 1) {
+        busy(x & 7);
+        return 1;
+    }
+    goto *labels[*code++];
+done:
+    return x;
+}
+/* Past a return that an IT makes conditional */
+APART uint32_t conditional(uint32_t n)
+{
+    PLACE(conditional_start);
+#if __ARM_ARCH_ISA_THUMB >= 2 && __ARM_ARCH_PROFILE == 'M'
+    __asm volatile(".syntax unified\ntst %0, #3\nit ne\nbxne lr" :: "r"(n));
+#else
+    if (n & 3)
+        return n;
+#endif
+    PLACE(conditional_end);
+    return sink;
+}
+static const uint8_t program[] = {0, 2, 0, 1, 0, 0, 1, 2, 3};
+void run(void)
+{
+    for (uint32_t i = 1;; round_count++) {
+        i = i * 1664525 + 1013904223;
+        choose(i >> 20);
+        interpret(program, i >> 21);
+        conditional(i >> 22);
+        busy(300);
+    }
+}
+"""
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", ENDS_WAYS)
+@pytest.mark.parametrize("name", ["choose", "interpret", "conditional"])
+def test_an_end_that_no_plain_jump_leads_to(way, name, tmp_path):
+    with place_of(tmp_path, way, TABLES, "-O2", "-fno-pie", clock=2_000_000) as place:
+        start, end = place.symbol(f"{name}_start"), place.symbol(f"{name}_end")
+        place.board.watch(start, end, place.symbol(name) & ~1)
+        result = place.run("delta", "-j", f"*{start:#x}", f"*{end:#x}", "-r", 20)
+        assert result.code == 0 and result.summary["left"] > 0, result.err
+        truth, begun = set(), None
+        for event in place.board.log():
+            if event.kind == "reach" and event.pc == end and begun is not None:
+                truth.add(event.cycles - begun)
+            begun = event.cycles if event.kind == "reach" and event.pc == start else begun if event.kind != "reach" else None
+        assert set(values(result)) <= truth, (values(result), truth)
+
+
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
 def test_an_end_in_another_function(way, tmp_path):
     """Busy's entry is passed again before each end."""
