@@ -813,12 +813,33 @@ static bool ways_call_chooses(struct symbols *symbols, const struct instruction 
     return false;
 }
 
-/* Adds what of the function no jump leads to: only a table, a pointer or an unwinder does. */
+/* Whether the callee may return twice, as setjmp: it copies SP and does not move it. */
+static bool call_keeps_stack(struct symbols *symbols, const struct instruction *call)
+{
+    unsigned sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP;
+    struct extent callee = {0, 0};
+    struct code_instruction one;
+    const struct symbol *symbol =
+        call->kind == GOES_CALL ? table_around(symbols, call->target, &callee) : NULL;
+    struct code_walk walk = {.symbols = symbols, .low = callee.low, .high = callee.high};
+    bool copies = symbol != NULL && strstr(symbol->name, "setjmp") != NULL;
+    if (symbol == NULL || (!copies && !leaves_stack(symbols, &callee)))
+        return false;
+    while (!copies && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        copies = (does.gives == GIVES_SUM && does.from == sp) ||
+                 (does.access == ACCESS_STORE && (does.list >> sp & 1) != 0);
+    }
+    return copies;
+}
+
+/* Adds what of the function no jump leads to: only a table, a pointer or an unwinder does; and where a setjmp
+ * in it returns. */
 static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, const struct extent *function)
 {
+    struct ways_walk *plain = calloc(1, sizeof *plain);
     struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
     struct code_instruction one;
-    struct ways_walk *plain = calloc(1, sizeof *plain);
     bool ok = plain != NULL && ways_add(plain, function->low);
     while (ok && plain->n_todo > 0) {
         struct instruction does;
@@ -826,8 +847,14 @@ static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, con
         if (ways_read(symbols, address, &does))
             ok = ways_go_on(plain, address, &does);
     }
-    while (ok && function->high > function->low && code_next(&walk, &one))
-        ok = one.is_data || ways_met(plain, one.address) || ways_add(ways, one.address);
+    while (ok && function->high > function->low && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (one.is_data)
+            continue;
+        ok = ways_met(plain, one.address) || ways_add(ways, one.address);
+        if (ok && call_keeps_stack(symbols, &does))
+            ok = ways_add(ways, one.address + does.size);
+    }
     free(plain);
     return ok;
 }

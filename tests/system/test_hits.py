@@ -349,21 +349,81 @@ void run(void)
 """
 
 
-@pytest.mark.any_row(3)
-@pytest.mark.parametrize("way", ENDS_WAYS)
-@pytest.mark.parametrize("name", ["choose", "interpret", "conditional"])
-def test_an_end_that_no_plain_jump_leads_to(way, name, tmp_path):
-    with place_of(tmp_path, way, TABLES, "-O2", "-fno-pie", clock=2_000_000) as place:
+def last_starts(tmp_path, way, source, name):
+    with place_of(tmp_path, way, source, "-O2", "-fno-pie", clock=2_000_000) as place:
         start, end = place.symbol(f"{name}_start"), place.symbol(f"{name}_end")
         place.board.watch(start, end, place.symbol(name) & ~1)
         result = place.run("delta", "-j", f"*{start:#x}", f"*{end:#x}", "-r", 20)
         assert result.code == 0 and result.summary["left"] > 0, result.err
         truth, begun = set(), None
         for event in place.board.log():
-            if event.kind == "reach" and event.pc == end and begun is not None:
+            if event.kind != "reach":
+                continue
+            if event.pc == end and begun is not None:
                 truth.add(event.cycles - begun)
-            begun = event.cycles if event.kind == "reach" and event.pc == start else begun if event.kind != "reach" else None
+            begun = event.cycles if event.pc == start else None
         assert set(values(result)) <= truth, (values(result), truth)
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", ENDS_WAYS)
+@pytest.mark.parametrize("name", ["choose", "interpret", "conditional"])
+def test_an_end_that_no_plain_jump_leads_to(way, name, tmp_path):
+    last_starts(tmp_path, way, TABLES, name)
+
+
+TWICE = START + r"""
+#define PLACE(name) __asm volatile(".global " #name "\n" #name ": nop" ::: "memory")
+uint32_t kept[6];
+__attribute__((naked, noinline, returns_twice)) int keep(uint32_t *to)
+{
+    __asm volatile(".syntax unified\nstmia r0!, {r4-r7}\nmov r2, sp\nmov r3, lr\nstmia r0!, {r2, r3}\nmovs r0, #0\nbx lr");
+}
+__attribute__((naked, noinline, noreturn)) void go_back(uint32_t *to)
+{
+    __asm volatile(".syntax unified\nldmia r0!, {r4-r7}\nldmia r0!, {r2, r3}\nmov sp, r2\nmovs r0, #1\nbx r3");
+}
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); }
+APART void fails(uint32_t n) { busy(n & 7); if ((n & 3) == 1) go_back(kept); busy(2); }
+APART uint32_t caught(uint32_t n)
+{
+    if (keep(kept)) {
+        PLACE(caught_end);
+        return 3;
+    }
+    PLACE(caught_start);
+    fails(n);
+    return n & 7;
+}
+APART uint32_t retried(uint32_t n)
+{
+    volatile uint32_t x = n;
+    keep(kept);
+    PLACE(retried_start);
+    x = x * 3 + 1;
+    fails(x >> 2);
+    if ((x & 7) == 2)
+        return 4;
+    PLACE(retried_end);
+    return x;
+}
+void run(void)
+{
+    for (uint32_t i = 1;; round_count++) {
+        i = i * 1664525 + 1013904223;
+        caught(i >> 20);
+        retried(i >> 21);
+        busy(300);
+    }
+}
+"""
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "m4", "gdb m4"])
+@pytest.mark.parametrize("name", ["caught", "retried"])
+def test_an_end_that_longjmp_leads_to(way, name, tmp_path):
+    last_starts(tmp_path, way, TWICE, name)
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
