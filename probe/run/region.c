@@ -62,13 +62,9 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const char
     return true;
 }
 
-/* Round a loop it is all of the function. */
 struct extent region_code(const struct named_region *named)
 {
-    const struct location *start = &named->start, *end = &named->end;
-    if (named->region.to_return || (end->low == start->low && end->address <= start->address))
-        return (struct extent){.low = start->address};
-    return end->low == start->low ? (struct extent){start->address, end->address} : (struct extent){.low = 0};
+    return named->region.to_return ? (struct extent){.low = named->start.address} : named->code;
 }
 
 /* A breakpoint instruction would change what the program computes with. */
@@ -241,6 +237,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     bool lost = ways.ends && (ways.leaves || (ways.calls && symbols_may_leave(symbols))),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
     region->is_unread = symbols == NULL;
+    named->code = two || !ways.ends ? (struct extent){.low = 0} : ways.code;
     bool elsewhere = two && (ways.leaves || ways.calls);
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
     const struct extent function = {named->start.low, named->start.high};

@@ -23,6 +23,7 @@ struct named_region {
     char file[512]; /* the whole path of the start's; since region_look_into */
     struct region region;
     enum frames frames;
+    struct extent code; /* region_code's, of START END; since region_look_into */
 };
 
 /* The region of the function at `start`. */
@@ -32,7 +33,7 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const char
                    const struct process *process, struct error *error);
 /* Where it begins and ends, for the header. */
 void region_describe(const struct named_region *named, struct conditions *out);
-/* The code between both ends; if they are in two functions it is not known, and `low` is 0. */
+/* The code that a hit passes; if the ends are in two functions or calls it is not known, and `low` is 0. */
 struct extent region_code(const struct named_region *named);
 /* Whether an instruction begins there at which each core stops: for every place at which a core is to stop.
  */

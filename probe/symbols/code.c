@@ -859,6 +859,17 @@ static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, con
     return ok;
 }
 
+/* `size` 0: all of the function may be passed. */
+static void extent_add(struct extent *code, const struct extent *function, uint64_t address, unsigned size)
+{
+    if (size == 0)
+        *code = *function;
+    else if (address >= function->low && address < function->high) {
+        code->low = code->high == 0 || address < code->low ? address : code->low;
+        code->high = address + size > code->high ? address + size : code->high;
+    }
+}
+
 struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64_t end)
 {
     struct symbols_ways found = {.again = false};
@@ -886,6 +897,7 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
                  table = does.kind == GOES_TABLE || chooses ||
                          (does.kind == GOES_AWAY && (does.by == NO_REGISTER || end > start));
             found.calls = found.calls || calls;
+            extent_add(&found.code, &function, address, table ? 0 : does.size);
             found.leaves = found.leaves || table || does.kind == GOES_AWAY || does.kind == GOES_BACK ||
                            (does.kind == GOES_JUMP && !inside);
             /* It may lead to any place. One that comes again once a call is not sought in loops */
@@ -900,7 +912,7 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
         }
     }
     free(ways);
-    return ok ? found : (struct symbols_ways){true, true, true, true};
+    return ok ? found : (struct symbols_ways){true, true, true, true, function};
 }
 
 /* --- the ends of an exception handler ------------------------------------------------------------------ */

@@ -139,6 +139,7 @@ struct symbols_ways {
     bool ends;   /* it may reach `end` */
     bool leaves; /* it may leave the function, or it is not known where it goes */
     bool calls;
+    struct extent code; /* from the first to the last of the function's instructions that it may pass */
 };
 struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64_t end);
 

@@ -169,3 +169,36 @@ def test_handlers_are_watched_too(way, tmp_path):
         result, header = ended(place, tool, tmp_path)
         assert result.code == 3 and "the program itself changes the counter in a hit: own.c:" in unfolded(result.err), result.err
         assert "SysTick_Handler" in result.err or "spoil" in result.err, result.err
+
+
+ASIDE = SOURCE.split("APART void rest")[0] + r"""
+#define PLACE(name) __asm volatile(".global " #name "\n" #name ": nop" ::: "memory")
+/* The compiler puts the block that changes the counter after the end */
+APART uint32_t aside(uint32_t n)
+{
+    PLACE(aside_start);
+    leaf();
+    if (__builtin_expect(inside, 0)) {
+        SPOIL();
+        sink = n;
+    }
+    PLACE(aside_end);
+    for (uint32_t i = 0; i < 3; i++) leaf(); /* too much to be copied */
+    return n;
+}
+void run(void) { for (;; round_count++) { aside(round_count); leaf(); } }
+"""
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "m4"])
+def test_code_after_the_end_is_looked_at(way, tmp_path):
+    with own_place(tmp_path, way, ASIDE, "-O2") as place:
+        start, end = place.symbol("aside_start"), place.symbol("aside_end")
+        place.board.watch(start, end)
+        words = ["delta", "-j", f"*{start:#x}", f"*{end:#x}", "-r", 10, *counted(way)]
+        result = place.run(*words)
+        assert result.code == 0 and len(result.hits) == 10, result.err
+        place.board.write_word("inside", 1)
+        result = place.run(*words)
+        assert result.code == 3 and not result.hits and re.search(r"own\.c:\d+ \(aside\+0x\w+\) writes", unfolded(result.err)), result.err
