@@ -462,6 +462,8 @@ unsigned call_stops(const struct region *region)
     return (unsigned)(region->n_writers + (exits->all && n > returns ? n : returns));
 }
 
+enum { IPSR = 0x1FF }; /* DDI 0403 B1.4.2 */
+
 /* Of a stop between the ends of a region. */
 static bool look_between(struct call *call, const struct call_access *access, const struct other_stop *other,
                          enum call_stop *what, struct error *error)
@@ -472,7 +474,13 @@ static bool look_between(struct call *call, const struct call_access *access, co
     uint64_t wanted = start ? call->frame.sp : (call->frame.sp + (uint64_t)region->entered_apart) & all;
     if (framed && !access->read(access->context, start ? region->start_base : CORE_SP, &value, error))
         return false;
-    *what = framed && value != wanted ? CALL_IS_MADE : start ? CALL_BEGINS : CALL_IS_LEFT;
+    bool other_frame = framed && value != wanted, nests = !region->never_nests;
+    if (other_frame && !nests && core_has(call_core_of(access), SYSTEM_SPACE)) {
+        if (!access->read(access->context, CORE_STATUS, &value, error))
+            return false;
+        nests = (value & IPSR) != 0;
+    }
+    *what = other_frame && nests ? CALL_IS_MADE : start ? CALL_BEGINS : CALL_IS_LEFT;
     return true;
 }
 
@@ -619,8 +627,6 @@ bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop
     return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64,
                      who != NULL ? who : causes[cause], engine->stopped_at);
 }
-
-enum { IPSR = 0x1FF }; /* DDI 0403 B1.4.2 */
 
 static bool stops_find_breakpoint(struct ledger *ledger, const struct core *core, uint64_t pc, bool *found,
                                   const struct deadline *deadline, struct error *error)

@@ -80,6 +80,7 @@ struct region {
     bool is_unread;              /* ... for all that is known without an ELF: memory has the code */
     struct region_place entered; /* the entry of the function around both; `at` 0: it need not be watched */
     int64_t entered_apart;       /* there SP is `start_base` plus this */
+    bool never_nests;            /* no call of that function runs in another, but in a Cortex-M's handler */
     char doubt[REGION_DOUBT];    /* what the code leaves open, in words; "" */
     /* Instructions that change the count: a hit that reaches one ends the run with ERROR_WRITER_SOUGHT, and
      * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. One that is

@@ -212,6 +212,16 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
     return "";
 }
 
+/* But in a Cortex-M's handlers, which the core tells from other code. */
+static bool never_nests(struct symbols *symbols, const struct extent *function)
+{
+    struct symbols_machine machine;
+    if (symbols == NULL || symbols_may_leave(symbols) || symbols_nests(symbols, function))
+        return false;
+    symbols_machine(symbols, &machine);
+    return machine.profile == 'M' || !symbols_handlers_reach(symbols, function->low);
+}
+
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error)
 {
     struct region *region = &named->region;
@@ -241,6 +251,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     bool elsewhere = two && (ways.leaves || ways.calls);
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
     const struct extent function = {named->start.low, named->start.high};
+    region->never_nests = (region->start_again || lost) && never_nests(symbols, &function);
     if (lost && !two && symbols_is_entered(symbols, &function))
         text_join(region->doubt, sizeof region->doubt, "; ",
                   "other functions jump into this one: an end may belong to an earlier call");

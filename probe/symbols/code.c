@@ -235,6 +235,17 @@ bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
     return is_open || !ok;
 }
 
+bool symbols_nests(struct symbols *symbols, const struct extent *function)
+{
+    struct reached reached = {.n = 0};
+    size_t which = 0;
+    bool nests = symbols == NULL || !symbols->has_code || function->high == 0 ||
+                 symbols_reach_is_open(symbols, function) || !reached_follow(&reached, symbols, function) ||
+                 reached_places(&reached, symbols, 0, &function->low, 1, &which, 1) > 0;
+    free(reached.items);
+    return nests;
+}
+
 /* What is known to lead to none of the places stays in `clean`. */
 static bool leads_to(struct reached *clean, struct symbols *symbols, uint64_t address, const uint64_t *places,
                      size_t n_places)

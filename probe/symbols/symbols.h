@@ -127,6 +127,8 @@ bool symbols_is_return(struct symbols *symbols, uint64_t address);
 bool symbols_is_joined(struct symbols *symbols, uint64_t address);
 /* Whether the function jumps to its own entry. */
 bool symbols_jumps_to(struct symbols *symbols, const struct extent *function);
+/* Whether a call of the function may run in another one, apart from exception handlers and other stacks. */
+bool symbols_nests(struct symbols *symbols, const struct extent *function);
 /* Whether other functions jump into the middle of this one. */
 bool symbols_is_entered(struct symbols *symbols, const struct extent *function);
 /* Whether the function at `entry` is left by ERET, before which it has no RET; *at: the ERET. */

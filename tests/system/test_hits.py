@@ -426,6 +426,44 @@ def test_an_end_that_longjmp_leads_to(way, name, tmp_path):
     last_starts(tmp_path, way, TWICE, name)
 
 
+DEPTHS = START + r"""
+#define PLACE(name) __asm volatile(".global " #name "\n" #name ": nop" ::: "memory")
+APART void rare(uint32_t n)
+{
+    sink++;
+    PLACE(rare_start);
+    if (n & 1)
+        return;
+    sink += n;
+    PLACE(rare_end);
+    sink++;
+}
+APART void deep(uint32_t n)
+{
+    volatile uint32_t room[8];
+    room[n & 7] = n;
+    rare(n << 1);
+    sink += room[n & 7];
+}
+void run(void)
+{
+    for (;; round_count++) {
+        rare(1);
+        deep(round_count);
+        for (uint32_t i = 0; i < 300; i++)
+            __asm volatile("");
+    }
+}
+"""
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "a9/swd", "a53/swd", "gdb m4"])
+def test_a_call_without_an_end_does_not_hide_deeper_ones(way, tmp_path):
+    """The first call never reaches the end, and its frame is above the second one's."""
+    last_starts(tmp_path, way, DEPTHS, "rare")
+
+
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
 def test_an_end_in_another_function(way, tmp_path):
     """Busy's entry is passed again before each end."""
