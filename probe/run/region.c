@@ -64,7 +64,9 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const char
 
 struct extent region_code(const struct named_region *named)
 {
-    return named->region.to_return ? (struct extent){.low = named->start.address} : named->code;
+    if (named->region.to_return)
+        return (struct extent){.low = named->start.address};
+    return named->code;
 }
 
 /* A breakpoint instruction would change what the program computes with. */
@@ -212,7 +214,7 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
     return "";
 }
 
-/* But in a Cortex-M's handlers, which the core tells from other code. */
+/* Apart from a Cortex-M's handlers: there IPSR shows them. */
 static bool never_nests(struct symbols *symbols, const struct extent *function)
 {
     struct symbols_machine machine;
@@ -247,7 +249,9 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     bool lost = ways.ends && (ways.leaves || (ways.calls && symbols_may_leave(symbols))),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
     region->is_unread = symbols == NULL;
-    named->code = two || !ways.ends ? (struct extent){.low = 0} : ways.code;
+    named->code = (struct extent){0, 0};
+    if (!two && ways.ends)
+        named->code = ways.code;
     bool elsewhere = two && (ways.leaves || ways.calls);
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
     const struct extent function = {named->start.low, named->start.high};

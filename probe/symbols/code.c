@@ -911,7 +911,8 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
             extent_add(&found.code, &function, address, table ? 0 : does.size);
             found.leaves = found.leaves || table || does.kind == GOES_AWAY || does.kind == GOES_BACK ||
                            (does.kind == GOES_JUMP && !inside);
-            /* It may lead to any place. One that comes again once a call is not sought in loops */
+            /* It may lead to any place. Of the same place twice nothing is assumed: it may be passed once a
+             * call */
             found.again = found.again || (table && start != end);
             found.ends = found.ends || (table && start != end);
             labels = labels || table || does.kind == GOES_AWAY || (calls && unwinds);
