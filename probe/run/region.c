@@ -249,6 +249,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     bool lost = ways.ends && (ways.leaves || (ways.calls && symbols_may_leave(symbols))),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
     region->is_unread = symbols == NULL;
+    named->of_two_calls = !two && !ways.ends && region->start != region->end;
     named->code = (struct extent){0, 0};
     if (!two && ways.ends)
         named->code = ways.code;

@@ -24,6 +24,7 @@ struct named_region {
     struct region region;
     enum frames frames;
     struct extent code; /* region_code's, of START END; since region_look_into */
+    bool of_two_calls;  /* so: no way leads from the start to the end in one call */
 };
 
 /* The region of the function at `start`. */

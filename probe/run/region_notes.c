@@ -68,6 +68,8 @@ void region_notes(struct session *session, const struct named_region *named, cha
         return;
     note_inlined(session, named, text, sizeof text);
     put_note(out, size, text);
+    if (named->of_two_calls)
+        put_note(out, size, "no way leads from the start to the end in one call: the end is a later call's");
     own_code_sleep_note(session, &code, text, sizeof text);
     put_note(out, size, text);
     own_code_debugger_note(session, &code, text, sizeof text);

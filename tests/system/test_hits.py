@@ -465,6 +465,16 @@ def test_a_call_without_an_end_does_not_hide_deeper_ones(way, tmp_path):
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_an_end_that_only_a_later_call_reaches(way, tmp_path):
+    with place_of(tmp_path, way, DEPTHS, "-O2", "-fno-pie", clock=2_000_000) as place:
+        start, end = place.symbol("rare_start"), place.symbol("rare_end")
+        said = "the end is a later call's"
+        for words, right in (((end, start), True), ((start, end), False), ((start, start), False)):
+            header = place.run("delta", "-j", *(f"*{at:#x}" for at in words), "-r", 2).header
+            assert (said in header.get("note", "")) == right, header
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
 def test_an_end_in_another_function(way, tmp_path):
     """Busy's entry is passed again before each end."""
     with place_of(tmp_path, way, ENDS, "-fno-inline", clock=2_000_000) as place:
