@@ -171,8 +171,8 @@ def test_a_recording_takes_the_place_of_an_old_one_when_it_is_whole(m4, tmp_path
     old.write_text(OLD)
     for file, of_now in ((old, False), (new, True)):  # a new one is there at once: it shows where a run hung
         process = m4.start("stat", "--wire", file)
-        wait_for(lambda file=file: list(tmp_path.glob(file.name + ".part-*")) or not file.read_text().startswith(OLD)
-                 if file.exists() else False, "the recording")
+        wait_for(lambda file=file: file.exists() and (list(tmp_path.glob(file.name + ".part-*"))
+                                                      or file.read_text().startswith("pmu-probe wire")), "the recording")
         process.kill()
         process.communicate()
         assert (file.read_text().startswith("pmu-probe wire")) == of_now

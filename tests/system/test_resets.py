@@ -186,4 +186,4 @@ def test_a_reset_at_the_start_is_named(way, words):
             if "something else" in result.err or "goes on while" in result.err:
                 wrong.append(f"at {number}: {result.err}")
         # Just before a Cortex-M's mark is set again a reset leaves no sign, if the probe's own wait has read S_RESET_ST
-        assert len(wrong) <= (3 if SOAK else 1), "\n".join(wrong)
+        assert len(wrong) <= (3 if SOAK else 2), "\n".join(wrong)
