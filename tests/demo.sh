@@ -83,7 +83,13 @@ must_show CPU_CYCLES 2 3
 
 # A Cortex-A9 with its PMU on the debug bus: as many events as are asked for
 start a9 virtual-a9.cfg
-show delta work_by_data -r 100 -e LD_RETIRED,L1D_CACHE,L1D_CACHE_REFILL
-must_show LD_RETIRED 6
+# On an arm64 host Unicorn before 2.1.2 shows no loads but the first: its issue 1908
+if [ "$(uname -m)" = aarch64 ] && ! pkg-config --atleast-version=2.1.2 unicorn; then
+    show delta work_by_data -r 100 -e ST_RETIRED
+    must_show ST_RETIRED 3
+else
+    show delta work_by_data -r 100 -e LD_RETIRED,L1D_CACHE,L1D_CACHE_REFILL
+    must_show LD_RETIRED 6
+fi
 echo
 echo "The board is gone with the demo. 'make play' keeps one, for you to type commands."
