@@ -86,10 +86,13 @@ class Play:
                 return False
         return True
 
+    def here(self, command):
+        """With the ports of these boards, of which one may begin as another one of the page."""
+        return re.sub(r"(?<=localhost:)\d+", lambda port: str(self.ports.get(int(port[0]), port[0])), command)
+
     def type(self, command):
         """Returns the exit code and what a terminal would show."""
-        for port, mine in self.ports.items():
-            command = command.replace(f"localhost:{port}", f"localhost:{mine}")
+        command = self.here(command)
         environment = dict(os.environ, PATH=f"{os.path.dirname(RELEASE)}:{os.environ['PATH']}", PMU_PROBE_PATIENCE="20", COLUMNS="96",
                            PMU_PROBE=f"openocd:localhost:{self.ports[6666]}")
         done = subprocess.run(command, shell=True, cwd=self.folder, env=environment, text=True, stdout=subprocess.PIPE,
@@ -227,9 +230,7 @@ def test_play_prints_the_commands_of_the_readme(play):
     printed = "".join(play.printed)
     for page, command, _ in TYPED:
         if page == "README.md":
-            for port, mine in play.ports.items():
-                command = command.replace(f"localhost:{port}", f"localhost:{mine}")
-            assert f"  {command}\n" in printed
+            assert f"  {play.here(command)}\n" in printed
 
 
 def test_most_can_be_typed():
