@@ -41,6 +41,12 @@ struct step step_expect_once(struct address at, uint64_t mask, uint64_t value)
     return (struct step){.op = OP_EXPECT, .at = at, .value = value, .mask = mask, .once = true};
 }
 
+struct step step_reread(enum step_reread reread, struct step step)
+{
+    step.reread = reread;
+    return step;
+}
+
 struct step step_copy(struct address at, size_t back)
 {
     return (struct step){.op = OP_COPY, .at = at, .back = (uint16_t)back};

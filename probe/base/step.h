@@ -60,12 +60,20 @@ enum step_mark {
     MARK_BORROWS      /* after it a register of the program may be changed, whose value is known by now */
 };
 
+/* A link may read more than once to compare. One that need not leaves out what mends that. */
+enum step_reread {
+    REREAD_FREE,  /* or what was read says */
+    REREAD_HARMS, /* a second read sets an error */
+    REREAD_MENDS  /* needed only after such a read */
+};
+
 struct step {
     struct address at;
     uint64_t value, mask;
     enum op op;
     enum step_mark mark;
-    bool once;     /* OP_EXPECT: a read changes the register, so that no second one decides */
+    bool once; /* OP_EXPECT: a read changes the register, so that no second one decides */
+    enum step_reread reread;
     uint16_t back; /* OP_COPY, OP_CHECK: how far before it the result is. OP_READ: it empties the register,
                       which as many steps before it have filled; 0: it does not */
     uint16_t
@@ -97,6 +105,7 @@ struct step step_write(struct address at, uint64_t value);
 struct step step_until(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect(struct address at, uint64_t mask, uint64_t value);
 struct step step_expect_once(struct address at, uint64_t mask, uint64_t value);
+struct step step_reread(enum step_reread reread, struct step step);
 struct step step_copy(struct address at, size_t back);
 struct step step_check(size_t back, uint64_t mask, uint64_t value);
 struct step step_time(unsigned which);

@@ -40,6 +40,7 @@ struct adi {
     bool padded;      /* replies are longer than their contents */
     bool loses_place; /* the firmware may mishandle a match directly after a posted read */
     bool match;       /* the firmware compares values */
+    bool resends;     /* over SWD: RESEND has what the last read of an access port brought */
     uint16_t match_retry;
     uint32_t match_ns, match_least_ns; /* time of one re-read: present estimate; as measured */
     unsigned impatient;                /* how many more failed waits until matches get long retries again */

@@ -19,6 +19,7 @@ enum dp_register {
     DP_DPIDR = 0x0,
     DP_CTRL_STAT = 0x4,
     DP_SELECT = 0x8,
+    DP_RESEND = 0x8, /* read, over SWD */
     DP_RDBUFF = 0xC,
 };
 /* Bits of CTRL/STAT, IHI 0031 B2.2.2: an access was too early, or the target's bus refused one. */

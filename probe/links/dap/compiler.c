@@ -234,6 +234,31 @@ static bool compile_check(struct compiling *c, uint8_t request, struct note note
     return true;
 }
 
+/* One read; its word is matched where the debug port has it still (IHI 0031 B2.2.8). Both are in one packet.
+ */
+static bool compile_exact(struct compiling *c, uint8_t request, struct note note)
+{
+    struct packet *packet = c->packet;
+    const size_t n = packet->n, length = packet->length, answer = packet->answer;
+    note.kind = NOTE_READ;
+    note.request = (uint8_t)(request | TRANSFER_READ);
+    note.word = (uint32_t)c->steps[c->at].value;
+    note.implied = note.step;
+    if (!ap_state_mask(&c->compiler->ap, packet, UINT32_MAX, (uint32_t)c->at) ||
+        !packet_put(packet, note, NULL))
+        return false;
+    note.kind = NOTE_MATCH;
+    note.request = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_RESEND;
+    if (packet_put(packet, note, &note.word))
+        return true;
+    packet->n = n;
+    packet->bytes[2] = (uint8_t)n;
+    packet->length = length;
+    packet->answer = answer;
+    c->compiler->ap.mask_known = false;
+    return false;
+}
+
 /* A proof on the register whose whole word was just matched needs no read. */
 static bool is_implied(struct compiling *c)
 {
@@ -258,6 +283,8 @@ static bool compile_access(struct compiling *c)
     uint8_t request;
     if (is_implied(c))
         return true;
+    if (compiler->resends && step->reread == REREAD_MENDS)
+        return true;
     if (!ap_state_step(&compiler->ap, c->packet, c->steps, c->n, c->at, &request))
         return false;
     struct note note = {.step = (uint32_t)c->at};
@@ -281,7 +308,8 @@ static bool compile_access(struct compiling *c)
     }
     case OP_UNTIL:
     case OP_EXPECT:
-        put = compile_check(c, request, note);
+        put = compiler->resends && step->reread == REREAD_HARMS && !c->look ? compile_exact(c, request, note)
+                                                                            : compile_check(c, request, note);
         break;
     case OP_COPY: /* not for links */
     case OP_CHECK:

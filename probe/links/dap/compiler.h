@@ -57,6 +57,7 @@ struct compiler {
     bool padded;      /* replies are longer than their contents */
     bool loses_place; /* the firmware mishandles a match directly after a posted read (JTAG) */
     bool match;       /* the firmware compares values; otherwise a packet ends at each wait and proof */
+    bool resends;     /* a match on RESEND compares what was read, without another read of the register */
     struct ap_state ap;
     struct predictor predictor;
 };

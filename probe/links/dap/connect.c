@@ -626,6 +626,43 @@ static bool find_clock(struct adi *adi, const struct access_port *port, struct e
     }
 }
 
+/* Whether matches on RESEND compare what was just read from an access port (IHI 0031 B2.2.8). TAR is ours to
+ * write here. */
+static bool shows_again(struct adi *adi, const struct access_port *port, struct error *error)
+{
+    enum { WRITE = TRANSFER_AP | AP_TAR, READ = WRITE | TRANSFER_READ };
+    enum { AGAIN = TRANSFER_READ | TRANSFER_MATCH_VALUE | DP_RESEND };
+    const uint32_t first = pattern(0) & KEPT, second = pattern(1) & KEPT;
+    struct adi_access right[] = {{DP_SELECT, ap_state_select(port, AP_TAR)},
+                                 {TRANSFER_MATCH_MASK, KEPT},
+                                 {WRITE, first},
+                                 {READ, 0},
+                                 {AGAIN, first},
+                                 {WRITE, second},
+                                 {READ, 0},
+                                 {AGAIN, second},
+                                 {READ, 0}};
+    struct adi_access wrong[] = {right[0], right[1], {WRITE, first}, {READ, 0}, {AGAIN, second}};
+    const size_t n = sizeof right / sizeof *right, n_wrong = sizeof wrong / sizeof *wrong;
+    size_t done;
+    return adi_transfer(adi, right, n, &done, error) == ADI_OK && done == n &&
+           ((right[3].value ^ first) & KEPT) == 0 && ((right[n - 1].value ^ second) & KEPT) == 0 &&
+           adi_transfer(adi, wrong, n_wrong, &done, error) == ADI_MISMATCH && done == n_wrong - 1;
+}
+
+static bool find_resend(struct adi *adi, const struct access_port *port, struct error *error)
+{
+    adi->resends = false;
+    if (adi->jtag || !adi->match)
+        return true;
+    if (!adi_configure(adi, 1, error))
+        return false;
+    adi->resends = shows_again(adi, port, error);
+    if (adi->probe->lost || (!adi->resends && adi_mend(adi, ADI_NO_ACK, error) == ADI_GONE))
+        return false;
+    return adi_configure(adi, adi->match_retry, error);
+}
+
 bool connect_check_clock(struct adi *adi, struct ap_state *ap, struct error *error)
 {
     const struct access_port *port = NULL;
@@ -639,7 +676,7 @@ bool connect_check_clock(struct adi *adi, struct ap_state *ap, struct error *err
     size_t done;
     if (adi_transfer(adi, list, 2, &done, error) == ADI_OK)
         tar = list[1].value;
-    if (adi->probe->lost || !find_clock(adi, port, error))
+    if (adi->probe->lost || !find_clock(adi, port, error) || !find_resend(adi, port, error))
         return false;
     list[1] = (struct adi_access){.request = TRANSFER_AP | AP_TAR, .value = tar};
     (void)adi_transfer(adi, list, 2, &done, error);

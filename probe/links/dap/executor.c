@@ -45,6 +45,7 @@ void executor_begin(struct executor *executor)
     compiler->padded = executor->adi.padded;
     compiler->loses_place = executor->adi.loses_place;
     compiler->match = executor->adi.match;
+    compiler->resends = executor->adi.resends;
     ap_state_forget(&compiler->ap);
     executor->smooth = 0;
     executor->overlaps = false;

@@ -70,9 +70,10 @@ struct model {
     unsigned aps;         /* access ports, ADIv5 */
     bool aliased;         /* and every number shows the first one */
     bool large;           /* TAR has an upper word, SELECT too */
+    bool no_resend;       /* RESEND has something else */
     /* the debug port, one of several */
     struct model_port {
-        uint32_t select, select1, control, csw, tar, tar_high, posted;
+        uint32_t select, select1, control, csw, tar, tar_high, posted, sent;
         bool sticky, data_error, stuck;
         bool secure;   /* CSW.SPIDEN */
         unsigned late; /* transactions for which it is busy */
@@ -274,8 +275,10 @@ static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint
         p->select1 = *data;
     else if (reg == 8 && !read)
         p->select = *data;
+    else if (reg == 8 && !m->jtag && !m->no_resend)
+        *data = p->sent;
     else if (reg == 12 && read)
-        *data = p->posted;
+        *data = p->sent = p->posted;
     return M_OK;
 }
 
@@ -317,7 +320,7 @@ static int model_answer(struct model *m, uint8_t request, uint32_t *data, enum m
     }
     uint32_t value = model_ap(m, p, request, read ? 0 : *data);
     if (read) {
-        *data = p->posted;
+        *data = p->sent = p->posted;
         p->posted = value;
     }
     if (access && trouble == TROUBLE_STUCK_DONE)

@@ -54,6 +54,25 @@ CLOCK_TEST(a_register_that_holds_less_says_nothing_of_the_clock)
     assert_int_equal(bench.model.hz, FAST);
 }
 
+/* What a read of an access port brought is compared again only where the debug port has it, and matches work.
+ */
+CLOCK_TEST(whether_resend_has_what_was_read_is_tried)
+{
+    struct adi *adi = &bench.executor.adi;
+    uint16_t retry = adi->match_retry;
+    assert_true(check() && adi->resends);
+    bench.model.no_resend = true;
+    assert_true(check() && !adi->resends);
+    bench.model.no_resend = false;
+    adi->match = false;
+    assert_true(check() && !adi->resends);
+    adi->match = adi->jtag = bench.model.jtag = true;
+    assert_true(check() && !adi->resends);
+    assert_int_equal(bench.model.match_retry, retry);
+    assert_int_equal(bench.model.ports[0].tar, 0x20000124);
+    assert_int_equal(bench.model.n_log, 0);
+}
+
 TEST(a_moment_of_trouble_says_nothing_of_the_clock)
 {
     for (int trouble = TROUBLE_NO_ACK; trouble < TROUBLES; trouble++) {

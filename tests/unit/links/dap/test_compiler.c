@@ -202,6 +202,52 @@ TEST(test_a_proof_that_the_wait_has_given)
     assert_int_equal(packet.notes[packet.n - 2].step, 2);
 }
 
+/* Where a second read does harm, RESEND is matched in place of the register, in the same packet; what mends
+ * such a read is left out. */
+TEST(test_a_register_that_is_read_once)
+{
+    struct step once = step_expect_once(word(0x1008), UINT32_MAX, 0x12345678);
+    struct step steps[] = {step_reread(REREAD_HARMS, once),
+                           step_reread(REREAD_MENDS, step_write(word(0x1004), 4)),
+                           step_expect(word(0x1000), UINT32_MAX, 1)};
+    begin_at(64, 0x1000, true);
+    compile(steps, 3); /* BD2 matched and posted again; BD1; BD0 */
+    assert_packet("05 00 03 1b 78 56 34 12 05 04 00 00 00 13 01 00 00 00");
+    begin_at(64, 0x1000, true);
+    compiler.resends = true;
+    compile(steps, 3); /* BD2, RESEND; BD0 */
+    assert_packet("05 00 03 0b 1a 78 56 34 12 13 01 00 00 00");
+    assert_int_equal(packet.end, 3);
+    struct decoded decoded = ANSWER(steps, "\x05\x03\x01\x78\x56\x34\x12");
+    assert_int_equal(decoded.end, DECODE_DONE);
+    assert_int_equal(decoded.step, 3);
+    assert_int_equal(results[0], 0x12345678);
+    assert_int_equal(results[2], 1);
+    decoded = ANSWER(steps, "\x05\x01\x11\x79\x56\x34\x12");
+    assert_int_equal(decoded.end, DECODE_MISMATCH);
+    assert_int_equal(decoded.step, 0);
+    decoded = ANSWER(steps, "\x05\x02\x11\x78\x56\x34\x12");
+    assert_int_equal(decoded.end, DECODE_MISMATCH);
+    assert_int_equal(decoded.step, 2);
+    decoded = ANSWER(steps, "\x05\x01\x04\x78\x56\x34\x12"); /* which of the two was refused is unknown */
+    assert_int_equal(decoded.end, DECODE_FAULT);
+    assert_int_equal(decoded.step, 0);
+    /* Room for the read alone */
+    struct step many[20];
+    for (size_t i = 0; i < COUNT(many); i++)
+        many[i] = i < 11 ? step_write(word(0x1000), i) : steps[0];
+    for (size_t room = 59; room < 64; room++) {
+        begin_at(room, 0x1000, true);
+        compiler.resends = true;
+        compile(many, 12);
+        assert_int_equal(packet.end, 11);
+        assert_int_equal(packet.n, 11);
+        assert_int_equal(packet.bytes[2], 11);
+        assert_int_equal(packet.length, 58);
+        assert_int_equal(packet.answer, 3);
+    }
+}
+
 TEST(test_looks)
 {
     struct step steps[] = {step_until(word(0x1000), 0xFF, 1), step_read(word(0x1000))};
