@@ -62,14 +62,15 @@ static unsigned run_ahead(const struct step *steps, size_t n, size_t at)
     return length;
 }
 
-/* How often the address changes, starting with TAR's, before an access leaves the 16 bytes around TAR. */
-static unsigned moves_ahead(const struct access_port *port, const struct step *steps, size_t n, size_t at)
+/* How often the address changes, starting with `last`, before an access leaves the 16 bytes around it. */
+static unsigned moves_ahead(const struct access_port *port, uint32_t last, const struct step *steps, size_t n,
+                            size_t at)
 {
-    uint32_t last = port->tar;
+    const uint32_t window = last / WINDOW;
     unsigned moves = 0;
     for (unsigned i = 0; i < AHEAD && at < n; at = ap_state_next_access(steps, n, at), i++) {
         if (!ap_state_is_word(&steps[at]) || steps[at].at.unit != port->unit ||
-            steps[at].at.offset / WINDOW != port->tar / WINDOW)
+            steps[at].at.offset / WINDOW != window)
             break;
         moves += steps[at].at.offset != last;
         last = (uint32_t)steps[at].at.offset;
@@ -140,13 +141,30 @@ static uint32_t csw_size(unsigned bytes)
     return bytes == 1 ? 0 : bytes == 2 ? 1 : CSW_SIZE_WORD;
 }
 
+/* A match at `at` that leaves TAR alone, because what follows it needs the bank of the 16 bytes anyway. */
+static bool matches_in_bank(const struct access_port *port, const struct step *steps, size_t n, size_t at)
+{
+    return is_match(&steps[at]) && ap_state_is_word(&steps[at]) && steps[at].at.unit == port->unit &&
+           moves_ahead(port, (uint32_t)steps[at].at.offset, steps, n, at) >= 2;
+}
+
+/* Whether the next match is one. */
+static bool next_matches_in_bank(const struct access_port *port, const struct step *steps, size_t n,
+                                 size_t at)
+{
+    for (unsigned i = 0; i < AHEAD && at < n && !is_match(&steps[at]); i++)
+        at = ap_state_next_access(steps, n, at);
+    return at < n && matches_in_bank(port, steps, n, at);
+}
+
 /* A match re-reads, and posts one read more than the one that matched: TAR must not move. */
 static uint32_t csw_wanted(const struct access_port *port, const struct step *steps, size_t n, size_t at)
 {
     uint32_t plain = port->csw_base | csw_size(steps[at].at.size);
     if (is_match(&steps[at]))
         return plain;
-    if (run_ahead(steps, n, at) >= RUN)
+    unsigned run = run_ahead(steps, n, at);
+    if (run >= RUN || (run > 1 && next_matches_in_bank(port, steps, n, at)))
         return plain | CSW_INCREMENT_SINGLE;
     bool increments = port->csw_known && port->csw == (plain | CSW_INCREMENT_SINGLE);
     return increments && !same_again(steps, n, at) ? plain | CSW_INCREMENT_SINGLE : plain;
@@ -163,9 +181,17 @@ static bool ap_state_memory(struct ap_state *ap, struct packet *packet, const st
     bool through_drw = ap->select_known && ap->select == ap_state_select(port, AP_DRW) && port->tar_known &&
                        port->tar == address && port->csw_known && port->csw == csw_wanted(port, steps, n, at);
     bool through_bank = in_window && ap->select_known && ap->select == ap_state_select(port, AP_BD0);
-    if (!through_drw && !through_bank && in_window && moves_ahead(port, steps, n, at) >= 2 &&
+    if (!through_drw && !through_bank && in_window && moves_ahead(port, port->tar, steps, n, at) >= 2 &&
         run_ahead(steps, n, at) < RUN) {
         if (!want_select(ap, packet, ap_state_select(port, AP_BD0), at))
+            return false;
+        through_bank = true;
+    }
+    if (!through_bank && !through_drw && word_mode && (port->csw & CSW_INCREMENT) != 0 &&
+        matches_in_bank(port, steps, n, at)) {
+        if (!want_select(ap, packet, ap_state_select(port, AP_TAR), at) ||
+            !want(packet, at, TRANSFER_AP | AP_TAR, address, &port->tar_known, &port->tar) ||
+            !want_select(ap, packet, ap_state_select(port, AP_BD0), at))
             return false;
         through_bank = true;
     }
