@@ -171,9 +171,14 @@ static void armv8_add_wait_halt(const struct core *core, struct steps *list)
               step_marked(MARK_AWAITS_HALT, step_until(armv8_word(core, EDSCR), EDSCR_HALTED, EDSCR_HALTED)));
 }
 
-static void armv8_add_run(const struct core *core, struct steps *list)
+static void armv8_add_run_ready(const struct core *core, struct steps *list)
 {
     armv8_set_control(core, list, EDSCR_LEAVING);
+}
+
+static void armv8_add_run(const struct core *core, struct steps *list)
+{
+    armv8_add_run_ready(core, list);
     pulse(core, list, MARK_RUNS, core->run_channel);
 }
 
@@ -384,6 +389,7 @@ static const struct core_run_ops run = {.settings = armv8_settings,
                                         .commands = armv8_commands,
                                         .debug_enable = armv8_control_address,
                                         .add_wait_halt = armv8_add_wait_halt,
+                                        .add_run_ready = armv8_add_run_ready,
                                         .add_run = armv8_add_run,
                                         .add_run_undebugged = armv8_add_run_undebugged,
                                         .add_halt = armv8_add_halt,
@@ -434,8 +440,9 @@ const struct core_ops armv8_ops = {
     .traits = EITHER_STATES_TRAITS | WIDE_REGISTERS,
     .other_state = &armv8_ops_in_aarch32,
     .state = &state,
-    .registers = &(const struct core_register_ops){EITHER_STATES_REGISTERS, .own_pmu = armv8_own_pmu,
-                                                   .spare = CORE_R0 + 29 /* the frame pointer */},
+    .registers =
+        &(const struct core_register_ops){EITHER_STATES_REGISTERS, .own_pmu = armv8_own_pmu,
+                                          .spare = CORE_R0 + 29 /* the frame pointer */, .spare_is_lr = true},
     .breakpoints =
         &(const struct core_breakpoint_ops){EITHER_STATES_BREAKPOINTS, .read_code = a64_breakpoint},
 };

@@ -149,9 +149,10 @@ void armv8_add_recover_instruction(const struct core *core, struct steps *list, 
 {
     const struct transfer *transfer = transfer_of(core);
     const struct step *fill = first->op == OP_UNTIL ? first + 1 : first;
-    uint32_t fills = transfer->wide ? DBGDTRTX_EL0 : DBGDTRRX_EL0;
-    uint64_t instruction = fill[transfer->wide ? 2 : 1].value;
-    if (fill->at.offset != armv8_word(core, fills).offset)
+    if (fill->at.offset == armv8_word(core, DBGDTRTX_EL0).offset)
+        fill++;
+    uint64_t instruction = fill[1].value;
+    if (fill->at.offset != armv8_word(core, DBGDTRRX_EL0).offset)
         return;
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* they are still borrowed */
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
@@ -297,14 +298,22 @@ uint64_t armv8_register_value(const struct core *core, enum core_register which,
     return results[at] | (which == CORE_PC && (results[at - BEFORE_LAST] & CPSR_T) != 0 ? 1 : 0);
 }
 
-/* A match may read DBGDTRTX_EL0 twice, which sets ERR. */
-static void add_expect_shown(const struct core *core, struct steps *list, uint32_t number, uint64_t value)
+/* A match may read DBGDTRTX_EL0 twice, which sets ERR. Without ERR, TXfull proves that the instruction was
+ * executed, and all before it since ERR was clear. A read that is too early sets ERR, too (DDI 0487 H4.4.4):
+ * `later`, that is proved afterwards. */
+static void add_expect_shown(const struct core *core, struct steps *list, uint32_t number, uint64_t value,
+                             bool later)
 {
+    size_t first = list->n + 1;
     add_show(core, list, number);
-    steps_add(list, step_expect_once(armv8_word(core, DBGDTRTX_EL0), UINT32_MAX, value & UINT32_MAX));
+    add_expect_control(core, list, EDSCR_ERR | EDSCR_TXFULL, EDSCR_TXFULL);
+    for (size_t i = first; later && i < list->n; i++)
+        list->items[i].reread = REREAD_MENDS;
+    const struct step low = step_expect_once(armv8_word(core, DBGDTRTX_EL0), UINT32_MAX, value & UINT32_MAX);
+    steps_add(list, step_reread(REREAD_HARMS, low));
     if (transfer_of(core)->wide)
         steps_add(list, step_expect(armv8_word(core, DBGDTRRX_EL0), UINT32_MAX, value >> 32));
-    armv8_add_write(core, list, EDRCR, EDRCR_CSE);
+    steps_add(list, step_reread(REREAD_MENDS, step_write(armv8_word(core, EDRCR), EDRCR_CSE)));
 }
 
 /* The checks end a packet, and so do the copies that give X0 back. */
@@ -322,22 +331,25 @@ static void add_proof_through_x0(const struct core *core, struct steps *list, co
     armv8_give_back(core, list, &borrowed);
 }
 
-/* What the spare register must hold is proved before it is changed, so it can be given back at once. */
-static void add_proof_through_spare(const struct core *core, struct steps *list,
-                                    const struct core_proof *proof, const struct core_proof *spare)
+/* What the register `lent` holds was proved just before, so it can be given back at once. */
+static void add_proof_through(const struct core *core, struct steps *list, const struct core_proof *proof,
+                              const struct core_proof *lent, bool wait)
 {
     const struct transfer *transfer = transfer_of(core);
-    uint32_t number = armv8_transfer_number_of(core, spare->which);
-    add_expect_shown(core, list, number, spare->value);
+    bool wide = transfer->wide && lent->value >> 32 != 0;
+    uint32_t number = armv8_transfer_number_of(core, lent->which);
     const struct step borrow = step_write(armv8_word(core, EDSCR), EDSCR_HDE | EDSCR_TDA);
     size_t since = steps_add(list, step_marked(MARK_BORROWS, borrow)); /* as in add_borrow */
-    armv8_add_instruction(core, list, with_register(core, moving_to_x0(core, proof->which), number));
-    add_expect_shown(core, list, number, proof->value);
+    armv8_add_write(core, list, EDITR, with_register(core, moving_to_x0(core, proof->which), number));
+    if (wait)
+        steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
+    add_expect_shown(core, list, number, proof->value, !wait);
     size_t give = list->n;
-    if (transfer->wide)
-        steps_add(list, step_write(armv8_word(core, DBGDTRTX_EL0), spare->value >> 32));
-    armv8_add_write(core, list, DBGDTRRX_EL0, spare->value & UINT32_MAX);
-    armv8_add_instruction(core, list, with_register(core, transfer->give, number));
+    if (wide)
+        steps_add(list, step_write(armv8_word(core, DBGDTRTX_EL0), lent->value >> 32));
+    armv8_add_write(core, list, DBGDTRRX_EL0, lent->value & UINT32_MAX);
+    /* DBGDTRRX_EL0 alone has no upper half */
+    armv8_add_instruction(core, list, with_register(core, wide ? transfer->give : transfer->drop, number));
     add_expect_control(core, list, EDSCR_ERR | EDSCR_ITE | EDSCR_RXFULL, EDSCR_ITE);
     armv8_add_write(core, list, EDSCR, EDSCR_HDE);
     steps_give_back(list, since, give);
@@ -346,29 +358,30 @@ static void add_proof_through_spare(const struct core *core, struct steps *list,
 void armv8_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
                       const struct core_proof *spare, bool wait)
 {
-    (void)wait; /* EDSCR shows when a transfer is done */
+    const struct core_proof *shown = NULL;
     armv8_set_control(core, list, EDSCR_HDE);
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
     for (size_t i = 0; i < n; i++) {
-        if (!goes_through_x0(core, proofs[i].which))
-            add_expect_shown(core, list, armv8_transfer_number_of(core, proofs[i].which), proofs[i].value);
-        else if (spare != NULL)
-            add_proof_through_spare(core, list, &proofs[i], spare);
-        else
+        bool direct = !goes_through_x0(core, proofs[i].which);
+        const struct core_proof *show = direct ? &proofs[i] : shown == NULL ? spare : NULL;
+        if (show != NULL) {
+            add_expect_shown(core, list, armv8_transfer_number_of(core, show->which), show->value, false);
+            shown = show;
+        }
+        if (!direct && shown != NULL)
+            add_proof_through(core, list, &proofs[i], shown, wait);
+        else if (!direct)
             add_proof_through_x0(core, list, &proofs[i]);
     }
 }
 
-/* Without another breakpoint, a stop at one is at ours: no register needs to be transferred. The core is
- * likely to run again next, so that is prepared at once. */
+/* Without another breakpoint, a stop at one is at ours: no register needs to be transferred. */
 void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                            uint64_t place, bool wait)
 {
     const struct core_proof here = {.which = CORE_PC, .value = core_code_place(place)};
     add_expect_control(core, list, HOW_STOPPED | core->state_mask, STOPPED_WELL | core->state);
-    if (setup->sole)
-        armv8_set_control(core, list, EDSCR_LEAVING);
-    else
+    if (!setup->sole)
         armv8_add_proofs(core, list, &here, 1, NULL, wait);
 }
 

@@ -145,11 +145,11 @@ bool core_halted_test(const struct core *core, struct step *out)
     return true;
 }
 
-bool core_spare_register(const struct core *core, bool coprocessor, enum core_register *out)
+bool core_spare_register(const struct core *core, bool coprocessor, bool call, enum core_register *out)
 {
     const struct core_register_ops *ops = core->ops->registers;
-    *out = ops->spare;
-    return *out != CORE_PC && (coprocessor || !ops->spare_for_coprocessor);
+    *out = call ? CORE_LR : ops->spare;
+    return *out != CORE_PC && (coprocessor || !ops->spare_for_coprocessor) && (!call || ops->spare_is_lr);
 }
 
 void settings_add(struct settings *list, struct setting setting)

@@ -167,6 +167,14 @@ static inline void core_add_wait_halt(const struct core *core, struct steps *lis
     core->ops->run->add_wait_halt(core, list);
 }
 
+/* The halted core runs next, and no register is transferred before: what that needs is written where it takes
+ * least. */
+static inline void core_add_run_ready(const struct core *core, struct steps *list)
+{
+    if (core->ops->run->add_run_ready != NULL)
+        core->ops->run->add_run_ready(core, list);
+}
+
 static inline void core_add_run(const struct core *core, struct steps *list)
 {
     core->ops->run->add_run(core, list);
@@ -416,8 +424,9 @@ static inline void core_add_proofs(const struct core *core, struct steps *list,
 }
 
 /* Whether proofs, or accesses in SPACE_CORE if there are some, can do with a spare register: one that
- * functions keep and whose value seldom changes. */
-bool core_spare_register(const struct core *core, bool coprocessor, enum core_register *out);
+ * functions keep and whose value seldom changes. `call`: one that is the same at a call's entry and after it
+ * may do; false if there is none but the other one. */
+bool core_spare_register(const struct core *core, bool coprocessor, bool call, enum core_register *out);
 
 /* Accesses to registers in SPACE_CORE, by instructions that the halted core executes in the mode it is in;
  * at[i] is the index of the result of a read. What is borrowed is given back as above. `spare` as for

@@ -119,6 +119,7 @@ struct core_run_ops {
     size_t (*commands)(const struct core *, struct address *out, size_t room);
     struct address (*debug_enable)(const struct core *);
     void (*add_wait_halt)(const struct core *, struct steps *);
+    void (*add_run_ready)(const struct core *, struct steps *); /* NULL: nothing is to be prepared */
     void (*add_run)(const struct core *, struct steps *);
     void (*add_run_undebugged)(const struct core *,
                                struct steps *); /* NULL: it runs as debug is switched off */
@@ -173,6 +174,7 @@ struct core_register_ops {
     void (*add_proofs)(const struct core *, struct steps *, const struct core_proof *, size_t n,
                        const struct core_proof *spare, bool wait);
     enum core_register spare;   /* CORE_PC: needs none */
+    bool spare_is_lr;           /* in a call's proofs, LR: it is proved anyway, and a return leaves it */
     bool spare_for_coprocessor; /* and only for that */
     void (*add_coprocessor)(const struct core *, struct steps *, const struct step *accesses, size_t n,
                             const struct core_proof *spare, size_t *at); /* NULL: there is none */

@@ -594,6 +594,7 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     self->core_is = direct_holds_core(self) ? CORE_IS_OURS : CORE_IS_FREE;
     self->spare_read = false;
     self->spare_changes = 0;
+    self->lr_changes = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     self->hits.drops = region->to_return && region->start_again;

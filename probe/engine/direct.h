@@ -48,6 +48,8 @@ struct direct_engine {
     bool expects_frame;      /* the next list proves its frame, instead of ending at the entry */
     struct core_proof spare; /* what it held at the last entry, if it was read */
     bool spare_read;
+    bool lr_changes;        /* returns do not leave in LR what it held at the entry: another one is the spare
+                               register */
     uint8_t spare_changes;  /* changes in a row, with the same frame; after some of them it is not used */
     uint64_t breakpoint_at; /* the one that moves, while the engine waits for the end */
 

@@ -110,12 +110,17 @@ enum { SPARE_CHANGES = 3 };
 
 bool direct_has_spare(struct direct_engine *self)
 {
-    return self->spare_changes < SPARE_CHANGES &&
-           core_spare_register(self->core, self->device->reading.by_core != NULL, &self->spare.which);
+    bool by_core = self->device->reading.by_core != NULL;
+    if (self->spare_changes >= SPARE_CHANGES)
+        return false;
+    return (self->region.to_return && !self->lr_changes &&
+            core_spare_register(self->core, by_core, true, &self->spare.which)) ||
+           core_spare_register(self->core, by_core, false, &self->spare.which);
 }
 
 void direct_note_change(struct direct_engine *self)
 {
+    self->lr_changes = self->lr_changes || self->spare.which == CORE_LR;
     self->spare_changes += self->spare_changes < SPARE_CHANGES;
     self->spare_read = self->expects_frame = false; /* it is read with the next frame */
 }

@@ -12,13 +12,20 @@ static void hit_plan_add_run(const struct hit_plan *plan, struct steps *list)
         core_add_run(plan->core, list);
 }
 
+static uint16_t hit_plan_add_reading(const struct hit_plan *plan, struct steps *list)
+{
+    if (plan->reading->by_core == NULL)
+        core_add_run_ready(plan->core, list);
+    return (uint16_t)reading_add(plan->reading, false, plan->spare, list);
+}
+
 /* Reads the counters, and again after each re-hit: resumed onto its own breakpoint, the core stops with
  * nothing executed, so the counters have moved by what leaving and entering Debug state costs. Interrupts
  * that became pending meanwhile are held off. */
 static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned which, struct steps *list,
                        struct hit_steps *out)
 {
-    out->reading_at[which][0] = (uint16_t)reading_add(plan->reading, false, plan->spare, list);
+    out->reading_at[which][0] = hit_plan_add_reading(plan, list);
     bool held = plan->rehits > 0 && core_can_hold(plan->core);
     if (held)
         core_add_hold(plan->core, list, true);
@@ -28,7 +35,7 @@ static void add_rehits(const struct hit_plan *plan, uint64_t here, unsigned whic
         held ? core_add_run_held(plan->core, list) : core_add_run(plan->core, list);
         core_add_wait_breakpoint(plan->core, list);
         core_add_expect_stop(plan->core, &plan->breakpoints->setup, list, here, true);
-        out->reading_at[which][i + 1] = (uint16_t)reading_add(plan->reading, false, plan->spare, list);
+        out->reading_at[which][i + 1] = hit_plan_add_reading(plan, list);
     }
     if (held)
         core_add_hold(plan->core, list, false);

@@ -303,8 +303,8 @@ static inline void model_write_itr(struct model *m, uint32_t op)
     if (m->err || !m->halted || leaving)
         return;
     if (m->doing > 0 || (m->control & 0x100000)) {
-        m->ito = m->err = true;
-        m->careless++;
+        m->ito = m->err = true; /* an overrun is defined, and shows: DDI 0487 H4.4.4 */
+        m->careless += (m->control & 0x100000) != 0;
         return;
     }
     m->instruction = op;

@@ -59,27 +59,32 @@ TEST(moves_write_what_changes)
 
 /* And says at once that it may run on; MA must have been cleared by this stop. */
 /* What an instruction shows of a register, proved: its low half by one read only, which may be repeated by a
- * probe and then sets ERR, so ERR is cleared. */
-static size_t assert_shown(size_t at, unsigned number, uint64_t value)
+ * probe and then sets ERR, so ERR is cleared. `later`: where no read is repeated, TXfull need not be seen. */
+static size_t assert_shown(size_t at, unsigned number, uint64_t value, bool later)
 {
+    static const size_t n = 6;
     assert_step(at, OP_WRITE, 0x084, 0, 0xD5130400 | number);
     assert_step(at + 1, OP_UNTIL, 0x088, 0x1004000, 0x1004000);
-    assert_step(at + 2, OP_EXPECT, 0x08C, UINT32_MAX, value & UINT32_MAX);
-    assert_true(items[at + 2].once);
-    assert_step(at + 3, OP_EXPECT, 0x080, UINT32_MAX, value >> 32);
-    assert_write(at + 4, 0x090, 4);
-    return at + 5;
+    assert_step(at + 2, OP_EXPECT, 0x088, 0x20000040, 0x20000000);
+    assert_step(at + 3, OP_EXPECT, 0x08C, UINT32_MAX, value & UINT32_MAX);
+    assert_true(items[at + 3].once);
+    assert_step(at + 4, OP_EXPECT, 0x080, UINT32_MAX, value >> 32);
+    assert_write(at + 5, 0x090, 4);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(items[at + i].reread, i == 3                                    ? REREAD_HARMS
+                                               : i == 5 || (later && (i == 1 || i == 2)) ? REREAD_MENDS
+                                                                                         : REREAD_FREE);
+    return at + n;
 }
 
 /* X0 has arrived before it is changed, and is given back after it was checked: two round trips. */
 TEST(proofs_through_x0)
 {
     struct core core = a53();
-    const struct core_proof proofs[] = {{.which = CORE_LR, .value = KERNEL + 0x80804},
-                                        {.which = CORE_SP, .value = KERNEL + 0x9F00}};
+    const struct core_proof proof = {.which = CORE_SP, .value = KERNEL + 0x9F00};
     fresh();
-    core_add_proofs(&core, &list, proofs, 2, NULL, false);
-    size_t first = assert_shown(2, 30, KERNEL + 0x80804), looks = 0;
+    core_add_proofs(&core, &list, &proof, 1, NULL, false);
+    size_t first = 0, looks = 0;
     while (first < list.n && items[first].op != OP_CHECK)
         first++;
     assert_int_equal(items[first].mask, 0);
@@ -103,40 +108,56 @@ TEST(proofs_through_x0)
     assert_step(list.n - 1, OP_COPY, 0x088, 0, 0);
 }
 
-/* What the spare register holds is proved before it is borrowed: no step needs the result of another. */
-TEST(proofs_through_a_spare_register)
+/* What a register holds is proved before it is borrowed: no step needs the result of another. LR of a call is
+ * proved anyway; otherwise it is the spare register. Without an upper half it is given back by one word. */
+TEST(proofs_through_another_register)
 {
     struct core core = a53();
     const struct core_proof proofs[] = {{.which = CORE_LR, .value = KERNEL + 0x80804},
                                         {.which = CORE_SP, .value = KERNEL + 0x9F00}};
-    struct core_proof spare = {.value = KERNEL + 0x9F40};
-    assert_true(core_spare_register(&core, false, &spare.which));
-    assert_int_equal(spare.which, CORE_R0 + 29);
-    fresh();
-    core_add_proofs(&core, &list, proofs, 2, &spare, false);
-    for (size_t i = 0; i < list.n; i++)
-        assert_true(items[i].op != OP_CHECK && items[i].op != OP_COPY);
-    size_t since = assert_shown(assert_shown(2, 30, KERNEL + 0x80804), 29, spare.value);
-    assert_write(since, 0x088, 0x204000);
-    assert_write(since + 1, 0x084, 0x910003FD); /* MOV X29, SP */
-    size_t given = assert_shown(since + 3, 29, KERNEL + 0x9F00);
-    struct loan loan;
-    assert_write(given, 0x08C, 0xFFFF8000);
-    assert_write(given + 1, 0x080, 0x9F40);
-    assert_write(given + 2, 0x084, 0xD533041D); /* MRS X29, DBGDTR_EL0 */
-    assert_write(given + 5, 0x088, 0x4000);
-    assert_int_equal(list.n, given + 6);
-    for (size_t done = 0; done <= list.n; done++) {
-        bool borrowed = steps_loan(items, list.n, done, &loan);
-        assert_int_equal(borrowed, done > since && done < list.n);
-        if (borrowed)
-            assert_true(loan.from == given && loan.end == list.n && loan.known);
+    for (unsigned way = 0; way < 8; way++) {
+        bool call = way & 1, wait = way & 2, wide = way & 4;
+        struct core_proof spare = {.value = KERNEL + 0x9F40}, lr = proofs[0];
+        assert_true(core_spare_register(&core, false, false, &spare.which));
+        assert_int_equal(spare.which, CORE_R0 + 29);
+        assert_true(core_spare_register(&core, false, true, &spare.which));
+        assert_int_equal(spare.which, CORE_LR);
+        struct core_proof lent = call ? lr : (struct core_proof){.which = CORE_R0 + 29, .value = spare.value};
+        if (!wide)
+            lent.value &= UINT32_MAX;
+        const struct core_proof both[] = {lent, proofs[1]};
+        unsigned number = call ? 30 : 29;
+        fresh();
+        core_add_proofs(&core, &list, call ? both : both + 1, call ? 2 : 1, call ? &spare : &lent, wait);
+        for (size_t i = 0; i < list.n; i++)
+            assert_true(items[i].op != OP_CHECK && items[i].op != OP_COPY);
+        size_t since = assert_shown(2, number, lent.value, false), at = since;
+        assert_write(at++, 0x088, 0x204000);
+        assert_write(at++, 0x084, 0x910003E0 | number); /* MOV Xn, SP */
+        if (wait)
+            assert_step(at++, OP_UNTIL, 0x088, 0x1000000, 0x1000000);
+        size_t given = at = assert_shown(at, number, KERNEL + 0x9F00, !wait);
+        struct loan loan;
+        if (wide)
+            assert_write(at++, 0x08C, 0xFFFF8000);
+        assert_write(at++, 0x080, lent.value & UINT32_MAX);
+        assert_write(at++, 0x084, (wide ? 0xD5330400 : 0xD5330500) | number); /* MRS Xn, DBGDTR_EL0 or -RX */
+        assert_step(at++, OP_UNTIL, 0x088, 0x1000000, 0x1000000);
+        assert_step(at++, OP_EXPECT, 0x088, 0x41000040, 0x1000000);
+        assert_write(at++, 0x088, 0x4000);
+        assert_int_equal(list.n, at);
+        for (size_t done = 0; done <= list.n; done++) {
+            bool borrowed = steps_loan(items, list.n, done, &loan);
+            assert_int_equal(borrowed, done > since && done < list.n);
+            if (borrowed)
+                assert_true(loan.from == given && loan.end == list.n && loan.known);
+        }
+        assert_int_equal(steps_next_loan(items, list.n, 0), since);
+        size_t n = list.n;
+        core_add_recover_instruction(&core, &list, &items[given]);
+        assert_write(list.n - 2, 0x084, 0xD5330500 | number); /* MRS Xn, DBGDTRRX_EL0 */
+        assert_true(list.n > n);
     }
-    assert_int_equal(steps_next_loan(items, list.n, 0), since);
-    size_t n = list.n;
-    core_add_recover_instruction(&core, &list, &items[given]);
-    assert_write(list.n - 2, 0x084, 0xD533051D); /* MRS X29, DBGDTRRX_EL0 */
-    assert_true(list.n > n);
 }
 
 TEST(stops_are_told_apart)
