@@ -69,7 +69,7 @@ ITR_OF_ITS_HALT = 1 << 13  # of DSCR. It stays on if the core is reset while Ope
 OF_EXAMINATION = {"dhcsr", "demcr", "edscr", "os_locked", "cti_control", "cti_outen", "dscr"}
 CODES = {"doctor": (0, 3, 5), "doctor of a location": (0, 3, 5)}  # 5: it found something
 # What was left must be stated as a fact; advice that is always there helps nobody
-TELLS = re.compile(r"could not restore [^;]|could not be put back|not put back|is left |be left |stays |was left|left by")
+TELLS = re.compile(r"Not restored|could not restore [^;]|could not be put back|not put back|is left |be left |stays |was left|left by")
 TELLS_OF_HALT = re.compile(r"\bhalted\b")
 OTHERS_WRITES = {**WRITES, "m55": WRITES["m4"], "rp2350": WRITES["m4"], "rp2040": {"SYST_CSR": "mww 0xE000E010 0", "SYST_RVR": "mww 0xE000E014 999"}}
 
