@@ -232,13 +232,22 @@ static bool find_reason(struct device *device, const struct deadline *deadline, 
     return false;
 }
 
+/* Of a reset; NULL: a register shows it. */
+static const char *why_unseen(const struct device *device, const struct device_core *counted)
+{
+    if (counted != NULL && (counted->core.quirks & RESETS_UNSEEN) != 0)
+        return ", or the Cortex-A9 was reset, which it does not show (erratum 799770)";
+    if (counted != NULL && device->debugger != NULL && core_has(&counted->core, LOCKS_IN_PRSR))
+        return ", or the core was reset: who reads its mark of that, as OpenOCD does, clears it";
+    return NULL;
+}
+
 static bool apply_each(struct device *device, const struct counter_block *block,
                        const struct setting *settings, size_t n, struct witness *witness,
                        const struct deadline *deadline, struct error *error)
 {
     bool again;
-    const struct device_core *counted = device_counted(device);
-    witness->resets_unseen = counted != NULL && (counted->core.quirks & RESETS_UNSEEN) != 0;
+    witness->resets_unseen = why_unseen(device, device_counted(device));
     for (size_t i = 0; i < n; i = again ? 0 : i + 1) {
         if (!apply_setting(device, block, &settings[i], &again, deadline, error))
             return false;

@@ -329,11 +329,9 @@ bool witness_tell(const struct witness_item *item, uint64_t saw, struct error *e
     error_set(error, ERROR_WRITTEN,
               "something else changed %s during the run%s: 0x%" PRIX64 " of its bits 0x%" PRIX64
               " became 0x%" PRIX64,
-              item->name,
-              item->resets_unseen ? ", or the Cortex-A9 was reset, which it does not show (erratum 799770)"
-                                  : "",
-              item->value, item->mask, saw & item->mask);
-    error->may_be_reset = item->resets_unseen;
+              item->name, item->resets_unseen != NULL ? item->resets_unseen : "", item->value, item->mask,
+              saw & item->mask);
+    error->may_be_reset = item->resets_unseen != NULL;
     error->subject = item->name;
     return false;
 }

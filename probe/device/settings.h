@@ -66,10 +66,11 @@ struct witness {
         struct address at;
         uint64_t mask, value;
         const char *name; /* "DWT_CTRL" */
-        bool resets_unseen;
+        const char *resets_unseen;
     } items[WITNESS_ROOM];
     size_t n;
-    bool resets_unseen; /* no register shows a reset of the core: set before witness_take */
+    /* Why no register may show that the core was reset, as words, or NULL: set before witness_take. */
+    const char *resets_unseen;
 };
 
 /* Indices of its words among a list's results. */
