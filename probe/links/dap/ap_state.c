@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "links/dap/ap_state.h"
 
-enum { WINDOW = 16, INCREMENT_SPAN = 1024, RUN = 4, AHEAD = 16 };
+enum { WINDOW = 16, INCREMENT_SPAN = 1024, RUN = 4, AHEAD = 16, FAR_AHEAD = 48 };
 
 struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit)
 {
@@ -148,13 +148,20 @@ static bool matches_in_bank(const struct access_port *port, const struct step *s
            moves_ahead(port, (uint32_t)steps[at].at.offset, steps, n, at) >= 2;
 }
 
-/* Whether the next match is one. */
-static bool next_matches_in_bank(const struct access_port *port, const struct step *steps, size_t n,
-                                 size_t at)
+/* Whether all of the next matches are such, so that increments may stay on. */
+static bool next_match_in_banks(const struct access_port *port, const struct step *steps, size_t n, size_t at)
 {
-    for (unsigned i = 0; i < AHEAD && at < n && !is_match(&steps[at]); i++)
-        at = ap_state_next_access(steps, n, at);
-    return at < n && matches_in_bank(port, steps, n, at);
+    uint64_t window = UINT64_MAX;
+    unsigned matches = 0;
+    for (unsigned i = 0; i < FAR_AHEAD && at < n; at = ap_state_next_access(steps, n, at), i++) {
+        bool stays = ap_state_is_word(&steps[at]) && steps[at].at.offset / WINDOW == window;
+        if (!stays && !matches_in_bank(port, steps, n, at) &&
+            (is_match(&steps[at]) || same_again(steps, n, at)))
+            return false;
+        matches += is_match(&steps[at]);
+        window = is_match(&steps[at]) || stays ? steps[at].at.offset / WINDOW : UINT64_MAX;
+    }
+    return matches > 0;
 }
 
 /* A match re-reads, and posts one read more than the one that matched: TAR must not move. */
@@ -164,7 +171,7 @@ static uint32_t csw_wanted(const struct access_port *port, const struct step *st
     if (is_match(&steps[at]))
         return plain;
     unsigned run = run_ahead(steps, n, at);
-    if (run >= RUN || (run > 1 && next_matches_in_bank(port, steps, n, at)))
+    if (run >= RUN || (run > 1 && next_match_in_banks(port, steps, n, at)))
         return plain | CSW_INCREMENT_SINGLE;
     bool increments = port->csw_known && port->csw == (plain | CSW_INCREMENT_SINGLE);
     return increments && !same_again(steps, n, at) ? plain | CSW_INCREMENT_SINGLE : plain;
