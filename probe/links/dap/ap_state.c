@@ -33,12 +33,12 @@ static bool ap_state_is_word(const struct step *step)
     return step->at.space == SPACE_MEMORY && step->at.size == 4;
 }
 
-/* The next step after `at` that is an access, or n. */
+/* The next step after `at` that is an access everywhere, or n. */
 static size_t ap_state_next_access(const struct step *steps, size_t n, size_t at)
 {
     do {
         at++;
-    } while (at < n && steps[at].op == OP_TIME);
+    } while (at < n && (steps[at].op == OP_TIME || steps[at].reread == REREAD_MENDS));
     return at;
 }
 

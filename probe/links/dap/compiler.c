@@ -240,6 +240,8 @@ static bool compile_exact(struct compiling *c, uint8_t request, struct note note
 {
     struct packet *packet = c->packet;
     const size_t n = packet->n, length = packet->length, answer = packet->answer;
+    const bool mask_known = c->compiler->ap.mask_known;
+    const uint32_t mask = c->compiler->ap.mask;
     note.kind = NOTE_READ;
     note.request = (uint8_t)(request | TRANSFER_READ);
     note.word = (uint32_t)c->steps[c->at].value;
@@ -255,7 +257,8 @@ static bool compile_exact(struct compiling *c, uint8_t request, struct note note
     packet->bytes[2] = (uint8_t)n;
     packet->length = length;
     packet->answer = answer;
-    c->compiler->ap.mask_known = false;
+    c->compiler->ap.mask_known = mask_known;
+    c->compiler->ap.mask = mask;
     return false;
 }
 
