@@ -431,8 +431,10 @@ static enum ack access_port(struct adi *adi, unsigned address, bool read, uint32
         adi->sticky_error = true;
     if (place != SPACE_PORT || begins_slow(adi, ap, reg))
         return ACK_OK;
-    if (read && (reg == AP_MODEL || reg == AP_MODEL_TIME) && adi->model_ns) {
-        *value = reg == AP_MODEL ? MODEL_NAME : (uint32_t)adi->model_ns(adi->system);
+    if (read && (reg == AP_MODEL || reg == AP_MODEL_TIME || reg == AP_MODEL_CHIP_TIME) && adi->model_ns) {
+        *value = reg == AP_MODEL        ? MODEL_NAME
+                 : reg == AP_MODEL_TIME ? (uint32_t)adi->model_ns(adi->system)
+                                        : (uint32_t)(adi->chip_ns(adi->system) / 1000);
         return ACK_OK;
     }
     if (!ap_access(ap, adi->quirks, reg, read, value))

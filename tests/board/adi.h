@@ -53,8 +53,9 @@ enum {
 };
 
 // Registers that no access port of silicon has (reserved, IHI 0031 C2.6): that this is a model, and its time
-// in ns. A model's clock has a rate in that time only: a busy host makes it late
-enum { AP_MODEL = 0xE8, AP_MODEL_TIME = 0xEC, MODEL_NAME = 0x4C444F4D };
+// in ns. A model's clock has a rate in that time only: a busy host makes it late. The third one has us, in
+// which what the cores are halted counts as well
+enum { AP_MODEL_CHIP_TIME = 0xE4, AP_MODEL = 0xE8, AP_MODEL_TIME = 0xEC, MODEL_NAME = 0x4C444F4D };
 
 struct adi {
     enum wire wire;
@@ -78,6 +79,7 @@ struct adi {
     void (*reset_system)(void *);
     // The time that has passed for the cores, whatever the host's clock says; NULL: it is not shown
     uint64_t (*model_ns)(void *);
+    uint64_t (*chip_ns)(void *); // the same, and what the cores were halted; where there is the one before
     void *system;
     uint64_t accesses; // to access ports
     FILE *trace;       // each transaction is printed there, NULL for none

@@ -349,13 +349,14 @@ static void profile(struct command *c)
 static void stood(struct command *c)
 {
     const struct cores *cores = &c->board->cores;
-    fprintf(c->out, "{\"now_ns\":%" PRIu64 ",\"cores\":[", pace_now_ns());
+    fprintf(c->out, "{\"now_ns\":%" PRIu64 ",\"cores\":[", cores_now_ns(cores));
     for (size_t i = 0; i < cores->count; i++) {
         const struct core *core = cores->each[i].core;
         fprintf(c->out,
-                "%s{\"stood_ns\":%" PRIu64 ",\"halts\":%" PRIu64 ",\"cycles\":%" PRIu64
+                "%s{\"stood_ns\":%" PRIu64 ",\"wire_ns\":%" PRIu64 ",\"halts\":%" PRIu64 ",\"cycles\":%" PRIu64
                 ",\"counted\":%" PRIu64 "}",
-                i ? "," : "", core_stood_ns(core), core->halts, core->cycles, core->counted);
+                i ? "," : "", core_stood_ns(core), core->stood_wire_ns, core->halts, core->cycles,
+                core->counted);
     }
     fputs("]}", c->out);
 }

@@ -19,6 +19,20 @@ static uint64_t model_ns(void *self)
     return c->passed_ns;
 }
 
+uint64_t cores_now_ns(const struct cores *c)
+{
+    uint64_t halted = UINT64_MAX;
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->each[i].parked && core_stood_ns(c->each[i].core) < halted)
+            halted = core_stood_ns(c->each[i].core);
+    return c->passed_ns + (c->by_wire ? 0 : halted);
+}
+
+static uint64_t chip_ns(void *self)
+{
+    return cores_now_ns(self);
+}
+
 // Of the chip's clock: at a lower pace it goes in slow motion
 static void note_time(struct cores *c, uint64_t cycles, uint32_t pace_hz)
 {
@@ -39,6 +53,7 @@ static bool add_port(struct cores *c, const struct chip *chip, struct bus *of_th
                         .quirks = c->port_quirks | (chip->adi_v6 ? ADI_V6 : 0),
                         .reset_system = reset_all,
                         .model_ns = model_ns,
+                        .chip_ns = chip_ns,
                         .system = c,
                         .trace = c->trace};
     c->port_count++;

@@ -36,6 +36,7 @@ struct cores {
     unsigned port_quirks; // ADI_*
     uint64_t passed_ns;   // for the cores, while any of them could run
     uint64_t leftover;    // of that division, in 1/hz ns
+    bool by_wire;         // it passes with the wire's, whether any of them can run or not
     bool no_catch_up;     // the time in which no core could run is not made up for
     bool stood;           // none could when the last slice was over
     FILE *trace;          // of access port transactions, NULL for none
@@ -55,6 +56,8 @@ size_t cores_targets(struct cores *, struct swd_target *targets);
 bool cores_runnable(const struct cores *); // any of them
 // One slice of each that runs, if the clock has got so far. true: there is more to run at once.
 bool cores_run(struct cores *, struct pace *);
+// The chip's time: what passed for its cores, and what all of them were halted, by the host's clock
+uint64_t cores_now_ns(const struct cores *);
 // Just so long by their own clock, whatever the host's says
 void cores_run_for(struct cores *, struct pace *, uint64_t ns);
 void cores_reset(struct cores *);

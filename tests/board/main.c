@@ -183,11 +183,14 @@ static bool put_together(struct board *b, const struct options *o)
         return false;
     if (!cores_add_first(&b->cores, b->chip) || !cores_add_second(&b->cores, b->chip, o->firmware))
         return complain("the emulator cannot be set up");
+    for (size_t i = 0; i < b->cores.count; i++)
+        b->cores.each[i].core->wire_ns = &b->processor.counts.busy_ns;
     cores_seed(&b->cores, o->seed);
     if (o->has_skid)
         cores_set_skid(&b->cores, o->stop_skid);
     cores_set_sample_skid(&b->cores, o->sample_skid);
     b->cores.no_catch_up = o->no_catch_up;
+    b->cores.by_wire = o->dap_exact;
     if (o->core_state && !cores_set_state(&b->cores, o->core_state, true))
         return complain("the cores have no such state");
     b->bitbang.swd = &b->pins.swd;

@@ -25,11 +25,13 @@ void core_enter_debug(struct core *core)
     core->in_debug = true;
     core->halts++;
     core->stands_since = pace_now_ns();
+    core->wire_since = *core->wire_ns;
 }
 
 void core_leave_debug(struct core *core)
 {
     core->stood_ns = core_stood_ns(core);
+    core->stood_wire_ns += core->in_debug ? *core->wire_ns - core->wire_since : 0;
     core->in_debug = false;
 }
 
