@@ -420,7 +420,7 @@ static bool read_by_core(struct device *device, uint64_t *values, uint64_t *befo
 }
 
 /* MEM-AP registers of an emulated chip, reserved in IHI 0031 C2.6 and IHI 0074 C2.6. */
-enum { AP_MODEL = 0xE8, AP_MODEL_TIME = 0xEC, MODEL_NAME = 0x4C444F4D };
+enum { AP_MODEL_CHIP_TIME = 0xE4, AP_MODEL = 0xE8, AP_MODEL_TIME = 0xEC, MODEL_NAME = 0x4C444F4D };
 
 bool device_find_model(struct device *device, const struct deadline *deadline)
 {
@@ -513,6 +513,22 @@ bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, u
                  const struct deadline *deadline, struct error *error)
 {
     return device_poll(device, values, before_us, after_us, NULL, deadline, error);
+}
+
+bool device_read_timed(struct device *device, uint64_t *values, struct device_moment *moment,
+                       const struct deadline *deadline, struct error *error)
+{
+    struct address time = device->model_time;
+    bool is_model = time.size != 0;
+    time.offset = AP_MODEL_CHIP_TIME;
+    if ((is_model && !ledger_read(device->ledger, time, &moment->chip_us[0], deadline, error)) ||
+        !device_read(device, values, &moment->before_us, &moment->after_us, deadline, error))
+        return false;
+    if (is_model)
+        return ledger_read(device->ledger, time, &moment->chip_us[1], deadline, error);
+    moment->chip_us[0] = moment->before_us;
+    moment->chip_us[1] = moment->after_us;
+    return true;
 }
 
 /* The mark that this run has set is gone, and it alone: who clears what else is in its register has written

@@ -132,9 +132,16 @@ bool device_renew_block(struct device *device, const struct deadline *deadline, 
 bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
 /* An emulated chip's access port says so, and has the time that its clock goes by: in registers that are
- * reserved, and zero on silicon. device_poll reads it until device_forget_model. */
+ * reserved, and zero on silicon. device_poll and device_read_timed read it until device_forget_model. */
 bool device_find_model(struct device *device, const struct deadline *deadline);
 void device_forget_model(struct device *device);
+struct device_moment {
+    uint64_t before_us, after_us; /* on the link's clock */
+    uint64_t chip_us[2];          /* the same on the chip's own, which of silicon is the link's */
+};
+/* device_read of counters that the core need not read itself. */
+bool device_read_timed(struct device *device, uint64_t *values, struct device_moment *moment,
+                       const struct deadline *deadline, struct error *error);
 /* device_read, and then what may have spoiled the counts. */
 struct device_poll {
     bool reset;                         /* since the last poll; the first poll may report an old reset */

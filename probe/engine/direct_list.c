@@ -326,6 +326,7 @@ static void note_steps(struct direct_engine *self, size_t from, const struct out
     for (size_t i = from; i < outcome->done; i++) {
         enum step_mark mark = self->items[i].mark;
         self->core_is = core_is_after(self->core_is, mark);
+        self->engine.resumes += mark == MARK_RUNS || mark == MARK_RUNS_HELD || mark == MARK_STEPS;
         if (step_controls(&self->items[i]))
             self->interrupts_held = mark == MARK_HOLDS || mark == MARK_RUNS_HELD;
     }
@@ -525,6 +526,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
         if (waits && !check_breakpoints(self, late, error))
             return false;
         self->device->slept |= at_end && state == CORE_ASLEEP;
+        self->engine.saw_sleep |= state == CORE_ASLEEP;
         if (late)
             return was_reset_meanwhile(self) ? direct_tell_reset(self, error) : tell_late(self, error);
         if (!direct_check_reset(self, error))

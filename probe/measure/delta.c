@@ -171,6 +171,12 @@ struct delta {
         bool known;
         uint64_t values[READING_ROOM], us;
     } armed;
+    struct halts_timing { /* of the call of the engine under way */
+        bool known;       /* so far, all cycles are */
+        uint64_t last[READING_ROOM], last_us, resumes;
+        double cycles;
+        struct device_moment begun;
+    } halts;
     uint64_t seen;  /* hits, with those that wait */
     uint64_t taken; /* of the turn, after its first one */
     unsigned most_pairs, most_steps;
@@ -398,6 +404,99 @@ static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, 
     last->at_least = value.at_least;
 }
 
+/* ---- how long the halts took: in Debug state the counter of cycles stops, and nowhere else while the core is
+ * awake (DDI 0403 C1.8.3, DDI 0406C C12.3, DDI 0487 D13.1) */
+
+/* Of a counter that goes on in Debug state nothing follows. What the halted core reads itself cannot be read
+ * between two runs, when the core may be at the next start already. A measured clock is by the link's time. */
+static bool can_time_halts(const struct delta *delta)
+{
+    const struct device *device = delta->device;
+    const struct delta_options *options = delta->options;
+    return options->times_halts && options->clock.low_hz > 0 && device_sees_running(device) &&
+           (clock_is_claimed(&options->clock) || device->model_time.size == 0) && device->remote == NULL &&
+           device->reading.by_core == NULL && device->block->counts_cycles &&
+           device->block->kind->own_cycles == NULL && delta->pass->plan->column[0] == 0;
+}
+
+static void halts_add(struct delta *delta, const struct widen *cycles)
+{
+    delta->halts.cycles += (double)cycles->total;
+    delta->halts.known = delta->halts.known && !cycles->at_least;
+}
+
+/* From the last reading to this one. */
+static void halts_add_step(struct delta *delta, const uint64_t *to, uint64_t after_us)
+{
+    const struct evaluation_span span = {.from = delta->halts.last,
+                                         .to = to,
+                                         .longest_us = us_between(delta->halts.last_us, after_us),
+                                         .pairs = 1};
+    struct widen step[READING_ROOM];
+    evaluation_step(&delta->evaluation, &span, step);
+    halts_add(delta, &step[0]);
+}
+
+/* `total`: of the hit; NULL: its call was left. */
+static void halts_add_hit(struct delta *delta, const struct raw_hit *raw, const struct widen *total)
+{
+    struct halts_timing *halts = &delta->halts;
+    if (!halts->known)
+        return;
+    halts_add_step(delta, raw->from, raw->after_us);
+    if (total != NULL)
+        halts_add(delta, total);
+    memcpy(halts->last, total != NULL ? raw->to : raw->from, sizeof halts->last);
+    halts->last_us = raw->before_us;
+}
+
+static void halts_begin(struct delta *delta, bool rehits)
+{
+    struct halts_timing *halts = &delta->halts;
+    struct error unread = {0};
+    *halts = (struct halts_timing){.resumes = delta->engine->resumes};
+    halts->known = !rehits && can_time_halts(delta) &&
+                   device_read_timed(delta->device, halts->last, &halts->begun, delta->deadline, &unread);
+    halts->last_us = halts->begun.before_us;
+}
+
+static void halts_end(struct delta *delta)
+{
+    const struct halts_timing *halts = &delta->halts;
+    struct summary_halts *out = &delta->summary->halts;
+    struct device_moment now;
+    uint64_t values[READING_ROOM], n = delta->engine->resumes - halts->resumes;
+    struct error unread = {0};
+    if (!halts->known || !device_read_timed(delta->device, values, &now, delta->deadline, &unread))
+        return;
+    halts_add_step(delta, values, now.after_us);
+    if (!halts->known || now.chip_us[0] < halts->begun.chip_us[1])
+        return;
+    out->n += n;
+    out->least_us += (double)(now.chip_us[0] - halts->begun.chip_us[1]);
+    out->most_us += (double)(now.chip_us[1] - halts->begun.chip_us[0]);
+    out->cycles += halts->cycles - delta->pass->overheads[0].mean * (double)n;
+}
+
+/* A program that may sleep did not, as far as a Cortex-M shows it, if its counter kept up with the clock that
+ * is claimed. */
+static void halts_conclude(const struct delta *delta)
+{
+    static const double well = 0.1;
+    const struct clock *clock = &delta->options->clock;
+    struct summary_halts *out = &delta->summary->halts;
+    bool shows_sleep = core_has(&delta->device->chosen->core, SYSTEM_SPACE) && clock_is_claimed(clock);
+    if (out->n == 0 || delta->engine->saw_sleep || (clock->may_sleep && !shows_sleep))
+        return;
+    double least = out->least_us - out->cycles / clock->low_hz * 1e6,
+           most = out->most_us - out->cycles / clock->high_hz * 1e6;
+    if (!(least > 0) || most - least > well * (most + least))
+        return;
+    out->us = (least + most) / 2 / (double)out->n;
+    out->plus_minus_us = (most - least) / 2 / (double)out->n;
+    out->share = (least + most) / (out->least_us + out->most_us);
+}
+
 static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
@@ -421,6 +520,7 @@ static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
         delta->pass->first_us = now_us;
     delta_sink_add_wait(delta, raw);
     delta_sink_note_end(delta, raw, totals);
+    halts_add_hit(delta, raw, totals);
     if (!delta->pass->calibrated && delta->n_waiting < WAITING_ROOM) {
         struct waiting *waiting = &delta->waiting[delta->n_waiting++];
         delta->slot = slow != NULL ? slow_hits_reserve(slow) : SLOW_HIT_NONE;
@@ -476,6 +576,7 @@ static void delta_sink_on_left(void *context, const struct raw_hit *raw)
     delta->evaluation.polled = false; /* those polls were of no hit */
     delta_sink_add_wait(delta, raw);
     delta_sink_note_end(delta, raw, NULL);
+    halts_add_hit(delta, raw, NULL);
     delta->summary->left++;
 }
 
@@ -539,7 +640,10 @@ static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned reh
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
     if (timed && left_ms < request.timeout_ms)
         request.timeout_ms = left_ms > 1 ? left_ms : 1;
+    halts_begin(delta, rehits > 0);
     bool ok = delta->engine->ops->run(delta->engine, &request, &sink, delta->deadline, error);
+    if (ok)
+        halts_end(delta);
     snprintf(delta->summary->uncalibrated, sizeof delta->summary->uncalibrated, "%s",
              delta->engine->uncalibrated);
     if (delta->written.kind != ERROR_NONE)
@@ -812,7 +916,11 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
         return false;
     delta->engine = engine;
     delta->deadline = deadline;
+    if (options->times_halts)
+        (void)device_find_model(device, deadline);
     bool ok = measure_all(delta, error);
+    device_forget_model(device);
+    halts_conclude(delta);
     snprintf(summary->doubt, sizeof summary->doubt, "%s", engine->doubt);
     delta_end(delta);
     return ok;

@@ -86,10 +86,23 @@ void clock_refute(struct clock *clock, const char *why)
     *clock = unknown;
 }
 
+static void set_bounds(struct clock *clock, const struct clock_seen *seen)
+{
+    double error = clock_is_claimed(clock) ? CLAIM_ERROR * clock->hz : clock->error_hz;
+    if (!(clock->hz > 0) || !(seen->high_hz > 0) || !seen->even || seen->stopped)
+        return;
+    clock->low_hz = fmax(seen->low_hz, clock->hz - error);
+    clock->high_hz = fmin(seen->high_hz, clock->hz + error);
+    if (clock->low_hz > clock->high_hz)
+        clock->low_hz = clock->high_hz = 0;
+}
+
 void clock_check(struct clock *clock, const struct clock_seen *seen)
 {
-    if (!seems_fast(clock, seen) && !(seems_slow(clock, seen) && !may_have_slept(clock, seen)))
+    if (!seems_fast(clock, seen) && !(seems_slow(clock, seen) && !may_have_slept(clock, seen))) {
+        set_bounds(clock, seen);
         return;
+    }
     double mean = (seen->low_hz + seen->high_hz) / 2;
     char why[64];
     snprintf(why, sizeof why, ", and the core's counter of cycles goes on at %.3g MHz",

@@ -144,6 +144,15 @@ static inline double calls_left_out(const struct summary_calls *calls)
     return all > 0 ? (double)(all - calls->exact) / (double)all : 0;
 }
 
+/* Of the runs of hits, without those that show what a halt costs. */
+struct summary_halts {
+    uint64_t n;               /* halts */
+    double least_us, most_us; /* that all runs took, by the chip's time */
+    double cycles;            /* in which the core ran */
+    double us, plus_minus_us; /* the mean of a halt; us 0: not known */
+    double share;             /* of the time */
+};
+
 struct summary {
     struct conditions conditions;
     size_t n;
@@ -159,6 +168,7 @@ struct summary {
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */
     double seconds;                 /* how long the run took */
+    struct summary_halts halts;     /* n 0: unknown */
     struct summary_calls calls;     /* of a run without halts; seen 0: of another one */
     struct periods periods;         /* of a counter of cycles; n 0: unknown */
     struct statistics *undisturbed; /* first column of hits without an exception; NULL: unknown */
@@ -188,7 +198,8 @@ struct clock {
     char source[32];
     double bound_hz;   /* the counter never runs faster, by what is claimed of it */
     double fastest_hz; /* nor does any core of its architecture */
-    bool may_sleep;    /* the program is not known to have no WFI and WFE */
+    double low_hz, high_hz; /* it is between these, as the core's counter of cycles showed; 0: not known */
+    bool may_sleep;         /* the program is not known to have no WFI and WFE */
     char doubt[160];   /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 
@@ -221,7 +232,7 @@ struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool
 bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen);
 /* It is unknown from here on. `why`: after "no times: the clock is wrong: 168 MHz by SystemCoreClock". */
 void clock_refute(struct clock *clock, const char *why);
-/* A claimed clock that does not fit is wrong. */
+/* A claimed clock that does not fit is wrong. One that fits, and ran evenly, gets its bounds. */
 void clock_check(struct clock *clock, const struct clock_seen *seen);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */

@@ -574,6 +574,12 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
     if (summary->slept)
         json_part_bool(line, "slept", true);
     json_part_real(line, "seconds", summary->seconds);
+    if (summary->halts.us > 0) {
+        json_part_unsigned(line, "halts", summary->halts.n);
+        json_part_real(line, "halted_us", summary->halts.us);
+        json_part_real(line, "halted_plus_minus_us", summary->halts.plus_minus_us);
+        json_part_real(line, "halted_share", summary->halts.share);
+    }
     if (summary->passes > 1)
         json_part_unsigned(line, "passes", summary->passes);
     json_part_text(line, "disagreement", summary->disagreement);

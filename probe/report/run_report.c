@@ -333,6 +333,8 @@ static struct json_part facts_of(const struct run_lines *run)
     row_count(&facts, "all", n < all ? all : n);
     if (isfinite(field_real(summary, "precision.mean")))
         row_text(&facts, "within", PART_UP(field_real(summary, "precision.mean")));
+    if (field_of(summary, "halted_us") != NULL)
+        row_real(&facts, "halted", field_real(summary, "halted_us") / 1e6);
     row_flag(&facts, "all_equal", all_equal(summary));
     bool of_function = strcmp(run->conditions.end, "its return") == 0;
     row_count(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
@@ -368,6 +370,8 @@ static const struct sentence facts_first[] = {
      "{left,} time{left?|s} the start was reached again or the call ended before the end, not counted"},
     {"steps_past", NULL,
      "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
+    {"halts", NULL,
+     "the core was halted {halts,} time{halts?|s} for {halted@} on average, {halted_share%} of the run"},
     {"clock_change", NULL, "no times: {clock_change}"},
     {"slept", NULL, RESULT_SLEPT},
     {"uncalibrated", NULL, "overhead not measured: {uncalibrated}"},

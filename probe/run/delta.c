@@ -110,6 +110,7 @@ static struct delta_options delta_options_for(const struct trial *trial)
         .clock = *trial->clock,
         .seen_hz = trial->seen_hz,
         .apart = request->reset,
+        .times_halts = !request->reset && !request->no_halt,
         .is_round = !run->named.region.to_return && run->named.region.start == run->named.region.end,
         .plan = run->counting.plan,
         .at_end = run->counting.at_end.n > 0 ? &run->counting.at_end : NULL,
@@ -335,6 +336,8 @@ void delta_run_end(struct delta_run *run)
     struct summary *summary = &run->summary;
     counting_summary(&run->counting, run->conditions->clock_hz, summary);
     summary->conditions = *run->conditions;
+    if (summary->slept || summary->conditions.clock_change[0] != '\0')
+        summary->halts.us = 0;
     if (run->counting.evidence.wants_clock && summary->columns[0].at_least > 0)
         snprintf(summary->advice, sizeof summary->advice,
                  "--freq HZ lets the RP2040's timer count beyond a period of SysTick");

@@ -330,9 +330,10 @@ bool trial_clock(struct session *session, struct clock *out, struct error *error
         *out = clock_given(request->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
     else
         claimed = counts_cycles && clock_from_program(session, out);
+    find_sleeps(session);
+    bool may_sleep = !session->sleeps.known || session->sleeps.n > 0;
     if (claimed) {
-        find_sleeps(session);
-        out->may_sleep = !session->sleeps.known || session->sleeps.n > 0;
+        out->may_sleep = may_sleep;
         return true;
     }
     /* The counters can be read only between two halts, or they run on another clock, or SysTick counts its
@@ -343,7 +344,9 @@ bool trial_clock(struct session *session, struct clock *out, struct error *error
         return true;
     }
     struct deadline deadline = session_deadline(session);
-    return clock_measure(&session->device, CLOCK_MS, out, &deadline, error);
+    bool ok = clock_measure(&session->device, CLOCK_MS, out, &deadline, error);
+    out->may_sleep = may_sleep;
+    return ok;
 }
 
 bool trial_trace_clock(struct session *session, struct clock *clock, double *awake_hz, struct error *error)

@@ -22,19 +22,26 @@ def packets_of(board):
     return board.command("dap")["packets"]
 
 
+def halts_of(board):
+    core = board.command("stood")["cores"][0]
+    return core["stood_ns"] / 1e3, core["wire_ns"] / 1e3, core["halts"]
+
+
 def tool_figures(board, operands, hits, options=("--no-calibrate", "--counter", "systick")):
-    """Packets and seconds a hit: the difference of a long and a short run, so that connecting does not count."""
+    """Packets and seconds a hit, us a halt and of these the wire's: the difference of a long and a short run, so that
+    connecting does not count."""
     runs = []
     for count in (hits // 10, hits):
-        before = packets_of(board)
+        before, halts = packets_of(board), halts_of(board)
         done = subprocess.run(board.in_namespace([TOOL, "-p", "cmsis-dap", "--elf", board.elf, "delta", "-j", "-r", count,
                                                   *options, *operands]),
                               text=True, capture_output=True, check=True)
         summary = json.loads(done.stdout.splitlines()[-1])
         assert summary["hits"] == count, summary
-        runs.append((packets_of(board) - before, summary["seconds"]))
+        runs.append((packets_of(board) - before, summary["seconds"], *(b - a for a, b in zip(halts, halts_of(board)))))
+    packets, seconds, us, wire_us, halts = (b - a for a, b in zip(*runs))
     extra = hits - hits // 10
-    return (runs[1][0] - runs[0][0]) / extra, extra / (runs[1][1] - runs[0][1])
+    return packets / extra, extra / seconds, us / halts, wire_us / halts
 
 
 def openocd_figures(board, hits):
@@ -73,14 +80,14 @@ def gdb_figures(board, hits):
 
 
 def show(name, figures):
-    packets, rates = zip(*figures)
+    packets, rates, *halts = zip(*figures)
     print(f"    {name:26} {statistics.median(packets):8.3f} {statistics.median(rates):12.1f}"
-          f"   ({min(rates):.1f}, {max(rates):.1f})")
+          f"   ({min(rates):.1f}, {max(rates):.1f})" + "".join(f"{statistics.median(us):9.1f}" for us in halts))
 
 
 def bench_probe(chip, title, options):
     print(f"\n{chip}, emulated CMSIS-DAP v2, SWD 10 MHz, {title}: packets a hit, hits per second, median of {ROUNDS}"
-          " (min, max)")
+          " (min, max), us that a halt lasted and that the wire was busy in it")
     figures = {}
     for _ in range(ROUNDS):
         with UsbBoard.start(chip, "free", usb_v2_only=True, cpu=0, **options) as board:
@@ -113,7 +120,8 @@ APPLICATION = {
 
 def bench_application_cores():
     """Packets a hit on cores with their own PMU."""
-    print("\nCores with a PMU, emulated CMSIS-DAP v2, SWD 10 MHz: packets a hit, hits per second (target)")
+    print("\nCores with a PMU, emulated CMSIS-DAP v2, SWD 10 MHz: packets a hit, hits per second, us that a halt lasted and that the"
+          " wire was busy in it (target)")
     for chip, counted in APPLICATION.items():
         for title, options in PROBES.items():
             size = title.split()[0]
@@ -124,11 +132,11 @@ def bench_application_cores():
                         board.write_word("scenario", scenario)
                         target = targets[size][number] if targets and size in targets else None
                         try:
-                            packets, rate = tool_figures(board, operands, 500, ("--no-calibrate", *events))
+                            packets, rate, us, wire_us = tool_figures(board, operands, 500, ("--no-calibrate", *events))
                         except subprocess.CalledProcessError as error:
                             print(f"    {chip:5} {title:15} {what:10} {name:10} not measured: {error.stderr.strip()[:80]}")
                             continue
-                        print(f"    {chip:5} {title:15} {what:10} {name:10} {packets:8.3f} {rate:10.1f}"
+                        print(f"    {chip:5} {title:15} {what:10} {name:10} {packets:8.3f} {rate:10.1f} {us:8.1f} {wire_us:8.1f}"
                               + (f"   ({target})" if target else ""))
 
 
