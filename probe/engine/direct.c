@@ -728,6 +728,7 @@ static bool direct_engine_run(struct engine *engine, const struct engine_request
     struct error why = {0};
     self->deadline = deadline;
     bool ran = run_hits(self, request, sink, &why);
+    engine->holds_core = direct_holds_core(self);
     call_doubt(&self->call, &self->region, engine);
     return ran || direct_tell_cause(self, &why, error);
 }

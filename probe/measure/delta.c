@@ -465,8 +465,9 @@ static void halts_end(struct delta *delta)
     const struct halts_timing *halts = &delta->halts;
     struct summary_halts *out = &delta->summary->halts;
     struct device_moment now;
-    uint64_t values[READING_ROOM], n = delta->engine->resumes - halts->resumes;
     struct error unread = {0};
+    const struct engine *engine = delta->engine;
+    uint64_t values[READING_ROOM], n = engine->resumes - halts->resumes + engine->holds_core;
     if (!halts->known || !device_read_timed(delta->device, values, &now, delta->deadline, &unread))
         return;
     halts_add_step(delta, values, now.after_us);
