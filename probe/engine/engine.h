@@ -257,10 +257,10 @@ struct engine_ops {
 struct engine {
     const struct engine_ops *ops;
     struct hit_budget budget; /* may be set before each call of run */
-    bool keeps_end; /* the direct engine leaves a core that was found halted at the end of the last hit */
-    uint64_t resumes;      /* so far, single steps with them: before each the core was halted */
-    bool holds_core;       /* after a run: it is still halted at the last end */
-    bool saw_sleep;        /* the core, at any wait */
+    bool keeps_end;   /* the direct engine leaves a core that was found halted at the end of the last hit */
+    uint64_t resumes; /* so far, single steps with them: before each the core was halted */
+    bool holds_core;  /* after a run: it is still halted at the last end */
+    bool saw_sleep;   /* the core, at any wait */
     uint64_t stopped_at;   /* after ERROR_FOREIGN_STOP and ERROR_RESET */
     char uncalibrated[96]; /* why there were no re-hits though they were requested; "" if there were */
     /* See call_doubt; after arm, and after a run more. `unproved` is the part that the region does not say.

@@ -404,11 +404,12 @@ static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, 
     last->at_least = value.at_least;
 }
 
-/* ---- how long the halts took: in Debug state the counter of cycles stops, and nowhere else while the core is
- * awake (DDI 0403 C1.8.3, DDI 0406C C12.3, DDI 0487 D13.1) */
+/* ---- how long the halts took: in Debug state the counter of cycles stops, and nowhere else while the core
+ * is awake (DDI 0403 C1.8.3, DDI 0406C C12.3, DDI 0487 D13.1) */
 
 /* Of a counter that goes on in Debug state nothing follows. What the halted core reads itself cannot be read
- * between two runs, when the core may be at the next start already. A measured clock is by the link's time. */
+ * between two runs, when the core may be at the next start already. A measured clock is by the link's time.
+ */
 static bool can_time_halts(const struct delta *delta)
 {
     const struct device *device = delta->device;
@@ -486,8 +487,10 @@ static void halts_conclude(const struct delta *delta)
     static const double well = 0.1;
     const struct clock *clock = &delta->options->clock;
     struct summary_halts *out = &delta->summary->halts;
+    if (out->n == 0 || delta->engine->saw_sleep)
+        return;
     bool shows_sleep = core_has(&delta->device->chosen->core, SYSTEM_SPACE) && clock_is_claimed(clock);
-    if (out->n == 0 || delta->engine->saw_sleep || (clock->may_sleep && !shows_sleep))
+    if (clock->may_sleep && !shows_sleep)
         return;
     double least = out->least_us - out->cycles / clock->low_hz * 1e6,
            most = out->most_us - out->cycles / clock->high_hz * 1e6;

@@ -62,9 +62,9 @@ struct delta_options {
                            `hits` or `for_us` as upper bounds; 0: not given */
     bool calibrate;
     struct clock clock;
-    double seen_hz; /* plausible_trial's */
-    bool apart;     /* a reset between the hits: counters do not go on from hit to hit */
-    bool is_round;  /* the end is the start */
+    double seen_hz;   /* plausible_trial's */
+    bool apart;       /* a reset between the hits: counters do not go on from hit to hit */
+    bool is_round;    /* the end is the start */
     bool times_halts; /* as far as they can be told from sleep */
     struct wrap_evidence evidence;
     const struct plan *plan;

@@ -196,11 +196,11 @@ struct clock {
     double hz, error_hz; /* 0: unknown */
     enum clock_fit fit;
     char source[32];
-    double bound_hz;   /* the counter never runs faster, by what is claimed of it */
-    double fastest_hz; /* nor does any core of its architecture */
+    double bound_hz;        /* the counter never runs faster, by what is claimed of it */
+    double fastest_hz;      /* nor does any core of its architecture */
     double low_hz, high_hz; /* it is between these, as the core's counter of cycles showed; 0: not known */
     bool may_sleep;         /* the program is not known to have no WFI and WFE */
-    char doubt[160];   /* why what is claimed of it is not believed: then it is unknown; "" */
+    char doubt[160];        /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 
 /* `fastest_hz`: of any such core, core_fastest_hz. */

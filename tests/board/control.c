@@ -353,8 +353,8 @@ static void stood(struct command *c)
     for (size_t i = 0; i < cores->count; i++) {
         const struct core *core = cores->each[i].core;
         fprintf(c->out,
-                "%s{\"stood_ns\":%" PRIu64 ",\"wire_ns\":%" PRIu64 ",\"halts\":%" PRIu64 ",\"cycles\":%" PRIu64
-                ",\"counted\":%" PRIu64 "}",
+                "%s{\"stood_ns\":%" PRIu64 ",\"wire_ns\":%" PRIu64 ",\"halts\":%" PRIu64
+                ",\"cycles\":%" PRIu64 ",\"counted\":%" PRIu64 "}",
                 i ? "," : "", core_stood_ns(core), core->stood_wire_ns, core->halts, core->cycles,
                 core->counted);
     }

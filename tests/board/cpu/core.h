@@ -56,7 +56,7 @@ struct core {
     uint64_t halts;
     bool in_debug; // in Debug state
     uint64_t stood_ns,
-        stands_since; // by the host's clock: in earlier stays there, and since when in this one
+        stands_since;        // by the host's clock: in earlier stays there, and since when in this one
     const uint64_t *wire_ns; // how long the probe's wire was busy so far,
     uint64_t stood_wire_ns,  // how long in stays in Debug state that are over,
         wire_since;          // and before this one
