@@ -408,16 +408,17 @@ static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, 
  * is awake (DDI 0403 C1.8.3, DDI 0406C C12.3, DDI 0487 D13.1) */
 
 /* Of a counter that goes on in Debug state nothing follows. What the halted core reads itself cannot be read
- * between two runs, when the core may be at the next start already. A measured clock is by the link's time.
- */
-static bool can_time_halts(const struct delta *delta)
+ * between two runs, when the core may be at the next start already. Where a program may sleep, a Cortex-M
+ * shows that it did, and so does a counter that falls behind a claimed clock. */
+static bool can_time_halts(const struct device *device, const struct delta_options *options)
 {
-    const struct device *device = delta->device;
-    const struct delta_options *options = delta->options;
-    return options->times_halts && options->clock.low_hz > 0 && device_sees_running(device) &&
-           (clock_is_claimed(&options->clock) || device->model_time.size == 0) && device->remote == NULL &&
-           device->reading.by_core == NULL && device->block->counts_cycles &&
-           device->block->kind->own_cycles == NULL && delta->pass->plan->column[0] == 0;
+    const struct clock *clock = &options->clock;
+    if (!options->times_halts || !(clock->low_hz > 0) || !device_sees_running(device) ||
+        device->remote != NULL)
+        return false;
+    bool shows_sleep = core_has(&device->chosen->core, SYSTEM_SPACE) && clock_is_claimed(clock);
+    return device->reading.by_core == NULL && device->block->counts_cycles &&
+           device->block->kind->own_cycles == NULL && (!clock->may_sleep || shows_sleep);
 }
 
 static void halts_add(struct delta *delta, const struct widen *cycles)
@@ -451,12 +452,15 @@ static void halts_add_hit(struct delta *delta, const struct raw_hit *raw, const 
     halts->last_us = raw->before_us;
 }
 
+/* A measured clock is by the link's time, and an emulated chip's is not. */
 static void halts_begin(struct delta *delta, bool rehits)
 {
     struct halts_timing *halts = &delta->halts;
     struct error unread = {0};
     *halts = (struct halts_timing){.resumes = delta->engine->resumes};
-    halts->known = !rehits && can_time_halts(delta) &&
+    bool by_claim = clock_is_claimed(&delta->options->clock) || delta->device->model_time.size == 0;
+    halts->known = !rehits && by_claim && can_time_halts(delta->device, delta->options) &&
+                   delta->pass->plan->column[0] == 0 &&
                    device_read_timed(delta->device, halts->last, &halts->begun, delta->deadline, &unread);
     halts->last_us = halts->begun.before_us;
 }
@@ -480,17 +484,12 @@ static void halts_end(struct delta *delta)
     out->cycles += halts->cycles - delta->pass->overheads[0].mean * (double)n;
 }
 
-/* A program that may sleep did not, as far as a Cortex-M shows it, if its counter kept up with the clock that
- * is claimed. */
 static void halts_conclude(const struct delta *delta)
 {
     static const double well = 0.1;
     const struct clock *clock = &delta->options->clock;
     struct summary_halts *out = &delta->summary->halts;
     if (out->n == 0 || delta->engine->saw_sleep)
-        return;
-    bool shows_sleep = core_has(&delta->device->chosen->core, SYSTEM_SPACE) && clock_is_claimed(clock);
-    if (clock->may_sleep && !shows_sleep)
         return;
     double least = out->least_us - out->cycles / clock->low_hz * 1e6,
            most = out->most_us - out->cycles / clock->high_hz * 1e6;
@@ -920,7 +919,7 @@ bool delta_measure(struct engine *engine, struct device *device, const struct de
         return false;
     delta->engine = engine;
     delta->deadline = deadline;
-    if (options->times_halts)
+    if (can_time_halts(device, options))
         (void)device_find_model(device, deadline);
     bool ok = measure_all(delta, error);
     device_forget_model(device);
