@@ -409,7 +409,7 @@ static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, 
 
 /* Of a counter that goes on in Debug state nothing follows. What the halted core reads itself cannot be read
  * between two runs, when the core may be at the next start already. Where a program may sleep, a Cortex-M
- * shows that it did, and so does a counter that falls behind a claimed clock. */
+ * shows that it did, and so does a counter that is slower than a claimed clock. */
 static bool can_time_halts(const struct device *device, const struct delta_options *options)
 {
     const struct clock *clock = &options->clock;

@@ -326,6 +326,7 @@ static struct json_part facts_of(const struct run_lines *run)
 {
     const json_t *summary = run->summary;
     struct json_part facts = json_part_copy(summary);
+    char share[NUMBER_ROOM];
     uint64_t n_passes = field_count(summary, "passes"), n = field_count(summary, "hits");
     uint64_t all = field_count(summary, "wanted") * (n_passes > 1 ? n_passes : 1);
     row_count(&facts, "several", n_passes > 1 ? n_passes : 0);
@@ -333,8 +334,10 @@ static struct json_part facts_of(const struct run_lines *run)
     row_count(&facts, "all", n < all ? all : n);
     if (isfinite(field_real(summary, "precision.mean")))
         row_text(&facts, "within", PART_UP(field_real(summary, "precision.mean")));
-    if (field_of(summary, "halted_us") != NULL)
-        row_real(&facts, "halted", field_real(summary, "halted_us") / 1e6);
+    if (field_of(summary, "halted_us") != NULL) {
+        row_text(&facts, "halted", DURATION(field_real(summary, "halted_us") / 1e6));
+        row_text(&facts, "halted_part", number_share(share, field_real(summary, "halted_share")));
+    }
     row_flag(&facts, "all_equal", all_equal(summary));
     bool of_function = strcmp(run->conditions.end, "its return") == 0;
     row_count(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
@@ -371,7 +374,7 @@ static const struct sentence facts_first[] = {
     {"steps_past", NULL,
      "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
     {"halts", NULL,
-     "the core was halted {halts,} time{halts?|s} for {halted@} on average, {halted_share%} of the run"},
+     "the core was halted {halts,} time{halts?|s} for {halted} on average, {halted_part} of the run"},
     {"clock_change", NULL, "no times: {clock_change}"},
     {"slept", NULL, RESULT_SLEPT},
     {"uncalibrated", NULL, "overhead not measured: {uncalibrated}"},

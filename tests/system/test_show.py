@@ -25,9 +25,10 @@ def result_of_delta(level):
 
 
 def comparable(text):
-    """Without what differs from one run to the next, though the hits do not: how long it took. A page of a command also says how to
+    """Without what differs from one run to the next, though the hits do not: how long it took, and the halts. A page of a command also says how to
     repeat it, which the file does not know."""
     text = re.sub(r'<section aria-labelledby="repeat">.*?</section>\n', "", text, flags=re.S)
+    text = re.sub(r"(<li>|\* )?the core was halted .* of the run(</li>)?\n", "", text)
     return re.sub(r"\b[\d.]+ m?s\b", "TIME", text)
 
 
