@@ -170,6 +170,32 @@ TEST(a_claimed_clock_far_below_the_counter_is_not_believed)
     device_close(&f.ticking.device);
 }
 
+static void bounds_are(struct clock clock, struct clock_seen seen, double low, double high)
+{
+    seen.looks = 24;
+    clock_check(&clock, &seen);
+    assert_float_equal(clock.low_hz, low, 1);
+    assert_float_equal(clock.high_hz, high, 1);
+}
+
+/* By the samples, and within the error of what is claimed. */
+TEST(a_clock_has_bounds_if_it_ran_evenly)
+{
+    const struct clock claimed = clock_given(100e6, "--freq", 1.2e9), none = clock_unknown(1.2e9);
+    struct clock measured = none;
+    measured.hz = 50e6;
+    measured.error_hz = 1e6;
+    bounds_are(claimed, (struct clock_seen){.low_hz = 99e6, .high_hz = 103e6, .even = true}, 99e6, 102e6);
+    bounds_are(claimed, (struct clock_seen){.low_hz = 99e6, .high_hz = 103e6}, 0, 0);
+    bounds_are(claimed, (struct clock_seen){.low_hz = 99e6, .high_hz = 103e6, .even = true, .stopped = true},
+               0, 0);
+    bounds_are(claimed, (struct clock_seen){.low_hz = 49e6, .high_hz = 51e6, .even = true}, 0, 0);
+    bounds_are(claimed, (struct clock_seen){.low_hz = 149e6, .high_hz = 151e6, .even = true}, 0, 0);
+    bounds_are(claimed, (struct clock_seen){.looks = 0}, 0, 0);
+    bounds_are(measured, (struct clock_seen){.low_hz = 45e6, .high_hz = 50.5e6, .even = true}, 49e6, 50.5e6);
+    bounds_are(none, (struct clock_seen){.low_hz = 45e6, .high_hz = 50.5e6, .even = true}, 0, 0);
+}
+
 /* The counter's reload does not clear it. */
 TEST(a_counter_that_reloads_is_sound)
 {

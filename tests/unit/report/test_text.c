@@ -217,6 +217,17 @@ FRESH_TEST(histograms)
     output_is_golden("closing/histograms.txt");
 }
 
+FRESH_TEST(how_long_halts_were)
+{
+    SUMMARY_COLUMN(summary, "CYCLES", {7, 3});
+    summary->hits = 3;
+    summary->halts = (struct summary_halts){.n = 6};
+    footer_is("3 hits, all equal\n");
+    summary->halts.us = 61.25;
+    summary->halts.share = 0.0123;
+    footer_is("3 hits, all equal\nthe core was halted 6 times for 61.25 µs on average, 1.23 % of the run\n");
+}
+
 /* A counter of 8 bits that may have overflowed tells neither that there was one nor that there was none. */
 FRESH_TEST(exceptions_that_are_not_known)
 {
