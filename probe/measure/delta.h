@@ -65,7 +65,7 @@ struct delta_options {
     double seen_hz;   /* plausible_trial's */
     bool apart;       /* a reset between the hits: counters do not go on from hit to hit */
     bool is_round;    /* the end is the start */
-    bool times_halts; /* as far as sleep does not look the same */
+    bool times_halts; /* as far as sleep does not seem the same */
     struct wrap_evidence evidence;
     const struct plan *plan;
     const struct at_end *at_end; /* what summary->at_max names; NULL: nothing */

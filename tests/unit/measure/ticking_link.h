@@ -17,6 +17,7 @@ struct ticking {
     uint64_t modulus;          /* of the counter's values */
     bool down;                 /* 0 is shown for the last tick before the reload, as by SysTick */
     uint64_t now_us, count;    /* since the beginning; count without any wrap */
+    uint64_t halted_us;        /* of this, in which it did not go on */
     uint64_t access_us;        /* that one access takes */
     uint64_t early_us;         /* and by how much the link's times may be off */
     long accesses, trouble_at; /* the access at which `trouble` occurs, once */
@@ -26,7 +27,7 @@ struct ticking {
 static inline void ticking_pass(struct ticking *ticking, uint64_t us)
 {
     ticking->now_us += us;
-    ticking->count = (uint64_t)((double)ticking->now_us * ticking->hz / 1e6);
+    ticking->count = (uint64_t)((double)(ticking->now_us - ticking->halted_us) * ticking->hz / 1e6);
 }
 
 static inline uint64_t ticking_value(const struct ticking *ticking)
