@@ -114,7 +114,8 @@ def test_a_wrong_clock_is_not_taken_for_halts(way, freq, tmp_path):
     """Within the error of a clock that is claimed, the counter's own rate decides."""
     with place_of(tmp_path, way) as place:
         summary, halts, us = told(place, 60, "job", "--freq", freq)
-        if "." not in freq:
+        # An RP2040's timer shows a smaller error, too
+        if "." not in freq or way.startswith("rp2040"):
             assert KEYS.isdisjoint(summary), summary
         else:
             assert abs(summary["halted_us"] - us / halts) <= summary["halted_plus_minus_us"], (halts, us, summary)
