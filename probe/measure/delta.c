@@ -498,6 +498,7 @@ static void halts_conclude(const struct delta *delta)
     out->us = (least + most) / 2 / (double)out->n;
     out->plus_minus_us = (most - least) / 2 / (double)out->n;
     out->share = (least + most) / (out->least_us + out->most_us);
+    out->at_most = clock->may_sleep;
 }
 
 static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)

@@ -151,6 +151,7 @@ struct summary_halts {
     double cycles;            /* in which the core ran */
     double us, plus_minus_us; /* the mean of a halt; us 0: not known */
     double share;             /* of the time */
+    bool at_most;             /* the core may have slept unseen for a part of it */
 };
 
 struct summary {

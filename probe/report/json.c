@@ -579,6 +579,8 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         json_part_real(line, "halted_us", summary->halts.us);
         json_part_real(line, "halted_plus_minus_us", summary->halts.plus_minus_us);
         json_part_real(line, "halted_share", summary->halts.share);
+        if (summary->halts.at_most)
+            json_part_bool(line, "halted_at_most", true);
     }
     if (summary->passes > 1)
         json_part_unsigned(line, "passes", summary->passes);

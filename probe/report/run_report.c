@@ -374,7 +374,8 @@ static const struct sentence facts_first[] = {
     {"steps_past", NULL,
      "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
     {"halts", NULL,
-     "the core was halted {halts,} time{halts?|s} for {halted} on average, {halted_part} of the run"},
+     "the core was halted {halts,} time{halts?|s} for [{!halted_at_most}at most ]{halted} on average, "
+     "{halted_part} of the run[{!halted_at_most}: it may have slept]"},
     {"clock_change", NULL, "no times: {clock_change}"},
     {"slept", NULL, RESULT_SLEPT},
     {"uncalibrated", NULL, "overhead not measured: {uncalibrated}"},

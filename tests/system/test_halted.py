@@ -33,6 +33,10 @@ void run(void)
 #ifdef SLEEPS
         __asm volatile("wfi");
 #endif
+#ifdef MAY_SLEEP
+        if (limit == 1)
+            __asm volatile("wfi");
+#endif
     }
 }
 """
@@ -126,6 +130,17 @@ def test_sleep_is_not_taken_for_halts(way, tmp_path):
     with place_of(tmp_path, way, "-DSLEEPS") as place:
         result = place.run("delta", "job", "-r", 60, "-j", "--counter", "systick" if way.startswith("rp2040") else "dwt")
         assert result.code == 0 and KEYS.isdisjoint(result.summary), result.out[-1000:]
+
+
+def test_code_that_may_sleep_gives_an_upper_bound(tmp_path):
+    """A Cortex-M whose counter keeps up with its clock is not seen asleep; that it never sleeps is not proved."""
+    for flags, at_most in (("-DMAY_SLEEP",), True), ((), None):
+        with place_of(tmp_path, "m4/swd", *flags) as place:
+            result = place.run("delta", "job", "-r", 300, "-o", str(tmp_path / "run.jsonl"), "-j")
+            assert result.code == 0, result.err
+            shown = run_tool("show", str(tmp_path / "run.jsonl"))
+            assert re.search(r"times for at most [1-9].*: it may have slept", unfolded(shown.out)) if at_most else "slept" not in shown.out
+            assert ('"halted_at_most"' in (tmp_path / "run.jsonl").read_text()) == bool(at_most)
 
 
 def test_code_that_may_sleep_unseen_gives_none(tmp_path):

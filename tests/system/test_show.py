@@ -28,7 +28,7 @@ def comparable(text):
     """Without what differs from one run to the next, though the hits do not: how long it took, and the halts. A page of a command also says how to
     repeat it, which the file does not know."""
     text = re.sub(r'<section aria-labelledby="repeat">.*?</section>\n', "", text, flags=re.S)
-    text = re.sub(r"(<li>|\* )?the core was halted .* of the run(</li>)?\n", "", text)
+    text = re.sub(r"(<li>|\* )?the core was halted .*?\srun(:\sit\s+may\s+have\s+slept)?(</li>)?\n", "", text, flags=re.S)
     return re.sub(r"\b[\d.]+ m?s\b", "TIME", text)
 
 
