@@ -46,9 +46,9 @@ class Core32(Core):
     def level(self):
         return self[EDSCR] >> 8 & 3
 
-    def set_break(self, address, hmc, pmc, ssc=0, n=0):
+    def set_break(self, address, hmc, pmc, ssc=0, n=0, of_bytes=0xF):
         self[BVR0 + 16 * n] = address
-        self[BCR0 + 16 * n] = hmc | ssc << 14 | 0xF << 5 | pmc << 1 | 1
+        self[BCR0 + 16 * n] = hmc | ssc << 14 | of_bytes << 5 | pmc << 1 | 1
 
 
 @contextlib.contextmanager
@@ -169,7 +169,7 @@ def test_a_program_in_aarch32_state_under_a_system_in_aarch64_state():
         board.wait_for(lambda _: board.read_word(kernel["kernel_svcs"]) > 3, "SVC")
         board.command("irq 3")
         board.wait_for(lambda _: board.read_word(kernel["kernel_irqs"]) == 1, "the interrupt")
-        core.set_break(board.symbol("work_by_data"), HMC, EVERYWHERE)
+        core.set_break(board.symbol("work_by_data"), HMC, EVERYWHERE, of_bytes=3)  # it may be halted at the next T32 instruction
         core.restart()
         assert core.wait_halted() == BREAKPOINT
         r0 = core.r(0)
