@@ -422,11 +422,12 @@ static const struct core_process_ops processes = {.add_mode = armv8_add_mode,
     .fastest_hz = 5e9, .mapped_pmu = PMU_V3, .borrowed_mark = EDSCR_TDA, .register_names = register_names,   \
     .debug_names = debug_names, .run = &run, .stop = &stop, .halts = &halts, .processes = &processes
 #define EITHER_STATES_REGISTERS                                                                              \
-    .add_register = armv8_add_register, .register_value = armv8_register_value,                              \
-    .gives_first = armv8_gives_first, .channel_used = CHANNEL_USED, .channel_given = EDSCR_RXFULL,           \
-    .add_empty = armv8_empty_channel, .add_recover_instruction = armv8_add_recover_instruction,              \
-    .add_expect_stop = armv8_add_expect_stop, .add_proofs = armv8_add_proofs,                                \
-    .add_accesses = armv8_add_accesses, .hindrance = armv8_hindrance, .in_hypervisor = armv8_in_hypervisor
+    .add_ready = armv8_add_ready, .add_register = armv8_add_register,                                        \
+    .register_value = armv8_register_value, .gives_first = armv8_gives_first, .channel_used = CHANNEL_USED,  \
+    .channel_given = EDSCR_RXFULL, .add_empty = armv8_empty_channel,                                         \
+    .add_recover_instruction = armv8_add_recover_instruction, .add_expect_stop = armv8_add_expect_stop,      \
+    .add_proofs = armv8_add_proofs, .add_accesses = armv8_add_accesses, .hindrance = armv8_hindrance,        \
+    .in_hypervisor = armv8_in_hypervisor
 #define EITHER_STATES_BREAKPOINTS                                                                            \
     .comparators_on = armv8_comparators_on, .comparator_words = 3, .comparator = armv8_comparator_address,   \
     .comparator_used = armv8_comparator_used, .add_comparator = armv8_add_comparator, .debug_on = EDSCR_HDE

@@ -93,11 +93,17 @@ void armv8_set_control(const struct core *core, struct steps *list, uint32_t val
     steps_add(list, step_write(control, value));
 }
 
+/* Until then an error must not be cleared: what is under way might be executed after all (H4.4.4). */
+void armv8_add_ready(const struct core *core, struct steps *list)
+{
+    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
+}
+
 /* Has the core execute an instruction; the next is taken only when this one is done. */
 static void armv8_add_instruction(const struct core *core, struct steps *list, uint32_t instruction)
 {
     armv8_add_write(core, list, EDITR, instruction);
-    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
+    armv8_add_ready(core, list);
 }
 
 /* Executes an instruction that fills DBGDTRTX_EL0. HDE is always set; it makes this wait differ from that
@@ -155,8 +161,8 @@ void armv8_add_recover_instruction(const struct core *core, struct steps *list, 
     if (fill->at.offset != armv8_word(core, DBGDTRRX_EL0).offset)
         return;
     armv8_add_write(core, list, EDSCR, EDSCR_HDE | EDSCR_TDA); /* they are still borrowed */
+    armv8_add_ready(core, list);
     armv8_add_write(core, list, EDRCR, EDRCR_CSE);
-    steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
     armv8_add_instruction(core, list, transfer->drop | ((uint32_t)instruction & transfer->register_mask));
 }
 
@@ -342,7 +348,7 @@ static void add_proof_through(const struct core *core, struct steps *list, const
     size_t since = steps_add(list, step_marked(MARK_BORROWS, borrow)); /* as in add_borrow */
     armv8_add_write(core, list, EDITR, with_register(core, moving_to_x0(core, proof->which), number));
     if (wait)
-        steps_add(list, step_until(armv8_word(core, EDSCR), EDSCR_ITE, EDSCR_ITE));
+        armv8_add_ready(core, list);
     add_expect_shown(core, list, number, proof->value, !wait);
     size_t give = list->n;
     if (wide)

@@ -38,6 +38,8 @@ void armv8_add_accesses(const struct core *core, struct steps *list, uint64_t st
 bool armv8_in_hypervisor(const struct core *core, uint64_t status);
 const char *armv8_hindrance(const struct core *core, uint64_t status, uint64_t state);
 size_t armv8_add_register(const struct core *core, struct steps *list, enum core_register which);
+/* The core takes an instruction. */
+void armv8_add_ready(const struct core *core, struct steps *list);
 void armv8_empty_channel(const struct core *core, struct steps *list);
 bool armv8_gives_first(const struct step *step);
 void armv8_add_recover_instruction(const struct core *core, struct steps *list, const struct step *first);

@@ -120,6 +120,7 @@ static inline void model_write_debug(struct model *m, uint32_t offset, uint32_t 
     } else if (offset == 0x08C) {
         m->dtr_tx = value;
     } else if (offset == 0x090) {
+        m->careless += (value & 4) && m->halted && m->going == 0 && m->doing > 0; /* unpredictable: H4.4.4 */
         m->err = m->err && !(value & 4);
         m->txu = m->txu && !(value & 4);
         m->rxo = m->rxo && !(value & 4);
