@@ -192,12 +192,14 @@ def test_a_reset_at_the_start_is_named(way, words):
 
 @pytest.mark.parametrize("round_", range(5 if SOAK else 1))
 def test_another_reader_clears_the_mark(round_):
-    """Reading EDPRSR clears its SR, and OpenOCD reads it, too: a reset is named all the same."""
+    """Reading EDPRSR clears its SR, and OpenOCD reads it, too. What a reset changes is not taken for somebody's write alone. OpenOCD
+    may let the core go with registers from before the reset: then the start is not reached again."""
     with GdbPlace("a53", "free", WORK_BY_DATA) as place:
         place.board.watch(place.symbol("work_by_data"))
-        tool = start_tool(place.words("delta", "work_by_data", "-r", 1000000))
+        tool = start_tool(place.words("delta", "work_by_data", "-r", 1000000, "--timeout", "2s"))
         wait_for(lambda: sum(event.kind == "halt" for event in place.board.log()) >= 6, "some hits")
-        place.server("proc look {} {a53.apb read_memory 0x80410314 32 1; after 1 look}; look")
         reset_some_time(place, f"mark {round_}")
+        place.server("a53.apb read_memory 0x80410314 32 1")
         result = finish_tool(tool)
-        assert result.code == 3 and "was reset" in unfolded(result.err), result.err
+        said = unfolded(result.err)
+        assert result.code == 3 and ("was reset" in said or "was not reached" in said), said
