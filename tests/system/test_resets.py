@@ -192,7 +192,7 @@ def test_a_reset_at_the_start_is_named(way, words):
 
 @pytest.mark.parametrize("round_", range(5 if SOAK else 1))
 def test_another_reader_clears_the_mark(round_):
-    """Reading EDPRSR clears its SR, and OpenOCD reads it, too. What a reset changes is not taken for somebody's write alone. OpenOCD
+    """Reading EDPRSR clears its SR, and OpenOCD reads it, too. What a reset changes is not reported as a write alone. OpenOCD
     may let the core go with registers from before the reset: then the start is not reached again."""
     with GdbPlace("a53", "free", WORK_BY_DATA) as place:
         place.board.watch(place.symbol("work_by_data"))
