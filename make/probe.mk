@@ -29,7 +29,7 @@ pkg         = $(or $(pkg$(1)),$(eval pkg$(1) := $(shell pkg-config $(1) $(PROBE_
 
 PROBE_OBJ := $(PROBE_SRC:%.c=$(BUILD)/obj/%.o)
 ASAN_OBJ  := $(PROBE_SRC:%.c=$(BUILD)/asan/%.o)
-GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h own_tcl.h event_files.h metric_files.h page_css.h plots_css.h page_js.h page_hashes.h version.h)
+GEN       := $(addprefix $(BUILD)/gen/,pmu_tcl.h own_tcl.h event_files.h metric_files.h page_css.h plots_css.h page_js.h sort_js.h page_hashes.h version.h)
 
 # What git says of the nearest tag v..., or without a tag or git the next release. Written only where it changes
 VERSION := 0.1.0
@@ -54,13 +54,16 @@ $(BUILD)/gen/plots_%.h: probe/report/plots.%
 	@mkdir -p $(@D)
 	$(call say,GEN)$(AS_STRING) $< > $@
 
+$(BUILD)/gen/sort_%.h: probe/report/sort.%
+	@mkdir -p $(@D)
+	$(call say,GEN)$(AS_STRING) $< > $@
+
 # The pages allow these by their hashes. /usr/bin/printf knows \x, the shell's own may not
 AS_HASH = env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64
-$(BUILD)/gen/page_hashes.h: probe/report/page.css probe/report/plots.css probe/report/page.js
+$(BUILD)/gen/page_hashes.h: $(addprefix probe/report/,page.css plots.css page.js sort.js)
 	@mkdir -p $(@D)
-	$(call say,GEN)style=$$($(call AS_HASH,probe/report/page.css)) && plots=$$($(call AS_HASH,probe/report/plots.css)) && \
-	    script=$$($(call AS_HASH,probe/report/page.js)) && \
-	    printf '#define %s "sha256-%s"\n' PAGE_STYLE "$$style" PLOTS_STYLE "$$plots" PAGE_SCRIPT "$$script" > $@
+	$(call say,GEN)set -- $(foreach f,$^,"$$($(call AS_HASH,$(f)))") && \
+	    printf '#define %s "sha256-%s"\n' PAGE_STYLE "$$1" PLOTS_STYLE "$$2" PAGE_SCRIPT "$$3" SORT_SCRIPT "$$4" > $@
 
 # Turns each file of a folder into TEXT("name", "contents"). The folder is a prerequisite because files may be removed.
 AS_TEXTS = for f in $(1); do echo "TEXT(\"$$(basename $$f $(2))\","; $(AS_STRING) $$f; echo ')'; done

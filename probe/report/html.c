@@ -16,6 +16,9 @@ static const char plots[] =
 static const char script[] =
 #include "page_js.h"
     ;
+static const char sorts[] =
+#include "sort_js.h"
+    ;
 
 void html_clean(FILE *out, const char *text)
 {
@@ -66,28 +69,27 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
 
 /* Style and script are allowed by their hashes: what slipped in as markup would not run, and could not fetch
  * anything. */
-void html_begin(FILE *out, const char *title, bool has_script)
+void html_begin(FILE *out, const char *title, bool searched)
 {
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; %s"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '" PAGE_STYLE "'%s; script-src '" SORT_SCRIPT "'%s; "
             "base-uri 'none'; form-action 'none'\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<meta name=\"referrer\" content=\"no-referrer\">\n",
-            has_script ? "style-src '" PAGE_STYLE "'; script-src '" PAGE_SCRIPT "'; "
-                       : "style-src '" PAGE_STYLE "' '" PLOTS_STYLE "'; ");
+            searched ? "" : " '" PLOTS_STYLE "'", searched ? " '" PAGE_SCRIPT "'" : "");
     html_element(out, "title", NULL, title);
     fprintf(out, "<style>%s</style>\n", style);
-    if (!has_script)
+    if (!searched)
         fprintf(out, "<style>%s</style>\n", plots);
     fputs("</head>\n<body>\n<main>\n", out);
     html_element(out, "h1", NULL, title);
 }
 
-void html_end(FILE *out, bool has_script)
+void html_end(FILE *out, bool searched)
 {
-    fputs("</main>\n", out);
-    if (has_script)
+    fprintf(out, "</main>\n<script>%s</script>\n", sorts);
+    if (searched)
         fprintf(out, "<script>%s</script>\n", script);
     fputs("</body>\n</html>\n", out);
 }

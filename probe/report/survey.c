@@ -34,12 +34,28 @@ static double part_in_bursts(const struct periods *periods, double *most)
     return part;
 }
 
-static void correct_for_bursts(const struct periods *periods, struct survey_rate *rate)
+/* Up to which part the rate may be too high although each turn began within a burst and no period had the time
+ * between two. With the part p of the time in bursts, n turns begin so with p^n; bursts of `longest` s on
+ * average are seen for `seen` s without an end with exp(-seen/longest). Longer bursts are phases of the
+ * program. The p at which both together are as rare as 5 %. */
+static double doubt_of_turns(const struct periods *periods, double hz)
+{
+    static const double longest = 0.02;
+    double seen = hz > 0 ? (double)periods->cycles / hz : 0;
+    double n = fmax(1, fmin(PERIODS_WAITS, (double)periods->n_waits));
+    return 1 - fmin(1, pow(0.05 * exp(fmin(seen / longest, 10)), 1 / n));
+}
+
+static void correct_for_bursts(const struct periods *periods, double hz, struct survey_rate *rate)
 {
     double most, part = part_in_bursts(periods, &most), dense = rate->share;
     rate->bursts = periods->has_waits && (part < 1 || periods->n_waits == 0);
-    if (!rate->bursts)
+    if (!rate->bursts) {
+        double doubt = doubt_of_turns(periods, hz);
+        rate->plus_minus = fmax(rate->plus_minus, doubt * rate->share);
+        rate->doubt = fmax(rate->doubt, doubt);
         return;
+    }
     rate->share *= part;
     if (periods->share_most > 0 && rate->share > periods->share_most)
         rate->share = periods->share_most;
@@ -70,7 +86,7 @@ struct survey_rate survey_rate(const struct summary *summary)
                        n) *
             n / cycles;
     }
-    correct_for_bursts(periods, &rate);
+    correct_for_bursts(periods, hz, &rate);
     return rate;
 }
 

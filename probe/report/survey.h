@@ -42,9 +42,9 @@ struct survey {
 /* What is known of all calls; NaN: unknown. */
 struct survey_rate {
     double share;      /* of all cycles, 0 to 1, callees and what interrupts it included */
-    double plus_minus; /* two standard errors of `share`, as if the periods were independent */
+    double plus_minus; /* two standard errors of `share`, and what so few turns leave open */
     double per_second; /* calls */
-    double doubt;      /* two standard errors of `per_second`, as a part of it */
+    double doubt;      /* that of `per_second`, as a part of it */
     bool share_at_most, share_at_least, per_second_at_most;
     bool bursts; /* turns may have met one burst of calls each: all is an estimate by how many began in one */
 };

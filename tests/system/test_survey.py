@@ -126,7 +126,7 @@ def test_calls_that_come_in_bursts(way, args, tmp_path):
     with own_place(tmp_path, "m4" if way == "gdb" else way, BURSTS, **kind) as place:
         calm = survey(place, "gap", "burst", "leaf", "-r", 10, *ENOUGH).regions
         whole, cycles = calm["gap"]["columns"]["CPU_CYCLES"]["median"] / calm["gap"]["share"], calm["leaf"]["columns"]["CPU_CYCLES"]["median"]
-        assert 0.9 < calm["gap"]["share"] < 1 and calm["gap"]["share_plus_minus"] < 0.001
+        assert 0.9 < calm["gap"]["share"] < 1
         assert calm["burst"]["share"] == pytest.approx(calm["burst"]["columns"]["CPU_CYCLES"]["median"] / whole, rel=0.01)
         regions = survey(place, "leaf", "gap", "burst", *args).regions
         leaf, truth = regions["leaf"], 300 * cycles / whole
@@ -137,6 +137,20 @@ def test_calls_that_come_in_bursts(way, args, tmp_path):
         assert not any("in_bursts" in regions[name].get("periods", {}) for name in ("gap", "burst")), regions
         if "in_bursts" in leaf["periods"] and "share" in regions["burst"]:  # which alone calls it
             assert leaf["share"] <= regions["burst"]["share"] + regions["burst"]["share_plus_minus"], leaf
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("way", ["m4/swd", "m4", "a9/swd", "gdb"])
+def test_a_few_turns_leave_open_how_often_it_is_called(way):
+    """A helper that a loop calls for half of the time: each turn may be in such a loop, and all periods alike. (Two times the ±, since
+    once in twenty the truth is outside.)"""
+    kind, chip = (GdbPlace, "m4") if way == "gdb" else (Place, way)
+    with kind(chip, "free", WORK_BY_DATA) as place:
+        place.board.command("profile on")
+        helper = survey(place, "hidden_step", "random_number", "-r", 5, *ENOUGH).regions["hidden_step"]
+        truth = shares_of(place.board.command("profile")["cores"][0], place, ["hidden_step"])["hidden_step"]
+        assert 0.1 < truth < 0.3 and abs(helper["share"] - truth) <= 2 * helper["share_plus_minus"], (helper, truth)
+        assert helper["share_plus_minus"] > 0.04 * helper["share"] and helper["calls_plus_minus"] > 0.04 * helper["calls_per_second"]
 
 
 def test_a_function_that_was_not_called_was_waited_for():

@@ -4,6 +4,8 @@
 #include "report/survey.h"
 #include "report/survey_report.h"
 
+#include <math.h>
+
 enum { ROWS = 6 };
 
 static struct survey_row rows[ROWS];
@@ -75,6 +77,34 @@ static void survey_print(const struct rendering *to)
 }
 
 #define FRESH_TEST(name) TEST_BETWEEN(name, set_up, tear_down)
+
+/* Alike periods of 12 cycles; `turns` that all began within a period of a call. */
+static double doubt_after(size_t turns, uint64_t n)
+{
+    struct summary *summary = summaries[1];
+    summary->conditions.clock_hz = 12e6;
+    summary->periods = some_periods(n, 4, 12, 0);
+    summary->periods.longest = 12;
+    summary->periods.has_waits = true;
+    for (size_t i = 0; i < turns; i++)
+        periods_add_wait(&summary->periods, 6);
+    struct survey_rate rate = survey_rate(summary);
+    assert_false(rate.bursts);
+    assert_true(fabs(rate.share - 1. / 3) < 1e-9);
+    assert_true(fabs(rate.plus_minus - rate.doubt / 3) < 1e-9);
+    return rate.doubt;
+}
+
+FRESH_TEST(few_turns_may_all_have_met_bursts)
+{
+    assert_true(fabs(doubt_after(1, 8) - 0.95) <
+                1e-3); /* at 0.05 of the time, one in twenty begins in a burst */
+    assert_true(fabs(doubt_after(4, 8) - (1 - 0.4729)) < 1e-3);     /* 0.4729^4 is 0.05 */
+    assert_true(fabs(doubt_after(200, 800) - (1 - 0.9544)) < 1e-2); /* the last 64 are known */
+    assert_double_equal(doubt_after(4, 20000), 1 - 0.4729 * 1.2840,
+                        1e-3); /* a burst of 20 ms would have ended once */
+    assert_true(fabs(doubt_after(4, 80000) - (0)) < 1e-9);
+}
 
 FRESH_TEST(bounds_are_marked)
 {
