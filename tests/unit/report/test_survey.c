@@ -95,15 +95,20 @@ static double doubt_after(size_t turns, uint64_t n)
     return rate.doubt;
 }
 
+/* With the part p of the time in bursts, n turns all begin in one with p^n. */
 FRESH_TEST(few_turns_may_all_have_met_bursts)
 {
-    assert_true(fabs(doubt_after(1, 8) - 0.95) <
-                1e-3); /* at 0.05 of the time, one in twenty begins in a burst */
-    assert_true(fabs(doubt_after(4, 8) - (1 - 0.4729)) < 1e-3);     /* 0.4729^4 is 0.05 */
-    assert_true(fabs(doubt_after(200, 800) - (1 - 0.9544)) < 1e-2); /* the last 64 are known */
-    assert_double_equal(doubt_after(4, 20000), 1 - 0.4729 * 1.2840,
-                        1e-3); /* a burst of 20 ms would have ended once */
-    assert_true(fabs(doubt_after(4, 80000) - (0)) < 1e-9);
+    static const struct {
+        size_t turns;
+        uint64_t periods;
+        double part; /* of which p^n is 0.05 */
+    } of[] = {{1, 8, 0.05},
+              {4, 8, 0.4729},
+              {200, 800, 0.9549},          /* of the last 64, seen for 0.8 ms */
+              {4, 20000, 0.4729 * 1.2840}, /* a burst of 20 ms would have ended once in these 20 ms */
+              {4, 80000, 1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        assert_true(fabs(doubt_after(of[i].turns, of[i].periods) - (1 - of[i].part)) < 1e-3);
 }
 
 FRESH_TEST(bounds_are_marked)
