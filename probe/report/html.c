@@ -71,13 +71,15 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
  * anything. */
 void html_begin(FILE *out, const char *title, bool searched)
 {
-    fprintf(out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '" PAGE_STYLE "'%s; script-src '" SORT_SCRIPT "'%s; "
-            "base-uri 'none'; form-action 'none'\">\n"
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-            "<meta name=\"referrer\" content=\"no-referrer\">\n",
-            searched ? "" : " '" PLOTS_STYLE "'", searched ? " '" PAGE_SCRIPT "'" : "");
+    fprintf(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '" PAGE_STYLE
+        "'%s; script-src '" SORT_SCRIPT "'%s; "
+        "base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"referrer\" content=\"no-referrer\">\n",
+        searched ? "" : " '" PLOTS_STYLE "'", searched ? " '" PAGE_SCRIPT "'" : "");
     html_element(out, "title", NULL, title);
     fprintf(out, "<style>%s</style>\n", style);
     if (!searched)

@@ -34,9 +34,9 @@ static double part_in_bursts(const struct periods *periods, double *most)
     return part;
 }
 
-/* Up to which part the rate may be too high although each turn began within a burst and no period had the time
- * between two. With the part p of the time in bursts, n turns begin so with p^n; bursts of `longest` s on
- * average are seen for `seen` s without an end with exp(-seen/longest). Longer bursts are phases of the
+/* Up to which part the rate may be too high although each turn began within a burst and no period had the
+ * time between two. With the part p of the time in bursts, n turns begin so with p^n; bursts of `longest` s
+ * on average are seen for `seen` s without an end with exp(-seen/longest). Longer bursts are phases of the
  * program. The p at which both together are as rare as 5 %. */
 static double doubt_of_turns(const struct periods *periods, double hz)
 {
