@@ -1,16 +1,20 @@
 """`delta --no-halt`: hits by trace, against what the board's trace unit saw before any loss."""
 import json
+import math
+import os
+import random
 import re
 
 import pytest
 
-from harness import PREEMPTED, WORK_BY_DATA, Place, unfolded
+from harness import PREEMPTED, SOAK, WORK_BY_DATA, Place, unfolded
 from own_program import START, own_place
 
 CLOCK = 12_000_000
 # Its FIFO has eight words: the board's time passes with the packets, however busy this machine is
 WAYS = {"rp2350/swd": {"dap_exact": True, "dap_wire": 10_000_000}, "m33/swd": {"dap_swo": "uart"}, "m55/v2": {"dap_swo": "uart,stream"}}
 HITS = 60
+MANY = 10_000 if SOAK else HITS
 
 
 def place_of(way="rp2350/swd", bits=WORK_BY_DATA | PREEMPTED, **options):
@@ -55,11 +59,11 @@ def traced(place, *arguments, **kwargs):
 @pytest.mark.parametrize("function", ["work_by_data", "preempted"])
 def test_each_hit_is_a_call_and_each_call_is_accounted_for(way, function):
     with place_of(way) as place:
-        result = traced(place, function, "-r", HITS)
+        result = traced(place, function, "-r", MANY)
         calls = result.summary["calls"]
-        assert len(result.cycles) == HITS and is_part(result.cycles, calls_of(place))
+        assert len(result.cycles) == MANY and is_part(result.cycles, calls_of(place))
         others = sum(calls[why] for why in ("late", "together", "unproved", "lost", "unpaired"))
-        assert calls["seen"] == calls["exact"] + others and calls["exact"] == HITS
+        assert calls["seen"] == calls["exact"] + others and calls["exact"] == MANY
         assert result.summary["columns"]["CPU_CYCLES"].get("plus_minus", 0) == 0
 
 
@@ -246,6 +250,37 @@ void run(void) { uint32_t s = 1; for (;; round_count++) { s = s * 1664525u + 101
         assert 0.01 < calls["left_out"] <= 0.1 and calls["isolated"] and result.code == 0, result.out
         assert abs(column["mean"] - sum(truth) / len(truth)) < 2.2 * column["mean_error"], (column, calls)
         assert column["mean_error"] > calls["left_out"] * column["mean"] / 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("number", range(12 if SOAK else 1))
+def test_no_mean_of_bursts_is_wrong(number, way, tmp_path, record_property):
+    """Random bursts of short calls, many of which no sink takes in time: a mean that is printed is right, or there is none."""
+    chosen = random.Random(f"{os.environ['PMU_SEED']} {number} {way}")
+    calls, least, mask, gap = chosen.randint(2, 60), chosen.randint(0, 30), chosen.choice([0, 1, 3, 7, 31]), int(10 ** chosen.uniform(1, 4.5))
+    source = START + f"""
+APART void f(uint32_t k) {{ for (uint32_t i = 0; i < k; i++) sink += i; }}
+void run(void) {{ uint32_t s = 1; for (;; round_count++) {{ for (uint32_t k = 0; k < {calls}; k++) {{ s = s * 1664525u + 1013904223u; f({least} + (s >> 20 & {mask})); }}
+                                                          for (volatile uint32_t j = 0; j < {gap}; j++); }} }}
+"""
+    with own(tmp_path, source, way=way) as place:
+        before = place.board.state()["halts"]
+        place.board.command("trace on")
+        result = place.run("delta", "f", "-j", "--no-halt", "--for", "1s", "--freq", "12M")
+        truth = calls_of(place)
+        assert place.board.state()["halts"] == before
+    assert result.code in (0, 3, 5), result.err
+    if result.code == 3:
+        assert not result.hits and "no call" in result.err, result.err
+        return
+    assert is_part(result.cycles, truth)
+    column, left_out = result.summary["columns"]["CPU_CYCLES"], result.summary["calls"]["left_out"]
+    true = sum(truth) / len(truth)
+    error = math.sqrt(sum((one - true) ** 2 for one in truth) / len(truth) / len(truth))
+    record_property("table", f"{way:11} {calls:3} calls, {gap:5} rounds: true mean {true:8.2f}, printed {column.get('mean', math.nan):8.2f}"
+                             f" ±{2 * column.get('mean_error', 0):.2f}, {100 * left_out:5.1f} % left out of {result.summary['calls']['seen']}, exit {result.code}")
+    if result.code == 0 and "mean" in column:
+        assert abs(column["mean"] - true) <= 2.2 * math.hypot(column["mean_error"], error) + 1e-6, (column, true, left_out)
 
 
 def test_timeline_of_a_region(tmp_path):

@@ -136,7 +136,7 @@ class Troubled:
     """Runs cases of a way, on one board as long as it stays as it was."""
 
     def __init__(self, way):
-        self.way, self.place, self.restores = way, None, restores()
+        self.way, self.place, self.restores, self.heard = way, None, restores(), ""
         self.found = collections.Counter()
 
     def start(self):
@@ -152,6 +152,7 @@ class Troubled:
 
     def close(self):
         if self.place:
+            self.heard = self.place.server.output[-1500:] if self.place.server else ""
             self.place.close()
             self.place = None
 
@@ -322,7 +323,7 @@ class Troubled:
                 self.close()
         except (AssertionError, RuntimeError, OSError, subprocess.TimeoutExpired) as why:  # RuntimeError, OSError: OpenOCD is gone
             self.close()
-            return f"{case}\n    {str(why)[:1500]}"
+            return f"{case}\n    {str(why)[:1500]}\n{self.heard}"
         return None
 
 
