@@ -23,7 +23,7 @@ deps-demo: DEPS := $(DEPS_DEMO)
 deps:      DEPS := $(DEPS_CHECK)
 deps-soak: DEPS := $(DEPS_SOAK)
 deps-labgrid: DEPS := $(DEPS_LABGRID)
-deps-systems: DEPS := $(DEPS_SYSTEMS)
+deps-systems: DEPS = $(DEPS_SYSTEMS)
 deps-deb:  DEPS := $(DEPS_DEB)
 
 deps-tool deps-demo deps deps-soak deps-labgrid deps-systems deps-deb:

@@ -294,7 +294,7 @@ class Troubled:
                 assert self.place.boots(), "the reset that was asked for does not help"
                 return
             if left and self.restores:
-                done = self.place.run("restore")
+                done = self.place.run("restore", PMU_PROBE_PATIENCE="20")  # a program that takes exceptions without end slows the board
                 self.place.calm()
                 resumed = self.place.server and "let go" in done.out + done.err
                 if resumed and self.place.snapshot().get("cti_gate") == self.before.get("cti_gate", 0) | GATE_OF_ITS_RESUME:
