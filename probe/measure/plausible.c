@@ -210,6 +210,8 @@ static int polls_wanted(const struct trial *trial, const struct device *device, 
     double turn_us = (double)counter_modulus(&trial->by_core.reading->counters[0]) / clock->fastest_hz * 1e6;
     if (device->slept && device->block->may_reload)
         return SLEEPERS_POLLS;
+    if (clock->hz > 0 && !clock_is_claimed(clock) && clock->may_sleep && turn_us > TRIAL_NAP_US)
+        return CLOCK_LOOKS; /* in which it may go on evenly enough by chance */
     if (!clock_is_claimed(clock) || turn_us < TRIAL_NAP_US)
         return TRIAL_POLLS;
     const struct clock_seen seen = trial_seen(trial, clock);
@@ -251,7 +253,7 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
     *seen_hz = 0;
     if (!device_sees_running(device))
         return true;
-    if (clock_is_claimed(clock))
+    if (clock->hz > 0)
         (void)device_find_model(device, deadline);
     bool ok = trial_polls(&trial, device, clock, deadline, error);
     device_forget_model(device);

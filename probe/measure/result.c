@@ -97,9 +97,35 @@ static void set_bounds(struct clock *clock, const struct clock_seen *seen)
         clock->low_hz = clock->high_hz = 0;
 }
 
+/* The mean over the time that was measured is no clock: neither of the code nor of the rest of the time. */
+static void clock_leave(struct clock *clock, const struct clock_seen *seen)
+{
+    struct clock unknown = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz, .uneven = true};
+    snprintf(
+        unknown.doubt, sizeof unknown.doubt,
+        "no times: the core's counter does not go on evenly (%.3g MHz on average), as in sleep: --freq gives "
+        "its clock",
+        (seen->low_hz + seen->high_hz) / 2e6);
+    *clock = unknown;
+}
+
+/* In sleep the counter may stand still; and it was slower than the claim, which is right. */
+static void clock_note_sleep(struct clock *clock, const struct clock_seen *seen)
+{
+    if (clock_is_claimed(clock) && clock->may_sleep && seen->high_hz > 0 &&
+        seen->high_hz < clock->hz * (1 - CLAIM_ERROR))
+        clock->awake = (seen->low_hz + seen->high_hz) / 2 / clock->hz;
+}
+
 void clock_check(struct clock *clock, const struct clock_seen *seen)
 {
+    bool measured = clock->hz > 0 && !clock_is_claimed(clock);
+    if (measured && seen->high_hz > 0 && !seen->even) {
+        clock_leave(clock, seen);
+        return;
+    }
     if (!seems_fast(clock, seen) && !(seems_slow(clock, seen) && !may_have_slept(clock, seen))) {
+        clock_note_sleep(clock, seen);
         set_bounds(clock, seen);
         return;
     }

@@ -50,6 +50,7 @@ struct conditions {
     char start_file[512];                /* its whole path */
     uint64_t start_address, end_address; /* end 0: a return address, read at each entry */
     double clock_hz, clock_error_hz;
+    double clock_awake;    /* the part of the time in which the counter went on, about; 0: no less than all */
     char clock_source[32]; /* "--freq", "SystemCoreClock", "measured" */
     char clock_change[96]; /* known at the end: "SystemCoreClock went from 12 MHz to 4 MHz during the run" */
 };
@@ -201,7 +202,9 @@ struct clock {
     double fastest_hz;      /* nor does any core of its architecture */
     double low_hz, high_hz; /* it is between these, as the core's counter of cycles showed; 0: not known */
     bool may_sleep;         /* the program is not known to have no WFI and WFE */
-    char doubt[160];        /* why what is claimed of it is not believed: then it is unknown; "" */
+    double awake; /* the part of the time in which the counter kept the claimed pace; 0: no less than all */
+    bool uneven; /* it was measured, and is unknown: the counter stands still at times, or changes its pace */
+    char doubt[160]; /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 
 /* `fastest_hz`: of any such core, core_fastest_hz. */
@@ -233,7 +236,8 @@ struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool
 bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen);
 /* It is unknown from here on. `why`: after "no times: the clock is wrong: 168 MHz by SystemCoreClock". */
 void clock_refute(struct clock *clock, const char *why);
-/* A claimed clock that does not fit is wrong. One that fits, and ran evenly, gets its bounds. */
+/* A claimed clock that does not fit is wrong, and a measured one that did not run evenly. One that fits, and
+ * ran evenly, gets its bounds. */
 void clock_check(struct clock *clock, const struct clock_seen *seen);
 /* Measures counter 0 of the block in use for about `ms` while the core runs. Unknown if it could wrap
  * meanwhile. */

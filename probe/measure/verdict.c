@@ -531,6 +531,9 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
             if (strncmp(line.why, "noise", 5) == 0) /* its advice is about thresholds */
                 verdict_conclude(&line, VERDICT_INCONCLUSIVE,
                                  "%" PRIu64 " hits do not decide: more of them may (-r)", side.n);
+            if (line.verdict == VERDICT_PASS && side.n < FEW)
+                verdict_conclude(&line, VERDICT_INCONCLUSIVE, "%" PRIu64 " hit%s: %d would decide (-r %d)",
+                                 side.n, side.n == 1 ? "" : "s", FEW, FEW);
         } else {
             line.base = allowed;
             line.now = side;

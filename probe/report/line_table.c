@@ -2,6 +2,7 @@
 #include "report/line_table.h"
 
 #include "base/values.h"
+#include "measure/verdict.h"
 #include "report/conditions.h"
 #include "report/number.h"
 #include "report/page.h"
@@ -22,10 +23,13 @@ struct check {
     bool known, agrees;
 };
 
-static double standard_error(const struct statistics *statistics)
+/* Half of the mean's 95 % interval; infinite of one call, which does not show how calls vary. */
+static double half_interval(const struct statistics *statistics)
 {
-    uint64_t n = statistics_count(statistics);
-    return n > 1 ? statistics_deviation(statistics) / sqrt((double)n) : 0;
+    struct series_error error = statistics_error(statistics);
+    if (statistics_count(statistics) < 2)
+        return INFINITY;
+    return error.standard > 0 ? verdict_student_quantile(0.025, error.df) * error.standard : 0;
 }
 
 static struct check check_sum(const struct line_report *report)
@@ -39,7 +43,7 @@ static struct check check_sum(const struct line_report *report)
     check.own = statistics_mean(own->statistics);
     check.not_attributed = check.own - check.sum;
     check.halts = costs->correction + own->plus_minus;
-    check.calls = 2 * hypot(standard_error(costs->totals), standard_error(own->statistics));
+    check.calls = hypot(half_interval(costs->totals), half_interval(own->statistics));
     check.tolerance = check.halts + 2 * check.calls;
     check.agrees = fabs(check.not_attributed) <= check.tolerance + 0.005;
     return check;
@@ -217,7 +221,8 @@ static struct json_part line_table_summary_line(const struct line_report *report
         json_part_real(&part, "not_attributed", check.not_attributed);
         json_part_real(&part, "halts_plus_minus", check.halts);
         json_part_real(&part, "calls_plus_minus", check.calls);
-        json_part_bool(&part, "agrees", check.agrees);
+        if (isfinite(check.calls))
+            json_part_bool(&part, "agrees", check.agrees);
     }
     make_notes(report, &check, &notes);
     json_part_object(&part, "notes", notes);
@@ -282,7 +287,9 @@ static void put_sum(const struct rendering *to, const json_t *summary)
     render_text(to, "in no line: %s cycles; the halts leave ±%s open%s%s",
                 DECIMAL(field_real(summary, "not_attributed"), 2),
                 DECIMAL(field_real(summary, "halts_plus_minus"), 2),
-                varies > 0 ? ", and these were different calls: ±" : "",
+                varies > 0         ? ", and these were different calls: ±"
+                : isfinite(varies) ? ""
+                                   : ", and a call may differ from the next: more of them would show it (-r)",
                 varies > 0 ? DECIMAL(varies, 2) : "");
 }
 

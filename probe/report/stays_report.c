@@ -124,6 +124,8 @@ static struct json_part stays_summary_part(const struct stays_result *result)
     json_part_text(&line, "word", result->word);
     json_part_text(&line, "ended", result->ended);
     json_part_text(&line, "clock_change", result->conditions->clock_change);
+    if (result->conditions->clock_awake > 0)
+        json_part_real(&line, "awake", result->conditions->clock_awake);
     if (result->verdict != NULL)
         json_part_text(&line, "verdict", result->verdict);
     return line;
@@ -162,6 +164,9 @@ static const struct sentence stays_notes[] = {
     {"thread", NULL,
      "no exception: {thread%} of the time that the trace shows; between an exit and what follows: "
      "{between%}"},
+    {"awake", NULL,
+     "the trace's clock went on for {awake%} of the time, as in sleep it does not: shares and times between "
+     "calls are of that part"},
     {"word", NULL, "by what is written to {word}"},
     {"ended", NULL, "it ended early: {ended}"},
     {"clock_change", NULL, "no times: {clock_change}"},

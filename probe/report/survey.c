@@ -11,10 +11,10 @@
 
 /* --- what is known of all calls ------------------------------------------------------------------------- */
 
-/* Of a mean, by the sum of the squares of n deviations. */
-static double two_errors(double squares, double n)
+/* Half of a mean's 95 % interval, by the sum of the squares of n deviations. */
+static double half_interval_of(double squares, double n)
 {
-    return squares > 0 ? 2 * sqrt(squares / (n - 1) / n) : 0;
+    return squares > 0 ? verdict_student_quantile(0.025, n - 1) * sqrt(squares / (n - 1) / n) : 0;
 }
 
 /* A turn may be shorter than the time between two bursts of calls, so that no period has that. Then the part
@@ -37,13 +37,15 @@ static double part_in_bursts(const struct periods *periods, double *most)
 /* Up to which part the rate may be too high although each turn began within a burst and no period had the
  * time between two. With the part p of the time in bursts, n turns begin so with p^n; bursts of `longest` s
  * on average are seen for `seen` s without an end with exp(-seen/longest). Longer bursts are phases of the
- * program. The p at which both together are as rare as 5 %. */
-static double doubt_of_turns(const struct periods *periods, double hz)
+ * program. The p at which both together are as rare as 5 %. Likewise the part of the calls that may be of
+ * another kind than all that were seen. */
+static double doubt_of_few(const struct periods *periods, double hz)
 {
     static const double longest = 0.02;
     double seen = hz > 0 ? (double)periods->cycles / hz : 0;
     double n = fmax(1, fmin(PERIODS_WAITS, (double)periods->n_waits));
-    return 1 - fmin(1, pow(0.05 * exp(fmin(seen / longest, 10)), 1 / n));
+    double turns = fmin(1, pow(0.05 * exp(fmin(seen / longest, 10)), 1 / n));
+    return 1 - fmin(turns, pow(0.05, 1 / (double)periods->n));
 }
 
 static void correct_for_bursts(const struct periods *periods, double hz, struct survey_rate *rate)
@@ -51,7 +53,7 @@ static void correct_for_bursts(const struct periods *periods, double hz, struct 
     double most, part = part_in_bursts(periods, &most), dense = rate->share;
     rate->bursts = periods->has_waits && (part < 1 || periods->n_waits == 0);
     if (!rate->bursts) {
-        double doubt = doubt_of_turns(periods, hz);
+        double doubt = doubt_of_few(periods, hz);
         rate->plus_minus = fmax(rate->plus_minus, doubt * rate->share);
         rate->doubt = fmax(rate->doubt, doubt);
         return;
@@ -75,15 +77,15 @@ struct survey_rate survey_rate(const struct summary *summary)
     rate.share_at_least = periods->inside_at_least && !periods->at_least;
     double n = (double)periods->n, cycles = (double)periods->cycles;
     double share = (double)periods->inside / cycles;
-    rate.doubt = two_errors(periods->cycles2 - cycles * cycles / n, n) * n / cycles;
+    rate.doubt = half_interval_of(periods->cycles2 - cycles * cycles / n, n) * n / cycles;
     rate.per_second_at_most = periods->at_least;
     if (hz > 0)
         rate.per_second = (double)periods->n * hz / (double)periods->cycles;
     if (!periods->at_least || !periods->inside_at_least) {
         rate.share = share;
         rate.plus_minus =
-            two_errors(periods->inside2 - 2 * share * periods->product + share * share * periods->cycles2,
-                       n) *
+            half_interval_of(
+                periods->inside2 - 2 * share * periods->product + share * share * periods->cycles2, n) *
             n / cycles;
     }
     correct_for_bursts(periods, hz, &rate);
@@ -241,6 +243,8 @@ static struct json_part survey_summary_line(const struct survey *survey)
         json_part_real(&line, "rest_s", survey->rest_s);
     json_part_text(&line, "ended", survey->ended);
     json_part_text(&line, "clock_change", survey->conditions.clock_change);
+    if (survey->conditions.clock_awake > 0)
+        json_part_real(&line, "awake", survey->conditions.clock_awake);
     if (survey->judged)
         json_part_text(&line, "verdict", verdict_name(survey_verdict(survey)));
     return line;

@@ -29,8 +29,14 @@ enum { INDENT = 2, DEEP = 4, NAME = UTF8_CLEAN_ROOM(160), TEXT = 1024, TELLING =
 enum { LISTED = 4, NAMED = 10 }; /* more functions without a hit share lines, and this many are named */
 /* Of the samples: with as many a function without a hit has a row in any case. */
 static const double SAMPLED_SHARE = 0.01;
-/* From here on a digit less is printed, or a mark. */
-static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2;
+/* From here on a digit less is printed, or a mark; the rate's is a part of it. */
+static const double VAGUE_SHARE = 0.02, VAGUE_RATE = 0.2, CLEAR_SHARE = 0.001;
+
+/* Two points are little of a large share, and much of a small one. */
+static double vague_share(double share)
+{
+    return fmax(CLEAR_SHARE, fmin(VAGUE_SHARE, VAGUE_RATE * share));
+}
 
 static bool survey_report_has_hits(const json_t *region)
 {
@@ -93,8 +99,10 @@ static const char *share_bound(const json_t *region)
 
 static bool share_is_vague(const json_t *region)
 {
-    return isfinite(field_real(region, "share")) && share_bound(region)[0] == '\0' &&
-           (field_is(region, "periods.in_bursts") || field_real(region, "share_plus_minus") > VAGUE_SHARE);
+    double share = field_real(region, "share");
+    return isfinite(share) && share_bound(region)[0] == '\0' &&
+           (field_is(region, "periods.in_bursts") ||
+            field_real(region, "share_plus_minus") > vague_share(share));
 }
 
 static void survey_report_put_rates(struct json_part *row, const json_t *region)
@@ -393,7 +401,11 @@ static const struct sentence legend[] = {
     {"exact", NULL, "±0: each count is exact"},
     {"unmeasured", NULL, "?: what a halt adds was not measured, and is in the counts"},
     {"vague", NULL, "~: from so few or so different calls that it is vague"},
-    {"bounds", NULL, "< and >: the counter may have wrapped unseen"},
+    {"bounds", "awake", "< and >: the counter may have wrapped unseen"},
+    {"awake", NULL,
+     "<: the counter of cycles went on for {awake%} of the time, as in sleep it does not: calls/s and share "
+     "are "
+     "of that part"},
     {"left", NULL, "> share: of calls that returned; the time in those left is not known"},
 };
 
@@ -424,6 +436,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
     row_flag(&seen, "vague", vague);
     row_flag(&seen, "bounds", bounds);
     row_flag(&seen, "left", left);
+    json_part_real(&seen, "awake", field_real(lines->summary, "awake"));
     sentences_join(list, seen.json, legend, sizeof legend / sizeof *legend);
     json_decref(seen.json);
     conditions_add_errata(list, counted_one);

@@ -237,7 +237,8 @@ void session_add_doubt(const struct session *session, struct named_region *named
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
 {
     const struct device *device = &session->device;
-    *out = (struct conditions){.clock_hz = clock->hz, .clock_error_hz = clock->error_hz};
+    *out = (struct conditions){
+        .clock_hz = clock->hz, .clock_error_hz = clock->error_hz, .clock_awake = clock->awake};
     link_describe(session->link, out->link, sizeof out->link);
     if (device->chosen->core.numbered_by_unit)
         snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", device->chosen->core.name,

@@ -112,9 +112,16 @@ static void limit_by_callers(const struct survey_run *run, struct survey_region 
 
 static void limit_bursts(const struct survey_run *run)
 {
-    for (size_t i = 0; i < run->regions.n; i++)
-        if (run->regions.at[i].summary != NULL)
-            run->regions.at[i].summary->conditions.clock_hz = run->conditions->clock_hz;
+    for (size_t i = 0; i < run->regions.n; i++) {
+        struct summary *summary = run->regions.at[i].summary;
+        if (summary == NULL)
+            continue;
+        summary->conditions.clock_hz = run->conditions->clock_hz;
+        if (run->conditions->clock_awake > 0) {
+            summary->periods.at_least = true;
+            summary->periods.inside_at_least = summary->periods.inside_at_least || summary->slept;
+        }
+    }
     for (size_t i = 0; i < run->regions.n; i++) {
         struct survey_region *one = &run->regions.at[i];
         if (one->named.region.to_return && survey_rate(one->summary).bursts)

@@ -356,7 +356,7 @@ bool trial_trace_clock(struct session *session, struct clock *clock, double *awa
     struct deadline deadline = session_deadline(session);
     struct clock seen, fastest = *clock;
     *awake_hz = clock->hz;
-    if (!(clock->error_hz > 0))
+    if (!(clock->error_hz > 0) && !clock->uneven)
         return true;
     for (int ms = 4 * CLOCK_MS; ms <= LONGEST_MS && clock->error_hz > well * clock->hz; ms *= 2) {
         if (!clock_measure(&session->device, ms, &seen, &deadline, error))

@@ -153,6 +153,36 @@ def test_a_few_turns_leave_open_how_often_it_is_called(way):
         assert helper["share_plus_minus"] > 0.04 * helper["share"] and helper["calls_plus_minus"] > 0.04 * helper["calls_per_second"]
 
 
+SLEEPS = START + r"""
+static volatile uint32_t ticks;
+void SysTick_Handler(void) { ticks++; }
+APART void work(void) { for (uint32_t i = 0; i < 60; i++) sink += i; }
+void run(void)
+{
+    REGISTER(0xE000E014) = 11999; REGISTER(0xE000E018) = 0; REGISTER(0xE000E010) = 7;
+    for (;; round_count++) { __asm volatile("wfi"); for (uint32_t i = 0; i < 400; i++) sink += i; work(); }
+}
+"""
+
+
+@pytest.mark.parametrize("quirk", [None, "sleep-stops"])
+@pytest.mark.parametrize("claimed", [True, False])
+def test_a_counter_that_stands_still_in_sleep(quirk, claimed, tmp_path):
+    """A thousand calls a second, at 12 MHz. Without the clock no time is printed rather than one of the mean."""
+    freq = ["--freq", "12M"] if claimed else []
+    with own_place(tmp_path, "m33/swd", SLEEPS, clock=12_000_000, **({"trace_quirk": quirk} if quirk else {})) as place:
+        result = survey(place, "work", "-r", 30, *ENOUGH, *freq, code=5 if quirk and not claimed else 0)
+        work, clock = result.regions["work"], result.header.get("clock", {})
+        if quirk and claimed:
+            assert 0.05 < result.summary["awake"] < 0.6 and work["periods"]["cycles_at_least"] and work["calls_per_second"] > 1500
+            assert "as in sleep it does not" in unfolded(place.run("survey", "work", "-r", 30, *freq).out)
+        elif quirk:
+            assert "hz" not in clock and "time" not in work and "calls_per_second" not in work, (clock, work)
+        else:
+            assert "awake" not in result.summary and work["calls_per_second"] == pytest.approx(1000, rel=0.5)
+            assert clock["hz"] == pytest.approx(12e6, rel=0.5)  # a busy machine's board lags
+
+
 def test_a_function_that_was_not_called_was_waited_for():
     """Arming is not waiting: on a slow link it takes longer than a slice."""
     with Place("m4", "free", WORK_BY_DATA) as place:
