@@ -97,7 +97,7 @@ static void set_bounds(struct clock *clock, const struct clock_seen *seen)
         clock->low_hz = clock->high_hz = 0;
 }
 
-/* The mean over the time that was measured is no clock: neither of the code nor of the rest of the time. */
+/* The mean over the time that was measured is not the clock of any part of it. */
 static void clock_leave(struct clock *clock, const struct clock_seen *seen)
 {
     struct clock unknown = {.bound_hz = clock->fastest_hz, .fastest_hz = clock->fastest_hz, .uneven = true};

@@ -203,7 +203,7 @@ struct clock {
     double low_hz, high_hz; /* it is between these, as the core's counter of cycles showed; 0: not known */
     bool may_sleep;         /* the program is not known to have no WFI and WFE */
     double awake; /* the part of the time in which the counter kept the claimed pace; 0: no less than all */
-    bool uneven; /* it was measured, and is unknown: the counter stands still at times, or changes its pace */
+    bool uneven;  /* it was measured, and is unknown: the counter halts at times, or changes its pace */
     char doubt[160]; /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 

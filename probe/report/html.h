@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parts of a page in one file, which shows nothing from outside and runs nothing but its own scripts, without
- * which it is as readable: the head with its style, texts, tables. Each text may hold any bytes, and stays a text.
+ * which it is as readable: the head with its style, texts, tables. Each text may hold any bytes, and stays a
+ * text.
  */
 #pragma once
 
@@ -21,8 +22,9 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
 
 /* The class of what has a verdict. */
 const char *html_verdict_class(const char *verdict);
-/* Up to the heading; the title is the heading, too. `searched`: with the script that searches and zooms, where
- * the page has an element for it; else the page has the style of plots. Headings of tables sort in both. */
+/* Up to the heading; the title is the heading, too. `searched`: with the script that searches and zooms,
+ * where the page has an element for it; else the page has the style of plots. Headings of tables sort in
+ * both. */
 void html_begin(FILE *out, const char *title, bool searched);
 void html_end(FILE *out, bool searched);
 

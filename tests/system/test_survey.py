@@ -167,7 +167,7 @@ void run(void)
 
 @pytest.mark.parametrize("quirk", [None, "sleep-stops"])
 @pytest.mark.parametrize("claimed", [True, False])
-def test_a_counter_that_stands_still_in_sleep(quirk, claimed, tmp_path):
+def test_a_counter_that_sleeps_with_the_core(quirk, claimed, tmp_path):
     """A thousand calls a second, at 12 MHz. Without the clock no time is printed rather than one of the mean."""
     freq = ["--freq", "12M"] if claimed else []
     with own_place(tmp_path, "m33/swd", SLEEPS, clock=12_000_000, **({"trace_quirk": quirk} if quirk else {})) as place:

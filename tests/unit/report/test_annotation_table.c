@@ -109,6 +109,8 @@ TEST(a_sum_that_is_not_the_functions_is_a_warning)
                                  .ended = "Ctrl-C"};
     struct document document = document_new();
     whole.columns[0].statistics = statistics_new();
+    for (int i = 0; i < 2; i++)
+        statistics_add(costs.totals, 1050);
     statistics_add(whole.columns[0].statistics, 1060);
     statistics_add(whole.columns[0].statistics, 1060);
     document_add(&document, json_plan_header(JSON_SCHEMA_2, "lines", &report.conditions, NULL));
