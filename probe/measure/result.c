@@ -109,7 +109,7 @@ static void clock_leave(struct clock *clock, const struct clock_seen *seen)
     *clock = unknown;
 }
 
-/* In sleep the counter may stand still; and it was slower than the claim, which is right. */
+/* In sleep the counter may halt: it was slower than the claim, which is right. */
 static void clock_note_sleep(struct clock *clock, const struct clock_seen *seen)
 {
     if (clock_is_claimed(clock) && clock->may_sleep && seen->high_hz > 0 &&
