@@ -102,7 +102,7 @@ def test_shares_are_those_of_the_board(way):
         for name in names:
             region = result.regions[name]
             assert abs(region["share"] - truth[name]) < 0.02, f"{name}: {region['share']}, truth {truth[name]}"
-            assert region["share_plus_minus"] < 0.02
+            assert region["share_plus_minus"] < 0.05
             periods = region["periods"]
             rate = periods["count"] / periods["cycles"] * result.header["clock"]["hz"]
             assert region["calls_per_second"] == pytest.approx(rate)

@@ -272,6 +272,9 @@ class Troubled:
         if case.event == "power" and self.place.server:
             foreign = foreign | OF_EXAMINATION  # if an access of ours fails before it polls, it does not examine the core anew
 
+        if case.event == "power" and "left alone: DWT_CTRL" in result.err:
+            foreign = foreign | {"dwt_ctrl"}  # it was read as 0 while the chip had no power: its bits may be anyone.s
+
         def not_as_before():
             now = self.place.snapshot()
             if case.event == "reset" and self.place.gdb and "dscr" in now:
