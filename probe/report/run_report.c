@@ -339,6 +339,7 @@ static struct json_part facts_of(const struct run_lines *run)
         row_text(&facts, "halted_part", number_share(share, field_real(summary, "halted_share")));
     }
     row_flag(&facts, "all_equal", all_equal(summary));
+    row_flag(&facts, "precise_by_all_equal", field_real(summary, "precision.mean") == 0);
     bool of_function = strcmp(run->conditions.end, "its return") == 0;
     row_count(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
     row_count(&facts, "unknown_exceptions", unknown_exceptions(summary));
@@ -352,7 +353,10 @@ static const struct sentence facts_first[] = {
      "[{!seconds} in {seconds@}][{!all_equal}, all equal]"},
     {"several", NULL, "Rows of different passes are of different hits."},
     {"warmup", NULL, "{warmup,} hit{warmup?|s} before for warm-up, not counted"},
-    {"within", NULL,
+    {"precise_by_all_equal", NULL,
+     "all {hits,} equal: --precision {precision.wanted%} was reached; up to 3 in {hits,} may be others (95 "
+     "%)"},
+    {"within", "precise_by_all_equal",
      "mean ±{within} (95 %): --precision {precision.wanted%} was [{^precision.reached}not "
      "]reached"},
     {"precision", "within", "no hit counts: --precision {precision.wanted%} was not reached"},

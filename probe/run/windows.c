@@ -106,10 +106,13 @@ static void windows_add_cpu(const struct windows *self, size_t cpu, struct tally
     const struct window *from = is_interval ? &member->before : &member->begin;
     struct tally_row *row = &tally->rows[cpu];
     row->seconds = (double)(now->last_us - from->last_us) / 1e6;
+    bool has_cycles = !self->cpus.all && pass->n > 0 && pass->column[0] == 0;
+    uint64_t cycles = has_cycles ? now->totals[0].count - from->totals[0].count : 0;
     for (size_t k = 0; k < pass->n; k++) {
         uint64_t count = now->totals[k].count - from->totals[k].count;
         row->values[pass->column[k]] =
             (struct tally_value){.count = count,
+                                 .cycles = cycles,
                                  .seconds = row->seconds,
                                  .rate = row->seconds > 0 ? (double)count / row->seconds : 0,
                                  .at_least = now->totals[k].missed > from->totals[k].missed,
@@ -167,10 +170,16 @@ static struct json_part windows_columns_of(const struct windows *self, const str
     return columns;
 }
 
+/* For metrics, whose events may be of several windows: as many as there would be in the cycles of column 0.
+ */
 static double windows_value_of(const void *context, size_t column)
 {
-    const struct tally_value *value = &((const struct tally_row *)context)->values[column];
-    return value->counted && !value->at_least ? (double)value->count : (double)NAN;
+    const struct tally_row *row = context;
+    const struct tally_value *value = &row->values[column];
+    if (!value->counted || value->at_least)
+        return (double)NAN;
+    return (double)value->count *
+           (value->cycles > 0 ? (double)row->values[0].count / (double)value->cycles : 1);
 }
 
 static void windows_put_counts(const struct windows *self, const struct tally *tally,

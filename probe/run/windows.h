@@ -14,8 +14,9 @@
 
 struct tally_value {
     uint64_t count;
-    double seconds; /* of its window */
-    double rate;    /* a second; each CPU over the time between its own samples */
+    uint64_t cycles; /* column 0 of its window; 0: the same window as the others', or it has none */
+    double seconds;  /* of its window */
+    double rate;     /* a second; each CPU over the time between its own samples */
     bool at_least, counted;
 };
 

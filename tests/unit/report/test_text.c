@@ -166,7 +166,8 @@ FRESH_TEST(how_it_began_and_why_it_ended)
     summary->precise = 0.0100001;
     footer_is("100 hits, all equal\nmean ±1.1 % (95 %): --precision 1 % was not reached\n");
     summary->precise = 0;
-    footer_is("100 hits, all equal\nmean ±0 % (95 %): --precision 1 % was reached\n");
+    footer_is("100 hits, all equal\nall equal: --precision 1 % was reached; up to 3 in 100 may be others "
+              "(95 %)\n");
     summary->precise = INFINITY;
     footer_is("100 hits, all equal\nno hit counts: --precision 1 % was not reached\n");
 }
