@@ -354,7 +354,7 @@ static const struct sentence facts_first[] = {
     {"several", NULL, "Rows of different passes are of different hits."},
     {"warmup", NULL, "{warmup,} hit{warmup?|s} before for warm-up, not counted"},
     {"precise_by_all_equal", NULL,
-     "all {hits,} equal: --precision {precision.wanted%} was reached; up to 3 in {hits,} may be others (95 "
+     "all equal: --precision {precision.wanted%} was reached; up to 3 in {hits,} may be others (95 "
      "%)"},
     {"within", "precise_by_all_equal",
      "mean ±{within} (95 %): --precision {precision.wanted%} was [{^precision.reached}not "
