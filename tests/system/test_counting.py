@@ -337,3 +337,16 @@ def test_several_passes_of_json_are_parsed_line_by_line():
         result = place.delta("article_nop", "-r", 7, "-e", ",".join(DWT))
         assert json.dumps(result.header["columns"]) == json.dumps(["CPU_CYCLES", *DWT])
         assert len(result.hits) == 7
+
+
+def test_a_metric_over_two_windows_takes_each_ones_cycles():
+    """The clock falls between the two: cycles of the second and instructions of the first are no CPI."""
+    with Place("a7/swd", "free", WORK_BY_DATA, clock=4_000_000) as place:
+        events = "INST_RETIRED,LD_RETIRED,ST_RETIRED,EXC_TAKEN,PC_WRITE_RETIRED"
+        process = place.start("stat", "-e", events, "-M", "CPI", "--for", "1s", "-j")
+        time.sleep(1)
+        place.board.set("clock", 1_000_000)
+        result = finish_tool(process)
+        columns = result.summary["columns"]
+        assert result.code == 0 and result.summary["passes"] == 2 and result.summary["metrics"]["CPI"] == pytest.approx(1, abs=0.05)
+        assert columns["CPU_CYCLES"]["count"] < 0.9 * columns["INST_RETIRED"]["count"]
