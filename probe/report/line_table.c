@@ -29,7 +29,7 @@ static double half_interval(const struct statistics *statistics)
     struct series_error error = statistics_error(statistics);
     if (statistics_count(statistics) < 2)
         return INFINITY;
-    return error.standard > 0 ? verdict_student_quantile(0.025, error.df) * error.standard : 0;
+    return error.standard > 0 ? verdict_student_quantile(0.025, fmax(1, error.df)) * error.standard : 0;
 }
 
 static struct check check_sum(const struct line_report *report)
