@@ -203,6 +203,13 @@ static struct clock_seen trial_seen(const struct trial *trial, const struct cloc
     return seen;
 }
 
+/* A clock that was measured over sleep, too, in which the counter may halt. */
+static bool trial_measures_sleeper(const struct device *device, const struct clock *clock)
+{
+    const struct device_core *counted = device_counted(device);
+    return clock->error_hz > 0 && clock->may_sleep && counted != NULL && core_has_run_control(&counted->core);
+}
+
 /* A core that sleeps may do so for many polls, with another reload value; and a clock that seems wrong needs
  * more samples than one that does not. */
 static int polls_wanted(const struct trial *trial, const struct device *device, const struct clock *clock)
@@ -210,8 +217,8 @@ static int polls_wanted(const struct trial *trial, const struct device *device, 
     double turn_us = (double)counter_modulus(&trial->by_core.reading->counters[0]) / clock->fastest_hz * 1e6;
     if (device->slept && device->block->may_reload)
         return SLEEPERS_POLLS;
-    if (clock->hz > 0 && !clock_is_claimed(clock) && clock->may_sleep && turn_us > TRIAL_NAP_US)
-        return CLOCK_LOOKS; /* in which it may go on evenly enough by chance */
+    if (trial_measures_sleeper(device, clock) && turn_us > TRIAL_NAP_US)
+        return CLOCK_LOOKS; /* in fewer it may go on evenly enough by chance */
     if (!clock_is_claimed(clock) || turn_us < TRIAL_NAP_US)
         return TRIAL_POLLS;
     const struct clock_seen seen = trial_seen(trial, clock);
@@ -253,7 +260,7 @@ bool plausible_trial(struct device *device, struct clock *clock, double *seen_hz
     *seen_hz = 0;
     if (!device_sees_running(device))
         return true;
-    if (clock->hz > 0)
+    if (clock_is_claimed(clock) || trial_measures_sleeper(device, clock))
         (void)device_find_model(device, deadline);
     bool ok = trial_polls(&trial, device, clock, deadline, error);
     device_forget_model(device);

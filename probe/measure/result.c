@@ -119,8 +119,7 @@ static void clock_note_sleep(struct clock *clock, const struct clock_seen *seen)
 
 void clock_check(struct clock *clock, const struct clock_seen *seen)
 {
-    bool measured = clock->hz > 0 && !clock_is_claimed(clock);
-    if (measured && seen->high_hz > 0 && !seen->even) {
+    if (clock->error_hz > 0 && clock->may_sleep && seen->high_hz > 0 && !seen->even) {
         clock_leave(clock, seen);
         return;
     }

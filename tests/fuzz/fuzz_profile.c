@@ -102,7 +102,7 @@ static void print(const struct profile_report *report)
     free(text);
 }
 
-/* Whatever the texts are, the page has one script. */
+/* Whatever the texts are, the page has its two scripts. */
 static void draw(const struct profile_report *report)
 {
     char *text = NULL;
@@ -117,8 +117,9 @@ static void draw(const struct profile_report *report)
         const struct profile_page page = {.report = report, .stacks = &stacks, .flame = &flame};
         demand(profile_page(&(struct rendering){.out = out, .format = FORMAT_HTML}, &page));
         fflush(out);
-        const char *script = strstr(text, "<script");
-        demand(script != NULL && strstr(script + 1, "<script") == NULL && strlen(text) == size);
+        const char *first = strstr(text, "<script"),
+                   *second = first != NULL ? strstr(first + 1, "<script") : NULL;
+        demand(second != NULL && strstr(second + 1, "<script") == NULL && strlen(text) == size);
     }
     fclose(out);
     free(text);

@@ -340,7 +340,7 @@ def test_several_passes_of_json_are_parsed_line_by_line():
 
 
 def test_a_metric_over_two_windows_takes_each_ones_cycles():
-    """The clock falls between the two: cycles of the second and instructions of the first are no CPI."""
+    """The clock falls between the two: cycles of the second by instructions of the first would be half of the CPI."""
     with Place("a7/swd", "free", WORK_BY_DATA, clock=4_000_000) as place:
         events = "INST_RETIRED,LD_RETIRED,ST_RETIRED,EXC_TAKEN,PC_WRITE_RETIRED"
         process = place.start("stat", "-e", events, "-M", "CPI", "--for", "1s", "-j")
