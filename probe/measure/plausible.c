@@ -16,6 +16,7 @@ enum {
     TRIAL_POLLS = 8,
     CLAIM_POLLS = 24, /* some 60 ms */
     SLEEPERS_POLLS = 40,
+    MEASURED_POLLS = 64, /* of a clock that was measured: in fewer it may go on evenly enough by chance */
     TRIAL_NAP_US = 2500,
 };
 
@@ -218,7 +219,7 @@ static int polls_wanted(const struct trial *trial, const struct device *device, 
     if (device->slept && device->block->may_reload)
         return SLEEPERS_POLLS;
     if (trial_measures_sleeper(device, clock) && turn_us > TRIAL_NAP_US)
-        return CLOCK_LOOKS; /* in fewer it may go on evenly enough by chance */
+        return MEASURED_POLLS;
     if (!clock_is_claimed(clock) || turn_us < TRIAL_NAP_US)
         return TRIAL_POLLS;
     const struct clock_seen seen = trial_seen(trial, clock);

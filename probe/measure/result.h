@@ -225,7 +225,7 @@ struct clock_seen {
     bool even;    /* each two samples allow the same rate */
     bool stopped; /* the core was seen asleep or halted: it may be faster */
 };
-enum { CLOCK_LOOKS = 64 };
+enum { CLOCK_LOOKS = 96 }; /* enough for a claim that is 8 % too high, though the core may sleep */
 struct clock_look {
     uint64_t count;               /* since the first one */
     uint64_t before_ns, after_ns; /* between which moments it was */
