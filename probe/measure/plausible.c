@@ -204,11 +204,13 @@ static struct clock_seen trial_seen(const struct trial *trial, const struct cloc
     return seen;
 }
 
-/* A clock that was measured over sleep, too, in which the counter may halt. */
+/* A clock that was measured over sleep, too, in which the counter may halt. Where each sample halts the core,
+ * so many of them would be felt. */
 static bool trial_measures_sleeper(const struct device *device, const struct clock *clock)
 {
     const struct device_core *counted = device_counted(device);
-    return clock->error_hz > 0 && clock->may_sleep && counted != NULL && core_has_run_control(&counted->core);
+    return clock->error_hz > 0 && clock->may_sleep && device->reading.by_core == NULL && counted != NULL &&
+           core_has_run_control(&counted->core);
 }
 
 /* A core that sleeps may do so for many polls, with another reload value; and a clock that seems wrong needs

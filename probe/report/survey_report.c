@@ -403,9 +403,7 @@ static const struct sentence legend[] = {
     {"vague", NULL, "~: from so few or so different calls that it is vague"},
     {"bounds", "awake", "< and >: the counter may have wrapped unseen"},
     {"awake", NULL,
-     "<: the counter of cycles went on for {awake%} of the time, as in sleep it does not: calls/s and share "
-     "are "
-     "of that part"},
+     "<: of the {awake%} of the time in which the counter of cycles went on, as in sleep it does not"},
     {"left", NULL, "> share: of calls that returned; the time in those left is not known"},
 };
 
