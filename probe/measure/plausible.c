@@ -204,8 +204,8 @@ static struct clock_seen trial_seen(const struct trial *trial, const struct cloc
     return seen;
 }
 
-/* A clock that was measured over sleep, too, in which the counter may halt. Where each sample halts the core,
- * so many of them would be felt. */
+/* A clock that was measured over sleep, too, in which the counter may halt. Not where each sample
+ * halts the core, which would feel it. */
 static bool trial_measures_sleeper(const struct device *device, const struct clock *clock)
 {
     const struct device_core *counted = device_counted(device);

