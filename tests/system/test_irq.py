@@ -4,13 +4,14 @@ import re
 
 import pytest
 
-from harness import Place, run_tool, unfolded
+from harness import SOAK, Place, run_tool, unfolded
 from own_program import START, own_place
 from test_schema import check as check_schema
 
 NEST, CHAIN, LATE, MANY, FAULT, TICKS = 1, 2, 4, 8, 32, 512
 NO_TIMES = 5  # exit code: where the board's time passes otherwise than the host's, its clock is refuted
 SOME = 300  # rounds of each handler: with less the FIFO of an RP2350 is read too seldom
+EXACT = 10_000 if SOAK else 20  # times that the log has, of a run or of more
 
 
 WITH_AP2 = ["target create virtual.ap2 mem_ap -dap virtual.dap -ap-num 2"]
@@ -128,10 +129,14 @@ def test_each_exact_time_is_the_log_s(chip, what, tmp_path):
     with start(f"{chip}-irq", what=what) as place:
         if what & LATE:
             place.board.command("core-state late-arrival on")
-        run(place, "irq", tmp_path / "t.json", "--format", "perfetto",
-            enough=lambda: what & MANY or sum(map(len, pieces(timeline(tmp_path / "t.json")))) > 20)  # of MANY no time is exact
-        truth = true_stays(log(place))
-        assert check(tmp_path / "t.json", truth) > 20 or what & MANY
+        found = 0
+        while found < EXACT:
+            run(place, "irq", tmp_path / "t.json", "--format", "perfetto",
+                enough=lambda: what & MANY or sum(map(len, pieces(timeline(tmp_path / "t.json")))) > 20)  # of MANY no time is exact
+            truth = true_stays(log(place))
+            found += check(tmp_path / "t.json", truth)
+            if what & MANY:
+                break
         summary = timeline(tmp_path / "t.json")["otherData"]["summary"]
         names = {e["args"]["name"] for e in timeline(tmp_path / "t.json")["traceEvents"] if e["name"] == "thread_name"}
         assert names >= ({"Burst_Handler"} if what & MANY else {"IRQ4_Handler"})
@@ -198,13 +203,14 @@ def test_formats_and_show(tmp_path):
             assert words in place_free("show", tmp_path / "irq.jsonl", "--format", format)
 
 
-@pytest.mark.parametrize("chip", ["rp2350", "m4", "h7", "m33"])
+@pytest.mark.parametrize("chip", ["rp2350", "m4", "h7", "m33", "m7", "m55"])
 def test_slices_of_tasks(chip, tmp_path):
     with start(f"{chip}-rtos") as place:
-        run(place, "tasks", tmp_path / "t.json", "--format", "perfetto",
-            enough=lambda: sum(map(len, pieces(timeline(tmp_path / "t.json")))) > 10)
-        slices = true_slices(log(place))
-        assert check(tmp_path / "t.json", slices) > 10
+        found = 0
+        while found < EXACT:
+            run(place, "tasks", tmp_path / "t.json", "--format", "perfetto",
+                enough=lambda: sum(map(len, pieces(timeline(tmp_path / "t.json")))) > 10)
+            found += check(tmp_path / "t.json", true_slices(log(place)))
         run(place, "tasks", tmp_path / "tasks.jsonl", "-j")
     assert check_schema(lines(tmp_path / "tasks.jsonl")) == {"header", "task", "summary-irq"}
     rows = [line for line in lines(tmp_path / "tasks.jsonl") if line["type"] == "task"]

@@ -23,6 +23,12 @@ def lines(place, function, *args, code=0):
     return result
 
 
+def check_sum(result, truth):
+    """A busy machine takes longer for a step than SysTick of 24 bits goes on: those steps are reported, and take the mean of others."""
+    wrapped = any("may have wrapped unseen" in note for note in result.summary["notes"])
+    assert result.summary["sum"] == pytest.approx(sum(truth) / len(truth), rel=0.1 if wrapped else None), (result.summary, truth)
+
+
 def walked(place, function, addresses):
     """The calls that were stopped inside: their cycles, and how often each address was executed in each of them."""
     log = list(place.board.log())
@@ -47,7 +53,7 @@ def check_truth(place, function, *args):
         for block in row["blocks"]:
             at = int(block["address"], 0)
             assert block["hits"] == sum(counts[at] for _, counts in truth), (row["line"], block)
-    assert result.summary["sum"] == pytest.approx(sum(cycles for cycles, _ in truth) / CALLS)
+    check_sum(result, [cycles for cycles, _ in truth])
     assert result.summary["sum"] == pytest.approx(sum(row.get("mean", 0) for row in result.rows))
     assert result.summary["tainted"] == 0 and result.summary["agrees"], result.summary
     return result
