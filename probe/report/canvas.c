@@ -247,113 +247,37 @@ void canvas_bar(char *out, size_t size, double part, size_t width)
     text_add(out, size, "%s", terminal_or(eighths[all % 8], all % 8 >= 4 ? "#" : ""));
 }
 
-void canvas_spark(char *out, size_t size, const double *values, size_t n, double highest)
+/* The mean of rates [from, to); NaN: none is known. */
+static double canvas_mean(const json_t *rates, size_t from, size_t to)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = from; i < to; i++) {
+        const json_t *rate = json_array_get(rates, i);
+        sum += json_number_value(rate);
+        n += json_is_number(rate);
+    }
+    return n > 0 ? sum / (double)n : (double)NAN;
+}
+
+void canvas_spark(char *out, size_t size, const json_t *rates, size_t width)
 {
     static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const plain[] = {"_", ".", "-", "=", "+", "*", "%", "#"};
+    size_t n = json_array_size(rates);
+    double highest = 0;
+    for (size_t i = 0; i < width; i++)
+        highest = fmax(highest, canvas_mean(rates, i * n / width, (i + 1) * n / width));
     out[0] = '\0';
-    for (size_t i = 0; i < n; i++) {
-        double part = highest > 0 ? values[i] / highest : 0;
+    for (size_t i = 0; i < width; i++) {
+        double mean = canvas_mean(rates, i * n / width, (i + 1) * n / width);
+        double part = highest > 0 ? mean / highest : 0;
         size_t at = part > 0 ? (size_t)(fmin(part, 1) * 7 + 0.5) : 0;
-        text_add(out, size, "%s", isnan(values[i]) ? " " : terminal_or(heights[at], plain[at]));
+        text_add(out, size, "%s", isnan(mean) ? " " : terminal_or(heights[at], plain[at]));
     }
 }
 
-/* ---- live table */
-
-enum { LIVE_TABLE_LINE = 4 * CANVAS_LINE };
-
-static bool live_table_is_drawn(const struct live_table *table, size_t i)
-{
-    return table->columns[i].as == LIVE_DRAWN;
-}
-
-void live_widen(struct live_table *table, const struct live_cells *cells)
-{
-    for (size_t i = 0; i < table->n; i++) {
-        size_t width = live_table_is_drawn(table, i) ? 0 : utf8_width(cells->text[i]),
-               most = table->columns[i].most;
-        width = most > 0 && width > most ? most : width;
-        table->width[i] = width > table->width[i] ? width : table->width[i];
-    }
-}
-
-/* What the columns of this way take; `width` gets how wide each is, but for the name and what is drawn. */
-static size_t widths(const struct live_table *table, const struct live_way *way, size_t *width)
-{
-    size_t all = 0;
-    for (size_t i = 0; i < table->n; i++) {
-        size_t least = live_table_is_drawn(table, i) || (!way->tight && table->width[i] > 0)
-                           ? table->columns[i].least
-                           : 0;
-        width[i] = table->width[i] > least ? table->width[i] : least;
-        if ((way->columns & 1u << i) == 0)
-            width[i] = 0;
-        size_t takes = i == table->name && way->name > 0 && way->name < width[i] ? way->name : width[i];
-        all += takes > 0 ? takes + (all > 0 ? table->columns[i].gap : 0) : 0;
-    }
-    return all;
-}
-
-/* The room that is left over is the name's first, and then that of the column that is drawn. */
-static void live_table_share_out(struct live_table *table, const struct live_way *way, size_t *width,
-                                 size_t left)
-{
-    size_t *name = &width[table->name], whole = *name;
-    if (way->name > 0 && way->name < whole) {
-        *name = whole - way->name < left ? whole : way->name + left;
-        left -= *name - way->name;
-    }
-    for (size_t i = 0; i < table->n; i++)
-        if (live_table_is_drawn(table, i) && width[i] > 0) {
-            size_t most = table->columns[i].most;
-            width[i] = width[i] + left < most ? width[i] + left : most;
-        }
-}
-
-void live_fit(struct live_table *table, size_t columns)
-{
-    size_t width[LIVE_COLUMNS] = {0}, used = 0, i = 0;
-    while ((used = widths(table, &table->ways[i], width)) > columns && i + 1 < table->n_ways)
-        i++;
-    if (used > columns) {
-        memset(width, 0, sizeof width);
-        width[table->name] = columns;
-    } else {
-        live_table_share_out(table, &table->ways[i], width, columns - used);
-    }
-    memcpy(table->width, width, sizeof width);
-}
-
-static size_t live_table_put(char *line, size_t used, const char *cell, size_t width, size_t gap, bool right)
-{
-    size_t rest = width - utf8_width(cell);
-    return used + (size_t)snprintf(line + used, LIVE_TABLE_LINE - used, "%*s%s%*s",
-                                   (int)(gap + (right ? rest : 0)), "", cell, (int)(right ? 0 : rest), "");
-}
-
-void live_row(struct canvas *canvas, const struct live_table *table, const struct live_cells *cells,
-              const char *instead)
-{
-    char line[LIVE_TABLE_LINE] = "", cell[CANVAS_LINE];
-    size_t used = 0, name = table->width[table->name];
-    for (size_t i = 0; i < table->n; i++) {
-        if (table->width[i] == 0 || (instead != NULL && i != table->name))
-            continue;
-        snprintf(cell, sizeof cell, "%s", cells->text[i]);
-        canvas_cut(cell, table->width[i]);
-        used = live_table_put(line, used, cell, table->width[i], used > 0 ? table->columns[i].gap : 0,
-                              table->columns[i].as == LIVE_NUMBER);
-    }
-    size_t gap = table->columns[table->name].gap;
-    if (instead != NULL && name + gap + utf8_width(instead) <= canvas->columns)
-        live_table_put(line, used, instead, utf8_width(instead), gap, false);
-    for (used = strlen(line); used > 0 && line[used - 1] == ' ';)
-        line[--used] = '\0';
-    canvas_line(canvas, line);
-}
-
-void live_more(struct canvas *canvas, size_t rows)
+void canvas_more(struct canvas *canvas, size_t rows)
 {
     char text[NUMBER_ROOM + 32];
     if (rows == 0)

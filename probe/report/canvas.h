@@ -2,11 +2,11 @@
 /*
  * A picture for a terminal: lines that fit into its width, and no more of them than it has. It goes out in
  * one write, so it does not flicker. Texts from outside must be clean (terminal_text), except for
- * canvas_text. A table on it leaves columns out and cuts names on a narrow terminal, in the order that the
- * table says; a number is never cut. And the one line that shows progress.
+ * canvas_text. A table on it is a view that cuts (render.h). And the one line that shows progress.
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,48 +60,12 @@ void canvas_pieces(struct canvas *canvas, const char *const *pieces, size_t n);
 
 /* Leaves out the characters beyond the width, and marks the place. */
 void canvas_cut(char *text, size_t width);
-/* A line of n values, each of which has its height in eighths of a character, as a part of the highest; in
- * other characters without UTF-8. NaN: a blank. It needs 3 * n + 1 bytes. */
-void canvas_spark(char *out, size_t size, const double *values, size_t n, double highest);
+/* A line of `width` characters: rates from the oldest to the last, each as a part of the highest. null: a
+ * blank. It needs 3 * width + 1 bytes. */
+void canvas_spark(char *out, size_t size, const json_t *rates, size_t width);
 /* A bar of `part` (0..1) of the width, in eighths of a character; in whole ones without UTF-8. It needs
  * 3 * width + 4 bytes. */
 void canvas_bar(char *out, size_t size, double part, size_t width);
 
-enum { LIVE_COLUMNS = 8, LIVE_GAP = 2 };
-
-struct live_column {
-    enum { LIVE_NUMBER, LIVE_TEXT, LIVE_DRAWN } as; /* at the right; at the left; as wide as there is room */
-    size_t gap;                                     /* blanks before it */
-    size_t least; /* its width where there is room; of one that is drawn always */
-    size_t most;  /* texts are cut here; 0: never */
-};
-
-/* A way to show it: the first that has room is taken. */
-struct live_way {
-    unsigned columns; /* bits; UINT_MAX: all */
-    size_t name;      /* the name is cut to no less; 0: it stays whole */
-    bool tight;       /* each column is as wide as its texts */
-};
-
-struct live_table {
-    const struct live_column *columns;
-    const struct live_way *ways; /* the last one is taken in any case */
-    size_t n, n_ways;
-    size_t name;                /* which column */
-    size_t width[LIVE_COLUMNS]; /* 0: the column is not there */
-};
-
-/* A row, clean. */
-struct live_cells {
-    char text[LIVE_COLUMNS][CANVAS_LINE];
-};
-
-/* Once for each row. A column without any text is left out, but for one that is drawn. */
-void live_widen(struct live_table *table, const struct live_cells *cells);
-/* Then `width` is how wide each column is. */
-void live_fit(struct live_table *table, size_t columns);
-/* `instead`: in place of the cells after the name where that has room; NULL: none. */
-void live_row(struct canvas *canvas, const struct live_table *table, const struct live_cells *cells,
-              const char *instead);
 /* For rows that have no line: how many, if any. */
-void live_more(struct canvas *canvas, size_t rows);
+void canvas_more(struct canvas *canvas, size_t rows);

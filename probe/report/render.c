@@ -2,6 +2,7 @@
 #include "report/render.h"
 
 #include "base/values.h"
+#include "report/canvas.h"
 #include "report/formats.h"
 #include "report/histogram.h"
 #include "report/html.h"
@@ -28,6 +29,8 @@ enum {
     NAME_LEAST = 10,
     NAME_MOST = 40,
     FACT_MOST = 32,
+    CUT_NAME = 16,  /* a name is cut to no less while a column can be spared for it */
+    LEAST_NAME = 6, /* nor to less while there are numbers next to it */
     CODE_LEAST = 16,
     INDENT = 2
 };
@@ -94,7 +97,7 @@ static void put_cell(const struct view_column *column, const json_t *row, char o
     const json_t *value = field_of(row, column->key);
     const char *state = column->as == AS_NAME ? field_text(row, "state") : "";
     out[0] = '\0';
-    if (column->needs != NULL && !(field_real(row, column->needs) > 0))
+    if (column->as == AS_METER || (column->needs != NULL && !(field_real(row, column->needs) > 0)))
         return;
     if (state[0] != '\0')
         put_state(state, out);
@@ -144,8 +147,9 @@ static struct view shown(const struct view *view, struct view_column columns[COL
     out.n = 0;
     for (size_t i = 0; i < view->n && out.n < COLUMNS; i++) {
         const struct view_column *column = &view->columns[i];
-        bool may_go = for_people ? column->least == 0 && column->as != AS_CODE && column->as != AS_NAME
-                                 : column->optional;
+        bool may_go =
+            for_people ? (column->least == 0 || view->cuts) && column->as != AS_CODE && column->as != AS_NAME
+                       : column->optional;
         bool has_no_place = (format == FORMAT_TEXT ? column->wide : column->narrow) ||
                             (render_is_drawn(column) && format != FORMAT_HTML);
         if (!has_no_place && (!may_go || is_anywhere(column, rows)))
@@ -172,7 +176,8 @@ static bool begins_group(const struct view *view, const json_t *rows, size_t i)
 struct layout {
     const struct rendering *to;
     size_t width[COLUMNS];
-    bool below, blocks; /* of a view that folds */
+    size_t tight[COLUMNS]; /* without what is the least */
+    bool below, blocks;    /* of a view that folds */
 };
 
 static void fill_heading(const struct view *view, const char *group, struct cells *cells)
@@ -202,10 +207,13 @@ static void render_widen(const struct view *view, const struct cells *cells, str
 {
     size_t most = view->facts ? FACT_MOST : NAME_MOST;
     for (size_t i = 0; i < view->n; i++) {
+        const struct view_column *column = &view->columns[i];
         size_t width = utf8_width(cells->text[i]);
-        if (view->columns[i].as != AS_CODE && width > layout->width[i] &&
-            (view->columns[i].as != AS_NAME || width <= most || (view->folds && i == 0)))
-            layout->width[i] = width;
+        width = column->most > 0 && width > column->most ? column->most : width;
+        if (column->as != AS_CODE && width > layout->tight[i] &&
+            (column->as != AS_NAME || width <= most || view->cuts || (view->folds && i == 0)))
+            layout->tight[i] = width;
+        layout->width[i] = layout->tight[i] > column->least ? layout->tight[i] : column->least;
     }
 }
 
@@ -235,6 +243,7 @@ static bool leave_one_out(struct view *view, struct view_column columns[COLUMNS]
     after = --view->n - at;
     memmove(&columns[at], &columns[at + 1], after * sizeof *columns);
     memmove(&layout->width[at], &layout->width[at + 1], after * sizeof *layout->width);
+    memmove(&layout->tight[at], &layout->tight[at + 1], after * sizeof *layout->tight);
     return true;
 }
 
@@ -257,6 +266,59 @@ static void fit(struct view *view, struct view_column columns[COLUMNS], struct l
     layout->blocks = render_width_of(view, layout) > most;
 }
 
+static size_t column_as(const struct view *view, enum as as)
+{
+    size_t i = 0;
+    while (i < view->n && view->columns[i].as != as)
+        i++;
+    return i;
+}
+
+static void leave_out_until_it_fits(struct view *view, struct view_column columns[COLUMNS],
+                                    struct layout *layout, enum as until)
+{
+    while (render_width_of(view, layout) > layout->to->columns && column_as(view, until) < view->n &&
+           leave_one_out(view, columns, layout))
+        ;
+}
+
+static void cut_name(const struct view *view, struct layout *layout, size_t least)
+{
+    size_t *name = &layout->width[column_as(view, AS_NAME)];
+    if (render_width_of(view, layout) > layout->to->columns && *name > least)
+        *name = least;
+}
+
+static void render_grow(size_t *width, size_t most, size_t *left)
+{
+    size_t more = *width < most ? most - *width : 0;
+    more = more < *left ? more : *left;
+    *width += more;
+    *left -= more;
+}
+
+/* The meter goes first, then the ends of names, room that no text needs, and other columns. */
+static void fit_by_cuts(struct view *view, struct view_column columns[COLUMNS], struct layout *layout)
+{
+    size_t most = layout->to->columns, name = layout->tight[column_as(view, AS_NAME)];
+    leave_out_until_it_fits(view, columns, layout, AS_METER);
+    cut_name(view, layout, CUT_NAME);
+    for (size_t i = 0; render_width_of(view, layout) > most && i < view->n; i++)
+        if (columns[i].as != AS_NAME)
+            layout->width[i] = layout->tight[i];
+    leave_out_until_it_fits(view, columns, layout, AS_NAME);
+    cut_name(view, layout, LEAST_NAME);
+    if (render_width_of(view, layout) > most) {
+        columns[0] = columns[column_as(view, AS_NAME)];
+        view->n = 1;
+        layout->width[0] = 0;
+    }
+    size_t left = most - render_width_of(view, layout), meter = column_as(view, AS_METER);
+    render_grow(&layout->width[column_as(view, AS_NAME)], name, &left);
+    if (meter < view->n)
+        render_grow(&layout->width[meter], columns[meter].most, &left);
+}
+
 static struct layout render_lay_out(const struct rendering *to, struct view *view,
                                     struct view_column columns[COLUMNS], const json_t *rows,
                                     struct cells *cells)
@@ -264,8 +326,6 @@ static struct layout render_lay_out(const struct rendering *to, struct view *vie
     struct layout layout = {.to = to};
     size_t i;
     const json_t *row;
-    for (i = 0; i < view->n; i++)
-        layout.width[i] = view->columns[i].least;
     fill_heading(view, "", cells);
     render_widen(view, cells, &layout);
     json_array_foreach(rows, i, row) {
@@ -274,6 +334,8 @@ static struct layout render_lay_out(const struct rendering *to, struct view *vie
     }
     if (view->folds)
         fit(view, columns, &layout);
+    if (view->cuts)
+        fit_by_cuts(view, columns, &layout);
     return layout;
 }
 
@@ -289,6 +351,25 @@ static void cut_code(const struct view *view, const struct layout *layout, struc
     size_t most = layout->to->columns > used + CODE_LEAST ? layout->to->columns - used : CODE_LEAST;
     utf8_cut(text, most);
     cut_blanks(text);
+}
+
+static void put_meter(const json_t *value, size_t width, char out[CODE])
+{
+    if (json_is_array(value))
+        canvas_spark(out, CODE, value, width);
+    else
+        canvas_bar(out, CODE, json_number_value(value), width);
+}
+
+/* Of a view that cuts. `row` NULL: the heading. */
+static void cut_cells(const struct view *view, const struct layout *layout, const json_t *row,
+                      struct cells *cells)
+{
+    for (size_t i = 0; view->cuts && i < view->n; i++) {
+        if (view->columns[i].as == AS_METER && row != NULL)
+            put_meter(field_of(row, view->columns[i].key), layout->width[i], cells->text[i]);
+        canvas_cut(cells->text[i], layout->width[i]);
+    }
 }
 
 /* Blanks wait until a text follows them, so that no line ends in one. A reason takes the places of the
@@ -364,6 +445,17 @@ static void put_below(const struct view *view, const struct layout *layout, cons
     }
 }
 
+/* After a name in the first column. */
+static void put_cut_reason(const struct layout *layout, const char *name, const char *reason)
+{
+    char text[CODE];
+    size_t before = layout->width[0] + GAP, most = layout->to->columns;
+    snprintf(text, sizeof text, "%s", reason);
+    canvas_cut(text, most > before ? most - before : 0);
+    fprintf(layout->to->out, "%s%*s%s\n", name, text[0] != '\0' ? (int)(before - utf8_width(name)) : 0, "",
+            text);
+}
+
 /* Of a view that folds, a reason is in the place of all numbers. */
 static void render_put_row(const struct view *view, const struct layout *layout, const json_t *row,
                            struct cells *cells, const char *reason)
@@ -372,6 +464,10 @@ static void render_put_row(const struct view *view, const struct layout *layout,
     size_t name = layout->width[0];
     if (layout->blocks) {
         put_block(view, layout, cells, reason);
+        return;
+    }
+    if (view->cuts && reason[0] != '\0') {
+        put_cut_reason(layout, cells->text[0], reason);
         return;
     }
     if (!view->folds) {
@@ -422,6 +518,7 @@ static void render_write_text(const struct rendering *to, struct view *view,
         if ((i == 0 && has_heading(view, &layout, rows)) || begins_group(view, rows, i)) {
             fputs(view->group != NULL ? "\n" : "", to->out);
             fill_heading(view, group_of(view, row), cells);
+            cut_cells(view, &layout, NULL, cells);
             render_put_line(view, &layout, cells, "");
             fputc('\n', to->out);
         }
@@ -429,6 +526,7 @@ static void render_write_text(const struct rendering *to, struct view *view,
             break;
         render_fill(view, row, cells);
         cut_code(view, &layout, cells);
+        cut_cells(view, &layout, row, cells);
         fputs(faint ? terminal_colour(to->out, COLOUR_FAINT) : "", to->out);
         render_put_row(view, &layout, row, cells, reason_of(view, row, reason));
         fputs(faint && view->folds ? terminal_colour(to->out, COLOUR_END) : "", to->out);
@@ -759,6 +857,23 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
     free(cells);
     json_decref(rows);
     return ok;
+}
+
+char *render_lines(const struct view *view, json_t *rows, size_t columns)
+{
+    char *text = NULL;
+    size_t size;
+    const struct rendering to = {
+        .out = open_memstream(&text, &size), .format = FORMAT_TEXT, .columns = columns};
+    if (to.out == NULL) {
+        json_decref(rows);
+        return NULL;
+    }
+    bool ok = render_table(&to, view, rows);
+    if (fclose(to.out) == 0 && ok)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* ---- what is around a table */

@@ -19,6 +19,7 @@ enum as {
     AS_VERDICT, /* objects with `verdict`, `before` and `why` around it, and `bad` */
     AS_SPARK,   /* of a page: the `distribution` of the row, small */
     AS_BAR,     /* of a page: an object with `low`, `high`, `at`, `limit`, `scale` and `verdict` */
+    AS_METER,   /* of a view that cuts: a part of 1 as a bar, or a list of rates, null where none is known */
     AS_PLACE,   /* at the right: a number of a line, an address */
     AS_COUNT,   /* 18,204 */
     AS_MEAN,    /* 18,204 or 94.25 */
@@ -39,6 +40,7 @@ struct view_column {
     const char *part;  /* of a page: a key, whose part of 1 is drawn before the text */
     const char *only; /* a key: without a row where it is there and not false, people do not see the column */
     size_t least, gap; /* of text: the least width, and the blanks before it, 0: two */
+    size_t most;       /* of a view that cuts: the greatest width; 0: any */
     unsigned spare;    /* of text: where lines have no room, that with 1 is left out first; 0: never */
     bool below;        /* of text: where the lines have no room it follows on a line below its row */
     bool wide, narrow; /* not of text, for whose lines it is too much; of text alone */
@@ -50,6 +52,7 @@ struct view {
     size_t n;
     const char *class, *caption; /* of a page */
     bool folds;                  /* of text: rows that are too wide become blocks */
+    bool cuts;          /* of text: a row is one line: names are cut, a meter takes what room is left */
     const char *group;  /* a key: rows with the same text there follow each other below a heading with it */
     const char *reason; /* a key: what the row has in place of numbers that it lacks */
     const char *faint;  /* a key: where it is there and not false the row is of less weight */
@@ -76,6 +79,8 @@ typedef bool report_writer(const struct rendering *to, const struct document *do
 /* False: out of memory. That all could be written is checked with the output. `rows` are freed; NULL: false.
  */
 bool render_table(const struct rendering *to, const struct view *view, json_t *rows);
+/* Of a view that cuts: its heading and its rows, a line each. NULL: out of memory. To be freed. */
+char *render_lines(const struct view *view, json_t *rows, size_t columns);
 /* What only people see of a row: a key that the JSON lines do not have. "" is left out. */
 #define row_text  json_part_text
 #define row_real  json_part_real
@@ -83,6 +88,7 @@ bool render_table(const struct rendering *to, const struct view *view, json_t *r
 #define row_flag  json_part_bool
 #define row_part  json_part_object
 #define row_hex   json_part_hex
+#define row_array json_part_array
 /* A list of texts, whole sentences. */
 void render_notes(const struct rendering *to, const json_t *notes);
 /* The same of a list that it frees. False: out of memory. */

@@ -6,6 +6,7 @@
 #include "report/json.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -14,25 +15,7 @@
 #include <string.h>
 
 enum { CORE_HEAD = 3 }; /* lines */
-enum {
-    WIDE = 80, /* all keys have room with their words */
-    MARK = 2,
-    LEAST_NAME = 16,
-    MOST_SOURCE = 40,
-    LEAST_BAR = 8,
-    MOST_BAR = 40
-}; /* widths */
-
-enum {
-    COLUMN_MARK,
-    COLUMN_SHARE,
-    COLUMN_ERROR,
-    COLUMN_ADDRESS,
-    COLUMN_NAME,
-    COLUMN_BAR,
-    COLUMN_SOURCE,
-    COLUMNS
-};
+enum { WIDE = 80 };     /* columns: all keys have room with their words */
 
 const char top_keys[] = "q               ends top, as Ctrl-C does\n"
                         "space, p        holds the picture; again: it goes on\n"
@@ -46,74 +29,21 @@ const char top_keys[] = "q               ends top, as Ctrl-C does\n"
                         "Ctrl-Z          back to the shell; fg goes on\n"
                         "?, h            these keys; esc: back\n";
 
-static const struct live_column columns[COLUMNS] = {
-    [COLUMN_MARK] = {LIVE_TEXT, .least = MARK},
-    [COLUMN_SHARE] = {.as = LIVE_NUMBER},
-    [COLUMN_ERROR] = {LIVE_NUMBER, .gap = LIVE_GAP},
-    [COLUMN_ADDRESS] = {LIVE_TEXT, .gap = LIVE_GAP},
-    [COLUMN_NAME] = {LIVE_TEXT, .gap = LIVE_GAP},
-    [COLUMN_BAR] = {LIVE_DRAWN, .gap = LIVE_GAP, .least = LEAST_BAR, .most = MOST_BAR},
-    [COLUMN_SOURCE] = {LIVE_TEXT, .gap = LIVE_GAP, .most = MOST_SOURCE},
-};
-
-/* On narrow terminals the bars go first, then the ends of names, sources, errors, and last the marks. */
-enum {
-    OF_SHARES = 1u << COLUMN_MARK | 1u << COLUMN_SHARE,
-    OF_NAMES = OF_SHARES | 1u << COLUMN_NAME,
-    OF_ADDRESSES = OF_NAMES | 1u << COLUMN_ADDRESS,
-    OF_ERRORS = OF_ADDRESSES | 1u << COLUMN_ERROR,
-    OF_SOURCES = OF_ERRORS | 1u << COLUMN_SOURCE
-};
-static const struct live_way ways[] = {
-    {UINT_MAX, 0, false},           {OF_SOURCES, LEAST_NAME, false},
-    {OF_ERRORS, LEAST_NAME, false}, {OF_ADDRESSES, 1, false},
-    {OF_NAMES, 1, false},           {OF_SHARES, 1, false},
-    {1u << COLUMN_NAME, 1, false},
-};
-static const struct live_table fresh = {columns, ways, COLUMNS, sizeof ways / sizeof *ways, COLUMN_NAME, {0}};
-static const struct live_cells widest = {{">", "100.00 %", "100.00"}};
-
-static void top_screen_fill(const struct shares *shares, const struct share *row, struct live_cells *out)
+static struct json_part shown_share(const struct shares *shares, const struct share *row, bool is_selected)
 {
+    struct json_part shown = json_part_new(NULL);
     bool is_state = row->state != PROFILE_STATES, by_address = shares->sort == SHARES_ADDRESS,
          by_file = shares->sort == SHARES_FILE;
     const char *name = is_state ? shares_state_name(row->state) : by_file ? row->source : row->function;
-    for (size_t i = 0; i < COLUMNS; i++)
-        out->text[i][0] = '\0';
-    number_share(out->text[COLUMN_SHARE], row->part);
-    if (row->samples > 0)
-        number_points(out->text[COLUMN_ERROR], row->plus_minus);
+    row_text(&shown, "mark", is_selected ? ">" : "");
+    row_real(&shown, "share", row->part);
+    row_real(&shown, "plus_minus", row->plus_minus);
+    row_count(&shown, "samples", row->samples);
     if (by_address && !is_state)
-        snprintf(out->text[COLUMN_ADDRESS], CANVAS_LINE, "0x%08" PRIx64, row->address);
-    terminal_text(out->text[COLUMN_NAME], CANVAS_LINE, name != NULL ? name : by_address ? "" : "[unknown]");
-    terminal_text(out->text[COLUMN_SOURCE], CANVAS_LINE, by_file ? "" : or_empty(row->source));
-}
-
-static void top_screen_lay_out(const struct top_view *view, size_t rows, size_t width, struct live_table *out)
-{
-    *out = fresh;
-    live_widen(out, &widest);
-    for (size_t core = 0; core < view->n; core++) {
-        const struct shares *shares = view->cores[core].shares;
-        for (size_t i = 0; i < shares->n && i < rows; i++) {
-            struct live_cells cells;
-            top_screen_fill(shares, &shares->rows[i], &cells);
-            cells.text[COLUMN_SHARE][0] = cells.text[COLUMN_ERROR][0] = '\0';
-            live_widen(out, &cells);
-        }
-    }
-    live_fit(out, width);
-}
-
-static void top_screen_put_heading(struct canvas *canvas, const struct live_table *table,
-                                   enum shares_sort sort)
-{
-    struct live_cells cells = {
-        {"", "share", "", "address", "", [COLUMN_SOURCE] = "source"},
-    };
-    snprintf(cells.text[COLUMN_ERROR], CANVAS_LINE, "%s", terminal_or("±", "+-"));
-    snprintf(cells.text[COLUMN_NAME], CANVAS_LINE, "%s", sort == SHARES_FILE ? "file" : "function");
-    live_row(canvas, table, &cells, NULL);
+        row_hex(&shown, "address", row->address);
+    row_text(&shown, "name", name != NULL ? name : by_address ? "" : "[unknown]");
+    row_text(&shown, "source", by_file ? "" : or_empty(row->source));
+    return shown;
 }
 
 struct heading {
@@ -217,24 +147,26 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
     for (size_t i = 0; i < view->n; i++)
         shown += view->cores[i].shares->n < rows ? view->cores[i].shares->n : rows;
     *selected = *selected < shown ? *selected : shown > 0 ? shown - 1 : 0;
-    struct live_table table;
-    top_screen_lay_out(view, rows, canvas.columns, &table);
+    struct document lines = document_new();
+    for (size_t i = 0; i < view->n; i++)
+        for (size_t k = 0; k < view->cores[i].shares->n && k < rows; k++, at++) {
+            const struct share *row = &view->cores[i].shares->rows[k];
+            document_add(&lines, shown_share(view->cores[i].shares, row, at == *selected));
+            if (at == *selected)
+                pick = (struct top_pick){.core = i, .row = row};
+        }
+    bool by_file = view->n > 0 && view->cores[0].shares->sort == SHARES_FILE;
+    char *text = render_lines(by_file ? &top_file_view : &top_view, document_end(lines), canvas.columns),
+         *rest = text;
+    const char *heading = or_empty(strsep(&rest, "\n"));
     for (size_t i = 0; i < view->n; i++) {
-        const struct shares *shares = view->cores[i].shares;
         canvas_line(&canvas, "");
         top_screen_put_core(&canvas, &view->cores[i], narrow);
-        top_screen_put_heading(&canvas, &table, shares->sort);
-        for (size_t k = 0; k < shares->n && k < rows; k++, at++) {
-            struct live_cells cells;
-            top_screen_fill(shares, &shares->rows[k], &cells);
-            canvas_bar(cells.text[COLUMN_BAR], CANVAS_LINE, shares->rows[k].part, table.width[COLUMN_BAR]);
-            if (at == *selected) {
-                pick = (struct top_pick){.core = i, .row = &shares->rows[k]};
-                strcpy(cells.text[COLUMN_MARK], ">");
-            }
-            live_row(&canvas, &table, &cells, NULL);
-        }
+        canvas_line(&canvas, heading);
+        for (size_t k = 0; k < view->cores[i].shares->n && k < rows; k++)
+            canvas_line(&canvas, or_empty(strsep(&rest, "\n")));
     }
+    free(text);
     put_foot(&canvas, view);
     screen_put(screen, &canvas);
     return pick;

@@ -35,6 +35,29 @@ static const struct view_column by_context[] = {SHARES("looks"), {NAME("context"
                        .caption = "Shares of the samples, the largest first; ± in percent points, with 95 %" \
     }
 
+/* On a narrow terminal the bars go first, then the ends of names, sources, errors, addresses, and last the
+ * mark. Headings are as wide as the widest number, so that no column moves. */
+#define TOP_COLUMNS(name)                                                                                    \
+    {                                                                                                        \
+        {.key = "mark", .heading = "", .least = 1, .spare = 5},                                              \
+            {.key = "share", .heading = "   share", .as = AS_SHARE, .gap = 1},                               \
+            {.key = "plus_minus",                                                                            \
+             .heading = "     ±",                                                                            \
+             .as = AS_POINTS,                                                                                \
+             .needs = "samples",                                                                             \
+             .none = "?",                                                                                    \
+             .spare = 3},                                                                                    \
+            {.key = "address", .heading = "address", .spare = 4}, {NAME("name", name, NULL)},                \
+            {.key = "share", .heading = "", .as = AS_METER, .least = 8, .most = 40, .spare = 1},             \
+        {                                                                                                    \
+            .key = "source", .heading = "source", .most = 40, .spare = 2                                     \
+        }                                                                                                    \
+    }
+static const struct view_column top_columns[] = TOP_COLUMNS("function");
+static const struct view_column top_file_columns[] = TOP_COLUMNS("file");
+const struct view top_view = {COLUMNS(top_columns), .cuts = true};
+const struct view top_file_view = {COLUMNS(top_file_columns), .cuts = true};
+
 const struct view *share_view(enum shares_sort sort)
 {
     static const struct view views[SHARES_SORTS] = {
@@ -191,6 +214,17 @@ const struct view line_csv = {COLUMNS(line_fields)};
     }
 static const struct view_column counts_fields[] = {COUNTS("per_second"), {TEXT("errata")}},
                                 cores_fields[] = {COUNTS("cpus")};
+/* On a narrow terminal the last minute goes first, then the ends of names, the parts of the clock, the
+ * totals. */
+static const struct view_column watch_columns[] = {
+    {.key = "name", .heading = "", .as = AS_NAME, .least = 10, .most = 28},
+    {.key = "rate", .heading = "", .as = AS_PLACE, .least = 14},
+    {.key = "percent", .heading = "", .as = AS_PLACE, .least = 7, .spare = 2},
+    {.key = "rates", .heading = "", .as = AS_METER, .least = 6, .most = 60, .spare = 1},
+    {.key = "total", .heading = "", .as = AS_PLACE, .least = 14, .spare = 3},
+};
+const struct view watch_view = {COLUMNS(watch_columns), .reason = "reason", .cuts = true};
+
 const struct view counts_csv = {COLUMNS(counts_fields)}, cores_csv = {COLUMNS(cores_fields)};
 
 /* ---- runs */

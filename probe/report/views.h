@@ -23,6 +23,8 @@ extern const struct view line_view;
 extern const struct view line_csv;
 /* A counter of a window, of `stat`; of a core of several */
 extern const struct view counts_csv, cores_csv;
+/* Of the live screens. */
+extern const struct view top_view, top_file_view, watch_view;
 /* A row of a run (run_report.h): a column, the time, a metric */
 extern const struct view summary_view;
 extern const struct view run_csv;

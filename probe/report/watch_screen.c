@@ -7,24 +7,17 @@
 #include "report/formats.h"
 #include "report/number.h"
 #include "report/terminal.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_ROOM = CANVAS_LINE, FEWEST = 5, LOST = 76 }; /* LOST: the width of its text, or more */
-enum {
-    NAME = 28,
-    SHORT_NAME = 10,
-    LEAST_NAME = 6,
-    RATE = 14,
-    TOTAL = 14,
-    PERCENT = 7, /* "100.0 %" */
-    LEAST_SPARK = 6,
-    MOST_SPARK = SCREEN_SECONDS
-}; /* widths */
+enum { NAME = 28, METRIC_GAP = 2 };                      /* widths */
 const char watch_keys[] = "q         ends watch, as Ctrl-C does\n"
                           "space, p  holds the picture; again: it goes on\n"
                           "z         totals begin at zero\n"
@@ -120,79 +113,42 @@ void screen_remember(struct screen_past pasts[SCREEN_ROWS], const struct screen_
     }
 }
 
-/* Of this many columns, the last of which is now. */
-static void make_spark(const struct screen_past *past, size_t columns, char *out, size_t size)
+/* The last minute, up to now. */
+static json_t *past_rates(const struct screen_past *past)
 {
-    double values[MOST_SPARK], highest = 0;
-    for (size_t i = 0; i < columns; i++) {
-        size_t from = i * SCREEN_SECONDS / columns, to = (i + 1) * SCREEN_SECONDS / columns, n = 0;
-        double sum = 0;
-        for (size_t k = from; k < to && past->n > 0; k++) {
-            double rate = past->rates[(past->second + 1 + k) % SCREEN_SECONDS];
-            sum += isnan(rate) ? 0 : rate;
-            n += !isnan(rate);
-        }
-        values[i] = n > 0 ? sum / (double)n : (double)NAN;
-        highest = n > 0 && values[i] > highest ? values[i] : highest;
+    json_t *rates = json_array();
+    for (size_t i = 0; i < SCREEN_SECONDS; i++) {
+        double rate = past->n > 0 ? past->rates[(past->second + 1 + i) % SCREEN_SECONDS] : (double)NAN;
+        json_array_append_new(rates, isnan(rate) ? json_null() : json_real(rate));
     }
-    canvas_spark(out, size, values, columns, highest);
+    return rates;
 }
 
-enum { COLUMN_NAME, COLUMN_RATE, COLUMN_PERCENT, COLUMN_SPARK, COLUMN_TOTAL, COLUMNS };
-
-static const struct live_column columns[COLUMNS] = {
-    [COLUMN_NAME] = {LIVE_TEXT, .gap = LIVE_GAP, .least = SHORT_NAME, .most = NAME},
-    [COLUMN_RATE] = {LIVE_NUMBER, .gap = LIVE_GAP, .least = RATE},
-    [COLUMN_PERCENT] = {LIVE_NUMBER, .gap = LIVE_GAP, .least = PERCENT},
-    [COLUMN_SPARK] = {LIVE_DRAWN, .gap = LIVE_GAP, .least = LEAST_SPARK, .most = MOST_SPARK},
-    [COLUMN_TOTAL] = {LIVE_NUMBER, .gap = LIVE_GAP, .least = TOTAL},
-};
-
-/* On narrow terminals blanks go first, then the last minute, parts of the clock, the ends of names, the
- * totals, and last the rates. */
-enum {
-    OF_RATES = 1u << COLUMN_NAME | 1u << COLUMN_RATE,
-    OF_TOTALS = OF_RATES | 1u << COLUMN_TOTAL,
-    OF_NUMBERS = OF_TOTALS | 1u << COLUMN_PERCENT
-};
-static const struct live_way ways[] = {
-    {UINT_MAX, 0, false},          {UINT_MAX, 0, true},          {OF_NUMBERS, 0, true},
-    {OF_TOTALS, LEAST_NAME, true}, {OF_RATES, LEAST_NAME, true}, {1u << COLUMN_NAME, 0, true},
-};
-static const struct live_table fresh = {columns, ways, COLUMNS, sizeof ways / sizeof *ways, COLUMN_NAME, {0}};
-
-static void screen_fill(const struct screen_view *view, const struct row *row, struct live_cells *out)
+static struct json_part shown_row(const struct screen_view *view, const struct row *row,
+                                  const struct screen_past *past)
 {
-    char number[NUMBER_ROOM];
+    struct json_part shown = json_part_new(NULL);
+    char text[LINE_ROOM];
+    const char *missing = counts_missing(row->column), *why = field_text(row->column, "not_supported");
     bool at_least = field_is(row->column, "at_least"),
          is_cycles = strcmp(unit_of_counter(row->name), "cycles") == 0;
     double part = view->clock_hz > 0 && is_cycles ? counts_rate(row->column) / view->clock_hz : 0;
-    for (size_t i = 0; i < COLUMNS; i++)
-        out->text[i][0] = '\0';
-    terminal_text(out->text[COLUMN_NAME], CANVAS_LINE, row->name);
-    if (counts_missing(row->column) != NULL)
-        return;
-    snprintf(out->text[COLUMN_RATE], CANVAS_LINE, "%s%s%s/s", at_least ? ">" : "",
-             conditions_mark(row->column), counts_rate_text(number, row->column));
-    if (part > 0 && part < 10)
-        snprintf(out->text[COLUMN_PERCENT], CANVAS_LINE, "%s%.1f %%", at_least ? ">" : "", 100 * part);
-    snprintf(out->text[COLUMN_TOTAL], CANVAS_LINE, "%s%s%s", field_is(row->total, "at_least") ? ">=" : "",
+    row_text(&shown, "name", row->name);
+    row_array(&shown, "rates", past_rates(past));
+    if (missing != NULL) {
+        snprintf(text, sizeof text, "%s%s%.96s", missing, why[0] != '\0' ? ": " : "", why);
+        row_text(&shown, "reason", text);
+        return shown;
+    }
+    snprintf(text, sizeof text, "%s%s%s/s", at_least ? ">" : "", conditions_mark(row->column),
+             counts_rate_text(NUMBER_TEXT, row->column));
+    row_text(&shown, "rate", text);
+    snprintf(text, sizeof text, "%s%.1f %%", at_least ? ">" : "", 100 * part);
+    row_text(&shown, "percent", part > 0 && part < 10 ? text : "");
+    snprintf(text, sizeof text, "%s%s%s", field_is(row->total, "at_least") ? ">=" : "",
              conditions_mark(row->column), NUMBER(field_count(row->total, "count")));
-}
-
-static void draw_row(struct canvas *canvas, const struct live_table *table, const struct screen_view *view,
-                     const struct row *row, const struct screen_past *past)
-{
-    char instead[LINE_ROOM], why[UTF8_CLEAN_ROOM(96)];
-    const char *missing = counts_missing(row->column);
-    struct live_cells cells;
-    screen_fill(view, row, &cells);
-    make_spark(past, table->width[COLUMN_SPARK], cells.text[COLUMN_SPARK], CANVAS_LINE);
-    terminal_text(why, sizeof why, field_text(row->column, "not_supported"));
-    snprintf(instead, sizeof instead, "%s%s%s", or_empty(missing), why[0] != '\0' ? ": " : "", why);
-    if (missing != NULL && table->width[COLUMN_NAME] + LIVE_GAP + utf8_width(instead) > canvas->columns)
-        snprintf(instead, sizeof instead, "%s", missing);
-    live_row(canvas, table, &cells, missing != NULL ? instead : NULL);
+    row_text(&shown, "total", text);
+    return shown;
 }
 
 static uint64_t lost_of(const struct screen_view *view)
@@ -227,11 +183,11 @@ static void draw_metric(struct canvas *canvas, const json_t *line_of, const char
     counts_metric(value, line_of, key);
     terminal_text(name, sizeof name, key);
     terminal_text(unit, sizeof unit, text_in(line_of, "metric_units", key));
-    size_t width = strlen(value) + utf8_width(unit) + LIVE_GAP + 1;
+    size_t width = strlen(value) + utf8_width(unit) + METRIC_GAP + 1;
     if (canvas->columns <= width)
         return;
     canvas_cut(name, canvas->columns - width < NAME ? canvas->columns - width : NAME);
-    size_t gap = canvas->columns < NAME + width ? LIVE_GAP : NAME + LIVE_GAP - utf8_width(name);
+    size_t gap = canvas->columns < NAME + width ? METRIC_GAP : NAME + METRIC_GAP - utf8_width(name);
     snprintf(line, sizeof line, "%s%*s%s %s", name, (int)gap, "", value, unit);
     canvas_line(canvas, line);
 }
@@ -241,7 +197,7 @@ static void draw_rows(struct canvas *canvas, const struct screen_view *view, con
                       size_t room)
 {
     struct row rows[SCREEN_ROWS];
-    struct live_table table = fresh;
+    struct document lines = document_new();
     const char *key;
     json_t *metrics = json_object_get(first_line(view), "metrics"), *metric;
     size_t n = take_rows(view, rows), here = n + json_object_size(metrics),
@@ -249,18 +205,17 @@ static void draw_rows(struct canvas *canvas, const struct screen_view *view, con
            at = 0;
     if (shown < all && shown == room && room > 0)
         shown--; /* the line that says so */
-    for (size_t i = 0; i < n; i++) {
-        struct live_cells cells;
-        screen_fill(view, &rows[i], &cells);
-        live_widen(&table, &cells);
-    }
-    live_fit(&table, canvas->columns);
+    for (size_t i = 0; i < n; i++)
+        document_add(&lines, shown_row(view, &rows[i], &past[i]));
+    char *text = render_lines(&watch_view, document_end(lines), canvas->columns), *rest = text;
+    (void)strsep(&rest, "\n"); /* no heading */
     for (; at < n && at < shown; at++)
-        draw_row(canvas, &table, view, &rows[at], &past[at]);
+        canvas_line(canvas, or_empty(strsep(&rest, "\n")));
+    free(text);
     json_object_foreach(metrics, key, metric)
         if (at++ < shown)
             draw_metric(canvas, first_line(view), key);
-    live_more(canvas, all - shown);
+    canvas_more(canvas, all - shown);
 }
 
 static void draw_errata(struct canvas *canvas, const json_t *line)

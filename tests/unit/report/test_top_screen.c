@@ -154,7 +154,7 @@ SCREEN_TEST(no_number_is_cut_at_any_width)
             assert_true(strstr(f.lines[i], " 0.8") == NULL || strstr(f.lines[i], " 0.81") != NULL);
             assert_true(strstr(f.lines[i], "19,9") == NULL || strstr(f.lines[i], "19,983 samples/s") != NULL);
         }
-        assert_int_equal(found, columns >= 10);
+        assert_int_equal(found, columns >= 16);
         assert_int_equal(errors, columns >= 36);
     }
 }
