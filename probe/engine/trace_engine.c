@@ -11,14 +11,16 @@ static const uint64_t any_task = UINT64_MAX; /* until the first switch */
 
 /* What a task is in: between a start and an end, or not. */
 struct trace_entry {
-    uint64_t task, from;
+    uint64_t task, from, since; /* since: it began after that */
     enum moment_doubt doubt;
     bool is_in;
+    unsigned depth; /* starts without an end, where calls may nest */
 };
 
 /* A call that is over. */
 struct trace_outcome {
-    uint64_t from, to;
+    uint64_t from, to, least, most; /* least, most: the cycles that it took; 0: not bounded */
+    uint32_t track;
     enum trace_why {
         CALL_EXACT,
         CALL_LATE,
@@ -60,7 +62,7 @@ const struct trace_calls *trace_engine_calls(const struct engine *engine)
 
 /* ---- moments to calls */
 
-static void outcome_add(struct trace_engine *self, enum trace_why why, uint64_t from, uint64_t to)
+static void outcome_put(struct trace_engine *self, const struct trace_outcome *outcome)
 {
     if (self->n == OUTCOMES) { /* the oldest hit becomes one that was lost */
         self->outcomes[self->first].why = CALL_LOST;
@@ -69,17 +71,28 @@ static void outcome_add(struct trace_engine *self, enum trace_why why, uint64_t 
         self->first = (self->first + 1) % OUTCOMES;
         self->n--;
     }
-    self->outcomes[(self->first + self->n++) % OUTCOMES] =
-        (struct trace_outcome){.from = from, .to = to, .why = why};
+    self->outcomes[(self->first + self->n++) % OUTCOMES] = *outcome;
 }
 
+static void outcome_add(struct trace_engine *self, enum trace_why why)
+{
+    outcome_put(self, &(struct trace_outcome){.why = why});
+}
+
+/* Another start precedes the end: it was left, or is interrupted by a call that ends first. Not so where
+ * calls nest: the inner one may have been left, and the end be the outer one's. */
 static void trace_call_begin(struct trace_engine *self, const struct trace_moment *moment)
 {
-    if (self->now->is_in)
-        outcome_add(self, CALL_UNPAIRED, 0, 0);
-    self->now->is_in = true;
-    self->now->from = moment->cycles;
-    self->now->doubt = moment->doubt;
+    struct trace_entry *now = self->now;
+    now->depth = self->setup.nests ? now->depth + 1 : 1;
+    if (now->is_in)
+        outcome_add(self, CALL_UNPAIRED);
+    if (now->depth > 1)
+        outcome_add(self, CALL_UNPAIRED);
+    now->is_in = now->depth == 1;
+    now->from = moment->cycles;
+    now->since = moment->since;
+    now->doubt = moment->doubt;
 }
 
 static void trace_call_end(struct trace_engine *self, const struct trace_moment *moment)
@@ -88,19 +101,30 @@ static void trace_call_end(struct trace_engine *self, const struct trace_moment 
                                                       [MOMENT_TOGETHER] = CALL_TOGETHER,
                                                       [MOMENT_LATE] = CALL_LATE,
                                                       [MOMENT_UNPROVED] = CALL_UNPROVED};
-    enum moment_doubt doubt = moment->doubt > self->now->doubt ? moment->doubt : self->now->doubt;
-    if (self->now->is_in)
-        outcome_add(self, why[doubt], self->now->from, moment->cycles);
-    else if (self->after_gap) /* its start was lost */
-        outcome_add(self, CALL_LOST, 0, 0);
-    self->now->is_in = self->after_gap = false;
+    struct trace_entry *now = self->now;
+    enum moment_doubt doubt = moment->doubt > now->doubt ? moment->doubt : now->doubt;
+    bool is_bounded = doubt == MOMENT_TOGETHER || doubt == MOMENT_LATE;
+    if (now->is_in)
+        outcome_put(self, &(struct trace_outcome){.from = now->from,
+                                                  .to = moment->cycles,
+                                                  .least = is_bounded && moment->since > now->from
+                                                               ? moment->since - now->from
+                                                               : 0,
+                                                  .most = is_bounded ? moment->cycles - now->since : 0,
+                                                  .track = (uint32_t)(now - self->entries) + 1,
+                                                  .why = why[doubt]});
+    else if (self->after_gap && now->depth == 0) /* its start was lost */
+        outcome_add(self, CALL_LOST);
+    now->depth -= now->depth > 0;
+    now->is_in = self->after_gap = false;
 }
 
 static void entry_leave(struct trace_engine *self, struct trace_entry *entry, enum trace_why why)
 {
     if (entry->is_in)
-        outcome_add(self, why, 0, 0);
+        outcome_add(self, why);
     entry->is_in = false;
+    entry->depth = 0;
 }
 
 /* An end belongs to the start of the same task. */
@@ -127,10 +151,12 @@ static void trace_engine_take(void *context, const struct trace_moment *moment)
 {
     struct trace_engine *self = context;
     if (moment->kind == MOMENT_LOST) {
-        outcome_add(self, CALL_GAP, moment->cycles, moment->cycles);
+        outcome_put(self, &(struct trace_outcome){.to = moment->cycles, .why = CALL_GAP});
         for (size_t i = 0; i < TASKS_OPEN; i++)
             entry_leave(self, &self->entries[i], CALL_LOST);
         self->after_gap = true;
+        self->now = &self->entries[0]; /* a switch may have been lost, too */
+        self->now->task = any_task;
     }
     if (moment->kind == MOMENT_DATA && self->task_wish != 0 && moment->n == self->task_wish)
         task_switch(self, moment->value);
@@ -147,7 +173,7 @@ static void trace_engine_take(void *context, const struct trace_moment *moment)
 static void outcome_show(const struct trace_engine_setup *setup, const struct trace_outcome *outcome)
 {
     const bool exact = outcome->why == CALL_EXACT;
-    const struct trace_stay stay = {.number = 1,
+    const struct trace_stay stay = {.number = outcome->track,
                                     .entered = true,
                                     .from_exact = exact,
                                     .to_exact = exact,
@@ -155,7 +181,7 @@ static void outcome_show(const struct trace_engine_setup *setup, const struct tr
                                     .from = outcome->from,
                                     .to = outcome->to,
                                     .own = outcome->to - outcome->from};
-    if (setup->stay != NULL && outcome->to > outcome->from)
+    if (setup->stay != NULL && outcome->track > 0)
         setup->stay(setup->context, &stay);
     if (setup->lost != NULL && outcome->why == CALL_GAP)
         setup->lost(setup->context, outcome->to);
@@ -170,6 +196,10 @@ static bool outcome_deliver(struct trace_engine *self, const struct trace_outcom
                                 &calls->lost,  &calls->unpaired, &calls->gaps};
     ++*counts[outcome->why];
     calls->seen += outcome->why != CALL_GAP;
+    calls->bounded += outcome->most > 0;
+    calls->least += outcome->least;
+    calls->most += outcome->most;
+    calls->longest = outcome->most > calls->longest ? outcome->most : calls->longest;
     outcome_show(&self->setup, outcome);
     if (outcome->why != CALL_EXACT)
         return true;
@@ -180,15 +210,18 @@ static bool outcome_deliver(struct trace_engine *self, const struct trace_outcom
     return sink->hit(sink->context, &hit);
 }
 
-/* *enough: the sink has enough. Returns whether there was a hit. */
-static bool deliver_all(struct trace_engine *self, const struct engine_sink *sink, bool *enough)
+/* At most *hits of them, from which they are taken. *enough: the sink has enough. Returns whether there was a
+ * hit. */
+static bool deliver_all(struct trace_engine *self, const struct engine_sink *sink, uint64_t *hits,
+                        bool *enough)
 {
     bool any = false;
-    while (self->n > 0 && !*enough) {
+    while (self->n > 0 && *hits > 0 && !*enough) {
         const struct trace_outcome outcome = self->outcomes[self->first];
         self->first = (self->first + 1) % OUTCOMES;
         self->n--;
         any = any || outcome.why == CALL_EXACT;
+        *hits -= outcome.why == CALL_EXACT;
         *enough = !outcome_deliver(self, &outcome, sink);
     }
     return any;
@@ -218,15 +251,15 @@ static bool trace_engine_run(struct engine *engine, const struct engine_request 
 {
     struct trace_engine *self = trace_engine_of(engine);
     int64_t hit_us = deadline_now_us();
-    uint64_t seen = self->calls.seen;
+    uint64_t seen = self->calls.seen, hits = request->hits;
     bool enough = false;
     for (;;) {
         struct deadline soon = deadline_in_ms(patience_ms(POLL_MS), deadline->cancel);
-        if (deliver_all(self, sink, &enough)) {
+        if (deliver_all(self, sink, &hits, &enough)) {
             hit_us = deadline_now_us();
             seen = self->calls.seen;
         }
-        if (enough)
+        if (enough || hits == 0)
             return true;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
@@ -266,6 +299,7 @@ static bool trace_engine_arm(struct engine *engine, const struct region *region,
     const struct call call = {
         .doubt = !region->to_return
                      ? "trace does not show whether another call, task or handler executed the end"
+                 : self->setup.doubt != NULL ? self->setup.doubt
                  : self->setup.task != 0 && !sees_tasks
                      ? "no comparator is free to see the task: a call may be taken to end in another one"
                      : NULL};

@@ -16,13 +16,16 @@ enum { TRACE_ENDS = TRACE_COMPARATORS - 1 };
 struct trace_engine_setup {
     uint64_t ends[TRACE_ENDS]; /* of region.to_return: its return instructions */
     size_t n_ends;
-    uint64_t task;    /* the word that shows which task runs; 0: not known */
-    const char *sink; /* as in struct trace_request */
+    uint64_t task;     /* the word that shows which task runs; 0: not known */
+    const char *doubt; /* what trace cannot show of these calls; NULL: nothing */
+    bool nests;        /* the function may run in itself: of calls that overlap none is taken */
+    const char *sink;  /* as in struct trace_request */
     uint64_t ring_base;
     uint32_t ring_bytes;
     double baud, clock_hz;
     bool clock_is_measured;
-    /* Of each call whose ends were seen, and where trace was lost; NULL: not wanted */
+    /* Of each call whose ends were seen, its number from 1 that of its task; and where trace was lost. NULL:
+     * not wanted */
     void *context;
     void (*stay)(void *context, const struct trace_stay *stay);
     void (*lost)(void *context, uint64_t cycles);
@@ -38,6 +41,8 @@ struct trace_calls {
     uint64_t unpaired; /* another start precedes the end: recursion, a function that did not return, another
                           task */
     uint64_t gaps;     /* places at which packets were lost */
+    /* Of those that are late or together, together: cycles at least and at most, and the longest at most */
+    uint64_t bounded, least, most, longest;
     const char *where; /* "the trace FIFO of the RP2350" */
 };
 

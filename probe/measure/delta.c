@@ -776,15 +776,15 @@ static bool measure_precisely(struct delta *delta, struct error *error)
 {
     const struct delta_options *options = delta->options;
     struct summary *summary = delta->summary;
-    const struct statistics *first = summary->columns[0].statistics;
+    const struct column *first = &summary->columns[0];
     uint64_t most = options->hits > 0 ? options->hits : HITS_MOST, goal = 0;
     bool ok = true, more = true;
     while (ok && more) {
         goal = precision_next(goal) < most ? precision_next(goal) : most;
         ok = delta_sink_take_round(delta, goal, error);
         bool late = options->for_us > 0 && deadline_now_us() - delta->started_us >= options->for_us;
-        more =
-            goal < most && !late && statistics_count(first) > 0 && precision_of(first) > options->precision;
+        more = goal < most && !late && statistics_count(first->statistics) > 0 &&
+               precision_of(first) > options->precision;
     }
     summary->precision = options->precision;
     summary->precise = precision_of(first);

@@ -13,6 +13,24 @@ bool clock_is_slow(const struct clock *clock)
     return clock->hz > 0 && clock->hz < SLOW_HZ;
 }
 
+struct series_error column_error(const struct column *column)
+{
+    static const double quantile = 1.96; /* the least that the error is multiplied with */
+    const struct statistics *statistics = column->statistics;
+    const struct left_out *left = &column->left_out;
+    struct series_error error = statistics_error(statistics);
+    if (left->bounded + left->unbounded == 0 || statistics_count(statistics) < 2)
+        return error;
+    double mean = statistics_mean(statistics), bounded = (double)left->bounded,
+           unbounded = (double)left->unbounded,
+           longest = fmax((double)statistics_max(statistics), (double)left->longest);
+    double above = (double)left->most - bounded * mean + unbounded * (longest - mean),
+           below = bounded * mean - (double)left->least + unbounded * mean;
+    error.standard = fmax(error.standard, 0) + fmax(above, below) / (double)left->all / quantile;
+    error.df = error.df > 0 ? error.df : (double)(statistics_count(statistics) - 1);
+    return error;
+}
+
 struct clock clock_unknown(double fastest_hz)
 {
     return (struct clock){.bound_hz = fastest_hz, .fastest_hz = fastest_hz};

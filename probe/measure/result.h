@@ -55,6 +55,13 @@ struct conditions {
     char clock_change[96]; /* known at the end: "SystemCoreClock went from 12 MHz to 4 MHz during the run" */
 };
 
+/* Calls that were seen, but are not in the statistics: they differ from the others. */
+struct left_out {
+    uint64_t all;                  /* calls, with those of the statistics, and the gaps, each as one */
+    uint64_t bounded, unbounded;   /* of these */
+    uint64_t least, most, longest; /* what the bounded ones took together, and the longest of them at most */
+};
+
 /* One counted thing over all clean hits. */
 struct column {
     char name[96];             /* "CPU_CYCLES" */
@@ -67,10 +74,13 @@ struct column {
     uint64_t at_least;     /* hits with only a lower bound; not in `statistics` */
     uint64_t at_least_max; /* the highest such bound */
     unsigned bits;         /* of its counter; 0: unknown, or a wider total */
-    double left_out;       /* part of the calls that `statistics` lacks, which differ from the others */
+    struct left_out left_out;
 };
 
-/* Above this part what is left out is named, and widens the mean's interval. */
+/* Of the mean of all calls: those that are left out, and what they may have taken, are in it. */
+struct series_error column_error(const struct column *column);
+
+/* Above this part what is left out is named. */
 static const double result_few_left_out = 0.01;
 
 /* What an event says of handlers that ran inside: it is 0 if none did. */
@@ -136,6 +146,7 @@ static inline void periods_add_wait(struct periods *periods, uint64_t cycles)
 /* Calls that trace showed. Those left out are not a random part: they are short, or in bursts. */
 struct summary_calls {
     uint64_t seen, exact, late, together, unproved, lost, unpaired, gaps;
+    uint64_t bounded, least, most, longest; /* as in struct left_out */
 };
 
 /* The part that is left out, at least: each gap may hide calls. */

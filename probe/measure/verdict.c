@@ -106,11 +106,12 @@ double verdict_student_quantile(double chance, double df)
     return high;
 }
 
-double precision_of(const struct statistics *statistics)
+double precision_of(const struct column *column)
 {
+    const struct statistics *statistics = column->statistics;
     if (statistics_count(statistics) == 0)
         return INFINITY;
-    struct series_error error = statistics_error(statistics);
+    struct series_error error = column_error(column);
     if (!(error.standard > 0))
         return 0;
     return verdict_student_quantile(one_tail, error.df) * error.standard / statistics_mean(statistics);
@@ -210,7 +211,7 @@ static struct verdict_side verdict_side_of(const struct column *column)
     side.max = statistics_max(of);
     side.median = statistics_quantile(of, 0.5, NULL);
     side.has_median = true;
-    side.error = statistics_error(of);
+    side.error = column_error(column);
     return side;
 }
 

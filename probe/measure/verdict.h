@@ -72,7 +72,7 @@ const char *verdict_name(enum verdict verdict); /* "pass", "regressed", "inconcl
 enum { PRECISION_LEAST = 100 };
 
 /* As a part of the mean (0.01: 1 %); 0 if all hits are equal, infinite without a hit. */
-double precision_of(const struct statistics *statistics);
+double precision_of(const struct column *column);
 /* After how many hits a run that has `hits` checks again. */
 uint64_t precision_next(uint64_t hits);
 

@@ -442,21 +442,6 @@ static void put_other_middle(struct json_part *object, const struct statistics *
         json_part_unsigned(object, "median_above", next);
 }
 
-/* Each call that is left out may take anything from 0 to the longest: this much may the mean of all be off.
- */
-static struct series_error column_error(const struct column *column)
-{
-    static const double quantile = 1.96; /* the least that the error is multiplied with */
-    const struct statistics *statistics = column->statistics;
-    struct series_error error = statistics_error(statistics);
-    double mean = statistics_mean(statistics), above = (double)statistics_max(statistics) - mean;
-    if (column->left_out <= result_few_left_out || statistics_count(statistics) < 2)
-        return error;
-    error.standard = fmax(error.standard, 0) + column->left_out * fmax(mean, above) / quantile;
-    error.df = error.df > 0 ? error.df : (double)(statistics_count(statistics) - 1);
-    return error;
-}
-
 static struct json_part column_object(const struct column *column)
 {
     const struct statistics *statistics = column->statistics;
@@ -530,8 +515,9 @@ struct json_part json_metrics(const struct metric_result *metrics, size_t n)
 }
 
 /* Of more than 1 % that are left out the rest may be others than all; see trace.md. */
-static struct json_part calls_object(const struct summary_calls *calls)
+static struct json_part calls_object(const struct summary *summary)
 {
+    const struct summary_calls *calls = &summary->calls;
     struct json_part part = json_part_new(NULL);
     if (calls->seen == 0)
         return part;
@@ -546,6 +532,8 @@ static struct json_part calls_object(const struct summary_calls *calls)
     json_part_unsigned(&part, "lost", calls->lost);
     json_part_unsigned(&part, "unpaired", calls->unpaired);
     json_part_unsigned(&part, "gaps", calls->gaps);
+    if (calls->longest > statistics_max(summary->columns[0].statistics))
+        json_part_unsigned(&part, "longest_left_out", calls->longest);
     return part;
 }
 
@@ -569,7 +557,7 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         json_part_unsigned(line, "left", summary->left);
     if (summary->steps_past > 0)
         json_part_unsigned(line, "steps_past", summary->steps_past);
-    json_part_object(line, "calls", calls_object(&summary->calls));
+    json_part_object(line, "calls", calls_object(summary));
     json_part_text(line, "doubt", summary->doubt);
     if (summary->slept)
         json_part_bool(line, "slept", true);

@@ -366,6 +366,7 @@ static const struct sentence facts_first[] = {
     {"calls", NULL,
      "{calls.exact,} of {calls.seen,} calls[{!calls.isolated} (numbers are of isolated calls)]"
      "[{!calls.left_out}; left out: {calls.left_out%}]"
+     "[{!calls.longest_left_out}, one of which may have taken {calls.longest_left_out,} cycles]"
      "[{!calls.late}, {calls.late,} for a late timestamp]"
      "[{!calls.together}, {calls.together,} for a shared one]"
      "[{!calls.unproved}, {calls.unproved,} not proved by the cycle events]"

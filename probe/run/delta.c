@@ -10,6 +10,7 @@
 #include "run/trial.h"
 #include "symbols/listing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,9 +32,26 @@ static uint64_t wanted_hits(const struct delta_run *run)
     return request->hits > 0 ? request->hits * run->counting.plan->n_passes + request->warmup : 0;
 }
 
+/* So far: a run that ends when it is precise enough needs it with each hit. */
+static void take_calls(struct summary *summary, const struct trace_calls *calls)
+{
+    uint64_t all = calls->seen + calls->gaps;
+    summary->calls = (struct summary_calls){calls->seen,     calls->exact, calls->late,     calls->together,
+                                            calls->unproved, calls->lost,  calls->unpaired, calls->gaps,
+                                            calls->bounded,  calls->least, calls->most,     calls->longest};
+    summary->columns[0].left_out = (struct left_out){.all = all,
+                                                     .bounded = calls->bounded,
+                                                     .unbounded = all - calls->exact - calls->bounded,
+                                                     .least = calls->least,
+                                                     .most = calls->most,
+                                                     .longest = calls->longest};
+}
+
 static void delta_on_hit(void *context, const struct hit_result *hit)
 {
     struct delta_run *run = context;
+    if (run->by_trace != NULL)
+        take_calls(&run->summary, trace_engine_calls(run->by_trace));
     run->hit(run->context, hit);
     progress_count(run->progress, hit->number, wanted_hits(run), "hits", "");
 }
@@ -88,7 +106,7 @@ struct trial {
     struct delta_run *run;
     const struct clock *clock;
     double seen_hz;
-    struct engine *engine; /* by trace; NULL: another one */
+    bool sees_tasks; /* by trace: an end belongs to the start of its task */
 };
 
 static struct delta_options delta_options_for(const struct trial *trial)
@@ -120,19 +138,23 @@ static struct delta_options delta_options_for(const struct trial *trial)
     return wanted;
 }
 
-static void take_calls(struct summary *summary, const struct trace_calls *calls)
+static void take_all_calls(struct delta_run *run, const struct trace_calls *calls, bool sees_tasks)
 {
     static const double most = 0.1;
-    summary->calls = (struct summary_calls){calls->seen,     calls->exact, calls->late,     calls->together,
-                                            calls->unproved, calls->lost,  calls->unpaired, calls->gaps};
+    struct summary *summary = &run->summary;
+    take_calls(summary, calls);
     double share = calls_left_out(&summary->calls);
     struct column *cycles = &summary->columns[0];
     cycles->calibrated = true;
     cycles->plus_minus = 0;
-    cycles->left_out = share;
-    if (summary->n > 0 && share > most)
-        snprintf(cycles->unsupported, sizeof cycles->unsupported,
-                 "no mean: %.3g %% of the calls are left out, unlike the others", 100 * share);
+    if (calls->unpaired > 0 && !sees_tasks)
+        text_join(summary->doubt, sizeof summary->doubt, "; ",
+                  "calls overlap, and no word that shows the task is known (--task)");
+    if (summary->n == 0 || share <= most)
+        return;
+    snprintf(cycles->unsupported, sizeof cycles->unsupported,
+             "no mean: %.3g %% of the calls are left out, unlike the others", 100 * share);
+    summary->precise = INFINITY;
 }
 
 static bool delta_run_engine(void *context, struct engine *engine, const struct deadline *deadline,
@@ -154,8 +176,9 @@ static bool delta_run_engine(void *context, struct engine *engine, const struct 
     bool ok = run->begin(run->context, error) &&
               delta_measure(engine, &session->device, &wanted, &sink, &run->summary, deadline, error);
     progress_clear(run->progress);
-    if (trial->engine != NULL)
-        take_calls(&run->summary, trace_engine_calls(trial->engine));
+    if (run->by_trace != NULL)
+        take_all_calls(run, trace_engine_calls(run->by_trace), trial->sees_tasks);
+    run->by_trace = NULL;
     return ok;
 }
 
@@ -221,7 +244,8 @@ static bool find_ends(const struct delta_run *run, struct trace_engine_setup *ou
     for (size_t i = 0; i < listing.n; i++) {
         const struct listing_row *row = &listing.rows[i];
         bool inside = row->target >= at->low && row->target < at->high;
-        bool leaves = !row->is_data && row->flow == FLOW_TO && !inside;
+        bool leaves = !row->is_data && ((row->flow == FLOW_TO && !inside) ||
+                                        (row->flow == FLOW_AWAY && !row->calls && !row->by_table));
         bool returns = !row->is_data && row->flow == FLOW_RETURN;
         if (leaves || (returns && row->in_it))
             odd = row;
@@ -252,6 +276,24 @@ static bool find_ends(const struct delta_run *run, struct trace_engine_setup *ou
                         at->name, odd == NULL ? "" : place);
 }
 
+/* Code that switches tasks itself begins in one and ends in another; what it calls may do so, or may change
+ * the stack, too, and come back much later. */
+static void look_for_switches(const struct delta_run *run, struct trace_engine_setup *setup)
+{
+    const struct session *session = run->session;
+    const struct location *at = &run->named.start;
+    uint64_t stores[DEVICE_CHANGES];
+    size_t n = symbols_stores_to(session->symbols, setup->task, stores, DEVICE_CHANGES), which;
+    n = n < DEVICE_CHANGES ? n : DEVICE_CHANGES;
+    if (n == 0 || !symbols_reach(session->symbols, &session->measured.inside, 1, stores, n, &which))
+        return;
+    setup->doubt = "what it calls switches tasks: the task may not show which start an end belongs to";
+    if (stores[which] < at->low || stores[which] >= at->high)
+        return;
+    setup->doubt = "it switches tasks: the task does not show which start an end belongs to";
+    setup->task = 0;
+}
+
 static bool take_for_trace(struct delta_run *run, struct trace_engine_setup *setup, struct error *error)
 {
     struct session *session = run->session;
@@ -272,6 +314,11 @@ static bool take_for_trace(struct delta_run *run, struct trace_engine_setup *set
     unsigned core = session->request->core > 0 ? (unsigned)session->request->core : 0;
     if (!tasks_find(&tasks, session->symbols, session->request->task, core, &setup->task, error))
         return false;
+    if (setup->task != 0)
+        look_for_switches(run, setup);
+    const struct location *at = &run->named.start;
+    setup->nests = region->to_return &&
+                   symbols_nests(session->symbols, &(struct extent){.low = at->low, .high = at->high});
     size_t needed = 1 + (region->to_return ? setup->n_ends : !is_round);
     if (needed <= trace.n_free)
         return true;
@@ -298,7 +345,7 @@ static bool measure_by_trace(struct delta_run *run, struct error *error)
         return false;
     device->block->counters[0].bits = 64; /* sums of timestamps; CYCCNT itself is read no more */
     snprintf(device->block->text, sizeof device->block->text, "DWT trace, 64 bits");
-    struct trial trial = {.run = run, .clock = &clock, .seen_hz = seen_hz};
+    struct trial trial = {.run = run, .clock = &clock, .seen_hz = seen_hz, .sees_tasks = setup.task != 0};
     if (!counting_open(&run->counting, session, &clock, error))
         return false;
     setup.context = run->context;
@@ -308,7 +355,7 @@ static bool measure_by_trace(struct delta_run *run, struct error *error)
     struct engine *engine = trace_engine_new(device, &setup);
     if (engine == NULL)
         return error_memory(error);
-    trial.engine = engine;
+    run->by_trace = engine;
     bool ok = engine_use_this(session, engine, delta_run_engine, &trial, error);
     run->summary.slept = device->slept;
     return ok;

@@ -35,6 +35,7 @@ struct delta_run {
     struct counting counting;
     struct summary summary;
     struct slowest *slowest; /* NULL: not wanted */
+    struct engine *by_trace; /* NULL: another one */
 };
 
 /* Before the target is touched; `end` NULL: the function's return. */

@@ -362,6 +362,7 @@ static void listing_add_row(struct making *making, const struct code_instruction
                              .flow = returns_elsewhere(making->symbols, &does) ? FLOW_AWAY : flow_of(&does),
                              .may_go_on = does.conditional || in_it,
                              .calls = instruction_calls(&does),
+                             .by_table = does.kind == GOES_TABLE,
                              .is_thumb = one->isa == ISA_THUMB,
                              .target = does.target};
     making->it_left = in_it ? making->it_left - 1 : does.kind == GOES_IT ? does.number : 0;

@@ -35,6 +35,7 @@ struct listing_row {
     enum code_flow flow;
     bool may_go_on; /* or to the next one, by a condition */
     bool calls;     /* with FLOW_AWAY: what returns to another place than the one after it */
+    bool by_table;  /* with FLOW_AWAY: to where a table of the function says */
     bool is_thumb;
     uint64_t target; /* of FLOW_TO */
 };

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness import PREEMPTED, SOAK, WORK_BY_DATA, Place, unfolded
+from harness import PREEMPTED, SOAK, WORK_BY_DATA, Place, finish_tool, unfolded
 from own_program import START, own_place
 
 CLOCK = 12_000_000
@@ -34,6 +34,15 @@ def calls_of(place, whole=True):
             if kind == "match":
                 start = counted if n == 0 else None
     return calls
+
+
+def log_of(place):
+    events, index, end = [], 0, None
+    while end is None or index < end:
+        reply = place.board.command(f"trace {index}")
+        events += reply["events"]
+        index, end = reply["next"], reply["end"] if end is None else end
+    return events
 
 
 def is_part(hits, calls):
@@ -214,10 +223,120 @@ def test_an_end_belongs_to_the_start_of_its_task(tmp_path):
             elif kind == "match" and task in starts:
                 calls.append(counted_at - starts.pop(task))
         assert len(result.cycles) == HITS and is_part(result.cycles, calls)
-        assert "doubt" not in result.summary, result.summary
+        assert "what it calls switches tasks" in result.summary["doubt"], result.summary
         # Of a task that is not seen, a start is the one before
         without = place.run("delta", "shared", "--no-halt", "-r", 20, "--freq", "12M", "--task", "*0x20000000")
         assert without.code in (0, 5), without.err
+
+
+def test_code_that_switches_tasks_begins_in_one_and_ends_in_another(tmp_path):
+    source = START + r"""
+static uint32_t room[2][8];
+uint32_t *volatile pxCurrentTCB __attribute__((used));
+APART void vTaskSwitchContext(void) { for (uint32_t i = 0; i < 30 + (round_count & 3); i++) sink += i; pxCurrentTCB = room[round_count & 1]; }
+void run(void) { for (;; round_count++) { vTaskSwitchContext(); for (volatile uint32_t i = 0; i < 200; i++); } }
+"""
+    with own(tmp_path, source) as place:
+        result = traced(place, "vTaskSwitchContext", "-r", HITS, "--freq", "12M")
+        assert len(result.cycles) == HITS and is_part(result.cycles, calls_of(place))
+        assert "it switches tasks" in result.summary["doubt"]
+
+
+# A slow path prints just before it returns: of the long calls alone the end is late
+SLOW_PRINTS = START + r"""
+static void print(const char *s) { for (; *s; s++) { while (!(REGISTER(0xE0000000) & 1)); *(volatile uint8_t *)0xE0000000 = *s; } }
+APART void f(uint32_t k) { for (uint32_t i = 0; i < 20; i++) sink += i; if (k % 50 == 0) { for (uint32_t i = 0; i < 2000; i++) sink += i; print("slow path\n"); } }
+void run(void)
+{
+    REGISTER(0xE000EDFC) |= 1 << 24; REGISTER(0xE0040010) = 5; REGISTER(0xE00400F0) = 2; REGISTER(0xE0040304) = 0x100;
+    REGISTER(0xE0000E00) = 1; REGISTER(0xE0000E80) = 0x1000D;
+    for (;; round_count++) { f(round_count); for (volatile uint32_t i = 0; i < 60; i++); }
+}
+"""
+
+
+def test_each_call_that_is_left_out_is_in_the_error_of_the_mean(tmp_path):
+    with own(tmp_path, SLOW_PRINTS) as place:
+        result = traced(place, "f", "-r", 300, "--freq", "12M")
+        truth, column, calls = calls_of(place), result.summary["columns"]["CPU_CYCLES"], result.summary["calls"]
+        assert column["max"] < 1000 < max(truth) <= calls["longest_left_out"] and calls["late"] > 0, (column, calls, max(truth))
+        assert abs(column["mean"] - sum(truth) / len(truth)) < 2 * column["mean_error"], (column, calls)
+        assert "may have taken" in unfolded(place.run("delta", "f", "--no-halt", "-r", 300, "--freq", "12M").out)
+        precise = place.run("delta", "f", "--no-halt", "--precision", "1%", "--for", "1s", "--freq", "12M", "-j").summary["precision"]
+        assert not precise["reached"], precise
+
+
+CALLBACK = START + r"""
+void (*volatile callback)(void);
+APART void slow(void) { for (uint32_t i = 0; i < 200; i++) sink += i; }
+__attribute__((noinline, optimize("O2"))) void f(void) { sink++; void (*call)(void) = callback; if (call) call(); }
+void run(void) { for (;; round_count++) { callback = round_count % 40 == 0 ? slow : 0; f(); for (volatile uint32_t i = 0; i < 60; i++); } }
+"""
+
+
+def test_a_jump_by_a_register_at_the_end_is_refused(tmp_path):
+    with own(tmp_path, CALLBACK) as place:
+        refused(place, "may end by a jump to another function", "f", "-r", 5)
+
+
+# The inner call leaves the outer one's end to the outer one
+LONGJMP = START + r"""
+static uint32_t jb[12];
+__attribute__((naked, noinline, returns_twice)) int set(uint32_t *b) { __asm volatile("stmia r0!, {r4-r11, lr}\n str sp, [r0]\n movs r0, #0\n bx lr"); }
+__attribute__((naked, noinline, noreturn)) void jump(uint32_t *b) { __asm volatile("ldmia r0!, {r4-r11, lr}\n ldr sp, [r0]\n movs r0, #1\n bx lr"); }
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+APART void f(uint32_t k) { BURN(40); if (k == 2) { BURN(300); jump(jb); } if (k == 1) { if (set(jb) == 0) f(2); BURN(500); } }
+void run(void) { for (;; round_count++) { f(round_count % 20 == 3); BURN(60); } }
+"""
+
+
+def test_of_calls_that_nest_none_is_taken_for_another(tmp_path):
+    with own(tmp_path, LONGJMP) as place:
+        place.board.command("trace on")
+        result = place.run("delta", "f", "--no-halt", "-j", "-r", 300, "--for", "1s", "--freq", "12M")
+        assert result.code == 5 and set(result.cycles) <= {min(calls_of(place, False))}, (result.err, set(result.cycles))
+        assert result.summary["calls"]["unpaired"] > 0
+
+
+def test_after_a_loss_the_task_is_not_known(tmp_path):
+    with own(tmp_path, TWO_TASKS, trace_quirk="drop=300") as place:
+        place.board.command("trace on")
+        result = place.run("delta", "shared", "--no-halt", "-j", "-r", 10 * HITS, "--freq", "12M")
+        calls, starts, task = set(), {}, None
+        for _, kind, n, _, counted_at, value, _ in log_of(place):
+            if kind == "write":
+                task = value
+            elif kind == "match" and n == 0:
+                starts[task] = counted_at
+            elif kind == "match" and task in starts:
+                calls.add(counted_at - starts.pop(task))
+        assert result.summary["calls"]["gaps"] > 0 and set(result.cycles) <= calls, set(result.cycles) - calls
+
+
+def test_a_function_that_is_called_no_more_ends_in_time(tmp_path):
+    source = START + r"""
+volatile uint32_t stopped __attribute__((used));
+APART void f(void) { for (uint32_t i = 0; i < 40; i++) sink += i; }
+void run(void) { for (;; round_count++) { if (!stopped) f(); for (volatile uint32_t i = 0; i < 100; i++); } }
+"""
+    with own(tmp_path, source) as place:
+        process = place.start("delta", "f", "--no-halt", "--for", "1s", "--timeout", "1min", "--freq", "12M", "-j")
+        place.board.wait_for(lambda state: state["dwt_function"][0] & 0xF, "the comparator")
+        place.board.run_for(2_000_000)
+        place.board.write_word("stopped", 1)
+        result = finish_tool(process)
+        assert result.code == 0 and len(result.hits) > 16, result.err
+
+
+def test_each_task_has_its_track(tmp_path):
+    with own(tmp_path, TWO_TASKS) as place:
+        assert place.run("delta", "shared", "--no-halt", "-r", HITS, "--freq", "12M", "--format", "perfetto", "-o", tmp_path / "t.json").code == 0
+    tracks = {}
+    for event in json.loads((tmp_path / "t.json").read_text())["traceEvents"]:
+        if event["ph"] == "X":
+            tracks.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
+    assert len(tracks) == 2
+    assert all(before[1] <= after[0] for track in tracks.values() for before, after in zip(sorted(track), sorted(track)[1:]))
 
 
 def test_a_function_that_jumps_to_its_start_is_refused(tmp_path):

@@ -21,20 +21,20 @@ TEST(as_wide_as_the_interval_of_the_mean)
 {
     struct statistics *statistics = statistics_new();
     assert_non_null(statistics);
-    assert_true(isinf(precision_of(statistics)));
+    assert_true(isinf(precision_of(&(struct column){.statistics = statistics})));
     for (uint64_t i = 0; i < 40; i++)
         statistics_add(statistics, 0);
-    assert_true(precision_of(statistics) == 0); /* of 0 */
+    assert_true(precision_of(&(struct column){.statistics = statistics}) == 0); /* of 0 */
     statistics_free(statistics);
     statistics = statistics_new();
     assert_non_null(statistics);
     for (uint64_t i = 0; i < 40; i++)
         statistics_add(statistics, 1000);
-    assert_true(precision_of(statistics) == 0);
+    assert_true(precision_of(&(struct column){.statistics = statistics}) == 0);
     for (uint64_t i = 0; i < 400; i++)
         statistics_add(statistics, 1000 + i * 37 % 101);
     struct series_error error = statistics_error(statistics);
     double half = verdict_student_quantile(0.025, error.df) * error.standard;
-    assert_true(half > 0 && fabs(precision_of(statistics) * statistics_mean(statistics) - half) < 1e-9);
+    assert_true(half > 0 && fabs(precision_of(&(struct column){.statistics = statistics}) * statistics_mean(statistics) - half) < 1e-9);
     statistics_free(statistics);
 }

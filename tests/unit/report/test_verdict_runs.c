@@ -108,7 +108,7 @@ static void fill(struct statistics *statistics, enum shape shape, struct length 
     struct mood mood = {.a = normal(), .b = uniform(), .c = uniform(), .hits = length.all};
     for (uint64_t look = precision_next(0); mood.hit < length.hits; mood.hit++) {
         if (length.precision > 0 && mood.hit == look) {
-            if (precision_of(statistics) <= length.precision)
+            if (precision_of(&(struct column){.statistics = statistics}) <= length.precision)
                 return;
             look = precision_next(look);
         }
@@ -279,7 +279,7 @@ static struct covered cover(enum shape shape, double mean, struct length length,
         struct statistics *statistics = statistics_new();
         assert_non_null(statistics);
         fill(statistics, shape, length, 1);
-        double is = statistics_mean(statistics), known = precision_of(statistics);
+        double is = statistics_mean(statistics), known = precision_of(&(struct column){.statistics = statistics});
         covered.held += fabs(is - (mean - 0.5)) <= known * is; /* a hit is cut to a whole number */
         covered.reached += known <= length.precision;
         covered.hits += (double)statistics_count(statistics) / runs;
