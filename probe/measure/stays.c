@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/stays.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,14 +79,27 @@ uint64_t stays_left_out(const struct stay_row *row)
     return row->late + row->lost + row->unended;
 }
 
-void stays_summary(const struct stay_row *row, const struct conditions *conditions, struct summary *out)
+bool stays_judge(const struct stays *stays, const struct stay_row *row, const struct conditions *conditions,
+                 const struct budget *budget, size_t family, struct verdict_line *out)
 {
+    struct summary *summary = calloc(1, sizeof *summary);
     uint64_t whole = statistics_count(row->of[STAY_WHOLE]);
-    *out = (struct summary){.conditions = *conditions, .n = 1, .passes = 1, .hits = row->calls};
-    snprintf(out->columns[0].name, sizeof out->columns[0].name, "CPU_CYCLES");
-    out->columns[0].statistics = row->of[STAY_WHOLE];
-    out->columns[0].calibrated = true;
-    out->columns[0].at_least = row->calls - row->cut - (whole < row->calls ? whole : row->calls);
+    if (summary == NULL)
+        return false;
+    *summary = (struct summary){.conditions = *conditions, .n = 1, .passes = 1, .hits = row->calls};
+    snprintf(summary->columns[0].name, sizeof summary->columns[0].name, "CPU_CYCLES");
+    summary->columns[0].statistics = row->of[STAY_WHOLE];
+    summary->columns[0].calibrated = true;
+    summary->columns[0].at_least = row->calls - row->cut - (whole < row->calls ? whole : row->calls);
+    *out = budget_decide(budget, summary, family);
+    free(summary);
+    if (out->verdict == VERDICT_PASS && stays->losses > 0) {
+        out->verdict = VERDICT_INCONCLUSIVE;
+        snprintf(out->why, sizeof out->why,
+                 "trace was lost %" PRIu64 " time%s: calls may lie wholly in a loss", stays->losses,
+                 stays->losses == 1 ? "" : "s");
+    }
+    return true;
 }
 
 void stays_free(struct stays *stays)

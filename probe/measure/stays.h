@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "measure/result.h"
+#include "measure/verdict.h"
 #include "trace/contexts.h"
 
 enum { STAYS_ROWS = 64, STAY_NAME = 256 };
@@ -42,6 +42,8 @@ void stays_lose(struct stays *stays);
 void stays_sort(struct stays *stays);
 /* Of those that ended within the trace; such are not a random part. */
 uint64_t stays_left_out(const struct stay_row *row);
-/* It as a region that was measured, for a budget: its whole time. */
-void stays_summary(const struct stay_row *row, const struct conditions *conditions, struct summary *out);
+/* Its whole time against a budget. After a loss none is kept: calls may lie wholly in it. `family`: as of
+ * budget_decide. False: out of memory. */
+bool stays_judge(const struct stays *stays, const struct stay_row *row, const struct conditions *conditions,
+                 const struct budget *budget, size_t family, struct verdict_line *out);
 void stays_free(struct stays *stays);

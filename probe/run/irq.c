@@ -213,40 +213,40 @@ bool irq_run_measure(struct irq_run *run, struct error *error)
 /* ---- budgets */
 
 /* A handler that several interrupts share has a row for each: the worst one decides. */
-static struct verdict_line irq_judge_line(struct irq_run *run, size_t i, const struct conditions *conditions,
-                                          struct summary *summary)
+static bool irq_judge_line(struct irq_run *run, size_t i, const struct conditions *conditions,
+                           struct verdict_line *worst)
 {
     const struct budget *budget = &run->file.lines[i].budget;
-    struct verdict_line worst = budget_decide(budget, NULL, run->file.n);
+    *worst = budget_decide(budget, NULL, run->file.n);
     for (size_t k = 0; k < run->stays.n; k++) {
         const struct stay_row *row = &run->stays.rows[k];
         if (row->address != run->handlers[i])
             continue;
-        stays_summary(row, conditions, summary);
-        struct verdict_line line = budget_decide(budget, summary, run->file.n);
-        if (run->rows[i] != NULL && verdict_both(worst.verdict, line.verdict) == worst.verdict)
+        struct verdict_line line;
+        if (!stays_judge(&run->stays, row, conditions, budget, run->file.n, &line))
+            return false;
+        if (run->rows[i] != NULL && verdict_both(worst->verdict, line.verdict) == worst->verdict)
             continue;
-        worst = line;
+        *worst = line;
         run->rows[i] = row;
     }
-    return worst;
+    return true;
 }
 
 static bool irq_judge(struct irq_run *run, const struct conditions *conditions, enum verdict *out)
 {
-    struct summary *summary = calloc(1, sizeof *summary);
     bool any = false;
     *out = VERDICT_PASS;
-    for (size_t i = 0; summary != NULL && i < run->file.n; i++) {
+    for (size_t i = 0; i < run->file.n; i++) {
         if (run->file.lines[i].budget.of == BUDGET_NONE)
             continue;
-        run->budgets[i] = irq_judge_line(run, i, conditions, summary);
+        if (!irq_judge_line(run, i, conditions, &run->budgets[i]))
+            return false;
         *out = verdict_both(*out, run->budgets[i].verdict);
         any = true;
     }
     *out = any ? *out : VERDICT_INCONCLUSIVE;
-    free(summary);
-    return summary != NULL;
+    return true;
 }
 
 /* To those that ran, and to further lines for handlers that did not, or that have several. */

@@ -110,18 +110,36 @@ TEST_BETWEEN(numbers_beyond_the_room_share_a_row, begin, end)
     assert_int_equal(stays.rows[STAYS_ROWS].calls, 4 * STAYS_ROWS);
 }
 
+static enum verdict judge_first(bool is_max, double limit)
+{
+    struct budget budget = {.limit = limit};
+    budget.of = is_max ? BUDGET_MAX : BUDGET_MEAN;
+    const struct conditions conditions = {.clock_hz = 1e6};
+    struct verdict_line line;
+    assert_true(stays_judge(&stays, &stays.rows[0], &conditions, &budget, 1, &line));
+    return line.verdict;
+}
+
 TEST_BETWEEN(a_budget_holds_only_if_no_call_was_left_out, begin, end)
 {
-    const struct budget budget = {.of = BUDGET_MAX, .limit = 100};
-    const struct conditions conditions = {.clock_hz = 1e6};
-    struct summary summary;
     add(15, 100, 160, 10);
-    stays_summary(&stays.rows[0], &conditions, &summary);
-    assert_int_equal(budget_decide(&budget, &summary, 1).verdict, VERDICT_PASS);
+    assert_int_equal(judge_first(true, 100), VERDICT_PASS);
     add_unsure(15, STAY_LOST, true, true);
-    stays_summary(&stays.rows[0], &conditions, &summary);
-    assert_int_equal(budget_decide(&budget, &summary, 1).verdict, VERDICT_INCONCLUSIVE);
+    assert_int_equal(judge_first(true, 100), VERDICT_INCONCLUSIVE);
     add(15, 300, 500, 10);
-    stays_summary(&stays.rows[0], &conditions, &summary);
-    assert_int_equal(budget_decide(&budget, &summary, 1).verdict, VERDICT_REGRESSED);
+    assert_int_equal(judge_first(true, 100), VERDICT_REGRESSED);
+}
+
+/* Calls that nothing shows may have been in it. */
+TEST_BETWEEN(a_budget_does_not_hold_after_a_loss, begin, end)
+{
+    for (uint64_t i = 1; i < 20; i++)
+        add(15, 100 * i, 100 * i + 60, 10);
+    assert_int_equal(judge_first(true, 100), VERDICT_PASS);
+    assert_int_equal(judge_first(false, 100), VERDICT_PASS);
+    stays_lose(&stays);
+    assert_int_equal(judge_first(true, 100), VERDICT_INCONCLUSIVE);
+    assert_int_equal(judge_first(false, 100), VERDICT_INCONCLUSIVE);
+    assert_int_equal(judge_first(true, 59), VERDICT_REGRESSED);
+    assert_int_equal(judge_first(false, 50), VERDICT_REGRESSED);
 }
