@@ -3,6 +3,7 @@
 #include "base/arm_debug.h"
 #include "base/file.h"
 
+#include "symbols/listing.h"
 #include "symbols/symbols.h"
 
 #include "run/region.h"
@@ -411,6 +412,28 @@ static bool counting_check_sources(const struct counting *counting, struct sessi
     return true;
 }
 
+/* A comparator sees the entry execute, and not whether a call or the function's own jump led there. */
+static bool calls_check_entry(const struct session *session, const struct location *at, struct error *error)
+{
+    struct listing listing = {0};
+    const struct listing_row *again = NULL;
+    char place[256];
+    if (at->high <= at->low) /* an address alone */
+        return true;
+    if (!listing_make(session->symbols, at->low, at->high, &listing, error))
+        return false;
+    for (size_t i = 0; i < listing.n && again == NULL; i++)
+        if (!listing.rows[i].is_data && listing.rows[i].flow == FLOW_TO &&
+            listing.rows[i].target == at->address)
+            again = &listing.rows[i];
+    session_place(session, again != NULL ? again->address : 0, place, sizeof place);
+    listing_free(&listing);
+    return again == NULL || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
+                                         "--calls: %.80s jumps to its own start at %s, and each such jump "
+                                         "would count as a call",
+                                         at->name, place);
+}
+
 /* Comparator n to a function's entry: it emits nothing, and DWT_CMPMATCHn counts it. */
 static bool calls_set(struct session *session, unsigned n, const char *name, struct error *error)
 {
@@ -425,7 +448,7 @@ static bool calls_set(struct session *session, unsigned n, const char *name, str
     if (session->symbols == NULL)
         return error_set(error, ERROR_ELF, "--calls names functions: give --elf FILE");
     if (!symbols_locate(session->symbols, name, &at, error) ||
-        !region_check_place(session->symbols, &at, error) ||
+        !region_check_place(session->symbols, &at, error) || !calls_check_entry(session, &at, error) ||
         !ledger_read(device->ledger, core_word(core, DWT_CTRL), &ctrl, &deadline, error) ||
         !ledger_read(device->ledger, core_word(core, DWT_FUNCTION0 + far), &function, &deadline, error))
         return false;

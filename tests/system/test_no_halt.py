@@ -151,6 +151,21 @@ def test_calls_are_counted_by_a_pmu():
         assert trace_registers(place) == before
 
 
+def test_calls_of_a_function_that_jumps_to_its_own_entry_are_not_counted(tmp_path):
+    """Its loop executes the entry; what only calls itself is counted, and so is another loop."""
+    source = START + r"""
+__attribute__((naked, noinline)) void loops(void) { __asm volatile("subs r0, #1\n bne loops\n bx lr"); }
+__attribute__((naked, noinline)) void inner(void) { __asm volatile("nop\n1: subs r0, #1\n bne 1b\n bx lr"); }
+__attribute__((naked, noinline)) void itself(void) { __asm volatile("subs r0, #1\n beq 1f\n push {lr}\n bl itself\n pop {pc}\n1: bx lr"); }
+void run(void) { for (;; round_count++) __asm volatile("movs r0, #9\n bl loops\n movs r0, #9\n bl inner\n movs r0, #9\n bl itself" ::: "r0", "lr", "cc"); }
+"""
+    with own_place(tmp_path, "m55/swd", source, clock=CLOCK) as place:
+        result = counted(place, "--calls", "inner,loops")
+        assert result.code == 2 and re.search("loops jumps to its own start at .*would count as a call", unfolded(result.err)), result.err
+        columns = counted(place, "--calls", "inner,itself").summary["columns"]
+        assert 8 < columns["itself"]["count"] / columns["inner"]["count"] < 10
+
+
 @pytest.mark.parametrize("chip, arguments, words", [
     ("m55", ("-e", "DWT_CMPMATCH0"), "nothing has set up"), ("m55", ("-e", "TRCEXTOUT0"), "trace unit"),
     ("m55", ("-e", "CTI_TRIGOUT4"), "cross trigger"), ("m55", ("--calls", "a_function_that_is_not_there"), "no symbol"),
