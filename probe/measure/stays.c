@@ -2,6 +2,7 @@
 #include "measure/stays.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,6 +36,14 @@ static void row_add_times(struct stay_row *row, const struct trace_stay *stay, b
         statistics_add(row->of[STAY_OWN], stay->own);
 }
 
+static void row_add_part(struct stay_row *row, const struct trace_stay *stay)
+{
+    if ((stay->is_rest || stay->end == STAY_CUT) && stay->to - stay->from > row->longest_part)
+        row->longest_part = stay->to - stay->from;
+    if (stay->at_least > row->proved_part)
+        row->proved_part = stay->at_least;
+}
+
 void stays_take(struct stays *stays, const struct trace_stay *stay)
 {
     struct stay_row *row = stay_row_of(stays, stay->number);
@@ -44,6 +53,7 @@ void stays_take(struct stays *stays, const struct trace_stay *stay)
     row->cycles += stay->own;
     stays->cycles += stay->own;
     row_add_times(row, stay, stays->from_ends);
+    row_add_part(row, stay);
     row->has_last = row->has_last && row != &stays->rows[STAYS_ROWS];
     if (stay->is_rest)
         return;
@@ -79,6 +89,33 @@ uint64_t stays_left_out(const struct stay_row *row)
     return row->late + row->lost + row->unended;
 }
 
+static void judge_say(struct verdict_line *line, enum verdict verdict, const char *why, ...)
+{
+    va_list list;
+    va_start(list, why);
+    vsnprintf(line->why, sizeof line->why, why, list);
+    va_end(list);
+    line->verdict = verdict;
+}
+
+/* Of a call that is not whole its part is a lower bound. */
+static void judge_parts(const struct stay_row *row, bool is_max, struct verdict_line *line)
+{
+    static const char why[] = "a call that the trace does not show whole lasted at least %" PRIu64 " cycles";
+    double limit = line->base.mean + line->base.plus_minus, part = (double)row->longest_part;
+    double n = (double)line->now.n;
+    if (line->base.n == 0) /* there is no limit in cycles */
+        return;
+    if (is_max && (double)row->proved_part > limit && line->verdict != VERDICT_REGRESSED) {
+        line->now.max = row->proved_part;
+        line->change = ((double)row->proved_part - line->base.mean) / line->base.mean;
+        judge_say(line, VERDICT_REGRESSED, why, row->proved_part);
+    } else if (line->verdict == VERDICT_PASS &&
+               (is_max ? part : (n * line->now.mean + part) / (n + 1)) > limit) {
+        judge_say(line, VERDICT_INCONCLUSIVE, why, row->longest_part);
+    }
+}
+
 bool stays_judge(const struct stays *stays, const struct stay_row *row, const struct conditions *conditions,
                  const struct budget *budget, size_t family, struct verdict_line *out)
 {
@@ -93,12 +130,11 @@ bool stays_judge(const struct stays *stays, const struct stay_row *row, const st
     summary->columns[0].at_least = row->calls - row->cut - (whole < row->calls ? whole : row->calls);
     *out = budget_decide(budget, summary, family);
     free(summary);
-    if (out->verdict == VERDICT_PASS && stays->losses > 0) {
-        out->verdict = VERDICT_INCONCLUSIVE;
-        snprintf(out->why, sizeof out->why,
-                 "trace was lost %" PRIu64 " time%s: calls may lie wholly in a loss", stays->losses,
-                 stays->losses == 1 ? "" : "s");
-    }
+    judge_parts(row, budget->of == BUDGET_MAX, out);
+    if (out->verdict == VERDICT_PASS && stays->losses > 0)
+        judge_say(out, VERDICT_INCONCLUSIVE,
+                  "trace was lost %" PRIu64 " time%s: calls may lie wholly in a loss", stays->losses,
+                  stays->losses == 1 ? "" : "s");
     return true;
 }
 

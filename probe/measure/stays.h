@@ -14,12 +14,13 @@ enum stay_time { STAY_OWN, STAY_WHOLE, STAY_APART, STAY_TIMES };
 
 struct stay_row {
     uint32_t number;
-    char name[STAY_NAME];              /* of the caller, as is: */
-    uint64_t address;                  /* of its handler; 0: unknown */
-    uint64_t calls;                    /* that began; of which left out, by why: */
-    uint64_t late, lost, unended, cut; /* cut: it lasted beyond the trace */
-    bool is_sure;                      /* one of them is not only made of what a loss left */
-    uint64_t cycles;                   /* own, of all */
+    char name[STAY_NAME];               /* of the caller, as is: */
+    uint64_t address;                   /* of its handler; 0: unknown */
+    uint64_t calls;                     /* that began; of which left out, by why: */
+    uint64_t late, lost, unended, cut;  /* cut: it lasted beyond the trace */
+    uint64_t longest_part, proved_part; /* of a call that began before the trace, or lasted beyond it */
+    bool is_sure;                       /* one of them is not only made of what a loss left */
+    uint64_t cycles;                    /* own, of all */
     /* whole: with what interrupted it; apart: from beginning to beginning, or from the end before */
     struct statistics *of[STAY_TIMES];
     bool has_last;

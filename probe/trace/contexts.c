@@ -5,6 +5,8 @@ static void stay_give(struct trace_contexts *contexts, struct trace_stay *stay, 
 {
     stay->end = end;
     stay->to = contexts->at;
+    if (end == STAY_CUT && stay->from_proved && contexts->proved > stay->from)
+        stay->at_least = contexts->proved - stay->from;
     contexts->stay(contexts->context, stay);
 }
 
@@ -35,6 +37,8 @@ static void contexts_charge(struct trace_contexts *contexts, const struct trace_
     uint64_t passed = both ? moment->cycles - contexts->at : 0;
     contexts->at = moment->cycles;
     contexts->is_proved = is_proved;
+    if (is_proved)
+        contexts->proved = moment->cycles;
     if (contexts->now == CONTEXT_THREAD)
         contexts->thread += passed;
     else if (contexts->now == CONTEXT_BETWEEN)
@@ -56,6 +60,7 @@ static void stay_begin(struct trace_contexts *contexts, const struct trace_momen
                                                              .entered = entered,
                                                              .from = moment->cycles,
                                                              .is_suspect = moment->is_suspect,
+                                                             .from_proved = moment->doubt != MOMENT_UNPROVED,
                                                              .from_exact = exact,
                                                              .own_exact = exact};
     contexts->now = CONTEXT_INSIDE;
@@ -147,6 +152,8 @@ void trace_contexts_take(struct trace_contexts *contexts, const struct trace_mom
 {
     if (moment->kind == MOMENT_LOST)
         contexts_lose(contexts, moment->cycles);
+    if (moment->kind == MOMENT_BEAT) /* time goes on without an event, too */
+        contexts_charge(contexts, moment);
     if (moment->kind != MOMENT_EXCEPTION && (moment->kind != MOMENT_DATA || !moment->written))
         return;
     contexts_charge(contexts, moment);

@@ -26,7 +26,9 @@ struct trace_stay {
     bool is_rest;    /* it began before the trace, or was given already with STAY_LOST */
     bool is_suspect; /* bytes were lost where it began: it may never have been */
     bool from_exact, to_exact, own_exact;
+    bool from_proved;       /* it began then, or somewhat earlier */
     uint64_t from, to, own; /* own: without what interrupted it */
+    uint64_t at_least;      /* of STAY_CUT: for so long no packet was lost since `from` */
 };
 
 struct trace_contexts {
@@ -43,6 +45,7 @@ struct trace_contexts {
     enum { CONTEXT_UNKNOWN, CONTEXT_THREAD, CONTEXT_BETWEEN, CONTEXT_INSIDE } now;
     uint64_t at;              /* up to here all is charged */
     bool is_proved;           /* the time `at` */
+    uint64_t proved;          /* the latest time that is */
     uint64_t thread, between; /* cycles */
 };
 

@@ -93,6 +93,7 @@ static void moments_check(struct trace_moments *moments)
     }
     moments->checked = true;
     moments->check_at = moments->now;
+    moment_deliver(moments, &(struct trace_moment){.kind = MOMENT_BEAT, .cycles = moments->now});
 }
 
 static void group_close(struct trace_moments *moments, const struct trace_packet *stamp)

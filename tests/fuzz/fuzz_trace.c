@@ -19,7 +19,7 @@ static void demand(bool condition)
 static void check_moment(void *context, const struct trace_moment *moment)
 {
     uint64_t *last = context;
-    demand(moment->kind <= MOMENT_PMU && moment->doubt < MOMENT_DOUBTS);
+    demand(moment->kind <= MOMENT_BEAT && moment->doubt < MOMENT_DOUBTS);
     demand(moment->cycles >= *last && moment->since <= moment->cycles);
     *last = moment->cycles;
 }

@@ -143,3 +143,34 @@ TEST_BETWEEN(a_budget_does_not_hold_after_a_loss, begin, end)
     assert_int_equal(judge_first(true, 59), VERDICT_REGRESSED);
     assert_int_equal(judge_first(false, 50), VERDICT_REGRESSED);
 }
+
+static void add_part(uint64_t from, uint64_t to, uint64_t at_least, bool is_rest)
+{
+    const struct trace_stay stay = {.number = 15,
+                                    .end = is_rest ? STAY_DONE : STAY_CUT,
+                                    .entered = !is_rest,
+                                    .is_rest = is_rest,
+                                    .from = from,
+                                    .to = to,
+                                    .at_least = at_least};
+    stays_take(&stays, &stay);
+}
+
+/* As of a handler that hangs. */
+TEST_BETWEEN(a_call_that_is_not_whole_is_a_lower_bound, begin, end)
+{
+    for (uint64_t i = 1; i < 20; i++)
+        add(15, 100 * i, 100 * i + 60, 10);
+    add_part(2000, 2050, 40, false);
+    assert_int_equal(judge_first(true, 100), VERDICT_PASS);
+    assert_int_equal(judge_first(false, 100), VERDICT_PASS);
+    add_part(0, 101, 0, true);
+    assert_int_equal(judge_first(true, 100), VERDICT_INCONCLUSIVE);
+    assert_int_equal(judge_first(false, 100), VERDICT_PASS);
+    add_part(2000, 4000, 90, false);
+    assert_int_equal(judge_first(true, 100), VERDICT_INCONCLUSIVE);
+    assert_int_equal(judge_first(false, 100), VERDICT_INCONCLUSIVE);
+    add_part(2000, 4000, 1900, false);
+    assert_int_equal(judge_first(true, 100), VERDICT_REGRESSED);
+    assert_int_equal(judge_first(true, 1900), VERDICT_INCONCLUSIVE);
+}

@@ -16,12 +16,14 @@ static void say(char *out, const char *text)
 static void say_stay(void *context, const struct trace_stay *stay)
 {
     static const char *const ends[] = {"", " unended", " lost", " cut"};
-    char text[128];
-    snprintf(text, sizeof text, "%u%s at %s%llu: %s%llu own %s%llu%s%s", stay->number,
+    char text[128], least[48];
+    snprintf(least, sizeof least, stay->at_least > 0 ? " at least %llu" : "",
+             (unsigned long long)stay->at_least);
+    snprintf(text, sizeof text, "%u%s at %s%llu: %s%llu own %s%llu%s%s%s", stay->number,
              stay->entered ? "" : " unseen", stay->from_exact ? "" : "~", (unsigned long long)stay->from,
              stay->to_exact ? "" : "~", (unsigned long long)(stay->to - stay->from),
              stay->own_exact ? "" : "~", (unsigned long long)stay->own, ends[stay->end],
-             stay->is_rest ? " rest" : "");
+             stay->is_rest ? " rest" : "", least);
     say(context, text);
 }
 
@@ -98,6 +100,43 @@ TEST(an_own_time_is_exact_if_each_time_within_is_proved)
     for (size_t i = 0; i < COUNT(moments); i++)
         trace_contexts_take(&contexts, &moments[i]);
     assert_string_equal(said, "1 unseen at ~10: 10 own ~10 rest, 2 at 20: 20 own ~0, 3 at 40: 20 own 20");
+}
+
+static struct trace_contexts contexts_after(const struct trace_moment *moments, size_t n, char *said)
+{
+    struct trace_contexts contexts = {.context = said, .stay = say_stay, .lost = say_lost};
+    said[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        trace_contexts_take(&contexts, &moments[i]);
+    trace_contexts_end(&contexts);
+    return contexts;
+}
+
+/* Cycle events alone show that time went on: to the end, and up to a loss. */
+TEST(time_without_an_event_is_charged_to_what_runs)
+{
+    static const struct trace_moment hang[] = {
+        {.kind = MOMENT_BEAT, .cycles = 5},
+        {.kind = MOMENT_EXCEPTION, .n = TRACE_RETURN, .value = 0, .cycles = 10},
+        {.kind = MOMENT_BEAT, .cycles = 1000},
+        {.kind = MOMENT_EXCEPTION, .n = TRACE_ENTER, .value = 16, .cycles = 1010},
+        {.kind = MOMENT_BEAT, .cycles = 2000},
+        {.kind = MOMENT_BEAT, .cycles = 3000},
+        {.kind = MOMENT_EXCEPTION, .n = TRACE_ENTER, .value = 17, .cycles = 3005, .doubt = MOMENT_UNPROVED}};
+    static const struct trace_moment loss[] = {
+        {.kind = MOMENT_EXCEPTION, .n = TRACE_ENTER, .value = 16, .cycles = 10},
+        {.kind = MOMENT_BEAT, .cycles = 1000},
+        {.kind = MOMENT_LOST, .cycles = 1200},
+        {.kind = MOMENT_EXCEPTION, .n = TRACE_RETURN, .value = 0, .cycles = 1300, .doubt = MOMENT_UNPROVED},
+        {.kind = MOMENT_BEAT, .cycles = 2000},
+        {.kind = MOMENT_BEAT, .cycles = 3000}};
+    char said[1024];
+    struct trace_contexts contexts = contexts_after(hang, COUNT(hang), said);
+    assert_string_equal(said, "17 at ~3005: ~0 own ~0 cut, 16 at 1010: ~1995 own ~1990 cut at least 1990");
+    assert_int_equal(contexts.thread, 1000);
+    contexts = contexts_after(loss, COUNT(loss), said);
+    assert_string_equal(said, "16 at 10: ~990 own ~990 lost, lost");
+    assert_int_equal(contexts.thread, 1000);
 }
 
 /* Sequences of DDI 0403 B1.5 with the times of their packets. */

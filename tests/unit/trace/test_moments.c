@@ -13,7 +13,7 @@ static const uint32_t some =
 
 static void say_moment(void *context, const struct trace_moment *moment)
 {
-    static const char *const kinds[] = {"lost", "match", "exception", "data", "pc", "pmu"};
+    static const char *const kinds[] = {"lost", "match", "exception", "data", "pc", "pmu", "beat"};
     static const char *const doubts[] = {"", " together", " late", " unproved"};
     char *out = context;
     size_t used = strlen(out);
@@ -74,14 +74,15 @@ TEST(cycle_events_prove_the_times_between_them)
     struct trace_moments moments = begin(said, PERIOD);
     trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E)); /* it has none before it */
     trace_moments_take(&moments, BYTES(5, 0x20, 0xC0, 0xFF, 0x7F));
-    assert_string_equal(said, "match 0 unproved @10000");
+    assert_string_equal(said, "match 0 unproved @10000, beat 0 @26384");
     said[0] = '\0';
     trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E));
     assert_string_equal(said, "");
     trace_moments_take(&moments, BYTES(5, 0x20, 0xC0, 0xEF, 0x31));
-    assert_string_equal(said, "match 0 @36384");
+    assert_string_equal(said, "match 0 @36384, beat 0 @42768");
     trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E, 5, 0x20, 0xC0, 0xEE, 0x31)); /* one less */
-    assert_string_equal(said, "match 0 @36384, match 0 unproved @52768, lost 0 @59151");
+    assert_string_equal(
+        said, "match 0 @36384, beat 0 @42768, match 0 unproved @52768, lost 0 @59151, beat 0 @59151");
     assert_int_equal(moments.mismatches, 1);
     trace_moments_free(&moments);
 }
