@@ -125,8 +125,9 @@ enum {
 enum {
     FUNCTION_SETTINGS = 0xC3F, /* MATCH, ACTION, DATAVSIZE */
     FUNCTION_IN_USE = 0xF,
-    FUNCTION_CODE = 0x822,  /* an instruction's address; emits a match packet */
-    FUNCTION_WRITE = 0x82D, /* a word's write; emits its value */
+    FUNCTION_CODE = 0x822, /* an instruction's address; emits a match packet */
+    FUNCTION_WRITE = 0x2D, /* a write; emits its value */
+    FUNCTION_SIZE = 10,    /* from this bit on: the object at COMP has 1, 2 or 4 bytes as 0, 1, 2 */
     FUNCTION_HAS_CODE = 1 << 28,
     FUNCTION_HAS_DATA = 1 << 30,
     FUNCTION_V7_SETTINGS = 0xFFDAF,

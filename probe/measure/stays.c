@@ -64,9 +64,9 @@ void stays_take(struct stays *stays, const struct trace_stay *stay)
     row->late += stay->end == STAY_DONE && stay->entered && !stay->own_exact;
 }
 
-void stays_lose(struct stays *stays)
+void stays_lose(struct stays *stays, bool is_other_size)
 {
-    stays->losses++;
+    ++*(is_other_size ? &stays->other_size : &stays->losses);
     for (size_t i = 0; i < stays->n; i++)
         stays->rows[i].has_last = false;
 }

@@ -32,13 +32,14 @@ struct stays {
     struct stay_row rows[STAYS_ROWS + 1]; /* in the order of their first ends; the last: all other numbers */
     size_t n;
     uint64_t cycles; /* of all rows */
-    uint64_t losses;
+    uint64_t losses, other_size;
     bool failed; /* out of memory */
 };
 
 void stays_take(struct stays *stays, const struct trace_stay *stay);
-/* After it no stay lasts from before. */
-void stays_lose(struct stays *stays);
+/* After it no stay lasts from before. `is_other_size`: no trace was lost, but a write was of another size
+ * than the word, whose value is not known. */
+void stays_lose(struct stays *stays, bool is_other_size);
 /* The largest part of the time first. */
 void stays_sort(struct stays *stays);
 /* Of those that ended within the trace; such are not a random part. */

@@ -115,6 +115,8 @@ static struct json_part stays_summary_part(const struct stays_result *result)
     json_part_real(&line, "left_out", left_out_share(left, calls - cut));
     json_part_bool(&line, "isolated", left_out_share(left, calls - cut) > result_few_left_out);
     json_part_unsigned(&line, "gaps", stays->losses);
+    if (stays->other_size > 0)
+        json_part_unsigned(&line, "other_size", stays->other_size);
     if (!result->of_word && all > 0) {
         json_part_real(&line, "thread", (double)result->thread / all);
         json_part_real(&line, "between", (double)result->between / all);
@@ -168,6 +170,10 @@ static const struct sentence stays_notes[] = {
      "the trace's clock went on for {awake%} of the time, as in sleep it does not: shares and times between "
      "calls are of that part"},
     {"word", NULL, "by what is written to {word}"},
+    {"other_size", NULL,
+     "{other_size,} write{other_size?|s} had another size than {word}: from there to the next write its "
+     "value "
+     "is not known"},
     {"ended", NULL, "it ended early: {ended}"},
     {"clock_change", NULL, "no times: {clock_change}"},
 };

@@ -83,6 +83,7 @@ bool irq_run_find(struct irq_run *run, const char *regions, struct error *error)
     struct session *session = run->session;
     uint64_t address = 0;
     if (run->of_word) {
+        run->tasks.takes_parts = true;
         unsigned core = session->request->core > 0 ? (unsigned)session->request->core : 0;
         if (!tasks_find(&run->tasks, session->symbols, session->request->task, core, &address, error))
             return false;
@@ -91,7 +92,7 @@ bool irq_run_find(struct irq_run *run, const char *regions, struct error *error)
                                 "--task VARIABLE names the word that shows which task runs.",
                                 session->symbols == NULL ? "tasks needs --elf FILE, or --task *ADDRESS"
                                                          : "the program has no RTOS that is known");
-        run->word = (struct trace_wish){.what = TRACE_WRITE, .address = address};
+        run->word = (struct trace_wish){.what = TRACE_WRITE, .address = address, .size = run->tasks.size};
     }
     if (regions == NULL)
         return true;
@@ -114,7 +115,9 @@ bool irq_run_find(struct irq_run *run, const char *regions, struct error *error)
 static void irq_take_moment(void *context, const struct trace_moment *moment)
 {
     struct irq_run *run = context;
-    trace_contexts_take(&run->contexts, moment);
+    const struct trace_moment unknown = {.kind = MOMENT_LOST, .cycles = moment->cycles};
+    run->is_other_size = moment->kind == MOMENT_DATA && moment->size != run->word.size;
+    trace_contexts_take(&run->contexts, run->is_other_size ? &unknown : moment);
 }
 
 static void irq_take_stay(void *context, const struct trace_stay *stay)
@@ -128,8 +131,8 @@ static void irq_take_stay(void *context, const struct trace_stay *stay)
 static void irq_take_loss(void *context, uint64_t cycles)
 {
     struct irq_run *run = context;
-    stays_lose(&run->stays);
-    if (run->lost != NULL)
+    stays_lose(&run->stays, run->is_other_size);
+    if (run->lost != NULL && !run->is_other_size)
         run->lost(run->context, cycles);
 }
 

@@ -36,6 +36,7 @@ struct irq_run {
     struct trace_wish word;
     struct stays stays;
     struct trace_contexts contexts;
+    bool is_other_size;       /* a write is being taken that does not show the word's value */
     double seconds, awake_hz; /* awake_hz: see trial_trace_clock */
     char where[96];           /* the way of the trace */
 };

@@ -3,6 +3,7 @@
 
 #include "run/values.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* FreeRTOS, with several cores, ThreadX, Zephyr (kernel_structs.h). */
@@ -17,6 +18,8 @@ static const struct known_task {
     {"_kernel", 8, 0, "k_thread", "name"},
 };
 
+enum { WORD = 4 };
+
 /* False: the program does not have it. */
 static bool find_known(struct tasks *tasks, struct symbols *symbols, const struct known_task *known,
                        unsigned core, uint64_t *address)
@@ -25,6 +28,7 @@ static bool find_known(struct tasks *tasks, struct symbols *symbols, const struc
     if (!symbols_object(symbols, known->variable, address, &size) || at + 4 > size)
         return false;
     *address += at;
+    tasks->size = WORD;
     tasks->variable = known->variable;
     tasks->has_names = symbols_member(symbols, known->structure, known->member, &tasks->name);
     return true;
@@ -42,12 +46,24 @@ bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted
     if (wanted == NULL)
         return true;
     tasks->variable = wanted;
+    tasks->size = WORD;
     if (wanted[0] == '*' && value_count(wanted + 1, UINT32_MAX, address) && *address != 0 &&
-        *address % 4 == 0)
+        *address % WORD == 0)
         return true;
-    return (symbols != NULL && symbols_object(symbols, wanted, address, &size) && *address % 4 == 0) ||
-           error_set(error, ERROR_SYMBOL,
-                     "--task: \"%.64s\" is neither a variable of the ELF nor an *ADDRESS of a word", wanted);
+    if (symbols == NULL || !symbols_object(symbols, wanted, address, &size))
+        return error_set(error, ERROR_SYMBOL,
+                         "--task: \"%.64s\" is neither a variable of the ELF nor an *ADDRESS of a word",
+                         wanted);
+    if (size == 1 || size == 2)
+        tasks->size = (unsigned)size;
+    return ((tasks->takes_parts || tasks->size == WORD) && size != 3 && *address % tasks->size == 0) ||
+           error_advise(error, ERROR_SYMBOL,
+                        tasks->takes_parts ? "Name another variable." : "Name a word, or use tasks --task.",
+                        "--task: \"%.64s\" has %" PRIu64 " byte%s at 0x%" PRIx64
+                        ", and what is read are %s at "
+                        "a multiple of their size",
+                        wanted, size, size == 1 ? "" : "s", *address,
+                        tasks->takes_parts ? "1, 2 or 4 bytes" : "4 bytes");
 }
 
 bool tasks_change_cores(struct symbols *symbols)

@@ -17,7 +17,9 @@
 enum { TASKS_NAMED = 64, TASK_NAME = 32 };
 
 struct tasks {
+    bool takes_parts;     /* to be set: the variable may have 1 or 2 bytes */
     const char *variable; /* that holds the task; NULL: none */
+    unsigned size;        /* bytes of it that are read */
     bool has_names;
     struct symbols_member name;
     uint64_t asked[TASKS_NAMED];

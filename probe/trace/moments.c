@@ -127,12 +127,13 @@ static void group_add(struct trace_moments *moments, const struct trace_packet *
         [TRACE_ADDRESS] = MOMENT_DATA,        [TRACE_DATA_READ] = MOMENT_DATA,
         [TRACE_DATA_WRITTEN] = MOMENT_DATA};
     struct trace_moment moment = {
-        .kind = kinds[packet->kind], .n = packet->n, .value = (uint32_t)packet->value};
+        .kind = kinds[packet->kind], .n = packet->n, .value = (uint32_t)packet->value, .size = packet->size};
     struct trace_moment *last = moments->n_group > 0 ? &moments->group[moments->n_group - 1] : NULL;
     bool is_value = packet->kind == TRACE_DATA_READ || packet->kind == TRACE_DATA_WRITTEN;
     if (is_value && last != NULL && last->kind == MOMENT_DATA && last->n == packet->n && last->has_pc &&
         moments->is_skewed) { /* the value of the access whose PC precedes it */
         last->value = moment.value;
+        last->size = packet->size;
         last->written = packet->kind == TRACE_DATA_WRITTEN;
         moments->is_skewed = false;
         return;

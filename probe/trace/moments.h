@@ -36,6 +36,7 @@ struct trace_moment {
     enum moment_doubt doubt;
     uint8_t n;              /* comparator; of an exception TRACE_ENTER, TRACE_EXIT or TRACE_RETURN */
     bool written, has_pc;   /* of data */
+    uint8_t size;           /* of data: bytes of its value */
     bool is_suspect;        /* bytes were lost near it: it may be made of parts of others */
     uint32_t value, pc;     /* value: of an exception its number; of a sample 1 if the core slept */
     uint64_t cycles, since; /* since the trace began; not later than `cycles`, and later than `since` */

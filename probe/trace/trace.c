@@ -189,15 +189,18 @@ static bool comparator_set(struct trace *trace, unsigned n, const struct trace_w
 {
     static const char *const names[] = {"DWT_FUNCTION0", "DWT_FUNCTION1", "DWT_FUNCTION2", "DWT_FUNCTION3"};
     const uint64_t bits = trace->is_v8 ? FUNCTION_SETTINGS : FUNCTION_V7_SETTINGS;
+    /* The whole object: DDI 0403E C1.8.16 (MASK), DDI 0553B D1.2 (DWT_FUNCTIONn.DATAVSIZE) */
+    const uint64_t size_log2 = wish->size == 0 ? 2 : wish->size / 2;
     const uint64_t function = !trace->is_v8              ? FUNCTION_V7_WRITE
                               : wish->what == TRACE_CODE ? FUNCTION_CODE
-                                                         : FUNCTION_WRITE;
+                                                         : FUNCTION_WRITE | size_log2 << FUNCTION_SIZE;
     const struct restore restore = {.mask = bits};
     const struct setting comp = {.at = trace_word(trace, DWT_COMP0 + (uint64_t)DWT_COMPARATOR * n),
                                  .test = UINT32_MAX,
                                  .set = wish->address};
     const struct setting mask = {.at = trace_word(trace, DWT_MASK0 + (uint64_t)DWT_COMPARATOR * n),
-                                 .test = UINT32_MAX};
+                                 .test = UINT32_MAX,
+                                 .set = size_log2};
     const struct setting on = {.at = trace_word(trace, function_at(n)),
                                .test = bits,
                                .set = function,

@@ -24,12 +24,13 @@ enum { TRACE_COMPARATORS = 4, TRACE_PERIOD = 16384 };
 
 enum trace_watch {
     TRACE_CODE, /* each execution of the instruction at `address`; Armv8-M */
-    TRACE_WRITE /* each write of the word at `address`, with its value */
+    TRACE_WRITE /* each write of the object at `address`, with the value of what was written */
 };
 
 struct trace_wish {
     enum trace_watch what;
     uint64_t address;
+    unsigned size; /* of TRACE_WRITE: bytes, 1, 2 or 4, at a multiple of it; 0: 4 */
     bool can_lack; /* go on without it if no comparator is free for it */
 };
 

@@ -227,6 +227,53 @@ def test_values_of_any_word(tmp_path):
     assert values and max(values) < 1 << 16
 
 
+PARTS = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+__asm(".bss\n.balign 4\n.global whole, before, part, half\n.type part, %object\n.size part, 1\n.type half, %object\n.size half, 2\n"
+      ".type whole, %object\n.size whole, 3\nwhole:\nbefore: .space 1\npart: .space 1\nhalf: .space 2\n.text");
+extern volatile uint8_t before, part;
+extern volatile uint16_t half;
+volatile uint32_t odd __attribute__((used));
+void run(void)
+{
+    for (;; round_count++) {
+        part = 1, half = 1000;
+        BURN(300);
+        before = 7;
+        BURN(200);
+        part = 2, half = 1001;
+        BURN(300);
+        before = 9;
+        BURN(100);
+        if (odd && round_count % 8 == 0)
+            *(volatile uint32_t *)&before = 0x03E80109;
+        BURN(100);
+    }
+}
+"""
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("way", ["m33/swd", "m4/swd", "m55/swd", "m7/swd"])
+@pytest.mark.parametrize("name, values", [("part", {1, 2}), ("half", {1000, 1001})])
+def test_values_of_a_part_of_a_word(way, name, values, tmp_path):
+    """What is written to its neighbours is not its value, nor what is written to all of them together."""
+    with own_place(tmp_path, way, PARTS, clock=12_000_000, dap_swo="uart") as place:
+        run(place, "tasks", tmp_path / "t.json", "--format", "perfetto", "--task", name, "--freq", "12M",
+            enough=lambda: sum(map(len, pieces(timeline(tmp_path / "t.json")))) > 20)
+        assert check(tmp_path / "t.json", true_slices(log(place))) > 20
+        assert {e["tid"] for e in timeline(tmp_path / "t.json")["traceEvents"] if e["ph"] == "X"} == values
+        assert "other_size" not in timeline(tmp_path / "t.json")["otherData"]["summary"]
+        place.board.write_word("odd", 1)
+        run(place, "tasks", tmp_path / "t.jsonl", "-j", "--task", name, "--freq", "12M", enough=lambda: lines(tmp_path / "t.jsonl")[-1].get("other_size"))
+        check_schema(lines(tmp_path / "t.jsonl"))
+        assert {int(line["value"], 16) for line in lines(tmp_path / "t.jsonl") if line["type"] == "task"} == values
+        assert lines(tmp_path / "t.jsonl")[-1]["other_size"] > 0 and "had another size than" in place_free("show", tmp_path / "t.jsonl")
+        for command, wrong in (("tasks", "whole"), ("record", "part")):
+            result = place.run(command, "--task", wrong, "--for", "200ms", *(["-o", tmp_path / "p"] if command == "record" else []))
+            assert result.code == 2 and re.search("has . bytes? at 0x", unfolded(result.err)), result.err
+
+
 def test_all_is_put_back(tmp_path):
     with start() as place:
         before = place.board.state()

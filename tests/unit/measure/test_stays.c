@@ -70,7 +70,7 @@ TEST_BETWEEN(from_ends_it_is_the_time_between_two_slices, begin, end)
 TEST_BETWEEN(no_interval_is_taken_over_what_was_not_seen, begin, end)
 {
     add(15, 100, 110, 10);
-    stays_lose(&stays);
+    stays_lose(&stays, false);
     add(15, 300, 310, 10);
     add_unsure(15, STAY_DONE, false, false);
     add(15, 500, 510, 10);
@@ -137,7 +137,7 @@ TEST_BETWEEN(a_budget_does_not_hold_after_a_loss, begin, end)
         add(15, 100 * i, 100 * i + 60, 10);
     assert_int_equal(judge_first(true, 100), VERDICT_PASS);
     assert_int_equal(judge_first(false, 100), VERDICT_PASS);
-    stays_lose(&stays);
+    stays_lose(&stays, false);
     assert_int_equal(judge_first(true, 100), VERDICT_INCONCLUSIVE);
     assert_int_equal(judge_first(false, 100), VERDICT_INCONCLUSIVE);
     assert_int_equal(judge_first(true, 59), VERDICT_REGRESSED);
