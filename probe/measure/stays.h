@@ -15,6 +15,8 @@ enum stay_time { STAY_OWN, STAY_WHOLE, STAY_APART, STAY_TIMES };
 struct stay_row {
     uint32_t number;
     char name[STAY_NAME];               /* of the caller, as is: */
+    bool is_task;                       /* the name is what an RTOS calls it */
+    bool is_reused;                     /* ... and called it otherwise at the end */
     uint64_t address;                   /* of its handler; 0: unknown */
     uint64_t calls;                     /* that began; of which left out, by why: */
     uint64_t late, lost, unended, cut;  /* cut: it lasted beyond the trace */

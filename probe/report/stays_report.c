@@ -101,13 +101,14 @@ static struct json_part stays_summary_part(const struct stays_result *result)
     const struct stays *stays = result->stays;
     struct json_part line = json_part_new("summary");
     double all = (double)(stays->cycles + result->thread + result->between);
-    uint64_t calls = 0, left = 0, cut = 0, exact = 0;
+    uint64_t calls = 0, left = 0, cut = 0, exact = 0, reused = 0;
     for (size_t i = 0; i < stays->n; i++) {
         if (!stays->rows[i].is_sure)
             continue;
         calls += stays->rows[i].calls;
         left += stays_left_out(&stays->rows[i]);
         cut += stays->rows[i].cut;
+        reused += stays->rows[i].is_reused;
         exact += statistics_count(stays->rows[i].of[STAY_OWN]);
     }
     json_part_unsigned(&line, "seen", calls);
@@ -117,6 +118,8 @@ static struct json_part stays_summary_part(const struct stays_result *result)
     json_part_unsigned(&line, "gaps", stays->losses);
     if (stays->other_size > 0)
         json_part_unsigned(&line, "other_size", stays->other_size);
+    if (reused > 0)
+        json_part_unsigned(&line, "reused", reused);
     if (!result->of_word && all > 0) {
         json_part_real(&line, "thread", (double)result->thread / all);
         json_part_real(&line, "between", (double)result->between / all);
@@ -170,6 +173,10 @@ static const struct sentence stays_notes[] = {
      "the trace's clock went on for {awake%} of the time, as in sleep it does not: shares and times between "
      "calls are of that part"},
     {"word", NULL, "by what is written to {word}"},
+    {"reused", NULL,
+     "the name of {reused,} task{reused?|s} changed during the run, as where a task begins in the memory of "
+     "one "
+     "that ended: such a row is of all that were there"},
     {"other_size", NULL,
      "{other_size,} write{other_size?|s} had another size than {word}: from there to the next write its "
      "value "

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LONGEST_POLL_MS = 5000 };
 static const double usual_s = 2;
@@ -49,8 +50,9 @@ static void name_value(struct irq_run *run, struct stay_row *row)
     struct session *session = run->session;
     struct deadline deadline = session_deadline(session);
     char name[TASK_NAME];
-    if (tasks_name(&run->tasks, session->device.ledger, &session->device.chosen->core, row->number, name,
-                   &deadline))
+    row->is_task = tasks_name(&run->tasks, session->device.ledger, &session->device.chosen->core, row->number,
+                              name, &deadline);
+    if (row->is_task)
         snprintf(row->name, sizeof row->name, "%s", name);
     else if (row->number < NO_ADDRESS)
         snprintf(row->name, sizeof row->name, "%u", row->number);
@@ -71,6 +73,30 @@ static void irq_name_rows(struct irq_run *run)
             name_value(run, row);
         else
             name_handler(run, row);
+        if (run->named != NULL)
+            run->named(run->context, row);
+    }
+}
+
+/* A task may end, and another one begin in its memory: the row is of both. */
+static void irq_name_again(struct irq_run *run)
+{
+    struct session *session = run->session;
+    struct deadline deadline = session_deadline(session);
+    for (size_t i = 0; i < run->stays.n; i++) {
+        struct stay_row *row = &run->stays.rows[i];
+        size_t length = strlen(row->name);
+        char name[TASK_NAME];
+        if (!row->is_task ||
+            !tasks_name_again(&run->tasks, session->device.ledger, &session->device.chosen->core, row->number,
+                              name, &deadline) ||
+            strcmp(name, row->name) == 0)
+            continue;
+        bool is_name = name[0] != '\0';
+        for (const char *c = name; *c != '\0'; c++)
+            is_name = is_name && *c >= ' ' && *c <= '~';
+        snprintf(row->name + length, sizeof row->name - length, ", later %s", is_name ? name : "no task");
+        row->is_reused = true;
         if (run->named != NULL)
             run->named(run->context, row);
     }
@@ -189,6 +215,7 @@ static bool irq_listen(struct irq_run *run, struct error *error)
     trace_close(&trace, &last);
     trace_contexts_end(&run->contexts);
     irq_name_rows(run);
+    irq_name_again(run);
     return ok && (!run->stays.failed || error_memory(error));
 }
 

@@ -116,23 +116,32 @@ static bool tasks_read_bytes(struct ledger *ledger, const struct core *core, uin
     return true;
 }
 
-bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
-                char name[TASK_NAME], const struct deadline *deadline)
+bool tasks_name_again(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
+                      char name[TASK_NAME], const struct deadline *deadline)
 {
     struct error unread = {0};
-    uint64_t at = task + tasks->name.offset, pointed;
+    uint64_t at = task + tasks->name.offset, pointed = 1;
     size_t n = tasks->name.size < TASK_NAME ? (size_t)tasks->name.size : TASK_NAME - 1;
-    if (!tasks->has_names || task == 0 || task % 4 != 0 || at > UINT32_MAX || is_asked(tasks, task))
+    name[0] = '\0';
+    if (!tasks->has_names || task == 0 || task % 4 != 0 || at > UINT32_MAX)
         return false;
     bool ok = true;
     if (tasks->name.is_pointer) {
-        ok = ledger_read(ledger, core_word(core, at), &pointed, deadline, &unread) && pointed != 0;
-        at = ok ? pointed : 0;
+        ok = ledger_read(ledger, core_word(core, at), &pointed, deadline, &unread);
+        at = pointed;
         n = TASK_NAME - 1;
     }
-    ok = ok && tasks_read_bytes(ledger, core, at, name, n, deadline, &unread);
+    ok = ok && (pointed == 0 || tasks_read_bytes(ledger, core, at, name, n, deadline, &unread));
     if (unread.kind != ERROR_NONE && unread.kind != ERROR_FAULT)
         tasks->has_names = false; /* of a link that is gone one attempt is enough */
-    name[n] = '\0';
-    return ok && name[0] != '\0';
+    name[ok && pointed != 0 ? n : 0] = '\0';
+    return ok;
+}
+
+bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
+                char name[TASK_NAME], const struct deadline *deadline)
+{
+    bool is_new = tasks->has_names && task != 0 && task % 4 == 0 && task + tasks->name.offset <= UINT32_MAX &&
+                  !is_asked(tasks, task);
+    return is_new && tasks_name_again(tasks, ledger, core, task, name, deadline) && name[0] != '\0';
 }

@@ -40,3 +40,6 @@ bool tasks_start_cores(struct symbols *symbols);
  * or TASKS_NAMED others were. */
 bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
                 char name[TASK_NAME], const struct deadline *deadline);
+/* Reads it again; "" if there is no name any more. False: it cannot be read. */
+bool tasks_name_again(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
+                      char name[TASK_NAME], const struct deadline *deadline);

@@ -274,6 +274,43 @@ def test_values_of_a_part_of_a_word(way, name, values, tmp_path):
             assert result.code == 2 and re.search("has . bytes? at 0x", unfolded(result.err)), result.err
 
 
+REUSED = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+struct tskTaskControlBlock { uint32_t *top; uint32_t list[4]; char pcTaskName[16]; } tcbs[3];
+struct tskTaskControlBlock *volatile pxCurrentTCB __attribute__((used));
+volatile uint32_t flip __attribute__((used));
+static void name(struct tskTaskControlBlock *task, const char *from) { for (uint32_t i = 0; i < 16; i++, from += *from != 0) task->pcTaskName[i] = *from; }
+void run(void)
+{
+    name(&tcbs[0], "idle"), name(&tcbs[1], "worker_a"), name(&tcbs[2], "gone");
+    for (;; round_count++) {
+        if (flip) {
+            name(&tcbs[1], "worker_b");
+            tcbs[2].pcTaskName[0] = 7;
+        }
+        for (uint32_t i = 3; i-- > 0;) {
+            pxCurrentTCB = &tcbs[i];
+            BURN(300);
+        }
+    }
+}
+"""
+
+
+def test_task_in_the_memory_of_another_one_is_not_named_alone(tmp_path):
+    with own_place(tmp_path, "m33/swd", REUSED, clock=12_000_000, dap_swo="uart") as place:
+        process = place.start("tasks", "--for", "1500ms", "--freq", "12M", "-j")
+        place.board.wait_for(lambda state: state["dwt_function"][0] & 0xF, "the comparator")
+        place.board.run_for(3_000_000)  # by then each row has its name
+        place.board.write_word("flip", 1)
+        result = finish_tool(process)
+        check_schema(result.lines)
+        assert {line["name"] for line in result.lines if line["type"] == "task"} == {"idle", "worker_a, later worker_b", "gone, later no task"}
+        assert result.lines[-1]["reused"] == 2
+        run(place, "tasks", tmp_path / "t.jsonl", "-j", "--freq", "12M")
+        assert "reused" not in lines(tmp_path / "t.jsonl")[-1] and "worker_b" in {line.get("name") for line in lines(tmp_path / "t.jsonl")}
+
+
 def test_all_is_put_back(tmp_path):
     with start() as place:
         before = place.board.state()

@@ -71,6 +71,31 @@ FRESH_TEST(a_name_may_be_elsewhere)
     assert_null(name_of(RAM + 128)); /* points to nothing */
 }
 
+static const char *name_again(uint64_t task)
+{
+    static char name[TASK_NAME];
+    assert_null(name_of(task)); /* which writes the memory */
+    return tasks_name_again(&f.tasks, f.ledger, &f.core, task, name, &f.deadline) ? name : NULL;
+}
+
+/* Another task may be there by then. */
+FRESH_TEST(a_name_is_read_again)
+{
+    f.tasks.name = (struct symbols_member){.offset = 0, .size = 8};
+    memcpy(f.ram + 16, "worker_a", 8);
+    assert_string_equal(name_of(RAM + 16), "worker_a");
+    f.ram[23] = 'b';
+    assert_string_equal(name_again(RAM + 16), "worker_b");
+    f.ram[16] = 0;
+    assert_string_equal(name_again(RAM + 16), "");
+    f.tasks.name.is_pointer = true;
+    memset(f.ram + 16, 0, 4);
+    assert_string_equal(name_again(RAM + 16), "");
+    f.fake.fail_after = 0;
+    f.fake.fail_with = TARGET_FAULT;
+    assert_null(name_again(RAM + 16));
+}
+
 /* Whatever the memory holds, and only so often. */
 FRESH_TEST(names_end)
 {
