@@ -44,7 +44,7 @@ static const uint32_t dma_turn = 0x0FFFFFFF, dma_begins_again = UINT32_C(1) << 2
 
 /* A list has FIFO_LOOKS groups of reads: the FIFO's status after each group says whether words were lost in
  * it. Within a list there is no pause. */
-enum { FIFO_LOOK = 16, FIFO_LOOKS = 24, FIFO_STEPS = FIFO_LOOKS * (FIFO_LOOK + 2) };
+enum { FIFO_DEPTH = 8, FIFO_LOOK = 16, FIFO_LOOKS = 24, FIFO_STEPS = FIFO_LOOKS * (FIFO_LOOK + 2) };
 static const uint64_t WIDE_PORT = UINT64_C(1) << 31;
 
 static struct address fifo_word(const struct trace *trace, uint64_t offset)
@@ -121,24 +121,29 @@ static bool fifo_open(struct trace *trace, const struct deadline *deadline, stru
 static bool fifo_read(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
     struct steps list = {.items = trace->steps, .room = FIFO_STEPS};
-    bool wide = false;
-    if (list.n == 0)
-        fifo_make_steps(trace, &list);
+    fifo_make_steps(trace, &list);
     if (!ledger_run(trace->device->ledger, &list, trace->words, deadline, error))
         return false;
     for (unsigned i = 0; i < FIFO_LOOKS; i++) {
         const uint64_t *words = trace->words + (size_t)i * (FIFO_LOOK + 2);
+        bool lost = (words[FIFO_LOOK] & FIFO_OVERFLOW) != 0;
+        if (lost) /* somewhere between these words */
+            trace_moments_damage(&trace->moments);
         for (unsigned k = 0; k < FIFO_LOOK; k++) {
+            if (trace->n_skipped > 0) {
+                trace->n_skipped--;
+                continue;
+            }
             const uint8_t bytes[] = {(uint8_t)words[k], (uint8_t)(words[k] >> 8), (uint8_t)(words[k] >> 16),
                                      (uint8_t)(words[k] >> 24)};
-            wide = wide || words[k] > UINT8_MAX;
             if (words[k] != 0)
                 trace_give(trace, bytes, sizeof bytes);
         }
-        if ((words[FIFO_LOOK] & FIFO_OVERFLOW) != 0)
+        if (lost) {
             trace_lose(trace);
+            trace->n_skipped = FIFO_DEPTH; /* which were in it when it lost some: the gap is after them */
+        }
     }
-    (void)wide;
     return true;
 }
 

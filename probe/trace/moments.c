@@ -70,15 +70,15 @@ static void moment_hold(struct trace_moments *moments, const struct trace_moment
 }
 
 /* What is held can be checked no more, and what has no timestamp yet gets none. From here on another time
- * begins. `unseen`: bytes were lost before, without notice. */
-static void moments_break(struct trace_moments *moments, bool unseen)
+ * begins. `damaged`: packets before may be made of parts of others. */
+static void moments_break(struct trace_moments *moments, bool damaged)
 {
     const struct trace_moment lost = {
         .kind = MOMENT_LOST, .cycles = moments->now, .n_lost = moments->n_group};
     moments->n_group = moments->in_group = 0;
     moments->beats = moments->checked = false;
     moments->gaps++;
-    held_deliver(moments, MOMENT_UNPROVED, unseen || moments->is_guess);
+    held_deliver(moments, MOMENT_UNPROVED, damaged || moments->is_guess);
     moment_deliver(moments, &lost);
 }
 
@@ -111,7 +111,8 @@ static void group_close(struct trace_moments *moments, const struct trace_packet
         moment.doubt = doubt;
         moment_hold(moments, &moment);
     }
-    bool checks = moments->beats && moments->in_group == 1 && stamp->n == 0 && moments->period != 0;
+    bool checks = moments->beats && moments->in_group == 1 && stamp->n == 0 && moments->period != 0 &&
+                  !moments->is_damaged;
     moments->n_group = moments->in_group = 0;
     moments->beats = false;
     if (checks)
@@ -219,12 +220,12 @@ static bool raw_decode(const struct trace_moments *moments, size_t from, struct 
     return n >= LEAST;
 }
 
-static void moments_lose(struct trace_moments *moments, bool unseen)
+static void moments_lose(struct trace_moments *moments)
 {
     moments->aligned = false;
     moments->n_raw = 0;
     moments->decoder = (struct trace_decoder){0};
-    moments_break(moments, unseen);
+    moments_break(moments, true);
 }
 
 static void moments_decode(struct trace_moments *moments, const uint8_t *bytes, size_t n)
@@ -233,7 +234,7 @@ static void moments_decode(struct trace_moments *moments, const uint8_t *bytes, 
     const uint8_t *at = bytes, *end = bytes + n;
     while (trace_next(&moments->decoder, &at, end, &packet)) {
         if (!packet_is_possible(moments, &packet)) {
-            moments_lose(moments, true);
+            moments_lose(moments);
             return;
         }
         packet_take(moments, &packet);
@@ -306,7 +307,14 @@ void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, siz
 
 void trace_moments_lose(struct trace_moments *moments)
 {
-    moments_lose(moments, false);
+    moments->is_damaged = false;
+    moments_lose(moments);
+}
+
+void trace_moments_damage(struct trace_moments *moments)
+{
+    held_deliver(moments, MOMENT_UNPROVED, moments->is_guess);
+    moments->is_damaged = true;
 }
 
 void trace_moments_end(struct trace_moments *moments)

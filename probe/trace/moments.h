@@ -71,6 +71,7 @@ struct trace_moments {
     size_t n_raw;
     unsigned unclear; /* windows in which packets may begin at several places */
     bool aligned, is_guess, checked, is_skewed;
+    bool is_damaged;        /* trace_moments_damage was called */
     uint64_t now, check_at; /* check_at: the cycle event up to which all is proved */
     struct trace_moment group[TRACE_GROUP];
     size_t n_group;
@@ -84,8 +85,11 @@ struct trace_moments {
 /* False: out of memory. */
 bool trace_moments_begin(struct trace_moments *moments);
 void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, size_t n);
-/* Bytes were lost on the way here. */
+/* Bytes were lost on the way here: what has not been proved is suspect. */
 void trace_moments_lose(struct trace_moments *moments);
+/* Some were lost in what is given from here on until trace_moments_lose: it is suspect, and proves nothing.
+ */
+void trace_moments_damage(struct trace_moments *moments);
 /* The held ones are delivered as unproved. */
 void trace_moments_end(struct trace_moments *moments);
 void trace_moments_free(struct trace_moments *moments);

@@ -1,0 +1,33 @@
+"""Trace that an RP2350's FIFO loses, or seems to: what is shown is the log's."""
+from own_program import START, own_place
+
+RP2350 = {"clock": 12_000_000, "dap_exact": True, "dap_wire": 10_000_000}
+BURN = START + """
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+"""
+
+BURSTS = BURN + r"""
+static const void *table[32] __attribute__((aligned(128)));
+volatile uint32_t left;
+__attribute__((noinline, optimize("O2"))) void slow(void) { BURN(20); }
+__attribute__((noinline, optimize("O2"))) void noisy(void) { if (left) { left--; REGISTER(0xE000E200) = 2; } __asm volatile("dsb"); }
+void run(void)
+{
+    table[16] = (const void *)slow, table[17] = (const void *)noisy;
+    REGISTER(0xE000ED08) = (uint32_t)table, REGISTER(0xE000E400) = 0x80, REGISTER(0xE000E100) = 3;
+    for (;; round_count++) {
+        for (int k = 0; k < 10; k++) { REGISTER(0xE000E200) = 1; __asm volatile("dsb\nisb"); BURN(307); }
+        BURN(4000); left = 60; REGISTER(0xE000E200) = 2; __asm volatile("dsb\nisb");
+        BURN(4000);
+    }
+}
+"""
+
+
+def test_words_around_a_loss_make_up_no_exception(tmp_path):
+    with own_place(tmp_path, "rp2350/swd", BURSTS, **RP2350) as place:
+        for _ in range(3):
+            result = place.run("irq", "-j", "--for", "300ms", "--freq", "12M")
+            rows = {line["number"]: line["calls"] for line in result.lines if line["type"] == "interrupt"}
+            assert result.summary["gaps"] > 0 and {16} <= set(rows) <= {16, 17}, rows
+            assert rows[16]["exact"] > 0, rows
