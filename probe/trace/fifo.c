@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The trace FIFO of an RP2350: eight words, which a debugger reads like any memory. RP2350 datasheet, 3.5
- * and the registers of CORESIGHT_TRACE. Nothing says when it is empty, but no packet that is switched on
- * makes a word of zeros, which is what an empty one gives; where it gives something else, no word is trace.
+ * and the registers of CORESIGHT_TRACE. Nothing says when it is empty: it gives a word of zeros then, and
+ * where it gives something else, no word is trace. Of the packets that are switched on, only data makes such
+ * a word, of four bytes of 0: the bytes around it decide whether it was data.
  *
  * "ram": a DMA channel empties the FIFO into a buffer that the user gives, a ring from which the words are
  * read. Datasheet, 12.6. The channel counts its transfers, so that an overrun is seen.
@@ -118,6 +119,17 @@ static bool fifo_open(struct trace *trace, const struct deadline *deadline, stru
     return fifo_check_empty(trace, deadline, error) && trace_set(trace, go, deadline, error);
 }
 
+static void fifo_give(struct trace *trace, uint64_t word)
+{
+    const uint8_t zeros[4] = {0}, bytes[] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
+                                             (uint8_t)(word >> 24)};
+    if (word != 0 && trace->was_zero && trace_moments_lack_zeros(&trace->moments, bytes, sizeof bytes))
+        trace_give(trace, zeros, sizeof zeros);
+    if (word != 0)
+        trace_give(trace, bytes, sizeof bytes);
+    trace->was_zero = word == 0;
+}
+
 static bool fifo_read(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
     struct steps list = {.items = trace->steps, .room = FIFO_STEPS};
@@ -134,10 +146,7 @@ static bool fifo_read(struct trace *trace, const struct deadline *deadline, stru
                 trace->n_skipped--;
                 continue;
             }
-            const uint8_t bytes[] = {(uint8_t)words[k], (uint8_t)(words[k] >> 8), (uint8_t)(words[k] >> 16),
-                                     (uint8_t)(words[k] >> 24)};
-            if (words[k] != 0)
-                trace_give(trace, bytes, sizeof bytes);
+            fifo_give(trace, words[k]);
         }
         if (lost) {
             trace_lose(trace);

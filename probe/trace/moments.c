@@ -224,6 +224,7 @@ static void moments_lose(struct trace_moments *moments)
 {
     moments->aligned = false;
     moments->n_raw = 0;
+    moments->raw_guess = false;
     moments->decoder = (struct trace_decoder){0};
     moments_break(moments, true);
 }
@@ -268,13 +269,14 @@ static void raw_take(struct trace_moments *moments)
     enum { UNCLEAR = 8 };
     size_t guess, from = raw_find(moments, &guess);
     moments->unclear += guess < TRACE_ALIGN;
-    moments->is_guess = from == TRACE_ALIGN;
-    if (moments->is_guess && moments->unclear > UNCLEAR)
+    moments->is_guess = from == TRACE_ALIGN || moments->raw_guess;
+    if (from == TRACE_ALIGN && moments->unclear > UNCLEAR)
         from = guess;
     if (from < TRACE_ALIGN) {
         size_t n = moments->n_raw;
         moments->aligned = true;
         moments->n_raw = moments->unclear = 0;
+        moments->raw_guess = false;
         moments_decode(moments, moments->raw + from, n - from);
         return;
     }
@@ -303,6 +305,25 @@ void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, siz
         if (moments->n_raw == TRACE_ALIGN)
             raw_take(moments);
     }
+}
+
+bool trace_moments_lack_zeros(struct trace_moments *moments, const uint8_t *bytes, size_t n)
+{
+    enum { ZEROS = 4 };
+    struct trace_decoder decoder = moments->decoder;
+    struct trace_packet packet;
+    const uint8_t zeros[ZEROS] = {0}, *end = moments->raw + moments->n_raw, *at = end - (moments->n_raw > 0);
+    (void)trace_next(&decoder, &at, end, &packet); /* what the last raw one may begin */
+    if (!trace_lacks(&decoder, ZEROS))
+        return false;
+    for (at = zeros, end = zeros + ZEROS; trace_next(&decoder, &at, end, &packet);)
+        if (!packet_is_possible(moments, &packet))
+            return false;
+    for (at = bytes, end = bytes + n; trace_next(&decoder, &at, end, &packet);)
+        if (!packet_is_possible(moments, &packet))
+            return false;
+    moments->raw_guess = moments->raw_guess || !moments->aligned;
+    return true;
 }
 
 void trace_moments_lose(struct trace_moments *moments)

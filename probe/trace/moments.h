@@ -72,6 +72,7 @@ struct trace_moments {
     unsigned unclear; /* windows in which packets may begin at several places */
     bool aligned, is_guess, checked, is_skewed;
     bool is_damaged;        /* trace_moments_damage was called */
+    bool raw_guess;         /* among the raw bytes are zeros that may have been none */
     uint64_t now, check_at; /* check_at: the cycle event up to which all is proved */
     struct trace_moment group[TRACE_GROUP];
     size_t n_group;
@@ -85,6 +86,9 @@ struct trace_moments {
 /* False: out of memory. */
 bool trace_moments_begin(struct trace_moments *moments);
 void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, size_t n);
+/* Whether four zeros, of which it is not certain that they came, may be data that precede `bytes`. If so,
+ * they are to be taken. */
+bool trace_moments_lack_zeros(struct trace_moments *moments, const uint8_t *bytes, size_t n);
 /* Bytes were lost on the way here: what has not been proved is suspect. */
 void trace_moments_lose(struct trace_moments *moments);
 /* Some were lost in what is given from here on until trace_moments_lose: it is suspect, and proves nothing.

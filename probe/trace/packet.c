@@ -141,6 +141,11 @@ bool trace_next(struct trace_decoder *decoder, const uint8_t **at, const uint8_t
     return false;
 }
 
+bool trace_lacks(const struct trace_decoder *decoder, size_t n)
+{
+    return decoder->n > 0 && packet_shape(decoder->bytes[0]).fixed + 1U == decoder->n + n;
+}
+
 /* ---- frames */
 
 static size_t frame_add(struct trace_byte *out, size_t n, uint8_t id, uint8_t byte)

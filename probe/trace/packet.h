@@ -55,6 +55,9 @@ struct trace_decoder {
 bool trace_next(struct trace_decoder *decoder, const uint8_t **at, const uint8_t *end,
                 struct trace_packet *out);
 
+/* Whether the packet that has begun lacks these many bytes, which may be any. */
+bool trace_lacks(const struct trace_decoder *decoder, size_t n);
+
 enum { TRACE_FRAME = 16, TRACE_FRAME_BYTES = 15 };
 
 struct trace_byte {

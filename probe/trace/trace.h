@@ -103,6 +103,7 @@ struct trace {
     uint8_t bus_id; /* of the ITM, in frames */
     struct etf etf;
     struct trace_ring_state ring;
+    bool was_zero;          /* of FIFO: the last word was zeros */
     unsigned n_skipped;     /* of FIFO: the next reads that may be of before a loss */
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
     unsigned sweep;         /* of SWO: how far its clock is from the one that was measured */

@@ -31,3 +31,18 @@ def test_words_around_a_loss_make_up_no_exception(tmp_path):
             rows = {line["number"]: line["calls"] for line in result.lines if line["type"] == "interrupt"}
             assert result.summary["gaps"] > 0 and {16} <= set(rows) <= {16, 17}, rows
             assert rows[16]["exact"] > 0, rows
+
+
+INDEX = BURN + r"""
+volatile uint32_t index_now;
+void run(void) { for (;; round_count++) { index_now = 0; BURN(2000 + (round_count & 7)); index_now = 1; BURN(3000); index_now = 2; BURN(1001); } }
+"""
+
+
+def test_a_word_of_zeros_may_be_data(tmp_path):
+    with own_place(tmp_path, "rp2350/swd", INDEX, **RP2350) as place:
+        place.board.command("trace on")
+        result = place.run("tasks", "-j", "--task", "index_now", "--for", "1s", "--freq", "12M")
+        rows = {int(line["value"], 16): line["calls"] for line in result.lines if line["type"] == "task"}
+        assert set(rows) == {0, 1, 2} and result.code == 0, result.out
+        assert result.summary["gaps"] == 0 and all(calls["exact"] >= calls["seen"] - 2 for calls in rows.values()), rows

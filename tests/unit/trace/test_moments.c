@@ -213,6 +213,31 @@ TEST(what_is_given_with_a_loss_in_it_is_suspect_and_proves_nothing)
     trace_moments_free(&moments);
 }
 
+TEST(zeros_are_data_where_a_value_has_begun_and_what_follows_fits)
+{
+    static const struct {
+        uint8_t n, begun[6], next[4];
+        bool aligned, lacks;
+    } rows[] = {{1, {0x8F}, {0xC0, 0x5D, 0x8F, 1}, true, true},
+                {1, {0x8F}, {1, 0, 0, 0}, true, false}, /* nothing prints: 1 is the value */
+                {2, {0x8F, 0}, {0, 0, 0xC0, 0x5D}, true, false},
+                {1, {0xC0}, {0x5D, 0x8F, 1, 0}, true, false},
+                {5, {0x8F, 0, 0, 0, 0}, {0xC0, 0x5D, 0x8F, 1}, true, false},
+                {4, {1, 0xC0, 0x5D, 0x8F}, {0xC0, 0x5D, 0x8F, 1}, false, true},
+                {4, {1, 0xC0, 0x5D, 0x3F}, {0xC0, 0x5D, 0x8F, 1}, false, false},
+                {0, {0}, {0xC0, 0x5D, 0x8F, 1}, false, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char said[1024];
+        struct trace_moments moments = begin(said, PERIOD);
+        moments.aligned = rows[i].aligned;
+        moments.kinds = 1U << TRACE_EVENTS | 1U << TRACE_DATA_WRITTEN;
+        trace_moments_take(&moments, rows[i].begun, rows[i].n);
+        assert_int_equal(trace_moments_lack_zeros(&moments, rows[i].next, sizeof rows[i].next),
+                         rows[i].lacks);
+        trace_moments_free(&moments);
+    }
+}
+
 TEST(what_a_timestamp_counts_follows_from_cycle_events)
 {
     static const struct {
