@@ -451,14 +451,15 @@ void run(void) { for (;; round_count++) { for (uint32_t k = 0; k < 24; k++) f(3 
 def test_a_buffer_in_ram_holds_bursts(tmp_path):
     with own(tmp_path, BURSTS, way="rp2350/swd") as place:
         before = trace_registers(place)
-        lost = place.run("delta", "f", "--no-halt", "-j", "-r", HITS, "--freq", "12M").summary
-        assert lost["calls"]["left_out"] > 0.1
+        polled = place.run("delta", "f", "--no-halt", "-j", "-r", HITS, "--freq", "12M", "--timeout", "500ms")
+        lost = polled.summary["calls"]["left_out"] if polled.code == 5 else 1
+        assert lost > 0.1 and (polled.code == 5 or "none has an exact time" in polled.err), polled.err
         for room in ("room", "*0x20040100:0x3000"):
             result = traced(place, "f", "--trace-ram", room, "-r", 5 * HITS, "--freq", "12M")
             calls = result.summary["calls"]
             assert len(result.cycles) == 5 * HITS and is_part(result.cycles, calls_of(place))
             assert calls["seen"] == calls["exact"] + sum(calls[why] for why in ("late", "together", "unproved", "lost", "unpaired"))
-            assert calls["left_out"] < lost["calls"]["left_out"] / 2, calls
+            assert calls["left_out"] < lost / 2, calls
             assert trace_registers(place) == before
         out = place.run("tasks", "--task", "sink", "--for", "300ms", "--trace-ram", "room").out
         assert re.search("by DMA channel 15 into 2048 bytes at 0x200", unfolded(out)), out

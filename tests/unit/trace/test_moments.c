@@ -209,7 +209,7 @@ TEST(what_is_given_with_a_loss_in_it_is_suspect_and_proves_nothing)
     trace_moments_damage(&moments);
     trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E, 5, 0x20, 0xC0, 0xEF, 0x31));
     trace_moments_lose(&moments);
-    assert_string_equal(said, "match 0 unproved @26384, lost 0 @32768");
+    assert_string_equal(said, "beat 0 @16384, match 0 unproved @26384, lost 0 @32768");
     trace_moments_free(&moments);
 }
 
