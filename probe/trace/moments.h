@@ -20,7 +20,7 @@ enum moment_kind {
     MOMENT_DATA, /* an access that a comparator saw: its value, and the PC if `has_pc` */
     MOMENT_PC,   /* a sample; `asleep` */
     MOMENT_PMU,  /* value: event counters that overflowed */
-    MOMENT_BEAT  /* a cycle event: what came before it has been delivered */
+    MOMENT_BEAT  /* a cycle event: what precedes it has been delivered */
 };
 
 enum moment_doubt {

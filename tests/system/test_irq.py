@@ -474,7 +474,7 @@ def test_budget_is_not_kept_if_trace_was_lost(bursts, tmp_path):
     (tmp_path / "app.regions").write_text("slow slow max <= 500 cycles\n")
     with own_place(tmp_path, "m4/swd", HIDDEN.replace("BURSTS", str(bursts)), clock=12_000_000, dap_swo="uart") as place:
         shown = []
-        for _ in range(8):  # an event next to a cycle event has no time of its own; a quiet trace may be lost on a busy machine
+        for _ in range(8):  # an event next to a cycle event shares its time; a quiet trace may be lost on a busy machine
             result = place.run("irq", "--for", "300ms", "--freq", "12M", "--regions", tmp_path / "app.regions", "--check", "-j")
             gaps, budget = result.lines[-1]["gaps"], next(line["budget"] for line in result.lines if line.get("name", "").startswith("slow"))
             shown.append((gaps > 0, budget["verdict"], budget.get("why")))

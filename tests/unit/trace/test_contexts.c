@@ -16,9 +16,9 @@ static void say(char *out, const char *text)
 static void say_stay(void *context, const struct trace_stay *stay)
 {
     static const char *const ends[] = {"", " unended", " lost", " cut"};
-    char text[128], least[48];
-    snprintf(least, sizeof least, stay->at_least > 0 ? " at least %llu" : "",
-             (unsigned long long)stay->at_least);
+    char text[128], least[48] = "";
+    if (stay->at_least > 0)
+        snprintf(least, sizeof least, " at least %llu", (unsigned long long)stay->at_least);
     snprintf(text, sizeof text, "%u%s at %s%llu: %s%llu own %s%llu%s%s%s", stay->number,
              stay->entered ? "" : " unseen", stay->from_exact ? "" : "~", (unsigned long long)stay->from,
              stay->to_exact ? "" : "~", (unsigned long long)(stay->to - stay->from),
