@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { OUTCOMES = 8192, POLL_MS = 5000, START_WISH = 0, TASKS_OPEN = 16 };
+enum { OUTCOMES = 8192, POLL_MS = 5000, START_WISH = 0, TASKS_OPEN = 16, WORD_BYTES = 4 };
 
 static const uint64_t any_task = UINT64_MAX; /* until the first switch */
 
@@ -147,19 +147,27 @@ static void task_switch(struct trace_engine *self, uint64_t task)
     self->now->task = task;
 }
 
+static void tasks_forget(struct trace_engine *self, enum trace_why why)
+{
+    for (size_t i = 0; i < TASKS_OPEN; i++)
+        entry_leave(self, &self->entries[i], why);
+    self->now = &self->entries[0];
+    self->now->task = any_task;
+}
+
 static void trace_engine_take(void *context, const struct trace_moment *moment)
 {
     struct trace_engine *self = context;
     if (moment->kind == MOMENT_LOST) {
         outcome_put(self, &(struct trace_outcome){.to = moment->cycles, .why = CALL_GAP});
-        for (size_t i = 0; i < TASKS_OPEN; i++)
-            entry_leave(self, &self->entries[i], CALL_LOST);
+        tasks_forget(self, CALL_LOST); /* a switch may have been lost, too */
         self->after_gap = true;
-        self->now = &self->entries[0]; /* a switch may have been lost, too */
-        self->now->task = any_task;
     }
-    if (moment->kind == MOMENT_DATA && self->task_wish != 0 && moment->n == self->task_wish)
+    bool is_task = moment->kind == MOMENT_DATA && self->task_wish != 0 && moment->n == self->task_wish;
+    if (is_task && moment->size == WORD_BYTES)
         task_switch(self, moment->value);
+    else if (is_task) /* a part of the word */
+        tasks_forget(self, CALL_UNPAIRED);
     if (moment->kind != MOMENT_MATCH)
         return;
     if (moment->n != START_WISH || self->is_round)

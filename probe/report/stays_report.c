@@ -164,7 +164,7 @@ static struct json_part stays_row(const json_t *line, const char *unit)
 static const struct sentence stays_notes[] = {
     {NULL, NULL,
      "{seen,} {what}[{!isolated} (numbers are of isolated ones)] in {seconds@} through {sink}, {exact,} of "
-     "them exact[; {left_out%} left out]"},
+     "them exact[{!left_out}; {left_out%} left out, which may be longer than max]"},
     {"gaps", NULL, "trace was lost {gaps,} time{gaps?|s}: there were more than these; no time spans a loss"},
     {"thread", NULL,
      "no exception: {thread%} of the time that the trace shows; between an exit and what follows: "

@@ -277,7 +277,7 @@ static bool find_ends(const struct delta_run *run, struct trace_engine_setup *ou
 }
 
 /* Code that switches tasks itself begins in one and ends in another; what it calls may do so, or may change
- * the stack, too, and come back much later. */
+ * the stack, too, and return much later. */
 static void look_for_switches(const struct delta_run *run, struct trace_engine_setup *setup)
 {
     const struct session *session = run->session;

@@ -86,7 +86,7 @@ struct trace_moments {
 /* False: out of memory. */
 bool trace_moments_begin(struct trace_moments *moments);
 void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, size_t n);
-/* Whether four zeros, of which it is not certain that they came, may be data that precede `bytes`. If so,
+/* Whether four zeros, which may not have been there, may be data that precede `bytes`. If so,
  * they are to be taken. */
 bool trace_moments_lack_zeros(struct trace_moments *moments, const uint8_t *bytes, size_t n);
 /* Bytes were lost on the way here: what has not been proved is suspect. */

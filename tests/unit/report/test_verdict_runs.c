@@ -279,7 +279,8 @@ static struct covered cover(enum shape shape, double mean, struct length length,
         struct statistics *statistics = statistics_new();
         assert_non_null(statistics);
         fill(statistics, shape, length, 1);
-        double is = statistics_mean(statistics), known = precision_of(&(struct column){.statistics = statistics});
+        double is = statistics_mean(statistics),
+               known = precision_of(&(struct column){.statistics = statistics});
         covered.held += fabs(is - (mean - 0.5)) <= known * is; /* a hit is cut to a whole number */
         covered.reached += known <= length.precision;
         covered.hits += (double)statistics_count(statistics) / runs;
