@@ -45,7 +45,7 @@ static const uint32_t dma_turn = 0x0FFFFFFF, dma_begins_again = UINT32_C(1) << 2
 
 /* A list has FIFO_LOOKS groups of reads: the FIFO's status after each group says whether words were lost in
  * it. Within a list there is no pause. */
-enum { FIFO_DEPTH = 8, FIFO_LOOK = 16, FIFO_LOOKS = 24, FIFO_STEPS = FIFO_LOOKS * (FIFO_LOOK + 2) };
+enum { FIFO_LOOK = 16, FIFO_LOOKS = 24, FIFO_STEPS = FIFO_LOOKS * (FIFO_LOOK + 2) };
 static const uint64_t WIDE_PORT = UINT64_C(1) << 31;
 
 static struct address fifo_word(const struct trace *trace, uint64_t offset)
@@ -138,20 +138,10 @@ static bool fifo_read(struct trace *trace, const struct deadline *deadline, stru
         return false;
     for (unsigned i = 0; i < FIFO_LOOKS; i++) {
         const uint64_t *words = trace->words + (size_t)i * (FIFO_LOOK + 2);
-        bool lost = (words[FIFO_LOOK] & FIFO_OVERFLOW) != 0;
-        if (lost) /* somewhere between these words */
-            trace_moments_damage(&trace->moments);
-        for (unsigned k = 0; k < FIFO_LOOK; k++) {
-            if (trace->n_skipped > 0) {
-                trace->n_skipped--;
-                continue;
-            }
+        for (unsigned k = 0; k < FIFO_LOOK; k++)
             fifo_give(trace, words[k]);
-        }
-        if (lost) {
+        if ((words[FIFO_LOOK] & FIFO_OVERFLOW) != 0) /* between two of these, or of the eight that follow */
             trace_lose(trace);
-            trace->n_skipped = FIFO_DEPTH; /* which were in it when it lost some: the gap is after them */
-        }
     }
     return true;
 }

@@ -111,8 +111,7 @@ static void group_close(struct trace_moments *moments, const struct trace_packet
         moment.doubt = doubt;
         moment_hold(moments, &moment);
     }
-    bool checks = moments->beats && moments->in_group == 1 && stamp->n == 0 && moments->period != 0 &&
-                  !moments->is_damaged;
+    bool checks = moments->beats && moments->in_group == 1 && stamp->n == 0 && moments->period != 0;
     moments->n_group = moments->in_group = 0;
     moments->beats = false;
     if (checks)
@@ -328,14 +327,8 @@ bool trace_moments_lack_zeros(struct trace_moments *moments, const uint8_t *byte
 
 void trace_moments_lose(struct trace_moments *moments)
 {
-    moments->is_damaged = false;
     moments_lose(moments);
-}
-
-void trace_moments_damage(struct trace_moments *moments)
-{
-    held_deliver(moments, MOMENT_UNPROVED, moments->is_guess);
-    moments->is_damaged = true;
+    moments->raw_guess = true;
 }
 
 void trace_moments_end(struct trace_moments *moments)

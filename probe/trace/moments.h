@@ -2,8 +2,8 @@
 /*
  * Moments: packets with their time, in cycles of the core. Each local timestamp closes the group of packets
  * since the one before it, and all times are sums of timestamps. Cycle events, one each `period`
- * cycles of CYCCNT, are the checksum: between two of them the sum is a multiple of the period, or something
- * was lost. Moments are held until it has been checked. Pure, and bounded.
+ * cycles of CYCCNT, are the checksum: the sum is as many periods as there were cycle events, or something was
+ * lost. Moments are held until it has been checked. Pure, and bounded.
  */
 #pragma once
 
@@ -71,8 +71,7 @@ struct trace_moments {
     size_t n_raw;
     unsigned unclear; /* windows in which packets may begin at several places */
     bool aligned, is_guess, checked, is_skewed;
-    bool is_damaged;        /* trace_moments_damage was called */
-    bool raw_guess;         /* among the raw bytes are zeros that may have been none */
+    bool raw_guess;         /* the raw bytes may have a gap, or zeros that never came */
     uint64_t now, check_at; /* check_at: the cycle event up to which all is proved */
     struct trace_moment group[TRACE_GROUP];
     size_t n_group;
@@ -89,11 +88,8 @@ void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, siz
 /* Whether four zeros, which may not have been there, may be data that precede `bytes`. If so,
  * they are to be taken. */
 bool trace_moments_lack_zeros(struct trace_moments *moments, const uint8_t *bytes, size_t n);
-/* Bytes were lost on the way here: what has not been proved is suspect. */
+/* Bytes were lost on the way here, before or shortly after the last ones: what is not proved is suspect. */
 void trace_moments_lose(struct trace_moments *moments);
-/* Some were lost in what is given from here on until trace_moments_lose: it is suspect, and proves nothing.
- */
-void trace_moments_damage(struct trace_moments *moments);
 /* The held ones are delivered as unproved. */
 void trace_moments_end(struct trace_moments *moments);
 void trace_moments_free(struct trace_moments *moments);

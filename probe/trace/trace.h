@@ -104,7 +104,6 @@ struct trace {
     struct etf etf;
     struct trace_ring_state ring;
     bool was_zero;          /* of FIFO: the last word was zeros */
-    unsigned n_skipped;     /* of FIFO: the next reads that may be of before a loss */
     uint32_t divider, kept; /* of SWO: of its clock; the one that the program uses, 0: none */
     unsigned sweep;         /* of SWO: how far its clock is from the one that was measured */
     unsigned dividers;      /* that were tried */
@@ -116,8 +115,8 @@ struct trace {
     uint64_t bytes, losses;      /* losses: on the way out of the chip */
 };
 
-/* Whether the core can emit trace, and how many comparators are free: sets trace->is_v8, n_free. Reads alone.
- * The error says what serves instead. */
+/* Whether the core can emit trace, and how many comparators are free: sets trace->is_v8, n_free, and before
+ * device_take device->emits. Reads alone. The error says what serves instead. */
 bool trace_can(struct trace *trace, struct device *device, bool code, const struct deadline *deadline,
                struct error *error);
 /* The device is taken. After a failure trace_close is called all the same. */
