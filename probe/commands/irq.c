@@ -63,8 +63,13 @@ static bool irq_prepare(void *context, struct error *error)
 static bool irq_measure(void *context, struct error *error)
 {
     struct irq_command *self = context;
+    struct session *session = self->run.session;
+    struct deadline last = session_last_deadline(session);
+    struct error changed = {0};
     bool ok = irq_run_measure(&self->run, error);
-    self->of.has_result = self->run.seconds > 0;
+    if ((ok || error->kind == ERROR_CANCELLED) && !device_check_witness(&session->device, &last, &changed))
+        ok = error_copy(error, &changed);
+    self->of.has_result = self->run.seconds > 0 && error->kind != ERROR_WRITTEN;
     if (self->of.context->options->format == FORMAT_PERFETTO && !self->timeline.ok)
         self->of.unwritten = self->of.has_result;
     return ok;

@@ -37,7 +37,7 @@ static struct counter_block *find_block(const struct device *device, const char 
     return NULL;
 }
 
-enum { USES_REGISTERS = 16, RESET_BITS = 32 };
+enum { USES_REGISTERS = 32, RESET_BITS = 32 };
 
 /* What is searched for in the program's code, all of which is walked for it: what starts what the run may
  * switch on, each register once, and what changes a counter. */
@@ -68,11 +68,11 @@ static void add_starts(struct uses *uses, const struct core *core, const struct 
     uses->n_starts = uses->n;
 }
 
-static void add_changes(struct uses *uses, const struct counter_block *block)
+static void add_changes(struct uses *uses, const struct block_kind *kind,
+                        const struct counter_register *registers, size_t n)
 {
-    const struct block_kind *kind = block->kind;
-    for (size_t i = 0; i < kind->n_registers && uses->n < uses->n_starts + USES_REGISTERS; i++) {
-        const struct counter_register *one = &kind->registers[i];
+    for (size_t i = 0; i < n && uses->n < uses->n_starts + USES_REGISTERS; i++) {
+        const struct counter_register *one = &registers[i];
         uses->changes[uses->n] = (struct counter_change){.kind = kind, .name = one->name, .word = one->word};
         uses->switches[uses->n++] = (struct counter_switch){.word = one->word,
                                                             .name = one->word == 0 ? one->name : NULL,
@@ -82,6 +82,15 @@ static void add_changes(struct uses *uses, const struct counter_block *block)
     }
 }
 
+static bool is_noted(const struct device *device, const struct counter_change *change)
+{
+    for (size_t i = 0; i < device->n_changes; i++)
+        if (device->changes[i].kind == change->kind && device->changes[i].at == change->at &&
+            device->changes[i].word == change->word)
+            return true;
+    return false;
+}
+
 static void note_changes(struct device *device, const struct uses *uses)
 {
     for (size_t i = uses->n_starts; i < uses->n; i++) {
@@ -89,7 +98,7 @@ static void note_changes(struct device *device, const struct uses *uses)
         for (size_t k = 0; k < one->n_changes && k < COUNTER_CHANGES; k++) {
             struct counter_change change = uses->changes[i];
             change.at = one->changes[k];
-            if (device->n_changes < DEVICE_CHANGES)
+            if (device->n_changes < DEVICE_CHANGES && !is_noted(device, &change))
                 device->changes[device->n_changes++] = change;
         }
     }
@@ -116,7 +125,10 @@ void device_note_uses(struct device *device, const struct counter_block *blocks,
     for (size_t i = 0; i < n; i++)
         add_starts(&uses, &device->chosen->core, &blocks[i]);
     for (size_t i = 0; i < n; i++)
-        add_changes(&uses, &blocks[i]);
+        add_changes(&uses, blocks[i].kind, blocks[i].kind->registers, blocks[i].kind->n_registers);
+    for (size_t i = 0; i < n; i++)
+        if (blocks[i].kind == &dwt_kind)
+            add_changes(&uses, &dwt_kind, device->emits, device->n_emits);
     if (uses.n > 0)
         symbols_find_switches(device->symbols, uses.switches, uses.n);
     for (size_t i = 0; i < uses.n_starts; i++)

@@ -59,18 +59,20 @@ struct device {
     struct counter_block *block; /* the counters in use, NULL before device_take_block */
     struct counter_pick programmed[BLOCK_COUNTERS]; /* the events of its counters */
     size_t n_programmed;
-    struct reading reading;              /* what a run reads: counters of the block, and others */
-    struct witness block_witness;        /* what the block's counts depend on */
-    struct witness witness;              /* the same, and what the programmed events depend on */
-    struct halted_access *halted_access; /* NULL: the block is reached without the core */
-    bool keeps_registers;                /* as the request had it */
-    bool looks_only;                     /* to be set before device_take: nothing is to stop the core */
-    bool divide;                         /* to be set before device_take_block: cycles by 64 */
-    bool server_held;                    /* the server, if any, is kept away */
-    enum leave leave;                    /* only device_leave_as sets it */
-    bool slow_clock;                     /* a register transfer may outlast a probe's next access */
-    bool slept;                          /* it was seen asleep while it was counted */
-    struct address model_time;           /* of an emulated chip: ns, which polls read; size 0: silicon */
+    struct reading reading;               /* what a run reads: counters of the block, and others */
+    struct witness block_witness;         /* what the block's counts depend on */
+    struct witness witness;               /* the same, and what the programmed events depend on */
+    struct halted_access *halted_access;  /* NULL: the block is reached without the core */
+    bool keeps_registers;                 /* as the request had it */
+    bool looks_only;                      /* to be set before device_take: nothing is to stop the core */
+    const struct counter_register *emits; /* to be set before device_take: what trace depends on, as if it */
+    size_t n_emits;                       /* were registers of the DWT's counter */
+    bool divide;                          /* to be set before device_take_block: cycles by 64 */
+    bool server_held;                     /* the server, if any, is kept away */
+    enum leave leave;                     /* only device_leave_as sets it */
+    bool slow_clock;                      /* a register transfer may outlast a probe's next access */
+    bool slept;                           /* it was seen asleep while it was counted */
+    struct address model_time;            /* of an emulated chip: ns, which polls read; size 0: silicon */
     struct counter_change changes[DEVICE_CHANGES]; /* by the program, of all blocks; found when it is taken */
     size_t n_changes;
     bool watches_resets; /* the ledger keeps what shows them */

@@ -86,7 +86,8 @@ static bool own_code_refuse(struct session *session, const char *what, const cha
 {
     memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
     return error_set(error, ERROR_WRITER_SOUGHT, "the program itself can change %s: %s, %s",
-                     session->device.block->text, what, where);
+                     session->device.n_emits > 0 ? "what the trace depends on" : session->device.block->text,
+                     what, where);
 }
 
 bool own_code_watch(struct session *session, const struct error *why)
@@ -171,7 +172,10 @@ static void own_code_note(struct session *session, uint64_t first, size_t n, con
     own_code_describe(session, first, what, sizeof what);
     memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
     snprintf(text, sizeof text, "%.150s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
-             n > 1 ? " (others: doctor lists them)" : "", means);
+             n <= 1                        ? ""
+             : session->device.n_emits > 0 ? " (and others)"
+                                           : " (others: doctor lists them)",
+             means);
     if (strstr(block->note, what) == NULL)
         memcpy(block->note, text, sizeof text);
 }

@@ -308,6 +308,9 @@ static void etf_close(struct trace *trace, const struct deadline *deadline)
     const struct steps as_set = {.items = &last, .n = 1, .room = 1};
     (void)ledger_run(ledger, &as_set, results, deadline, &ignored);
     (void)ledger_release(ledger, tmc_word(trace, TMC_CTL), deadline, &ignored);
+    const struct setting ended = {
+        .at = tmc_word(trace, TMC_CTL), .test = TMC_CAPTURES, .set = old, .watched = "TMC_CTL"};
+    witness_take(&trace->device->witness, &ended);
 }
 
 const struct trace_sink trace_etf = {

@@ -84,7 +84,7 @@ static void moments_break(struct trace_moments *moments, bool damaged)
 
 static void moments_check(struct trace_moments *moments)
 {
-    if (moments->checked && (moments->now - moments->check_at) % moments->period != 0) {
+    if (moments->checked && moments->now - moments->check_at != moments->n_beats * moments->period) {
         moments->mismatches++;
         moments_break(moments, true);
     } else { /* what precedes the first cycle event is not between two */
@@ -93,6 +93,7 @@ static void moments_check(struct trace_moments *moments)
     }
     moments->checked = true;
     moments->check_at = moments->now;
+    moments->n_beats = 0;
     moment_deliver(moments, &(struct trace_moment){.kind = MOMENT_BEAT, .cycles = moments->now});
 }
 
@@ -139,7 +140,9 @@ static void group_add(struct trace_moments *moments, const struct trace_packet *
         return;
     }
     moments->in_group++;
-    moments->beats = moments->beats || (packet->kind == TRACE_EVENTS && (packet->value & TRACE_EVENT_CYCLES));
+    bool beat = packet->kind == TRACE_EVENTS && (packet->value & TRACE_EVENT_CYCLES) != 0;
+    moments->beats = moments->beats || beat;
+    moments->n_beats += beat;
     moments->is_skewed = packet->kind == TRACE_DATA_PC;
     if (moment.kind == MOMENT_LOST)
         return;

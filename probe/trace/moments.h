@@ -77,6 +77,7 @@ struct trace_moments {
     size_t n_group;
     unsigned in_group; /* packets, with those that make none */
     bool beats;        /* a cycle event is among them */
+    uint64_t n_beats;  /* cycle events since check_at */
     struct trace_moment *held;
     size_t n_held;
     uint64_t packets, stamps, overflows, gaps, mismatches, prints; /* for doctor and summaries */

@@ -70,6 +70,27 @@ static bool trace_refuse(struct error *error, const char *advice, const char *wh
     return error_advise(error, ERROR_NO_COUNTER, advice, "%s", why);
 }
 
+/* What a program that writes them does to the trace: DDI 0403 C1.7.6, C1.8; DDI 0553 D1.2. */
+#define TRACE_COMPARATOR(n)                                                                                  \
+    {.name = "DWT_COMP" #n, .word = DWT_COMP0 + DWT_COMPARATOR * (n)},                                       \
+        {.name = "DWT_MASK" #n, .word = DWT_MASK0 + DWT_COMPARATOR * (n)},                                   \
+    {                                                                                                        \
+        .name = "DWT_FUNCTION" #n, .word = DWT_FUNCTION0 + DWT_COMPARATOR * (n)                              \
+    }
+static const struct counter_register trace_registers[] = {
+    {.name = "ITM_TCR",
+     .word = ITM_TCR,
+     .on = ITM_ITMENA | ITM_TSENA | ITM_TXENA,
+     .strikes = ITM_SWOENA | ITM_TSPRESCALE},
+    {.name = "DWT_CTRL",
+     .word = DWT_CTRL,
+     .on = DWT_CYCTAP | DWT_POSTPRESET | DWT_CYCEVTENA | DWT_EXCTRCENA,
+     .strikes = DWT_PCSAMPLENA},
+    TRACE_COMPARATOR(0),
+    TRACE_COMPARATOR(1),
+    TRACE_COMPARATOR(2),
+    TRACE_COMPARATOR(3)};
+
 bool trace_can(struct trace *trace, struct device *device, bool code, const struct deadline *deadline,
                struct error *error)
 {
@@ -77,6 +98,8 @@ bool trace_can(struct trace *trace, struct device *device, bool code, const stru
     const struct core *core = &device->chosen->core;
     uint64_t arch, ctrl, demcr;
     trace->device = device;
+    device->emits = trace_registers;
+    device->n_emits = sizeof trace_registers / sizeof *trace_registers;
     if (device->debugger != NULL || !core_has(core, SYSTEM_SPACE))
         return trace_refuse(error, halting,
                             device->debugger != NULL
@@ -187,7 +210,10 @@ static bool dwt_set(struct trace *trace, bool calibrates, const struct deadline 
 static bool comparator_set(struct trace *trace, unsigned n, const struct trace_wish *wish,
                            const struct deadline *deadline, struct error *error)
 {
-    static const char *const names[] = {"DWT_FUNCTION0", "DWT_FUNCTION1", "DWT_FUNCTION2", "DWT_FUNCTION3"};
+    static const char *const names[][3] = {{"DWT_COMP0", "DWT_MASK0", "DWT_FUNCTION0"},
+                                           {"DWT_COMP1", "DWT_MASK1", "DWT_FUNCTION1"},
+                                           {"DWT_COMP2", "DWT_MASK2", "DWT_FUNCTION2"},
+                                           {"DWT_COMP3", "DWT_MASK3", "DWT_FUNCTION3"}};
     const uint64_t bits = trace->is_v8 ? FUNCTION_SETTINGS : FUNCTION_V7_SETTINGS;
     /* The whole object: DDI 0403E C1.8.16 (MASK), DDI 0553B D1.2 (DWT_FUNCTIONn.DATAVSIZE) */
     const uint64_t size_log2 = wish->size == 0 ? 2 : wish->size / 2;
@@ -197,15 +223,17 @@ static bool comparator_set(struct trace *trace, unsigned n, const struct trace_w
     const struct restore restore = {.mask = bits};
     const struct setting comp = {.at = trace_word(trace, DWT_COMP0 + (uint64_t)DWT_COMPARATOR * n),
                                  .test = UINT32_MAX,
-                                 .set = wish->address};
+                                 .set = wish->address,
+                                 .watched = names[n][0]};
     const struct setting mask = {.at = trace_word(trace, DWT_MASK0 + (uint64_t)DWT_COMPARATOR * n),
                                  .test = UINT32_MAX,
-                                 .set = size_log2};
+                                 .set = size_log2,
+                                 .watched = names[n][1]};
     const struct setting on = {.at = trace_word(trace, function_at(n)),
                                .test = bits,
                                .set = function,
                                .restore = restore,
-                               .watched = names[n]};
+                               .watched = names[n][2]};
     /* It is off: so it is held last, and put back first */
     return trace_set(trace, comp, deadline, error) &&
            (trace->is_v8 || trace_set(trace, mask, deadline, error)) && trace_set(trace, on, deadline, error);
@@ -368,6 +396,7 @@ void trace_foresee(struct device *device, struct trace_prospect *out, const stru
     struct error why = {0};
     *out = (struct trace_prospect){.how.state = "none"};
     bool can = trace_can(&trace, device, false, deadline, &why);
+    device->n_emits = 0; /* none is taken */
     if (can)
         snprintf(out->emits, sizeof out->emits, "%sexceptions, data accesses",
                  trace.is_v8 ? "instruction addresses, " : "");

@@ -1,4 +1,9 @@
-"""Trace that an RP2350's FIFO loses, or seems to: what is shown is the log's."""
+"""Trace that is lost, or seems to be, and trace that the program changes: what is shown is the log's."""
+import re
+
+import pytest
+
+from harness import finish_tool, unfolded
 from own_program import START, own_place
 
 RP2350 = {"clock": 12_000_000, "dap_exact": True, "dap_wire": 10_000_000}
@@ -46,3 +51,30 @@ def test_a_word_of_zeros_may_be_data(tmp_path):
         rows = {int(line["value"], 16): line["calls"] for line in result.lines if line["type"] == "task"}
         assert set(rows) == {0, 1, 2} and result.code == 0, result.out
         assert result.summary["gaps"] == 0 and all(calls["exact"] >= calls["seen"] - 2 for calls in rows.values()), rows
+
+
+WRITES = BURN + r"""
+volatile uint32_t go, off;
+APART void write_trace(uint32_t from, uint32_t to) { if (off) REGISTER(0xE0000E80) &= ~off; if (from) REGISTER(from) = to; }
+APART void f(void) { BURN(40); if (go == 1) write_trace(0, 0); }
+APART void g(void) { BURN(40); }
+void run(void) { for (;; round_count++) { f(); g(); if (go == 2) REGISTER(0xE0001020) = (uint32_t)run & ~1u; BURN(200); } }
+"""
+
+
+@pytest.mark.parametrize("way", ["m33/swd", "m4/swd"])
+def test_code_that_writes_what_trace_depends_on(way, tmp_path):
+    with own_place(tmp_path, way, WRITES, clock=12_000_000, dap_swo="uart") as place:
+        if way == "m33/swd":
+            result = place.run("delta", "f", "--no-halt", "-r", 5, "--freq", "12M")
+            words = r"can change what the trace depends on: own\.c:\d+ \(write_trace\+0x\w+\) writes ITM_TCR, which what is measured may run"
+            assert result.code == 3 and re.search(words, unfolded(result.err)), result.err
+            assert place.run("delta", "f", "-r", 5).code == 0  # no trace
+            assert place.run("delta", "g", "--no-halt", "-r", 5, "--freq", "12M").code == 0
+        result = place.run("tasks", "--task", "off", "--for", "100ms", "--freq", "12M")
+        assert "own.c" in result.out and "only a count in which it runs would be wrong" in unfolded(result.out), result.out
+        tool = place.start("tasks", "--task", "off", "--for", "700ms", "--freq", "12M")
+        place.board.wait_for(lambda state: state["dwt_function"][0] & 0xF, "the comparator")
+        place.board.write_word("go", 2)
+        result = finish_tool(tool)
+        assert result.code == 3 and "changed DWT_COMP0 during the run" in result.err, result.err

@@ -87,6 +87,23 @@ TEST(cycle_events_prove_the_times_between_them)
     trace_moments_free(&moments);
 }
 
+/* What was lost may have taken whole periods: the timestamps' counter goes on while nothing is sent. */
+TEST(each_period_has_a_cycle_event)
+{
+    char said[1024];
+    struct trace_moments moments = begin(said, PERIOD);
+    trace_moments_take(&moments, BYTES(5, 0x20, 0xC0, 0xFF, 0x7F));
+    /* One that is late, or shares its timestamp, counts, though it proves nothing */
+    trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E, 5, 0x20, 0xD0, 0xF0, 0x31));
+    trace_moments_take(&moments, BYTES(0x55, 1, 5, 0x20, 0xC0, 0xFE, 0x7F));
+    trace_moments_take(&moments, BYTES(5, 0x20, 0xC0, 0xFF, 0x7F));
+    assert_string_equal(said, "match 0 @26384, match 1 together @49152");
+    said[0] = '\0';
+    trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E, 5, 0x20, 0xC0, 0xEF, 0xB1, 1));
+    assert_string_equal(said, "match 0 unproved @75536, lost 0 @98304");
+    trace_moments_free(&moments);
+}
+
 /* At any byte of it; what was in between is not proved. */
 TEST(a_stream_that_lost_a_piece_goes_on_where_packets_begin)
 {
