@@ -186,6 +186,7 @@ TEST(results)
         {"asrs r3, r4, #2", ISA_THUMB, 0x10A3, GIVES_OTHER, 3, 4, NO_REGISTER, 0},
         {"add r3, r12", ISA_THUMB, 0x4463, GIVES_OTHER, 3, 3, 12, 0},
         {"add.w r3, r4, r5, lsl #2", ISA_THUMB, 0xEB040385, GIVES_OTHER, 3, 4, 5, 0},
+        {"orr.w r3, r3, r4, lsl #2", ISA_THUMB, 0xEA430384, GIVES_OTHER, 3, 3, 4, 0},
         {"orr r3, r3, #1", ISA_ARM, 0xE3833001, GIVES_OR, 3, 3, NO_REGISTER, 1},
         {"mvn r3, #0", ISA_ARM, 0xE3E03000, GIVES_NUMBER, 3, NO_REGISTER, NO_REGISTER, UINT32_MAX},
         {"orr w3, w3, #1", ISA_A64, 0x32000063, GIVES_OR, 3, 3, NO_REGISTER, 1},
@@ -231,6 +232,8 @@ TEST(registers_that_change)
         {"ldp x29, x30, [sp], #16", ISA_A64, 0xA8C17BFD, 1 << 29 | 1 << 30 | 1U << 31},
         {"str xzr, [x1]", ISA_A64, 0xF900003F, 0},
         {"cmp x0, x1", ISA_A64, 0xEB01001F, 0},
+        {"mrs x0, pmccntr_el0", ISA_A64, 0xD53B9D00, 1 << 0},
+        {"msr pmcr_el0, x0", ISA_A64, 0xD51B9C00, 0},
     };
     for (size_t i = 0; i < COUNT(lines); i++) {
         struct instruction one = instruction_of(lines[i].isa, lines[i].code, PLACE);
