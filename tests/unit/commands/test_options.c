@@ -493,7 +493,16 @@ CONFIG_TEST(the_own_config_comes_last)
           "hits=1");
     setenv("XDG_CONFIG_HOME", "relative", 1); /* which would be the current folder's */
     setenv("HOME", folder, 1);
+    assert_int_equal(mkdir("relative", 0755), 0);
+    assert_int_equal(mkdir("relative/pmu-probe", 0755), 0);
+    write_file("relative/pmu-probe/pmu-probe.conf", "repeat = 5\n");
     reads("delta f", "command=delta elf=app.elf operands=f events=A|B format=csv core=2");
+    assert_int_equal(rename("relative", ".config"), 0);
+    setenv("XDG_CONFIG_HOME", "", 1); /* the same as none */
+    reads("delta f", "command=delta elf=app.elf operands=f events=A|B format=csv core=2 hits=5");
+    unlink(".config/pmu-probe/pmu-probe.conf");
+    rmdir(".config/pmu-probe");
+    rmdir(".config");
     write_own("oops = 1\n");
     setenv("XDG_CONFIG_HOME", folder, 1);
     refuses_with("info", "/pmu-probe/pmu-probe.conf:1: unknown option \"oops\"");
