@@ -13,7 +13,11 @@ static struct model {
     enum memory_packets packets;
     uint32_t id, status, dcrdr;
     bool dead, closed;
+    uint32_t row[4]; /* at ROW; only one at a time can be read */
+    int unreadable;  /* one of these; -1: none */
 } model;
+
+enum { ROW = 0x20000000 };
 
 static uint32_t *word_at(uint64_t at)
 {
@@ -30,6 +34,13 @@ static bool read_memory(struct debugger *debugger, uint64_t at, void *out, size_
     (void)deadline;
     if (model.dead)
         return error_set(error, ERROR_LINK_LOST, "gone");
+    if (at >= ROW && at < ROW + sizeof model.row) {
+        size_t first = (at - ROW) / 4;
+        if (n != 4 || (int)first == model.unreadable)
+            return error_set(error, ERROR_FAULT, "cannot read");
+        memcpy(out, &model.row[first], n);
+        return true;
+    }
     assert_int_equal(n, 4);
     assert_non_null(word_at(at));
     memcpy(out, word_at(at), 4);
@@ -152,6 +163,30 @@ FRESH_TEST(nothing_is_there)
     model.id = 0;
     assert_true(settle()->only_looks);
     assert_has(settle()->why[ACCESS_MEMORY], "no Cortex-M is there");
+}
+
+/* Words next to each other are asked for together; where that fails, each is read, or named. */
+FRESH_TEST(a_row_that_cannot_be_read_is_read_word_by_word)
+{
+    static const uint32_t words[] = {0x11, 0x22, 0x33, 0x44};
+    struct link *link = open_link();
+    memcpy(model.row, words, sizeof words);
+    for (int unreadable = -1; unreadable < 4; unreadable++) {
+        struct step steps[4];
+        uint64_t results[4] = {0};
+        struct error error = {0};
+        struct deadline deadline = deadline_in_ms(60000, NULL);
+        for (size_t i = 0; i < 4; i++)
+            steps[i] = step_read((struct address){.space = SPACE_MEMORY, .size = 4, .offset = ROW + 4 * i});
+        model.unreadable = unreadable;
+        struct outcome outcome = link_execute(link, steps, 4, results, &deadline, &error);
+        size_t done = unreadable < 0 ? 4 : (size_t)unreadable;
+        assert_int_equal(outcome.why, unreadable < 0 ? DONE : TARGET_FAULT);
+        assert_int_equal(outcome.done, done);
+        for (size_t i = 0; i < done; i++)
+            assert_int_equal(results[i], words[i]);
+    }
+    link_close(link);
 }
 
 FRESH_TEST(a_debugger_that_dies)

@@ -600,6 +600,32 @@ TEST(a_new_connection_is_owed_nothing)
     assert_has(server.asked, "m20000010,4\nD\n");
 }
 
+/* A new connection halts the core, which had been found running: it is let go at the end. */
+TEST(what_counts_is_how_the_core_was_found_first)
+{
+    const struct gdb_answer runs[] = {openocd_version,
+                                      {"?", "S02", false},
+                                      {"m20000000,4", gdb_hangs_up, false},
+                                      {NULL, NULL, false}},
+                            is_halted[] = {openocd_version,
+                                           {"m20000010,4", "11111111", false},
+                                           {OPENOCD_RESUME, "OK", false},
+                                           {"D", "OK", false},
+                                           {NULL, NULL, false}};
+    begin(LIMIT_MS);
+    uint16_t port = gdb_server_listen(&server, runs);
+    debugger = gdb_remote_connect("127.0.0.1", port, NULL, &deadline, &error);
+    assert_string_equal(error.text, "");
+    assert_false(debugger->facts.was_halted);
+    assert_fails(read_word(0x20000000), &error, ERROR_LINK_LOST, "");
+    server.first = is_halted;
+    debugger->undoing = true;
+    assert_word(0x20000010, 0x11111111);
+    assert_false(debugger->facts.was_halted);
+    debugger->ops->close(debugger, true);
+    gdb_server_stop(&server);
+}
+
 /* gdbserver with a program: signals pass, and the CPU of its stop is known. */
 TEST(test_a_program)
 {
