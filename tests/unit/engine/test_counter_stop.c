@@ -1,6 +1,7 @@
 /* What counter stops write and read, as lists of steps. That cores halt by them is shown on the board. */
 #include "base/arm_debug.h"
 #include "cores/architectures.h"
+#include "engine/counter_stop.h"
 #include "engine/counter_stop_steps.h"
 #include "test.h"
 
@@ -216,6 +217,18 @@ TEST(a_halt_request_of_another_debugger_is_not_the_cross_triggers)
         assert_false(look.was_written);
         assert_int_equal(look.late, looks[i].flags & 1 ? 9 : 0);
     }
+}
+
+TEST(a_counter_that_something_else_writes_is_told_with_both_values)
+{
+    struct error error = {0};
+    struct counter_stop_look look = {.value = 5, .was_written = true};
+    make(M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
+    strcpy(rig.device.reading.counters[0].name, "CPU_CYCLES");
+    assert_fails(counter_stop_check(&rig.stop, &look, 1000, &error), &error, ERROR_WRITTEN,
+                 "CPU_CYCLES: it stopped the core at 1000, and has 5 by now");
+    look.was_written = false;
+    assert_true(counter_stop_check(&rig.stop, &look, 1000, &error));
 }
 
 TEST(a_counter_is_chosen_that_is_free_and_reaches_so_far)

@@ -285,6 +285,29 @@ RIG_TEST(a_handler_without_known_exits_ends_at_what_it_interrupted)
     }
 }
 
+/* A thread's frame is on its own stack. What lies on the handlers' one at that place is none. */
+RIG_TEST(a_handler_ends_where_the_thread_that_it_interrupted_goes_on)
+{
+    enum { PSP = 0x20006000 };
+    static const struct model_event script[] = {
+        {.cycles = 50, .pc = START, .sp = SP, .lr = 0xFFFFFFFD, .psp = PSP},
+        {.cycles = 300, .pc = WENT_ON, .sp = PSP - 0x60},
+        {.cycles = 700, .grow = 7, .pc = WENT_ON, .sp = PSP + 0x20},
+    };
+    struct region region = handler_region;
+    struct rig *rig = rig_fresh(script, COUNT(script));
+    model_poke(&rig->model, PSP + 24, WENT_ON);
+    model_poke(&rig->model, PSP + 28, XPSR);
+    model_poke(&rig->model, SP + 24, WENT_ON + 0x40);
+    model_poke(&rig->model, SP + 28, XPSR);
+    rig_begin(rig);
+    region.exits.all = false;
+    assert_true(rig_arm(rig, &region));
+    assert_true(rig_run(rig, 6, 0));
+    rig_check_hits(rig, 6, 1000, 7);
+    rig_end_clean(rig);
+}
+
 RIG_TEST(a_handler_of_the_other_security_state_needs_an_end)
 {
     static const uint32_t lr[] = {0xFFFFFFB9, 0xFFFFFFD9}; /* to Non-secure; callee's registers are stacked */
