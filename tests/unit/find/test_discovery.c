@@ -399,11 +399,16 @@ FRESH_TEST(a_core_where_the_user_says)
 /* One that was found already is only chosen. */
 FRESH_TEST(a_core_that_is_known_is_chosen)
 {
-    const struct device_request request = {.core = -1, .debug = {true, APB, 0x80012000}};
+    const struct device_request request = {.core = -1, .debug = {true, APB, 0x80012000}},
+                                first = {.core = -1, .debug = {true, APB, 0x80010000}};
     zynq_as(bare_views);
     assert_true(place(&request));
     assert_int_equal(f.found.n_cores, 2);
     assert_int_equal(f.found.preferred, 1);
+    zynq_as(bare_views);
+    assert_true(place(&first));
+    assert_int_equal(f.found.n_cores, 2);
+    assert_int_equal(f.found.preferred, 0);
 }
 
 FRESH_TEST(what_does_not_say_so_is_not_taken)

@@ -137,13 +137,17 @@ FRESH_TEST(a_server_says_what_its_targets_are)
         assert_int_equal(f.found.n_cores, 0);
         assert_int_equal(f.link.reads, 0);
     }
-    set_up();
-    f.views[0] = (struct link_view){.is_core = true, .type = "cortex_m"};
-    f.n_views = 1;
-    add_core(0);
-    assert_true(run());
-    assert_int_equal(f.found.n_cores, 1);
-    assert_int_equal(f.link.reads, 3); /* no table is asked for */
+    static const char *const ours[] = {"cortex_m", "hla_target"}; /* the latter: through an ST-Link */
+    for (size_t i = 0; i < 2; i++) {
+        set_up();
+        f.views[0] = (struct link_view){.is_core = true};
+        snprintf(f.views[0].type, sizeof f.views[0].type, "%s", ours[i]);
+        f.n_views = 1;
+        add_core(0);
+        assert_true(run());
+        assert_int_equal(f.found.n_cores, 1);
+        assert_int_equal(f.link.reads, 3); /* no table is asked for */
+    }
 }
 
 FRESH_TEST(a_bus_that_hangs_is_let_alone)
