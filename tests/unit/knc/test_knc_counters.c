@@ -4,6 +4,7 @@
 #include "cores/architectures.h"
 #include "counters/counter.h"
 #include "counters/events.h"
+#include "device/device.h"
 #include "knc/knc.h"
 #include "links/ledger.h"
 #include "measure/plan.h"
@@ -134,6 +135,22 @@ FRESH_TEST(the_block_is_described)
     struct core other = {.ops = &cortex_m_ops};
     assert_false(knc_kind.identify(&other, NULL, &block));
     assert_int_equal(thread.n_writes, 0);
+}
+
+/* A program that a debugger stops runs on one of the card's CPUs: its block counts all that this CPU does. */
+FRESH_TEST(cycles_of_a_cpu_that_another_link_stops_are_not_the_programs)
+{
+    for (int remote = 0; remote < 2; remote++) {
+        static struct device_core cores[2];
+        struct device device = {.link = &thread.link, .ledger = ledger, .cores = cores, .n_cores = 2};
+        identify();
+        cores[0] = (struct device_core){.core = core};
+        cores[1] = (struct device_core){.core = core, .blocks = {block}, .n_blocks = 1};
+        device.chosen = &cores[remote ? 0 : 1];
+        device.remote = remote ? &cores[1] : NULL;
+        assert_true(device_take_block(&device, NULL, &deadline, &error));
+        assert_int_equal(device.block->counts_cycles, !remote);
+    }
 }
 
 FRESH_TEST(what_was_changed_goes_back_in_an_order_that_loses_nothing)

@@ -3,7 +3,11 @@
 
 #include "knc/msr.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { STEPS = 200 };
 
@@ -176,6 +180,41 @@ FRESH_TEST(only_registers_have_addresses)
         assert_int_equal(outcome.done, 1);
         assert_int_equal(error.kind, ERROR_FAULT);
     }
+}
+
+/* One step on CPU 5's registers, in place of which is a link to `file`. */
+static struct outcome access_file(const char *file, struct step step)
+{
+    static const char *const folders[] = {"dev", "dev/cpu", "dev/cpu/5"};
+    char root[] = "/tmp/pmu-probe-msr-XXXXXX", path[64], probe[64];
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    snprintf(path, sizeof path, "%s/dev/cpu/5/msr", root);
+    assert_int_equal(symlink(file, path), 0);
+    snprintf(probe, sizeof probe, "msr:5@%s", root);
+    struct link *link = msr_connect(probe, &deadline, &error);
+    assert_non_null(link);
+    struct outcome outcome = link_execute(link, &step, 1, results, &deadline, &error);
+    link_close(link);
+    unlink(path);
+    for (size_t i = 3; i-- > 0;) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        rmdir(path);
+    }
+    rmdir(root);
+    return outcome;
+}
+
+FRESH_TEST(what_a_register_refuses_is_named)
+{
+    assert_int_equal(access_file("/dev/full", step_read(at(0x38F))).why, DONE);
+    assert_int_equal(access_file("/dev/full", step_write(at(0x38F), 7)).why, TARGET_FAULT);
+    assert_error(&error, ERROR_FAULT, "CPU 5 refuses to have MSR 0x38F written: No space left");
+    assert_int_equal(access_file("/dev/null", step_read(at(0x38F))).why, TARGET_FAULT);
+    assert_error(&error, ERROR_FAULT, "CPU 5 refuses to have MSR 0x38F read: cut short");
 }
 
 FRESH_TEST(views_are_cpus)

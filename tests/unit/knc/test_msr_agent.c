@@ -20,7 +20,10 @@ static struct server {
     size_t n_greeting, n_answers[4], n;
     uint8_t requests[4][FRAME_REQUEST];
     size_t n_requests[4];
+    volatile sig_atomic_t cancels; /* Ctrl-C, once there is a connection */
 } server;
+
+static volatile sig_atomic_t cancelled;
 
 static struct deadline deadline;
 static struct error error;
@@ -31,6 +34,7 @@ static void *serve(void *unused)
     int fd = accept(server.listening, NULL, NULL);
     if (fd < 0)
         return NULL;
+    cancelled = server.cancels;
     (void)!write(fd, server.greeting, server.n_greeting);
     for (size_t i = 0; i < server.n; i++) {
         ssize_t n = recv(fd, server.requests[i], FRAME_REQUEST, 0);
@@ -188,6 +192,17 @@ FRESH_TEST(greetings_that_no_agent_gives_are_refused)
         if (i + 1 < COUNT(wrong))
             tear_down();
     }
+}
+
+FRESH_TEST(ctrl_c_ends_the_wait_for_an_agent_that_says_nothing)
+{
+    server.n_greeting = 0;
+    server.n = 1;
+    server.cancels = 1;
+    deadline = deadline_in_ms(60000, &cancelled);
+    assert_null(open_link());
+    assert_error(&error, ERROR_CANCELLED, ": cancelled");
+    cancelled = 0;
 }
 
 FRESH_TEST(nobody_there)
