@@ -68,7 +68,7 @@ static size_t model_transfer(struct model *m, const uint8_t *q, size_t n, uint8_
     unsigned wanted = q[2], done = 0;
     uint8_t posted = 0; /* the request */
     int ack = 0;
-    bool written = false;
+    bool written = false, spoils = false;
     size_t at = 3;
     uint32_t data = 0, word = 0, own = 0;
     for (; done < wanted && at < n; done++) {
@@ -94,8 +94,11 @@ static size_t model_transfer(struct model *m, const uint8_t *q, size_t n, uint8_
         }
         if (match) {
             ack = model_match(m, request, data);
+            spoils = m->spoils_next;
         } else if (request & 2) {
             ack = model_patient(m, request & 0xF, &word);
+            word ^= spoils ? UINT32_MAX : 0;
+            spoils = false;
             if (ack == M_OK && model_posts(m, request))
                 posted = request;
             else if (ack == M_OK)

@@ -42,6 +42,7 @@ struct model {
     unsigned packet_size, packet_count;
     bool has_match, has_swd_sequence, pads;
     bool fewer_reads; /* a match reads as often as its retries say, not once more */
+    bool spoils_next; /* the word that is read after a match */
     bool loses_place; /* a match directly after a posted read: what it compares with is taken for requests */
     uint8_t nobody;   /* the acknowledge when nobody answers: the three bits that were on the line */
     bool v6;          /* a ROM table at 0 that lists a MEM-AP at 0x2000 after one that is not there */

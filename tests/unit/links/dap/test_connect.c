@@ -125,6 +125,15 @@ CONNECT_TEST(test_no_value_match)
     assert_false(bench.executor.compiler.match);
 }
 
+/* Firmware that compares values, but has another word where the next read's belongs, would spoil counts. */
+CONNECT_TEST(test_a_wrong_word_after_a_value_match)
+{
+    bench.model.spoils_next = true;
+    assert_true(bench_connect(&bench));
+    assert_false(bench.executor.adi.match);
+    assert_false(bench.executor.compiler.match);
+}
+
 CONNECT_TEST(test_sticky_from_before)
 {
     bench.model.ports[0].sticky = true;
