@@ -125,6 +125,20 @@ COST_TEST(interrupts_that_the_halts_brought_are_no_cycles)
     assert_false(line(12)->is_disturbed);
 }
 
+/* Line 11 runs twice in a call: before the loop and after it. */
+COST_TEST(a_line_disturbed_once_in_a_call_has_no_cost_of_that_call)
+{
+    call(1, false);
+    hop(0, 1, 4, 1, false);
+    hop(1, 2, 500, 2, true);
+    hop(2, 3, 2, 1, false);
+    hop(3, BLOCKS, 6, 1, false);
+    line_costs_end(&costs);
+    assert_int_equal(statistics_count(line(11)->calls), 1);
+    assert_float_equal(line(11)->mean, 9, 1e-9);
+    assert_int_equal(statistics_count(line(12)->calls), 2);
+}
+
 COST_TEST(a_line_that_was_always_disturbed_says_so)
 {
     call(1, true);
