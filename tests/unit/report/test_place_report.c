@@ -127,6 +127,8 @@ TEST(the_end)
              "no overruns; 1 call returned in 12 s, the longest took 1,100 cycles\n");
     guard_is("{'type':'guard_end','elapsed_s':12,'ended':'Ctrl-C'}",
              "no overruns; 0 calls returned in 12 s\nended by Ctrl-C\n");
+    guard_is("{'type':'guard_end','calls':2,'most':1100,'elapsed_s':12,'ended':'error'}",
+             "no overruns; 2 calls returned in 12 s, the longest took 1,100 cycles\nended by an error\n");
     guard_is("{'type':'guard_end','calls':7,'left':1,'elapsed_s':12,'ended':'time'}",
              "no overruns; 7 calls returned in 12 s, the longest took 0 cycles\n"
              "1 call was left without returning\n");
