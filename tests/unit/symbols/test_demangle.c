@@ -33,6 +33,7 @@ TEST(mangled_names_are_read)
         {"_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write", "core::fmt::write"},
         {"_RNvCs1234_7mycrate3foo", "mycrate::foo", "mycrate::foo"},
         {"_RINvCs1234_7mycrate7genericmE", "mycrate::generic::<u32>", "mycrate::generic::<u32>"},
+        {"_RNvCs1234_7mycrateu9gre_6ka8i", "mycrate::größe", "mycrate::größe"},
         {"_Z", "_Z", "_Z"},
         {"_ZN", "_ZN", "_ZN"},
         {"_R", "_R", "_R"},

@@ -55,6 +55,18 @@ TEST(near_names_come_best_first)
     assert_memory_equal(guess(longest, &one, 1), "; did you mean uuu", 18);
 }
 
+TEST(a_near_name_without_room_is_left_out)
+{
+    char out[sizeof "; did you mean uart_send_b?"];
+    struct near near;
+    near_init(&near, "uart_send_byt", 13);
+    near_offer(&near, "uart_send_byte");
+    near_offer(&near, "uart_send_b");
+    assert_int_equal(near.count, 2);
+    assert_string_equal(near.best[0].name, "uart_send_byte");
+    assert_string_equal(near_text(&near, out, sizeof out), "; did you mean uart_send_b?");
+}
+
 TEST(paths_are_compared_from_their_end)
 {
     assert_true(path_ends_with("/home/me/src/a.c", "a.c", 3));

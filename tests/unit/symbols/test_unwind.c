@@ -163,6 +163,27 @@ UNWIND_TEST(what_was_not_read_ends_a_stack)
     assert_int_equal(find(&core, &memory).end, UNWIND_NO_VALUE);
 }
 
+/* What is moved out of a register that is not known is not known, whatever was there before. */
+TEST(a_stack_pointer_from_an_unknown_register_ends_a_stack)
+{
+    struct symbols *labels = fixture("labels");
+    struct unwind *of = unwind_open(labels);
+    struct memory memory = {.end = WORDS};
+    struct unwind_stack found;
+    struct unwind_core core = {.known = UNWIND_NEEDS_ARM, .is_m = true, .status = STATUS};
+    core.value[UNWIND_ARM_PC] = address_of(labels, "moves_sp");
+    core.value[UNWIND_ARM_LR] = (address_of(labels, "calls_it") + 4) | 1;
+    core.value[UNWIND_ARM_SP] = core.value[2] = core.value[7] = BASE;
+    assert_non_null(of);
+    unwind_find(of, &core, read_words, &memory, &found);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.end, UNWIND_NO_VALUE);
+    core.known |= 1 << 2;
+    unwind_find(of, &core, read_words, &memory, &found);
+    assert_int_equal(found.at[1].pc, core.value[UNWIND_ARM_LR] & ~UINT64_C(1));
+    unwind_close(of);
+}
+
 UNWIND_TEST(a_return_address_must_be_behind_a_call_of_the_function)
 {
     struct memory memory = {.end = 0};
