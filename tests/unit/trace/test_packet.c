@@ -66,6 +66,7 @@ TEST(each_packet_says_what_the_manual_has)
                 {"45 24", "at 0/1 24"},
                 {"01 41 0A 34 12 FB EF BE AD DE", "print 0/1 41, print 1/2 1234, print 31/4 DEADBEEF"},
                 {"18 01 41 00 00 00 00 00 80 01 41", "page 0/0 0, print 32/1 41, sync 0/0 0, print 0/1 41"},
+                {"1C 01 41", "page 0/0 0, print 0/1 41"}, /* of the hardware source: no page of the ports */
                 {"94 05 94 80 A0 84 60", "global 0/1 5, global 0/4 C011000"},
                 {"B4 BD F4 91 01 B4 BD F4 91 81 F4 07", "global 0/4 247A3D, global 0/6 3F40247A3D"},
                 {"45 01 C0 87 27 70 45 01 F0 AB 02",
