@@ -267,7 +267,7 @@ def test_a_program_that_may_be_anywhere_is_refused():
 def test_info_list_and_doctor_show_both():
     with Debugged() as place:
         info = place.run("info")
-        assert info.code == 0 and "x86-64" in info.out and f"CPUs 0 to {CPUS - 1}" in info.out
+        assert info.code == 0 and "x86-64" in info.out and f"CPU 0 to CPU {CPUS - 1}" in info.out
     with Debugged() as place:
         listed = run_tool("--probe", place.probe, "--counters", place.counters, "list", "L2_READ_MISS")
         assert listed.code == 0 and "L2_READ_MISS" in listed.out
