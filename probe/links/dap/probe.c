@@ -7,14 +7,20 @@
 
 enum { SEND_MS = 1000, REPLY_MS = 8000, OVERLAPPED_MS = 800, STALE = 8, SILENCE_MS = 700 };
 
+/* Several packets in flight are the cause if time runs out; else the probe was unplugged. */
+static bool note_lost(struct dap_probe *probe, const struct deadline *deadline)
+{
+    probe->lost = true;
+    probe->overlapped = probe->overlapped && deadline_passed(deadline);
+    return false;
+}
+
 static bool receive(struct dap_probe *probe, uint8_t *reply, size_t *n, const struct deadline *deadline,
                     struct error *error)
 {
-    probe->lost = !carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, deadline, error);
-    if (probe->lost) {
-        probe->overlapped = probe->overlapped && deadline_passed(deadline); /* otherwise it was unplugged */
-        return false;
-    }
+    probe->lost = false;
+    if (!carrier_receive(probe->carrier, reply, CARRIER_ROOM, n, deadline, error))
+        return note_lost(probe, deadline);
     ending_answered(probe->ending);
     probe->in_flight -= probe->in_flight > 0;
     log_bytes(probe->log, '<', "dap", reply, *n, NULL);
@@ -29,8 +35,7 @@ bool probe_send(struct dap_probe *probe, const uint8_t *packet, size_t n, struct
     probe->packets++;
     probe->overlapped = probe->in_flight++ > 0 && probe->repeats;
     log_bytes(probe->log, '>', "dap", packet, n, n > 0 ? protocol_name(packet[0]) : NULL);
-    probe->lost = !carrier_send(probe->carrier, packet, n, &deadline, error);
-    return !probe->lost;
+    return carrier_send(probe->carrier, packet, n, &deadline, error) || note_lost(probe, &deadline);
 }
 
 bool probe_receive(struct dap_probe *probe, uint8_t *reply, size_t *n, struct error *error)

@@ -41,6 +41,31 @@ TEST(test_a_reply_of_a_row_never_comes)
     }
 }
 
+/* Without it a run would go on after a probe was unplugged and plugged in again. */
+TEST(a_probe_that_is_unplugged_with_packets_in_flight_has_lost_none_of_them)
+{
+    static struct bench bench;
+    static struct step steps[ROW];
+    static uint64_t got[ROW];
+    unsigned in_flight = 0;
+    for (uint32_t i = 0; i < ROW; i++)
+        steps[i] =
+            step_read((struct address){.space = SPACE_MEMORY, .size = 4, .offset = 0x1000 + 4 * (i % 6)});
+    for (long at = 0; at < 6; at++) {
+        model_init(&bench.model);
+        bench.model.packet_count = 3;
+        assert_true(bench_connect(&bench));
+        bench.carrier.lose_at = bench.carrier.sent + at;
+        struct deadline deadline = deadline_in_ms(20000, NULL);
+        struct outcome outcome = executor_run(&bench.executor, steps, ROW, got, &deadline, &bench.error);
+        assert_int_equal(outcome.why, LINK_LOST);
+        assert_string_equal(bench.error.text, "unplugged");
+        assert_false(probe_lost_overlapped(&bench.probe));
+        in_flight += bench.carrier.in > bench.carrier.out;
+    }
+    assert_true(in_flight > 0);
+}
+
 /* On a busy host a reply may leave the probe before the next packet arrives, so one trial shows nothing. */
 TEST(test_a_trial_that_passes_by_chance_decides_nothing)
 {
