@@ -71,7 +71,7 @@ struct trace_moments {
     size_t n_raw;
     unsigned unclear; /* windows in which packets may begin at several places */
     bool aligned, is_guess, checked, is_skewed;
-    bool raw_guess;         /* the raw bytes may have a gap, or zeros that never came */
+    bool raw_guess;         /* the raw bytes may have a gap, or zeros of an empty FIFO */
     uint64_t now, check_at; /* check_at: the cycle event up to which all is proved */
     struct trace_moment group[TRACE_GROUP];
     size_t n_group;
@@ -86,7 +86,7 @@ struct trace_moments {
 /* False: out of memory. */
 bool trace_moments_begin(struct trace_moments *moments);
 void trace_moments_take(struct trace_moments *moments, const uint8_t *bytes, size_t n);
-/* Whether four zeros, which may not have been there, may be data that precede `bytes`. If so,
+/* Whether four zeros that may be of an empty FIFO may be data instead, which precede `bytes`. If so,
  * they are to be taken. */
 bool trace_moments_lack_zeros(struct trace_moments *moments, const uint8_t *bytes, size_t n);
 /* Bytes were lost on the way here, before or shortly after the last ones: what is not proved is suspect. */

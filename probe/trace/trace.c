@@ -70,12 +70,12 @@ static bool trace_refuse(struct error *error, const char *advice, const char *wh
     return error_advise(error, ERROR_NO_COUNTER, advice, "%s", why);
 }
 
-/* What a program that writes them does to the trace: DDI 0403 C1.7.6, C1.8; DDI 0553 D1.2. */
+/* What a program that writes them does to the trace: DDI 0403 C1.7, C1.8. */
 #define TRACE_COMPARATOR(n)                                                                                  \
-    {.name = "DWT_COMP" #n, .word = DWT_COMP0 + DWT_COMPARATOR * (n)},                                       \
-        {.name = "DWT_MASK" #n, .word = DWT_MASK0 + DWT_COMPARATOR * (n)},                                   \
+    {.name = "DWT_COMP" #n, .word = DWT_COMP0 + (uint64_t)DWT_COMPARATOR * (n)},                             \
+        {.name = "DWT_MASK" #n, .word = DWT_MASK0 + (uint64_t)DWT_COMPARATOR * (n)},                         \
     {                                                                                                        \
-        .name = "DWT_FUNCTION" #n, .word = DWT_FUNCTION0 + DWT_COMPARATOR * (n)                              \
+        .name = "DWT_FUNCTION" #n, .word = DWT_FUNCTION0 + (uint64_t)DWT_COMPARATOR * (n)                    \
     }
 static const struct counter_register trace_registers[] = {
     {.name = "ITM_TCR",
