@@ -4,7 +4,7 @@ import signal
 import pytest
 
 from cmsis_dap import ABORT, CLEAR_STICKY, CTRL_STAT, DP, SELECT, Dap, write
-from harness import WORK_BY_DATA, Place, finish_tool, forget_journal, passages, returned
+from harness import INTERRUPTED, WORK_BY_DATA, Place, finish_tool, forget_journal, passages, returned
 
 DEBUG, SYSTEM, OVERRUN = 1 << 28, 1 << 30, 1
 BOTH = DEBUG | SYSTEM
@@ -91,10 +91,11 @@ def test_the_way_back_takes_down_what_a_killed_run_has_left(way, command):
 
 
 def test_power_is_taken_down_after_the_probe_was_away():
+    """A run goes on if what failed meanwhile was something that it can do without, such as how long its halts are."""
     with Place("m4/v2", "free", WORK_BY_DATA) as place:
         tool = place.start("delta", "work_by_data", "-r", 100000000)
         place.wait_for_stops(10)
         place.board.unplug()
         place.board.plug()
-        assert finish_tool(tool).code == 3
+        assert finish_tool(tool, signal.SIGINT).code in (3, INTERRUPTED)
         assert not any(controls(place))
