@@ -91,6 +91,7 @@ def test_nothing_on_the_port():
     (["--elf", "/dev/null", "delta", "x"], "/dev/null"), (["--elf", __file__, "delta", "x"], "test_bad_input"),
     (["delta", "main"], "ELF"), (["-o", "/nonexistent/x", "info"], "cannot be written"),
     (["--elf", ELF, "delta", "work_by_data", "--tick", "nope"], 'no variable "nope"'),
+    (["--elf", ELF, "survey", "work_by_data", "--baseline", "none", "--threshold", "5"], "write 5% or 0.05"),
     (["-r", "many", "info"], "-r takes a whole number from 1 up, such as 200"),
     (["--speed", "4000", "info"], "write 4000k for kHz"), (["-freq", "12M", "info"], "unknown option -freq; did you mean --freq?"),
     (["delta", "f", "--hits", "20"], "use -r N"), (["delta", "f", "--frequency", "12M"], "use --freq HZ"), (["run", "a.elf"], "use delta FUNCTION"),

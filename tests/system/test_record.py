@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+from endings import PASS, SILENT, Behind
 from gdb_place import GdbPlace
 from harness import NOWHERE, SLEEPER, TOOL, WAIT, WORK_BY_DATA, Place, finish_tool, run_tool, tool_environment, wait_for
 from test_restore import assert_runs, snapshot
@@ -241,6 +242,21 @@ def test_ctrl_c_is_its_end(way, tmp_path):
         assert profile.counts
         assert_runs(place)
         assert snapshot(place) == before
+
+
+@pytest.mark.nobody_answers
+def test_ctrl_c_is_its_end_though_the_probe_was_silent(tmp_path, monkeypatch):
+    """Its old connection is half-open; over a new one it is asked again."""
+    monkeypatch.setenv("PMU_PROBE_PATIENCE", "1")
+    path = tmp_path / "p.jsonl"
+    with Behind() as behind:
+        tool = begin(behind, path)
+        behind.relay.become(SILENT, PASS)
+        wait_for(lambda: behind.relay.taken > 0, "a packet that gets no answer")
+        result = finish_tool(tool, signal.SIGINT)
+        assert result.code == 0, result.err
+        end = Profile(path).end
+        assert end["why"] == "Ctrl-C" and "error" not in end, end
 
 
 @pytest.mark.parametrize("way", WAYS)
