@@ -244,6 +244,17 @@ def test_ctrl_c_is_its_end(way, tmp_path):
         assert snapshot(place) == before
 
 
+def test_without_an_event_the_core_is_seldom_halted(tmp_path):
+    """Only the halted core can read this counter, to see whether it was written: twice a second. Some halts more are of the trial."""
+    path = tmp_path / "p.jsonl"
+    with Place("r5/swd", "free") as place:
+        place.board.watch(NOWHERE)
+        result = place.run("record", "-e", "cycles", "--every", 1000000000, "--for", "1s", "-o", path)
+        assert result.code == 0, result.err
+        end = Profile(path).end
+        assert end["samples"] == 0 and len(halts(place)) <= 10 + 2 * end["elapsed_s"]
+
+
 @pytest.mark.nobody_answers
 def test_ctrl_c_is_its_end_though_the_probe_was_silent(tmp_path, monkeypatch):
     """Its old connection is half-open; over a new one it is asked again."""
