@@ -100,7 +100,7 @@ TEST(each_period_has_a_cycle_event)
     assert_string_equal(said, "beat 0 @16384, match 0 @26384, match 1 together @49152, beat 0 @65536");
     said[0] = '\0';
     trace_moments_take(&moments, BYTES(0x45, 1, 0xC0, 0x8F, 0x4E, 5, 0x20, 0xC0, 0xEF, 0xB1, 1));
-    assert_string_equal(said, "match 0 unproved @75536, lost 0 @98304");
+    assert_string_equal(said, "match 0 unproved @75536, lost 0 @98304, beat 0 @98304");
     trace_moments_free(&moments);
 }
 
