@@ -21,7 +21,7 @@ static void take_stay(void *context, const struct trace_stay *stay)
 static void take_loss(void *context, uint64_t cycles)
 {
     (void)cycles;
-    stays_lose(context);
+    stays_lose(context, false);
 }
 
 /* An exception, and a cycle event that fits. */
