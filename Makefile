@@ -44,6 +44,7 @@ include make/knc.mk
 include make/unit.mk
 include make/symbols-fixtures.mk
 include make/fuzz.mk
+include make/bench.mk
 include make/system.mk
 include make/torture.mk
 include make/labgrid.mk
@@ -51,7 +52,6 @@ include make/systems.mk
 include make/coverage.mk
 include make/lint.mk
 include make/demo.mk
-include make/bench.mk
 include make/install.mk
 include make/deb.mk
 

@@ -25,7 +25,7 @@ $(BUILD)/pycache/collected: $(BUILD)/asan/pmu-probe $(wildcard tests/*.py tests/
 	touch $@
 
 # The tool as users have it is built by `make` and by CI's demo; here it would be a sixth of all
-check-build: $(BUILD)/asan/bench/simulated_hits $(BUILD)/asan/pmu-probe $(BUILD)/pycache/collected $(UNIT_BIN) $(REPLAY_BIN) $(FAILING) $(LOCATE) board firmware fixtures
+check-build: $(BENCH_SRC:tests/%.c=$(BUILD)/asan/%) $(BUILD)/asan/pmu-probe $(BUILD)/pycache/collected $(UNIT_BIN) $(REPLAY_BIN) $(FAILING) $(LOCATE) board firmware fixtures
 soak-build: check-build $(BUILD)/pmu-probe $(FUZZ_BIN)
 
 bench: deps
