@@ -246,11 +246,12 @@ static bool tell_no_hit(const struct trace_engine *self, const struct engine_req
     if (calls->seen == seen_before)
         return error_set(error, ERROR_END, "the end was not executed within %.3g s of the start", seconds);
     return error_advise(error, ERROR_END, "delta without --no-halt measures it.",
-                        "of %llu calls none has an exact time: %llu were sent late, in %llu both ends share "
+                        "of %llu calls %s has an exact time: %llu were sent late, in %llu both ends share "
                         "a timestamp, %llu are not proved, %llu were lost, %llu began again before their end",
-                        (unsigned long long)calls->seen, (unsigned long long)calls->late,
-                        (unsigned long long)calls->together, (unsigned long long)calls->unproved,
-                        (unsigned long long)calls->lost, (unsigned long long)calls->unpaired);
+                        (unsigned long long)calls->seen, calls->exact > 0 ? "no further one" : "none",
+                        (unsigned long long)calls->late, (unsigned long long)calls->together,
+                        (unsigned long long)calls->unproved, (unsigned long long)calls->lost,
+                        (unsigned long long)calls->unpaired);
 }
 
 static bool trace_engine_run(struct engine *engine, const struct engine_request *request,

@@ -308,9 +308,10 @@ void run(void) { for (;; round_count++) { f(round_count % 20 == 3); BURN(60); } 
 def test_of_calls_that_nest_none_is_taken_for_another(tmp_path):
     with own(tmp_path, LONGJMP) as place:
         place.board.command("trace on")
-        result = place.run("delta", "f", "--no-halt", "-j", "-r", 300, "--for", "1s", "--freq", "12M")
-        assert result.code == 5 and set(result.cycles) <= {min(calls_of(place, False))}, (result.err, set(result.cycles))
-        assert result.summary["calls"]["unpaired"] > 0
+        result = place.run("delta", "f", "--no-halt", "-j", "-r", 300, "--for", "1s", "--timeout", "500ms", "--freq", "12M")
+        assert set(result.cycles) <= {min(calls_of(place, False))}, (result.err, set(result.cycles))
+        # Once one was left, no call is known to be the only one: so few came before that none more is awaited, or a second goes by
+        assert result.code == 5 and result.summary["calls"]["unpaired"] > 0 or result.code == 3 and "began again" in result.err, result.err
 
 
 def test_after_a_loss_the_task_is_not_known(tmp_path):
@@ -406,7 +407,7 @@ void run(void) {{ uint32_t s = 1; for (;; round_count++) {{ for (uint32_t k = 0;
         assert place.board.state()["halts"] == before
     assert result.code in (0, 3, 5), result.err
     if result.code == 3:
-        assert not result.hits and re.search("none has an exact time|was not executed", result.err), result.err
+        assert (not whole or is_part(result.cycles, truth)) and re.search("has an exact time|was not executed", result.err), result.err
         return
     assert not whole or is_part(result.cycles, truth)
     column, left_out = result.summary["columns"]["CPU_CYCLES"], result.summary["calls"]["left_out"]
@@ -453,7 +454,7 @@ def test_a_buffer_in_ram_holds_bursts(tmp_path):
         before = trace_registers(place)
         polled = place.run("delta", "f", "--no-halt", "-j", "-r", HITS, "--freq", "12M", "--timeout", "500ms")
         lost = polled.summary["calls"]["left_out"] if polled.code == 5 else 1
-        assert lost > 0.1 and (polled.code == 5 or "none has an exact time" in polled.err), polled.err
+        assert lost > 0.1 and (polled.code == 5 or "has an exact time" in polled.err), polled.err
         for room in ("room", "*0x20040100:0x3000"):
             result = traced(place, "f", "--trace-ram", room, "-r", 5 * HITS, "--freq", "12M")
             calls = result.summary["calls"]
