@@ -310,7 +310,7 @@ def test_of_calls_that_nest_none_is_taken_for_another(tmp_path):
         place.board.command("trace on")
         result = place.run("delta", "f", "--no-halt", "-j", "-r", 300, "--for", "1s", "--timeout", "500ms", "--freq", "12M")
         assert set(result.cycles) <= {min(calls_of(place, False))}, (result.err, set(result.cycles))
-        # Once one was left, no call is known to be the only one: so few came before that none more is awaited, or a second goes by
+        # After one that was left none is known to be alone: its time-out is reached, or the second is over
         assert result.code == 5 and result.summary["calls"]["unpaired"] > 0 or result.code == 3 and "began again" in result.err, result.err
 
 
