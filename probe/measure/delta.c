@@ -669,12 +669,15 @@ static bool delta_sink_calibrate(struct delta *delta, struct error *error)
 }
 
 /* For how many hits the engine is asked. It has several on their way at a time, and waits for all of these at
- * the end of a turn: so no more than are likely to occur in the time. */
+ * the end of a turn: so no more than are likely to occur in the time. Only the first may take as long as it
+ * does. */
 static uint64_t hits_to_ask(const struct delta *delta)
 {
     const struct pass *pass = delta->pass;
     uint64_t goal = delta->turn.goal, more = goal > pass->hits ? goal - pass->hits : AT_ONCE;
-    if (delta->turn.for_us > 0) {
+    if (delta->turn.for_us > 0 && pass->first_us == 0) {
+        more = 1;
+    } else if (delta->turn.for_us > 0) {
         int64_t now_us = deadline_now_us(), went_us = now_us - pass->first_us, left = left_us(delta, now_us);
         bool known = pass->first_us != 0 && delta->taken >= AT_ONCE && went_us > 0 && left > 0;
         double likely = known ? (double)delta->taken / (double)went_us * (double)left : 0;
