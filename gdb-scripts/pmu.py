@@ -25,7 +25,7 @@ from pmu_engine import (Engine, Refused, binary, check_option, openocd_port, opt
 # Options of report, with their values, that make no difference to the window
 DROPPED = ("-o", "--output", "--sort", "--format", "-x", "--separator")
 RESULTS = 0, 1, 4, 5, 130  # exit codes: 1, 4 and 5 are verdicts, 5 is doctor's finding too; 130: Ctrl-C
-DIRECT = "delta", "survey", "stat"  # OpenOCD's Tcl port serves them, if there is one
+DIRECT = "delta", "survey", "stat", "record", "top"  # OpenOCD's Tcl port serves them, if there is one
 # What a user, a target or a server can cause
 FAILURES = Refused, ValueError, OSError, gdb.error, gdb.MemoryError
 
@@ -134,7 +134,8 @@ class Command(gdb.Command):
             AUTO.busy = False
         code, reason = engine.process.returncode, engine.reason()
         if engine.at_users and code not in RESULTS:
-            reason = "stopped by your breakpoint" + ("" if "stopped by" in reason else " before the first hit")
+            hitless = self.name in ("delta", "survey") and "stopped by" not in reason
+            reason = "stopped by your breakpoint" + (" before the first hit" if hitless else "")
         if reason and code in RESULTS:
             write(reason + "\n")
         if self.name == "record" and code == 0:
@@ -310,7 +311,7 @@ SETTINGS = [Setting(*words) for words in [
     ("calibrate", gdb.PARAM_BOOLEAN, "--no-calibrate", None,
      "whether the cost of a halt is measured and removed"),
     ("tcl", gdb.PARAM_BOOLEAN, None, None,
-     "whether delta, survey and stat go by OpenOCD's Tcl port, if it has one"),
+     "whether delta, survey, stat, record and top go by OpenOCD's Tcl port, if it has one"),
 ]]
 COMMANDS = [Command(*words) for words in [
     ("delta", """Measure what a function, or the code between two places, costs.
@@ -333,8 +334,9 @@ Each sample halts the core briefly.""", True),
     ("record", """Sample where the core is, into profile.jsonl.
 Usage: pmu record [--for TIME] [-o FILE]
 
-Ctrl-C ends it. GDB lets the core run for some 20 ms and interrupts it, again and again,
-so it is halted a good part of the time. pmu-probe record in a terminal stops no core.""", True, True),
+Ctrl-C or a breakpoint of yours ends it. By OpenOCD's Tcl port the core runs all the time.
+Else GDB lets it run for some 20 ms and interrupts it, again and again, so it is halted a
+good part of the time.""", True, True),
     ("top", """List the functions of the last interval by their shares.
 Usage: pmu top [--for TIME] [-I TIME]
 

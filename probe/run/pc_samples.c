@@ -86,7 +86,7 @@ static bool take_core(struct pc_samples *self, struct device_core *core, struct 
     if (!sampler_find(sampler, device, &hidden, &deadline, error))
         return false;
     device->looks_only = true;
-    return session_take_core(session, false, error) &&
+    return session_take_core(session, request_of(self)->resume, error) &&
            (!hidden || sampler_find(sampler, device, &hidden, &deadline, error)) &&
            sampler_begin(sampler, &deadline, error);
 }
@@ -97,7 +97,7 @@ static bool take_by_halts(struct pc_samples *self, struct error *error)
     struct session *session = &self->session;
     if (request_of(self)->all_cpus)
         return error_set(error, ERROR_USAGE, "-a: through a GDB server samples are taken of one core");
-    if (!session_take_core(session, false, error))
+    if (!session_take_core(session, request_of(self)->resume, error))
         return false;
     halt_sampler_begin(&self->halts, &session->device);
     return true;
@@ -178,7 +178,7 @@ static bool take_by_stops(struct pc_samples *self, struct error *error)
     struct session *session = &self->session;
     session->may_stop = true;
     if (!check_stops(self, error) || !pc_samples_read_event(request_of(self), &self->wanted, error) ||
-        !session_take_core(session, false, error) ||
+        !session_take_core(session, request_of(self)->resume, error) ||
         !event_stop_take(&session->device.chosen->core, &self->wanted, pc_samples_try_block, self, error))
         return false;
     if (!request_of(self)->stacks)
@@ -419,12 +419,27 @@ double pc_samples_stood(const struct pc_samples *self)
     return self->elapsed_s > 0 ? fmin(stood_s / self->elapsed_s, 1) : 0;
 }
 
+/* A core that --resume let go: whoever halts it again, such as a debugger by its user's breakpoint, waits for
+ * it. */
+static bool check_resumed(struct pc_samples *self, const struct pc_samples_core *core, struct error *error)
+{
+    struct device *device = &self->session.device;
+    struct deadline deadline = pc_samples_uncancelled(self);
+    bool looks = request_of(self)->resume && !self->by_halts && self->by_stops == NULL;
+    if (!looks || core->sampler.look.state != CORE_HALTED ||
+        !device_stands(device, &device->stopped_at, &deadline))
+        return true;
+    device_leave_as(device, LEAVE_HALTED_FOREIGN);
+    return session_refuse_stop(&self->session, error);
+}
+
 bool pc_samples_sample(struct pc_samples *self, double us, struct error *error)
 {
     if (self->begun_us == 0)
         self->begun_us = deadline_now_us();
     for (size_t i = 0; i < self->n; i++) {
-        bool ok = take_samples(self, &self->cores[i], us, error);
+        bool ok =
+            take_samples(self, &self->cores[i], us, error) && check_resumed(self, &self->cores[i], error);
         self->elapsed_s = (double)(deadline_now_us() - self->begun_us) / 1e6;
         if (!ok)
             return false;

@@ -87,6 +87,8 @@ bool session_reach_target(struct session *session, struct error *error);
 bool session_look_again(struct session *session, int number, struct error *error);
 /* "main.c:88, main+0x12" or "0x10000200" */
 void session_place(const struct session *session, uint64_t address, char *out, size_t size);
+/* False, with ERROR_FOREIGN_STOP: where the core was seen halted by someone else (device->stopped_at). */
+bool session_refuse_stop(const struct session *session, struct error *error);
 /* ERROR_USAGE if nothing can stop the chosen core. */
 bool session_check_run_control(const struct session *session, struct error *error);
 /* False with ERROR_USAGE if nothing can be read while the core runs, which `command` needs. */

@@ -171,6 +171,13 @@ void session_place(const struct session *session, uint64_t address, char *out, s
         snprintf(out, size, "%s", location.name);
 }
 
+bool session_refuse_stop(const struct session *session, struct error *error)
+{
+    char place[512];
+    session_place(session, session->device.stopped_at, place, sizeof place);
+    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
+}
+
 bool session_check_run_control(const struct session *session, struct error *error)
 {
     return session->device.debugger != NULL || core_has_run_control(&session->device.chosen->core) ||

@@ -417,11 +417,8 @@ bool windows_until(struct windows *self, int64_t until_us, struct error *error)
 
 bool windows_check_stop(const struct windows *self, struct error *error)
 {
-    char place[512];
-    if (!self->stopped || self->session.device.debugger != NULL)
-        return true;
-    session_place(&self->session, self->session.device.stopped_at, place, sizeof place);
-    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
+    return !self->stopped || self->session.device.debugger != NULL ||
+           session_refuse_stop(&self->session, error);
 }
 
 static bool windows_run_pass(struct windows *windows, const struct plan_pass *pass, struct error *error)

@@ -1,5 +1,7 @@
 """`pmu delta` in a real GDB whose OpenOCD has a Tcl port: the hits go by that port while GDB waits, and then GDB is where it would be."""
+import json
 import os
+import pathlib
 import re
 import signal
 import time
@@ -9,6 +11,7 @@ import pytest
 from gdb_door import Mi, TclPlace, Terminal
 from harness import CALLED_TWICE, LOOP_ROUND, NOWHERE, WORK_BY_DATA, passages, returned, run_tool, wait_for
 from test_gdb_door import EVENT, PUT_BACK, engine_of
+from test_record import part_of
 
 pytestmark = [pytest.mark.any_row, pytest.mark.any_fifth]  # a row takes seconds
 
@@ -107,6 +110,65 @@ def test_other_places_and_commands(tmp_path):
         assert re.search(r"^work_by_data .*\n?", done.out, re.M) and re.search(r"[\d,]+  CPU_CYCLES", done.out), done.out + done.err
         assert "each sample halts" not in done.out and "no symbol `nothing_of_that_name`" in done.err
         assert place.board.state()["run"] == "halted" or place.server("virtual.cpu curstate") == "running"
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_record_and_top_halt_nothing(chip, tmp_path):
+    file = tmp_path / "p.jsonl"
+    with TclPlace(chip, "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
+        try:
+            before = place.board.state()
+            assert re.search(r"[\d,]+ samples in", terminal(f"pmu record --for 1s -o {file}"))
+            lines = [json.loads(line) for line in file.read_text().splitlines()]
+            assert lines[0]["source"] != "halts" and lines[-1]["why"] == "time" and lines[-1]["samples"] > 50, lines
+            assert sum(line.get("halted", 0) for line in lines) == 0
+            after = place.board.state()
+            assert after["halts"] - before["halts"] <= 2  # at its end, and GDB's own stop there
+            for name in PUT_BACK:
+                assert after.get(name) == before.get(name), name
+            assert after["run"] == "halted" and pc_of(terminal("info registers pc")) == after["pc"]
+            assert "work_by_data" in terminal(f"pmu report {file}")
+            top = terminal("pmu top --for 0.6s -I 300ms")
+            assert "by halts" not in top and "work_by_data" in top
+            terminal("next")
+            assert place.board.state()["run"] == "halted" and "#0" in terminal("bt")
+        finally:
+            terminal.close()
+
+
+@pytest.mark.parametrize("how", ["", "-g"])
+def test_the_users_breakpoint_ends_the_record(how, tmp_path):
+    file = tmp_path / "p.jsonl"
+    with TclPlace("m4", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
+        try:
+            terminal("hbreak called_twice")
+            terminal.child.sendline(f"pmu record {how} -o {file}")
+            wait_for(lambda: part_of(file) and '"samples"' in pathlib.Path(part_of(file)).read_text(), "the first samples")
+            place.board.write_word("scenario", CALLED_TWICE)
+            terminal.child.expect_exact("(gdb) ")
+            assert "pmu record failed (exit code 3): stopped by your breakpoint" in terminal.child.before
+            assert json.loads(file.read_text().splitlines()[-1])["why"] == "lost"
+            assert "#0  called_twice" in terminal("bt") and place.board.state()["pc"] == pc_of(terminal("info registers pc"))
+        finally:
+            terminal.close()
+
+
+def test_ctrl_c_ends_the_record(tmp_path):
+    file = tmp_path / "p.jsonl"
+    with TclPlace("m4", "free", WORK_BY_DATA) as place:
+        terminal = Terminal(place.elf, place.server.gdb_port(), tcl=True)
+        try:
+            terminal.child.sendline(f"pmu record -o {file}")
+            wait_for(lambda: part_of(file) and '"samples"' in pathlib.Path(part_of(file)).read_text(), "the first samples")
+            terminal.child.sendintr()
+            terminal.child.expect_exact("(gdb) ")
+            assert "samples in" in terminal.child.before and "failed" not in terminal.child.before
+            assert json.loads(file.read_text().splitlines()[-1])["why"] == "Ctrl-C"
+            assert pc_of(terminal("info registers pc")) == place.board.state()["pc"] and place.board.state()["run"] == "halted"
+        finally:
+            terminal.close()
 
 
 @pytest.mark.parametrize("chip", ["m4", "a9"])
