@@ -581,15 +581,23 @@ void progress_add(struct progress *progress, enum progress_kind kind)
     progress->looked_us = now_us;
 }
 
-bool progress_is_late(const struct progress *progress, const struct engine_request *request)
+int64_t engine_patience_ms(const struct engine_request *request, bool under_way)
 {
-    return progress->went_us > request->timeout_ms * 1000;
+    return !under_way && request->start_ms > 0 && request->start_ms < request->timeout_ms
+               ? request->start_ms
+               : request->timeout_ms;
+}
+
+bool progress_is_late(const struct progress *progress, const struct engine_request *request,
+                      const struct raw_hit *under_way)
+{
+    return progress->went_us > engine_patience_ms(request, under_way != NULL) * 1000;
 }
 
 bool progress_tell(const struct progress *progress, const struct engine_request *request,
                    const struct core *core, const struct raw_hit *hit, uint64_t to, struct error *error)
 {
-    double seconds = (double)request->timeout_ms / 1000;
+    double seconds = (double)engine_patience_ms(request, hit != NULL) / 1000;
     char past[96] = "", lost[96] = "";
     if (hit != NULL && hit->past > 0)
         snprintf(past, sizeof past, "; the core stopped %" PRIu64 " time%s there in another frame", hit->past,

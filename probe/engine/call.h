@@ -147,9 +147,10 @@ void progress_note(struct progress *progress);
 /* What the core could do since the last call of one of these two; or the target refused. */
 enum progress_kind { PROGRESS_WENT_ON, PROGRESS_HELD, PROGRESS_REFUSED };
 void progress_add(struct progress *progress, enum progress_kind kind);
-bool progress_is_late(const struct progress *progress, const struct engine_request *request);
-/* Always false, with ERROR_START or ERROR_END. `hit` is under way, NULL if none is; `to` is where the last
- * call returns to. */
+bool progress_is_late(const struct progress *progress, const struct engine_request *request,
+                      const struct raw_hit *under_way);
+/* Always false, with ERROR_START or ERROR_END. `hit` is under way, NULL if none is, as above; `to` is where
+ * the last call returns to. */
 bool progress_tell(const struct progress *progress, const struct engine_request *request,
                    const struct core *core, const struct raw_hit *hit, uint64_t to, struct error *error);
 

@@ -108,9 +108,9 @@ uint64_t debuggee_end(const struct debugger_engine *self)
 
 bool debuggee_check_time(const struct debugger_engine *self, struct error *error)
 {
-    return !progress_is_late(&self->progress, self->request) ||
-           progress_tell(&self->progress, self->request, self->core, self->under_way ? &self->hit : NULL,
-                         self->call.frame.end.pc, error);
+    const struct raw_hit *hit = self->under_way ? &self->hit : NULL;
+    return !progress_is_late(&self->progress, self->request, hit) ||
+           progress_tell(&self->progress, self->request, self->core, hit, self->call.frame.end.pc, error);
 }
 
 /* Another thread may have reached the breakpoint before it was moved; the debugger reports that stop only

@@ -474,12 +474,14 @@ static bool debugger_engine_run(struct engine *engine, const struct engine_reque
     self->sink = sink;
     self->hits = 0;
     self->enough = self->under_way = false;
+    engine->under_way = NULL;
     progress_note(&self->progress);
     /* In each pass, if other programs run on the counted core */
     if (self->device->remote != NULL && !stands_still(self, error))
         return false;
     while (!self->enough && pass_once(self, &rehits, error))
         ;
+    engine->under_way = !self->enough && self->under_way && !self->drops ? &self->hit : NULL;
     call_doubt(&self->call, &self->region, engine);
     if (!self->enough)
         return false;

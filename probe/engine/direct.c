@@ -729,6 +729,7 @@ static bool direct_engine_run(struct engine *engine, const struct engine_request
     self->deadline = deadline;
     bool ran = run_hits(self, request, sink, &why);
     engine->holds_core = direct_holds_core(self);
+    engine->under_way = !ran && self->hits.under_way && !self->hits.drops ? &self->hits.hit : NULL;
     call_doubt(&self->call, &self->region, engine);
     return ran || direct_tell_cause(self, &why, error);
 }

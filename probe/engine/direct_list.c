@@ -236,19 +236,24 @@ void direct_begin_own(struct direct_engine *self, int64_t timeout_ms, const stru
     direct_begin(self, &self->own, NULL);
 }
 
+static const struct raw_hit *hit_under_way(const struct direct_engine *self)
+{
+    return self->hits.under_way ? &self->hits.hit : NULL;
+}
+
 static bool is_late(struct direct_engine *self)
 {
     if (self->hits.advances != self->advances) {
         self->advances = self->hits.advances;
         progress_note(&self->progress);
     }
-    return progress_is_late(&self->progress, self->hits.request);
+    return progress_is_late(&self->progress, self->hits.request, hit_under_way(self));
 }
 
 static bool tell_late(const struct direct_engine *self, struct error *error)
 {
-    return progress_tell(&self->progress, self->hits.request, self->core,
-                         self->hits.under_way ? &self->hits.hit : NULL, self->call.frame.end.pc, error);
+    return progress_tell(&self->progress, self->hits.request, self->core, hit_under_way(self),
+                         self->call.frame.end.pc, error);
 }
 
 bool direct_check_time(struct direct_engine *self, struct error *error)

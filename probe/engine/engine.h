@@ -172,8 +172,12 @@ struct engine_request {
     uint64_t hits;               /* at most; UINT64_MAX: until the sink has enough */
     unsigned rehits;             /* at each end of the first hit of this call; at most ENGINE_REHITS */
     int64_t timeout_ms;          /* to reach the start, and again to reach the end */
+    int64_t start_ms;            /* to reach the start, if that is less; 0: not given */
     const struct at_end *at_end; /* NULL: nothing */
 };
+
+/* How long such a run waits. */
+int64_t engine_patience_ms(const struct engine_request *request, bool under_way);
 
 struct engine;
 
@@ -261,7 +265,11 @@ struct engine {
     uint64_t resumes; /* so far, single steps with them: before each the core was halted */
     bool holds_core;  /* after a run: it is still halted at the last end */
     bool saw_sleep;   /* the core, at any wait */
-    uint64_t stopped_at;   /* after ERROR_FOREIGN_STOP and ERROR_RESET */
+    uint64_t stopped_at; /* after ERROR_FOREIGN_STOP and ERROR_RESET */
+    /* After a run: the hit that had begun, and had not ended; NULL: none. With `reached` its `to` says how
+     * far it had come. */
+    const struct raw_hit *under_way;
+    bool reached;
     char uncalibrated[96]; /* why there were no re-hits though they were requested; "" if there were */
     /* See call_doubt; after arm, and after a run more. `unproved` is the part that the region does not say.
      */

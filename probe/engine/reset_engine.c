@@ -64,6 +64,8 @@ static bool reset_engine_pass_on(struct reset_engine *self, bool ok)
 {
     self->engine.stopped_at = self->inner->stopped_at;
     self->engine.unproved = self->inner->unproved;
+    self->engine.under_way = self->inner->under_way;
+    self->engine.reached = self->inner->reached;
     memcpy(self->engine.doubt, self->inner->doubt, sizeof self->engine.doubt);
     memcpy(self->engine.uncalibrated, self->inner->uncalibrated, sizeof self->engine.uncalibrated);
     return ok;

@@ -47,6 +47,8 @@ struct trace_engine {
     struct trace_outcome outcomes[OUTCOMES];      /* a ring */
     size_t first, n;
     struct trace_calls calls;
+    uint64_t proved, begun; /* what trace proved so far of the time, in cycles; where the last hit began */
+    struct raw_hit open;
     int64_t armed_us;
 };
 
@@ -158,6 +160,8 @@ static void tasks_forget(struct trace_engine *self, enum trace_why why)
 static void trace_engine_take(void *context, const struct trace_moment *moment)
 {
     struct trace_engine *self = context;
+    if (moment->doubt == MOMENT_EXACT && moment->kind != MOMENT_LOST)
+        self->proved = moment->cycles;
     if (moment->kind == MOMENT_LOST) {
         outcome_put(self, &(struct trace_outcome){.to = moment->cycles, .why = CALL_GAP});
         tasks_forget(self, CALL_LOST); /* a switch may have been lost, too */
@@ -212,6 +216,7 @@ static bool outcome_deliver(struct trace_engine *self, const struct trace_outcom
     if (outcome->why != CALL_EXACT)
         return true;
     struct raw_hit hit = {.before_us = (uint64_t)self->armed_us, .after_us = (uint64_t)deadline_now_us()};
+    self->begun = outcome->from;
     /* What is between hits is not known, where trace was lost */
     hit.from[0] = self->delivered;
     hit.to[0] = self->delivered += outcome->to - outcome->from;
@@ -254,11 +259,27 @@ static bool tell_no_hit(const struct trace_engine *self, const struct engine_req
                         (unsigned long long)calls->unpaired);
 }
 
-static bool trace_engine_run(struct engine *engine, const struct engine_request *request,
-                             const struct engine_sink *sink, const struct deadline *deadline,
-                             struct error *error)
+/* The oldest call without an end. After a run that had its hits, a call that began later than the last of
+ * these is not one of them. */
+static void find_open(struct trace_engine *self, bool ran)
 {
-    struct trace_engine *self = trace_engine_of(engine);
+    const struct trace_entry *oldest = NULL;
+    for (size_t i = 0; i < TASKS_OPEN; i++) {
+        const struct trace_entry *entry = &self->entries[i];
+        bool counts = entry->is_in && (!ran || entry->from < self->begun);
+        oldest = counts && (oldest == NULL || entry->from < oldest->from) ? entry : oldest;
+    }
+    self->engine.under_way = oldest != NULL ? &self->open : NULL;
+    self->engine.reached = true;
+    self->open =
+        (struct raw_hit){.before_us = (uint64_t)self->armed_us, .after_us = (uint64_t)deadline_now_us()};
+    if (oldest != NULL)
+        self->open.to[0] = self->proved > oldest->from ? self->proved - oldest->from : 0;
+}
+
+static bool run_trace(struct trace_engine *self, const struct engine_request *request,
+                      const struct engine_sink *sink, const struct deadline *deadline, struct error *error)
+{
     int64_t hit_us = deadline_now_us();
     uint64_t seen = self->calls.seen, hits = request->hits;
     bool enough = false;
@@ -272,13 +293,23 @@ static bool trace_engine_run(struct engine *engine, const struct engine_request 
             return true;
         if (deadline_cancelled(deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (deadline_now_us() - hit_us > request->timeout_ms * 1000)
+        if (deadline_now_us() - hit_us > engine_patience_ms(request, self->now->is_in) * 1000)
             return tell_no_hit(self, request, seen, error);
         if (!trace_poll(&self->trace, &soon, error))
             return false;
         if (sink->tick != NULL)
             sink->tick(sink->context, self->now->is_in ? WAIT_END : WAIT_START);
     }
+}
+
+static bool trace_engine_run(struct engine *engine, const struct engine_request *request,
+                             const struct engine_sink *sink, const struct deadline *deadline,
+                             struct error *error)
+{
+    struct trace_engine *self = trace_engine_of(engine);
+    bool ran = run_trace(self, request, sink, deadline, error);
+    find_open(self, ran);
+    return ran;
 }
 
 static bool trace_engine_arm(struct engine *engine, const struct region *region,

@@ -71,7 +71,8 @@ enum {
     HITS_MOST = 1 << 30, /* if only the time ends it */
     AT_ONCE = 16, /* if it is not known how many will follow: the end of a turn loses those on their way */
     WINDOW_US = 2000000,
-    ROUNDS = 4, /* the passes take turns, so that a drift affects all of them */
+    CUT_MS = 500, /* to read how far a hit had come */
+    ROUNDS = 4,   /* the passes take turns, so that a drift affects all of them */
     REHITS_FIRST = 10,
     REHITS_MORE = 32,              /* when the first ones differ among themselves */
     WAITING_ROOM = SLOW_HITS_WAIT, /* hits measured before calibration is done */
@@ -177,6 +178,16 @@ struct delta {
         double cycles;
         struct device_moment begun;
     } halts;
+    struct left_call { /* without a start since then, in this run */
+        bool known;
+        unsigned pairs;
+        uint64_t values[READING_ROOM], us;
+    } left;
+    struct cut_hit { /* the turn's run ended in it: it took at least these totals */
+        bool known, is_cancelled;
+        unsigned pairs;
+        struct widen totals[READING_ROOM];
+    } cut;
     uint64_t seen;  /* hits, with those that wait */
     uint64_t taken; /* of the turn, after its first one */
     unsigned most_pairs, most_steps;
@@ -192,6 +203,28 @@ static void put_value(struct column *column, const struct value *value)
     column->at_least++;
     if (value->count > column->at_least_max)
         column->at_least_max = value->count;
+}
+
+/* `most`: what it may have taken; NULL: that is not known. */
+static void apart_add(struct column *column, const struct value *most)
+{
+    struct left_out *apart = &column->apart;
+    apart->all++;
+    if (most == NULL || most->at_least) {
+        apart->unbounded++;
+        return;
+    }
+    apart->bounded++;
+    apart->most += most->count;
+    apart->longest = most->count > apart->longest ? most->count : apart->longest;
+}
+
+/* Of one that was added without. */
+static void apart_bound(struct column *column, const struct value *most)
+{
+    column->apart.all--;
+    column->apart.unbounded--;
+    apart_add(column, most);
 }
 
 static bool was_undisturbed(const struct delta *delta, const struct hit_result *hit)
@@ -274,7 +307,9 @@ static size_t delta_sink_evaluate(struct delta *delta, const struct raw_hit *raw
     for (size_t i = 0; i < pass->plan->n; i++) {
         size_t column = pass->plan->column[i];
         hit.values[column] = evaluation_value(&delta->evaluation, i, &totals[i], raw->pairs);
-        if (!raw->tainted && !warmup)
+        if (!warmup && raw->tainted) /* the handler in it only adds */
+            apart_add(&summary->columns[column], &hit.values[column]);
+        else if (!warmup)
             put_value(&summary->columns[column], &hit.values[column]);
     }
     if (raw->pairs > delta->most_pairs)
@@ -316,6 +351,18 @@ static bool delta_sink_is_enough(const struct delta *delta, int64_t now_us)
     if (pass->undecided == 0 || pass->clean == 0)
         return all >= delta->turn.goal;
     return all - pass->undecided >= delta->turn.goal || all >= 4 * delta->turn.goal + 16;
+}
+
+static void periods_add_cut(struct periods *periods, uint64_t least)
+{
+    periods->n++;
+    periods->longest = least > periods->longest ? least : periods->longest;
+    periods->inside += least;
+    periods->cycles += least;
+    periods->inside2 += (double)least * (double)least;
+    periods->cycles2 += (double)least * (double)least;
+    periods->product += (double)least * (double)least;
+    periods->cut = true;
 }
 
 static void periods_add(struct periods *periods, const struct periods *more)
@@ -365,6 +412,23 @@ static void add_period(struct delta *delta, const struct raw_hit *raw)
     delta->before = (struct periods){0};
 }
 
+/* A call that was left: until the next start at most, with what halts add. */
+static void bound_left(struct delta *delta, const struct raw_hit *next)
+{
+    const struct left_call *left = &delta->left;
+    const struct evaluation_span span = {.from = left->values,
+                                         .to = next->from,
+                                         .longest_us = us_between(left->us, next->after_us),
+                                         .pairs = left->pairs};
+    struct widen between[READING_ROOM];
+    if (!left->known)
+        return;
+    delta->left.known = false;
+    evaluation_step(&delta->evaluation, &span, between);
+    apart_bound(&delta->summary->columns[delta->pass->plan->column[0]],
+                &(struct value){.count = between[0].total, .at_least = between[0].at_least});
+}
+
 static void delta_sink_add_wait(struct delta *delta, const struct raw_hit *raw)
 {
     const struct evaluation_span span = {.from = delta->armed.values,
@@ -378,12 +442,17 @@ static void delta_sink_add_wait(struct delta *delta, const struct raw_hit *raw)
     periods_add_wait(&delta->summary->periods, waited[0].total);
 }
 
+static bool counts_periods(const struct delta *delta)
+{
+    return delta->device->block->counts_cycles && delta->pass->plan->column[0] == 0;
+}
+
 /* A handler that waited for the halt to end ran in a tainted hit: without the halt it would not be there.
  * `total`: what the hit counted; NULL: its call was left. */
 static void delta_sink_note_end(struct delta *delta, const struct raw_hit *raw, const struct widen *total)
 {
     struct hit_end *last = &delta->last;
-    bool counts = delta->device->block->counts_cycles && delta->pass->plan->column[0] == 0;
+    bool counts = counts_periods(delta);
     if (last->known)
         add_period(delta, raw);
     bool warmup = delta->summary->warmup < delta->options->warmup;
@@ -517,6 +586,7 @@ static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
         delta->n_waiting = 0;
         return false;
     }
+    bound_left(delta, raw);
     delta->pass->proved = delta->pass->calibrations[0].n;
     if (delta->pass->first_us != 0)
         delta->taken++;
@@ -581,6 +651,10 @@ static void delta_sink_on_left(void *context, const struct raw_hit *raw)
     delta_sink_add_wait(delta, raw);
     delta_sink_note_end(delta, raw, NULL);
     halts_add_hit(delta, raw, NULL);
+    bound_left(delta, raw);
+    apart_add(&delta->summary->columns[delta->pass->plan->column[0]], NULL);
+    delta->left = (struct left_call){.known = true, .us = raw->before_us, .pairs = raw->pairs + 1};
+    memcpy(delta->left.values, raw->from, sizeof delta->left.values);
     delta->summary->left++;
 }
 
@@ -624,6 +698,55 @@ static void finish_calibration(struct delta *delta)
     }
 }
 
+/* ---- the hit in which a run ended */
+
+static void cut_note(struct delta *delta, const struct error *why)
+{
+    const struct engine *engine = delta->engine;
+    struct cut_hit *cut = &delta->cut;
+    struct deadline soon = deadline_in_ms(patience_ms(CUT_MS), NULL);
+    struct error unread = {0};
+    bool ended = why->kind == ERROR_NONE || why->kind == ERROR_END || why->kind == ERROR_CANCELLED;
+    *cut = (struct cut_hit){.known = ended && engine->under_way != NULL,
+                            .is_cancelled = why->kind == ERROR_CANCELLED};
+    if (!cut->known)
+        return;
+    struct raw_hit raw = *engine->under_way;
+    cut->pairs = raw.pairs;
+    if (engine->reached || (why->kind == ERROR_END && device_read(delta->device, raw.to, &raw.before_us,
+                                                                  &raw.after_us, &soon, &unread)))
+        evaluation_total(&delta->evaluation, &raw, cut->totals);
+    else if (delta->evaluation.polled)
+        memcpy(cut->totals, delta->evaluation.so_far, sizeof cut->totals);
+}
+
+/* It is one of the calls, and the longer a call is the more likely is it this one. What Ctrl-C cuts may be
+ * any, unless it was the longest so far. */
+static void cut_put(struct delta *delta)
+{
+    const struct pass *pass = delta->pass;
+    struct summary *summary = delta->summary;
+    const struct cut_hit *cut = &delta->cut;
+    struct value values[READING_ROOM] = {0};
+    if (!cut->known || summary->warmup < delta->options->warmup)
+        return;
+    for (size_t i = 0; i < pass->plan->n; i++)
+        values[i] = evaluation_value(&delta->evaluation, i, &cut->totals[i], cut->pairs);
+    const struct column *first = &summary->columns[pass->plan->column[0]];
+    bool is_long =
+        statistics_count(first->statistics) == 0 || values[0].count > statistics_max(first->statistics);
+    if (cut->is_cancelled && !is_long)
+        return;
+    summary->cut++;
+    summary->cut_least = values[0].count > summary->cut_least ? values[0].count : summary->cut_least;
+    for (size_t i = 0; i < pass->plan->n; i++) {
+        values[i].at_least = true;
+        put_value(&summary->columns[pass->plan->column[i]], &values[i]);
+    }
+    if (counts_periods(delta))
+        periods_add_cut(&summary->periods, values[0].count);
+}
+
 static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned rehits, struct error *error)
 {
     struct engine_sink sink = {.context = delta,
@@ -637,17 +760,18 @@ static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned reh
                                      .rehits = rehits,
                                      .timeout_ms = delta->options->timeout_ms,
                                      .at_end = delta->options->at_end};
-    delta->evaluation.polled = delta->last.known = false;
+    delta->evaluation.polled = delta->last.known = delta->left.known = false;
     delta->before = (struct periods){0};
     delta->ran_on = delta->plausible.has_last && !delta->options->apart && !delta->options->is_round;
     bool timed = delta->turn.for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
     int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
-    if (timed && left_ms < request.timeout_ms)
-        request.timeout_ms = left_ms > 1 ? left_ms : 1;
+    if (timed) /* and a hit that has begun may end */
+        request.start_ms = left_ms > 1 ? left_ms : 1;
     halts_begin(delta, rehits > 0);
     bool ok = delta->engine->ops->run(delta->engine, &request, &sink, delta->deadline, error);
     if (ok)
         halts_end(delta);
+    cut_note(delta, error);
     snprintf(delta->summary->uncalibrated, sizeof delta->summary->uncalibrated, "%s",
              delta->engine->uncalibrated);
     if (delta->written.kind != ERROR_NONE)
@@ -655,7 +779,7 @@ static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned reh
     bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
     if (ok || !timed || !waited || !is_time_up(delta, deadline_now_us()))
         return ok;
-    error_clear(error); /* the time was up before the next hit */
+    error_clear(error); /* the time was up before the next hit, or in it */
     return true;
 }
 
@@ -742,20 +866,21 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
     pass->begun_us = deadline_now_us();
     pass->first_us = 0;
     delta->taken = 0;
-    delta->armed.known = false;
+    delta->armed.known = delta->cut.known = false;
     bool ok = delta_sink_take_turn(delta, error);
     delta->turns_us += deadline_now_us() - pass->begun_us;
     if (delta->armed.known && error->kind == ERROR_START)
         periods_add_wait(&delta->summary->periods, PERIODS_IN_VAIN);
-    if (ok || pass->calibrated)
-        return ok;
-    if (pass->proved > 0)
-        forget_unproved(pass, pass->proved);
-    if (delta->n_waiting > 0)
-        finish_calibration(delta);
-    else /* without a hit nothing proves the re-hits: a later turn makes its own */
-        forget_unproved(pass, 0);
-    return false;
+    if (!ok && !pass->calibrated) {
+        if (pass->proved > 0)
+            forget_unproved(pass, pass->proved);
+        if (delta->n_waiting > 0)
+            finish_calibration(delta);
+        else /* without a hit nothing proves the re-hits: a later turn makes its own */
+            forget_unproved(pass, 0);
+    }
+    cut_put(delta);
+    return ok;
 }
 
 /* A round up to this number of hits of each pass. The passes share what is left of --for. */

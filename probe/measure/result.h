@@ -55,7 +55,7 @@ struct conditions {
     char clock_change[96]; /* known at the end: "SystemCoreClock went from 12 MHz to 4 MHz during the run" */
 };
 
-/* Calls that were seen, but are not in the statistics: they differ from the others. */
+/* Calls that were seen, but are not in the statistics. */
 struct left_out {
     uint64_t all;                  /* calls, with those of the statistics, and the gaps, each as one */
     uint64_t bounded, unbounded;   /* of these */
@@ -68,13 +68,14 @@ struct column {
     char unsupported[96];      /* why it cannot be counted here; "" if it can */
     char errata[EVENT_ERRATA]; /* by which the core counts it wrongly; "" */
     struct statistics *statistics;
-    double overhead;       /* cost of the halts, already removed */
-    double plus_minus;     /* half-width of the interval around each value */
-    bool calibrated;       /* overhead and plus_minus were measured */
-    uint64_t at_least;     /* hits with only a lower bound; not in `statistics` */
-    uint64_t at_least_max; /* the highest such bound */
-    unsigned bits;         /* of its counter; 0: unknown, or a wider total */
-    struct left_out left_out;
+    double overhead;          /* cost of the halts, already removed */
+    double plus_minus;        /* half-width of the interval around each value */
+    bool calibrated;          /* overhead and plus_minus were measured */
+    uint64_t at_least;        /* hits with only a lower bound; not in `statistics` */
+    uint64_t at_least_max;    /* the highest such bound */
+    unsigned bits;            /* of its counter; 0: unknown, or a wider total */
+    struct left_out left_out; /* by trace: they differ from the others */
+    struct left_out apart;    /* by halts: calls that were left, and tainted hits. Budgets ask for them */
 };
 
 /* Of the mean of all calls: those that are left out, and what they may have taken, are in it. */
@@ -126,6 +127,7 @@ struct periods {
         n_left; /* n_left: of these, calls that were left; what they took is not known, and not inside */
     uint64_t cycles, inside;        /* of them; of the calls at their beginnings. Without the cost of halts */
     bool at_least, inside_at_least; /* a lower bound */
+    bool cut;                       /* with such a call at the end, of which only a lower bound is known */
     double cycles2, inside2, product; /* sums of squares, and of cycles times inside: how they vary */
     uint64_t longest;
     /* Of the turns that began at random moments, the last ones: cycles up to the first call, at least. */
@@ -177,6 +179,8 @@ struct summary {
     double precision;               /* that was wanted, as a part of the mean; 0: none was */
     double precise;                 /* that was reached; infinite: no hit counts */
     uint64_t left;                  /* calls that began again before they returned; not in `hits` */
+    uint64_t cut, cut_least;        /* calls in which a run or turn ended, after at least so many of the first
+                                       column; not in `hits`, but in the columns' at_least */
     char doubt[512];                /* why the counts are not proved to be exact; "" */
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */

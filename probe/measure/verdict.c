@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/verdict.h"
 
+#include "base/values.h"
+
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -109,7 +111,7 @@ double verdict_student_quantile(double chance, double df)
 double precision_of(const struct column *column)
 {
     const struct statistics *statistics = column->statistics;
-    if (statistics_count(statistics) == 0)
+    if (statistics_count(statistics) == 0 || column->at_least > 0)
         return INFINITY;
     struct series_error error = column_error(column);
     if (!(error.standard > 0))
@@ -485,6 +487,20 @@ static void budget_put_name(const struct budget *budget, char *out, size_t size)
     snprintf(out, size, "%s <= %.10g %s", of, budget->limit / units[i].seconds, units[i].unit);
 }
 
+/* What would pass, if not for the calls that are not in the statistics: with them it is `most` at most. */
+static void ask_apart(struct verdict_line *line, const struct left_out *apart, double most, double limit)
+{
+    if (apart->unbounded > 0)
+        verdict_conclude(line, VERDICT_INCONCLUSIVE,
+                         "%" PRIu64 " call%s left without returning: what %s took is not known",
+                         apart->unbounded, apart->unbounded == 1 ? " was" : "s were",
+                         apart->unbounded == 1 ? "it" : "they");
+    else if (most > limit)
+        verdict_conclude(line, VERDICT_INCONCLUSIVE,
+                         "up to %.0f with the %" PRIu64 " call%s that were left or tainted", most,
+                         apart->bounded, PLURAL(apart->bounded));
+}
+
 /* `off`: how far limit and count may be apart from the truth. A bound that is too high is too high, whatever
  * the hit really took. */
 static void decide_max(struct verdict_line *line, const struct column *column, double limit, double off)
@@ -502,6 +518,18 @@ static void decide_max(struct verdict_line *line, const struct column *column, d
         verdict_conclude(line, VERDICT_INCONCLUSIVE, "no hit that counts");
     else if (most + off > limit)
         verdict_conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit", off);
+    else
+        ask_apart(line, &column->apart, column->apart.bounded > 0 ? (double)column->apart.longest : 0,
+                  limit - off);
+}
+
+/* Without them it passes. */
+static void decide_mean(struct verdict_line *line, const struct column *column, double limit)
+{
+    const struct left_out *apart = &column->apart;
+    double n = (double)line->now.n, all = n + (double)apart->bounded;
+    if (line->verdict == VERDICT_PASS)
+        ask_apart(line, apart, (n * line->now.mean + (double)apart->most) / all, limit);
 }
 
 struct verdict_line budget_decide(const struct budget *budget, const struct summary *now, size_t family)
@@ -513,7 +541,7 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
     double hz_error = now != NULL ? now->conditions.clock_error_hz : 0;
     double limit = budget->is_time ? budget->limit * hz : budget->limit;
     double error = budget->is_time ? budget->limit * hz_error : 0;
-    if (now == NULL || now->n == 0 || now->hits == 0) {
+    if (now == NULL || now->n == 0 || now->hits + now->cut == 0) {
         verdict_conclude(&line, VERDICT_INCONCLUSIVE, "not reached");
     } else if (budget->is_time && !(hz > 0)) {
         verdict_conclude(&line, VERDICT_NOT_COMPARABLE, "%s",
@@ -535,6 +563,7 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
             if (line.verdict == VERDICT_PASS && side.n < FEW)
                 verdict_conclude(&line, VERDICT_INCONCLUSIVE, "%" PRIu64 " hit%s: %d would decide (-r %d)",
                                  side.n, side.n == 1 ? "" : "s", FEW, FEW);
+            decide_mean(&line, column, limit - error);
         } else {
             line.base = allowed;
             line.now = side;

@@ -459,9 +459,11 @@ static struct json_part column_object(const struct column *column)
         json_part_real(&object, "mean", statistics_mean(statistics));
         json_part_real(&object, "sd", statistics_deviation(statistics));
         struct series_error error = column_error(column);
-        json_part_real(&object, "mean_error", error.standard);
-        json_part_real(&object, "mean_error_df", error.df);
-        json_part_real(&object, "drift", error.drift);
+        if (column->at_least == 0) { /* else what is not included may be any */
+            json_part_real(&object, "mean_error", error.standard);
+            json_part_real(&object, "mean_error_df", error.df);
+            json_part_real(&object, "drift", error.drift);
+        }
         json_part_unsigned(&object, "min", statistics_min(statistics));
         json_part_unsigned(&object, "max", statistics_max(statistics));
         json_part_unsigned(&object, "p90", statistics_quantile(statistics, 0.9, NULL));
@@ -555,6 +557,10 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
     }
     if (summary->left > 0)
         json_part_unsigned(line, "left", summary->left);
+    if (summary->cut > 0) {
+        json_part_unsigned(line, "cut", summary->cut);
+        json_part_unsigned(line, "cut_at_least", summary->cut_least);
+    }
     if (summary->steps_past > 0)
         json_part_unsigned(line, "steps_past", summary->steps_past);
     json_part_object(line, "calls", calls_object(summary));

@@ -321,6 +321,12 @@ static uint64_t unknown_exceptions(const json_t *summary)
     return 0;
 }
 
+const char *run_counted_in(const json_t *summary)
+{
+    const char *name = NULL;
+    return run_first(summary, &name) != NULL ? unit_of_counter(name) : "";
+}
+
 /* What the sentences need beyond the keys of a summary. */
 static struct json_part facts_of(const struct run_lines *run)
 {
@@ -343,6 +349,11 @@ static struct json_part facts_of(const struct run_lines *run)
     bool of_function = strcmp(run->conditions.end, "its return") == 0;
     row_count(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
     row_count(&facts, "unknown_exceptions", unknown_exceptions(summary));
+    row_text(&facts, "cut_of", run_counted_in(summary));
+    const char *name;
+    row_flag(&facts, "bounded",
+             field_of(summary, "precision") != NULL &&
+                 field_count(run_first(summary, &name), "at_least") > 0);
     return facts;
 }
 
@@ -359,7 +370,9 @@ static const struct sentence facts_first[] = {
     {"within", "precise_by_all_equal",
      "mean ±{within} (95 %): --precision {precision.wanted%} was [{^precision.reached}not "
      "]reached"},
-    {"precision", "within", "no hit counts: --precision {precision.wanted%} was not reached"},
+    {"precision", "within|bounded", "no hit counts: --precision {precision.wanted%} was not reached"},
+    {"bounded", "within",
+     "of some calls only a lower bound is known: --precision {precision.wanted%} was not reached"},
     {"tainted", NULL,
      "{tainted,} of {hits,} hit{hits?|s} tainted: an interrupt that a halt had delayed ran inside; not in "
      "the table"},
@@ -376,6 +389,9 @@ static const struct sentence facts_first[] = {
     {"left_calls", NULL, "{left,} call{left?|s} left without returning, not counted"},
     {"left_starts", NULL,
      "{left,} time{left?|s} the start was reached again or the call ended before the end, not counted"},
+    {"cut", NULL,
+     "{cut,} call{cut?|s} had not ended when the measurement did[{!cut_at_least}, after at least "
+     "{cut_at_least,} {cut_of}], and {cut?is|are} not included"},
     {"steps_past", NULL,
      "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
     {"halts", NULL,
@@ -504,10 +520,17 @@ static void run_report_add_legend(struct json_part *list, const json_t *summary)
     json_decref(seen.json);
 }
 
-static void add_bound(char text[TEXT], const char *name, const json_t *column, bool alone)
+/* Of hits with only a lower bound, those whose counter may have overflowed. */
+static uint64_t wrapped(const json_t *column, uint64_t cut)
 {
-    uint64_t bounds = field_count(column, "at_least"), n = field_count(column, "count") + bounds,
-             most = field_count(column, "at_least_max");
+    uint64_t bounds = field_count(column, "at_least");
+    return bounds > cut ? bounds - cut : 0;
+}
+
+static void add_bound(char text[TEXT], const char *name, const json_t *column, uint64_t cut, bool alone)
+{
+    uint64_t bounds = wrapped(column, cut), n = field_count(column, "count") + bounds,
+             most = cut == 0 ? field_count(column, "at_least_max") : 0;
     text_add(text, TEXT, alone ? "%.96s: %s of %s hit%s" : "%.96s %s of %s hit%s", name, NUMBER(bounds),
              NUMBER(n), PLURAL(n));
     if (most > 0)
@@ -515,7 +538,7 @@ static void add_bound(char text[TEXT], const char *name, const json_t *column, b
 }
 
 /* Columns with counters of the same width share a sentence. */
-static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits)
+static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t cut, uint64_t bits)
 {
     char text[TEXT] = "", width[32] = "";
     json_t *column;
@@ -523,15 +546,15 @@ static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits
     size_t n = 0, put = 0;
     uint64_t first = 0;
     json_object_foreach(columns, name, column)
-        n += field_count(column, "at_least") > 0 && field_count(column, "bits") == bits;
+        n += wrapped(column, cut) > 0 && field_count(column, "bits") == bits;
     if (bits > 0)
         snprintf(width, sizeof width, "%" PRIu64 "-bit ", bits);
     json_object_foreach(columns, name, column) {
-        if (field_count(column, "at_least") == 0 || field_count(column, "bits") != bits)
+        if (wrapped(column, cut) == 0 || field_count(column, "bits") != bits)
             continue;
-        first = put == 0 ? field_count(column, "at_least") : first;
+        first = put == 0 ? wrapped(column, cut) : first;
         text_add(text, sizeof text, "%s", put++ > 0 ? ", " : "");
-        add_bound(text, name, column, n == 1);
+        add_bound(text, name, column, cut, n == 1);
     }
     if (n == 1)
         json_list_say(list, "%s may have overflowed the %scounter and %s not included", text, width,
@@ -540,21 +563,21 @@ static void add_bounds_of(struct json_part *list, json_t *columns, uint64_t bits
         json_list_say(list, "May have overflowed the %scounter and are not included: %s", width, text);
 }
 
-/* Hits with only a lower bound. */
 static void add_bounds(struct json_part *list, const json_t *summary)
 {
     json_t *columns = json_object_get(summary, "columns"), *column, *before;
     const char *name, *its;
+    uint64_t cut = field_count(summary, "cut");
     json_object_foreach(columns, name, column) {
         uint64_t bits = field_count(column, "bits");
-        bool told = field_count(column, "at_least") == 0;
+        bool told = wrapped(column, cut) == 0;
         json_object_foreach(columns, its, before) {
             if (before == column)
                 break;
-            told = told || (field_count(before, "at_least") > 0 && field_count(before, "bits") == bits);
+            told = told || (wrapped(before, cut) > 0 && field_count(before, "bits") == bits);
         }
         if (!told)
-            add_bounds_of(list, columns, bits);
+            add_bounds_of(list, columns, cut, bits);
     }
 }
 

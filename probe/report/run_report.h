@@ -20,6 +20,8 @@ struct run_lines run_lines(const json_t *header, json_t *summary, const json_t *
 /* Its first column, and its name; NULL: it has none. */
 json_t *run_first(const json_t *summary, const char **name);
 bool run_is_counted(const json_t *column);
+/* What it counts: "cycles" or "events". */
+const char *run_counted_in(const json_t *summary);
 /* Whether each count of a summary, or of a survey's region, is proved to be exact. */
 bool run_is_exact(const json_t *result);
 /* A row of a column for the views: numbers as in the line, and as people read them. `column` may be NULL. */

@@ -73,15 +73,16 @@ struct survey_rate survey_rate(const struct summary *summary)
         return rate;
     const struct periods *periods = &summary->periods;
     double hz = summary->conditions.clock_hz;
-    rate.share_at_most = periods->at_least && !periods->inside_at_least;
-    rate.share_at_least = periods->inside_at_least && !periods->at_least;
+    bool least = periods->inside_at_least || periods->cut; /* a cut call adds to both alike */
+    rate.share_at_most = periods->at_least && !least;
+    rate.share_at_least = least && !periods->at_least;
     double n = (double)periods->n, cycles = (double)periods->cycles;
     double share = (double)periods->inside / cycles;
     rate.doubt = half_interval_of(periods->cycles2 - cycles * cycles / n, n) * n / cycles;
-    rate.per_second_at_most = periods->at_least;
+    rate.per_second_at_most = periods->at_least || periods->cut;
     if (hz > 0)
         rate.per_second = (double)periods->n * hz / (double)periods->cycles;
-    if (!periods->at_least || !periods->inside_at_least) {
+    if (!periods->at_least || !least) {
         rate.share = share;
         rate.plus_minus =
             half_interval_of(
@@ -189,6 +190,8 @@ static struct json_part periods_part(const struct periods *of, bool bursts)
         json_part_bool(&periods, "cycles_at_least", true);
     if (of->inside_at_least)
         json_part_bool(&periods, "inside_at_least", true);
+    if (of->cut)
+        json_part_bool(&periods, "cut", true);
     if (bursts)
         json_part_bool(&periods, "in_bursts", true);
     return periods;
@@ -202,7 +205,10 @@ static struct json_part survey_region_line(const struct survey_row *row)
         json_part_unsigned(&line, "samples", row->samples);
     if (!survey_has_hits(row)) {
         json_part_bool(&line, "reached", false);
-        json_part_text(&line, "why", row->why);
+        json_part_text(&line, "why",
+                       row->why[0] == '\0' && row->summary != NULL && row->summary->cut > 0
+                           ? "it was called, and had not returned when its turn ended"
+                           : row->why);
         if (row->end != NULL)
             json_part_text(&line, "end", row->end);
         if (row->no_turn)

@@ -79,7 +79,7 @@ static json_t *first_of(const struct survey_lines *lines)
 
 static bool rate_is_bound(const json_t *region)
 {
-    return field_is(region, "periods.cycles_at_least");
+    return field_is(region, "periods.cycles_at_least") || field_is(region, "periods.cut");
 }
 
 static bool rate_is_vague(const json_t *region)
@@ -93,7 +93,8 @@ static bool rate_is_vague(const json_t *region)
 /* "<", ">", or "" without one. */
 static const char *share_bound(const json_t *region)
 {
-    bool most = rate_is_bound(region), least = field_is(region, "periods.inside_at_least");
+    bool most = field_is(region, "periods.cycles_at_least"),
+         least = field_is(region, "periods.inside_at_least") || field_is(region, "periods.cut");
     return most && !least ? "<" : least && !most ? ">" : "";
 }
 
@@ -444,6 +445,9 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
 static const struct sentence remarks[] = {
     {"note", NULL, "{note}"},
     {"left", NULL, "{left,} call{left?|s} left without returning, not counted"},
+    {"cut", NULL,
+     "{cut,} call{cut?|s} had not ended when {cut?its|their} turn{cut?|s} did, after at least "
+     "{cut_at_least,} {cut_of}, not included"},
     {"tainted", NULL, "{tainted,} tainted hit{tainted?|s} left out"},
     {"bounds", NULL, "{bounds,} hit{bounds?|s} may have overflowed the counter, not included"},
     {"slept", NULL, "the core was seen asleep"},
@@ -459,7 +463,8 @@ static bool add_remark(struct json_part *list, const json_t *region)
     const json_t *cycles = run_first(region, &name);
     struct json_part facts = json_part_copy(region), one = json_list_new();
     if (run_is_counted(cycles))
-        row_count(&facts, "bounds", field_count(cycles, "at_least"));
+        row_count(&facts, "bounds", field_count(cycles, "at_least") - field_count(region, "cut"));
+    row_text(&facts, "cut_of", run_counted_in(region));
     row_text(&facts, "why_not", why_of(region));
     if (survey_report_has_hits(region))
         sentences_join(&one, facts.json, remarks, sizeof remarks / sizeof *remarks);

@@ -455,13 +455,13 @@ static bool begin_region(struct turns *turns, struct survey_region *region, stru
     return region->delta != NULL;
 }
 
-/* Statistics take much memory: only a region with hits keeps them. */
+/* Statistics take much memory: only a region that was called keeps them. */
 static void end_region(struct survey_region *region)
 {
     if (region->delta != NULL)
         delta_end(region->delta);
     region->delta = NULL;
-    if (region->summary == NULL || region->summary->hits > 0)
+    if (region->summary == NULL || region->summary->hits + region->summary->cut > 0)
         return;
     summary_free(region->summary);
     free(region->summary);
