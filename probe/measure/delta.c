@@ -323,14 +323,19 @@ static size_t delta_sink_evaluate(struct delta *delta, const struct raw_hit *raw
     return judge_slow_hit(delta, raw, &hit, slot);
 }
 
-static int64_t left_us(const struct delta *delta, int64_t now_us)
+/* When the turn is over, even if it waits; INT64_MAX: not before a hit. Of one region by itself, a pass needs
+ * one in all its turns, and if other passes have some, it waits no longer than for the whole time. */
+static int64_t turn_until_us(const struct delta *delta)
 {
-    return delta->pass->begun_us + delta->turn.for_us - now_us;
-}
-
-static bool is_time_up(const struct delta *delta, int64_t now_us)
-{
-    return delta->turn.for_us > 0 && left_us(delta, now_us) <= 0;
+    const struct pass *pass = delta->pass;
+    int64_t turn_us = pass->begun_us + delta->turn.for_us,
+            all_us = delta->started_us + delta->options->for_us;
+    bool alone = delta->turn.region == NULL;
+    if (delta->turn.for_us > 0 && (pass->first_us != 0 || (alone && pass->hits > 0)))
+        return turn_us;
+    if (delta->turn.for_us > 0 && alone && delta->summary->hits > 0)
+        return turn_us > all_us ? turn_us : all_us;
+    return INT64_MAX;
 }
 
 /* More hits make up for those that a slow host left undecided, unless every hit is undecided. */
@@ -339,7 +344,7 @@ static bool delta_sink_is_enough(const struct delta *delta, int64_t now_us)
     const struct pass *pass = delta->pass;
     uint64_t all = pass->hits + delta->n_waiting;
     bool until_goal = delta->options->hits > 0 || delta->options->precision > 0;
-    if (pass->first_us != 0 && is_time_up(delta, now_us))
+    if (now_us >= turn_until_us(delta))
         return true;
     if (delta->turn.for_us > 0 && !until_goal)
         return false;
@@ -763,21 +768,20 @@ static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned reh
     delta->evaluation.polled = delta->last.known = delta->left.known = false;
     delta->before = (struct periods){0};
     delta->ran_on = delta->plausible.has_last && !delta->options->apart && !delta->options->is_round;
-    bool timed = delta->turn.for_us > 0 && delta->pass->first_us != 0 && delta->summary->passes == 1;
-    int64_t left_ms = left_us(delta, deadline_now_us()) / 1000 + 1;
-    if (timed) /* and a hit that has begun may end */
+    int64_t until_us = turn_until_us(delta), left_ms = (until_us - deadline_now_us()) / 1000 + 1;
+    if (until_us != INT64_MAX) /* and a hit that has begun may end */
         request.start_ms = left_ms > 1 ? left_ms : 1;
     halts_begin(delta, rehits > 0);
     bool ok = delta->engine->ops->run(delta->engine, &request, &sink, delta->deadline, error);
-    if (ok)
+    bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
+    if (ok || waited)
         halts_end(delta);
     cut_note(delta, error);
     snprintf(delta->summary->uncalibrated, sizeof delta->summary->uncalibrated, "%s",
              delta->engine->uncalibrated);
     if (delta->written.kind != ERROR_NONE)
         return error_replace(error, &delta->written);
-    bool waited = error->kind == ERROR_START || error->kind == ERROR_END;
-    if (ok || !timed || !waited || !is_time_up(delta, deadline_now_us()))
+    if (ok || !waited || deadline_now_us() < until_us)
         return ok;
     error_clear(error); /* the time was up before the next hit, or in it */
     return true;
@@ -799,10 +803,11 @@ static uint64_t hits_to_ask(const struct delta *delta)
 {
     const struct pass *pass = delta->pass;
     uint64_t goal = delta->turn.goal, more = goal > pass->hits ? goal - pass->hits : AT_ONCE;
+    int64_t until_us = turn_until_us(delta), now_us = deadline_now_us();
     if (delta->turn.for_us > 0 && pass->first_us == 0) {
         more = 1;
     } else if (delta->turn.for_us > 0) {
-        int64_t now_us = deadline_now_us(), went_us = now_us - pass->first_us, left = left_us(delta, now_us);
+        int64_t went_us = now_us - pass->first_us, left = until_us - now_us;
         bool known = pass->first_us != 0 && delta->taken >= AT_ONCE && went_us > 0 && left > 0;
         double likely = known ? (double)delta->taken / (double)went_us * (double)left : 0;
         uint64_t most = likely > AT_ONCE ? (uint64_t)likely : AT_ONCE;
@@ -966,6 +971,7 @@ static void end_columns(struct delta *delta)
         const struct plan_pass *plan = &delta->options->plan->passes[p];
         for (size_t i = 0; i < plan->n; i++) {
             struct column *column = &summary->columns[plan->column[i]];
+            column->pass_mean = pass->check.mean;
             const struct overhead *overhead = &pass->overheads[i];
             const struct counter *counter = &delta->device->block->counters[plan->picks[i].counter];
             column->bits = counter->bits;

@@ -74,6 +74,7 @@ struct column {
     uint64_t at_least;        /* hits with only a lower bound; not in `statistics` */
     uint64_t at_least_max;    /* the highest such bound */
     unsigned bits;            /* of its counter; 0: unknown, or a wider total */
+    double pass_mean;         /* of the first column, in the pass that counted this one; 0: unknown */
     struct left_out left_out; /* by trace: they differ from the others */
     struct left_out apart;    /* by halts: calls that were left, and tainted hits. Budgets ask for them */
 };

@@ -262,12 +262,16 @@ size_t counting_metrics(const struct counting *counting, counting_mean *mean, co
     return counting->n_metrics;
 }
 
+/* Passes are of different hits: each event is scaled by the cycles of its own pass. */
 static double column_mean(const void *context, size_t i)
 {
-    const struct column *column = &((const struct summary *)context)->columns[i];
+    const struct summary *summary = context;
+    const struct column *column = &summary->columns[i], *first = summary->columns;
     if (column->at_least > 0 || statistics_count(column->statistics) == 0)
         return (double)NAN;
-    return statistics_mean(column->statistics);
+    double mean = statistics_mean(column->statistics);
+    bool scales = i > 0 && summary->passes > 1 && column->pass_mean > 0;
+    return scales ? mean * statistics_mean(first->statistics) / column->pass_mean : mean;
 }
 
 void counting_summary(const struct counting *counting, double hz, struct summary *summary)
