@@ -7,6 +7,7 @@
 #include "report/number.h"
 #include "report/profile_file.h"
 #include "report/run_report.h"
+#include "report/sentence.h"
 #include "report/terminal.h"
 
 #include <inttypes.h>
@@ -383,12 +384,47 @@ static void compare_conditions(struct comparison *out, const struct conditions *
     compare_clocks(out, base, now);
 }
 
-static void comparison_note_end(struct comparison *out, const char *what, const struct baseline *run)
+/* What is said of a run that is not in its means. */
+static const struct sentence comparison_of_run[] = {
+    {"ended", NULL, "{what} ended early: {ended}"},
+    {"doubt", NULL, "{what} is not proved to be exact: {doubt}"},
+    {"left", NULL, "{what}: {left,} call{left?|s} left without returning, not counted"},
+    {"cut", NULL, "{what} ended in a call, of which only a lower bound is known"},
+    {"tainted", NULL, "{what}: {tainted,} of {hits,} hit{hits?|s} tainted, not in its means"},
+    {"calls.isolated", NULL, "{what}: of isolated calls, {calls.left_out%} are left out"},
+    {"slept", NULL, "{what}: " RESULT_SLEPT},
+};
+
+static void comparison_note_run(struct comparison *out, const char *what, const struct baseline *run)
 {
-    char ended[UTF8_CLEAN_ROOM(256)];
-    if (field_text(run->summary, "ended")[0] != '\0')
-        json_list_say(&out->notes, "%s ended early: %s", what,
-                      utf8_clean(ended, sizeof ended, field_text(run->summary, "ended")));
+    if (run->summary == NULL)
+        return;
+    struct json_part facts = json_part_copy(run->summary);
+    row_text(&facts, "what", what);
+    sentences_say(&out->notes, facts.json, comparison_of_run,
+                  sizeof comparison_of_run / sizeof *comparison_of_run);
+    json_decref(facts.json);
+}
+
+static double part_left(const struct baseline *run, double *calls)
+{
+    double left = (double)field_count(run->summary, "left");
+    *calls = left + (double)field_count(run->summary, "hits");
+    return *calls > 0 ? left / *calls : 0;
+}
+
+/* Calls that return are others, if another part of all does: by more than 1 % and three standard errors. */
+static void compare_left(struct comparison *out, const struct baseline *base, const struct baseline *now)
+{
+    double calls[2], before = part_left(base, &calls[0]), after = part_left(now, &calls[1]);
+    if (!(calls[0] > 0) || !(calls[1] > 0))
+        return;
+    double both = (before * calls[0] + after * calls[1]) / (calls[0] + calls[1]);
+    double error = sqrt(both * (1 - both) * (1 / calls[0] + 1 / calls[1]));
+    if (fabs(after - before) > 0.01 + 3 * error)
+        json_list_say(&out->reasons,
+                      "%.0f %% of the calls were left without returning in the baseline, %.0f %% now",
+                      100 * before, 100 * after);
 }
 
 static void comparison_add_notes(struct comparison *out, const struct baseline *base,
@@ -400,12 +436,13 @@ static void comparison_add_notes(struct comparison *out, const struct baseline *
         json_list_say(&out->notes, "builds differ (%.6s -> %.6s)", before, after);
     if (warmup != its)
         json_list_say(&out->notes, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", warmup, its);
-    comparison_note_end(out, "the baseline", base);
+    compare_left(out, base, now);
+    comparison_note_run(out, "the baseline", base);
     if (now->file[0] == '\0')
         return;
     if (base->missing || now->missing)
         json_list_say(&out->notes, "%s does not have this region", base->missing ? base->file : now->file);
-    comparison_note_end(out, now->file, now);
+    comparison_note_run(out, now->file, now);
 }
 
 /* `why`: what prevents comparing this column, or NULL. All reasons are in one text: some formats have no

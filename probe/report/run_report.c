@@ -484,7 +484,8 @@ bool run_is_exact(const json_t *result)
 {
     bool wrong;
     /* What is proved of a hit: engine/call.h */
-    return field_of(result, "doubt") == NULL && run_is_undisturbed(result, &wrong) && !wrong;
+    return field_of(result, "doubt") == NULL && !field_is(result, "slept") &&
+           run_is_undisturbed(result, &wrong) && !wrong;
 }
 
 static const struct sentence run_legend[] = {

@@ -443,6 +443,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
 
 /* What a reader of a region's numbers must know. */
 static const struct sentence remarks[] = {
+    {"doubt", NULL, "not proved to be exact: {doubt}"},
     {"note", NULL, "{note}"},
     {"left", NULL, "{left,} call{left?|s} left without returning, not counted"},
     {"cut", NULL,

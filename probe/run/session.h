@@ -50,6 +50,7 @@ struct session {
         bool by_parts;               /* many regions, each of which is searched by itself */
         bool may_watch, watches; /* the engine can watch for what changes the counter there; and it does */
         char own_write[112];     /* what own_code_check found first; "" */
+        bool may_write;          /* and nothing shows whether it runs in a hit */
     } measured;
     struct {
         uint64_t at[64]; /* the program's WFI and WFE */

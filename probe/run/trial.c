@@ -2,6 +2,7 @@
 #include "run/trial.h"
 
 #include "base/arm_debug.h"
+#include "base/values.h"
 #include "cores/architectures.h"
 #include "measure/plausible.h"
 #include "measure/widen.h"
@@ -187,6 +188,7 @@ bool own_code_check(struct session *session, struct error *error)
     char what[112];
     size_t n = places_of(session, places);
     session->measured.own_write[0] = '\0';
+    session->measured.may_write = false;
     if (session->measured.region != NULL)
         session->measured.region->region.n_writers = 0;
     if (n == 0)
@@ -213,11 +215,20 @@ bool own_code_check(struct session *session, struct error *error)
                    symbols_reach_is_open(session->symbols, &session->measured.inside);
     if (session->measured.by_parts)
         may_run = symbols_reach(session->symbols, handlers, n_handlers, places, n, &which);
+    session->measured.may_write = may_run;
     if (may_run)
         own_code_note(session, places[which], n, "only a count in which it runs would be wrong");
     else
         own_code_describe(session, first, session->measured.own_write, sizeof session->measured.own_write);
     return true;
+}
+
+void own_code_doubt(const struct session *session, char *doubt, size_t size)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%s: nothing shows whether it runs in a hit", session->measured.own_write);
+    if (session->measured.may_write)
+        text_join(doubt, size, "; ", text);
 }
 
 /* --- sleep ---------------------------------------------------------------------------------------------- */

@@ -74,6 +74,16 @@ def test_a_call_may_end_after_the_time(tmp_path):
         assert result.code == 0 and "cut" not in result.summary and max(result.cycles) > 20_000_000 > min(result.cycles)
 
 
+def test_runs_of_which_other_parts_were_left_are_not_compared(tmp_path):
+    for leaves in ("0", "k % 4 == 3"):
+        with own_place(tmp_path, "m4/swd", LEAVES.replace("k % 4 == 3", leaves).replace("SLOW", "3")) as place:
+            result = place.run("delta", "f", "-r", 60, "--freq", "12M", "-j", "-o", tmp_path / f"{leaves[0]}.jsonl")
+            assert result.code == 0, result.err
+    result = run_tool("compare", tmp_path / "0.jsonl", tmp_path / "k.jsonl", "--threshold", "50%")
+    text = unfolded(result.out)
+    assert result.code == 5 and "of the calls were left without returning in the baseline" in text and "calls left without returning, not counted" in text
+
+
 LEAVES = START + r"""
 static void *place[5];
 APART void deep(uint32_t n) { for (uint32_t i = 0; i < n; i++) sink += i; __builtin_longjmp(place, 1); }
