@@ -178,6 +178,10 @@ struct delta {
         double cycles;
         struct device_moment begun;
     } halts;
+    struct turn_end { /* the counters at the last hit's end, of the turn before */
+        bool known;
+        uint64_t values[READING_ROOM], us;
+    } turn_end;
     struct left_call { /* without a start since then, in this run */
         bool known;
         unsigned pairs;
@@ -592,6 +596,8 @@ static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
         return false;
     }
     bound_left(delta, raw);
+    delta->turn_end = (struct turn_end){.known = true, .us = raw->before_us};
+    memcpy(delta->turn_end.values, raw->to, sizeof delta->turn_end.values);
     delta->pass->proved = delta->pass->calibrations[0].n;
     if (delta->pass->first_us != 0)
         delta->taken++;
@@ -816,6 +822,19 @@ static uint64_t hits_to_ask(const struct delta *delta)
     return more + delta->options->warmup - delta->summary->warmup;
 }
 
+/* How far the program went on since the turn before. */
+static void end_gap(struct delta *delta, uint64_t after_us)
+{
+    struct periods *periods = &delta->summary->periods;
+    const struct evaluation_span span = {.from = delta->turn_end.values,
+                                         .to = delta->armed.values,
+                                         .longest_us = us_between(delta->turn_end.us, after_us)};
+    struct widen gap[READING_ROOM];
+    evaluation_step(&delta->evaluation, &span, gap);
+    if (periods->n_turns > 0)
+        periods->turns[(periods->n_turns - 1) % PERIODS_TURNS].gap = (double)gap[0].total;
+}
+
 /* Re-hits would count as a wait, and so would the time in which a core is halted to be read. */
 static void begin_wait(struct delta *delta)
 {
@@ -828,6 +847,9 @@ static void begin_wait(struct delta *delta)
     delta->armed.known = can && delta->turn.at_random && delta->pass->calibrated &&
                          device_read(delta->device, delta->armed.values, &delta->armed.us, &after_us,
                                      delta->deadline, &unread);
+    if (delta->armed.known && delta->turn_end.known)
+        end_gap(delta, after_us);
+    delta->turn_end.known = false;
 }
 
 static bool delta_sink_arm(struct delta *delta, struct error *error)
@@ -859,6 +881,21 @@ static bool delta_sink_take_turn(struct delta *delta, struct error *error)
     return true;
 }
 
+/* Of a turn that began at a random moment. */
+static void periods_add_turn(struct periods *periods, const struct periods *before)
+{
+    uint64_t wait = periods->waits[(periods->n_waits - 1) % PERIODS_WAITS];
+    struct turn_periods turn = {.wait = wait == PERIODS_IN_VAIN ? 0 : (double)wait,
+                                .n = (double)(periods->n - before->n),
+                                .cycles = (double)(periods->cycles - before->cycles),
+                                .inside = (double)(periods->inside - before->inside),
+                                .cycles2 = periods->cycles2 - before->cycles2,
+                                .inside2 = periods->inside2 - before->inside2,
+                                .product = periods->product - before->product};
+    if (turn.n > 0 || wait == PERIODS_IN_VAIN)
+        periods->turns[periods->n_turns++ % PERIODS_TURNS] = turn;
+}
+
 bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_turn *turn,
                 const struct deadline *deadline, struct error *error)
 {
@@ -872,6 +909,7 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
     pass->first_us = 0;
     delta->taken = 0;
     delta->armed.known = delta->cut.known = false;
+    const struct periods before = delta->summary->periods;
     bool ok = delta_sink_take_turn(delta, error);
     delta->turns_us += deadline_now_us() - pass->begun_us;
     if (delta->armed.known && error->kind == ERROR_START)
@@ -885,6 +923,8 @@ bool delta_turn(struct delta *delta, struct engine *engine, const struct delta_t
             forget_unproved(pass, 0);
     }
     cut_put(delta);
+    if (delta->summary->periods.n_waits > before.n_waits)
+        periods_add_turn(&delta->summary->periods, &before);
     return ok;
 }
 

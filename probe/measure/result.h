@@ -117,7 +117,13 @@ struct hit_result {
     const uint64_t *words; /* with is_max: values of the summary's at_max; NULL: none requested */
 };
 
-enum { PERIODS_WAITS = 64 };
+enum { PERIODS_WAITS = 64, PERIODS_TURNS = 32 };
+
+/* What one turn of a survey saw: the cycles up to its first call, the sums of the periods after it, and the
+ * cycles from its end to the next turn. */
+struct turn_periods {
+    double wait, gap, n, cycles, inside, cycles2, inside2, product;
+};
 
 /*
  * From the start of a call to the start of the next one, where no call between them can have been missed. A
@@ -133,8 +139,10 @@ struct periods {
     uint64_t longest;
     /* Of the turns that began at random moments, the last ones: cycles up to the first call, at least. */
     uint64_t waits[PERIODS_WAITS];
-    size_t n_waits;    /* of all turns */
-    bool has_waits;    /* the counter can identify them */
+    size_t n_waits;                           /* of all turns */
+    bool has_waits;                           /* the counter can identify them */
+    struct turn_periods turns[PERIODS_TURNS]; /* those turns, the last ones; one in vain has n 0 */
+    size_t n_turns;
     double share_most; /* what its callers show; 0: nothing */
 };
 

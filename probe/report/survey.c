@@ -48,9 +48,79 @@ static double doubt_of_few(const struct periods *periods, double hz)
     return 1 - fmin(turns, pow(0.05, 1 / (double)periods->n));
 }
 
+/* The half interval of inside/cycles, by the sums of n periods. */
+static double half_interval_of_share(double share, const struct turn_periods *of)
+{
+    double squares = of->inside2 - 2 * share * of->product + share * share * of->cycles2;
+    return half_interval_of(squares, of->n) * of->n / of->cycles;
+}
+
+static size_t turns_kept(const struct periods *periods)
+{
+    return periods->n_turns < PERIODS_TURNS ? periods->n_turns : PERIODS_TURNS;
+}
+
+/* Turns met calls of which others are closer together, or longer, than chance explains: the program has
+ * phases. */
+static bool turns_differ(const struct periods *periods)
+{
+    enum { ENOUGH = 4 };
+    static const double apart = 0.1;
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < turns_kept(periods); i++)
+        if (periods->turns[i].n >= ENOUGH) {
+            sum += periods->turns[i].inside / periods->turns[i].cycles;
+            n++;
+        }
+    for (size_t i = 0; n > 1 && i < turns_kept(periods); i++) {
+        const struct turn_periods *turn = &periods->turns[i];
+        double share = turn->n >= ENOUGH ? turn->inside / turn->cycles : sum / n;
+        double off = fabs(share - sum / n);
+        if (off > apart * sum / n && off > 3 * half_interval_of_share(share, turn))
+            return true;
+    }
+    return false;
+}
+
+/* In equal times of the host a turn sees few cycles where calls are dense, as each halts the core: so the
+ * sums of all turns are those of the phases in which calls are rare. What each turn saw stands for the
+ * program up to the next turn. */
+static void weigh_turns(const struct periods *periods, struct survey_rate *rate)
+{
+    size_t n = turns_kept(periods);
+    double all = 0, share = 0, rates = 0, squares = 0, weights2 = 0, pooled = rate->share;
+    double per_cycle = (double)periods->n / (double)periods->cycles;
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < n; i++) {
+            const struct turn_periods *turn = &periods->turns[i];
+            double seen = turn->wait + turn->cycles, weight = seen + turn->gap;
+            double its = seen > 0 ? turn->inside / seen : 0;
+            if (round == 0) {
+                all += weight;
+                share += weight * its;
+                rates += seen > 0 ? weight * turn->n / seen : 0;
+            } else {
+                squares += weight * weight * (its - share / all) * (its - share / all);
+                weights2 += weight * weight;
+            }
+        }
+    double turns = all * all / weights2; /* that many of equal weight */
+    rate->bursts = true;
+    rate->share = share / all;
+    rate->plus_minus =
+        fmax(fmax(rate->plus_minus, fabs(pooled - rate->share)),
+             turns > 1 ? verdict_student_quantile(0.025, turns - 1) * sqrt(squares) / all : rate->share);
+    rate->per_second *= rates / all / per_cycle;
+    rate->doubt = fmax(rate->doubt, rate->share > 0 ? rate->plus_minus / rate->share : 1);
+}
+
 static void correct_for_bursts(const struct periods *periods, double hz, struct survey_rate *rate)
 {
     double most, part = part_in_bursts(periods, &most), dense = rate->share;
+    if (isfinite(rate->share) && turns_differ(periods)) {
+        weigh_turns(periods, rate);
+        return;
+    }
     rate->bursts = periods->has_waits && (part < 1 || periods->n_waits == 0);
     if (!rate->bursts) {
         double doubt = doubt_of_few(periods, hz);
@@ -83,11 +153,13 @@ struct survey_rate survey_rate(const struct summary *summary)
     if (hz > 0)
         rate.per_second = (double)periods->n * hz / (double)periods->cycles;
     if (!periods->at_least || !least) {
+        const struct turn_periods all = {.n = n,
+                                         .cycles = cycles,
+                                         .inside2 = periods->inside2,
+                                         .product = periods->product,
+                                         .cycles2 = periods->cycles2};
         rate.share = share;
-        rate.plus_minus =
-            half_interval_of(
-                periods->inside2 - 2 * share * periods->product + share * share * periods->cycles2, n) *
-            n / cycles;
+        rate.plus_minus = half_interval_of_share(share, &all);
     }
     correct_for_bursts(periods, hz, &rate);
     return rate;

@@ -111,6 +111,38 @@ FRESH_TEST(few_turns_may_all_have_met_bursts)
         assert_true(fabs(doubt_after(of[i].turns, of[i].periods) - (1 - of[i].part)) < 1e-3);
 }
 
+/* A program of 1,000 cycles without a call and 1,000 in which half of each 10 is in one: dense turns saw 100
+ * cycles, others 900. */
+FRESH_TEST(turns_in_other_phases_stand_for_their_time)
+{
+    struct summary *summary = summaries[1];
+    struct periods *periods = &summary->periods;
+    *periods = some_periods(4 * 10 + 2 * 9, 0, 0, 0);
+    periods->has_waits = true;
+    periods->longest = 100;
+    periods->cycles = periods->inside = 0;
+    for (int i = 0; i < 6; i++) {
+        double n = i < 4 ? 10 : 9, cycles = i < 4 ? 10 : 100, inside = i < 4 ? 5 : 0.01;
+        periods->turns[periods->n_turns++] = (struct turn_periods){.n = n,
+                                                                   .gap = i < 4 ? 150 : 0,
+                                                                   .cycles = n * cycles,
+                                                                   .inside = n * inside,
+                                                                   .cycles2 = n * cycles * cycles,
+                                                                   .inside2 = n * inside * inside,
+                                                                   .product = n * inside * cycles};
+        periods->cycles += (uint64_t)(n * cycles);
+        periods->inside += (uint64_t)(n * inside);
+        periods_add_wait(periods, 1);
+    }
+    struct survey_rate rate = survey_rate(summary);
+    assert_true(rate.bursts);
+    assert_true(fabs(rate.share - 4 * 250 * 0.5 / (4 * 250 + 2 * 900)) < 1e-3); /* not 200 of 2,200 */
+    assert_true(rate.share + rate.plus_minus > 0.25 && rate.share - rate.plus_minus < 0.1);
+    for (int i = 4; i < 6; i++)
+        periods->turns[i] = periods->turns[0];
+    assert_false(survey_rate(summary).bursts);
+}
+
 FRESH_TEST(bounds_are_marked)
 {
     summaries[1]->periods.at_least = true;
