@@ -554,14 +554,16 @@ static void arm_word(struct instruction *out, uint32_t code, uint64_t address)
 }
 
 /* What loads or makes the PC is a jump; a return if it has LR's value or one of the stack, as also the LDM of
- * SP and PC of the old procedure call standard does. */
+ * SP and PC by the frame pointer of the old procedure call standard does. */
 static void note_pc(struct instruction *out)
 {
+    enum { ARM_FRAME = 11 };
     bool loads = out->access == ACCESS_LOAD, moves = out->gives == GIVES_SUM && out->number == 0;
     if (!instruction_bit(out->writes, ARM_PC))
         return;
-    bool returns =
-        loads ? out->base == ARM_SP || instruction_bit(out->list, ARM_SP) : moves && out->from == ARM_LR;
+    bool returns = loads
+                       ? out->base == ARM_SP || (out->base == ARM_FRAME && instruction_bit(out->list, ARM_SP))
+                       : moves && out->from == ARM_LR;
     jump_by(out, returns ? GOES_BACK : GOES_AWAY, returns && moves ? ARM_LR : NO_REGISTER);
 }
 

@@ -433,15 +433,21 @@ static bool ends_frame(enum instruction_set isa, uint32_t code, unsigned sp)
     return adds || (one.access == ACCESS_LOAD && one.base == sp && (one.moves > 0 || isa == ISA_A64));
 }
 
+enum { ARM_FRAME = 11, THUMB_FRAME = 7 };
+
 static bool is_frame_pointer(enum instruction_set isa, unsigned which)
 {
-    enum { ARM_FRAME = 11, THUMB_FRAME = 7 };
     return isa == ISA_A64 ? which == A64_FP : which == ARM_FRAME || which == THUMB_FRAME;
 }
 
+static bool is_among(uint32_t registers, unsigned which)
+{
+    return which < NO_REGISTER && (registers >> which & 1) != 0;
+}
+
 /* Code that has just entered a mode sets up its stack: it leaves no call. LDM of SP and PC ends a frame of
- * the old procedure call standard. Another exception level's SP is not meant. */
-bool stack_is_set(enum instruction_set isa, const struct stack_code *code)
+ * the old procedure call standard, if its base is that frame's. Another exception level's SP is not meant. */
+bool stack_is_set(enum instruction_set isa, const struct stack_code *code, uint32_t foreign)
 {
     unsigned sp = isa == ISA_A64 ? A64_SP : ARM_SP;
     struct instruction here = instruction_of(isa, code->here, 0);
@@ -452,8 +458,65 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code)
     if ((here.writes >> sp & 1) == 0 || instruction_of(isa, code->before, 0).system == SYSTEM_MODE)
         return false;
     if (here.to != sp)
-        return here.access == ACCESS_LOAD && (here.list >> sp & 1) != 0 && here.kind != GOES_BACK;
-    return here.from != sp && !(is_frame_pointer(isa, here.from) && ends_frame(isa, code->next, sp));
+        return here.access == ACCESS_LOAD && (here.list >> sp & 1) != 0 &&
+               (here.kind != GOES_BACK || (here.base != sp && is_among(foreign, here.base)));
+    return here.from != sp && (!is_frame_pointer(isa, here.from) || is_among(foreign, here.from) ||
+                               !ends_frame(isa, code->next, sp));
+}
+
+/* Which registers have the stack pointer of the function that is read, less or more something. */
+struct stack_copies {
+    uint64_t until;      /* where that function ends; 0: no symbol says so */
+    uint32_t copies;     /* for straight code, as where a function makes room for an array of variable size */
+    uint32_t frames;     /* of the frame pointers, for the whole function from there on ... */
+    uint32_t given_back; /* ... but at an end that has restored the caller's */
+};
+
+static uint32_t frame_pointers(enum instruction_set isa)
+{
+    return isa == ISA_A64 ? 1U << A64_FP : 1U << ARM_FRAME | 1U << THUMB_FRAME;
+}
+
+static void copies_begin(struct stack_copies *copies, struct symbols *symbols,
+                         const struct code_instruction *one)
+{
+    struct extent function = {0, 0};
+    bool same = one->address < copies->until && !one->is_first;
+    bool named = !same && table_around(symbols, one->address, &function) != NULL;
+    if (named || one->is_first || (!same && copies->until != 0))
+        *copies = (struct stack_copies){.until = function.high};
+}
+
+/* What `one` makes of them. */
+static void copies_follow(struct stack_copies *copies, const struct code_instruction *one,
+                          const struct instruction *does)
+{
+    unsigned sp = one->isa == ISA_A64 ? A64_SP : ARM_SP;
+    uint32_t known = copies->copies | copies->frames | 1U << sp, frames = frame_pointers(one->isa);
+    bool gives = is_among(known, does->from) && does->to < NO_REGISTER && does->to != sp &&
+                 does->access == ACCESS_NONE;
+    bool restores = does->access == ACCESS_LOAD && does->base == sp;
+    uint32_t given = gives ? 1U << does->to : 0;
+    copies->copies = (copies->copies & ~does->writes) | given;
+    copies->given_back =
+        restores ? copies->given_back | (does->writes & frames) : copies->given_back & ~given;
+    copies->frames = (restores ? copies->frames : copies->frames & ~does->writes) | (given & frames);
+    if (instruction_leaves(does))
+        copies->copies = copies->given_back = 0;
+}
+
+static uint32_t copies_foreign(const struct stack_copies *copies, enum instruction_set isa)
+{
+    return frame_pointers(isa) & (~copies->frames | copies->given_back);
+}
+
+/* `one`, and what is known before it. */
+static void stack_code_next(struct stack_code *code, struct stack_copies *copies, struct symbols *symbols,
+                            const struct code_instruction *one)
+{
+    copies_begin(copies, symbols, one);
+    *code =
+        (struct stack_code){.before = one->is_first ? 0 : code->here, .here = one->code, .next = one->next};
 }
 
 /* --- all of the code ----------------------------------------------------------------------------------- */
@@ -467,10 +530,11 @@ struct search {
 };
 
 /* After an SVC, too, the system may switch stacks. */
-static bool is_it(const struct search *search, enum instruction_set isa, const struct stack_code *code)
+static bool is_it(const struct search *search, enum instruction_set isa, const struct stack_code *code,
+                  uint32_t foreign)
 {
     if (!search->for_calls)
-        return stack_is_set(isa, code);
+        return stack_is_set(isa, code, foreign);
     struct instruction one = instruction_of(isa, code->here, 0);
     return instruction_calls(&one) || one.kind == GOES_SUPERVISOR;
 }
@@ -480,11 +544,14 @@ static bool search_code(struct search *search)
     struct code_walk walk = {.symbols = search->symbols, .low = search->low, .high = search->high};
     struct code_instruction one;
     struct stack_code code = {0};
+    struct stack_copies copies = {0};
     while (!search->found && code_next(&walk, &one)) {
-        code =
-            (struct stack_code){.before = one.is_first ? 0 : code.here, .here = one.code, .next = one.next};
+        struct instruction does = code_decode(&one);
+        stack_code_next(&code, &copies, search->symbols, &one);
         bool skipped = one.address >= search->skip && one.address < search->skip_until;
-        search->found = !skipped && !one.is_data && is_it(search, one.isa, &code);
+        search->found =
+            !skipped && !one.is_data && is_it(search, one.isa, &code, copies_foreign(&copies, one.isa));
+        copies_follow(&copies, &one, &does);
     }
     return search->found;
 }
@@ -513,37 +580,24 @@ bool symbols_may_leave(struct symbols *symbols)
     return symbols->may_leave;
 }
 
-/* Which registers hold the stack pointer less or more something, as where a function makes room for an array
- * of variable size; before `does` in `known`, and after it. */
-static uint32_t follow_stack(const struct code_instruction *one, const struct instruction *does,
-                             uint32_t known)
-{
-    unsigned sp = one->isa == ISA_A64 ? A64_SP : ARM_SP;
-    bool from = does->from == sp || (does->from < NO_REGISTER && (known >> does->from & 1) != 0);
-    bool gives = from && does->to < NO_REGISTER && does->to != sp && does->access == ACCESS_NONE;
-    known &= ~does->writes;
-    return gives ? known | 1U << does->to : known;
-}
-
 size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room)
 {
     struct search search = {.symbols = symbols, .high = UINT64_MAX};
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
     struct code_instruction one;
     struct stack_code code = {0};
-    uint32_t known = 0;
+    struct stack_copies copies = {0};
     size_t n = 0;
     search_skip_start(&search);
     while (code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
-        code =
-            (struct stack_code){.before = one.is_first ? 0 : code.here, .here = one.code, .next = one.next};
+        stack_code_next(&code, &copies, symbols, &one);
         bool skipped = one.address >= search.skip && one.address < search.skip_until;
-        bool makes_room =
-            does.access == ACCESS_NONE && does.from < NO_REGISTER && (known >> does.from & 1) != 0;
-        known = instruction_leaves(&does) || one.is_first ? 0 : follow_stack(&one, &does, known);
+        bool makes_room = does.access == ACCESS_NONE && is_among(copies.copies, does.from);
+        uint32_t foreign = copies_foreign(&copies, one.isa);
+        copies_follow(&copies, &one, &does);
         if (skipped || one.is_data || makes_room || does.system == SYSTEM_STACK ||
-            !stack_is_set(one.isa, &code))
+            !stack_is_set(one.isa, &code, foreign))
             continue;
         if (n < room)
             out[n] = (struct code_at_place){one.address, one.isa};

@@ -262,7 +262,8 @@ struct instruction code_decode(const struct code_instruction *instruction);
 struct stack_code {
     uint32_t before, here, next;
 };
-bool stack_is_set(enum instruction_set isa, const struct stack_code *code);
+/* `foreign`: frame pointers that this function has not made of the stack pointer. */
+bool stack_is_set(enum instruction_set isa, const struct stack_code *code, uint32_t foreign);
 
 /* --- code.c: who calls whom, by the instructions ------------------------------------------------------ */
 

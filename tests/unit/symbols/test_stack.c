@@ -49,6 +49,8 @@ TEST(instructions_that_give_the_stack_pointer_a_value)
         {ISA_ARM, {0, 0xE590D008, 0}, true},           /* ldr sp, [r0, #8] */
         {ISA_ARM, {0, 0xE8906FF0, 0}, true},           /* ldm r0, {r4-r11, sp, lr} */
         {ISA_ARM, {0, 0xE91BA810, 0}, false},          /* ldmdb fp, {r4, fp, sp, pc} */
+        {ISA_ARM, {0, 0xE89DA800, 0}, false},          /* ldm sp, {fp, sp, pc} */
+        {ISA_ARM, {0, 0xE890AFF0, 0}, true},           /* ldm r0, {r4-fp, sp, pc}, a longjmp */
         {ISA_ARM, {0, 0xE24DD008, 0}, false},          /* sub sp, sp, #8 */
         {ISA_ARM, {0, 0xE301D000, 0}, true},           /* movw sp, #4096 */
         {ISA_ARM, {0, 0xE15D0000, 0}, false},          /* cmp sp, r0 */
@@ -62,7 +64,29 @@ TEST(instructions_that_give_the_stack_pointer_a_value)
         {ISA_A64, {0, 0x910003FD, 0}, false},          /* mov x29, sp */
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        if (stack_is_set(cases[i].isa, &cases[i].code) != cases[i].sets)
+        if (stack_is_set(cases[i].isa, &cases[i].code, 0) != cases[i].sets)
+            fail_msg("%08x", cases[i].code.here);
+}
+
+TEST(a_frame_pointer_that_the_function_has_not_made_of_the_stack_pointer)
+{
+    enum { R7 = 1 << 7, FP = 1 << 11, X29 = 1 << 29 };
+    static const struct {
+        enum instruction_set isa;
+        struct stack_code code;
+        uint32_t foreign;
+        bool sets;
+    } cases[] = {
+        {ISA_THUMB, {0, 0x46BD, 0xBD80}, R7, true},        /* mov sp, r7; pop {r7, pc} */
+        {ISA_THUMB, {0, 0x46BD, 0xBD80}, FP, false},       /* ... of another one */
+        {ISA_ARM, {0, 0xE91BA810, 0}, FP, true},           /* ldmdb fp, {r4, fp, sp, pc} */
+        {ISA_ARM, {0, 0xE89DA800, 0}, FP, false},          /* ldm sp, {fp, sp, pc} */
+        {ISA_ARM, {0, 0xE24BD004, 0xE8BD8800}, FP, true},  /* sub sp, fp, #4; pop {fp, pc} */
+        {ISA_A64, {0, 0x910003BF, 0xA8C17BFD}, X29, true}, /* mov sp, x29; ldp x29, x30, [sp], #16 */
+        {ISA_A64, {0, 0x910003BF, 0xA8C17BFD}, FP, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (stack_is_set(cases[i].isa, &cases[i].code, cases[i].foreign) != cases[i].sets)
             fail_msg("%08x", cases[i].code.here);
 }
 
