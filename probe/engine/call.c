@@ -256,21 +256,35 @@ static bool watch_stacks(struct call *call, const struct call_access *access, st
     return true;
 }
 
-static bool call_find_caller(struct call *call, const struct call_access *access, struct error *error)
+/* What shows that the call is made again before it has returned: the instruction that made it or, if none is
+ * seen before LR (MOV LR, PC; ADR LR and B), the entry. A function that jumps there itself passes it in a
+ * call. */
+static bool watch_caller(struct call *call, const struct call_access *access, struct error *error)
 {
+    const struct region *region = access->region;
     uint64_t caller = UINT64_MAX;
     bool can = false;
+    if (!region->may_be_left)
+        return true;
+    if (!entry_call(access, call->frame.lr, &caller, error))
+        return false;
+    bool seen = caller != UINT64_MAX;
+    if ((seen || !region->start_again) && !watch_other(call, access, seen ? caller : region->start,
+                                                       seen ? OTHER_CALL : OTHER_START, 0, &can, error))
+        return false;
+    if (!can)
+        call->doubt = seen ? "no breakpoint can be at the call: a left call and the next count as one"
+                           : "no call is seen before where it returns: a left call and the next count as one";
+    return watch_stacks(call, access, error);
+}
+
+static bool call_find_caller(struct call *call, const struct call_access *access, struct error *error)
+{
     if (call->caller_known && call->caller_lr == call->frame.lr)
         return true;
     watch_writers(call, access);
     call->caller_known = false;
-    if (access->region->may_be_left && !entry_call(access, call->frame.lr, &caller, error))
-        return false;
-    if (caller != UINT64_MAX && !watch_other(call, access, caller, OTHER_CALL, 0, &can, error))
-        return false;
-    if (caller != UINT64_MAX && !can)
-        call->doubt = "no breakpoint can be at the call: a left call and the next count as one";
-    if (access->region->may_be_left && !watch_stacks(call, access, error))
+    if (!watch_caller(call, access, error))
         return false;
     call->caller_known = true;
     call->caller_lr = call->frame.lr;
@@ -464,15 +478,16 @@ unsigned call_stops(const struct region *region)
 
 enum { IPSR = 0x1FF }; /* DDI 0403 B1.4.2 */
 
-/* Of a stop between the ends of a region. */
+/* Of a stop at the start or the entry before the end. */
 static bool look_between(struct call *call, const struct call_access *access, const struct other_stop *other,
                          enum call_stop *what, struct error *error)
 {
     const struct region *region = access->region;
-    bool start = other->what == OTHER_START, framed = region->in_function;
+    bool start = other->what == OTHER_START, framed = region->in_function || region->to_return;
+    enum core_register base = start && region->in_function ? region->start_base : CORE_SP;
     uint64_t value = 0, all = core_has(call_core_of(access), WIDE_REGISTERS) ? UINT64_MAX : UINT32_MAX;
     uint64_t wanted = start ? call->frame.sp : (call->frame.sp + (uint64_t)region->entered_apart) & all;
-    if (framed && !access->read(access->context, start ? region->start_base : CORE_SP, &value, error))
+    if (framed && !access->read(access->context, base, &value, error))
         return false;
     bool other_frame = framed && value != wanted, nests = !region->never_nests;
     if (other_frame && !nests && core_has(call_core_of(access), SYSTEM_SPACE)) {

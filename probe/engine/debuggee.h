@@ -33,9 +33,8 @@ struct debugger_engine {
     bool disturbed; /* a handler ran before the last stop was confirmed */
 
     struct call call;
-    bool watches_start; /* also until the end */
-    bool drops;         /* the next hit may have begun in the middle of a call, and is not delivered */
-    bool can_watch;     /* as far as we know the server has a breakpoint for a further stop */
+    bool drops;     /* the next hit may have begun in the middle of a call, and is not delivered */
+    bool can_watch; /* as far as we know the server has a breakpoint for a further stop */
     /* What the core does when it is resumed onto the breakpoint where it is halted. */
     enum { REHIT_UNKNOWN, REHIT_STOPS_AGAIN, REHIT_STEPS_OVER } rehit;
 

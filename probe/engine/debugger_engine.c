@@ -336,7 +336,7 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct err
     if (moved)
         return true;
     bool round = self->region.start == debuggee_end(self);
-    bool steps = round || self->watches_start;
+    bool steps = round || others_find(&self->call.others, self->core, self->region.start) != NULL;
     self->hit = (struct raw_hit){.pairs = steps ? 2 : 1, .steps = steps ? 1 : 0};
     if (!debuggee_read_counters(self, self->hit.from, NULL, NULL, error))
         return false;
@@ -441,7 +441,6 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
     self->deadline = deadline;
     self->debugger->undoing = false;
     self->region = *region;
-    self->watches_start = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
     if (!process_check_debugged(&region->process, error))
@@ -457,8 +456,6 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
         !try_writers(self, error) || !try_second(self, error) || !debuggee_set_others(self, false, error) ||
         !debuggee_move_breakpoint(self, self->region.start, error))
         return false;
-    for (unsigned i = 0; i < self->call.others.n; i++)
-        self->watches_start = self->watches_start || self->call.others.items[i].what == OTHER_START;
     call_doubt(&self->call, region, engine);
     return true;
 }

@@ -385,7 +385,8 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
     if (block->returns || (block->is_open && !inside))
         stops[(*n)++] = end;
     bool is_open = inside && (block->is_open || *n == 0);
-    *steps = passage_is_among(stops, *n, self->here) || (block->calls_away && !inside);
+    *steps = passage_is_among(stops, *n, self->here) || (block->calls_away && !inside) ||
+             others_find(&self->others, self->engine->core, self->here) != NULL;
     if (*steps)
         return true;
     if (*n == 0 && !inside)
@@ -431,7 +432,7 @@ static bool walk_look_at_other(struct walking *self, const uint64_t *stops, unsi
     if (other == NULL)
         return true;
     bool looked = call_look(&self->engine->call, &access, other, &what, error);
-    *left = what == CALL_IS_LEFT;
+    *left = what == CALL_IS_LEFT || what == CALL_BEGINS;
     self->may_leave = what == CALL_MAY_LEAVE;
     *ours = false;
     return looked;
@@ -561,8 +562,7 @@ static bool walk_find_frame(struct walking *self, bool *inner, struct error *err
     if (!call_enter(&engine->call, &access, NULL, inner, error))
         return false;
     self->others = engine->call.others;
-    bool none = self->others.n == 0 && engine->breakpoints.n_extra == 0;
-    if (engine->region.may_be_left && (none || self->others.n > PASSAGE_STOPS - 2))
+    if (engine->region.may_be_left && (self->others.n == 0 || self->others.n > PASSAGE_STOPS - 2))
         note_limit(self);
     self->has_called = self->has_called || !*inner;
     engine->hits.under_way = true;

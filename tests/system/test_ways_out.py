@@ -4,6 +4,7 @@ import pytest
 from gdb_place import GdbPlace
 from harness import Place
 from own_program import START, own_place
+from test_lines import lines
 
 BURN = "\n#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i\n"
 ROUNDS = """
@@ -58,3 +59,34 @@ void run(void) { for (uint32_t n = 0;; round_count++) { guarded(n++); BURN(1000)
 def test_a_call_that_is_left_by_registers_from_elsewhere(way, source, kind, tmp_path):
     with own_place(tmp_path, way, source, kind=kind) as place:
         assert_each_is_a_call(place)
+
+
+# LR is set, and then the code jumps, as dispatchers do
+BY_JUMP = START + BURN + """
+static void *env[5];
+""" + ROUNDS.replace("LEAVE", "__builtin_longjmp(env, 1)") + """
+__attribute__((naked, noinline)) void call(uint32_t n)
+{
+#if defined __thumb__
+    __asm volatile(".syntax unified\\npush {r4, lr}\\nldr r3, =back + 1\\nmov lr, r3\\nb f\\n.ltorg\\n.global back\\n.align 2\\nback: pop {r4, pc}");
+#else
+    __asm volatile("push {r4, lr}\\nldr r3, =f\\nmov lr, pc\\nbx r3\\npop {r4, pc}\\n.ltorg");
+#endif
+}
+APART void one_round(uint32_t n) { if (__builtin_setjmp(env) == 0) call(n); else BURN(1000); BURN(50); }
+void run(void) { for (uint32_t n = 0;; round_count++) one_round(n++); }
+"""
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way, kind", [("a9/swd", Place), ("m4/swd", Place), ("rp2040", Place), ("r5/swd", Place), ("m4", GdbPlace)])
+def test_a_call_by_a_jump_that_longjmp_leaves(way, kind, tmp_path):
+    with own_place(tmp_path, way, BY_JUMP, kind=kind) as place:
+        assert_each_is_a_call(place)
+
+
+def test_lines_of_a_call_by_a_jump_that_longjmp_leaves(tmp_path):
+    with own_place(tmp_path, "m4/swd", BY_JUMP) as place:
+        result = lines(place, "f", "-r", 12)
+        assert result.summary["left"] > 3 and result.summary["agrees"], result.summary
+        assert all(row["hits"] in (0, 12, 120, 132) for row in result.rows), result.rows
