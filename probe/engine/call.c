@@ -430,6 +430,35 @@ bool call_check_end(struct call *call, const struct call_access *access, bool *e
     return true;
 }
 
+void call_over(struct call *call, const struct region *region)
+{
+    if (!call->has_ended || !region->one_stack || call->frame.sp > call->ended_sp)
+        call->ended_sp = call->frame.sp;
+    call->has_ended = true;
+}
+
+/* A jump to the own entry looks like a call. Since a call has ended, and the start is watched again, its
+ * frame is not in the function. On one stack no frame below it is, either; on others calls may be under way
+ * that began while only the end was watched. */
+static void prove_entry(struct call *call, const struct region *region)
+{
+    enum { MOST_UNPROVED = 16 };
+    uint64_t sp = call->frame.sp;
+    bool is_proved =
+        !region->start_again ||
+        (call->has_ended && (sp == call->ended_sp || (region->one_stack && sp < call->ended_sp)));
+    call->entries_unproved = is_proved ? 0 : call->entries_unproved + 1;
+    call->is_partial = !is_proved && call->entries_unproved <= MOST_UNPROVED;
+    if (!is_proved && !call->is_partial)
+        call->doubt =
+            "the function jumps to its own entry, and several stacks may call it: a hit may begin in the "
+            "middle of a call";
+    else if (call->is_partial && call->has_ended && !region->one_stack && call->doubt == NULL)
+        call->doubt =
+            "the function jumps to its own entry, and several stacks may call it: a call counts only if "
+            "the one before was of the same caller";
+}
+
 bool call_enter(struct call *call, const struct call_access *access, const uint64_t *words, bool *inner,
                 struct error *error)
 {
@@ -441,6 +470,8 @@ bool call_enter(struct call *call, const struct call_access *access, const uint6
         return false;
     if (first)
         doubt_callees(call, access->region);
+    if (!*inner)
+        prove_entry(call, access->region);
     if (*inner || frame_is_on_stack(core))
         return true;
     return call->frame.is_handler ? find_exits(call, access, inner, error)

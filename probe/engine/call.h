@@ -64,7 +64,11 @@ struct call {
     bool caller_known;         /* of calls with return address `caller_lr`: `others` has all that there is */
     uint64_t caller_lr;
     bool took_other_exit; /* a handler ended at one of `others`, which `frame.end` is now */
-    bool from_outside;    /* the next stop at the start is not one of a call that was under way before */
+    /* Of a function that jumps to its own entry: */
+    bool has_ended; /* a call with this SP has, or was left, since when the start is watched */
+    uint64_t ended_sp;
+    unsigned entries_unproved; /* stops at the start in a row, the last one too */
+    bool is_partial;           /* the call may have begun before this stop at the start: it is no hit */
     /* Of a handler: its exits, and those of the functions that its registers led to, `followed`. */
     struct exit_places exits;
     uint64_t followed[REGION_EXITS];
@@ -107,6 +111,8 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
  * entered this function, so that LR does not have its return address. */
 bool call_enter(struct call *call, const struct call_access *access, const uint64_t *words, bool *inner,
                 struct error *error);
+/* The call that was entered last has ended, or was left. */
+void call_over(struct call *call, const struct region *region);
 /* A handler's next hit is expected to take its first exit. */
 void call_forget_exit(struct call *call, const struct core *core);
 /* Halted at frame.end: whether this call ends there. Else the core is to go on, and if `exits_changed`,

@@ -148,6 +148,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, struct error 
         !call_enter(&self->call, &access, words, inner, error))
         return false;
     self->progress.inner += *inner;
+    self->drops = !*inner && self->call.is_partial;
     return true;
 }
 
@@ -272,10 +273,8 @@ static bool debugger_engine_deliver(struct debugger_engine *self, struct error *
         return error_set(error, ERROR_RESET, "the target was reset");
     self->hit.end_address = debuggee_end(self);
     progress_note(&self->progress);
-    if (self->drops) { /* it may have begun in the middle of a call */
-        self->drops = false;
+    if (self->drops) /* it may have begun in the middle of a call */
         return true;
-    }
     self->hits++;
     if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->request->hits)
         self->enough = true;
@@ -347,8 +346,8 @@ static bool pass_once(struct debugger_engine *self, unsigned *rehits, struct err
     if ((steps && !debuggee_step(self, error)) || !reach_end(self, &again, error))
         return false;
     self->under_way = false;
+    call_over(&self->call, &self->region);
     if (again) {
-        self->drops = false;
         if (self->sink->left != NULL)
             self->sink->left(self->sink->context, &self->hit);
         return true;
@@ -449,7 +448,7 @@ static bool debugger_arm(struct engine *engine, const struct region *region, con
     if (!settings_apply_core(self->device->ledger, self->core, APPLY_ALL, deadline, error) ||
         (step.at.size != 0 && !ledger_apply(self->device->ledger, &step, deadline, error)))
         return false;
-    self->drops = region->to_return && region->start_again;
+    self->drops = false;
     /* Both ends, so that a refused one shows now; the start may be among the others, too */
     if (!stands_still(self, error) ||
         !debuggee_move_breakpoint(self, region->to_return ? self->region.start : self->region.end, error) ||

@@ -597,7 +597,7 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     self->lr_changes = false;
     self->region.start = core_code(self->core, region->start, region->start_is_thumb);
     self->region.end = core_code(self->core, region->end, region->end_is_thumb);
-    self->hits.drops = region->to_return && region->start_again;
+    self->hits.drops = self->hits.over = false;
     if (!direct_prepare(self, &region->process, call_stops(region), error))
         return false;
     if (!breakpoints_prepare(&self->breakpoints, self->region.start, deadline, error) ||

@@ -158,6 +158,9 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
     if (core_reset_seen(self->core, self->results[reset]))
         return direct_tell_reset(self, error);
     struct frame before = self->call.frame;
+    if (self->hits.over)
+        call_over(&self->call, &self->region);
+    self->hits.over = false;
     self->call.frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
     self->call.frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
     if (has)
@@ -167,6 +170,7 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
     if (!call_enter(&self->call, &access, NULL, inner, error))
         return false;
     self->breakpoint_at = self->call.frame.end.pc;
+    self->hits.drops = !*inner && self->call.is_partial;
     self->expects_frame =
         !*inner && !(self->call.frame.is_handler && self->call.handler == HANDLER_INTERRUPTED);
     self->progress.inner += *inner;

@@ -77,6 +77,7 @@ struct region {
     size_t n_stacks;
     /* Until the end is reached: what shows that it belongs to a later start or call. */
     bool start_again;            /* the start may be reached again */
+    bool one_stack;              /* of a function: all calls of it are on one stack */
     bool is_unread;              /* ... for all that is known without an ELF: memory has the code */
     struct region_place entered; /* the entry of the function around both; `at` 0: it need not be watched */
     int64_t entered_apart;       /* there SP is `start_base` plus this */

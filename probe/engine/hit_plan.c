@@ -318,6 +318,7 @@ static bool end_hit(struct hit_results *hits)
 {
     bool counts = !hits->drops;
     hits->under_way = hits->again = hits->drops = false;
+    hits->over = true;
     hits->advances++;
     return counts;
 }
@@ -347,7 +348,7 @@ void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t
 void hit_results_left(struct hit_results *hits)
 {
     hits->under_way = hits->drops = false;
-    hits->again = true;
+    hits->again = hits->over = true;
     if (hits->sink->left != NULL)
         hits->sink->left(hits->sink->context, &hits->hit);
 }

@@ -612,12 +612,13 @@ static bool end_left(struct walking *self, struct error *error)
 
 static bool walk_calls(struct walking *self, struct error *error)
 {
-    bool more = true, runs = true, drops = self->walk->region->start_again; /* as of a hit */
+    bool more = true, runs = true;
     self->returned_us = deadline_now_us();
     while (more) {
         bool returned = false, left = false;
         if (!walk_begin_call(self, runs, error))
             return false;
+        bool drops = self->engine->call.is_partial; /* as of a hit */
         while (!returned && !left) {
             if (!hop_on(self, &returned, &left, error))
                 return false;
@@ -629,7 +630,7 @@ static bool walk_calls(struct walking *self, struct error *error)
         self->lost = left ? self->lost + 1 : 0;
         if (left && !drops && !end_left(self, error))
             return false;
-        drops = false;
+        call_over(&self->engine->call, self->walk->region);
         self->returned_us = left ? self->returned_us : deadline_now_us();
         runs = false;
     }

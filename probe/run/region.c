@@ -179,6 +179,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     region->may_be_left = symbols_may_leave(symbols);
     region_find_exits(symbols, region->start, &region->exits);
     region->start_again = symbols_jumps_to(symbols, &function);
+    region->one_stack = region->start_again && symbols_has_one_stack(symbols, region->start);
     region_find_stacks(named, symbols);
     region->is_return = is_return;
     region->is_joined = region_is_joined;

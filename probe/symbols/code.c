@@ -1083,16 +1083,57 @@ size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exi
     return search.n;
 }
 
+/* Adds where this one jumps out to. *found: it jumps to that entry. */
+static bool jumps_follow(struct reached *reached, struct symbols *symbols, const struct extent *from,
+                         uint64_t entry, bool *found)
+{
+    struct code_walk walk = {.symbols = symbols, .low = from->low, .high = from->high};
+    struct code_instruction one;
+    bool ok = true;
+    while (ok && !*found && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool jumps = does.kind == GOES_JUMP || code_reads_target(symbols, &one, &does, &does.target);
+        *found = jumps && does.target == entry; /* TBB and TBH lead forward */
+        bool outside = does.target < from->low || does.target >= from->high;
+        ok = !jumps || !outside || reached_add(reached, symbols, does.target);
+    }
+    return ok;
+}
+
 bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
 {
-    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
-    struct code_instruction one;
-    while (symbols != NULL && function->high > function->low && code_next(&walk, &one)) {
-        struct instruction does = code_decode(&one);
-        if (does.kind == GOES_JUMP && does.target == function->low) /* TBB and TBH lead forward */
-            return true;
+    struct reached reached = {.n = 0};
+    bool found = false;
+    if (symbols == NULL || function->high <= function->low)
+        return false;
+    bool ok = reached_grow(&reached, *function);
+    for (size_t i = 0; ok && !found && i < reached.n; i++) {
+        struct extent from = reached.items[i];
+        ok = jumps_follow(&reached, symbols, &from, function->low, &found);
     }
+    free(reached.items);
+    return found || !ok;
+}
+
+/* DDI 0403 B5.2.3: MSR of PSP, also of the Non-secure one. Then handlers have another stack than threads. */
+static bool start_splits_stack(struct symbols *symbols)
+{
+    struct search start = {.symbols = symbols};
+    search_skip_start(&start);
+    struct code_walk walk = {.symbols = symbols, .low = start.skip, .high = start.skip_until};
+    struct code_instruction one;
+    while (code_next(&walk, &one))
+        if (code_decode(&one).system == SYSTEM_STACK && (one.code & 0x7F) == 9)
+            return true;
     return false;
+}
+
+bool symbols_has_one_stack(struct symbols *symbols, uint64_t function)
+{
+    if (symbols_may_leave(symbols))
+        return false;
+    return symbols->profile == 'M' ? !start_splits_stack(symbols)
+                                   : !symbols_handlers_reach(symbols, function);
 }
 
 /* A part of the function that the compiler moved away, as fir.cold, goes back to it. */

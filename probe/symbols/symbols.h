@@ -125,8 +125,10 @@ size_t symbols_takers(struct symbols *symbols, uint64_t *out, size_t room);
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
 /* Whether a jump leads to the address, or may. */
 bool symbols_is_joined(struct symbols *symbols, uint64_t address);
-/* Whether the function jumps to its own entry. */
+/* Whether the function jumps to its own entry, also by way of other functions that it jumps to. */
 bool symbols_jumps_to(struct symbols *symbols, const struct extent *function);
+/* Whether all that calls the function has one stack, and so what runs inside is below what it interrupted. */
+bool symbols_has_one_stack(struct symbols *symbols, uint64_t function);
 /* Whether a call of the function may run in another one, apart from exception handlers and other stacks. */
 bool symbols_nests(struct symbols *symbols, const struct extent *function);
 /* Whether other functions jump into the middle of this one. */

@@ -90,3 +90,69 @@ def test_lines_of_a_call_by_a_jump_that_longjmp_leaves(tmp_path):
         result = lines(place, "f", "-r", 12)
         assert result.summary["left"] > 3 and result.summary["agrees"], result.summary
         assert all(row["hits"] in (0, 12, 120, 132) for row in result.rows), result.rows
+
+
+# The usual delay loop, which jumps to its own entry
+WAIT_DOWN = r"""
+__asm(".syntax unified\n.text\n.thumb\n.thumb_func\n.global wait_down\n.type wait_down, %function\n"
+      "wait_down: subs r0, #1\nbne wait_down\nbx lr\n.size wait_down, . - wait_down");
+void wait_down(uint32_t n);
+"""
+TWO_TASKS = START + BURN + WAIT_DOWN + r"""
+uint32_t *volatile stacks[2] __attribute__((used)), room[2][256] __attribute__((aligned(8)));
+volatile uint32_t turn __attribute__((used));
+volatile uint32_t *slot;
+__attribute__((naked, noinline)) void SysTick_Handler(void)
+{
+    __asm volatile("push {r4-r11, lr}\n ldr r0, =slot\n ldr r1, [r0]\n cbz r1, 1f\n str lr, [r1]\n movs r1, #0\n str r1, [r0]\n"
+                   "1: ldr r0, =turn\n ldr r1, [r0]\n ldr r2, =stacks\n str sp, [r2, r1, lsl #2]\n eor r1, #1\n str r1, [r0]\n"
+                   "ldr sp, [r2, r1, lsl #2]\n pop {r4-r11, pc}\n .ltorg");
+}
+static void first(void) { for (;; round_count++) { wait_down(2000); BURN(300); } }
+static void second(void) { for (uint32_t k = 0;; k++) { wait_down(2000); BURN(297); } }
+void run(void)
+{
+    uint32_t *top = &room[1][256 - 9 - 8 - 2];
+    slot = &top[8];
+    top[9 + 6] = (uint32_t)second;
+    top[9 + 7] = 1 << 24;
+    stacks[1] = top;
+    REGISTER(0xE000E014) = 10007;
+    REGISTER(0xE000E018) = 0;
+    REGISTER(0xE000E010) = 7;
+    first();
+}
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way, kind", [("m4/swd", Place), ("m33/swd", Place), ("m4", GdbPlace)])
+def test_a_loop_to_its_own_entry_that_two_tasks_call(way, kind, tmp_path):
+    """The middle of the other task's call counts for no call, or a line says that it may."""
+    with own_place(tmp_path, way, TWO_TASKS, kind=kind) as place:
+        result = place.run("delta", "wait_down", "-r", 60, "-j")
+        assert result.code == 0 and "jumps to its own entry" in result.summary["doubt"], result.err
+        assert min(result.cycles) >= 8001 or "may begin in the middle" in result.summary["doubt"], sorted(result.cycles)
+
+
+# At three depths of one stack: two of the program, one of a handler
+THREE_DEPTHS = START + BURN + WAIT_DOWN + """
+APART void deeper(uint32_t n) { volatile uint32_t some[9]; some[n & 7] = n; wait_down(1000); sink += some[0]; }
+void SysTick_Handler(void) { wait_down(1000); sink++; }
+void run(void)
+{
+    REGISTER(0xE000E014) = 40007;
+    REGISTER(0xE000E018) = 0;
+    REGISTER(0xE000E010) = 7;
+    for (;; round_count++) { wait_down(1000); deeper(round_count); BURN(100); }
+}
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way, kind", [("m4/swd", Place), ("rp2350/swd", Place), ("m4", GdbPlace)])
+def test_a_loop_to_its_own_entry_on_one_stack(way, kind, tmp_path):
+    with own_place(tmp_path, way, THREE_DEPTHS, kind=kind) as place:
+        result = place.run("delta", "wait_down", "-r", 60, "-j")
+        assert result.code == 0 and "doubt" not in result.summary, result.err
+        assert len(result.cycles) == 60 and min(result.cycles) > 3990, sorted(result.cycles)
