@@ -575,7 +575,7 @@ bool symbols_may_leave(struct symbols *symbols)
     if (symbols->leave_known)
         return symbols->may_leave;
     search_skip_start(&search);
-    symbols->may_leave = search_code(&search);
+    symbols->may_leave = search_code(&search) || (symbols->profile == 'M' && handlers_redirect(symbols));
     symbols->leave_known = true;
     return symbols->may_leave;
 }

@@ -265,6 +265,12 @@ struct stack_code {
 /* `foreign`: frame pointers that this function has not made of the stack pointer. */
 bool stack_is_set(enum instruction_set isa, const struct stack_code *code, uint32_t foreign);
 
+/* --- depths.c ------------------------------------------------------------------------------------------- */
+
+/* Whether a handler of a Cortex-M may change what its exception has stacked, as the PC: it stores there, or
+ * gives a pointer to there away. */
+bool handlers_redirect(struct symbols *symbols);
+
 /* --- code.c: who calls whom, by the instructions ------------------------------------------------------ */
 
 /* The call that returns to the address, which has no Thumb bit. False: there is none. */

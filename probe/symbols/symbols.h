@@ -107,8 +107,9 @@ struct symbols_machine {
 void symbols_machine(const struct symbols *symbols, struct symbols_machine *out);
 
 /*
- * Whether code outside the start-up sets the stack pointer, as longjmp, exceptions and task switches do: then
- * a function may be left without a return. True if nothing is known.
+ * Whether code outside the start-up sets the stack pointer, as longjmp, exceptions and task switches do, or a
+ * handler of a Cortex-M may set the PC to which it returns: then a function may be left without a return.
+ * True if nothing is known.
  */
 bool symbols_may_leave(struct symbols *symbols);
 struct code_at_place {

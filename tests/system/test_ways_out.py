@@ -156,3 +156,39 @@ def test_a_loop_to_its_own_entry_on_one_stack(way, kind, tmp_path):
         result = place.run("delta", "wait_down", "-r", 60, "-j")
         assert result.code == 0 and "doubt" not in result.summary, result.err
         assert len(result.cycles) == 60 and min(result.cycles) > 3990, sorted(result.cycles)
+
+
+# A handler sets the PC to which it returns, and so ends what it interrupted, as a kernel ends a job. f itself has nothing on the stack
+ABANDONED = START.replace("[15] = SysTick_Handler}", "[11] = SVC_Handler, [15] = SysTick_Handler}").replace(
+    "extern uint32_t stack_top[];", "extern uint32_t stack_top[]; void SVC_Handler(void);") + BURN + r"""
+void resume(void);
+HANDLER
+__asm(".text\n.syntax unified\n.thumb\n.global f\n.type f,%function\n.thumb_func\nf:\n"
+      "1: subs r0, #1\nbne 1b\ncmp r1, #0\nbeq 2f\nsvc #0\n2: bx lr\n.size f,.-f\n"
+      ".global caller\n.type caller,%function\n.thumb_func\ncaller: push {r4, lr}\nbl f\npop {r4, pc}\n.size caller, . - caller\n"
+      ".global resume\n.type resume,%function\n.thumb_func\nresume: pop {r4, pc}\n.size resume,.-resume\n");
+void caller(uint32_t length, uint32_t aborts);
+void run(void) { for (uint32_t n = 0;; round_count++) { caller(100, n++ % 3 == 1); BURN(500); } }
+"""
+HANDLERS = {
+    "passed": r"""__attribute__((used)) void tick(uint32_t *frame) { frame[6] = (uint32_t)resume & ~1u; }
+__attribute__((naked)) void SVC_Handler(void) { __asm volatile("mov r0, sp\npush {lr}\nbl tick\npop {pc}"); }""",
+    "jumped": r"""__attribute__((used)) void tick(uint32_t *frame) { frame[6] = (uint32_t)resume & ~1u; }
+__attribute__((naked)) void SVC_Handler(void) { __asm volatile(".syntax unified\nmrs r0, msp\nldr r1, =tick\nbx r1\n.ltorg"); }""",
+    "stored": r"""__attribute__((naked)) void SVC_Handler(void)
+{ __asm volatile(".syntax unified\npush {r4, lr}\nldr r0, =resume\nmovs r1, #1\nbics r0, r1\nstr r0, [sp, #32]\npop {r4, pc}\n.ltorg"); }"""}
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way, kind", [("m4/swd", Place), ("rp2040", Place), ("m33/swd", Place), ("m4", GdbPlace)])
+@pytest.mark.parametrize("handler", ["passed", "jumped", "stored"])
+def test_a_call_that_a_handler_abandons(way, kind, handler, tmp_path):
+    with own_place(tmp_path, way, ABANDONED.replace("\nHANDLER\n", f"\n{HANDLERS[handler]}\n"), kind=kind) as place:
+        assert_each_is_a_call(place)
+
+
+def test_guard_of_calls_that_a_handler_abandons(tmp_path):
+    """One that was left is over no budget."""
+    with own_place(tmp_path, "m4/swd", ABANDONED.replace("\nHANDLER\n", f"\n{HANDLERS['passed']}\n")) as place:
+        result = place.run("guard", "f", "--budget", 800, "--for", "2s", "-j")
+        assert result.code == 0, result.out + result.err
