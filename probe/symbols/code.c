@@ -556,11 +556,49 @@ static bool search_code(struct search *search)
     return search->found;
 }
 
+/* The address that a load from among the code takes, or that MOVW and MOVT make; 0: it is another
+ * instruction. */
+static uint64_t named_address(struct symbols *symbols, const struct code_instruction *one,
+                              const struct instruction *does, const struct instruction *before)
+{
+    unsigned pc = one->isa == ISA_THUMB ? 4 : 8;
+    uint64_t at = ((one->address + pc) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset;
+    bool loads = one->isa != ISA_A64 && does->access == ACCESS_LOAD && does->base == ARM_PC &&
+                 does->index == NO_REGISTER;
+    size_t n = 0;
+    const uint8_t *bytes = loads ? elf_code(symbols, at, &n) : NULL;
+    if (bytes != NULL && n >= 4)
+        return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    bool both = does->gives == GIVES_TOP && before->gives == GIVES_NUMBER && before->to == does->to;
+    return both ? before->number | does->number << 16 : 0;
+}
+
+/* Whether code leads to the start-up: a soft restart. The first instruction of a section may be the reset
+ * vector, which does so, too. */
+static bool start_is_reached(struct symbols *symbols, const struct extent *start)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    struct instruction before = {0};
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool inside = one.address >= start->low && one.address < start->high;
+        bool goes = does.kind == GOES_CALL || does.kind == GOES_JUMP;
+        uint64_t named = goes ? does.target : named_address(symbols, &one, &does, &before) & ~UINT64_C(1);
+        if (!inside && !one.is_first && !one.is_data && named >= start->low && named < start->high &&
+            (goes || named == start->low))
+            return true;
+        before = does;
+    }
+    return false;
+}
+
 /* The start-up has no callers to return to. */
 static void search_skip_start(struct search *search)
 {
     struct extent start = {0, 0};
-    if (table_around(search->symbols, search->symbols->entry & ~UINT64_C(1), &start) == NULL)
+    if (table_around(search->symbols, search->symbols->entry & ~UINT64_C(1), &start) == NULL ||
+        start_is_reached(search->symbols, &start))
         return;
     search->skip = start.low;
     search->skip_until = start.high;

@@ -192,3 +192,23 @@ def test_guard_of_calls_that_a_handler_abandons(tmp_path):
     with own_place(tmp_path, "m4/swd", ABANDONED.replace("\nHANDLER\n", f"\n{HANDLERS['passed']}\n")) as place:
         result = place.run("guard", "f", "--budget", 800, "--for", "2s", "-j")
         assert result.code == 0, result.out + result.err
+
+
+# A fatal error starts the program anew, by its own start-up
+RESTARTS = START.replace('{ __asm volatile("bl run"); }', '{ __asm volatile("ldr r0, =stack_top\\nmov sp, r0\\nbl run\\n.ltorg"); }') + BURN + """
+void Reset_Handler(void);
+volatile uint32_t calls;
+APART void deep(void) { if (calls++ % 3 == 1) { BURN(500); RESTART; } }
+APART void f(void) { BURN(10); deep(); sink++; }
+void run(void) { BURN(1000); for (;; round_count++) { f(); BURN(60); } }
+"""
+DIRECTLY, BY_POINTER = "Reset_Handler()", "{ void (*volatile again)(void) = Reset_Handler; again(); }"
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way, how, kind", [("m4/swd", DIRECTLY, Place), ("rp2040/swd", BY_POINTER, Place), ("m4", BY_POINTER, GdbPlace), ("a9/swd", DIRECTLY, Place),
+                                            ("a9/swd", BY_POINTER, Place), ("a53/swd", DIRECTLY, Place)],
+                         ids=["m4", "pointer-rp2040", "pointer-gdb", "a9", "pointer-a9", "a53"])
+def test_a_call_that_a_soft_restart_leaves(way, how, kind, tmp_path):
+    with own_place(tmp_path, way, RESTARTS.replace("RESTART;", how + ";"), kind=kind) as place:
+        assert_each_is_a_call(place)
