@@ -440,7 +440,7 @@ static bool is_frame_pointer(enum instruction_set isa, unsigned which)
     return isa == ISA_A64 ? which == A64_FP : which == ARM_FRAME || which == THUMB_FRAME;
 }
 
-static bool is_among(uint32_t registers, unsigned which)
+static bool has_register(uint32_t registers, unsigned which)
 {
     return which < NO_REGISTER && (registers >> which & 1) != 0;
 }
@@ -459,8 +459,8 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code, uint3
         return false;
     if (here.to != sp)
         return here.access == ACCESS_LOAD && (here.list >> sp & 1) != 0 &&
-               (here.kind != GOES_BACK || (here.base != sp && is_among(foreign, here.base)));
-    return here.from != sp && (!is_frame_pointer(isa, here.from) || is_among(foreign, here.from) ||
+               (here.kind != GOES_BACK || (here.base != sp && has_register(foreign, here.base)));
+    return here.from != sp && (!is_frame_pointer(isa, here.from) || has_register(foreign, here.from) ||
                                !ends_frame(isa, code->next, sp));
 }
 
@@ -493,7 +493,7 @@ static void copies_follow(struct stack_copies *copies, const struct code_instruc
 {
     unsigned sp = one->isa == ISA_A64 ? A64_SP : ARM_SP;
     uint32_t known = copies->copies | copies->frames | 1U << sp, frames = frame_pointers(one->isa);
-    bool gives = is_among(known, does->from) && does->to < NO_REGISTER && does->to != sp &&
+    bool gives = has_register(known, does->from) && does->to < NO_REGISTER && does->to != sp &&
                  does->access == ACCESS_NONE;
     bool restores = does->access == ACCESS_LOAD && does->base == sp;
     uint32_t given = gives ? 1U << does->to : 0;
@@ -631,7 +631,7 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
         struct instruction does = code_decode(&one);
         stack_code_next(&code, &copies, symbols, &one);
         bool skipped = one.address >= search.skip && one.address < search.skip_until;
-        bool makes_room = does.access == ACCESS_NONE && is_among(copies.copies, does.from);
+        bool makes_room = does.access == ACCESS_NONE && has_register(copies.copies, does.from);
         uint32_t foreign = copies_foreign(&copies, one.isa);
         copies_follow(&copies, &one, &does);
         if (skipped || one.is_data || makes_room || does.system == SYSTEM_STACK ||
