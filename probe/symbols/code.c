@@ -604,6 +604,8 @@ static void search_skip_start(struct search *search)
     search->skip_until = start.high;
 }
 
+static bool handlers_choose_return(struct symbols *symbols, const struct search *search);
+
 bool symbols_may_leave(struct symbols *symbols)
 {
     struct search search = {.symbols = symbols, .high = UINT64_MAX};
@@ -613,7 +615,9 @@ bool symbols_may_leave(struct symbols *symbols)
     if (symbols->leave_known)
         return symbols->may_leave;
     search_skip_start(&search);
-    symbols->may_leave = search_code(&search) || (symbols->profile == 'M' && handlers_redirect(symbols));
+    symbols->may_leave =
+        search_code(&search) ||
+        (symbols->profile == 'M' ? handlers_redirect(symbols) : handlers_choose_return(symbols, &search));
     symbols->leave_known = true;
     return symbols->may_leave;
 }
@@ -813,6 +817,39 @@ static bool find_handlers(struct symbols *symbols, struct reached *out)
     while (ok && code_next(&walk, &one))
         ok = one.is_data || !returns_from_exception(&one) || reached_add(out, symbols, one.address);
     return ok;
+}
+
+/* Of AArch32: whether it returns from its exception by LR or the stack, and has given LR another value than
+ * one of these, or gives a pointer to the stack away. What sets ELR may as well start a program as resume
+ * one. */
+static bool handler_chooses_return(struct symbols *symbols, const struct extent *function)
+{
+    enum { ARGUMENTS = 0xF, ERET = 0x0160006E };
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    struct stack_copies copies = {0};
+    bool chooses = false, returns = false;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool calls = instruction_calls(&does), pops = does.access == ACCESS_LOAD && does.base == ARM_SP;
+        bool moves = does.gives == GIVES_SUM && does.from == ARM_LR;
+        bool sets = (does.writes >> ARM_LR & 1) != 0 && !calls && !pops && !moves;
+        returns = returns || (returns_from_exception(&one) && (one.code & 0x0FFFFFFF) != ERET);
+        chooses = chooses || sets || (calls && (copies.copies & ARGUMENTS) != 0);
+        copies_follow(&copies, &one, &does);
+    }
+    return chooses && returns && symbols->machine == EM_ARM;
+}
+
+static bool handlers_choose_return(struct symbols *symbols, const struct search *search)
+{
+    struct reached handlers = {.n = 0};
+    bool chooses = !find_handlers(symbols, &handlers);
+    for (size_t i = 0; !chooses && i < handlers.n; i++)
+        chooses =
+            handlers.items[i].low != search->skip && handler_chooses_return(symbols, &handlers.items[i]);
+    free(handlers.items);
+    return chooses;
 }
 
 bool symbols_handlers_reach(struct symbols *symbols, uint64_t address)

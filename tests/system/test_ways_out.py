@@ -212,3 +212,22 @@ DIRECTLY, BY_POINTER = "Reset_Handler()", "{ void (*volatile again)(void) = Rese
 def test_a_call_that_a_soft_restart_leaves(way, how, kind, tmp_path):
     with own_place(tmp_path, way, RESTARTS.replace("RESTART;", how + ";"), kind=kind) as place:
         assert_each_is_a_call(place)
+
+
+# The same on A and R cores: an access that faults ends in its caller's other way out
+FIXED_UP = START.replace('"b Reset_Handler\\n.rept 7\\nb .\\n.endr\\n', '"b Reset_Handler\\nb undefined\\n.rept 6\\nb .\\n.endr\\n') + BURN + r"""
+__attribute__((naked, used)) void undefined(void) { __asm volatile("ldr lr, =failed\nmovs pc, lr\n.ltorg"); }
+__attribute__((used)) APART void f(uint32_t n) { BURN(10); if (n % 3 == 1) __asm volatile("udf #0"); sink++; }
+__attribute__((naked, noinline)) uint32_t safe(uint32_t n)
+{
+    __asm volatile("push {r4, lr}\nbl f\nmov r0, #0\npop {r4, pc}\n.global failed\nfailed: mov r0, #1\npop {r4, pc}");
+}
+void run(void) { for (uint32_t n = 0;; round_count++) { if (safe(n++)) BURN(1000); BURN(60); } }
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["a9/swd", "r5/swd", "a9"])
+def test_a_call_that_a_fault_ends(way, tmp_path):
+    with own_place(tmp_path, way, FIXED_UP) as place:
+        assert_each_is_a_call(place)
