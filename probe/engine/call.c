@@ -437,9 +437,9 @@ void call_over(struct call *call, const struct region *region)
     call->has_ended = true;
 }
 
-/* A jump to the own entry looks like a call. Since a call has ended, and the start is watched again, its
- * frame is not in the function. On one stack no frame below it is, either; on others calls may be under way
- * that began while only the end was watched. */
+/* A stop at the start shows a jump to the own entry as it shows a call. Since a call has ended, and the start
+ * is watched again, its frame is not in the function. On one stack no frame below it is, either; on others
+ * calls may be under way that began while only the end was watched. */
 static void prove_entry(struct call *call, const struct region *region)
 {
     enum { MOST_UNPROVED = 16 };

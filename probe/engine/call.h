@@ -68,7 +68,7 @@ struct call {
     bool has_ended; /* a call with this SP has, or was left, since when the start is watched */
     uint64_t ended_sp;
     unsigned entries_unproved; /* stops at the start in a row, the last one too */
-    bool is_partial;           /* the call may have begun before this stop at the start: it is no hit */
+    bool is_partial;           /* the call may have begun before this stop at the start: not a hit */
     /* Of a handler: its exits, and those of the functions that its registers led to, `followed`. */
     struct exit_places exits;
     uint64_t followed[REGION_EXITS];
