@@ -12,8 +12,8 @@ struct compare_profiles {
     const struct context *context;
     enum shares_sort sort;
     struct profile_side now, old;
-    struct shares_diff *diffs; /* of each core that both have */
-    size_t diff_count;
+    struct profile_pair *pairs; /* of each core that both have */
+    size_t n;
 };
 
 /* Its program is found as the new one's; if that is the same build, --elf is for both. */
@@ -47,16 +47,27 @@ static bool check_pair(const struct compare_profiles *self, struct error *error)
                         "%.300s: %s", lacks->file, lacks->no_names);
 }
 
-static bool make_diffs(struct compare_profiles *self, struct error *error)
+/* Cores are the same by their numbers. If each profile has one core, the user has chosen what to compare. */
+static bool make_pairs(struct compare_profiles *self, struct error *error)
 {
-    size_t n = self->now.input.profile->about.core_count, its = self->old.input.profile->about.core_count;
-    n = n < its ? n : its;
-    self->diffs = calloc(n, sizeof *self->diffs);
-    bool ok = self->diffs != NULL;
-    for (size_t i = 0; i < n && ok; i++) {
-        ok = shares_diff_make(&self->now.shares[i], &self->old.shares[i], &self->diffs[i]);
-        self->diff_count += ok;
+    const struct profile_about *now = &self->now.input.profile->about, *old = &self->old.input.profile->about;
+    bool chosen = now->core_count == 1 && old->core_count == 1, ok = true;
+    self->pairs = calloc(now->core_count, sizeof *self->pairs);
+    if (self->pairs == NULL)
+        return error_memory(error);
+    for (size_t i = 0; i < now->core_count && ok; i++) {
+        size_t k = chosen ? 0 : profile_core_find(old, profile_core_number(now, i));
+        struct profile_pair *pair = &self->pairs[self->n];
+        if (k == old->core_count)
+            continue;
+        *pair = (struct profile_pair){.now = i, .old = k};
+        ok = shares_diff_make(&self->now.shares[i], &self->old.shares[k], &pair->diff);
+        self->n += ok;
     }
+    if (ok && self->n == 0)
+        return error_advise(error, ERROR_USAGE, "Compare profiles of the same cores: record -C N, or -a.",
+                            "the profiles are of different cores: core %u now, core %u before",
+                            profile_core_number(now, 0), profile_core_number(old, 0));
     return ok || error_memory(error);
 }
 
@@ -66,13 +77,16 @@ static bool print_changes(struct compare_profiles *self, struct error *error)
     profiling_tell_names(options, &self->now);
     profiling_tell_names(options, &self->old);
     if (!profiling_make_shares(&self->now, self->sort, error) ||
-        !profiling_make_shares(&self->old, self->sort, error) || !make_diffs(self, error))
+        !profiling_make_shares(&self->old, self->sort, error) || !make_pairs(self, error))
         return false;
     const struct profile_report now = profiling_report(&self->now), old = profiling_report(&self->old);
-    const struct profile_diff_report report = {
-        .now = &now, .old = &old, .diffs = self->diffs, .n = self->diff_count};
+    const struct profile_diff_report report = {.now = &now, .old = &old, .pairs = self->pairs, .n = self->n};
     const struct rendering to = command_rendering(self->context);
-    return profile_diff_write(&to, &report) || ferror(to.out) || error_memory(error);
+    struct document document = profile_diff_document(&report);
+    profiling_tell_notes(options, document_line(&document, "summary"));
+    bool ok = profile_show(&to, &document);
+    document_free(&document);
+    return ok || ferror(to.out) || error_memory(error);
 }
 
 bool compare_profiles(const struct context *context, struct error *error)
@@ -87,9 +101,9 @@ bool compare_profiles(const struct context *context, struct error *error)
               profile_input_open(&self.now.input, options->operands[1], options->request.elf,
                                  options->request.load_offset, context->around.cancel, error) &&
               open_old(&self, error) && check_pair(&self, error) && print_changes(&self, error);
-    for (size_t i = 0; i < self.diff_count; i++)
-        shares_diff_free(&self.diffs[i]);
-    free(self.diffs);
+    for (size_t i = 0; i < self.n; i++)
+        shares_diff_free(&self.pairs[i].diff);
+    free(self.pairs);
     profiling_close_side(&self.now);
     profiling_close_side(&self.old);
     return ok;

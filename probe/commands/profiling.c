@@ -130,6 +130,15 @@ void profiling_tell_names(const struct options *options, struct profile_side *si
         fprintf(stderr, "pmu-probe: %s\n", terminal_text(clean, sizeof clean, side->no_names));
 }
 
+void profiling_tell_notes(const struct options *options, const json_t *line)
+{
+    size_t i;
+    json_t *note;
+    json_array_foreach(field_of(line, "notes"), i, note)
+        if (!has_notes(options->format))
+            request_note(&options->request, "%s", json_string_value(note));
+}
+
 struct profile_report profiling_report(const struct profile_side *side)
 {
     return (struct profile_report){.profile = side->input.profile,

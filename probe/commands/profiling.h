@@ -20,6 +20,8 @@ struct profile_side {
 bool profiling_make_shares(struct profile_side *side, enum shares_sort sort, struct error *error);
 /* Fills `no_names`; on standard error where the format has no notes. */
 void profiling_tell_names(const struct options *options, struct profile_side *side);
+/* The notes of a line, on standard error where the format has none. */
+void profiling_tell_notes(const struct options *options, const json_t *line);
 struct profile_report profiling_report(const struct profile_side *side);
 void profiling_close_side(struct profile_side *side);
 

@@ -13,6 +13,14 @@ unsigned profile_core_number(const struct profile_about *about, size_t core)
     return about->numbers != NULL && core < about->core_count ? about->numbers[core] : (unsigned)core;
 }
 
+size_t profile_core_find(const struct profile_about *about, unsigned number)
+{
+    size_t core = 0;
+    while (core < about->core_count && profile_core_number(about, core) != number)
+        core++;
+    return core;
+}
+
 void profile_about_free(struct profile_about *about)
 {
     for (size_t i = 0; i < about->core_count; i++)

@@ -115,6 +115,8 @@ struct profile {
 };
 
 unsigned profile_core_number(const struct profile_about *about, size_t core);
+/* The core of this number; core_count: there is none. */
+size_t profile_core_find(const struct profile_about *about, unsigned number);
 void profile_about_free(struct profile_about *about);
 void profile_end_free(struct profile_end *end);
 void profile_interval_free(struct profile_interval *interval);

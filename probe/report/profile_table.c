@@ -439,6 +439,8 @@ static bool profile_table_put_changes(const struct rendering *to, const struct d
     snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s sample%s, %s before", field_count(core, "core"),
              name[0] != '\0' ? " " : "", name, NUMBER(now), PLURAL(now),
              NUMBER(field_count(core, "old.samples")));
+    if (field_of(core, "old.core") != NULL)
+        text_add(text, sizeof text, ", of core %" PRIu64, field_count(core, "old.core"));
     render_heading(to, text);
     fputs(to->format == FORMAT_TEXT ? "\n" : "", to->out);
     bool ok = render_table(to, change_view(sort), document_rows(document, "change", core));
@@ -597,15 +599,33 @@ static bool is_state(const struct share *row)
 static void profile_diff_note_core(struct json_part *notes, const struct profile_diff_report *report,
                                    size_t i)
 {
-    const struct shares_diff *diff = &report->diffs[i];
-    const char *name = or_empty(report->now->profile->about.cores[i]);
-    const char *its = or_empty(report->old->profile->about.cores[i]);
-    if (diff->noise > 0)
+    const struct profile_pair *pair = &report->pairs[i];
+    const struct profile_about *now = &report->now->profile->about, *old = &report->old->profile->about;
+    const char *name = or_empty(now->cores[pair->now]), *its = or_empty(old->cores[pair->old]);
+    if (pair->diff.noise > 0)
         json_list_say(notes,
                       "~: within noise: the difference is within its ±, or a run was too short to show one.");
     if (strcmp(name, its) != 0)
-        json_list_say(notes, "Core %u was another one before: %s.",
-                      profile_core_number(&report->now->profile->about, (unsigned)i), its);
+        json_list_say(notes, "Core %u was another one before: %s.", profile_core_number(now, pair->now), its);
+}
+
+/* Cores without a pair. */
+static void note_alone(struct json_part *notes, const struct profile_diff_report *report, bool is_now)
+{
+    const struct profile_about *about = &(is_now ? report->now : report->old)->profile->about;
+    char list[CELL] = "";
+    size_t n = 0;
+    for (size_t core = 0; core < about->core_count; core++) {
+        bool paired = false;
+        for (size_t i = 0; i < report->n; i++)
+            paired = paired || (is_now ? report->pairs[i].now : report->pairs[i].old) == core;
+        if (paired)
+            continue;
+        text_add(list, sizeof list, "%s%u", n++ > 0 ? ", " : "", profile_core_number(about, core));
+    }
+    if (n > 0)
+        json_list_say(notes, "Only the %s profile has core%s %s: not shown.", is_now ? "newer" : "older",
+                      PLURAL(n), list);
 }
 
 static void note_pair(struct json_part *notes, const struct profile_diff_report *report)
@@ -615,24 +635,35 @@ static void note_pair(struct json_part *notes, const struct profile_diff_report 
         json_list_say(notes, "The samples are of another kind than before: %s%s, not %s%s.",
                       or_empty(now->source), now->by_block ? PROFILE_BY_BLOCK : "", or_empty(old->source),
                       old->by_block ? PROFILE_BY_BLOCK : "");
-    if (now->core_count != old->core_count)
-        json_list_say(notes, "One profile has %zu core%s, the other %zu: common ones are shown.",
-                      now->core_count, PLURAL(now->core_count), old->core_count);
+    for (size_t i = 0; i < report->n; i++) {
+        unsigned number = profile_core_number(now, report->pairs[i].now);
+        unsigned other = profile_core_number(old, report->pairs[i].old);
+        if (number != other)
+            json_list_say(notes, "Core %u now, core %u before: what differs may be the cores.", number,
+                          other);
+    }
+    note_alone(notes, report, true);
+    note_alone(notes, report, false);
 }
 
 static struct json_part profile_diff_core_line(const struct profile_diff_report *report, size_t i)
 {
     struct json_part line = json_part_new("core"), old = json_part_new(NULL);
     struct json_part notes = json_list_new(), its = json_list_new();
-    json_part_unsigned(&line, "core", profile_core_number(&report->now->profile->about, (unsigned)i));
-    json_part_text(&line, "name", or_empty(report->now->profile->about.cores[i]));
-    json_part_unsigned(&line, "samples", report->now->shares[i].samples);
+    const struct shares *now = &report->now->shares[report->pairs[i].now];
+    const struct shares *before = &report->old->shares[report->pairs[i].old];
+    unsigned number = core_number(report->now, now), other = core_number(report->old, before);
+    json_part_unsigned(&line, "core", number);
+    json_part_text(&line, "name", core_name(report->now, now->core));
+    json_part_unsigned(&line, "samples", now->samples);
     profile_diff_note_core(&notes, report, i);
-    profile_notes_of_core(&notes, report->now->profile, &report->now->shares[i]);
+    profile_notes_of_core(&notes, report->now->profile, now);
     json_part_object(&line, "notes", notes);
-    json_part_text(&old, "name", or_empty(report->old->profile->about.cores[i]));
-    json_part_unsigned(&old, "samples", report->old->shares[i].samples);
-    profile_notes_of_core(&its, report->old->profile, &report->old->shares[i]);
+    if (number != other)
+        json_part_unsigned(&old, "core", other);
+    json_part_text(&old, "name", core_name(report->old, before->core));
+    json_part_unsigned(&old, "samples", before->samples);
+    profile_notes_of_core(&its, report->old->profile, before);
     json_part_object(&old, "notes", its);
     json_part_object(&line, "old", old);
     return line;
@@ -645,11 +676,10 @@ static void json_side(struct json_part *part, const struct share_side *side)
     json_part_unsigned(part, "samples", side->samples);
 }
 
-static struct json_part change_line(const struct profile_about *about, size_t core, enum shares_sort sort,
-                                    const struct share_change *row)
+static struct json_part change_line(unsigned core, enum shares_sort sort, const struct share_change *row)
 {
     struct json_part line = json_part_new("change"), now = json_part_new(NULL), old = json_part_new(NULL);
-    json_part_unsigned(&line, "core", profile_core_number(about, (unsigned)core));
+    json_part_unsigned(&line, "core", core);
     json_part_real(&line, "change", row->change);
     json_part_real(&line, "plus_minus", row->plus_minus);
     json_part_bool(&line, "noise", row->is_noise);
@@ -677,14 +707,14 @@ static struct json_part profile_diff_summary_line(const struct profile_diff_repo
     struct json_part notes = json_list_new();
     uint64_t samples = 0;
     for (size_t i = 0; i < report->n; i++)
-        samples += report->now->shares[i].samples;
+        samples += report->now->shares[report->pairs[i].now].samples;
     json_part_unsigned(&summary, "samples", samples);
     note_pair(&notes, report);
     json_part_object(&summary, "notes", notes);
     return summary;
 }
 
-static struct document diff_document(const struct profile_diff_report *report)
+struct document profile_diff_document(const struct profile_diff_report *report)
 {
     const struct profile_about *about = &report->now->profile->about;
     const char *link = or_empty(about->probe), *its = or_empty(report->old->profile->about.probe);
@@ -698,19 +728,13 @@ static struct document diff_document(const struct profile_diff_report *report)
     document_add(&document, now);
     document_add(&document, old);
     for (size_t i = 0; i < report->n; i++) {
+        const struct profile_pair *pair = &report->pairs[i];
+        const struct shares *shares = &report->now->shares[pair->now];
         document_add(&document, profile_diff_core_line(report, i));
-        for (size_t k = 0; k < report->diffs[i].n; k++)
+        for (size_t k = 0; k < pair->diff.n; k++)
             document_add(&document,
-                         change_line(about, i, report->now->shares[i].sort, &report->diffs[i].rows[k]));
+                         change_line(core_number(report->now, shares), shares->sort, &pair->diff.rows[k]));
     }
     document_add(&document, profile_diff_summary_line(report));
     return document;
-}
-
-bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report)
-{
-    struct document document = diff_document(report);
-    bool ok = profile_show(to, &document);
-    document_free(&document);
-    return ok;
 }

@@ -62,9 +62,12 @@ const char *profile_row_kind(enum shares_sort sort);
 
 struct profile_diff_report {
     const struct profile_report *now, *old;
-    const struct shares_diff *diffs; /* of each core that both have */
+    const struct profile_pair {
+        size_t now, old; /* its place in either profile: cores of one number, or one core against another */
+        struct shares_diff diff;
+    } * pairs;
     size_t n;
 };
 
-/* As text, JSON lines, CSV, Markdown or a page. False if the output could not be written whole. */
-bool profile_diff_write(const struct rendering *to, const struct profile_diff_report *report);
+/* Its last line has the notes of what the two profiles do not have in common. */
+struct document profile_diff_document(const struct profile_diff_report *report);

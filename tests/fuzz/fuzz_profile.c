@@ -132,19 +132,21 @@ static void differ(const struct profile_report *report)
 {
     char *text = NULL;
     size_t size = 0;
-    struct shares_diff diff;
+    struct profile_pair pair = {.now = 0};
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return;
-    if (shares_diff_make(report->shares, report->shares, &diff)) {
-        const struct profile_diff_report both = {.now = report, .old = report, .diffs = &diff, .n = 1};
-        demand(diff.n == report->shares->n && diff.noise == diff.n);
+    if (shares_diff_make(report->shares, report->shares, &pair.diff)) {
+        const struct profile_diff_report both = {.now = report, .old = report, .pairs = &pair, .n = 1};
+        struct document document = profile_diff_document(&both);
+        demand(pair.diff.n == report->shares->n && pair.diff.noise == pair.diff.n);
         for (enum format format = FORMAT_TEXT; format <= FORMAT_HTML; format++)
             if (format <= FORMAT_CSV || format == FORMAT_MARKDOWN || format == FORMAT_HTML)
-                demand(profile_diff_write(
+                demand(profile_show(
                     &(struct rendering){.out = out, .format = format, .columns = 80, .separator = ','},
-                    &both));
-        shares_diff_free(&diff);
+                    &document));
+        document_free(&document);
+        shares_diff_free(&pair.diff);
     }
     fclose(out);
     demand(strlen(text) == size);

@@ -284,6 +284,33 @@ def test_diff_of_two_builds(profile, tmp_path):
     assert by_address.code == 2 and "cannot be compared" in by_address.err
 
 
+def of_cores(path, numbers, counts):
+    """A profile of these cores; `counts`: each core's samples of a function in an interval."""
+    def interval(i, core):
+        return {**samples(i, core), "pc": {f"{SYMBOLS[name] + 2:#010x}": n for name, n in counts[numbers[core]].items()}}
+    path.write_text(text_of({**HEAD, "cores": ["Cortex-M4"] * len(numbers), "numbers": numbers},
+                            *(interval(i, core) for i in range(INTERVALS) for core in range(len(numbers))), END))
+    return path
+
+
+def test_diff_of_cores_goes_by_their_numbers(tmp_path):
+    """Whichever of them a file has; one core against another is said, in each format."""
+    counts = {0: {"caller_one": 90}, 1: {"caller_two": 90}, 2: {"hidden_step": 90}}
+    files = {key: of_cores(tmp_path / f"{key}.jsonl", [int(n) for n in key], counts) for key in ("0", "1", "01", "12", "2")}
+    for old, new, common, alone in (("01", "1", [1], ["Only the older profile has core 0: not shown."]), ("12", "01", [1],
+                                    ["Only the newer profile has core 0: not shown.", "Only the older profile has core 2: not shown."])):
+        result = compare(files[old], files[new], "-j")
+        assert all(row["noise"] and row["core"] in common for row in changed(result).values()), (old, new)
+        assert [line["core"] for line in result.lines if line["type"] == "core"] == common and result.lines[-1]["notes"] == alone
+    refused = compare(files["01"], files["2"])
+    assert refused.code == 2 and "different cores: core 2 now, core 0 before" in refused.err and refused.out == ""
+    other = compare(files["0"], files["1"], "-j")
+    assert changed(other)["caller_two"]["core"] == 1 and [line["old"]["core"] for line in other.lines if line["type"] == "core"] == [0]
+    for words in ((), ("--format", "html"), ("--format", "markdown"), ("--format", "csv")):
+        result = compare(files["0"], files["1"], *words)
+        assert result.code == 0 and "Core 1 now, core 0 before" in (result.err if "csv" in words else result.out), words
+
+
 def test_help_and_completion():
     assert "profile.jsonl" in run_tool("report", "--help").out and "--sort" in run_tool("report", "--help").out
     assert run_tool("--complete", "report", "").out == run_tool("--complete", "compare", "old", "").out == ":files\n"

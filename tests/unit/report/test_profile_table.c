@@ -87,6 +87,14 @@ PROFILE_TEST(names_from_outside)
     OUTPUT_LACKS("\033", "\r", "odd\n");
 }
 
+static bool show_diff(const struct rendering *to, const struct profile_diff_report *both)
+{
+    struct document document = profile_diff_document(both);
+    bool ok = profile_show(to, &document);
+    document_free(&document);
+    return ok;
+}
+
 /* Of another core and by other means, at another time. */
 PROFILE_TEST(against_an_older_one_of_another_kind)
 {
@@ -94,16 +102,16 @@ PROFILE_TEST(against_an_older_one_of_another_kind)
     struct profile *old = profile_new(1);
     struct shares before = {.samples = 6001, .is_few = true, .sort = SHARES_ADDRESS};
     struct share_change change = {.row = &rows[0], .change = -0.001, .plus_minus = NAN, .is_noise = true};
-    const struct shares_diff diff = {.rows = &change, .n = 1, .noise = 1};
+    const struct profile_pair pair = {.diff = {.rows = &change, .n = 1, .noise = 1}};
     const struct profile_report older = {
         .profile = old, .file = "old.jsonl", .elf = "app.elf", .no_names = "", .shares = &before, .n = 1};
-    const struct profile_diff_report both = {.now = &report, .old = &older, .diffs = &diff, .n = 1};
+    const struct profile_diff_report both = {.now = &report, .old = &older, .pairs = &pair, .n = 1};
     shares[0].sort = SHARES_ADDRESS;
     old->about.source = strdup("halts");
     old->end = (struct profile_end){.known = true, .why = strdup("time")};
     free(old->about.cores[0]);
     old->about.cores[0] = strdup("Cortex-M0");
-    assert_true(profile_diff_write(TO_TEXT(200), &both));
+    assert_true(show_diff(TO_TEXT(200), &both));
     OUTPUT_HAS("~-0.10  ?", "  0x10000140  fir_filter ");
     OUTPUT_HAS("\nbefore: Few samples");
     OUTPUT_HAS("\nCore 0 was another one before: Cortex-M0.\n");
@@ -111,7 +119,7 @@ PROFILE_TEST(against_an_older_one_of_another_kind)
     OUTPUT_HAS("\nbefore: The core was stopped for each sample");
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         assert_false(profile_write(TO_FULL(formats[i]), &report));
-        assert_false(profile_diff_write(TO_FULL(formats[i]), &both));
+        assert_false(show_diff(TO_FULL(formats[i]), &both));
     }
     profile_file_free(old);
 }
