@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `compare OLD NEW` of two profiles that record wrote: the changes of their shares. */
+#include "base/values.h"
 #include "commands/compare.h"
 #include "commands/profiling.h"
 #include "profile/shares.h"
@@ -28,6 +29,23 @@ static bool open_old(struct compare_profiles *self, struct error *error)
     profile_input_close(old);
     return profile_input_open(old, options->operands[0], options->request.elf, 0,
                               self->context->around.cancel, error);
+}
+
+/* Cycles are time in which the core runs; a note says that these samples are of another kind. */
+static bool is_of_time(const char *event)
+{
+    return event == NULL || strcmp(event, "CPU_CYCLES") == 0 || strcmp(event, "CPU_CLK_UNHALTED") == 0;
+}
+
+static bool check_events(const struct profile_about *now, const struct profile_about *old,
+                         struct error *error)
+{
+    const char *event = now->event, *its = old->event;
+    if ((is_of_time(event) && is_of_time(its)) || strcmp(or_empty(event), or_empty(its)) == 0)
+        return true;
+    return error_advise(error, ERROR_USAGE, "Record both with the same -e, or with none.",
+                        "shares of %.48s now, of %.48s before: they cannot be compared",
+                        event != NULL ? event : "time", its != NULL ? its : "time");
 }
 
 /* Addresses are the same only in the same program; names need both programs. */
@@ -100,7 +118,9 @@ bool compare_profiles(const struct context *context, struct error *error)
     bool ok = profiling_sort(options, false, &self.sort, error) &&
               profile_input_open(&self.now.input, options->operands[1], options->request.elf,
                                  options->request.load_offset, context->around.cancel, error) &&
-              open_old(&self, error) && check_pair(&self, error) && print_changes(&self, error);
+              open_old(&self, error) &&
+              check_events(&self.now.input.profile->about, &self.old.input.profile->about, error) &&
+              check_pair(&self, error) && print_changes(&self, error);
     for (size_t i = 0; i < self.n; i++)
         shares_diff_free(&self.pairs[i].diff);
     free(self.pairs);

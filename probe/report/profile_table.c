@@ -355,20 +355,25 @@ static bool put_rows(const struct rendering *to, const struct document *document
     return ok;
 }
 
+/* What stopped the core for each sample. */
+static void add_event(char *text, size_t size, const json_t *profile)
+{
+    if (field_of(profile, "event") != NULL)
+        text_add(text, size, " each %s%s %.64s", conditions_mark(profile),
+                 NUMBER(field_count(profile, "every")), field_text(profile, "event"));
+}
+
 static void put_core_head(const struct rendering *to, const json_t *profile, const json_t *core,
                           enum shares_sort sort)
 {
     char name[CELL], count[CELL], rate[CELL] = "";
-    const char *text = field_text(core, "name"), *source = field_text(profile, "source"),
-               *event = field_text(profile, "event");
+    const char *text = field_text(core, "name"), *source = field_text(profile, "source");
     uint64_t samples = field_count(core, "samples");
     double seconds = field_real(core, "seconds");
     snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s%s", field_count(core, "core"),
              text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source,
              field_of(profile, "by_block") != NULL ? PROFILE_BY_BLOCK : "");
-    if (event[0] != '\0')
-        text_add(name, sizeof name, " each %s%s %.64s", conditions_mark(profile),
-                 NUMBER(field_count(profile, "every")), event);
+    add_event(name, sizeof name, profile);
     snprintf(count, sizeof count, "%s %s", samples > 0 ? NUMBER(samples) : "no",
              sort >= SHARES_CONTEXTS ? "looks" : "samples");
     if (samples > 0 && seconds > 0)
@@ -436,9 +441,11 @@ static bool profile_table_put_changes(const struct rendering *to, const struct d
     char text[512];
     const char *name = field_text(core, "name");
     uint64_t now = field_count(core, "samples");
-    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s sample%s, %s before", field_count(core, "core"),
-             name[0] != '\0' ? " " : "", name, NUMBER(now), PLURAL(now),
-             NUMBER(field_count(core, "old.samples")));
+    snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s sample%s", field_count(core, "core"),
+             name[0] != '\0' ? " " : "", name, NUMBER(now), PLURAL(now));
+    add_event(text, sizeof text, document_line(document, "profile"));
+    text_add(text, sizeof text, ", %s before", NUMBER(field_count(core, "old.samples")));
+    add_event(text, sizeof text, document_line(document, "old"));
     if (field_of(core, "old.core") != NULL)
         text_add(text, sizeof text, ", of core %" PRIu64, field_count(core, "old.core"));
     render_heading(to, text);
@@ -658,12 +665,14 @@ static struct json_part profile_diff_core_line(const struct profile_diff_report 
     json_part_unsigned(&line, "samples", now->samples);
     profile_diff_note_core(&notes, report, i);
     profile_notes_of_core(&notes, report->now->profile, now);
+    profile_notes_of_stops(&notes, report->now->profile, now);
     json_part_object(&line, "notes", notes);
     if (number != other)
         json_part_unsigned(&old, "core", other);
     json_part_text(&old, "name", core_name(report->old, before->core));
     json_part_unsigned(&old, "samples", before->samples);
     profile_notes_of_core(&its, report->old->profile, before);
+    profile_notes_of_stops(&its, report->old->profile, before);
     json_part_object(&old, "notes", its);
     json_part_object(&line, "old", old);
     return line;

@@ -311,6 +311,33 @@ def test_diff_of_cores_goes_by_their_numbers(tmp_path):
         assert result.code == 0 and "Core 1 now, core 0 before" in (result.err if "csv" in words else result.out), words
 
 
+def of_event(path, event, every, stood=0.05, errata=None):
+    """A profile of stops by a counter, or of time."""
+    about = {"source": "PMU overflow", "event": event, "every": every, **({"errata": errata} if errata else {})} if event else {}
+    stops = {"events": 100 * every, "stood_s": stood} if event else {}
+    path.write_text(text_of({**HEAD, **about}, *({**samples(i), **stops} for i in range(INTERVALS)), END))
+    return path
+
+
+def test_diff_of_other_events_is_refused(tmp_path):
+    """Shares of misses are no shares of time. Of one event each side says how it was stopped."""
+    misses, more = (of_event(tmp_path / f"{n}.jsonl", "L1D_CACHE_REFILL", every) for n, every in (("misses", 300), ("more", 1000)))
+    others = [of_event(tmp_path / "retired.jsonl", "INST_RETIRED", 3000), of_event(tmp_path / "cycles.jsonl", "CPU_CYCLES", 3000),
+              of_event(tmp_path / "time.jsonl", None, 0)]
+    for its in others:
+        for old, new in ((misses, its), (its, misses)):
+            refused = compare(old, new, "-j")
+            assert refused.code == 2 and "cannot be compared" in refused.err and "L1D_CACHE_REFILL" in refused.err and not refused.out
+    same = compare(misses, more)
+    assert "4,000 samples each 1,000 L1D_CACHE_REFILL, 4,000 before each 300 L1D_CACHE_REFILL" in unfolded(same.out)
+    assert unfolded(same.out).count("The core was halted 100 % of the time") == 1  # of both sides
+    by_time = compare(others[2], others[1])
+    assert by_time.code == 0 and "of another kind than before: PMU overflow, not DWT_PCSR" in by_time.out
+    wrong = of_event(tmp_path / "wrong.jsonl", "L1D_CACHE_REFILL", 300, 0.001, "1234567")
+    lines = compare(wrong, misses, "-j").lines
+    assert [line["old"]["notes"] for line in lines if line["type"] == "core"] == [["~ L1D_CACHE_REFILL: 1234567"]]
+
+
 def test_help_and_completion():
     assert "profile.jsonl" in run_tool("report", "--help").out and "--sort" in run_tool("report", "--help").out
     assert run_tool("--complete", "report", "").out == run_tool("--complete", "compare", "old", "").out == ":files\n"
