@@ -106,9 +106,12 @@ struct profile {
         struct profile_interval *intervals;
         size_t interval_count;
     } contexts[PROFILE_CONTEXTS];
-    struct profile_task { /* by its value in PROFILE_TASKS; names are owned */
+    /* By their values in PROFILE_TASKS. Those of another task in the same memory are above 32 bits, and have
+     * the word in these. */
+    struct profile_task {
         uint64_t value;
-        char *name;
+        char *name;     /* owned */
+        unsigned since; /* the line of the file that named it last: from there on it is this one */
     } * tasks;
     size_t task_count;
     struct profile_end end;

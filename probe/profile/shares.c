@@ -218,7 +218,8 @@ static bool name_context(struct making *making, uint64_t value, struct row *row)
     const struct profile_task *task = is_task ? find_task(making->profile, value) : NULL;
     row->id = row->share.address = value;
     if (task != NULL) {
-        row->id = row->share.address = task->value;
+        row->id = task->value;
+        row->share.address = task->value & UINT32_MAX;
         return shares_copy_text(&row->share.function, task->name);
     }
     if (is_task)

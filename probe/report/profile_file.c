@@ -478,32 +478,78 @@ static struct track *profile_file_take_place(struct profile_reading *reading, si
     return track;
 }
 
+/* Another task may have this value by now. */
+static void tell_tasks(struct profile_reading *reading, struct profile_interval *interval)
+{
+    const struct profile *out = reading->out;
+    for (size_t i = 0; i < interval->count_count && !reading->failed; i++) {
+        uint64_t *value = &interval->counts[i].address, word = *value;
+        unsigned since = 0;
+        if (word > UINT32_MAX)
+            fail(reading, "a task whose value has more than 32 bits");
+        for (size_t k = 0; k < out->task_count; k++)
+            if ((out->tasks[k].value & UINT32_MAX) == word && out->tasks[k].since > since) {
+                *value = out->tasks[k].value;
+                since = out->tasks[k].since;
+            }
+    }
+    interval->count_count = profile_counts_join(interval->counts, interval->count_count);
+}
+
 static void take_contexts(struct profile_reading *reading, enum profile_context kind, json_t *object,
                           struct profile_interval *interval)
 {
     struct track *track = profile_file_take_place(reading, 1 + (size_t)kind, object, interval);
     take_counts(reading, object, "value", interval);
+    if (kind == PROFILE_TASKS)
+        tell_tasks(reading, interval);
     profile_file_add_interval(reading, track, interval);
+}
+
+/* The task of this value and name. NULL: there is none so far, and *value is what tells it from the others.
+ */
+static struct profile_task *known_task(const struct profile *profile, uint64_t *value, const char *name)
+{
+    uint64_t word = *value;
+    for (size_t i = 0; i < profile->task_count; i++) {
+        if ((profile->tasks[i].value & UINT32_MAX) != word)
+            continue;
+        if (strcmp(profile->tasks[i].name, name) == 0)
+            return &profile->tasks[i];
+        *value += UINT64_C(1) << 32;
+    }
+    return NULL;
+}
+
+static void add_task(struct profile_reading *reading, uint64_t value, char *name)
+{
+    struct profile *out = reading->out;
+    struct profile_task *known = known_task(out, &value, name), *more = NULL;
+    if (known != NULL)
+        known->since = reading->line;
+    else if (out->task_count == PROFILE_TASKS_MAX)
+        fail(reading, "more than %d names of tasks", PROFILE_TASKS_MAX);
+    else
+        more = granted(reading, realloc(out->tasks, (out->task_count + 1) * sizeof *more));
+    if (more == NULL) {
+        free(name);
+        return;
+    }
+    out->tasks = more;
+    out->tasks[out->task_count++] =
+        (struct profile_task){.value = value, .name = name, .since = reading->line};
 }
 
 static void take_task(struct profile_reading *reading, const json_t *object)
 {
-    struct profile *out = reading->out;
-    struct profile_task task = {.name = NULL};
-    if (!read_address(field_text(object, "value"), &task.value))
+    uint64_t value = 0;
+    if (!read_address(field_text(object, "value"), &value) || value > UINT32_MAX)
         fail(reading, "a task whose value is not an address such as 0x20000124");
-    if (out->task_count == PROFILE_TASKS_MAX)
-        fail(reading, "more than %d names of tasks", PROFILE_TASKS_MAX);
     if (!json_is_string(json_object_get(object, "name")))
         fail(reading, "a task without a name");
-    if (reading->failed)
-        return;
-    struct profile_task *more = granted(reading, realloc(out->tasks, (out->task_count + 1) * sizeof *more));
-    if (more == NULL)
-        return;
-    out->tasks = more;
-    task.name = profile_file_copy_text(reading, json_object_get(object, "name"));
-    out->tasks[out->task_count++] = task;
+    char *name = reading->failed ? NULL : profile_file_copy_text(reading, json_object_get(object, "name"));
+    if (name != NULL)
+        add_task(reading, value, name);
 }
 
 static void take_interval(struct profile_reading *reading, json_t *object, struct profile_interval *interval)

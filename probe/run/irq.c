@@ -92,10 +92,8 @@ static void irq_name_again(struct irq_run *run)
                               name, &deadline) ||
             strcmp(name, row->name) == 0)
             continue;
-        bool is_name = name[0] != '\0';
-        for (const char *c = name; *c != '\0'; c++)
-            is_name = is_name && *c >= ' ' && *c <= '~';
-        snprintf(row->name + length, sizeof row->name - length, ", later %s", is_name ? name : "no task");
+        snprintf(row->name + length, sizeof row->name - length, ", later %s",
+                 name[0] != '\0' ? name : "no task");
         row->is_reused = true;
         if (run->named != NULL)
             run->named(run->context, row);

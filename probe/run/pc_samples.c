@@ -471,12 +471,24 @@ bool pc_samples_close_contexts(struct pc_samples *self, size_t core, enum profil
     return close_tally(self, &self->cores[core].contexts.of[kind].tally, core, out, any, error);
 }
 
-bool pc_samples_name_task(struct pc_samples *self, size_t core, uint64_t task, char name[TASK_NAME])
+void pc_samples_meet_tasks(struct pc_samples *self)
 {
     struct device *device = &self->session.device;
     struct deadline deadline = pc_samples_uncancelled(self);
-    return tasks_name(&self->tasks, device->ledger, &device->cores[self->cores[core].number].core, task, name,
-                      &deadline);
+    for (size_t i = 0; i < self->n; i++) {
+        const struct profile_tally *seen = &self->cores[i].contexts.of[PROFILE_TASKS].tally;
+        for (size_t k = 0; k < seen->room; k++)
+            if (seen->slots[k].taken)
+                task_rows_meet(&self->named, &self->tasks, device->ledger,
+                               &device->cores[self->cores[i].number].core, seen->slots[k].count.address,
+                               &deadline);
+    }
+}
+
+bool pc_samples_look_at_tasks(struct pc_samples *self)
+{
+    struct deadline deadline = pc_samples_uncancelled(self);
+    return task_rows_look(&self->named, &self->tasks, self->session.device.ledger, &deadline);
 }
 
 bool pc_samples_pause(struct pc_samples *self, struct error *error)

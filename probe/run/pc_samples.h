@@ -56,6 +56,7 @@ struct pc_samples {
     struct stack_reader stacks;                             /* of `by_stops` */
     bool has_contexts;                                      /* exceptions and tasks are read, too */
     struct tasks tasks;
+    struct task_rows named;      /* those that were seen */
     struct event_request wanted; /* that stops the core, as it was asked for */
     char event[EVENT_NAME];      /* by which it stops */
     char errata[EVENT_ERRATA];   /* of it */
@@ -82,8 +83,10 @@ bool pc_samples_close(struct pc_samples *self, size_t core, struct profile_inter
 /* The same for the contexts of this interval; before pc_samples_close. */
 bool pc_samples_close_contexts(struct pc_samples *self, size_t core, enum profile_context kind,
                                struct profile_interval *out, bool *any, struct error *error);
-/* What the RTOS calls a task, once for each. False: it has no name, or was named before. */
-bool pc_samples_name_task(struct pc_samples *self, size_t core, uint64_t task, char name[TASK_NAME]);
+/* Reads the names of tasks that were seen in this interval for the first time. */
+void pc_samples_meet_tasks(struct pc_samples *self);
+/* Reads all names again, before the tasks are closed. False: this is not possible now. */
+bool pc_samples_look_at_tasks(struct pc_samples *self);
 /* For a measurement in between, of the one core, with no debugger: puts the target back. What is not closed
  * is kept. */
 bool pc_samples_pause(struct pc_samples *self, struct error *error);

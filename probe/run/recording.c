@@ -31,23 +31,40 @@ static bool write_contexts(struct recording *self, size_t core, enum profile_con
         return false;
     if (!any)
         return true;
-    int result = 0;
-    char name[TASK_NAME];
-    for (size_t i = 0; kind == PROFILE_TASKS && result == 0 && i < interval.count_count; i++)
-        if (pc_samples_name_task(&self->pc_samples, core, interval.counts[i].address, name))
-            result = profile_file_add_task(self->out, interval.counts[i].address, name);
-    if (result == 0)
-        result = profile_file_add_contexts(self->out, kind, &interval);
+    int result = profile_file_add_contexts(self->out, kind, &interval);
     profile_interval_free(&interval);
     return profile_file_wrote(result, error);
 }
 
-static bool write_intervals(struct recording *self, struct error *error)
+/* The tasks of all cores, after the names that they had in this interval. If these cannot be read, it goes
+ * on. */
+static bool write_tasks(struct recording *self, bool last, struct error *error)
+{
+    struct task_rows *named = &self->pc_samples.named;
+    int result = 0;
+    if (!pc_samples_look_at_tasks(&self->pc_samples)) {
+        if (!last)
+            return true;
+        task_rows_lose(named);
+    }
+    for (size_t i = 0; i < named->n && result == 0; i++) {
+        const char *text = task_row_tell(&named->rows[i]);
+        if (text != NULL)
+            result = profile_file_add_task(self->out, named->rows[i].value, text);
+    }
+    bool ok = profile_file_wrote(result, error);
+    for (size_t i = 0; i < self->pc_samples.n && ok; i++)
+        ok = write_contexts(self, i, PROFILE_TASKS, error);
+    return ok;
+}
+
+static bool write_intervals(struct recording *self, bool last, struct error *error)
 {
     self->written_s = self->pc_samples.elapsed_s;
+    if (!write_tasks(self, last, error))
+        return false;
     for (size_t i = 0; i < self->pc_samples.n; i++)
         if (!write_contexts(self, i, PROFILE_EXCEPTIONS, error) ||
-            !write_contexts(self, i, PROFILE_TASKS, error) ||
             !write_contexts(self, i, PROFILE_PROCESSES, error) || !write_interval(self, i, error))
             return false;
     return true;
@@ -61,9 +78,10 @@ static bool record_sample(struct recording *self, struct error *error)
         double length = profile_interval_length(pc_samples->elapsed_s);
         if (!pc_samples_sample(pc_samples, length * 1e6 / 2, error))
             return false;
+        pc_samples_meet_tasks(pc_samples);
         if (pc_samples->elapsed_s - self->written_s < profile_interval_length(pc_samples->elapsed_s))
             continue;
-        if (!write_intervals(self, error))
+        if (!write_intervals(self, false, error))
             return false;
         self->show(self->context);
     }
@@ -81,7 +99,7 @@ bool recording_make(struct recording *self, struct error *error)
     record_sample(self, &why);
     self->ended(self->context);
     pc_samples_end(pc_samples, &why);
-    if (!write_intervals(self, error) ||
+    if (!write_intervals(self, true, error) ||
         !profile_file_conclude(self->out, pc_samples->elapsed_s, self->samples, &why,
                                *pc_samples->session.around->cancel != 0, error))
         return false;

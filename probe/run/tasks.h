@@ -40,6 +40,37 @@ bool tasks_start_cores(struct symbols *symbols);
  * or TASKS_NAMED others were. */
 bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
                 char name[TASK_NAME], const struct deadline *deadline);
-/* Reads it again; "" if there is no name any more. False: it cannot be read. */
+/* Reads it again; "" if it is no text any more. False: it cannot be read. */
 bool tasks_name_again(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
                       char name[TASK_NAME], const struct deadline *deadline);
+
+/*
+ * The names of tasks while a run goes on: a task may end, and another one begin in its memory. TASKS_NAMED
+ * values have names.
+ */
+enum { TASK_TEXT = 2 * TASK_NAME + 16, TASK_TEXTS = 16 };
+
+struct task_row {
+    uint64_t value;
+    const struct core *core;              /* that sees it */
+    uint64_t text;                        /* where its name is; 0: not known */
+    char was[TASK_NAME], name[TASK_NAME]; /* at the look before the last one, and at that; "": it had none */
+    char told[TASK_TEXT];                 /* what task_row_tell said last */
+    unsigned texts;                       /* how often that has changed */
+};
+
+struct task_rows {
+    struct task_row rows[TASKS_NAMED];
+    size_t n;
+};
+
+/* Reads the name of a task that is seen for the first time. */
+void task_rows_meet(struct task_rows *rows, struct tasks *tasks, struct ledger *ledger,
+                    const struct core *core, uint64_t value, const struct deadline *deadline);
+/* Reads the names of all again. False: this is not possible now, and nothing has changed. */
+bool task_rows_look(struct task_rows *rows, struct tasks *tasks, struct ledger *ledger,
+                    const struct deadline *deadline);
+/* There is no further look: no name is known to have held up to now. */
+void task_rows_lose(struct task_rows *rows);
+/* What to call the task between the last two looks: "a", "a, later b". The same if it is NULL. */
+const char *task_row_tell(struct task_row *row);

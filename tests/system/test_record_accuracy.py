@@ -10,7 +10,7 @@ import pytest
 
 from harness import PREEMPTED, SLEEPER, SOAK, WORK_BY_DATA, Place, finish_tool, run_tool, wait_for
 from own_program import START, own_place
-from test_record import Profile, by_function, part_of
+from test_record import Profile, begin, by_function, part_of, some_more
 
 CHIPS = ["rp2040", "rp2350", "m4", "m55", "a9", "a7", "a53", "a53+samples-in-monitor"]  # a state of the core after the +
 SKIDS = [0, 1, 2]  # instructions
@@ -211,6 +211,54 @@ def test_tasks_and_exceptions(chip, task, words, tmp_path):
                 chance = 4 * math.sqrt(most / samples)  # a busy machine takes few samples in the time
                 off = max(2 * row["plus_minus"], chance) + 0.002
                 assert least - off <= row["share"] <= most + off, (name, row, least, most)
+
+
+REUSED = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+volatile uint32_t flip;
+#if BY_POINTER
+struct TX_THREAD_STRUCT { uint32_t list[4]; char *volatile tx_thread_name; } tasks[2];
+struct TX_THREAD_STRUCT *volatile _tx_thread_current_ptr __attribute__((used));
+#define CURRENT _tx_thread_current_ptr
+static void name(uint32_t task, const char *text) { tasks[task].tx_thread_name = (char *)text; }
+#else
+struct tskTaskControlBlock { uint32_t list[4]; char pcTaskName[16]; } tasks[2];
+struct tskTaskControlBlock *volatile pxCurrentTCB __attribute__((used));
+#define CURRENT pxCurrentTCB
+static void name(uint32_t task, const char *text) { for (uint32_t i = 0; i < 16; i++) { tasks[task].pcTaskName[i] = *text; text += *text != 0; } }
+#endif
+void run(void)
+{
+    name(0, "idle");
+    name(1, "worker_a");
+    for (;; round_count++) {
+        if (flip)
+            name(1, "worker_b");
+        CURRENT = &tasks[1];
+        BURN(flip ? 2000 : 300);
+        CURRENT = &tasks[0];
+        BURN(200);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("--every", "20000")], ids=["samples", "stops"])
+@pytest.mark.parametrize("pointer", [0, 1])
+def test_a_task_in_the_memory_of_another_one(pointer, words, tmp_path):
+    """Each has its row; what is between two looks at the name, in one interval, is of either."""
+    path, another = tmp_path / "p.jsonl", "worker_a, later worker_b"
+    with own_place(tmp_path, "m33/swd", REUSED, f"-DBY_POINTER={pointer}", clock=CLOCK) as place:
+        tool = begin(place, path, "--for", "60s", *words)
+        some_more(tool, path)
+        place.board.write_word("flip", 1)
+        for _ in range(4):
+            some_more(tool, path)
+        assert finish_tool(tool, signal.SIGINT).code == 0
+        rows = {row["task"]: row for row in run_tool("--elf", place.elf, "report", "--sort", "task", path, "-j").lines if row["type"] == "share"}
+        assert set(rows) - {another} == {"idle", "worker_a", "worker_b"} and len({row["value"] for row in rows.values()}) == 2
+        tasks = [json.loads(line) for line in open(path) if '"type":"task' in line]
+        assert [line["name"] for line in tasks if line["type"] == "task" and "worker" in line["name"]] == ["worker_a", another, "worker_b"]
 
 
 def test_what_no_task_can_be_told_of(tmp_path):

@@ -42,7 +42,11 @@ static struct outcome fake_execute(struct link *link, const struct step *steps, 
     (void)deadline;
     for (size_t i = 0; i < n; i++) {
         if (fake->fail_after == 0) {
-            error_set(error, fake->fail_with == LINK_LOST ? ERROR_LINK_LOST : ERROR_FAULT, "as wanted");
+            error_set(error,
+                      fake->fail_with == LINK_LOST     ? ERROR_LINK_LOST
+                      : fake->fail_with == TARGET_WAIT ? ERROR_ASLEEP
+                                                       : ERROR_FAULT,
+                      "as wanted");
             return (struct outcome){.why = fake->fail_with, .done = i};
         }
         if (fake->fail_after > 0)

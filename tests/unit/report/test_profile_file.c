@@ -167,6 +167,10 @@ TEST(what_cannot_be)
         {HEAD "{\"type\":\"task\",\"value\":\"7\",\"name\":\"a\"}\n",
          ":2: a task whose value is not an address such as 0x20000124"},
         {HEAD "{\"type\":\"task\",\"value\":\"0x7\",\"name\":7}\n", ":2: a task without a name"},
+        {HEAD "{\"type\":\"task\",\"value\":\"0x100000000\",\"name\":\"a\"}\n",
+         ":2: a task whose value is not an address such as 0x20000124"},
+        {HEAD "{\"type\":\"tasks\",\"core\":0,\"from\":0,\"to\":1,\"value\":{\"0x100000000\":1}}\n",
+         ":2: a task whose value has more than 32 bits"},
         {HEAD "{\"type\":\"end\",\"elapsed_s\":-1}\n", ":2: elapsed_s is not a time in seconds"},
         {HEAD "{\"type\":\"end\",\"elapsed_s\":1,\"samples\":-1}\n",
          ":2: samples is not a count from 0 to 9007199254740992"},
@@ -186,6 +190,29 @@ TEST(little_is_known)
     assert_int_equal(profile->interval_count, 1);
     assert_int_equal(profile->intervals[0].count_count, 1);
     assert_int_equal(profile->intervals[0].counts[0].samples, 3);
+    profile_file_free(profile);
+}
+
+#define TASK(text) "{\"type\":\"task\",\"value\":\"0x7\",\"name\":\"" text "\"}\n"
+#define TASKS(from, more)                                                                                    \
+    "{\"type\":\"tasks\",\"from\":" from ",\"to\":" from ",\"value\":{\"0x7\":1" more "}}\n"
+
+/* Whose memory becomes another one's: from its line on, up to the next one's. */
+TEST(a_task_has_its_name_from_there_on)
+{
+    static const uint64_t later = UINT64_C(1) << 32;
+    static const uint64_t values[] = {7, 7 + later, 7 + 2 * later, 7};
+    struct profile *profile = parsed(HEAD TASK("a") TASKS("0", "") TASK("a, later b") TASKS("1", "") TASK("b")
+                                         TASKS("2", ",\"0x8\":1") TASK("a") TASKS("3", ""));
+    const struct profile_contexts *tasks = &profile->contexts[PROFILE_TASKS];
+    assert_int_equal(profile->task_count, 3);
+    assert_string_equal(profile->tasks[1].name, "a, later b");
+    assert_int_equal(tasks->interval_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        size_t last = tasks->intervals[i].count_count - 1;
+        assert_int_equal(last, i == 2);
+        assert_int_equal(tasks->intervals[i].counts[last].address, values[i]);
+    }
     profile_file_free(profile);
 }
 

@@ -96,6 +96,79 @@ FRESH_TEST(a_name_is_read_again)
     assert_null(name_again(RAM + 16));
 }
 
+static struct task_rows rows;
+
+static void meet(uint64_t task)
+{
+    assert_null(name_of(0)); /* which writes the memory */
+    task_rows_meet(&rows, &f.tasks, f.ledger, &f.core, task, &f.deadline);
+}
+
+/* What is said of a task after a look; NULL: the same as before. */
+static const char *told(size_t task)
+{
+    assert_null(name_of(0));
+    assert_true(task_rows_look(&rows, &f.tasks, f.ledger, &f.deadline));
+    return task_row_tell(&rows.rows[task]);
+}
+
+FRESH_TEST(a_name_holds_from_look_to_look)
+{
+    for (unsigned offset = 0; offset < 4; offset++) {
+        uint32_t at = RAM + 64 + offset;
+        set_up();
+        rows = (struct task_rows){0};
+        f.tasks.name = (struct symbols_member){
+            .offset = 4, .size = offset % 2 > 0 ? 4 : 8, .is_pointer = offset % 2 > 0};
+        char *name = (char *)f.ram + (offset % 2 > 0 ? 64 + offset : 20);
+        if (offset % 2 > 0)
+            memcpy(f.ram + 20, &at, sizeof at);
+        memcpy(name, "worker_a", 8);
+        meet(RAM + 16);
+        meet(RAM + 16);
+        meet(RAM + 100); /* it has no name */
+        assert_int_equal(rows.n, 2);
+        assert_string_equal(told(0), "worker_a");
+        assert_null(told(0));
+        assert_null(task_row_tell(&rows.rows[1]));
+        name[7] = 'b';
+        assert_string_equal(told(0), "worker_a, later worker_b");
+        assert_string_equal(told(0), "worker_b");
+        assert_null(told(0));
+        name[0] = '\x1b';
+        assert_string_equal(told(0), "worker_b, later no task");
+        assert_string_equal(told(0), "no task");
+        name[0] = 'w';
+        assert_string_equal(told(0), "no task, later worker_b");
+        f.fake.fail_after = 0;
+        f.fake.fail_with = TARGET_WAIT;
+        assert_false(task_rows_look(&rows, &f.tasks, f.ledger, &f.deadline));
+        f.fake.fail_after = ACCESSES;
+        assert_string_equal(told(0), "worker_b");
+        task_rows_lose(&rows);
+        assert_string_equal(task_row_tell(&rows.rows[0]), "worker_b, later not known");
+        assert_null(task_row_tell(&rows.rows[1]));
+    }
+}
+
+/* The file of one that comes and goes all the time stays small. */
+FRESH_TEST(names_that_change_all_the_time_are_not_told)
+{
+    const char *last = NULL;
+    unsigned n = 0;
+    rows = (struct task_rows){0};
+    f.tasks.name = (struct symbols_member){.offset = 0, .size = 8};
+    for (unsigned i = 0; i < 40; i++) {
+        memcpy(f.ram + 16, i % 2 > 0 ? "b" : "a", 2);
+        meet(RAM + 16);
+        const char *text = told(0);
+        last = text != NULL ? text : last;
+        n += text != NULL;
+    }
+    assert_int_equal(n, TASK_TEXTS);
+    assert_string_equal(last, "b and others");
+}
+
 /* Whatever the memory holds, and only so often. */
 FRESH_TEST(names_end)
 {
