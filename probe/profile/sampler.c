@@ -81,7 +81,7 @@ void contexts_free(struct contexts *contexts)
 
 enum { FIRST = 16, PROOFS = 8, GROWS = 4 };
 enum { LOST_MS = 5000, NAP_US = 1000, PAUSE_MOST_US = 200 };
-enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * (PC_LOOK_WORDS + PROFILE_CONTEXTS) };
+enum { LIST_ROOM = SAMPLER_MOST * PC_SAMPLE_WORDS + SAMPLER_LOOKS * (PC_LOOK_WORDS + 1 + PROFILE_CONTEXTS) };
 
 /* --- which register ------------------------------------------------------------------------------------- */
 
@@ -179,6 +179,7 @@ void sampler_free(struct sampler *sampler)
     free(sampler->results);
     free_looks(&sampler->now);
     free_looks(&sampler->ever);
+    free_looks(&sampler->stays);
     *sampler = (struct sampler){0};
 }
 
@@ -195,6 +196,31 @@ static size_t choose_length(struct sampler *sampler, int64_t us)
     return n - random_below(&sampler->random, n / 4);
 }
 
+/* A Cortex-M's look has another sample right behind its state, so that what is seen there is between two
+ * samples as near as can be. */
+static size_t look_words(const struct sampler *sampler)
+{
+    return PC_LOOK_WORDS + core_has(sampler->core, SYSTEM_SPACE);
+}
+
+static size_t add_look(const struct sampler *sampler, struct steps *list)
+{
+    size_t at = pc_sample_add_look(sampler->core, list);
+    if (look_words(sampler) == PC_LOOK_WORDS)
+        return at;
+    size_t sample = pc_sample_add(&sampler->source, list);
+    const struct step later = list->items[at + 1];
+    list->items[at + 1] = list->items[sample];
+    list->items[sample] = later;
+    return at;
+}
+
+static struct pc_look look_of(const struct sampler *sampler, const uint64_t *words)
+{
+    const uint64_t its[PC_LOOK_WORDS] = {words[0], words[look_words(sampler) - 1]};
+    return pc_sample_look(sampler->core, its);
+}
+
 /* A look in each part of the list, between two samples. */
 static void make_list(struct sampler *sampler, size_t n)
 {
@@ -209,7 +235,7 @@ static void make_list(struct sampler *sampler, size_t n)
         size_t look = at + 1 + (length > 1 ? random_below(&sampler->random, length - 1) : 0);
         for (; at < end; at++) {
             if (at == look) {
-                sampler->looks[sampler->n_looks++] = pc_sample_add_look(sampler->core, list);
+                sampler->looks[sampler->n_looks++] = add_look(sampler, list);
                 contexts_add(sampler->contexts, list);
             }
             pc_sample_add(&sampler->source, list);
@@ -224,6 +250,7 @@ struct run {
     struct profile_tally *tally;
     bool known; /* the last sample has an address */
     uint64_t last;
+    enum { NO_LOOK, LOOK_AWAKE, LOOK_ASLEEP } looked; /* since that sample, which had an address */
     size_t samples;
     bool full; /* out of memory */
 };
@@ -254,16 +281,45 @@ static void settle_missed(struct sampler *sampler, bool slept, struct profile_ta
     sampler->missed = 0;
 }
 
-/* Returns false if memory is out. A halted core neither works nor sleeps. */
-static bool note_sleep(struct sampler *sampler, uint64_t address, const struct pc_look *look)
+/* `sleeps_at`: the WFI or WFE, of SAMPLER_SLEEPS. */
+static enum sampler_place sampler_place_at(const struct sampler *sampler, uint64_t address,
+                                           uint64_t *sleeps_at)
 {
+    return sampler->code != NULL ? sampler->code->place(sampler->code->context, address, sleeps_at)
+                                 : SAMPLER_UNKNOWN;
+}
+
+static enum sampler_place sampler_place_of(const struct sampler *sampler, uint64_t address)
+{
+    uint64_t ignored;
+    return sampler_place_at(sampler, address, &ignored);
+}
+
+/* Returns false if memory is out. A halted core neither works nor sleeps. */
+static bool note_sleep(struct run *run, const struct pc_look *look)
+{
+    struct sampler *sampler = run->sampler;
+    uint64_t address = run->last;
     if (look->off || (look->state != CORE_RUNNING && look->state != CORE_ASLEEP))
         return true;
     uint64_t asleep = look->state == CORE_ASLEEP;
+    run->looked = asleep ? LOOK_ASLEEP : LOOK_AWAKE;
     return profile_tally_add(&sampler->now.all, address, 1) &&
            profile_tally_add(&sampler->ever.all, address, 1) &&
            profile_tally_add(&sampler->now.asleep, address, asleep) &&
            profile_tally_add(&sampler->ever.asleep, address, asleep);
+}
+
+/* A look between two samples at one WFI or WFE was most probably there, too: how much later than its sample
+ * it is does not matter. Returns false if memory is out. */
+static bool note_stay(struct run *run, uint64_t address)
+{
+    struct sampler *sampler = run->sampler;
+    uint64_t at = 0, its = 0, asleep = run->looked == LOOK_ASLEEP;
+    bool stays = run->looked != NO_LOOK && sampler_place_at(sampler, run->last, &at) == SAMPLER_SLEEPS &&
+                 sampler_place_at(sampler, address, &its) == SAMPLER_SLEEPS && at == its;
+    return !stays || (profile_tally_add(&sampler->stays.all, at, 1) &&
+                      profile_tally_add(&sampler->stays.asleep, at, asleep));
 }
 
 /* The words after those of a look. */
@@ -303,6 +359,8 @@ static void sampler_take_sample(struct run *run, const uint64_t *words, const st
     uint64_t address = 0;
     bool known = pc_sample_address(&sampler->source, words, &address) && !next->off && !look->off;
     run->samples++;
+    run->full = (known && !note_stay(run, address)) || run->full;
+    run->looked = NO_LOOK;
     run->known = known;
     run->last = address;
     bool stands = look->held || look->state == CORE_HALTED || look->state == CORE_LOCKUP;
@@ -320,10 +378,10 @@ static void sampler_take_results(struct run *run, size_t done)
     const uint64_t *results = sampler->results;
     struct pc_look next = sampler->look;
     size_t width = sampler->source.words, at_look = 0;
-    size_t look_width = PC_LOOK_WORDS + contexts_steps(sampler->contexts);
+    size_t words = look_words(sampler), look_width = words + contexts_steps(sampler->contexts);
     for (size_t at = 0, k = 0; at < sampler->list.n;) {
         if (k < sampler->n_looks && at_look <= k && sampler->looks[k] + look_width <= done) {
-            next = pc_sample_look(sampler->core, results + sampler->looks[k]);
+            next = look_of(sampler, results + sampler->looks[k]);
             at_look = k + 1;
         }
         bool is_look = k < sampler->n_looks && at == sampler->looks[k];
@@ -332,9 +390,10 @@ static void sampler_take_results(struct run *run, size_t done)
             return;
         if (is_look) {
             note_look(sampler, &next, run->tally);
-            run->full = (run->known && !note_sleep(sampler, run->last, &next)) || run->full;
-            run->full =
-                !sampler_note_contexts(sampler, &next, results + at + PC_LOOK_WORDS, run->known) || run->full;
+            run->full = (run->known && !note_sleep(run, &next)) || run->full;
+            if (words > PC_LOOK_WORDS)
+                sampler_take_sample(run, results + at + 1, &next);
+            run->full = !sampler_note_contexts(sampler, &next, results + at + words, run->known) || run->full;
             k++;
         } else {
             sampler_take_sample(run, results + at, &next);
@@ -460,37 +519,109 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
     return ok;
 }
 
-static enum sampler_place sampler_place_of(const struct sampler *sampler, uint64_t address)
-{
-    return sampler->code != NULL ? sampler->code->place(sampler->code->context, address) : SAMPLER_UNKNOWN;
-}
-
+/* Which part of the samples at a WFI or WFE was taken awake. How many these are in all is told by the time
+ * asleep; which of several WFI and WFE they are of, by the looks that were at each. */
 struct division {
     bool by_code; /* otherwise by the looks alone */
-    double sleeps;
+    bool of_some; /* only those which clearly do not sleep were passed awake */
+    double best;  /* the largest part of the looks at one of them that found the core asleep */
+    double mean;  /* of those at all */
+    double scale, rest;
 };
+
+/* Fewer looks say nothing. */
+static const uint64_t looks_least = 12;
+
+/* How much less a WFI or WFE sleeps than the one that does so most, 0 to 1. */
+static double awake_by_looks(const struct sampler *sampler, const struct division *division, uint64_t at)
+{
+    static const double clear = 0.25, errors = 3;
+    uint64_t all = profile_tally_count(&sampler->stays.all, at);
+    double asleep = (double)profile_tally_count(&sampler->stays.asleep, at);
+    bool is_enough = all >= looks_least;
+    double part = is_enough ? asleep / (double)all : division->mean;
+    bool is_clear = is_enough && asleep + errors * (1 + sqrt(asleep)) < clear * division->best * (double)all;
+    if (division->best <= 0 || (division->of_some && !is_clear))
+        return 0;
+    return part < division->best ? 1 - part / division->best : 0;
+}
+
+/* Looks in code that is known: all of them, those asleep, and those after a WFI or WFE. */
+struct known_looks {
+    double all, asleep, at_sleeps;
+};
+
+static struct known_looks count_looks(const struct sampler *sampler)
+{
+    struct known_looks known = {0};
+    const struct profile_tally *looks = &sampler->ever.all;
+    for (size_t i = 0; i < looks->room; i++) {
+        const struct profile_count *count = &looks->slots[i].count;
+        enum sampler_place place =
+            looks->slots[i].taken ? sampler_place_of(sampler, count->address) : SAMPLER_UNKNOWN;
+        if (place == SAMPLER_UNKNOWN)
+            continue;
+        known.all += (double)count->samples;
+        known.asleep += (double)profile_tally_count(&sampler->ever.asleep, count->address);
+        known.at_sleeps += place == SAMPLER_SLEEPS ? (double)count->samples : 0;
+    }
+    return known;
+}
+
+static void compare_sleeps(const struct sampler *sampler, struct division *division)
+{
+    double all = 0, asleep = 0;
+    const struct profile_tally *stays = &sampler->stays.all;
+    for (size_t i = 0; i < stays->room; i++) {
+        double here = (double)stays->slots[i].count.samples;
+        double its = (double)profile_tally_count(&sampler->stays.asleep, stays->slots[i].count.address);
+        if (!stays->slots[i].taken)
+            continue;
+        all += here;
+        asleep += its;
+        if (here >= (double)looks_least)
+            division->best = fmax(division->best, its / here);
+    }
+    division->mean = all > 0 ? asleep / all : 0;
+    division->best = fmax(division->best, division->mean);
+}
+
+/* Of the looks after a WFI or WFE, those awake by awake_by_looks. */
+static double sum_awake(const struct sampler *sampler, const struct division *division)
+{
+    const struct profile_tally *looks = &sampler->ever.all;
+    double sum = 0;
+    for (size_t i = 0; i < looks->room; i++) {
+        const struct profile_count *count = &looks->slots[i].count;
+        uint64_t at = 0;
+        if (looks->slots[i].taken && sampler_place_at(sampler, count->address, &at) == SAMPLER_SLEEPS)
+            sum += (double)count->samples * awake_by_looks(sampler, division, at);
+    }
+    return sum;
+}
 
 /* Looks of a list are less independent than their number says: a sleep may last for several of them. */
 static struct division divide(const struct sampler *sampler)
 {
     static const double errors = 6, least = 0.01;
-    uint64_t all = 0, asleep = 0;
-    const struct profile_tally *looks = &sampler->ever.all;
-    for (size_t i = 0; i < looks->room; i++) {
-        const struct profile_count *count = &looks->slots[i].count;
-        if (!looks->slots[i].taken || sampler_place_of(sampler, count->address) == SAMPLER_UNKNOWN)
-            continue;
-        all += count->samples;
-        asleep += profile_tally_count(&sampler->ever.asleep, count->address);
-    }
-    if (all == 0 || sampler->known.at_sleeps == 0)
-        return (struct division){.by_code = false};
-    double looked = (double)asleep / (double)all;
+    struct division division = {.by_code = false};
+    const struct known_looks known = count_looks(sampler);
+    if (known.all <= 0 || sampler->known.at_sleeps == 0)
+        return division;
+    double looked = known.asleep / known.all;
     double sampled = (double)sampler->known.at_sleeps / (double)sampler->known.samples;
-    double margin = least + errors * sqrt(looked * (1 - looked) / (double)all);
+    double margin = least + errors * sqrt(looked * (1 - looked) / known.all);
     /* A program may pass a WFI awake, and a core's register may be some instructions off */
-    return (struct division){.by_code = looked <= sampled + margin,
-                             .sleeps = sampled <= looked + margin ? 1 : looked / sampled};
+    division.by_code = looked <= sampled + margin;
+    division.of_some = sampled <= looked + margin;
+    compare_sleeps(sampler, &division);
+    double sum = sum_awake(sampler, &division);
+    double awake = division.of_some ? fmin(sum, (sampled - looked + margin) * known.all)
+                                    : (sampled - looked) * known.at_sleeps / sampled;
+    division.scale = sum > 0 ? fmin(fmax(awake / sum, 0), 1) : 0;
+    division.rest =
+        awake > sum && known.at_sleeps > sum ? fmin((awake - sum) / (known.at_sleeps - sum), 1) : 0;
+    return division;
 }
 
 static void count_known(struct sampler *sampler, const struct profile_tally *tally)
@@ -508,10 +639,12 @@ static double part_asleep(const struct sampler *sampler, const struct division *
 {
     const struct sampler_looks *looks =
         profile_tally_count(&sampler->now.all, address) > 0 ? &sampler->now : &sampler->ever;
-    enum sampler_place place = division->by_code ? sampler_place_of(sampler, address) : SAMPLER_UNKNOWN;
+    uint64_t at = 0;
+    enum sampler_place place = division->by_code ? sampler_place_at(sampler, address, &at) : SAMPLER_UNKNOWN;
     double all = (double)profile_tally_count(&looks->all, address);
+    double awake = place == SAMPLER_SLEEPS ? awake_by_looks(sampler, division, at) : 1;
     if (place != SAMPLER_UNKNOWN)
-        return place == SAMPLER_SLEEPS ? division->sleeps : 0;
+        return place == SAMPLER_SLEEPS ? 1 - division->scale * awake - division->rest * (1 - awake) : 0;
     return all > 0 ? (double)profile_tally_count(&looks->asleep, address) / all : 0;
 }
 
@@ -524,8 +657,13 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
         const struct profile_count count = tally->slots[i].count;
         if (!tally->slots[i].taken)
             continue;
-        double asleep = (double)count.samples * part_asleep(sampler, &division, count.address);
-        profile_tally_move(tally, count.address, (uint64_t)(asleep + 0.5), PROFILE_ASLEEP);
+        double part = part_asleep(sampler, &division, count.address);
+        if (part <= 0)
+            continue;
+        double asleep = (double)count.samples * part + sampler->rounded;
+        double whole = fmin(fmax(floor(asleep + 0.5), 0), (double)count.samples);
+        sampler->rounded = asleep - whole;
+        profile_tally_move(tally, count.address, (uint64_t)whole, PROFILE_ASLEEP);
     }
     free_looks(&sampler->now);
 }

@@ -55,7 +55,8 @@ enum sampler_place {
 
 struct sampler_code {
     void *context;
-    enum sampler_place (*place)(void *context, uint64_t address);
+    /* `sleeps_at`: the WFI or WFE, of SAMPLER_SLEEPS */
+    enum sampler_place (*place)(void *context, uint64_t address, uint64_t *sleeps_at);
 };
 
 struct sampler {
@@ -86,6 +87,8 @@ struct sampler {
     struct sampler_looks {
         struct profile_tally all, asleep;
     } now, ever;
+    struct sampler_looks stays; /* of all, by the WFI or WFE that the samples before and after it are at */
+    double rounded;             /* what whole samples of sleep leave of their parts */
     /* Of all intervals, in code that is known. */
     struct sampler_known {
         uint64_t samples, at_sleeps; /* the latter at a WFI or WFE */
@@ -105,7 +108,8 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
 /*
  * Before an interval is closed: separates sleep from work. A look is later than its sample, and the core may
  * have gone to sleep or woken up in between. So where the code is known, the sampled address decides: samples
- * at a WFI or WFE were taken asleep, if they are as many as the looks say. Elsewhere, of an address' samples
+ * at a WFI or WFE were taken asleep, if they are as many as the looks say; if they are more, the looks after
+ * each WFI or WFE say which of them is passed awake. Elsewhere, of an address' samples
  * the same part counts as asleep as of the looks after them, in this interval if there were any.
  */
 void sampler_settle(struct sampler *sampler, struct profile_tally *tally);

@@ -244,14 +244,21 @@ static void find_sleeps(struct session *session)
     session->sleeps.n = n < SLEEPS ? n : SLEEPS;
 }
 
-enum sampler_place own_code_sampled(void *context, uint64_t address)
+enum sampler_place own_code_sampled(void *context, uint64_t address, uint64_t *sleeps_at)
 {
     enum { LONGEST = 4 }; /* bytes of an instruction */
     struct session *session = context;
+    bool sleeps = false;
     find_sleeps(session);
-    for (size_t i = 0; i < session->sleeps.n; i++)
-        if (address >= session->sleeps.at[i] && address - session->sleeps.at[i] <= LONGEST)
-            return SAMPLER_SLEEPS;
+    for (size_t i = 0; i < session->sleeps.n; i++) {
+        uint64_t at = session->sleeps.at[i];
+        if (address < at || address - at > LONGEST || (sleeps && at < *sleeps_at))
+            continue;
+        *sleeps_at = at;
+        sleeps = true;
+    }
+    if (sleeps)
+        return SAMPLER_SLEEPS;
     bool known = session->sleeps.known && !session->sleeps.more && symbols_is_code(session->symbols, address);
     return known ? SAMPLER_WORKS : SAMPLER_UNKNOWN;
 }

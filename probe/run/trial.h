@@ -35,7 +35,7 @@ void own_code_sleep_note(struct session *session, const struct extent *code, cha
 /* So, of a Cortex-M's load of DHCSR, by which a program sees that a debugger is there. */
 void own_code_debugger_note(struct session *session, const struct extent *code, char *out, size_t size);
 /* For a sampler_code, whose context is the session. */
-enum sampler_place own_code_sampled(void *session, uint64_t address);
+enum sampler_place own_code_sampled(void *session, uint64_t address, uint64_t *sleeps_at);
 
 bool trial_clock(struct session *session, struct clock *out, struct error *error);
 /* Measures a clock that no one claims for longer, until it is well within what SWO's baud bears. *awake_hz:

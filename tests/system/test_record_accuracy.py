@@ -180,6 +180,44 @@ def test_what_falls_asleep_soon_is_awake(chip, wire, tmp_path):
         assert shown.get("nap", {"share": 0})["share"] < 0.01, shown["nap"]
 
 
+SPINS = START + r"""
+void SysTick_Handler(void) { for (volatile int i = 0; i < 20; i++); }
+APART void spin(uint32_t n) { do { __asm volatile("sev\n wfe\n"); } while (--n); }
+APART void idle(void) { __asm volatile("wfi"); }
+APART void busy(uint32_t n) { for (uint32_t i = 0; i < n; i++) sink += i; }
+void run(void)
+{
+    REGISTER(0xE000E014) = 11999; /* 1 ms */
+    REGISTER(0xE000E018) = 0;
+    REGISTER(0xE000E010) = 7;
+    for (;; round_count++) {
+        busy(200 + (round_count & 7));
+        spin(800);
+        idle();
+    }
+}
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("wire", [1_000_000, 5_000_000])
+@pytest.mark.parametrize("chip", ["m4", "m33", "rp2040"])
+def test_a_wfe_that_does_not_sleep_is_not_asleep(chip, wire, tmp_path):
+    """As in a lock that spins: the sleep is the WFI's alone."""
+    path = tmp_path / "p.jsonl"
+    with own_place(tmp_path, f"{chip}/swd", SPINS, dap_wire=wire, dap_exact=True, clock=CLOCK) as place:
+        _, spent = record(place, path, 10_000)
+        rows = run_tool("--elf", place.elf, "report", path, "-j").lines
+        shown = {row.get("function", row.get("state")): row for row in rows if row["type"] == "share"}
+        truth = by_function(place, spent["executed"])
+        truth["asleep"] = sum(cycles for _, cycles in spent["asleep"])
+        every = sum(truth.values())
+        for name in ("spin", "asleep", "busy"):
+            share, row = truth[name] / every, shown[name]
+            assert abs(row["share"] - share) <= 2 * row["plus_minus"], (name, share, row)
+        assert shown["spin"]["share"] > 3 * shown.get("idle", {"share": 0})["share"]
+
+
 TASKS = {("2", "IDLE"): ["crc_of", "pack_block", "idle_task"], ("1", "filter"): ["fir_filter", "queue_take", "filter_task", "memmove"],
          ("0", "sampling"): ["read_sensor", "queue_put", "task_sleep", "sampling_task"]}
 EXCEPTIONS = {"PendSV": ["PendSV_Handler", "switch_task", "pick_task"], "SysTick": ["SysTick_Handler", "wake_tasks"]}

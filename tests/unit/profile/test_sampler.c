@@ -142,8 +142,9 @@ TEST_WITH(sleep_is_told_where_the_link_is_slower_than_the_program, sampled_set_u
 }
 
 /* The code is known: WFI sleeps, or something else does. */
-static enum sampler_place place_of_code(void *context, uint64_t address)
+static enum sampler_place place_of_code(void *context, uint64_t address, uint64_t *sleeps_at)
 {
+    *sleeps_at = address;
     return address == *(const uint64_t *)context ? SAMPLER_SLEEPS : SAMPLER_WORKS;
 }
 
@@ -174,6 +175,40 @@ TEST_WITH(a_wfi_that_is_passed_awake_has_samples_of_its_own, sampled_set_up, sam
     assert_in_range(1000 * sampled_at(&interval, WFI) / all, 70, 130);
     assert_in_range(1000 * sampled_at(&interval, WORK) / all, 195, 205);
     profile_interval_free(&interval);
+}
+
+/* One WFE is passed awake, as in a lock that spins; a WFI sleeps. */
+static uint64_t spins_for;
+
+static struct sampled_moment spins(uint64_t us)
+{
+    uint64_t phase = us % 7013;
+    if (phase < 3001)
+        return (struct sampled_moment){.pc = WFI, .dhcsr = ASLEEP};
+    return (struct sampled_moment){.pc = phase < 3001 + spins_for ? OTHER : WORK};
+}
+
+static enum sampler_place place_of_two(void *context, uint64_t address, uint64_t *sleeps_at)
+{
+    *sleeps_at = address;
+    (void)context;
+    return address == WFI || address == OTHER ? SAMPLER_SLEEPS : SAMPLER_WORKS;
+}
+
+TEST_WITH(a_wfe_that_does_not_sleep_keeps_its_samples, sampled_set_up, sampled_tear_down)
+{
+    static const struct sampler_code code = {.place = place_of_two};
+    for (spins_for = 210; spins_for <= 2800; spins_for += 2590) { /* 3 and 40 % of the time */
+        s.sampler.code = &code;
+        assert_true(spins_for > 210 || sampled_begin(spins));
+        assert_true(sampled_run(20000000));
+        struct profile_interval interval = sampled_end();
+        uint64_t all = profile_interval_samples(&interval), part = 1000 * spins_for / 7013;
+        assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 420, 436);
+        assert_in_range(1000 * sampled_at(&interval, OTHER) / all, part - 5 - part / 20, part + 5);
+        assert_in_range(1000 * sampled_at(&interval, WFI) / all, 0, 9);
+        profile_interval_free(&interval);
+    }
 }
 
 TEST_WITH(a_register_that_is_some_instructions_off_leaves_it_to_the_looks, sampled_set_up, sampled_tear_down)
