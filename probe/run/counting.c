@@ -416,30 +416,85 @@ static bool counting_check_sources(const struct counting *counting, struct sessi
     return true;
 }
 
+/* Functions that one jumps on to, directly or through others of them: its own cold part, a shared end, or one
+ * that it tail-calls. */
+struct calls_parts {
+    struct extent at[32];
+    size_t n;
+};
+
+static bool calls_add_part(const struct session *session, struct calls_parts *parts, uint64_t target)
+{
+    struct location to;
+    for (size_t i = 0; i < parts->n; i++)
+        if (target >= parts->at[i].low && target < parts->at[i].high)
+            return true;
+    symbols_describe(session->symbols, target, &to);
+    if (to.high <= to.low)
+        return true;
+    if (parts->n == sizeof parts->at / sizeof *parts->at)
+        return false;
+    parts->at[parts->n++] = (struct extent){to.low, to.high};
+    return true;
+}
+
+/* Where the part jumps to the entry; 0: it does not. The parts that it jumps on to are added. */
+static bool calls_follow(const struct session *session, struct calls_parts *parts, size_t which,
+                         uint64_t entry, uint64_t *again, struct error *error)
+{
+    struct listing listing = {0};
+    bool ok = true;
+    if (!listing_make(session->symbols, parts->at[which].low, parts->at[which].high, &listing, error))
+        return false;
+    for (size_t i = 0; i < listing.n && ok && *again == 0; i++) {
+        const struct listing_row *row = &listing.rows[i];
+        if (row->is_data || row->flow != FLOW_TO)
+            continue;
+        *again = row->target == entry ? row->address : 0;
+        ok = calls_add_part(session, parts, row->target);
+    }
+    listing_free(&listing);
+    return ok || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
+                              "--calls: it is not proved that no jump of its own leads to its start: it "
+                              "jumps on to too many functions");
+}
+
 /* A comparator sees the entry execute, and not whether a call or the function's own jump led there. */
 static bool calls_check_entry(const struct session *session, const struct location *at, struct error *error)
 {
-    struct listing listing = {0};
-    const struct listing_row *again = NULL;
+    struct calls_parts parts = {.at = {{at->low, at->high}},
+                                .n = at->high > at->low}; /* or an address alone */
+    uint64_t again = 0;
     char place[256];
-    if (at->high <= at->low) /* an address alone */
-        return true;
-    if (!listing_make(session->symbols, at->low, at->high, &listing, error))
-        return false;
-    for (size_t i = 0; i < listing.n && again == NULL; i++)
-        if (!listing.rows[i].is_data && listing.rows[i].flow == FLOW_TO &&
-            listing.rows[i].target == at->address)
-            again = &listing.rows[i];
-    session_place(session, again != NULL ? again->address : 0, place, sizeof place);
-    listing_free(&listing);
-    return again == NULL || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
-                                         "--calls: %.80s jumps to its own start at %s, and each such jump "
-                                         "would count as a call",
-                                         at->name, place);
+    for (size_t i = 0; i < parts.n && again == 0; i++)
+        if (!calls_follow(session, &parts, i, at->address, &again, error))
+            return false;
+    session_place(session, again, place, sizeof place);
+    return again == 0 || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
+                                      "--calls: %.80s jumps to its own start at %s, and each such jump "
+                                      "would count as a call",
+                                      at->name, place);
+}
+
+/* Two names of one function would both have all of its calls. */
+static bool calls_check_name(const struct session *session, const struct location *at, uint64_t *entries,
+                             unsigned n, struct error *error)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (entries[i] == at->address)
+            return error_set(error, ERROR_USAGE,
+                             "--calls: two of its names are of one function, %.80s: its calls by either name "
+                             "are counted together",
+                             at->name);
+    entries[n] = at->address;
+    if (at->note[0] != '\0')
+        request_note(session->request, "--calls %.80s: %s", at->name, at->note);
+    return true;
 }
 
 /* Comparator n to a function's entry: it emits nothing, and DWT_CMPMATCHn counts it. */
-static bool calls_set(struct session *session, unsigned n, const char *name, struct error *error)
+static bool calls_set(struct session *session, unsigned n, const char *name, uint64_t *entries,
+                      struct error *error)
 {
     enum { COUNTS_CODE = 0x802 };
     static const char *const names[] = {"DWT_FUNCTION0", "DWT_FUNCTION1", "DWT_FUNCTION2", "DWT_FUNCTION3"};
@@ -453,6 +508,7 @@ static bool calls_set(struct session *session, unsigned n, const char *name, str
         return error_set(error, ERROR_ELF, "--calls names functions: give --elf FILE");
     if (!symbols_locate(session->symbols, name, &at, error) ||
         !region_check_place(session->symbols, &at, error) || !calls_check_entry(session, &at, error) ||
+        !calls_check_name(session, &at, entries, n, error) ||
         !ledger_read(device->ledger, core_word(core, DWT_CTRL), &ctrl, &deadline, error) ||
         !ledger_read(device->ledger, core_word(core, DWT_FUNCTION0 + far), &function, &deadline, error))
         return false;
@@ -477,6 +533,7 @@ static bool counting_add_calls(struct session *session, struct event_request *re
                                struct error *error)
 {
     const char *text = session->request->calls;
+    uint64_t entries[SOURCES_OF_EACH];
     if (text != NULL && session->device.block->kind != &pmu_v81m_kind)
         return error_advise(error, ERROR_NO_COUNTER, "delta FUNCTION measures calls on every core.",
                             "--calls needs the PMU of an Armv8.1-M core (Cortex-M52, M55, M85)");
@@ -490,7 +547,7 @@ static bool counting_add_calls(struct session *session, struct event_request *re
         name[length] = '\0';
         text += length + (text[length] == ',');
         snprintf(event, sizeof event, "DWT_CMPMATCH%u", i);
-        if (!calls_set(session, i, name, error) ||
+        if (!calls_set(session, i, name, entries, error) ||
             !event_requests_parse(event, requests, PLAN_COLUMNS, n, error))
             return false;
     }

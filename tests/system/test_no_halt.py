@@ -166,6 +166,29 @@ void run(void) { for (;; round_count++) __asm volatile("movs r0, #9\n bl loops\n
         assert 8 < columns["itself"]["count"] / columns["inner"]["count"] < 10
 
 
+def test_calls_by_other_names_and_loops_through_other_functions(tmp_path):
+    """What is jumped on to may jump back; a tail call by another function is a call."""
+    source = START + r"""
+APART void one(void) { sink++; }
+void other(void) __attribute__((alias("one")));
+__attribute__((naked, noinline)) void tail(void) { __asm volatile("b one"); }
+__attribute__((naked, noinline)) void head(void) { __asm volatile("subs r0, #1\n b middle"); }
+__attribute__((naked, noinline, used)) void middle(void) { __asm volatile("nop\n b end"); }
+__attribute__((naked, noinline, used)) void end(void) { __asm volatile("cmp r0, #0\n bne head\n bx lr"); }
+APART void once(void) { sink += 3; }
+void run(void) { for (;; round_count++) { one(); other(); tail(); once(); __asm volatile("movs r0, #9\n bl head" ::: "r0", "lr", "cc"); } }
+"""
+    with own_place(tmp_path, "m55/swd", source, clock=CLOCK) as place:
+        result = counted(place, "--calls", "once,head")
+        assert result.code == 2 and re.search("head jumps to its own start at .*would count as a call", unfolded(result.err)), result.err
+        result = counted(place, "--calls", "one,other")
+        assert result.code == 2 and "two of its names are of one function" in unfolded(result.err), result.err
+        result = counted(place, "--calls", "once,one")
+        columns = result.summary["columns"]
+        assert 2.9 < columns["one"]["count"] / columns["once"]["count"] < 3.1
+        assert "the same code as other: calls by either name are measured" in unfolded(result.err), result.err
+
+
 @pytest.mark.parametrize("chip, arguments, words", [
     ("m55", ("-e", "DWT_CMPMATCH0"), "nothing has set up"), ("m55", ("-e", "TRCEXTOUT0"), "trace unit"),
     ("m55", ("-e", "CTI_TRIGOUT4"), "cross trigger"), ("m55", ("--calls", "a_function_that_is_not_there"), "no symbol"),
