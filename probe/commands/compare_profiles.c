@@ -37,8 +37,8 @@ static bool is_of_time(const char *event)
     return event == NULL || strcmp(event, "CPU_CYCLES") == 0 || strcmp(event, "CPU_CLK_UNHALTED") == 0;
 }
 
-static bool check_events(const struct profile_about *now, const struct profile_about *old,
-                         struct error *error)
+static bool check_shares_of(const struct profile_about *now, const struct profile_about *old,
+                            struct error *error)
 {
     const char *event = now->event, *its = old->event;
     if ((is_of_time(event) && is_of_time(its)) || strcmp(or_empty(event), or_empty(its)) == 0)
@@ -119,7 +119,7 @@ bool compare_profiles(const struct context *context, struct error *error)
               profile_input_open(&self.now.input, options->operands[1], options->request.elf,
                                  options->request.load_offset, context->around.cancel, error) &&
               open_old(&self, error) &&
-              check_events(&self.now.input.profile->about, &self.old.input.profile->about, error) &&
+              check_shares_of(&self.now.input.profile->about, &self.old.input.profile->about, error) &&
               check_pair(&self, error) && print_changes(&self, error);
     for (size_t i = 0; i < self.n; i++)
         shares_diff_free(&self.pairs[i].diff);

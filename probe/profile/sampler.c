@@ -196,14 +196,13 @@ static size_t choose_length(struct sampler *sampler, int64_t us)
     return n - random_below(&sampler->random, n / 4);
 }
 
-/* A Cortex-M's look has another sample right behind its state, so that what is seen there is between two
- * samples as near as can be. */
+/* A Cortex-M's state is read between two samples, as near to both as can be. */
 static size_t look_words(const struct sampler *sampler)
 {
     return PC_LOOK_WORDS + core_has(sampler->core, SYSTEM_SPACE);
 }
 
-static size_t add_look(const struct sampler *sampler, struct steps *list)
+static size_t sampler_add_look(const struct sampler *sampler, struct steps *list)
 {
     size_t at = pc_sample_add_look(sampler->core, list);
     if (look_words(sampler) == PC_LOOK_WORDS)
@@ -235,7 +234,7 @@ static void make_list(struct sampler *sampler, size_t n)
         size_t look = at + 1 + (length > 1 ? random_below(&sampler->random, length - 1) : 0);
         for (; at < end; at++) {
             if (at == look) {
-                sampler->looks[sampler->n_looks++] = add_look(sampler, list);
+                sampler->looks[sampler->n_looks++] = sampler_add_look(sampler, list);
                 contexts_add(sampler->contexts, list);
             }
             pc_sample_add(&sampler->source, list);
@@ -310,8 +309,8 @@ static bool note_sleep(struct run *run, const struct pc_look *look)
            profile_tally_add(&sampler->ever.asleep, address, asleep);
 }
 
-/* A look between two samples at one WFI or WFE was most probably there, too: how much later than its sample
- * it is does not matter. Returns false if memory is out. */
+/* A state between two samples at one WFI or WFE is most probably of this one. Returns false if memory is out.
+ */
 static bool note_stay(struct run *run, uint64_t address)
 {
     struct sampler *sampler = run->sampler;
@@ -519,17 +518,17 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
     return ok;
 }
 
-/* Which part of the samples at a WFI or WFE was taken awake. How many these are in all is told by the time
- * asleep; which of several WFI and WFE they are of, by the looks that were at each. */
+/* Which part of the samples at a WFI or WFE was taken awake. How many these are in all follows from the time
+ * asleep; how many are of each WFI or WFE, from the states that were read at it. */
 struct division {
-    bool by_code; /* otherwise by the looks alone */
+    bool by_code; /* else by the states after each address */
     bool of_some; /* only those which clearly do not sleep were passed awake */
-    double best;  /* the largest part of the looks at one of them that found the core asleep */
+    double best;  /* the largest part of the states at one of them that are asleep */
     double mean;  /* of those at all */
     double scale, rest;
 };
 
-/* Fewer looks say nothing. */
+/* Fewer states do not prove it. */
 static const uint64_t looks_least = 12;
 
 /* How much less a WFI or WFE sleeps than the one that does so most, 0 to 1. */
@@ -546,7 +545,7 @@ static double awake_by_looks(const struct sampler *sampler, const struct divisio
     return part < division->best ? 1 - part / division->best : 0;
 }
 
-/* Looks in code that is known: all of them, those asleep, and those after a WFI or WFE. */
+/* States in code that is known: all, those asleep, and those after a WFI or WFE. */
 struct known_looks {
     double all, asleep, at_sleeps;
 };
@@ -586,7 +585,7 @@ static void compare_sleeps(const struct sampler *sampler, struct division *divis
     division->best = fmax(division->best, division->mean);
 }
 
-/* Of the looks after a WFI or WFE, those awake by awake_by_looks. */
+/* Those after a WFI or WFE that awake_by_looks takes for awake. */
 static double sum_awake(const struct sampler *sampler, const struct division *division)
 {
     const struct profile_tally *looks = &sampler->ever.all;

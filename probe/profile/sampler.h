@@ -108,9 +108,9 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
 /*
  * Before an interval is closed: separates sleep from work. A look is later than its sample, and the core may
  * have gone to sleep or woken up in between. So where the code is known, the sampled address decides: samples
- * at a WFI or WFE were taken asleep, if they are as many as the looks say; if they are more, the looks after
- * each WFI or WFE say which of them is passed awake. Elsewhere, of an address' samples
- * the same part counts as asleep as of the looks after them, in this interval if there were any.
+ * at a WFI or WFE were taken asleep, if they are as many as the looks say; if they are more, the states that
+ * were read at each WFI or WFE show which one is passed awake. Elsewhere, of an address' samples the same
+ * part counts as asleep as of the looks after them, in this interval if there were any.
  */
 void sampler_settle(struct sampler *sampler, struct profile_tally *tally);
 /* After the last list: for the samples that wait for a look. */

@@ -506,7 +506,7 @@ static void take_contexts(struct profile_reading *reading, enum profile_context 
     profile_file_add_interval(reading, track, interval);
 }
 
-/* The task of this value and name. NULL: there is none so far, and *value is what tells it from the others.
+/* The task of this value and name. NULL: there is none so far, and *value becomes one that no other has.
  */
 static struct profile_task *known_task(const struct profile *profile, uint64_t *value, const char *name)
 {

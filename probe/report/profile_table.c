@@ -356,7 +356,7 @@ static bool put_rows(const struct rendering *to, const struct document *document
 }
 
 /* What stopped the core for each sample. */
-static void add_event(char *text, size_t size, const json_t *profile)
+static void profile_table_add_event(char *text, size_t size, const json_t *profile)
 {
     if (field_of(profile, "event") != NULL)
         text_add(text, size, " each %s%s %.64s", conditions_mark(profile),
@@ -373,7 +373,7 @@ static void put_core_head(const struct rendering *to, const json_t *profile, con
     snprintf(name, sizeof name, "core %" PRIu64 "%s%.128s%s%.128s%s", field_count(core, "core"),
              text[0] != '\0' ? " " : "", text, source[0] != '\0' ? ", by " : "", source,
              field_of(profile, "by_block") != NULL ? PROFILE_BY_BLOCK : "");
-    add_event(name, sizeof name, profile);
+    profile_table_add_event(name, sizeof name, profile);
     snprintf(count, sizeof count, "%s %s", samples > 0 ? NUMBER(samples) : "no",
              sort >= SHARES_CONTEXTS ? "looks" : "samples");
     if (samples > 0 && seconds > 0)
@@ -443,9 +443,9 @@ static bool profile_table_put_changes(const struct rendering *to, const struct d
     uint64_t now = field_count(core, "samples");
     snprintf(text, sizeof text, "core %" PRIu64 "%s%.128s: %s sample%s", field_count(core, "core"),
              name[0] != '\0' ? " " : "", name, NUMBER(now), PLURAL(now));
-    add_event(text, sizeof text, document_line(document, "profile"));
+    profile_table_add_event(text, sizeof text, document_line(document, "profile"));
     text_add(text, sizeof text, ", %s before", NUMBER(field_count(core, "old.samples")));
-    add_event(text, sizeof text, document_line(document, "old"));
+    profile_table_add_event(text, sizeof text, document_line(document, "old"));
     if (field_of(core, "old.core") != NULL)
         text_add(text, sizeof text, ", of core %" PRIu64, field_count(core, "old.core"));
     render_heading(to, text);

@@ -455,7 +455,7 @@ static bool calls_follow(const struct session *session, struct calls_parts *part
     }
     listing_free(&listing);
     return ok || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
-                              "--calls: it is not proved that no jump of its own leads to its start: it "
+                              "--calls: it is not proved that none of its jumps leads to its start: it "
                               "jumps on to too many functions");
 }
 

@@ -120,8 +120,9 @@ static bool tasks_read_bytes(struct ledger *ledger, const struct core *core, uin
 }
 
 /* Without an error in `unread` a task of this value has no name. */
-static bool read_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
-                      char name[TASK_NAME], const struct deadline *deadline, struct error *unread)
+static bool tasks_read_name(struct tasks *tasks, struct ledger *ledger, const struct core *core,
+                            uint64_t task, char name[TASK_NAME], const struct deadline *deadline,
+                            struct error *unread)
 {
     uint64_t at = task + tasks->name.offset, pointed = 1;
     size_t n = tasks->name.size < TASK_NAME ? (size_t)tasks->name.size : TASK_NAME - 1;
@@ -148,7 +149,7 @@ bool tasks_name_again(struct tasks *tasks, struct ledger *ledger, const struct c
                       char name[TASK_NAME], const struct deadline *deadline)
 {
     struct error unread = {0};
-    return read_name(tasks, ledger, core, task, name, deadline, &unread);
+    return tasks_read_name(tasks, ledger, core, task, name, deadline, &unread);
 }
 
 bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
@@ -170,7 +171,7 @@ static bool read_row(struct task_row *row, struct tasks *tasks, struct ledger *l
     struct error unread = {0};
     uint64_t at = row->value + tasks->name.offset;
     row->text = at;
-    if (!read_name(tasks, ledger, row->core, row->value, name, deadline, &unread) ||
+    if (!tasks_read_name(tasks, ledger, row->core, row->value, name, deadline, &unread) ||
         (tasks->name.is_pointer &&
          !ledger_read(ledger, core_word(row->core, at), &row->text, deadline, &unread)))
         row->text = 0;

@@ -40,7 +40,7 @@ bool tasks_start_cores(struct symbols *symbols);
  * or TASKS_NAMED others were. */
 bool tasks_name(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
                 char name[TASK_NAME], const struct deadline *deadline);
-/* Reads it again; "" if it is no text any more. False: it cannot be read. */
+/* Reads it again; "" if it is not a text any more. False: it cannot be read. */
 bool tasks_name_again(struct tasks *tasks, struct ledger *ledger, const struct core *core, uint64_t task,
                       char name[TASK_NAME], const struct deadline *deadline);
 
@@ -54,8 +54,8 @@ struct task_row {
     uint64_t value;
     const struct core *core;              /* that sees it */
     uint64_t text;                        /* where its name is; 0: not known */
-    char was[TASK_NAME], name[TASK_NAME]; /* at the look before the last one, and at that; "": it had none */
-    char told[TASK_TEXT];                 /* what task_row_tell said last */
+    char was[TASK_NAME], name[TASK_NAME]; /* at the last reading but one, and at the last; "": it had none */
+    char told[TASK_TEXT];                 /* the last text of task_row_tell */
     unsigned texts;                       /* how often that has changed */
 };
 
@@ -70,7 +70,7 @@ void task_rows_meet(struct task_rows *rows, struct tasks *tasks, struct ledger *
 /* Reads the names of all again. False: this is not possible now, and nothing has changed. */
 bool task_rows_look(struct task_rows *rows, struct tasks *tasks, struct ledger *ledger,
                     const struct deadline *deadline);
-/* There is no further look: no name is known to have held up to now. */
+/* After the last reading: which names held up to now is not known. */
 void task_rows_lose(struct task_rows *rows);
-/* What to call the task between the last two looks: "a", "a, later b". The same if it is NULL. */
+/* What to call the task between the last two readings: "a", "a, later b". The same if it is NULL. */
 const char *task_row_tell(struct task_row *row);

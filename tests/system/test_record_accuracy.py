@@ -284,7 +284,7 @@ void run(void)
 @pytest.mark.parametrize("words", [(), ("--every", "20000")], ids=["samples", "stops"])
 @pytest.mark.parametrize("pointer", [0, 1])
 def test_a_task_in_the_memory_of_another_one(pointer, words, tmp_path):
-    """Each has its row; what is between two looks at the name, in one interval, is of either."""
+    """Each has its row; an interval in which the name changed is of either."""
     path, another = tmp_path / "p.jsonl", "worker_a, later worker_b"
     with own_place(tmp_path, "m33/swd", REUSED, f"-DBY_POINTER={pointer}", clock=CLOCK) as place:
         tool = begin(place, path, "--for", "60s", *words)

@@ -294,7 +294,7 @@ def of_cores(path, numbers, counts):
 
 
 def test_diff_of_cores_goes_by_their_numbers(tmp_path):
-    """Whichever of them a file has; one core against another is said, in each format."""
+    """Whichever of them a file has; one core against another has a note, in each format."""
     counts = {0: {"caller_one": 90}, 1: {"caller_two": 90}, 2: {"hidden_step": 90}}
     files = {key: of_cores(tmp_path / f"{key}.jsonl", [int(n) for n in key], counts) for key in ("0", "1", "01", "12", "2")}
     for old, new, common, alone in (("01", "1", [1], ["Only the older profile has core 0: not shown."]), ("12", "01", [1],
@@ -320,7 +320,7 @@ def of_event(path, event, every, stood=0.05, errata=None):
 
 
 def test_diff_of_other_events_is_refused(tmp_path):
-    """Shares of misses are no shares of time. Of one event each side says how it was stopped."""
+    """Shares of misses and of time are of different things. Of one event each side says how it was stopped."""
     misses, more = (of_event(tmp_path / f"{n}.jsonl", "L1D_CACHE_REFILL", every) for n, every in (("misses", 300), ("more", 1000)))
     others = [of_event(tmp_path / "retired.jsonl", "INST_RETIRED", 3000), of_event(tmp_path / "cycles.jsonl", "CPU_CYCLES", 3000),
               of_event(tmp_path / "time.jsonl", None, 0)]

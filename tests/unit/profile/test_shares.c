@@ -445,7 +445,8 @@ TEST(of_exceptions_tasks_and_processes)
     profile->tasks = calloc(2, sizeof *profile->tasks);
     assert_non_null(profile->tasks);
     profile->tasks[profile->task_count++] = (struct profile_task){.value = 2, .name = strdup("IDLE")};
-    profile->tasks[profile->task_count++] = (struct profile_task){.value = 0x20000000, .name = strdup("IDLE")};
+    profile->tasks[profile->task_count++] =
+        (struct profile_task){.value = 0x20000000, .name = strdup("IDLE")};
     shares = shares_of(profile, 0, SHARES_TASK, NULL);
     assert_int_equal(shares.n, 1); /* the task was made anew */
     assert_string_equal(shares.rows[0].function, "IDLE");

@@ -104,7 +104,7 @@ static void meet(uint64_t task)
     task_rows_meet(&rows, &f.tasks, f.ledger, &f.core, task, &f.deadline);
 }
 
-/* What is said of a task after a look; NULL: the same as before. */
+/* A task's text after a further reading; NULL: the same as before. */
 static const char *told(size_t task)
 {
     assert_null(name_of(0));
@@ -123,7 +123,7 @@ FRESH_TEST(a_name_holds_from_look_to_look)
         char *name = (char *)f.ram + (offset % 2 > 0 ? 64 + offset : 20);
         if (offset % 2 > 0)
             memcpy(f.ram + 20, &at, sizeof at);
-        memcpy(name, "worker_a", 8);
+        memcpy(name, "worker_a", 9);
         meet(RAM + 16);
         meet(RAM + 16);
         meet(RAM + 100); /* it has no name */
@@ -151,7 +151,7 @@ FRESH_TEST(a_name_holds_from_look_to_look)
     }
 }
 
-/* The file of one that comes and goes all the time stays small. */
+/* So that the file stays small. */
 FRESH_TEST(names_that_change_all_the_time_are_not_told)
 {
     const char *last = NULL;
