@@ -318,6 +318,13 @@ static inline size_t core_add_pending(const struct core *core, struct steps *lis
     return ops == NULL ? SIZE_MAX : steps_add(list, step_read(ops->pending_register(core)));
 }
 
+/* Arm's A and R profiles: what pends while the core is halted runs as it goes on, and no debug register shows
+ * it. ISR (DDI 0406C B4.1.81) and ISR_EL1 take instructions, some accesses before the core goes on. */
+static inline bool core_hides_pending(const struct core *core)
+{
+    return core_has(core, ARM_CODE) && core->ops->interrupts == NULL;
+}
+
 static inline bool core_pending(const struct core *core, uint64_t value)
 {
     return core_can_hold(core) && core->ops->interrupts->pending(core, value);

@@ -254,3 +254,8 @@ void reading_take(const struct reading *reading, bool running, const uint64_t *r
         at += is_split(counter) || fills_gap(reading, i) ? 2 : 1;
     }
 }
+
+bool reading_shows_exception(const struct reading *reading, const uint64_t *from, const uint64_t *to)
+{
+    return reading->has_exceptions && from[reading->exceptions] != to[reading->exceptions];
+}

@@ -207,9 +207,11 @@ enum { READING_STEPS = 3 * READING_ROOM }; /* of one reading of memory-mapped co
 struct reading {
     const struct core *by_core; /* some are in SPACE_CORE: this halted core reads them; else NULL */
     struct counter counters[READING_ROOM];
-    size_t n;                     /* all that is read */
-    size_t counted;               /* the first ones, which are the requested events */
-    uint16_t apart[READING_ROOM]; /* of by_core: how far after the first value each of them lies */
+    size_t n;                               /* all that is read */
+    size_t counted;                         /* the first ones, which are the requested events */
+    size_t exceptions;                      /* the counter of exceptions taken, if there is one */
+    bool has_exceptions, misses_exceptions; /* misses: it is wanted, and there is none */
+    uint16_t apart[READING_ROOM];           /* of by_core: how far after the first value each of them lies */
 };
 
 void reading_begin(struct reading *reading, const struct core *by_core);
@@ -225,3 +227,5 @@ size_t reading_steps(const struct reading *reading);
 /* `out` has room for reading->n. */
 void reading_take(const struct reading *reading, bool running, const uint64_t *results, size_t at,
                   uint64_t *out);
+/* Whether an exception was taken between two readings; false if no counter shows it. */
+bool reading_shows_exception(const struct reading *reading, const uint64_t *from, const uint64_t *to);

@@ -393,30 +393,75 @@ bool device_renew_block(struct device *device, const struct deadline *deadline, 
     return true;
 }
 
+/* EXC_TAKEN, in all of these cores' PMUs: DDI 0406C C12.8.2, DDI 0487 D8.11.2. Where events in Secure state
+ * may not be counted, those that lead there may be missed: by erratum 855827, Cortex-A53 goes by the level
+ * that an exception leads to. Else nothing is excluded. */
+enum { EXC_TAKEN = 0x09 };
+
+static bool wants_exceptions(const struct device *device)
+{
+    return device->sees_exceptions && core_hides_pending(&device_counted(device)->core);
+}
+
+/* Which of the programmed counters counts exceptions: the event itself, or one more. */
+static bool program_exceptions(struct device *device, size_t *which)
+{
+    const struct counter_block *block = device->block;
+    bool can = wants_exceptions(device) && block->kind->counters_for != NULL &&
+               !device_counted(device)->core.keeps_secure;
+    uint32_t free = can ? block->kind->counters_for(block, EXC_TAKEN) : 0;
+    for (*which = 0; free != 0 && *which < device->n_programmed; ++*which) {
+        const struct counter_pick *pick = &device->programmed[*which];
+        if (strcmp(pick->name, "EXC_TAKEN") == 0)
+            return true;
+        free &= ~(UINT32_C(1) << pick->counter);
+    }
+    if (free == 0 || device->n_programmed == BLOCK_COUNTERS)
+        return false;
+    device->programmed[device->n_programmed++] = (struct counter_pick){
+        .counter = (uint8_t)__builtin_ctz(free), .code = EXC_TAKEN, .name = "EXC_TAKEN"};
+    return true;
+}
+
+/* Reads the programmed counters, and after them what was read with the earlier ones but does not count. */
+static bool read_programmed(struct device *device, size_t counted)
+{
+    const struct counter_block *block = device->block;
+    const struct reading before = device->reading;
+    device->reading.n = 0;
+    device->reading.counted = counted;
+    for (size_t i = 0; i < device->n_programmed; i++) {
+        const struct counter_pick *pick = &device->programmed[i];
+        struct counter counter = block->counters[pick->counter];
+        snprintf(counter.name, sizeof counter.name, "%s", pick->name);
+        if (counter.per_cycle > 1 && counter_event_is_slow(counter.name))
+            counter.per_cycle = 1;
+        if (!reading_append(&device->reading, &counter))
+            return false;
+    }
+    for (size_t i = before.counted; i < before.n; i++)
+        if (!(before.has_exceptions && i == before.exceptions) &&
+            !reading_append(&device->reading, &before.counters[i]))
+            return false;
+    return true;
+}
+
 bool device_program(struct device *device, const struct counter_pick *picks, size_t n,
                     const struct deadline *deadline, struct error *error)
 {
-    const struct counter_block *block = device->block;
+    size_t exceptions;
     if (n > BLOCK_COUNTERS)
         return error_set(error, ERROR_SYSTEM, "too many counters at a time");
     memcpy(device->programmed, picks, n * sizeof *picks);
     device->n_programmed = n;
+    bool has_exceptions = program_exceptions(device, &exceptions);
     if (!apply_program(device, deadline, error))
         return false;
-    struct reading beside = device->reading;
-    device->reading.n = device->reading.counted = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct counter counter = block->counters[picks[i].counter];
-        snprintf(counter.name, sizeof counter.name, "%s", picks[i].name);
-        if (counter.per_cycle > 1 && counter_event_is_slow(counter.name))
-            counter.per_cycle = 1;
-        if (!reading_append(&device->reading, &counter))
-            return error_set(error, ERROR_SYSTEM, "too many counters at a time");
-    }
-    device->reading.counted = n;
-    for (size_t i = beside.counted; i < beside.n; i++)
-        if (!reading_append(&device->reading, &beside.counters[i]))
-            return error_set(error, ERROR_SYSTEM, "too many counters at a time");
+    if (!read_programmed(device, n))
+        return error_set(error, ERROR_SYSTEM, "too many counters at a time");
+    device->reading.has_exceptions = has_exceptions;
+    device->reading.misses_exceptions = wants_exceptions(device) && !has_exceptions;
+    device->reading.exceptions = exceptions;
     return leave_core(device, deadline, error);
 }
 

@@ -68,11 +68,13 @@ struct device {
     const struct counter_register *emits; /* to be set before device_take: what trace depends on, as if it */
     size_t n_emits;                       /* were registers of the DWT's counter */
     bool divide;                          /* to be set before device_take_block: cycles by 64 */
-    bool server_held;                     /* the server, if any, is kept away */
-    enum leave leave;                     /* only device_leave_as sets it */
-    bool slow_clock;                      /* a register transfer may outlast a probe's next access */
-    bool slept;                           /* it was seen asleep while it was counted */
-    struct address model_time;            /* of an emulated chip: ns, which polls read; size 0: silicon */
+    bool sees_exceptions; /* to be set before device_program: halts delay interrupts, and a core that hides
+                             those counts its exceptions, if a counter is free */
+    bool server_held;     /* the server, if any, is kept away */
+    enum leave leave;     /* only device_leave_as sets it */
+    bool slow_clock;      /* a register transfer may outlast a probe's next access */
+    bool slept;           /* it was seen asleep while it was counted */
+    struct address model_time; /* of an emulated chip: ns, which polls read; size 0: silicon */
     struct counter_change changes[DEVICE_CHANGES]; /* by the program, of all blocks; found when it is taken */
     size_t n_changes;
     bool watches_resets; /* the ledger keeps what shows them */

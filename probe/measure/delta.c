@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/delta.h"
 
+#include "base/values.h"
 #include "measure/evaluation.h"
 #include "measure/plausible.h"
 #include "measure/verdict.h"
@@ -234,6 +235,8 @@ static void apart_bound(struct column *column, const struct value *most)
 static bool was_undisturbed(const struct delta *delta, const struct hit_result *hit)
 {
     const struct summary *summary = delta->summary;
+    if (delta->device->reading.has_exceptions)
+        return summary->undisturbed != NULL && !hit->excepted;
     for (size_t i = 0; summary->undisturbed != NULL && i < summary->n; i++)
         if (!hit->values[i].absent && result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT)
             return !hit->values[i].at_least && hit->values[i].count == 0;
@@ -303,6 +306,7 @@ static size_t delta_sink_evaluate(struct delta *delta, const struct raw_hit *raw
     struct hit_result hit = {.number = summary->warmup + summary->hits,
                              .pass = (unsigned)(delta->pass - delta->passes),
                              .tainted = raw->tainted,
+                             .excepted = reading_shows_exception(&delta->device->reading, raw->from, raw->to),
                              .warmup = warmup,
                              .seconds = (double)(at_us - delta->started_us) / 1e6,
                              .n = summary->n};
@@ -320,6 +324,8 @@ static size_t delta_sink_evaluate(struct delta *delta, const struct raw_hit *raw
         delta->most_pairs = raw->pairs;
     if (raw->steps > delta->most_steps)
         delta->most_steps = raw->steps;
+    if (!warmup && !raw->tainted)
+        (void)unseen_delays_note(&summary->delays, &delta->device->reading, raw->from, raw->to);
     if (!warmup)
         count(delta, raw, &hit);
     if (delta->sink->hit != NULL)
@@ -637,7 +643,7 @@ static void delta_sink_on_rehit(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
     const struct reading *reading = &delta->device->reading;
-    bool ran_on = delta->ran_on;
+    bool ran_on = delta->ran_on, excepted = reading_shows_exception(reading, raw->from, raw->to);
     delta->ran_on = delta->last.known = false;
     if (ran_on && !plausible_rehit(&delta->plausible, raw, deadline_now_us(), &delta->written))
         delta->n_waiting = 0;
@@ -645,7 +651,7 @@ static void delta_sink_on_rehit(void *context, const struct raw_hit *raw)
         return;
     if (ran_on)
         delta->pass->proved = delta->pass->calibrations[0].n;
-    for (size_t i = 0; i < delta->pass->plan->n; i++)
+    for (size_t i = 0; !excepted && i < delta->pass->plan->n; i++)
         calibration_take(&delta->pass->calibrations[i], &reading->counters[i], raw->from[i], raw->to[i]);
 }
 
@@ -983,6 +989,15 @@ static bool measure_all(struct delta *delta, struct error *error)
     return true;
 }
 
+static bool counts_exceptions(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n; i++)
+        if (result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT &&
+            summary->columns[i].unsupported[0] == '\0')
+            return true;
+    return false;
+}
+
 static bool begin_columns(struct delta *delta, struct error *error)
 {
     const struct plan *plan = delta->options->plan;
@@ -996,10 +1011,9 @@ static bool begin_columns(struct delta *delta, struct error *error)
         snprintf(column->errata, sizeof column->errata, "%s", plan->columns[summary->n].errata);
         if (column->statistics == NULL)
             return error_memory(error);
-        if (result_exceptions(column->name) != RESULT_EXCEPTIONS_NOT && column->unsupported[0] == '\0' &&
-            summary->undisturbed == NULL)
-            summary->undisturbed = statistics_new();
     }
+    if (counts_exceptions(summary) || delta->device->sees_exceptions)
+        summary->undisturbed = statistics_new();
     return true;
 }
 
@@ -1077,9 +1091,24 @@ struct delta *delta_begin(struct device *device, const struct delta_options *opt
     return NULL;
 }
 
+/* If -e does not count exceptions, hits without one are apart only where another hit has one. */
+static void end_delays(struct summary *summary)
+{
+    char text[256];
+    const struct unseen_delays *delays = &summary->delays;
+    bool tells = counts_exceptions(summary) || (delays->excepted > 0 && delays->unknown == 0);
+    unseen_delays_text(delays, summary->hits - summary->tainted, "hits", text, sizeof text);
+    text_join(summary->doubt, sizeof summary->doubt, "; ", text);
+    if (tells)
+        return;
+    statistics_free(summary->undisturbed);
+    summary->undisturbed = NULL;
+}
+
 void delta_end(struct delta *delta)
 {
     end_columns(delta);
+    end_delays(delta->summary);
     delta->summary->seconds = (double)delta->turns_us / 1e6;
     free(delta->passes);
     free(delta);

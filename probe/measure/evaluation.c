@@ -291,7 +291,8 @@ void halt_cost_begin(struct halt_cost *halts, const struct device *device, const
 void halt_cost_rehit(void *context, const struct raw_hit *rehit)
 {
     struct halt_cost *halts = context;
-    for (size_t i = 0; i < halts->reading->counted; i++)
+    bool excepted = reading_shows_exception(halts->reading, rehit->from, rehit->to);
+    for (size_t i = 0; !excepted && i < halts->reading->counted; i++)
         calibration_take(&halts->calibrations[i], &halts->reading->counters[i], rehit->from[i], rehit->to[i]);
 }
 

@@ -124,6 +124,7 @@ void line_costs_hop(struct line_costs *costs, const struct walk_hop *hop)
         now->clean_cycles += cycles;
     }
     costs->tainted_now += hop->tainted;
+    (void)unseen_delays_note(&costs->delays, costs->halts->reading, hop->readings[0], hop->readings[1]);
     costs->bounded_now += count[0].at_least;
     costs->hops_now++;
     costs->total_now += count[0].count;

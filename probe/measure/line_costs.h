@@ -42,6 +42,7 @@ struct line_costs {
     struct line_cost *lines; /* by file, then by line */
     size_t n;
     uint64_t calls, hops, hops_now, tainted, tainted_now, bounded, bounded_now;
+    struct unseen_delays delays;       /* of hops, also of calls that were left */
     uint64_t left;                     /* calls that were left without returning, which count nowhere else */
     double plus_minus, plus_minus_now; /* how far the cost of all halts may be off */
     /* Of line_costs_end, per call */

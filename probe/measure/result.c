@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/result.h"
 
+#include "base/values.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -195,4 +198,28 @@ bool clock_measure(struct device *device, int ms, struct clock *out, const struc
     out->error_hz = (high - low) / 2;
     snprintf(out->source, sizeof out->source, "measured");
     return true;
+}
+
+/* ---- what halts may have delayed */
+
+bool unseen_delays_note(struct unseen_delays *delays, const struct reading *reading, const uint64_t *from,
+                        const uint64_t *to)
+{
+    bool excepted = reading_shows_exception(reading, from, to);
+    delays->excepted += excepted;
+    delays->unknown += reading->misses_exceptions;
+    return excepted;
+}
+
+void unseen_delays_text(const struct unseen_delays *delays, uint64_t all, const char *what, char *out,
+                        size_t size)
+{
+    static const char unseen[] = "whether a halt had delayed one cannot be seen on this core";
+    out[0] = '\0';
+    if (delays->excepted > 0)
+        snprintf(out, size, "exceptions ran in %" PRIu64 " of %" PRIu64 " %s: %s", delays->excepted, all,
+                 what, unseen);
+    if (delays->unknown > 0)
+        text_add(out, size, "%sno counter shows whether exceptions ran in %" PRIu64 " of %" PRIu64 " %s: %s",
+                 out[0] != '\0' ? "; " : "", delays->unknown, all, what, unseen);
 }

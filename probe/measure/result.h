@@ -109,6 +109,7 @@ struct hit_result {
     uint64_t number; /* from 1 */
     unsigned pass;   /* from 0 */
     bool tainted;
+    bool excepted;  /* as of struct unseen_delays */
     bool warmup;    /* it precedes those that count */
     double seconds; /* since the run began */
     size_t n;
@@ -177,6 +178,22 @@ struct summary_halts {
     bool at_most;             /* the core may have slept unseen for a part of it */
 };
 
+/*
+ * Hits of cores that hide what pends (core_hides_pending): whether a halt had delayed what ran in them. An
+ * exception that was taken may be such an interrupt, or the program's own.
+ */
+struct unseen_delays {
+    uint64_t excepted; /* an exception was taken in them */
+    uint64_t unknown;  /* no counter shows it */
+};
+
+/* One more, that lies between two readings. True: an exception was taken in it. */
+bool unseen_delays_note(struct unseen_delays *delays, const struct reading *reading, const uint64_t *from,
+                        const uint64_t *to);
+/* In words, of `all` hits, which are called `what`; "": none ran in any. */
+void unseen_delays_text(const struct unseen_delays *delays, uint64_t all, const char *what, char *out,
+                        size_t size);
+
 struct summary {
     struct conditions conditions;
     size_t n;
@@ -191,6 +208,7 @@ struct summary {
     uint64_t cut, cut_least;        /* calls in which a run or turn ended, after at least so many of the first
                                        column; not in `hits`, but in the columns' at_least */
     char doubt[512];                /* why the counts are not proved to be exact; "" */
+    struct unseen_delays delays;    /* of the hits that are not tainted; in `doubt` at the end */
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */
     double seconds;                 /* how long the run took */

@@ -79,7 +79,8 @@ static void guard_sink_on_rehit(void *context, const struct raw_hit *hit)
     uint64_t cost =
         (guard_sink_value_of(guard, hit->to) - guard_sink_value_of(guard, hit->from)) & modulus_mask(guard);
     uint64_t us = us_between(hit->before_us, hit->after_us);
-    if (!plausible_count(&guard->plausible, 0, cost, us, hit->pairs + hit->steps, &guard->written))
+    if (!plausible_count(&guard->plausible, 0, cost, us, hit->pairs + hit->steps, &guard->written) ||
+        reading_shows_exception(guard->plausible.reading, hit->from, hit->to))
         return;
     bool known = is_halt_known(result);
     if (!known || cost > result->halt_most)
@@ -99,6 +100,7 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
         return false;
     result->calls++;
     result->tainted += hit->tainted;
+    (void)unseen_delays_note(&result->delays, guard->plausible.reading, hit->from, hit->to);
     guard->is_elsewhere = false;
     if (counted > result->most)
         result->most = counted;

@@ -56,7 +56,8 @@ struct guard_result {
     uint64_t unstopped; /* calls that were over the budget when they returned, and nothing had stopped them */
     uint64_t left;      /* calls that were left without returning */
     uint64_t tainted; /* of `calls`, those in which an interrupt ran that the halt at the start had delayed */
-    uint64_t most;    /* events of a call that returned */
+    struct unseen_delays delays;    /* of `calls` */
+    uint64_t most;                  /* events of a call that returned */
     uint64_t halt_most, halt_least; /* events that a halt costs; most < least: not known */
     uint64_t skid;                  /* the largest of an overrun */
     double elapsed_s;

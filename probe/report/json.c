@@ -343,6 +343,8 @@ struct json_part json_hit_part(const struct hit_result *hit, const struct summar
     if (summary->passes > 1)
         json_part_unsigned(&line, "pass", hit->pass + UINT64_C(1));
     json_part_bool(&line, "tainted", hit->tainted);
+    if (hit->excepted)
+        json_part_bool(&line, "exception", true);
     if (hit->warmup)
         json_part_bool(&line, "warmup", true);
     json_part_real(&line, "seconds", hit->seconds);

@@ -100,6 +100,7 @@ static const struct sentence notes_after_it[] = {
     {"tainted", NULL,
      "in {tainted} of {hops} steps an interrupt ran that a halt had delayed; they count as hits, not as "
      "cycles"},
+    {"unseen", NULL, "not proved to be exact: {unseen}"},
     {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured without such an interrupt"},
     {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
     {"unframed", NULL, "without call frame information nested calls are not always distinguished"},
@@ -110,6 +111,7 @@ static void make_notes(const struct line_report *report, const struct check *che
 {
     const struct line_costs *costs = report->costs;
     size_t callers = 0, inlined = 0, mixed = 0, alone = 0, disturbed = 0;
+    char unseen[256];
     for (size_t i = 0; i < costs->n; i++) {
         const struct line_cost *line = &costs->lines[i];
         bool hit = line->hits > 0;
@@ -141,6 +143,8 @@ static void make_notes(const struct line_report *report, const struct check *che
     }
     row_text(&facts, "limit", report->limit);
     row_text(&facts, "ended", report->ended);
+    unseen_delays_text(&costs->delays, costs->hops, "steps", unseen, sizeof unseen);
+    row_text(&facts, "unseen", unseen);
     row_text(&facts, "plus_minus", terminal_or("±", "+-"));
     sentences_say(notes, facts.json, notes_before_it, sizeof notes_before_it / sizeof *notes_before_it);
     note_it_lines(report->listing, notes);

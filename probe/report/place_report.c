@@ -371,6 +371,8 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     if (tainted > 0)
         fprintf(out, "in %s call%s an interrupt ran that a halt had delayed\n", NUMBER(tainted),
                 PLURAL(tainted));
+    if (field_of(line, "doubt") != NULL)
+        fprintf(out, "not proved to be exact: %s\n", field_text(line, "doubt"));
     if (strcmp(ended, "no return") == 0)
         fputs("the last call did not return\n", out);
     if (strcmp(ended, "Ctrl-C") == 0 || strcmp(ended, "error") == 0)
@@ -468,6 +470,7 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
                                       [GUARD_NO_RETURN] = "no return",
                                       [GUARD_FAILED] = "error"};
     struct json_part line = json_part_new("guard_end");
+    char doubt[256];
     json_part_unsigned(&line, "calls", result->calls);
     json_part_unsigned(&line, "overruns", result->overruns);
     json_part_unsigned(&line, "unstopped", result->unstopped);
@@ -475,6 +478,8 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
         json_part_unsigned(&line, "left", result->left);
     if (result->tainted > 0)
         json_part_unsigned(&line, "tainted", result->tainted);
+    unseen_delays_text(&result->delays, result->calls, "calls", doubt, sizeof doubt);
+    json_part_text(&line, "doubt", doubt);
     json_part_unsigned(&line, "most", result->most);
     if (result->halt_most >= result->halt_least)
         json_part_unsigned(&line, "halt_cost", result->halt_least);

@@ -109,6 +109,7 @@ static bool budget_run_take(struct budget_run *run, struct error *error)
 {
     struct session *session = run->session;
     own_code_measured(session, &run->named, true);
+    session->device.sees_exceptions = true;
     return session_take_core(session, session->request->resume, error) && take_watched_stop(run, error) &&
            stack_reader_open(&run->stacks, &session->device, (struct stack_stop){.counter = &run->way->stop},
                              session->symbols, error);

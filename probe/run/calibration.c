@@ -75,6 +75,7 @@ bool calibration_measure(struct calibrating *self, struct error *error)
     char stop[REGION_NOTES];
     if (self->location == NULL && !process_check_debugged(process, error))
         return false;
+    device->sees_exceptions = true;
     if (!session_take(session, error) || !trial_run(session, &clock, &seen_hz, error) ||
         !counting_open(&self->counting, session, &clock, error))
         return false;

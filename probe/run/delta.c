@@ -190,6 +190,7 @@ static bool measure_once(struct delta_run *run, const struct clock *clock, doubl
     struct session *session = run->session;
     bool resets = session->request->reset;
     struct trial trial = {.run = run, .clock = clock, .seen_hz = seen_hz};
+    session->device.sees_exceptions = true;
     if (!counting_open(&run->counting, session, clock, error) ||
         !counting_words(&run->counting, session, &run->summary.at_max, error))
         return false;

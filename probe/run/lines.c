@@ -198,6 +198,7 @@ static bool lines_measure(struct lines_run *run, struct error *error)
     if (!session->device.block->counts_cycles && session->device.remote == NULL)
         return error_set(error, ERROR_NO_COUNTER, "lines counts cycles, and the counter of %s does not",
                          session->device.block->text);
+    session->device.sees_exceptions = true;
     if (!counting_open(&run->counting, session, clock, error))
         return false;
     session->device.slow_clock = clock_is_slow(clock);

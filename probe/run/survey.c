@@ -188,7 +188,7 @@ static bool survey_take_turns(struct survey_run *run, struct error *error)
                                 .begun_us = deadline_now_us(),
                                 .hits = request->hits};
     look_into_regions(run);
-    session->measured.by_parts = true;
+    session->measured.by_parts = session->device.sees_exceptions = true;
     if (!trial_run(session, &run->turns.clock, &run->turns.seen_hz, error) ||
         !counting_open(&run->counting, session, &run->turns.clock, error))
         return false;

@@ -48,6 +48,46 @@ TEST(a_handler_that_slipped_in_is_put_aside)
     assert_int_equal(overhead.high, 5);
 }
 
+TEST(a_halt_with_an_exception_in_it_shows_no_cost)
+{
+    const struct reading reading = {.counters = {{.bits = 32}, {.bits = 32}},
+                                    .n = 2,
+                                    .counted = 1,
+                                    .exceptions = 1,
+                                    .has_exceptions = true};
+    struct halt_cost halts = {.reading = &reading};
+    const struct raw_hit clean = {.from = {100, 7}, .to = {105, 7}},
+                         handler = {.from = {100, 7}, .to = {125, 8}};
+    halt_cost_rehit(&halts, &handler);
+    halt_cost_rehit(&halts, &clean);
+    halt_cost_end(&halts);
+    assert_int_equal(halts.overheads[0].kept, 1);
+    assert_int_equal(halts.overheads[0].high, 5);
+}
+
+TEST(what_halts_may_have_delayed_is_told_of_exceptions_and_of_a_missing_counter)
+{
+    struct reading reading = {.n = 2, .counted = 1, .exceptions = 1, .has_exceptions = true};
+    struct unseen_delays delays = {0};
+    char text[256];
+    assert_false(unseen_delays_note(&delays, &reading, (const uint64_t[]){1, 7}, (const uint64_t[]){9, 7}));
+    unseen_delays_text(&delays, 1, "hits", text, sizeof text);
+    assert_string_equal(text, "");
+    assert_true(
+        unseen_delays_note(&delays, &reading, (const uint64_t[]){1, UINT32_MAX}, (const uint64_t[]){9, 0}));
+    unseen_delays_text(&delays, 2, "hits", text, sizeof text);
+    assert_string_equal(
+        text, "exceptions ran in 1 of 2 hits: whether a halt had delayed one cannot be seen on this core");
+    delays = (struct unseen_delays){0};
+    reading.has_exceptions = false;
+    reading.misses_exceptions = true;
+    assert_false(unseen_delays_note(&delays, &reading, (const uint64_t[]){1, 7}, (const uint64_t[]){9, 8}));
+    unseen_delays_text(&delays, 1, "calls", text, sizeof text);
+    assert_string_equal(
+        text, "no counter shows whether exceptions ran in 1 of 1 calls: whether a halt had delayed one "
+              "cannot be seen on this core");
+}
+
 /* SysTick's reload register is first in such a value. */
 TEST(a_reload_that_changes_in_a_halt_leaves_its_cost_unknown)
 {
