@@ -214,10 +214,12 @@ struct walk_block {
     bool is_open;    /* where it goes on is not known */
     bool calls_away; /* so, by a call at `last` that returns to another place than the one after it */
     bool is_thumb;   /* as region.start_is_thumb */
-    /* At `low`, register `base` is the stack pointer of the function's entry plus `apart`. */
-    bool framed;
-    enum core_register base;
-    int64_t apart;
+    /* There register `base` is the stack pointer of the function's entry plus `apart`. */
+    struct walk_frame {
+        bool known;
+        enum core_register base;
+        int64_t apart;
+    } at_low, at_last;
 };
 
 struct walk_hop {

@@ -200,6 +200,7 @@ struct walking {
     struct passage passage;
     struct other_stops others; /* until this call ends, besides those of its code */
     bool may_leave;            /* the core is at one that sets the stack pointer */
+    bool passed;               /* the block of the hop: its last instruction was stepped over */
     uint64_t here;             /* as core_code makes it; where the core is */
     size_t block;              /* around it; walk->n: none */
     uint64_t sp;               /* at the function's entry */
@@ -208,6 +209,7 @@ struct walking {
     uint64_t by_exception; /* entries that began no call, until there was one */
     uint64_t lost;         /* calls in a row that were left */
     int64_t returned_us;
+    int64_t ours_us; /* the last stop of this call */
     bool has_called;
 };
 
@@ -237,11 +239,24 @@ static uint64_t code_of(const struct walking *self, uint64_t address)
 
 /* --- from stop to stop ---------------------------------------------------------------------------------- */
 
-static enum core_register frame_register(const struct walking *self, uint64_t here)
+/* Where the frame is of a call that is at the first or last instruction of a block; NULL: not known. */
+static const struct walk_frame *walk_frame_at(const struct walking *self, uint64_t here)
 {
     size_t block = block_at(self, here);
-    bool framed = block < self->walk->n && self->walk->blocks[block].framed;
-    return framed ? self->walk->blocks[block].base : CORE_SP;
+    uint64_t place = core_code_place(here);
+    if (block == self->walk->n)
+        return NULL;
+    const struct walk_block *around = &self->walk->blocks[block];
+    const struct walk_frame *frame = place == around->low    ? &around->at_low
+                                     : place == around->last ? &around->at_last
+                                                             : NULL;
+    return frame != NULL && frame->known ? frame : NULL;
+}
+
+static enum core_register frame_register(const struct walking *self, uint64_t here)
+{
+    const struct walk_frame *frame = walk_frame_at(self, here);
+    return frame != NULL ? frame->base : CORE_SP;
 }
 
 static void add_look(struct walking *self, uint64_t here, struct passage_steps *steps)
@@ -257,21 +272,30 @@ static bool walk_take_look(struct walking *self, const struct passage_steps *ste
                            struct error *error)
 {
     struct direct_engine *engine = self->engine;
-    size_t block = block_at(self, self->here);
+    const struct walk_frame *frame = walk_frame_at(self, self->here);
     uint64_t all = core_has(engine->core, WIDE_REGISTERS) ? UINT64_MAX : UINT32_MAX, wanted = self->sp;
     if (core_reset_seen(engine->core, engine->results[steps->reset]))
         return direct_tell_reset(engine, error);
     reading_take(&engine->device->reading, false, engine->results, steps->to, self->hop.readings[1]);
     uint64_t value =
         core_register_value(engine->core, frame_register(self, self->here), engine->results, steps->frame);
-    bool checked = block == self->walk->n;
-    if (!checked && core_code_place(self->here) == self->walk->blocks[block].low) {
-        checked = self->walk->blocks[block].framed;
-        wanted = (self->sp + (uint64_t)self->walk->blocks[block].apart) & all;
-    }
-    *ours = !checked || value == wanted;
+    if (frame != NULL)
+        wanted = (self->sp + (uint64_t)frame->apart) & all;
+    *ours = (frame == NULL && block_at(self, self->here) < self->walk->n) || value == wanted;
+    if (*ours)
+        self->ours_us = deadline_now_us();
     progress_note(&engine->progress);
     return true;
+}
+
+/* Stops of other calls may go on for ever. */
+static bool walk_may_go_on(const struct walking *self, struct error *error)
+{
+    const struct direct_engine *engine = self->engine;
+    if (deadline_cancelled(engine->deadline))
+        return error_set(error, ERROR_CANCELLED, "cancelled");
+    return deadline_now_us() - self->ours_us < self->walk->timeout_ms * 1000 ||
+           progress_tell(&engine->progress, engine->hits.request, engine->core, &engine->hits.hit, 0, error);
 }
 
 static void take_run(struct walking *self, const struct passage_steps *steps, bool begins)
@@ -377,7 +401,7 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
 {
     const struct walk_block *block = &self->walk->blocks[self->hop.from];
     uint64_t last = code_of(self, block->last), end = self->engine->call.frame.end.pc;
-    bool inside = block_at(self, self->here) == self->hop.from;
+    bool inside = !self->passed && block_at(self, self->here) == self->hop.from;
     unsigned fit = 0;
     *n = 0;
     for (unsigned i = 0; i < block->n_next; i++)
@@ -461,9 +485,9 @@ static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, 
         !walk_look_at_other(self, stops, n, &ours, left, error))
         return false;
     while (!ours && !*left) {
-        if (deadline_cancelled(self->engine->deadline))
-            return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!walk_step(self, false, &ours, error) || !walk_check_left(self, left, error))
+        self->engine->hits.hit.past++;
+        if (!walk_may_go_on(self, error) || !walk_step(self, false, &ours, error) ||
+            !walk_check_left(self, left, error))
             return false;
         if (*left)
             break;
@@ -475,13 +499,16 @@ static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, 
     return true;
 }
 
-/* One instruction. What a block calls away is followed by steps. */
-static bool step_on(struct walking *self, bool begins, struct error *error)
+/* One instruction, which may be a call. What a block calls away is followed by steps. */
+static bool step_on(struct walking *self, bool begins, bool *ours, struct error *error)
 {
     const struct walk_block *block = &self->walk->blocks[self->hop.from];
-    bool same;
-    if (!walk_step(self, begins, &same, error))
+    bool at_last = block_at(self, self->here) == self->hop.from && core_code_place(self->here) >= block->last;
+    if (!walk_step(self, begins, ours, error))
         return false;
+    bool in_it =
+        *ours && block_at(self, self->here) == self->hop.from && core_code_place(self->here) > block->last;
+    self->passed = self->passed || (at_last && !in_it);
     self->away = block->calls_away && block_at(self, self->here) == self->walk->n ? self->away + 1 : 0;
     return self->away < AWAY_MOST ||
            error_set(error, ERROR_STATE,
@@ -496,20 +523,21 @@ static bool hop_on(struct walking *self, bool *returned, bool *left, struct erro
     bool begins = true, over = false;
     self->hop = (struct walk_hop){.from = self->block, .begins = self->hop.begins};
     self->away = 0;
+    self->passed = false;
+    self->ours_us = deadline_now_us();
     *returned = *left = false;
     while (!over) {
         uint64_t stops[PASSAGE_STOPS] = {0};
         unsigned n = 0, all = 0;
-        bool steps = false;
-        if (deadline_cancelled(self->engine->deadline))
-            return error_set(error, ERROR_CANCELLED, "cancelled");
-        if (!choose_stops(self, stops, &n, &all, &steps, error) ||
-            !(steps ? step_on(self, begins, error) : reach_stop(self, stops, n, all, begins, left, error)))
+        bool steps = false, ours = true;
+        if (!walk_may_go_on(self, error) || !choose_stops(self, stops, &n, &all, &steps, error) ||
+            !(steps ? step_on(self, begins, &ours, error)
+                    : reach_stop(self, stops, n, all, begins, left, error)))
             return false;
         begins = false;
         if (*left)
             return true;
-        over = walk_is_over(self);
+        over = ours && walk_is_over(self);
     }
     *returned = self->here == self->engine->call.frame.end.pc;
     self->block = self->hop.to = *returned ? self->walk->n : block_at(self, self->here);

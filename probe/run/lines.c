@@ -15,17 +15,22 @@ enum { CALLS = 100, CALLS_US = 2000000 };
 /* --- the function's code ---------------------------------------------------------------------------------
  */
 
-static void set_frame(struct lines_run *run, const struct code_block *block, struct walk_block *out)
+/* At the function's entry the stack pointer is the call's. */
+static struct walk_frame lines_frame_at(struct lines_run *run, uint64_t place)
 {
     struct frame_base at_start, at_end;
-    enum frames frames =
-        symbols_frames(run->session->symbols, run->named.start.low, block->low, &at_start, &at_end);
-    out->framed = (frames == FRAMES_KNOWN || frames == FRAMES_KNOWN_ONE) && at_start.is_sp;
+    uint64_t entry = run->named.start.low;
+    if (place == entry)
+        return (struct walk_frame){.known = true, .base = CORE_SP};
+    enum frames frames = symbols_frames(run->session->symbols, entry, place, &at_start, &at_end);
     run->unframed = run->unframed || frames == FRAMES_UNKNOWN;
-    if (!out->framed)
-        return;
-    out->base = at_end.is_sp ? CORE_SP : (enum core_register)(CORE_R0 + at_end.number);
-    out->apart = at_start.offset - at_end.offset;
+    if ((frames != FRAMES_KNOWN && frames != FRAMES_KNOWN_ONE) || !at_start.is_sp)
+        return (struct walk_frame){.known = false};
+    return (struct walk_frame){
+        .known = true,
+        .base = at_end.is_sp ? CORE_SP : (enum core_register)(CORE_R0 + at_end.number),
+        .apart = at_start.offset - at_end.offset,
+    };
 }
 
 static bool lines_read_code(struct lines_run *run, struct error *error)
@@ -56,7 +61,8 @@ static bool lines_read_code(struct lines_run *run, struct error *error)
                                            .is_thumb = block->is_thumb};
         for (unsigned next = 0; next < block->n_next; next++)
             run->walk[i].next[next] = block->next[next];
-        set_frame(run, block, &run->walk[i]);
+        run->walk[i].at_low = lines_frame_at(run, block->low);
+        run->walk[i].at_last = lines_frame_at(run, block->last);
     }
     return ok || error_memory(error);
 }

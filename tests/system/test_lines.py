@@ -7,6 +7,7 @@ import pytest
 from gdb_place import GdbPlace
 from harness import (CALLED_TWICE, INTERRUPTED, IN_RAM, NOWHERE, PING, RECURSE, SOAK, WORK_BY_DATA, Place, finish_tool, passages, returned, run_tool,
                      unfolded)
+from own_program import START, own_place
 from test_restore import assert_runs, snapshot
 
 WAYS = ["m4/swd", "rp2040/swd", "rp2350/swd", "a9/swd", "rp2040", "m55/swd", "a53/swd", "r5/swd", "r52/swd", "a53in32/swd", "r52hyp/swd", "a53el2/swd"]
@@ -114,6 +115,58 @@ def test_what_calls_itself_is_one_call():
         assert rows["}"]["hits"] == rows["}"]["blocks"][0]["hits"] == CALLS
         assert max(block["hits"] for row in result.rows for block in row["blocks"]) == CALLS
         assert_runs(place)
+
+
+# Each call goes to one case by what the inner one returned. With PARTS each case has two lines.
+CHOOSES = START + r"""
+uint32_t f(uint32_t n);
+#if PARTS
+#define NEXT(line) ".loc 1 " #line "\n"
+#else
+#define NEXT(line)
+#endif
+__asm(".text\n.syntax unified\n.thumb\n.global f\n.type f,%function\n.thumb_func\nf:\n.cfi_startproc\n"
+      ".loc 1 1\npush {r4, lr}\n.cfi_def_cfa_offset 8\n.cfi_offset 4,-8\n.cfi_offset 14,-4\n"
+      ".loc 1 2\nmovs r4, r0\n.loc 1 3\nbeq 3f\n"
+      ".loc 1 4\nsubs r0, #1\nbl f\nadr r3, 4f\nlsls r0, r0, #2\nldr r0, [r3, r0]\nmov pc, r0\n"
+      ".balign 4\n4: .word 10f,11f,12f,13f\n"
+      ".loc 1 10\n10: movs r0, #1\n" NEXT(11) "b 2f\n.loc 1 20\n11: movs r0, #2\nnop\nnop\n" NEXT(21) "b 2f\n"
+      ".loc 1 30\n12: movs r0, #3\nnop\nnop\nnop\n" NEXT(31) "b 2f\n.loc 1 40\n13: movs r0, #3\n" NEXT(41) "b 2f\n"
+      ".loc 1 50\n3: movs r0, #0\n.loc 1 51\n2: pop {r4, pc}\n.cfi_endproc\n.size f,.-f\n");
+void run(void) { for (;; round_count++) sink = f(3); }
+"""
+# Its calls of itself are the last instruction of a line.
+CALLS_LAST = START + r"""
+uint32_t f(uint32_t n);
+__asm(".text\n.syntax unified\n.thumb\n.global f\n.type f,%function\n.thumb_func\nf:\n.cfi_startproc\n"
+      ".loc 1 1\npush {r4, lr}\n.cfi_def_cfa_offset 8\n.cfi_offset 4,-8\n.cfi_offset 14,-4\n"
+      ".loc 1 2\nmovs r4, r0\n.loc 1 3\nbeq 2f\n.loc 1 4\nsubs r0, #1\nbl f\n.loc 1 5\ncmp r4, #2\nbeq 1f\n.loc 1 6\nnop\n"
+      ".loc 1 7\n1: nop\n.loc 1 8\n2: pop {r4, pc}\n.cfi_endproc\n.size f,.-f\n");
+void run(void) { for (;; round_count++) sink = f(3); }
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m4"])
+@pytest.mark.parametrize("parts", [0, 1])
+def test_each_stop_is_the_outer_calls(way, parts, tmp_path):
+    """Inner calls reach other cases, at the same instruction before."""
+    with own_place(tmp_path, way, CHOOSES, f"-DPARTS={parts}") as place:
+        result = lines(place, "f", "-r", CALLS)
+        reached = {row["line"]: row["hits"] for row in result.rows if row["hits"] > 0}
+        assert reached == dict.fromkeys([1, 2, 3, 4, 30, 51] + [31] * parts, CALLS)
+
+
+@pytest.mark.parametrize("taken", [0, 2, 3])
+def test_a_call_of_itself_at_the_end_of_a_line(taken, tmp_path):
+    """Where one comparator is left it is stepped into."""
+    with own_place(tmp_path, "rp2040", CALLS_LAST) as place:
+        place.halt()
+        for i in range(taken):
+            place.server(f"bp {0x10004000 + 4 * i:#x} 2 hw")
+        place.server("resume")
+        result = lines(place, "f", "-r", CALLS)
+        assert {row["line"]: row["hits"] for row in result.rows} == dict.fromkeys(range(1, 9), CALLS)
 
 
 def test_text_says_what_is_not_reached_and_not_separate():

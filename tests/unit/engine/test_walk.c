@@ -167,8 +167,7 @@ RIG_TEST(frames_are_told_apart)
     struct rig *rig = rig_fresh(with_inner, COUNT(with_inner));
     memcpy(framed, blocks, sizeof framed);
     for (size_t i = 0; i < COUNT(framed); i++) {
-        framed[i].framed = true;
-        framed[i].base = CORE_SP;
+        framed[i].at_low = (struct walk_frame){.known = true, .base = CORE_SP};
     }
     rig_begin(rig);
     assert_string_equal(walk(rig, framed, &walked) ? "" : rig->error.text, "");
@@ -176,6 +175,91 @@ RIG_TEST(frames_are_told_apart)
     for (size_t i = 0; i < walked.n; i++)
         assert_int_equal(walked.hops[i].from, i % 3 == 2 ? 3 : i % 3);
     assert_true(walked.hops[0].pairs > 1 && walked.hops[1].pairs == 1);
+    rig_end_clean(rig);
+}
+
+static const struct walk_frame by_sp = {.known = true, .base = CORE_SP};
+
+/* The loop calls the function, and goes on where a table says. */
+RIG_TEST(the_last_instruction_is_the_own_calls)
+{
+    static const struct model_event with_inner[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+        {.kind = MODEL_AT, .cycles = 20, .pc = 0x1008, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x100A, .sp = SP - 32},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x100C, .sp = SP - 32},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x100A, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1010, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
+    };
+    struct walk_block open[COUNT(blocks)];
+    struct walked walked = {.wanted = 2};
+    struct rig *rig = rig_fresh(with_inner, COUNT(with_inner));
+    memcpy(open, blocks, sizeof open);
+    open[1] = (struct walk_block){.low = 0x1008, .last = 0x100A, .high = 0x100C, .is_open = true};
+    for (size_t i = 0; i < COUNT(open); i++)
+        open[i].at_low = open[i].at_last = by_sp;
+    rig_begin(rig);
+    assert_string_equal(walk(rig, open, &walked) ? "" : rig->error.text, "");
+    assert_int_equal(walked.n, 6);
+    for (size_t i = 0; i < walked.n; i++)
+        assert_int_equal(walked.hops[i].to, i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 4);
+    rig_end_clean(rig);
+}
+
+/* The head ends in a call of the function itself; the loop's block then has two ways out. */
+RIG_TEST(a_step_into_the_function_is_another_call)
+{
+    static const struct model_event with_inner[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+        {.kind = MODEL_AT, .cycles = 20, .pc = 0x1006, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x1000, .sp = SP - 32, .lr = 0x1009},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x1006, .sp = SP - 32},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x1010, .sp = SP - 32},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x1008, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x1010, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
+    };
+    struct walk_block calling[COUNT(blocks)];
+    struct walked walked = {.wanted = 2};
+    struct rig *rig = rig_fresh(with_inner, COUNT(with_inner));
+    memcpy(calling, blocks, sizeof calling);
+    calling[0] = (struct walk_block){
+        .low = 0x1000, .last = 0x1006, .high = 0x1008, .next = {0x1008, 0x1010}, .n_next = 2};
+    calling[1] =
+        (struct walk_block){.low = 0x1008, .last = 0x100E, .high = 0x1010, .next = {0x1010}, .n_next = 1};
+    for (size_t i = 0; i < COUNT(calling); i++)
+        calling[i].at_low = calling[i].at_last = by_sp;
+    rig_occupy(rig, 5); /* one is left */
+    rig_begin(rig);
+    assert_string_equal(walk(rig, calling, &walked) ? "" : rig->error.text, "");
+    assert_int_equal(walked.n, 6);
+    for (size_t i = 0; i < walked.n; i++)
+        assert_int_equal(walked.hops[i].to, i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 4);
+    rig_end_clean(rig);
+}
+
+/* So the time without a stop of the call ends the walk. */
+RIG_TEST(stops_of_other_calls_are_no_progress)
+{
+    static const struct model_event for_ever[] = {
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x1008, .sp = SP - 32},
+        {.kind = MODEL_AT, .cycles = 8, .pc = 0x1000, .sp = SP - 32, .lr = 0x100D},
+    };
+    struct model_event events[500] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1}};
+    struct walk_block framed[COUNT(blocks)];
+    struct walked walked = {.wanted = 1};
+    for (size_t i = 1; i < COUNT(events); i++)
+        events[i] = for_ever[i % 2];
+    struct rig *rig = rig_fresh(events, COUNT(events));
+    memcpy(framed, blocks, sizeof framed);
+    for (size_t i = 0; i < COUNT(framed); i++)
+        framed[i].at_low = framed[i].at_last = by_sp;
+    rig->model.limit = 0;
+    rig_begin(rig);
+    assert_fails(walk(rig, framed, &walked), &rig->error, ERROR_END, "");
+    assert_int_equal(walked.n, 0);
     rig_end_clean(rig);
 }
 
