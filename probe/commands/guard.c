@@ -60,18 +60,24 @@ static bool guard_begin(void *context, struct error *error)
                                          .budget = run->budget,
                                          .budget_s = run->wanted.seconds};
     self->of.has_result = true;
-    return command_wrote(guard_report_begin(&self->report, &self->of.conditions), error) &&
-           overruns_begin(&self->overruns, run, error);
+    bool ok = command_wrote(guard_report_begin(&self->report, &self->of.conditions), error);
+    if (conditions_no_time(&self->of.conditions, false, self->session.measured.may_sleep) != NULL)
+        self->report.budget_s = 0; /* amounts are in the event alone */
+    return ok && overruns_begin(&self->overruns, run, error);
 }
 
 static bool tell_change(struct guarding *self, struct error *error)
 {
     FILE *out = self->report.out;
     const char *change = self->session.clock.change;
-    if (!budget_run_is_misjudged(&self->run))
+    bool misjudged = budget_run_is_misjudged(&self->run);
+    if (!(self->run.wanted.seconds > 0) || (!misjudged && !self->session.clock.stops))
         return true;
+    self->report.budget_s = 0;
     if (self->report.format != FORMAT_JSON)
-        return command_wrote(fprintf(out, "no verdict: %s, and the budget is a time\n", change) > 0, error);
+        return command_wrote(fprintf(out, "%s: %s, and the budget is a time\n",
+                                     misjudged ? "no verdict" : "no times", change) > 0,
+                             error);
     struct json_part line = json_part_new("clock");
     json_part_text(&line, "clock_change", change);
     return command_wrote(json_part_write(out, line), error);

@@ -144,7 +144,7 @@ struct trial {
     double slowest_hz; /* the slowest, at most */
     struct error odd;  /* too fast for the claimed clock */
     struct clock_look looks[CLOCK_LOOKS];
-    unsigned n_looks;
+    unsigned n_looks, asleep;
     uint32_t model_ns; /* of the last sample */
     bool stopped;
 };
@@ -165,7 +165,7 @@ static bool trial_take(struct trial *trial, const uint64_t *values, uint64_t bef
     /* It may have gone round: the samples begin anew */
     if ((double)us / 1e6 * trial->by_core.most_hz >=
         (double)counter_modulus_at(&reading->counters[0], trial->last[0]))
-        trial->n_looks = 0;
+        trial->n_looks = trial->asleep = 0;
     return true;
 }
 
@@ -185,6 +185,7 @@ static void trial_note_look(struct trial *trial, const struct device *device, co
         trial->model_ns = poll->model_ns[1];
     }
     trial->stopped = trial->stopped || !(poll->ran || device->reading.by_core != NULL);
+    trial->asleep += !poll->ran && device->slept;
     trial->n_looks++;
 }
 
@@ -201,6 +202,7 @@ static struct clock_seen trial_seen(const struct trial *trial, const struct cloc
     bool halts = trial->by_core.reading->by_core != NULL;
     struct clock_seen seen = clock_seen_of(trial->looks, trial->n_looks, halts);
     seen.stopped = trial->stopped || (halts && clock->may_sleep);
+    seen.asleep = trial->asleep;
     return seen;
 }
 

@@ -130,6 +130,25 @@ static void clock_leave(struct clock *clock, const struct clock_seen *seen)
     *clock = unknown;
 }
 
+const char *conditions_no_time(const struct conditions *conditions, bool slept, bool may_sleep)
+{
+    bool stops = conditions->clock_awake > 0;
+    if (!(conditions->clock_hz > 0) || conditions->clock_sleeps_on || !(slept || may_sleep))
+        return NULL;
+    if (slept)
+        return stops ? "the core slept inside, and its counter stops then: calls take longer"
+                     : "the core slept inside, and its counter may stop then: calls may take longer";
+    return stops ? "the core may sleep inside, and its counter stops then: calls may take longer"
+                 : "the core may sleep inside, and its counter may stop then";
+}
+
+void conditions_leave_time(struct conditions *conditions, const char *why)
+{
+    snprintf(conditions->clock_change, sizeof conditions->clock_change, "%s", why);
+    conditions->counter_hz = conditions->clock_hz;
+    conditions->clock_hz = conditions->clock_error_hz = 0;
+}
+
 /* In sleep the counter may halt: it was slower than the claim, which is right. */
 static void clock_note_sleep(struct clock *clock, const struct clock_seen *seen)
 {
@@ -146,6 +165,8 @@ void clock_check(struct clock *clock, const struct clock_seen *seen)
     }
     if (!seems_fast(clock, seen) && !(seems_slow(clock, seen) && !may_have_slept(clock, seen))) {
         clock_note_sleep(clock, seen);
+        clock->sleeps_on = clock_is_claimed(clock) && 2 * seen->asleep >= seen->looks && seen->looks > 0 &&
+                           seen->low_hz >= clock->hz * (1 - CLAIM_ERROR);
         set_bounds(clock, seen);
         return;
     }

@@ -26,7 +26,7 @@ struct result_words {
     size_t n;
 };
 
-#define RESULT_SLEPT "the core was seen asleep: its clock may go on then, and too many cycles count"
+#define RESULT_SLEPT "the core was seen asleep: its clock may go on then and count too many cycles, or stop"
 
 enum { RESULT_METRICS = 16 };
 
@@ -50,10 +50,18 @@ struct conditions {
     char start_file[512];                /* its whole path */
     uint64_t start_address, end_address; /* end 0: a return address, read at each entry */
     double clock_hz, clock_error_hz;
-    double clock_awake;    /* the part of the time in which the counter went on, about; 0: no less than all */
+    double clock_awake;   /* the part of the time in which the counter went on, about; 0: no less than all */
+    bool clock_sleeps_on; /* the counter goes on while the core sleeps */
+    double counter_hz; /* where clock_change says that no time is known: of the counter while it goes on; 0 */
     char clock_source[32]; /* "--freq", "SystemCoreClock", "measured" */
     char clock_change[96]; /* known at the end: "SystemCoreClock went from 12 MHz to 4 MHz during the run" */
 };
+
+/* Why a count of cycles is no time where the core may have slept inside; NULL: it is one. `slept`: it was
+ * seen asleep there; `may_sleep`: what is measured has a WFI or WFE. */
+const char *conditions_no_time(const struct conditions *conditions, bool slept, bool may_sleep);
+/* So: from here on no times. */
+void conditions_leave_time(struct conditions *conditions, const char *why);
 
 /* Calls that were seen, but are not in the statistics. */
 struct left_out {
@@ -244,8 +252,9 @@ struct clock {
     double fastest_hz;      /* nor does any core of its architecture */
     double low_hz, high_hz; /* it is between these, as the core's counter of cycles showed; 0: not known */
     bool may_sleep;         /* the program is not known to have no WFI and WFE */
-    double awake; /* the part of the time in which the counter kept the claimed pace; 0: no less than all */
-    bool uneven;  /* it was measured, and is unknown: the counter halts at times, or changes its pace */
+    double awake;   /* the part of the time in which the counter kept the claimed pace; 0: no less than all */
+    bool sleeps_on; /* the core was often seen asleep, and the counter kept the claimed pace */
+    bool uneven;    /* it was measured, and is unknown: the counter halts at times, or changes its pace */
     char doubt[160]; /* why what is claimed of it is not believed: then it is unknown; "" */
 };
 
@@ -263,9 +272,9 @@ struct clock clock_given(double hz, const char *source, double fastest_hz);
  * has but one. */
 struct clock_seen {
     double low_hz, high_hz; /* high 0: unknown */
-    unsigned looks;
-    bool even;    /* each two samples allow the same rate */
-    bool stopped; /* the core was seen asleep or halted: it may be faster */
+    unsigned looks, asleep; /* asleep: of these, about */
+    bool even;              /* each two samples allow the same rate */
+    bool stopped;           /* the core was seen asleep or halted: it may be faster */
 };
 enum { CLOCK_LOOKS = 96 }; /* enough for a claim that is 8 % too high, though the core may sleep */
 struct clock_look {

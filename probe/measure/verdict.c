@@ -537,7 +537,8 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
     struct verdict_line line = {.verdict = VERDICT_PASS, .change = (double)NAN};
     char name[sizeof line.name];
     budget_put_name(budget, name, sizeof name);
-    double hz = now != NULL ? now->conditions.clock_hz : 0;
+    bool stops = now != NULL && now->conditions.counter_hz > 0; /* a count in time is a lower bound */
+    double hz = stops ? now->conditions.counter_hz : now != NULL ? now->conditions.clock_hz : 0;
     double hz_error = now != NULL ? now->conditions.clock_error_hz : 0;
     double limit = budget->is_time ? budget->limit * hz : budget->limit;
     double error = budget->is_time ? budget->limit * hz_error : 0;
@@ -570,6 +571,8 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
             decide_max(&line, column, limit, side.plus_minus + error);
         }
     }
+    if (budget->is_time && stops && line.now.n > 0 && line.verdict != VERDICT_REGRESSED)
+        verdict_conclude(&line, VERDICT_NOT_COMPARABLE, "%s", now->conditions.clock_change);
     snprintf(line.name, sizeof line.name, "%s", name);
     return line;
 }

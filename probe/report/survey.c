@@ -142,7 +142,8 @@ struct survey_rate survey_rate(const struct summary *summary)
     if (summary == NULL || summary->periods.n < 2 || summary->periods.cycles == 0)
         return rate;
     const struct periods *periods = &summary->periods;
-    double hz = summary->conditions.clock_hz;
+    const struct conditions *conditions = &summary->conditions;
+    double hz = conditions->clock_hz > 0 ? conditions->clock_hz : conditions->counter_hz;
     bool least = periods->inside_at_least || periods->cut; /* a cut call adds to both alike */
     rate.share_at_most = periods->at_least && !least;
     rate.share_at_least = least && !periods->at_least;

@@ -165,5 +165,8 @@ bool budget_run_measure(struct budget_run *run, struct error *error)
 
 bool budget_run_is_misjudged(const struct budget_run *run)
 {
-    return run->wanted.seconds > 0 && run->session->clock.change[0] != '\0';
+    const struct guard_result *result = &run->guard.result;
+    bool over = result->overruns > 0 || result->unstopped > 0; /* a counter that stops says too little */
+    return run->wanted.seconds > 0 && run->session->clock.change[0] != '\0' &&
+           !(over && run->session->clock.stops);
 }

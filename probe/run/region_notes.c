@@ -57,7 +57,7 @@ static void note_inlined(const struct session *session, const struct named_regio
         snprintf(out, size, "also inlined at %s: those are not hits", calls);
 }
 
-void region_notes(struct session *session, const struct named_region *named, char *out, size_t size)
+bool region_notes(struct session *session, const struct named_region *named, char *out, size_t size)
 {
     const struct extent code = region_code(named);
     char text[REGION_NOTES];
@@ -65,13 +65,15 @@ void region_notes(struct session *session, const struct named_region *named, cha
     note_stops(session, named, text, sizeof text);
     put_note(out, size, text);
     if (session->symbols == NULL)
-        return;
+        return false;
     note_inlined(session, named, text, sizeof text);
     put_note(out, size, text);
     if (named->of_two_calls)
         put_note(out, size, "no way leads from the start to the end in one call: the end is a later call's");
     own_code_sleep_note(session, &code, text, sizeof text);
+    bool may_sleep = text[0] != '\0';
     put_note(out, size, text);
     own_code_debugger_note(session, &code, text, sizeof text);
     put_note(out, size, text);
+    return may_sleep;
 }

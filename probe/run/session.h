@@ -47,6 +47,7 @@ struct session {
     struct {
         struct named_region *region; /* NULL: not a region */
         struct extent inside;        /* its code, as symbols_reach takes it; low 0: it is not known */
+        bool may_sleep;              /* it has a WFI or WFE */
         bool by_parts;               /* many regions, each of which is searched by itself */
         bool may_watch, watches; /* the engine can watch for what changes the counter there; and it does */
         char own_write[112];     /* what own_code_check found first; "" */
@@ -66,6 +67,7 @@ struct session {
         uint64_t at; /* SystemCoreClock, whose value is the clock; 0: another clock */
         uint32_t was;
         char change[96]; /* "" */
+        bool stops;      /* so: the counter may stop while the core sleeps, and no other change is known */
         char doubt[160]; /* why a claimed clock was not believed; "" */
     } clock;
     struct {

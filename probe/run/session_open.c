@@ -244,8 +244,10 @@ void session_add_doubt(const struct session *session, struct named_region *named
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
 {
     const struct device *device = &session->device;
-    *out = (struct conditions){
-        .clock_hz = clock->hz, .clock_error_hz = clock->error_hz, .clock_awake = clock->awake};
+    *out = (struct conditions){.clock_hz = clock->hz,
+                               .clock_error_hz = clock->error_hz,
+                               .clock_awake = clock->awake,
+                               .clock_sleeps_on = clock->sleeps_on};
     link_describe(session->link, out->link, sizeof out->link);
     if (device->chosen->core.numbered_by_unit)
         snprintf(out->core, sizeof out->core, "%.31s CPU %u, core %u", device->chosen->core.name,
@@ -267,7 +269,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     char notes[REGION_NOTES];
     if (session->measured.region == NULL)
         return;
-    region_notes(session, session->measured.region, notes, sizeof notes);
+    session->measured.may_sleep = region_notes(session, session->measured.region, notes, sizeof notes);
     conditions_add_note(out, notes);
     conditions_add_note(out, session->measured.region->region.doubt);
 }

@@ -63,7 +63,7 @@ static void look_into_regions(struct survey_run *run)
         const struct extent code = region_code(&one->named);
         char what[112];
         uint64_t first;
-        region_notes(run->session, &one->named, one->notes, sizeof one->notes);
+        one->may_sleep = region_notes(run->session, &one->named, one->notes, sizeof one->notes);
         if (one->refused || code.low == 0 ||
             !own_code_writes_inside(run->session, &code, 1, what, sizeof what) ||
             own_code_watch_region(run->session, &code, &one->named.region, &first))
@@ -230,6 +230,9 @@ static void survey_describe_region(const struct survey_run *run, struct survey_r
 {
     struct conditions *conditions = &region->summary->conditions;
     *conditions = *run->conditions;
+    const char *no_time = conditions_no_time(conditions, region->summary->slept, region->may_sleep);
+    if (no_time != NULL)
+        conditions_leave_time(conditions, no_time);
     conditions->note[0] = '\0'; /* the header has it */
     region_describe(&region->named, conditions);
     process_note(&region->named.region.process, conditions->note, sizeof conditions->note);

@@ -273,7 +273,8 @@ void own_code_sleep_note(struct session *session, const struct extent *code, cha
         !symbols_reach(session->symbols, code, 1, session->sleeps.at, session->sleeps.n, &which))
         return;
     session_place(session, session->sleeps.at[which], place, sizeof place);
-    snprintf(out, size, "%.120s may sleep (WFI or WFE): its clock may go on then, and too many cycles count",
+    snprintf(out, size,
+             "%.120s may sleep (WFI or WFE): its clock may go on then and count too many cycles, or stop",
              place);
 }
 
@@ -334,12 +335,22 @@ const char *trial_clock_change(struct session *session)
     return session->clock.change;
 }
 
-void trial_end_conditions(const struct session *session, struct conditions *conditions)
+/* Without a halt no look is inside of a hit alone. */
+void trial_end_conditions(struct session *session, struct conditions *conditions)
 {
+    bool slept = session->device.slept && !session->request->no_halt;
+    const char *why = session->measured.region == NULL
+                          ? NULL
+                          : conditions_no_time(conditions, slept, session->measured.may_sleep);
+    if (session->clock.change[0] == '\0' && why != NULL) {
+        snprintf(session->clock.change, sizeof session->clock.change, "%s", why);
+        session->clock.stops = true;
+    }
     if (session->clock.change[0] == '\0')
         return;
-    memcpy(conditions->clock_change, session->clock.change, sizeof conditions->clock_change);
-    conditions->clock_hz = conditions->clock_error_hz = 0;
+    conditions_leave_time(conditions, session->clock.change);
+    if (!session->clock.stops)
+        conditions->counter_hz = 0;
 }
 
 bool trial_clock(struct session *session, struct clock *out, struct error *error)

@@ -54,4 +54,4 @@ bool trial_run(struct session *session, struct clock *clock, double *seen_hz, st
 /* Reads SystemCoreClock again, if it is the clock: "SystemCoreClock went from ...", "" if it is as before. */
 const char *trial_clock_change(struct session *session);
 /* At the end of a run: removes a clock that has changed since, as its times would be wrong. */
-void trial_end_conditions(const struct session *session, struct conditions *conditions);
+void trial_end_conditions(struct session *session, struct conditions *conditions);

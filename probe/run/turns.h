@@ -36,6 +36,7 @@ struct survey_region {
     unsigned unended;         /* turns in a row in which its end was not reached */
     char doubt[512];          /* of its engine */
     char notes[REGION_NOTES]; /* "" */
+    bool may_sleep;           /* it has a WFI or WFE */
 };
 
 struct survey_regions {

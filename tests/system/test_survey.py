@@ -183,6 +183,43 @@ def test_a_counter_that_sleeps_with_the_core(quirk, claimed, tmp_path):
             assert clock["hz"] == pytest.approx(12e6, rel=0.5)  # a busy machine's board lags
 
 
+SLEEPS_INSIDE = START + r"""
+static volatile uint32_t ticks;
+void SysTick_Handler(void) { ticks++; }
+APART void works(void) { for (uint32_t i = 0; i < 30; i++) sink += i; }
+APART void waits(void) { works(); __asm volatile("wfi"); works(); }
+void run(void)
+{
+    REGISTER(0xE000E014) = 119999; REGISTER(0xE000E018) = 0; REGISTER(0xE000E010) = 7;
+    for (;; round_count++) waits();
+}
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m33/swd", "m4/swd"])
+@pytest.mark.parametrize("quirk", [None, "sleep-stops"])
+def test_a_time_of_what_sleeps_inside(quirk, way, tmp_path):
+    """10 ms a call. A counter that sleeps, too, gives no time of it and keeps no budget; an overrun that it shows is one."""
+    regions = tmp_path / "regions"
+    regions.write_text("waits waits max <= 1 ms\nworks works max <= 1 ms\n")
+    least = tmp_path / "least"
+    least.write_text("waits waits max <= 10 us\n")
+    freq = ["--freq", "12M"]
+    with own_place(tmp_path, way, SLEEPS_INSIDE, clock=12_000_000, **({"trace_quirk": quirk} if quirk else {})) as place:
+        for budget, code in (("1ms", 5 if quirk else 1), ("10us", 1), ("5000", 0 if quirk else 1), ("1s", 5 if quirk else 0)):
+            result = place.run("guard", "waits", "--budget", budget, "--for", "500ms", *freq)
+            assert result.code == code, (budget, result.out, result.err)
+            assert quirk is None or "s (" not in result.out.rpartition("cycle match")[2], result.out
+        found = survey(place, "--regions", regions, "--check", *freq, code=5 if quirk else 1).regions
+        assert found["waits"]["budget"]["verdict"] == ("not comparable" if quirk else "regressed"), found
+        assert found["works"]["budget"]["verdict"] == "pass" and "time" in found["works"], found
+        assert survey(place, "--regions", least, "--check", *freq, code=1).summary["verdict"] == "regressed"
+        summary = place.delta("waits", "-r", 20, *freq).summary
+        assert ("time" in summary) == (quirk is None) == ("clock_change" not in summary), summary
+        assert quirk or summary["time"]["mean"] == pytest.approx(0.01, rel=0.1)
+
+
 def test_a_function_that_was_not_called_was_waited_for():
     """Arming is not waiting: on a slow link it takes longer than a slice."""
     with Place("m4", "free", WORK_BY_DATA) as place:
