@@ -211,6 +211,7 @@ struct walk_block {
     uint64_t next[2]; /* where it may go on in the function */
     unsigned n_next;
     bool returns;    /* or the function may return */
+    bool leaves;     /* so: by a jump to code outside, which may also jump back */
     bool is_open;    /* where it goes on is not known */
     bool calls_away; /* so, by a call at `last` that returns to another place than the one after it */
     bool is_thumb;   /* as region.start_is_thumb */
@@ -236,6 +237,8 @@ struct engine_walk {
     const struct region *region; /* to_return */
     const struct walk_block *blocks;
     size_t n;
+    const uint64_t *joins; /* places of the function to which code outside jumps */
+    size_t n_joins;
     int64_t timeout_ms; /* as in a request */
     void *context;
     bool (*hop)(void *context, const struct walk_hop *); /* false: enough, after a return */

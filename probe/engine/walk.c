@@ -394,31 +394,46 @@ static void note_limit(struct walking *self)
              "too few breakpoints are free: a left call and the next count as one");
 }
 
+/* Where the block goes: by a jump out of the function also back to where code outside jumps. Returns how
+ * many, which may exceed PASSAGE_STOPS. */
+static unsigned walk_add_ways(const struct walking *self, bool inside, uint64_t *stops)
+{
+    const struct engine_walk *walk = self->walk;
+    const struct walk_block *block = &walk->blocks[self->hop.from];
+    bool is_away = self->passed && block->leaves && block_at(self, self->here) == walk->n;
+    bool jumps_on = block->leaves || (block->is_open && !inside);
+    unsigned n = 0;
+    for (unsigned i = 0; i < block->n_next && !is_away; i++)
+        stops[n++] = code_of(self, block->next[i]);
+    if (block->returns || (block->is_open && !inside))
+        stops[n++] = self->engine->call.frame.end.pc;
+    for (size_t i = 0; jumps_on && i < walk->n_joins; i++, n++)
+        if (n < PASSAGE_STOPS)
+            stops[n] = code_of(self, walk->joins[i]);
+    return n;
+}
+
 /* Where the core may go from here: *n places of this call, then others, *all together. *steps: it must
  * execute one instruction first. */
 static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, unsigned *all, bool *steps,
                          struct error *error)
 {
     const struct walk_block *block = &self->walk->blocks[self->hop.from];
-    uint64_t last = code_of(self, block->last), end = self->engine->call.frame.end.pc;
+    uint64_t last = code_of(self, block->last);
     bool inside = !self->passed && block_at(self, self->here) == self->hop.from;
     unsigned fit = 0;
-    *n = 0;
-    for (unsigned i = 0; i < block->n_next; i++)
-        stops[(*n)++] = code_of(self, block->next[i]);
-    if (block->returns || (block->is_open && !inside))
-        stops[(*n)++] = end;
-    bool is_open = inside && (block->is_open || *n == 0);
-    *steps = passage_is_among(stops, *n, self->here) || (block->calls_away && !inside) ||
-             others_find(&self->others, self->engine->core, self->here) != NULL;
+    *n = walk_add_ways(self, inside, stops);
+    bool many = *n > PASSAGE_STOPS, is_open = inside && (block->is_open || *n == 0);
+    *steps = (!many && passage_is_among(stops, *n, self->here)) || (block->calls_away && !inside) ||
+             (many && !inside) || others_find(&self->others, self->engine->core, self->here) != NULL;
     if (*steps)
         return true;
     if (*n == 0 && !inside)
         return error_set(error, ERROR_STATE, "the code went to 0x%08" PRIX64, self->here);
-    *all = walk_add_others(self, stops, *n);
-    if (!is_open && !passage_prepare(&self->passage, stops, *all, &fit, error))
+    *all = many ? 0 : walk_add_others(self, stops, *n);
+    if (!is_open && !many && !passage_prepare(&self->passage, stops, *all, &fit, error))
         return false;
-    bool few = fit < *n || (fit < *all && fit > 1);
+    bool few = many || fit < *n || (fit < *all && fit > 1);
     if (inside && (is_open || few)) {
         *steps = core_code_place(self->here) >= core_code_place(last);
         stops[0] = last;
@@ -429,7 +444,8 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
         if (!passage_prepare(&self->passage, stops, *all, &fit, error))
             return false;
     }
-    if (fit < *all)
+    *steps = fit < *n; /* outside */
+    if (fit < *all && !*steps)
         note_limit(self);
     *all = fit;
     return true;
@@ -509,7 +525,7 @@ static bool step_on(struct walking *self, bool begins, bool *ours, struct error 
     bool in_it =
         *ours && block_at(self, self->here) == self->hop.from && core_code_place(self->here) > block->last;
     self->passed = self->passed || (at_last && !in_it);
-    self->away = block->calls_away && block_at(self, self->here) == self->walk->n ? self->away + 1 : 0;
+    self->away = block_at(self, self->here) == self->walk->n ? self->away + 1 : 0;
     return self->away < AWAY_MOST ||
            error_set(error, ERROR_STATE,
                      "what is called at 0x%08" PRIX64 " does not return to where it was called, within %d "
@@ -672,9 +688,9 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
     struct walking self = {.engine = direct, .walk = walk};
     const struct engine_request wait = {.hits = UINT64_MAX, .timeout_ms = walk->timeout_ms};
     struct error why = {0};
+    unsigned stops = walk->region->may_be_left || walk->n_joins > 0 ? PASSAGE_STOPS : 3;
     direct->deadline = deadline;
-    if (!passage_begin(&self.passage, direct, walk->region, walk->region->may_be_left ? PASSAGE_STOPS : 3,
-                       error))
+    if (!passage_begin(&self.passage, direct, walk->region, stops, error))
         return false;
     direct_begin(direct, &wait, walk->sink);
     if (!walk_calls(&self, &why))

@@ -57,8 +57,8 @@ struct conditions {
     char clock_change[96]; /* known at the end: "SystemCoreClock went from 12 MHz to 4 MHz during the run" */
 };
 
-/* Why a count of cycles is no time where the core may have slept inside; NULL: it is one. `slept`: it was
- * seen asleep there; `may_sleep`: what is measured has a WFI or WFE. */
+/* Why a count of cycles does not say how long it took, as the core may have slept inside; NULL: it does.
+ * `slept`: it was seen asleep there; `may_sleep`: what is measured has a WFI or WFE. */
 const char *conditions_no_time(const struct conditions *conditions, bool slept, bool may_sleep);
 /* So: from here on no times. */
 void conditions_leave_time(struct conditions *conditions, const char *why);

@@ -403,7 +403,7 @@ static void guard_report_print_line(struct guard_view *view, const json_t *line)
     else if (line_is_of(line, "overrun"))
         print_overrun(view, line);
     else if (line_is_of(line, "clock"))
-        view->each_s = 0; /* from here on a count is no time */
+        view->each_s = 0; /* from here on counts alone */
     else if (line_is_of(line, "left"))
         fputs("  the call had been left: this is not an overrun\n", view->out);
     else if (line_is_of(line, "returned"))

@@ -33,11 +33,23 @@ static struct walk_frame lines_frame_at(struct lines_run *run, uint64_t place)
     };
 }
 
+static bool lines_find_joins(struct lines_run *run, struct error *error)
+{
+    const struct extent function = {run->named.start.low, run->named.start.high};
+    size_t n = symbols_joins(run->session->symbols, &function, run->listing.joins, LISTING_JOINS);
+    run->listing.n_joins = n < LISTING_JOINS ? n : LISTING_JOINS;
+    return n <= LISTING_JOINS ||
+           error_advise(
+               error, ERROR_ELF, "",
+               "other code jumps to more than %d places of this function: its lines cannot be followed",
+               LISTING_JOINS);
+}
+
 static bool lines_read_code(struct lines_run *run, struct error *error)
 {
     const struct location *at = &run->named.start;
     if (!listing_make(run->session->symbols, at->low, at->high, &run->listing, error) ||
-        !blocks_make(&run->listing, &run->blocks, error)) {
+        !lines_find_joins(run, error) || !blocks_make(&run->listing, &run->blocks, error)) {
         const char *advice = symbols_lines_advice(run->session->symbols);
         error->advice = advice != NULL ? advice : error->advice;
         return false;
@@ -56,6 +68,7 @@ static bool lines_read_code(struct lines_run *run, struct error *error)
                                            .high = block->high,
                                            .n_next = block->n_next,
                                            .returns = block->returns,
+                                           .leaves = block->leaves,
                                            .is_open = block->is_open,
                                            .calls_away = block->calls_away,
                                            .is_thumb = block->is_thumb};
@@ -184,6 +197,8 @@ static bool walk_lines(void *context, struct engine *engine, const struct deadli
     const struct engine_walk walk = {.region = &run->named.region,
                                      .blocks = run->walk,
                                      .n = run->blocks.n,
+                                     .joins = run->listing.joins,
+                                     .n_joins = run->listing.n_joins,
                                      .timeout_ms = timeout_of(run),
                                      .context = run,
                                      .hop = on_hop,

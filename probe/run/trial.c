@@ -335,7 +335,7 @@ const char *trial_clock_change(struct session *session)
     return session->clock.change;
 }
 
-/* Without a halt no look is inside of a hit alone. */
+/* Without a halt it is not known that it slept inside of a hit. */
 void trial_end_conditions(struct session *session, struct conditions *conditions)
 {
     bool slept = session->device.slept && !session->request->no_halt;

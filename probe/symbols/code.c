@@ -1236,6 +1236,32 @@ bool symbols_is_entered(struct symbols *symbols, const struct extent *function)
     return symbol == NULL;
 }
 
+size_t symbols_joins(struct symbols *symbols, const struct extent *function, uint64_t *out, size_t room)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    struct extent extent = {0, 0};
+    const struct symbol *symbol = table_around(symbols, function->low, &extent);
+    size_t n = 0;
+    while (n <= room && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool outside = one.address < function->low || one.address >= function->high;
+        bool jumps = does.kind == GOES_JUMP || code_reads_target(symbols, &one, &does, &does.target);
+        bool inside = does.target > function->low && does.target < function->high;
+        if (!outside || one.is_data || !jumps || (!inside && does.target != function->low))
+            continue;
+        if (!inside && (symbol == NULL || !is_part_of(symbols, one.address, symbol->name)))
+            continue; /* a call in another one's place */
+        bool known = false;
+        for (size_t i = 0; i < n && i < room; i++)
+            known = known || out[i] == does.target;
+        if (!known && n < room)
+            out[n] = does.target;
+        n += !known;
+    }
+    return n;
+}
+
 /* DDI 0487 C6.2.93, F5.1.57: in AArch64 state and in Hyp mode LR is not the exception's. */
 static bool is_eret(const struct code_instruction *one)
 {

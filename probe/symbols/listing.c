@@ -512,6 +512,11 @@ static void mark_targets(const struct listing *listing, bool *begins)
         if (target != NULL && !target->in_it)
             begins[target - listing->rows] = true;
     }
+    for (size_t i = 0; i < listing->n_joins; i++) {
+        const struct listing_row *join = listing_row_of(listing, listing->joins[i]);
+        if (join != NULL && !join->in_it)
+            begins[join - listing->rows] = true;
+    }
     for (size_t i = 0, first = 0; i < listing->n; i++) {
         begins[i] = begins[i] || i == 0 || !listing_continues(listing, first, &listing->rows[i]);
         first = begins[i] ? i : first;
@@ -521,7 +526,8 @@ static void mark_targets(const struct listing *listing, bool *begins)
 static void add_next(const struct listing *listing, struct code_block *block, uint64_t address)
 {
     if (listing_row_of(listing, address) == NULL) {
-        block->returns = true; /* a jump to another function, which returns in this one's place */
+        /* A jump to another function, which returns in this one's place; what it does is in the line */
+        block->returns = block->leaves = block->calls = true;
         return;
     }
     for (unsigned i = 0; i < block->n_next; i++)

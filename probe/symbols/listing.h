@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LISTING_BYTES = 1 << 18, LISTING_TEXT = 256 };
+enum { LISTING_BYTES = 1 << 18, LISTING_TEXT = 256, LISTING_JOINS = 16 };
 #define LISTING_NO_FILE SIZE_MAX
 
 /* Where an instruction goes. A call returns, so it goes on, if what it calls does not change where to. */
@@ -45,6 +45,8 @@ struct listing {
     size_t n;
     char **files; /* whole paths, as far as the ELF has them; any bytes */
     size_t file_count;
+    uint64_t joins[LISTING_JOINS]; /* set by the caller: where blocks begin, as code outside jumps there */
+    size_t n_joins;
 };
 
 /* The code in [low, high). ERROR_ELF: it is not for an Arm core, there is none in the file, or it is longer
@@ -70,6 +72,7 @@ struct code_block {
     uint64_t next[BLOCK_NEXT]; /* blocks of the function that may follow */
     unsigned n_next;
     bool returns;           /* or the function's return may */
+    bool leaves;            /* so: to code outside, which may also jump back into the function */
     bool is_open;           /* known only when the last instruction executes */
     bool calls, calls_away; /* calls_away: the last one does, and returns to another place than after it */
     bool is_thumb;

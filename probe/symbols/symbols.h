@@ -134,6 +134,9 @@ bool symbols_has_one_stack(struct symbols *symbols, uint64_t function);
 bool symbols_nests(struct symbols *symbols, const struct extent *function);
 /* Whether other functions jump into the middle of this one. */
 bool symbols_is_entered(struct symbols *symbols, const struct extent *function);
+/* The places of the function to which code outside jumps, as a part of it that the compiler moved away does.
+ * Returns their number, at most `room`; more: room + 1. */
+size_t symbols_joins(struct symbols *symbols, const struct extent *function, uint64_t *out, size_t room);
 /* Whether the function at `entry` is left by ERET, before which it has no RET; *at: the ERET. */
 bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at);
 /* Whether an exception handler may run the function around an address. */

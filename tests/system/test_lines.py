@@ -169,6 +169,35 @@ def test_a_call_of_itself_at_the_end_of_a_line(taken, tmp_path):
         assert {row["line"]: row["hits"] for row in result.rows} == dict.fromkeys(range(1, 9), CALLS)
 
 
+# Each other call goes by f.cold, which jumps back into the middle of line 6; `other` jumps to more places.
+JUMPS_BACK = START + r"""
+uint32_t f(uint32_t n);
+__asm(".text\n.syntax unified\n.thumb\n.global f\n.type f,%function\n.thumb_func\nf:\n.loc 1 1\nmovs r1, #1\nands r1, r0\n"
+      ".loc 1 2\nbne 3f\n.loc 1 3\nmovs r2, #4\n.loc 1 4\n1: subs r2, #1\n.loc 1 5\nbne 1b\n"
+      ".loc 1 6\nnop\n.Lback: movs r2, #2\n.loc 1 7\n2: subs r2, #1\n.loc 1 8\nbne 2b\n.loc 1 9\n5: bx lr\n"
+      ".loc 1 10\n3: b .Lcold\n.size f,.-f\n.space 64\n"
+      ".type f.cold,%function\n.thumb_func\nf.cold:\n.Lcold:\n.loc 1 20\nadds r0, #1\nb .Lback\n.size f.cold,.-f.cold\n"
+      ".type other,%function\n.thumb_func\nother: b 5b\nb 2b\n" MORE ".size other,.-other\n");
+void run(void) { for (uint32_t turn = 0;; turn++, round_count++) sink = f(turn); }
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("taken", [None, 0, 2, 3])
+@pytest.mark.parametrize("more", ["", "b 1b\\nb 3b\\n"])
+def test_a_jump_out_of_the_function_and_back(more, taken, tmp_path):
+    """Where comparators are too few, or the places too many, it goes on by steps."""
+    with own_place(tmp_path, "m4/swd" if taken is None else "rp2040", JUMPS_BACK, f'-DMORE="{more}"') as place:
+        if taken:
+            place.halt()
+            for i in range(taken):
+                place.server(f"bp {0x10004000 + 4 * i:#x} 2 hw")
+            place.server("resume")
+        result = lines(place, "f", "-r", CALLS)
+        hits = {row["line"]: row["hits_per_call"] for row in result.rows}
+        assert hits == {1: 1, 2: 1, 3: 0.5, 4: 2, 5: 2, 6: 1, 7: 2, 8: 2, 9: 1, 10: 0.5}, hits
+
+
 def test_text_says_what_is_not_reached_and_not_separate():
     with Place("m4/swd", "free", CALLED_TWICE) as place:
         out = place.run("lines", CALL, "-r", 3).out
