@@ -419,8 +419,7 @@ double pc_samples_stood(const struct pc_samples *self)
     return self->elapsed_s > 0 ? fmin(stood_s / self->elapsed_s, 1) : 0;
 }
 
-/* A core that --resume let go: whoever halts it again, such as a debugger by its user's breakpoint, waits for
- * it. */
+/* A core that --resume let go: a debugger that halts it again, as by its user's breakpoint, waits for it. */
 static bool check_resumed(struct pc_samples *self, const struct pc_samples_core *core, struct error *error)
 {
     struct device *device = &self->session.device;
