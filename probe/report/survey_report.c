@@ -406,11 +406,13 @@ static const struct sentence legend[] = {
     {"awake", NULL,
      "<: of the {awake%} of the time in which the counter of cycles went on, as in sleep it does not"},
     {"left", NULL, "> share: of calls that returned; the time in those left is not known"},
+    {"ends", NULL, "< and >: with a call that its turn's end cut"},
 };
 
 static void survey_report_add_legend(struct json_part *list, const struct survey_lines *lines)
 {
-    bool unmeasured = false, each = false, bounds = false, vague = false, left = false, exact = true;
+    bool unmeasured = false, each = false, bounds = false, vague = false, left = false, ends = false,
+         exact = true;
     size_t i;
     json_t *region, *column, *counted_one = NULL;
     const char *name;
@@ -427,7 +429,9 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
         vague = vague || share_is_vague(region) || rate_is_vague(region);
         bool some_left = field_count(region, "periods.left") > 0;
         left = left || some_left;
-        bounds = bounds || (share_bound(region)[0] != '\0' && !some_left);
+        bool cut = field_is(region, "periods.cut");
+        ends = ends || cut;
+        bounds = bounds || (share_bound(region)[0] != '\0' && !some_left && !cut);
     }
     struct json_part seen = json_part_new(NULL);
     row_flag(&seen, "exact", !each && !unmeasured && exact);
@@ -435,6 +439,7 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
     row_flag(&seen, "vague", vague);
     row_flag(&seen, "bounds", bounds);
     row_flag(&seen, "left", left);
+    row_flag(&seen, "ends", ends);
     json_part_real(&seen, "awake", field_real(lines->summary, "awake"));
     sentences_join(list, seen.json, legend, sizeof legend / sizeof *legend);
     json_decref(seen.json);
