@@ -272,8 +272,8 @@ struct engine {
     bool holds_core;  /* after a run: it is still halted at the last end */
     bool saw_sleep;   /* the core, at any wait */
     uint64_t stopped_at; /* after ERROR_FOREIGN_STOP and ERROR_RESET */
-    /* After a run: the hit that had begun, and had not ended; NULL: none. With `reached` its `to` says how
-     * far it had come. */
+    /* After a run: the hit that had begun, and had not ended; NULL: none. With `reached` its `to` has the
+     * counters' last values. */
     const struct raw_hit *under_way;
     bool reached;
     char uncalibrated[96]; /* why there were no re-hits though they were requested; "" if there were */

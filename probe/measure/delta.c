@@ -72,7 +72,7 @@ enum {
     HITS_MOST = 1 << 30, /* if only the time ends it */
     AT_ONCE = 16, /* if it is not known how many will follow: the end of a turn loses those on their way */
     WINDOW_US = 2000000,
-    CUT_MS = 500, /* to read how far a hit had come */
+    CUT_MS = 500, /* to read how far a hit was */
     ROUNDS = 4,   /* the passes take turns, so that a drift affects all of them */
     REHITS_FIRST = 10,
     REHITS_MORE = 32,              /* when the first ones differ among themselves */

@@ -213,9 +213,9 @@ struct summary {
     double precision;               /* that was wanted, as a part of the mean; 0: none was */
     double precise;                 /* that was reached; infinite: no hit counts */
     uint64_t left;                  /* calls that began again before they returned; not in `hits` */
-    uint64_t cut, cut_least;        /* calls in which a run or turn ended, after at least so many of the first
-                                       column; not in `hits`, but in the columns' at_least */
-    char doubt[512];                /* why the counts are not proved to be exact; "" */
+    uint64_t cut, cut_least; /* calls in which a run or turn ended, after at least that number of the first
+                                column; not in `hits`, but in the columns' at_least */
+    char doubt[512];         /* why the counts are not proved to be exact; "" */
     struct unseen_delays delays;    /* of the hits that are not tainted; in `doubt` at the end */
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */

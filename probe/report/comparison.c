@@ -384,7 +384,7 @@ static void compare_conditions(struct comparison *out, const struct conditions *
     compare_clocks(out, base, now);
 }
 
-/* What is said of a run that is not in its means. */
+/* What a reader of its means must know of a run. */
 static const struct sentence comparison_of_run[] = {
     {"ended", NULL, "{what} ended early: {ended}"},
     {"doubt", NULL, "{what} is not proved to be exact: {doubt}"},

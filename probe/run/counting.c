@@ -262,7 +262,7 @@ size_t counting_metrics(const struct counting *counting, counting_mean *mean, co
     return counting->n_metrics;
 }
 
-/* Passes are of different hits: each event is scaled by the cycles of its own pass. */
+/* Passes are of different hits: each event is scaled by the cycles of the pass that counted it. */
 static double column_mean(const void *context, size_t i)
 {
     const struct summary *summary = context;

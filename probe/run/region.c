@@ -252,7 +252,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     region->is_unread = symbols == NULL;
     named->of_two_calls = !two && !ways.ends && region->start != region->end;
     named->code = (struct extent){0, 0};
-    if (!two && ways.ends)
+    if (ways.ends && !(two && (ways.leaves || ways.calls)))
         named->code = ways.code;
     bool elsewhere = two && (ways.leaves || ways.calls);
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));

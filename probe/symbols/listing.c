@@ -526,8 +526,7 @@ static void mark_targets(const struct listing *listing, bool *begins)
 static void add_next(const struct listing *listing, struct code_block *block, uint64_t address)
 {
     if (listing_row_of(listing, address) == NULL) {
-        /* A jump to another function, which returns in this one's place; what it does is in the line */
-        block->returns = block->leaves = block->calls = true;
+        block->returns = true; /* another function's, which returns in this one's place */
         return;
     }
     for (unsigned i = 0; i < block->n_next; i++)
@@ -548,6 +547,8 @@ static void set_next(const struct listing *listing, const struct listing_row *la
     block->calls_away = block->is_open && last->calls;
     if (last->flow == FLOW_TO)
         add_next(listing, block, last->target);
+    block->leaves = block->returns && last->flow == FLOW_TO;
+    block->calls = block->calls || block->leaves; /* what runs outside is in the line */
     if (last->flow == FLOW_ON || last->may_go_on)
         add_next(listing, block, block->high);
 }

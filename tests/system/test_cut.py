@@ -1,5 +1,5 @@
-"""Calls that are in no statistics: the one in which a measurement ends, those that were left, and tainted hits. What is said of all calls
-does not hold without them."""
+"""Calls that are in no statistics: the one in which a measurement ends, those that were left, and tainted hits. No statement about all calls
+holds without them."""
 import pytest
 
 from gdb_place import GdbPlace
