@@ -205,8 +205,10 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
                           "or in none"
                         : "";
     case FRAMES_OF_TWO:
-        return symbols_may_leave(symbols)
-                   ? "the ends are in two functions: it is not proved that they are of one call and one task"
+        if (symbols_may_leave(symbols))
+            return "the ends are in two functions: it is not proved that they are of one call and one task";
+        return symbols_pointers_reach(symbols, region->start) || symbols_pointers_reach(symbols, region->end)
+                   ? "the ends are in two functions: an end that a handler or a callback reaches may count"
                    : "";
     case FRAMES_KNOWN_ONE:
     case FRAMES_KNOWN:

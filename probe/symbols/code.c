@@ -604,6 +604,47 @@ static void search_skip_start(struct search *search)
     search->skip_until = start.high;
 }
 
+/* Adds the function that begins at the address. */
+static bool pointed_add(struct reached *reached, struct symbols *symbols, uint64_t address)
+{
+    struct extent function = {0, 0};
+    return address == 0 || table_around(symbols, address, &function) == NULL || function.low != address ||
+           reached_add(reached, symbols, address);
+}
+
+/* Adds the functions whose address a word or MOVW and MOVT have, without the start-up: so the vector table
+ * names handlers. */
+static bool pointed_find(struct reached *out, struct symbols *symbols)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct search search = {.symbols = symbols};
+    struct code_instruction one;
+    struct instruction before = {0};
+    const uint8_t *bytes;
+    uint64_t base;
+    size_t n, from = out->n, kept = from;
+    bool ok = true;
+    for (Elf_Scn *section = NULL;
+         ok && (section = elf_next_bytes(symbols, section, &base, &bytes, &n)) != NULL;)
+        for (size_t at = (size_t)(-base & 3); ok && at + 4 <= n; at += 4) {
+            uint32_t word = bytes[at] | (uint32_t)bytes[at + 1] << 8 | (uint32_t)bytes[at + 2] << 16 |
+                            (uint32_t)bytes[at + 3] << 24;
+            bool thumb = (word & 1) != 0;
+            ok = (symbols->profile == 'M' && !thumb) || pointed_add(out, symbols, word & ~UINT32_C(1));
+        }
+    while (ok && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        ok = pointed_add(out, symbols, named_address(symbols, &one, &does, &before) & ~UINT64_C(1));
+        before = does;
+    }
+    search_skip_start(&search);
+    for (size_t i = from; i < out->n; i++)
+        if (search.skip_until == 0 || out->items[i].low != search.skip)
+            out->items[kept++] = out->items[i];
+    out->n = kept;
+    return ok;
+}
+
 static bool handlers_choose_return(struct symbols *symbols, const struct search *search);
 
 bool symbols_may_leave(struct symbols *symbols)
@@ -852,17 +893,33 @@ static bool handlers_choose_return(struct symbols *symbols, const struct search 
     return chooses;
 }
 
+/* Whether these and what they run may run the code at the address. */
+static bool roots_reach(struct reached *roots, struct symbols *symbols, uint64_t address)
+{
+    size_t which = 0;
+    bool may = reached_places(roots, symbols, 0, &address, 1, &which, 1) > 0;
+    for (size_t i = 0; !may && i < roots->n; i++)
+        may = calls_any(symbols, &roots->items[i]);
+    return may;
+}
+
 bool symbols_handlers_reach(struct symbols *symbols, uint64_t address)
 {
     struct reached reached = {.n = 0};
-    size_t which = 0;
     if (symbols == NULL || !symbols->has_code || symbols->profile == 'M' ||
         (symbols->machine == EM_ARM && symbols->profile == 0))
         return true; /* the vector table names them */
-    bool may =
-        !find_handlers(symbols, &reached) || reached_places(&reached, symbols, 0, &address, 1, &which, 1) > 0;
-    for (size_t i = 0; !may && i < reached.n; i++)
-        may = calls_any(symbols, &reached.items[i]);
+    bool may = !find_handlers(symbols, &reached) || roots_reach(&reached, symbols, address);
+    free(reached.items);
+    return may;
+}
+
+bool symbols_pointers_reach(struct symbols *symbols, uint64_t address)
+{
+    struct reached reached = {.n = 0};
+    if (symbols == NULL || !symbols->has_code || symbols->profile != 'M')
+        return symbols_handlers_reach(symbols, address);
+    bool may = !pointed_find(&reached, symbols) || roots_reach(&reached, symbols, address);
     free(reached.items);
     return may;
 }

@@ -141,6 +141,8 @@ size_t symbols_joins(struct symbols *symbols, const struct extent *function, uin
 bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at);
 /* Whether an exception handler may run the function around an address. */
 bool symbols_handlers_reach(struct symbols *symbols, uint64_t address);
+/* The same; a Cortex-M's handlers are among the functions whose address the program has somewhere. */
+bool symbols_pointers_reach(struct symbols *symbols, uint64_t address);
 /* Where the code goes that leaves the place `start`, until it reaches `end`. */
 struct symbols_ways {
     bool again;  /* it may reach `start` once more before `end` */

@@ -601,3 +601,32 @@ def test_a_handler_that_eret_leaves_is_refused(way):
         for command in ("delta", "guard"):
             result = place.run(command, "IRQ_Handler", *["--budget", "100"] * (command == "guard"))
             assert result.code == 2 and "by the ERET at" in result.err and "name that as the end" in result.err, result.err
+
+
+# --- ends and returns that belong to another call ---------------------------------------------------------------------------------------
+
+TWO_FUNCTIONS = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+APART void begin_frame(uint32_t n) { sink += n; }
+APART void end_frame(uint32_t n) { sink -= n; }
+#if HANDLED
+void SysTick_Handler(void) { BURN(5); end_frame(3); }
+#endif
+void run(void)
+{
+#if HANDLED
+    REGISTER(0xE000E014) = 1999; REGISTER(0xE000E018) = 0; REGISTER(0xE000E010) = 7;
+#endif
+    for (uint32_t n = 0;; round_count++) { begin_frame(n); BURN(100); end_frame(n++); BURN(160); }
+}
+"""
+
+
+@pytest.mark.parametrize("handled", [1, 0])
+@pytest.mark.parametrize("way", ["m4/swd", "gdb m4"])
+def test_an_end_in_another_function_that_a_handler_reaches_is_doubted(way, handled, tmp_path):
+    with place_of(tmp_path, way, TWO_FUNCTIONS, f"-DHANDLED={handled}", clock=12_000_000) as place:
+        result = place.delta("begin_frame", "end_frame", "-r", 20)
+        assert ("a handler or a callback" in result.summary.get("doubt", "")) == bool(handled)
+        if not handled:
+            assert is_proved(result) and len(set(values(result))) == 1
