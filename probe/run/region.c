@@ -176,7 +176,11 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
                          "%.128s is an exception handler, which returns by the ERET at 0x%08" PRIx64
                          " and not to LR: name that as the end, *0x%" PRIx64,
                          named->start.name, eret, eret);
-    region->may_be_left = symbols_may_leave(symbols);
+    bool skips = symbols_skips(symbols, region->start);
+    region->may_be_left = skips || symbols_may_leave(symbols);
+    if (skips)
+        text_join(region->doubt, sizeof region->doubt, "; ",
+                  "it may return elsewhere than to where LR says: such a call is not a hit");
     region_find_exits(symbols, region->start, &region->exits);
     region->start_again = symbols_jumps_to(symbols, &function);
     region->one_stack = region->start_again && symbols_has_one_stack(symbols, region->start);

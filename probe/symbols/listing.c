@@ -279,40 +279,47 @@ static bool helper_take(struct helper *helper, const struct instruction *does)
            helper->registers[does->by] == RETURNED_MOVED;
 }
 
-/* What a call goes to. */
-static bool returns_elsewhere(struct symbols *symbols, const struct instruction *call)
+/* Reads `bytes` of the function at `entry`, and of one that it jumps on to. */
+static bool returns_elsewhere(struct symbols *symbols, uint64_t entry, uint64_t bytes)
 {
     bool wide = symbols->machine == EM_AARCH64;
-    uint64_t entry = call->target;
     struct helper helper = {.lr = wide ? A64_LR : ARM_LR, .sp = wide ? A64_SP : ARM_SP, .word = wide ? 8 : 4};
     helper.registers[helper.lr] = RETURNED_TO;
-    struct helper branched = helper; /* at the last branch, which may lead to what follows a return */
-    if (call->kind != GOES_CALL)
-        return false;
+    struct helper branched = helper, onward = helper; /* at the last branch, which may lead to what follows a
+                                                         return; and where it goes on elsewhere */
     for (unsigned i = 0; i < HELPERS; i++) {
         struct extent extent = {0};
         struct code_instruction one;
         uint64_t next = 0;
         if (table_around(symbols, entry, &extent) == NULL || extent.low != entry)
             return false;
-        uint64_t high = extent.high - entry < HELPER_BYTES ? extent.high : entry + HELPER_BYTES;
+        uint64_t high = extent.high - entry < bytes ? extent.high : entry + bytes;
         struct code_walk walk = {.symbols = symbols, .low = entry, .high = high};
-        while (next == 0 && code_next(&walk, &one)) {
+        while (code_next(&walk, &one)) {
             struct instruction does = code_decode(&one);
             if (one.is_data)
                 continue;
             if (helper_take(&helper, &does))
                 return true;
-            if (does.kind == GOES_JUMP && !does.conditional && (does.target < entry || does.target >= high))
+            if (next == 0 && does.kind == GOES_JUMP && !does.conditional &&
+                (does.target < entry || does.target >= high)) {
                 next = does.target; /* it goes on there */
-            else if (instruction_leaves(&does))
+                onward = helper;
+            }
+            if (instruction_leaves(&does))
                 helper = branched;
             else if (does.kind == GOES_JUMP)
                 branched = helper;
         }
         entry = next;
+        helper = branched = onward;
     }
     return false;
+}
+
+bool symbols_skips(struct symbols *symbols, uint64_t entry)
+{
+    return symbols != NULL && symbols->has_code && returns_elsewhere(symbols, entry, UINT32_MAX);
 }
 
 static enum code_flow flow_of(const struct instruction *does)
@@ -351,20 +358,20 @@ static void listing_add_row(struct making *making, const struct code_instruction
 {
     struct listing_row *row = &making->out->rows[making->out->n++];
     struct instruction does = code_decode(one);
-    bool in_it = making->it_left > 0;
-    *row =
-        (struct listing_row){.address = one->address,
-                             .size = one->size,
-                             .is_data = one->is_data,
-                             .in_it = in_it,
-                             .code = one->code,
-                             .file = LISTING_NO_FILE,
-                             .flow = returns_elsewhere(making->symbols, &does) ? FLOW_AWAY : flow_of(&does),
-                             .may_go_on = does.conditional || in_it,
-                             .calls = instruction_calls(&does),
-                             .by_table = does.kind == GOES_TABLE,
-                             .is_thumb = one->isa == ISA_THUMB,
-                             .target = does.target};
+    bool in_it = making->it_left > 0,
+         skips = does.kind == GOES_CALL && returns_elsewhere(making->symbols, does.target, HELPER_BYTES);
+    *row = (struct listing_row){.address = one->address,
+                                .size = one->size,
+                                .is_data = one->is_data,
+                                .in_it = in_it,
+                                .code = one->code,
+                                .file = LISTING_NO_FILE,
+                                .flow = skips ? FLOW_AWAY : flow_of(&does),
+                                .may_go_on = does.conditional || in_it,
+                                .calls = instruction_calls(&does),
+                                .by_table = does.kind == GOES_TABLE,
+                                .is_thumb = one->isa == ISA_THUMB,
+                                .target = does.target};
     making->it_left = in_it ? making->it_left - 1 : does.kind == GOES_IT ? does.number : 0;
     listing_put_text(making, one, &does, row);
 }

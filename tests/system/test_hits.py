@@ -630,3 +630,25 @@ def test_an_end_in_another_function_that_a_handler_reaches_is_doubted(way, handl
         assert ("a handler or a callback" in result.summary.get("doubt", "")) == bool(handled)
         if not handled:
             assert is_proved(result) and len(set(values(result))) == 1
+
+
+SKIPS = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+volatile uint32_t failed;
+#if defined __thumb__
+__attribute__((naked, noinline)) void f(uint32_t n) { __asm volatile(".syntax unified\nmovs r1, #20\n1: subs r1, #1\nbne 1b\nlsls r0, r0, #30\nbeq 2f\nmov r1, lr\nadds r1, #4\nmov lr, r1\n2: bx lr"); }
+#define SKIPPED "b.w 1f\n"
+#else
+__attribute__((naked, noinline)) void f(uint32_t n) { __asm volatile("mov r1, #20\n1: subs r1, #1\nbne 1b\nands r0, r0, #3\naddne lr, lr, #4\nbx lr"); }
+#define SKIPPED "b 1f\n"
+#endif
+__attribute__((naked, noinline)) void caller(uint32_t n) { __asm volatile(".syntax unified\npush {r4, lr}\nbl f\n" SKIPPED "pop {r4, pc}\n1: ldr r0, =failed\nldr r1, [r0]\nadds r1, #1\nstr r1, [r0]\npop {r4, pc}\n.ltorg"); }
+void run(void) { for (uint32_t n = 0;; round_count++) { caller(n++); BURN(100); } }
+"""
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "gdb m4"])
+def test_a_function_that_returns_past_an_instruction_is_doubted(way, tmp_path):
+    with place_of(tmp_path, way, SKIPS, clock=12_000_000) as place:
+        result = place.delta("f", "-r", 20)
+        assert "return elsewhere" in result.summary["doubt"] and max(values(result)) < 150 and result.summary["left"] >= 19
