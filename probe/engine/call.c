@@ -266,6 +266,11 @@ static bool watch_caller(struct call *call, const struct call_access *access, st
     bool can = false;
     if (!region->may_be_left)
         return true;
+    if (frame_is_on_stack(call_core_of(access))) {
+        call->doubt = "the code of this core is not read: where longjmp or an exception leaves a call, that "
+                      "and a later one may count as one";
+        return true;
+    }
     if (!entry_call(access, call->frame.lr, &caller, error))
         return false;
     bool seen = caller != UINT64_MAX;
@@ -280,14 +285,14 @@ static bool watch_caller(struct call *call, const struct call_access *access, st
 
 static bool call_find_caller(struct call *call, const struct call_access *access, struct error *error)
 {
-    if (call->caller_known && call->caller_lr == call->frame.lr)
+    if (call->caller_known && call->caller_lr == call->frame.end.pc)
         return true;
     watch_writers(call, access);
     call->caller_known = false;
     if (!watch_caller(call, access, error))
         return false;
     call->caller_known = true;
-    call->caller_lr = call->frame.lr;
+    call->caller_lr = call->frame.end.pc;
     return true;
 }
 
@@ -472,7 +477,7 @@ bool call_enter(struct call *call, const struct call_access *access, const uint6
         doubt_callees(call, access->region);
     if (!*inner)
         prove_entry(call, access->region);
-    if (*inner || frame_is_on_stack(core))
+    if (*inner)
         return true;
     return call->frame.is_handler ? find_exits(call, access, inner, error)
                                   : call_find_caller(call, access, error);

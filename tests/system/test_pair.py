@@ -333,3 +333,9 @@ def test_a_wait_for_a_hit_is_longer_than_an_idle_client_gets():
     with Debugged() as place:
         result = place.run("delta", "other_thread", "-e", "INSTRUCTIONS_EXECUTED", "--timeout", "40s")
         assert result.code == 3 and "not reached" in result.err, result.err
+
+
+def test_a_function_of_code_that_is_not_read_is_doubted():
+    """Whether longjmp leaves a call is not seen there."""
+    with Debugged() as place:
+        assert "is not read" in place.delta("work", "-r", 3, "-e", "TSC").summary["doubt"]
