@@ -649,10 +649,13 @@ bool progress_tell(const struct progress *progress, const struct engine_request 
                    const struct core *core, const struct raw_hit *hit, uint64_t to, struct error *error)
 {
     double seconds = (double)engine_patience_ms(request, hit != NULL) / 1000;
-    char past[96] = "", lost[96] = "";
+    char past[192] = "", lost[96] = "";
     if (hit != NULL && hit->past > 0)
-        snprintf(past, sizeof past, "; the core stopped %" PRIu64 " time%s there in another frame", hit->past,
-                 PLURAL(hit->past));
+        snprintf(past, sizeof past,
+                 "; the core stopped %" PRIu64
+                 " time%s there in another frame: the call goes on, or it was left "
+                 "and calls with another stack pointer followed",
+                 hit->past, PLURAL(hit->past));
     if (progress->lost > 0)
         snprintf(lost, sizeof lost, "; %" PRIu64 " call%s left without returning", progress->lost,
                  progress->lost == 1 ? " was" : "s in a row were");
