@@ -206,9 +206,9 @@ static void clear_cause(const struct counter_stop *stop, struct steps *list)
 static void arm_match(const struct counter_stop *stop, struct steps *list, uint64_t events, uint64_t value)
 {
     if (!stop->is_shared)
-        steps_add(list, step_write(stop->counter.low, 0));
+        steps_add(list, step_write(stop->counter.low, stop->base));
     steps_add(list, step_write(core_word(stop->core, DWT_COMP0),
-                               ((stop->is_shared ? value : 0) + events) & UINT32_MAX));
+                               ((stop->is_shared ? value : stop->base) + events) & UINT32_MAX));
     steps_add(list, step_write(counter_stop_function(stop->core),
                                cortex_m_is_v8(stop->core) ? V8_AT_CYCLES : V7_AT_CYCLES));
 }

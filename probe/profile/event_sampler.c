@@ -88,6 +88,7 @@ enum {
     LOST_MS = 5000,
     PAST_LOOKS = 3, /* the first may be between the overflow and its stop */
     LOST_MOST = 8,
+    MATCH_BASE = 1 << 30, /* far from what programs write, which is 0: after that no stop comes */
     VISIT_MS = 500,
     NAP_US = 1000
 };
@@ -112,6 +113,27 @@ static uint64_t next_count(struct event_sampler *sampler)
     sampler->quiet_us = 0;
     sampler->past = 0;
     return sampler->armed;
+}
+
+/* What the counter has at the beginning; `value`: what it had at the stop. */
+static void see_start(struct event_sampler *sampler, uint64_t value, int64_t us)
+{
+    const struct counter_stop *stop = &sampler->stop;
+    bool matches = stop->way == COUNTER_STOP_MATCH;
+    sampler->seen = !matches ? -sampler->armed : stop->is_shared ? value : stop->base;
+    sampler->seen_us = (uint64_t)us;
+    sampler->has_seen = true;
+}
+
+/* Halts the core for it. */
+static bool begin_anew(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
+{
+    int64_t now_us = deadline_now_us();
+    if (!counter_stop_begin(&sampler->stop, next_count(sampler), deadline, error))
+        return false;
+    if (!sampler->stop.is_shared)
+        see_start(sampler, 0, now_us);
+    return true;
 }
 
 struct count {
@@ -172,9 +194,11 @@ bool event_sampler_begin(struct event_sampler *sampler, struct device *device,
     uint64_t events = every < TRIAL_EVENTS ? every : TRIAL_EVENTS;
     const struct clock clock = clock_unknown(core_fastest_hz(&device->chosen->core));
     sampler->plausible = plausible_begin(&device->reading, device->block->counts_cycles, &clock, 0);
-    return counter_stop_take(&sampler->stop, device, picks, n, deadline, error) &&
-           counter_stop_prove(&sampler->stop, events, TRIAL_MS, &sampler->is_proved, deadline, error) &&
-           counter_stop_begin(&sampler->stop, next_count(sampler), deadline, error);
+    if (!counter_stop_take(&sampler->stop, device, picks, n, deadline, error))
+        return false;
+    sampler->stop.base = MATCH_BASE;
+    return counter_stop_prove(&sampler->stop, events, TRIAL_MS, &sampler->is_proved, deadline, error) &&
+           begin_anew(sampler, deadline, error);
 }
 
 /* --- a stop --------------------------------------------------------------------------------------------- */
@@ -299,8 +323,10 @@ static bool event_sampler_take_stop(struct event_sampler *sampler, const struct 
     sampler->stops++;
     sampler->lost_in_a_row = 0;
     sampler->is_proved = true;
+    int64_t now_us = deadline_now_us();
     if (!counter_stop_go_on(&sampler->stop, next_count(sampler), look->value, &left_us, deadline, error))
         return false;
+    see_start(sampler, look->value, halted_us > 0 && halted_us < now_us ? halted_us : now_us);
     tally->now.stood_s += left_us > halted_us ? (double)(left_us - halted_us) / 1e6 : 0;
     return true;
 }
@@ -315,7 +341,7 @@ static bool event_sampler_renew(struct event_sampler *sampler, bool *reset, cons
     for (;;) {
         struct error again = {0};
         if (counter_stop_renew(&sampler->stop, reset, deadline, &again) &&
-            counter_stop_begin(&sampler->stop, next_count(sampler), deadline, &again))
+            begin_anew(sampler, deadline, &again))
             return true;
         if (!sampler_is_passing(&again) || deadline_now_us() > until_us)
             return error_copy(error, &again);
@@ -378,11 +404,11 @@ static bool check_overflow(struct event_sampler *sampler, uint64_t value, const 
                          ", past 0, where it began with minus %" PRIu64
                          ", %u times. Something else writes it, or overflows are lost",
                          sampler->plausible.reading->counters[0].name, value, sampler->armed, LOST_MOST + 1);
-    return counter_stop_begin(&sampler->stop, next_count(sampler), deadline, error);
+    return begin_anew(sampler, deadline, error);
 }
 
-/* A counter that the program sets back reaches its stop late, or never. A reset, which is found a little
- * later, has the same effect once. */
+/* A counter that the program sets back reaches its stop late, or never, so it is armed anew. A reset, which
+ * is found a little later, has the same effect once. */
 static bool check_count(struct event_sampler *sampler, const struct deadline *deadline, struct error *error)
 {
     struct count now;
@@ -393,14 +419,12 @@ static bool check_count(struct event_sampler *sampler, const struct deadline *de
         return sampler_is_passing(&why) || error_copy(error, &why);
     uint64_t count = went_by(sampler->device, sampler->n_picks, sampler->seen, now.value);
     uint64_t us = us_between(sampler->seen_us, now.after_us);
-    if (sampler->has_seen && !plausible_count(&sampler->plausible, 0, count, us, 0, &why) &&
-        ++sampler->set_back > 1)
-        return error_copy(error, &why);
+    if (sampler->has_seen && !plausible_count(&sampler->plausible, 0, count, us, 0, &why))
+        return ++sampler->set_back > 1 ? error_copy(error, &why) : begin_anew(sampler, deadline, error);
     sampler->seen = now.value;
     sampler->seen_us = now.before_us;
     sampler->has_seen = true;
-    return check_overflow(sampler, now.value, deadline, &why) || sampler_is_passing(&why) ||
-           error_copy(error, &why);
+    return check_overflow(sampler, now.value, deadline, error);
 }
 
 bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profile_tally *tally,
@@ -418,6 +442,11 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
             state = COUNTER_STOP_RESET;
         }
         bool reset = state == COUNTER_STOP_RESET && why.kind == ERROR_NONE; /* else it did not answer */
+        if (state == COUNTER_STOP_RUNS && !check_count(sampler, deadline, &why)) {
+            if (!sampler_is_passing(&why))
+                return error_copy(error, &why);
+            state = COUNTER_STOP_RESET;
+        }
         struct deadline visit = deadline_slice(deadline, patience_ms(VISIT_MS));
         if (state == COUNTER_STOP_STANDS &&
             !event_sampler_take_stop(sampler, &look, halted_us, tally, &visit, &why)) {
@@ -433,8 +462,6 @@ bool event_sampler_take(struct event_sampler *sampler, int64_t us, struct profil
             tally->now.resets += reset || why.kind == ERROR_RESET;
             sampler->set_back = 0;
         }
-        if (state == COUNTER_STOP_RUNS && !check_count(sampler, deadline, error))
-            return false;
     } while (deadline_now_us() < until_us);
     return true;
 }

@@ -114,6 +114,8 @@ struct profile {
         unsigned since; /* the line of the file that named it last: from there on it is this one */
     } * tasks;
     size_t task_count;
+    char **notes; /* what of the run makes its shares wrong, or part of the truth; owned */
+    size_t note_count;
     struct profile_end end;
 };
 

@@ -129,6 +129,13 @@ int profile_file_add_task(FILE *out, uint64_t value, const char *name)
     return write_part(out, line);
 }
 
+int profile_file_add_note(FILE *out, const char *text)
+{
+    struct json_part line = json_part_new("note");
+    json_part_text(&line, "text", text);
+    return write_part(out, line);
+}
+
 int profile_file_add(FILE *out, const struct profile_interval *interval)
 {
     struct json_part line = interval_line("samples", "pc", interval);
@@ -552,6 +559,20 @@ static void take_task(struct profile_reading *reading, const json_t *object)
         add_task(reading, value, name);
 }
 
+static void take_note(struct profile_reading *reading, const json_t *object)
+{
+    struct profile *out = reading->out;
+    if (out->note_count == PROFILE_NOTES_MAX || !json_is_string(json_object_get(object, "text"))) {
+        fail(reading, "a note without a text, or more than %d", PROFILE_NOTES_MAX);
+        return;
+    }
+    if (out->notes == NULL)
+        out->notes = granted(reading, calloc(PROFILE_NOTES_MAX, sizeof *out->notes));
+    char *text = reading->failed ? NULL : profile_file_copy_text(reading, json_object_get(object, "text"));
+    if (text != NULL)
+        out->notes[out->note_count++] = text;
+}
+
 static void take_interval(struct profile_reading *reading, json_t *object, struct profile_interval *interval)
 {
     struct track *track = profile_file_take_place(reading, 0, object, interval);
@@ -610,6 +631,8 @@ static void profile_file_take_line(struct profile_reading *reading, json_t *obje
         take_interval(reading, object, &interval);
     else if (strcmp(type, "task") == 0)
         take_task(reading, object);
+    else if (strcmp(type, "note") == 0)
+        take_note(reading, object);
     for (int kind = 0; kind < PROFILE_CONTEXTS; kind++)
         if (strcmp(type, context_types[kind]) == 0)
             take_contexts(reading, (enum profile_context)kind, object, &interval);
@@ -740,6 +763,9 @@ void profile_file_free(struct profile *profile)
     for (size_t i = 0; i < profile->task_count; i++)
         free(profile->tasks[i].name);
     free(profile->tasks);
+    for (size_t i = 0; i < profile->note_count; i++)
+        free(profile->notes[i]);
+    free(profile->notes);
     profile_end_free(&profile->end);
     free(profile);
 }

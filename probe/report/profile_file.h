@@ -23,6 +23,7 @@ int profile_file_begin(FILE *out, const struct profile_about *about);
 int profile_file_add(FILE *out, const struct profile_interval *interval);
 int profile_file_add_contexts(FILE *out, enum profile_context kind, const struct profile_interval *interval);
 int profile_file_add_task(FILE *out, uint64_t value, const char *name); /* what the RTOS calls a task */
+int profile_file_add_note(FILE *out, const char *text); /* why shares are wrong, or part of the truth */
 int profile_file_end(FILE *out, const struct profile_end *end);
 /* `result` is that of one of these. */
 bool profile_file_wrote(int result, struct error *error);
@@ -34,6 +35,7 @@ enum {
     PROFILE_LINE_MAX = 16 << 20,
     PROFILE_CORES_MAX = 256,
     PROFILE_TASKS_MAX = 1024,    /* that have names */
+    PROFILE_NOTES_MAX = 64,
     PROFILE_INTERVALS_MAX = 256, /* of a core, in memory: neighbours are merged */
 };
 

@@ -26,6 +26,8 @@ static void profile_notes_of_run(struct json_part *notes, const struct profile *
         json_list_say(notes, "The run ended early: %s.", profile->end.error);
     if (no_names[0] != '\0')
         json_list_say(notes, "%s.", no_names);
+    for (size_t i = 0; i < profile->note_count; i++)
+        json_list_say(notes, "%s.", profile->notes[i]);
     if (strcmp(or_empty(profile->about.source), "halts") == 0)
         json_list_say(notes, "The core was stopped for each sample, so its rhythm was another.");
     if (profile->about.by_block)

@@ -7,6 +7,8 @@
 #include "run/trial.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -60,6 +62,40 @@ enum { LIST_LEAST_US = 5000, LIST_MOST_US = 40000 };
 static const struct request *request_of(const struct pc_samples *self)
 {
     return self->session.request;
+}
+
+static void pc_samples_keep(struct pc_samples *self, const char *text)
+{
+    char *kept = self->n_notes < PC_SAMPLES_NOTES ? strdup(text) : NULL;
+    if (kept != NULL)
+        self->notes[self->n_notes++] = kept;
+}
+
+/* For the user, and for the profile. */
+static void pc_samples_note(struct pc_samples *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void pc_samples_note(struct pc_samples *self, const char *format, ...)
+{
+    char text[sizeof((struct error *)NULL)->text + 256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    request_note(request_of(self), "%s", text);
+    pc_samples_keep(self, text);
+}
+
+/* What the check of the program has told the user. */
+static void keep_doubts(struct pc_samples *self)
+{
+    if (self->session.elf.may_be_other)
+        pc_samples_keep(self,
+                        "it is not known whether the target runs this ELF: its core slept, and memory may "
+                        "read wrongly");
+    if (self->session.elf.differs)
+        pc_samples_keep(self,
+                        "code on the target differs from the ELF in places: the names there may be wrong");
 }
 
 bool pc_samples_open(struct pc_samples *self, struct error *error)
@@ -132,11 +168,11 @@ static bool choose_every(struct pc_samples *self, const struct counter_pick *eve
 }
 
 /* A stop is late after such a write. Unlike other commands, record prints no notes of the counter. */
-static void tell_own_writes(const struct pc_samples *self)
+static void tell_own_writes(struct pc_samples *self)
 {
     const char *what = self->session.measured.own_write;
     if (what[0] != '\0')
-        request_note(request_of(self), "%s: where it runs, the shares are wrong", what);
+        pc_samples_note(self, "%s: where it runs, the shares are wrong", what);
 }
 
 static bool pc_samples_try_block(void *context, const char *name, unsigned way, struct error *error)
@@ -235,6 +271,7 @@ static bool fill_about(struct pc_samples *self, struct error *error)
         about->every = self->by_stops->every;
     }
     pc_samples_about(session, about);
+    keep_doubts(self);
     return true;
 }
 
@@ -280,8 +317,7 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
         core->contexts.hidden_in_sleep =
             core->contexts.of[PROFILE_TASKS].is_read && elf_memory_hides_in_sleep(&self->session);
         if (core->contexts.hidden_in_sleep)
-            request_note(request_of(self),
-                         "memory cannot be read while the core sleeps: tasks are of the time awake");
+            pc_samples_note(self, "memory cannot be read while the core sleeps: tasks are of the time awake");
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;
@@ -319,7 +355,7 @@ static bool take_one_of_all(struct pc_samples *self, struct device_core *core, s
         error_copy(error, &why);
         return error_prefix(error, "core %u: ", pc_samples_number_of(self, core));
     }
-    request_note(request_of(self), "core %u is left out: %s", pc_samples_number_of(self, core), why.text);
+    pc_samples_note(self, "core %u is left out: %s", pc_samples_number_of(self, core), why.text);
     return true;
 }
 
@@ -385,10 +421,10 @@ static void tell_handler(struct pc_samples *self)
     if (!self->by_stops->in_handler || self->noted_handler)
         return;
     self->noted_handler = true;
-    request_note(request_of(self),
-                 "stops are at the beginning of an interrupt's handler: unless %s counts interrupts, the "
-                 "PMU's interrupt is enabled, and the shares are wrong",
-                 self->event);
+    pc_samples_note(self,
+                    "stops are at the beginning of an interrupt's handler: unless %s counts interrupts, the "
+                    "PMU's interrupt is enabled, and the shares are wrong",
+                    self->event);
 }
 
 static void tell_lost(struct pc_samples *self)
@@ -396,10 +432,11 @@ static void tell_lost(struct pc_samples *self)
     if (self->by_stops->lost == 0 || self->noted_lost)
         return;
     self->noted_lost = true;
-    request_note(request_of(self),
-                 "the counter of %s was past 0 without a stop, and was armed anew: something else writes it, "
-                 "or its overflow was lost (Cortex-A9: NXP ERR003719)",
-                 self->event);
+    pc_samples_note(
+        self,
+        "the counter of %s was past 0 without a stop, and was armed anew: something else writes it, "
+        "or its overflow was lost (Cortex-A9: NXP ERR003719)",
+        self->event);
 }
 
 static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,
@@ -534,6 +571,8 @@ void pc_samples_free(struct pc_samples *self)
     }
     free(self->cores);
     profile_about_free(&self->about);
+    for (; self->n_notes > 0; self->n_notes--)
+        free(self->notes[self->n_notes - 1]);
     self->cores = NULL;
     self->n = 0;
 }

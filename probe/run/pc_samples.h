@@ -43,6 +43,8 @@ struct pc_samples_core {
     struct contexts contexts;
 };
 
+enum { PC_SAMPLES_NOTES = 64 };
+
 struct pc_samples {
     struct session session;
     struct sampler_code code;      /* the samplers' */
@@ -51,10 +53,12 @@ struct pc_samples {
     struct halt_sampler halts; /* in place of the cores' samplers, if `by_halts` */
     bool by_halts;             /* since pc_samples_open */
     struct event_sampler stops[EVENT_STOP_WAYS], *by_stops; /* in place of the cores' samplers; NULL: not */
-    bool noted_lost;                                        /* that overflows are lost */
-    bool noted_handler;                                     /* that they are in an interrupt's handler */
-    struct stack_reader stacks;                             /* of `by_stops` */
-    bool has_contexts;                                      /* exceptions and tasks are read, too */
+    char *notes[PC_SAMPLES_NOTES]; /* what of the run belongs into its profile; owned */
+    size_t n_notes;
+    bool noted_lost;            /* that overflows are lost */
+    bool noted_handler;         /* that they are in an interrupt's handler */
+    struct stack_reader stacks; /* of `by_stops` */
+    bool has_contexts;          /* exceptions and tasks are read, too */
     struct tasks tasks;
     struct task_rows named;      /* those that were seen */
     struct event_request wanted; /* that stops the core, as it was asked for */

@@ -428,7 +428,8 @@ static void elf_check_tell(struct elf_check *check)
 {
     struct session *session = check->session;
     const char *at = strstr(check->first.text, "at 0x");
-    if (check->first.kind != ERROR_NONE)
+    session->elf.differs = check->first.kind != ERROR_NONE;
+    if (session->elf.differs)
         request_note(session->request, "code differs from the ELF, first %s; %s", at != NULL ? at : "",
                      session->elf.same_build ? "its build ID is in place: something changed it"
                                              : "most is the same: the program may have changed it");

@@ -58,10 +58,20 @@ static bool write_tasks(struct recording *self, bool last, struct error *error)
     return ok;
 }
 
+/* What has been noted since the last time. */
+static bool write_notes(struct recording *self, struct error *error)
+{
+    struct pc_samples *pc_samples = &self->pc_samples;
+    int result = 0;
+    for (; self->notes < pc_samples->n_notes && result == 0; self->notes++)
+        result = profile_file_add_note(self->out, pc_samples->notes[self->notes]);
+    return profile_file_wrote(result, error);
+}
+
 static bool write_intervals(struct recording *self, bool last, struct error *error)
 {
     self->written_s = self->pc_samples.elapsed_s;
-    if (!write_tasks(self, last, error))
+    if (!write_notes(self, error) || !write_tasks(self, last, error))
         return false;
     for (size_t i = 0; i < self->pc_samples.n; i++)
         if (!write_contexts(self, i, PROFILE_EXCEPTIONS, error) ||
@@ -93,7 +103,8 @@ bool recording_make(struct recording *self, struct error *error)
     struct pc_samples *pc_samples = &self->pc_samples;
     struct error why = {0};
     if (!pc_samples_take(pc_samples, error) ||
-        !profile_file_wrote(profile_file_begin(self->out, &pc_samples->about), error))
+        !profile_file_wrote(profile_file_begin(self->out, &pc_samples->about), error) ||
+        !write_notes(self, error))
         return false;
     self->begun(self->context);
     record_sample(self, &why);

@@ -42,6 +42,7 @@ struct session {
         bool by_core;         /* memory is read as the core sees it */
         bool shown_in_sleep;  /* memory of the sleeping core was right */
         bool may_be_other;    /* what it shows in sleep is not this ELF, which a note says */
+        bool differs;         /* some of its code is another on the target */
         bool same_build;      /* its build ID is in place */
     } elf;
     struct {

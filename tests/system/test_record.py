@@ -30,7 +30,7 @@ class Profile:
     def __init__(self, path):
         lines = [json.loads(line) for line in open(path, encoding="utf-8")]
         self.head, self.end = lines[0], lines[-1]
-        self.intervals = [line for line in lines[1:-1] if line["type"] not in ("exceptions", "tasks", "task", "contexts")]
+        self.intervals = [line for line in lines[1:-1] if line["type"] not in ("exceptions", "tasks", "task", "contexts", "note")]
         assert self.head["schema"] == "pmu-probe/2" and self.head["type"] == "profile" and self.end["type"] == "end"
         assert all(line["type"] == "samples" for line in self.intervals)
         self.counts, self.states = collections.Counter(), collections.Counter()

@@ -8,7 +8,8 @@ import signal
 import pytest
 
 from gdb_place import GdbPlace
-from harness import NOWHERE, Place, finish_tool, run_tool, wait_for
+from harness import NOWHERE, Place, finish_tool, run_tool, unfolded, wait_for
+from own_program import START, own_place
 from test_record import Profile, begin, part_of, some_more
 from test_restore import assert_runs, journals, let_peer_finish, snapshot
 
@@ -285,6 +286,42 @@ def test_the_programs_own_cycle_counter_runs_on(tmp_path):
         ended = place.board.state()
         assert Profile(tmp_path / "p.jsonl").end["samples"] > 3
         assert (ended["cyccnt"] - begun["cyccnt"]) % 2**32 == ended["counted"] - begun["counted"]
+
+
+# A program that takes its own times with the counter: it sets it back in each round, by its address or by one that no reader of code finds
+SETS_BACK = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+APART void one(void) { BURN(300); }
+APART void two(void) { BURN(600); }
+APART void three(void) { BURN(900); }
+volatile uint32_t parts[2] = {0xE0000000, 0x1004};
+APART void hidden(volatile uint32_t *at) { *at = 0; }
+void run(void) {
+    parts[0] = 0xE0000000; parts[1] = 0x1004;
+    BEGIN;
+    for (;; round_count++) { WRITE; one(); two(); three(); }
+}
+"""
+RUNS_IT = "REGISTER(0xE000EDFC) |= 1 << 24; REGISTER(0xE0001000) |= 1"
+
+
+@pytest.mark.parametrize("way", ["m33/swd", "m4/swd"])
+@pytest.mark.parametrize("begin_it, write", [("", "REGISTER(0xE0001004) = 0"), ("", "hidden((void *)(parts[0] + parts[1]))"),
+                                             (RUNS_IT, "hidden((void *)(parts[0] + parts[1]))")], ids=["seen", "hidden", "its own"])
+def test_a_program_that_sets_the_counter_back(way, begin_it, write, tmp_path):
+    """Its stops would all be in one part of each round: the run ends, and what is in the file says why its shares are wrong."""
+    path = tmp_path / "p.jsonl"
+    with own_place(tmp_path, way, SETS_BACK.replace("BEGIN", begin_it).replace("WRITE", write), clock=12_000_000) as place:
+        result = place.run("record", "--every", 5000, "--for", "2s", "-o", path)
+        assert result.code == 3 and re.search("something else writes|something else changed", unfolded(result.err)), (result.code, result.err)
+        if not path.exists() or path.stat().st_size == 0:
+            return  # nothing was sampled
+        report = unfolded(place.run("report", path).out)
+        assert "The run ended early" in report and ("writes DWT_CYCCNT: where it runs, the shares are wrong." in report) == ("hidden" not in write), report
+        if "hidden" not in write:
+            for more in (["--format", "html"], ["-j"], ["--format", "markdown"]):
+                assert "where it runs, the shares are wrong" in place.run("report", *more, path).out
+            assert "where it runs, the shares are wrong" in unfolded(place.run("compare", path, path).out)
 
 
 def test_a_trigger_that_leads_nowhere(tmp_path):

@@ -167,6 +167,7 @@ TEST(what_cannot_be)
         {HEAD "{\"type\":\"task\",\"value\":\"7\",\"name\":\"a\"}\n",
          ":2: a task whose value is not an address such as 0x20000124"},
         {HEAD "{\"type\":\"task\",\"value\":\"0x7\",\"name\":7}\n", ":2: a task without a name"},
+        {HEAD "{\"type\":\"note\",\"text\":7}\n", ":2: a note without a text, or more than 64"},
         {HEAD "{\"type\":\"task\",\"value\":\"0x100000000\",\"name\":\"a\"}\n",
          ":2: a task whose value is not an address such as 0x20000124"},
         {HEAD "{\"type\":\"tasks\",\"core\":0,\"from\":0,\"to\":1,\"value\":{\"0x100000000\":1}}\n",
