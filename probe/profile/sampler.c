@@ -11,7 +11,7 @@
 void contexts_begin(struct contexts *contexts, const struct core *core, uint64_t task,
                     const struct pc_sample *sample)
 {
-    *contexts = (struct contexts){0};
+    *contexts = (struct contexts){.core = core};
     if (!core_has(core, SYSTEM_SPACE)) {
         if (sample != NULL && sample->has_context)
             contexts->of[PROFILE_PROCESSES] = (struct context_source){.at = sample->context, .is_read = true};
@@ -26,7 +26,7 @@ size_t contexts_steps(const struct contexts *contexts)
     size_t n = 0;
     for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++)
         n += contexts->of[i].is_read;
-    return n;
+    return n + (contexts != NULL && contexts->hidden_in_sleep);
 }
 
 size_t contexts_add(const struct contexts *contexts, struct steps *list)
@@ -35,6 +35,8 @@ size_t contexts_add(const struct contexts *contexts, struct steps *list)
     for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++)
         if (contexts->of[i].is_read)
             steps_add(list, step_read(contexts->of[i].at));
+    if (contexts != NULL && contexts->hidden_in_sleep)
+        steps_add(list, step_read(core_status_register(contexts->core)));
     return first;
 }
 
@@ -51,8 +53,16 @@ static void note_process(struct contexts *contexts, uint64_t process)
     contexts->has_several = contexts->has_several || process != contexts->process;
 }
 
+/* The core's state after the words of the others. */
+static uint64_t contexts_status(const struct contexts *contexts, const uint64_t *words)
+{
+    return words[contexts_steps(contexts) - 1];
+}
+
 bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sampled, bool asleep)
 {
+    bool hidden = contexts != NULL && contexts->hidden_in_sleep &&
+                  (asleep || core_state_of(contexts->core, contexts_status(contexts, words)) == CORE_ASLEEP);
     for (size_t i = 0; contexts != NULL && i < PROFILE_CONTEXTS; i++) {
         struct context_source *source = &contexts->of[i];
         if (!source->is_read)
@@ -62,7 +72,7 @@ bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sample
             continue;
         if (i == PROFILE_PROCESSES)
             note_process(contexts, value);
-        if (i == PROFILE_TASKS && asleep && contexts->hidden_in_sleep)
+        if (i == PROFILE_TASKS && hidden)
             continue;
         if (!profile_tally_add(&source->tally, value, 1))
             return false;
@@ -321,18 +331,24 @@ static bool note_stay(struct run *run, uint64_t address)
                       profile_tally_add(&sampler->stays.asleep, at, asleep));
 }
 
-/* The words after those of a look. */
-static bool sampler_note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words,
-                                  bool sampled)
-{
-    bool runs = !look->off && (look->state == CORE_RUNNING || look->state == CORE_ASLEEP);
-    return !runs || contexts_note(sampler->contexts, words, sampled, look->state == CORE_ASLEEP);
-}
-
 static void sampler_note_reset(struct sampler *sampler, struct profile_tally *tally)
 {
     tally->now.resets += !sampler->was_reset;
     sampler->was_reset = true;
+}
+
+/* The words after those of a look. A read of the state may forget that there was a reset. */
+static bool sampler_note_contexts(struct sampler *sampler, const struct pc_look *look, const uint64_t *words,
+                                  bool sampled, struct profile_tally *tally)
+{
+    const struct contexts *contexts = sampler->contexts;
+    if (contexts != NULL && contexts->hidden_in_sleep &&
+        core_reset_since(sampler->core, contexts_status(contexts, words))) {
+        sampler_note_reset(sampler, tally);
+        sampler->renew = true;
+    }
+    bool runs = !look->off && (look->state == CORE_RUNNING || look->state == CORE_ASLEEP);
+    return !runs || contexts_note(sampler->contexts, words, sampled, look->state == CORE_ASLEEP);
 }
 
 /* Up to the renewal after a reset there are no samples because of it. */
@@ -392,7 +408,9 @@ static void sampler_take_results(struct run *run, size_t done)
             run->full = (run->known && !note_sleep(run, &next)) || run->full;
             if (words > PC_LOOK_WORDS)
                 sampler_take_sample(run, results + at + 1, &next);
-            run->full = !sampler_note_contexts(sampler, &next, results + at + words, run->known) || run->full;
+            run->full =
+                !sampler_note_contexts(sampler, &next, results + at + words, run->known, run->tally) ||
+                run->full;
             k++;
         } else {
             sampler_take_sample(run, results + at, &next);

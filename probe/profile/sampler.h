@@ -24,7 +24,9 @@ struct contexts {
         bool is_read;
         struct profile_tally tally;
     } of[PROFILE_CONTEXTS];
-    bool hidden_in_sleep;          /* memory of this chip cannot be read while its core sleeps */
+    const struct core *core;
+    bool hidden_in_sleep; /* its memory cannot be read while it sleeps: its state is read after the task, too
+                           */
     bool has_process, has_several; /* more than one value of CONTEXTIDR was seen */
     uint64_t process;              /* the first one */
 };
@@ -38,8 +40,8 @@ size_t contexts_steps(const struct contexts *contexts);
 size_t contexts_add(const struct contexts *contexts, struct steps *list);
 /* Whether they change so often that more reads are worth it. */
 bool contexts_are_many(const struct contexts *contexts);
-/* `sampled`: the sample before them had an address. `asleep`: the core was; then its task is not taken
- * where that is hidden. False: out of memory. */
+/* `sampled`: the sample before them had an address. `asleep`: the core was; then, or if it is asleep after
+ * them, its task is not taken where that is hidden. False: out of memory. */
 bool contexts_note(struct contexts *contexts, const uint64_t *words, bool sampled, bool asleep);
 void contexts_free(struct contexts *contexts);
 

@@ -314,8 +314,10 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
             contexts_begin(&core->contexts, &self->session.device.cores[core->number].core, 0,
                            self->by_stops == NULL ? &core->sampler.source : NULL);
         core->sampler.contexts = &core->contexts;
-        core->contexts.hidden_in_sleep =
-            core->contexts.of[PROFILE_TASKS].is_read && elf_memory_hides_in_sleep(&self->session);
+        /* Stopped for its samples it is awake */
+        core->contexts.hidden_in_sleep = self->by_stops == NULL && core->contexts.of[PROFILE_TASKS].is_read &&
+                                         elf_memory_hides_in_sleep(&self->session);
+        self->tasks.sleeps = core->contexts.hidden_in_sleep ? &self->session.device : self->tasks.sleeps;
         if (core->contexts.hidden_in_sleep)
             pc_samples_note(self, "memory cannot be read while the core sleeps: tasks are of the time awake");
     }

@@ -105,14 +105,28 @@ static bool is_asked(struct tasks *tasks, uint64_t task)
     return false;
 }
 
+static bool tasks_read_word(const struct tasks *tasks, struct ledger *ledger, const struct core *core,
+                            uint64_t at, uint64_t *word, const struct deadline *deadline, struct error *error)
+{
+    struct step item;
+    struct steps list = {.items = &item, .room = 1};
+    bool asleep;
+    if (tasks->sleeps == NULL)
+        return ledger_read(ledger, core_word(core, at), word, deadline, error);
+    steps_add(&list, step_read(core_word(core, at)));
+    return awake_read(tasks->sleeps, core, &list, word, &asleep, deadline, error) &&
+           (!asleep || error_set(error, ERROR_ASLEEP, "memory cannot be read while the core sleeps"));
+}
+
 /* Bytes in words: some buses take no others. */
-static bool tasks_read_bytes(struct ledger *ledger, const struct core *core, uint64_t at, char *out, size_t n,
-                             const struct deadline *deadline, struct error *error)
+static bool tasks_read_bytes(const struct tasks *tasks, struct ledger *ledger, const struct core *core,
+                             uint64_t at, char *out, size_t n, const struct deadline *deadline,
+                             struct error *error)
 {
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++) {
         if ((i == 0 || (at + i) % 4 == 0) &&
-            !ledger_read(ledger, core_word(core, (at + i) & ~UINT64_C(3)), &word, deadline, error))
+            !tasks_read_word(tasks, ledger, core, (at + i) & ~UINT64_C(3), &word, deadline, error))
             return false;
         out[i] = (char)(word >> 8 * ((at + i) % 4));
     }
@@ -132,11 +146,11 @@ static bool tasks_read_name(struct tasks *tasks, struct ledger *ledger, const st
         return false;
     bool ok = true;
     if (tasks->name.is_pointer) {
-        ok = ledger_read(ledger, core_word(core, at), &pointed, deadline, unread);
+        ok = tasks_read_word(tasks, ledger, core, at, &pointed, deadline, unread);
         at = pointed;
         n = TASK_NAME - 1;
     }
-    ok = ok && (pointed == 0 || tasks_read_bytes(ledger, core, at, name, n, deadline, unread));
+    ok = ok && (pointed == 0 || tasks_read_bytes(tasks, ledger, core, at, name, n, deadline, unread));
     if (unread->kind != ERROR_NONE && !sampler_is_passing(unread))
         tasks->has_names = false; /* of a link that is gone one attempt is enough */
     name[ok && pointed != 0 ? n : 0] = '\0';
@@ -173,7 +187,7 @@ static bool read_row(struct task_row *row, struct tasks *tasks, struct ledger *l
     row->text = at;
     if (!tasks_read_name(tasks, ledger, row->core, row->value, name, deadline, &unread) ||
         (tasks->name.is_pointer &&
-         !ledger_read(ledger, core_word(row->core, at), &row->text, deadline, &unread)))
+         !tasks_read_word(tasks, ledger, row->core, at, &row->text, deadline, &unread)))
         row->text = 0;
     return tasks->has_names && (unread.kind == ERROR_NONE || unread.kind == ERROR_FAULT);
 }
@@ -236,13 +250,13 @@ static bool all_are_same(const struct task_rows *rows, const struct tasks *tasks
     uint64_t words[TASKS_NAMED * ROW_WORDS];
     struct steps list = {.items = items, .room = sizeof items / sizeof *items};
     struct error unread = {0};
-    bool same = true;
-    for (size_t i = 0; i < rows->n; i++)
+    bool same = tasks->sleeps == NULL; /* else each is read awake */
+    for (size_t i = 0; i < rows->n && same; i++)
         if (rows->rows[i].text != 0)
             add_row(&rows->rows[i], tasks, &list);
     if (list.n > 0 && !ledger_run(ledger, &list, words, deadline, &unread))
         return false;
-    for (size_t i = 0, at = 0; i < rows->n; i++)
+    for (size_t i = 0, at = 0; i < rows->n && list.n > 0; i++)
         if (rows->rows[i].text != 0)
             at += check_row(&rows->rows[i], tasks, words + at, &same);
     return same;

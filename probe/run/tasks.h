@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "cores/core.h"
+#include "device/device.h"
 #include "links/ledger.h"
 #include "symbols/symbols.h"
 
@@ -21,6 +22,7 @@ struct tasks {
     const char *variable; /* that holds the task; NULL: none */
     unsigned size;        /* bytes of it that are read */
     bool has_names;
+    struct device *sleeps; /* in whose sleep memory is hidden: names are read awake; NULL: none */
     struct symbols_member name;
     uint64_t asked[TASKS_NAMED];
     size_t n;

@@ -32,6 +32,27 @@ TEST(a_cortex_m_tells_both)
     contexts_free(&contexts);
 }
 
+TEST(a_task_of_memory_that_sleep_hides_is_taken_between_two_states_awake)
+{
+    enum { SLEEPS = 1 << 18 }; /* DHCSR.S_SLEEP */
+    const struct core core = {.ops = &cortex_m_ops};
+    struct contexts contexts;
+    struct steps list = {.items = items, .room = 4};
+    contexts_begin(&contexts, &core, 0x20000100, NULL);
+    contexts.hidden_in_sleep = true;
+    assert_int_equal(contexts_steps(&contexts), 3);
+    contexts_add(&contexts, &list);
+    assert_int_equal(items[2].at.offset, 0xE000EDF0);
+    const uint64_t awake[] = {0, 7, 0}, later[] = {0, 7, SLEEPS};
+    assert_true(contexts_note(&contexts, later, true, false));
+    assert_true(contexts_note(&contexts, awake, true, true));
+    assert_int_equal(profile_tally_count(&contexts.of[PROFILE_TASKS].tally, 7), 0);
+    assert_true(contexts_note(&contexts, awake, true, false));
+    assert_int_equal(profile_tally_count(&contexts.of[PROFILE_TASKS].tally, 7), 1);
+    assert_int_equal(profile_tally_count(&contexts.of[PROFILE_EXCEPTIONS].tally, 0), 3);
+    contexts_free(&contexts);
+}
+
 TEST(a_sample_tells_of_its_process)
 {
     const struct core core = {.ops = &armv7_ops};
