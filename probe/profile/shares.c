@@ -30,6 +30,14 @@ struct row {
     double products; /* of those of neighbours */
 };
 
+/* When a task was seen. */
+struct life {
+    bool seen;
+    double first, last; /* the beginnings of intervals */
+    size_t as;          /* the first task of its name that it is one with: its own index, or one below */
+    bool has_namesake;  /* which lived at the same time; of the one in `as` */
+};
+
 struct making {
     const struct profile *profile;
     struct symbols *symbols;
@@ -37,8 +45,9 @@ struct making {
     struct profile_count *places; /* by address */
     struct row **row_of;          /* each of them */
     size_t n_places;
-    void *tree;        /* of rows, by key */
-    struct row **rows; /* owned */
+    struct life *lives; /* of the profile's tasks; of SHARES_TASK */
+    void *tree;         /* of rows, by key */
+    struct row **rows;  /* owned */
     size_t n, room;
     struct location function; /* of the last address */
     double squares;           /* of how many samples each batch has */
@@ -189,16 +198,69 @@ static void name_exception(uint64_t number, char *out, size_t size)
         snprintf(out, size, "exception %" PRIu64, number);
 }
 
-/* The first of all tasks with the name of this one: a task that was made anew is another one with its name.
- */
-static const struct profile_task *find_task(const struct profile *profile, uint64_t value)
+static void see_lives(struct making *making)
 {
-    const struct profile_task *tasks = profile->tasks;
-    for (size_t i = 0; i < profile->task_count; i++)
-        for (size_t k = 0; tasks[i].value == value && k <= i; k++)
-            if (strcmp(tasks[k].name, tasks[i].name) == 0)
-                return &tasks[k];
-    return NULL;
+    const struct profile *profile = making->profile;
+    for (size_t i = 0; i < profile->interval_count; i++)
+        for (size_t k = 0; k < profile->intervals[i].count_count; k++)
+            for (size_t task = 0; task < profile->task_count; task++) {
+                struct life *life = &making->lives[task];
+                double from = profile->intervals[i].from;
+                if (profile->tasks[task].value != profile->intervals[i].counts[k].address)
+                    continue;
+                life->first = life->seen ? fmin(life->first, from) : from;
+                life->last = life->seen ? fmax(life->last, from) : from;
+                life->seen = true;
+            }
+}
+
+/* One was there before the other, and they share one interval at most. */
+static bool are_apart(const struct life *one, const struct life *other)
+{
+    return !one->seen || !other->seen || (one->last <= other->first && one->first < other->last) ||
+           (other->last <= one->first && other->first < one->last);
+}
+
+/* Whether `task` may be `as` made anew. */
+static bool is_made_anew(const struct making *making, size_t task, size_t as)
+{
+    for (size_t i = as; i < task; i++)
+        if (making->lives[i].as == as && !are_apart(&making->lives[i], &making->lives[task]))
+            return false;
+    return true;
+}
+
+/* A task that was made anew is another one with its name; two of one name that live at once are not. */
+static bool tell_lives(struct making *making)
+{
+    const struct profile_task *tasks = making->profile->tasks;
+    size_t n = making->profile->task_count;
+    making->lives = calloc(n + 1, sizeof *making->lives);
+    if (making->lives == NULL)
+        return false;
+    see_lives(making);
+    for (size_t i = 0; i < n; i++) {
+        struct life *life = &making->lives[i];
+        life->as = i;
+        for (size_t k = 0; k < i && life->as == i; k++) {
+            if (making->lives[k].as != k || strcmp(tasks[k].name, tasks[i].name) != 0)
+                continue;
+            if (is_made_anew(making, i, k))
+                life->as = k;
+            else
+                life->has_namesake = making->lives[k].has_namesake = true;
+        }
+    }
+    return true;
+}
+
+/* SIZE_MAX: it has no name. */
+static size_t find_task(const struct making *making, uint64_t value)
+{
+    for (size_t i = 0; i < making->profile->task_count; i++)
+        if (making->profile->tasks[i].value == value)
+            return making->lives[i].as;
+    return SIZE_MAX;
 }
 
 /* An RTOS may count its tasks, or point to them. */
@@ -215,12 +277,15 @@ static bool name_context(struct making *making, uint64_t value, struct row *row)
 {
     char name[256];
     bool is_task = making->out->sort == SHARES_TASK;
-    const struct profile_task *task = is_task ? find_task(making->profile, value) : NULL;
+    size_t at = is_task ? find_task(making, value) : SIZE_MAX;
     row->id = row->share.address = value;
-    if (task != NULL) {
+    if (at != SIZE_MAX) {
+        const struct profile_task *task = &making->profile->tasks[at];
         row->id = task->value;
         row->share.address = task->value & UINT32_MAX;
-        return shares_copy_text(&row->share.function, task->name);
+        snprintf(name, sizeof name, making->lives[at].has_namesake ? "%.200s (0x%08" PRIx64 ")" : "%.200s",
+                 task->name, row->share.address);
+        return shares_copy_text(&row->share.function, name);
     }
     if (is_task)
         name_task(making->symbols, value, name, sizeof name);
@@ -471,7 +536,8 @@ bool shares_make(const struct profile *profile, unsigned core, enum shares_sort 
     struct row *states[PROFILE_STATES];
     *out = (struct shares){.sort = symbols != NULL || of_contexts ? sort : SHARES_ADDRESS, .core = core};
     sum_up(&making);
-    bool ok = shares_gather_places(&making) && shares_make_rows(&making) && make_state_rows(&making, states);
+    bool ok = (sort != SHARES_TASK || tell_lives(&making)) && shares_gather_places(&making) &&
+              shares_make_rows(&making) && make_state_rows(&making, states);
     if (ok) {
         measure_errors(&making, states);
         out->is_few = out->samples < FEW || out->batches < SHARES_BATCHES_LEAST;
@@ -485,6 +551,7 @@ bool shares_make(const struct profile *profile, unsigned core, enum shares_sort 
     free(making.rows);
     free(making.row_of);
     free(making.places);
+    free(making.lives);
     if (!ok)
         shares_free(out);
     return ok;

@@ -72,3 +72,12 @@ def test_no_task_is_made_of_what_the_bus_had(way, wire, tmp_path):
         if said:
             report = run_tool("--elf", place.elf, "report", "--sort", "task", path)
             assert "tasks are of the time awake" in unfolded(report.out), report.out
+
+
+def test_two_tasks_of_one_name_that_live_at_once(tmp_path):
+    path = tmp_path / "p.jsonl"
+    with own_place(tmp_path, "m33/swd", NAMESAKES, clock=12_000_000) as place:
+        assert place.run("record", "--for", "2s", "-o", path).code == 0
+        shares = shares_of(place.elf, path, "task", "task")
+    workers = sorted(share for name, share in shares.items() if name.startswith("worker (0x2000"))
+    assert len(shares) == 3 and workers == pytest.approx([0.273, 0.546], abs=0.05), shares

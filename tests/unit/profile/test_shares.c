@@ -448,9 +448,31 @@ TEST(of_exceptions_tasks_and_processes)
     profile->tasks[profile->task_count++] =
         (struct profile_task){.value = 0x20000000, .name = strdup("IDLE")};
     shares = shares_of(profile, 0, SHARES_TASK, NULL);
-    assert_int_equal(shares.n, 1); /* the task was made anew */
-    assert_string_equal(shares.rows[0].function, "IDLE");
-    assert_int_equal(shares.rows[0].samples, 1000);
+    assert_int_equal(shares.n, 2); /* both live in each interval */
+    assert_string_equal(shares.rows[0].function, "IDLE (0x20000000)");
+    assert_string_equal(shares.rows[1].function, "IDLE (0x00000002)");
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
+TEST(a_task_that_was_made_anew_is_one)
+{
+    static const uint64_t values[] = {2, 3, 4};
+    struct profile *profile = profile_new(1);
+    for (int i = 0; i < 10; i++) { /* the first ends in an interval in which the second begins */
+        const struct profile_count tasks[] = {{i < 5 ? 2 : 3, 60}, {i == 4 ? 3 : 4, 40}};
+        add_contexts(profile, PROFILE_TASKS, i, tasks, 2);
+    }
+    profile->tasks = calloc(COUNT(values), sizeof *profile->tasks);
+    assert_non_null(profile->tasks);
+    for (size_t i = 0; i < COUNT(values); i++)
+        profile->tasks[profile->task_count++] =
+            (struct profile_task){.value = values[i], .name = strdup(i < 2 ? "worker" : "IDLE")};
+    struct shares shares = shares_of(profile, 0, SHARES_TASK, NULL);
+    assert_int_equal(shares.n, 2);
+    assert_string_equal(shares.rows[0].function, "worker");
+    assert_int_equal(shares.rows[0].samples, 640);
+    assert_string_equal(shares.rows[1].function, "IDLE");
     shares_free(&shares);
     profile_file_free(profile);
 }
