@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum {
-    FEW = 1000,         /* samples */
+    FEW = 1000, /* samples */
+    PATH = 4096,
     INSTRUCTION = 4,    /* bytes, the longest */
     SPARSE_LEAST = 32,  /* addresses */
     SPARSE_SAMPLES = 20 /* for each of them on average: else chance alone leaves gaps */
@@ -180,6 +181,76 @@ const struct location *shares_function_of(struct symbols *symbols, uint64_t addr
     return last;
 }
 
+/* Takes out "./" and "name/../". */
+static void path_clean(char *path)
+{
+    char *end = path; /* of what stays */
+    for (const char *from = path; *from != '\0';) {
+        size_t length = strcspn(from, "/") + (from[strcspn(from, "/")] == '/');
+        char *back = end;
+        while (back > path && (back == end || back[-1] != '/'))
+            back--;
+        bool can_go_back = end - back > 1 && strncmp(back, "../", 3) != 0;
+        if (strncmp(from, "../", 3) == 0 && can_go_back) {
+            end = back;
+        } else if (strncmp(from, "./", 2) != 0) {
+            memmove(end, from, length);
+            end += length;
+        }
+        from += length;
+    }
+    *end = '\0';
+}
+
+/* The end of a path that begins so many names before its last one; the whole path: it has no more. */
+static const char *path_end(const char *path, size_t names)
+{
+    const char *at = path + strlen(path);
+    for (size_t i = 0; i <= names && at > path; i++)
+        for (at -= at > path && at[-1] == '/'; at > path && at[-1] != '/'; at--)
+            ;
+    return at;
+}
+
+/* Whether another row's path has this end, too. */
+static bool is_shared_end(const struct making *making, const struct row *row, size_t names)
+{
+    const char *end = path_end(row->share.source, names);
+    for (size_t i = 0; i < making->n && end > row->share.source; i++) {
+        const char *other = making->rows[i]->share.source;
+        if (making->rows[i] != row && other != NULL && strcmp(path_end(other, names), end) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of each path the shortest end that no other one has. False: out of memory. */
+static bool shorten_files(struct making *making)
+{
+    char **ends = calloc(making->n + 1, sizeof *ends);
+    bool ok = ends != NULL;
+    for (size_t i = 0; i < making->n && ok; i++) {
+        const struct row *row = making->rows[i];
+        size_t names = 0;
+        if (row->share.source == NULL)
+            continue;
+        while (is_shared_end(making, row, names))
+            names++;
+        ends[i] = strdup(path_end(row->share.source, names));
+        ok = ends[i] != NULL;
+    }
+    for (size_t i = 0; ends != NULL && i < making->n; i++) {
+        if (ok && ends[i] != NULL) {
+            free(making->rows[i]->share.source);
+            making->rows[i]->share.source = ends[i];
+        } else {
+            free(ends[i]);
+        }
+    }
+    free(ends);
+    return ok;
+}
+
 static void cut_line(char *source)
 {
     char *colon = strrchr(source, ':');
@@ -311,8 +382,11 @@ static bool name_row(struct making *making, uint64_t address, struct row *row)
                shares_copy_text(&row->share.source, at.source);
     }
     if (sort == SHARES_FILE) {
+        char path[PATH];
+        symbols_file(making->symbols, address, path, sizeof path);
         cut_line(at.source);
-        return shares_copy_text(&row->share.source, at.source);
+        path_clean(path);
+        return shares_copy_text(&row->share.source, path[0] != '\0' ? path : at.source);
     }
     const struct location *function = shares_function_of(making->symbols, address, &making->function);
     bool known = function->high > function->low;
@@ -543,7 +617,7 @@ bool shares_make(const struct profile *profile, unsigned core, enum shares_sort 
         out->is_few = out->samples < FEW || out->batches < SHARES_BATCHES_LEAST;
         out->is_uneven = out->is_uneven && !out->is_few;
         out->is_sparse = !of_contexts && is_sparse(&making);
-        ok = move_rows(&making);
+        ok = (out->sort != SHARES_FILE || shorten_files(&making)) && move_rows(&making);
     }
     tdestroy(making.tree, no_free);
     for (size_t i = 0; i < making.n; i++)

@@ -30,9 +30,10 @@ struct share {
     enum profile_state state; /* PROFILE_STATES: an address was found; else it is the share of that state */
     char *function;           /* by address "work+0x10"; NULL: unknown, or shares are by file; the name of a
                                  task or an exception */
-    char *source;             /* "fir.c:42": of a function its entry; by file "fir.c"; NULL: unknown */
-    uint64_t address;         /* of a function its entry, else the lowest that was sampled; of a task or an
-                                 exception its value */
+    char *source; /* "fir.c:42": of a function its entry; by file "fir.c", or "a/fir.c" if there are several;
+                     NULL: unknown */
+    uint64_t address; /* of a function its entry, else the lowest that was sampled; of a task or an
+                         exception its value */
     uint64_t samples;
     uint64_t children; /* samples with those of what it calls, if has_children */
     double part;       /* of all samples of the core, 0..1 */

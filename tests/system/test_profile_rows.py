@@ -81,3 +81,16 @@ def test_two_tasks_of_one_name_that_live_at_once(tmp_path):
         shares = shares_of(place.elf, path, "task", "task")
     workers = sorted(share for name, share in shares.items() if name.startswith("worker (0x2000"))
     assert len(shares) == 3 and workers == pytest.approx([0.273, 0.546], abs=0.05), shares
+
+
+def test_files_of_one_name_are_two(tmp_path):
+    path = tmp_path / "p.jsonl"
+    with own_place(tmp_path, "m33/swd", FILES, clock=12_000_000, dap_wire=1_000_000, dap_exact=True) as place:
+        place.board.command("profile on")
+        assert place.run("record", "--for", "2s", "-o", path).code == 0
+        truth = by_function(place, place.board.command("profile")["cores"][0]["executed"])
+        shares = shares_of(place.elf, path, "file", "source")
+    all_of = sum(truth.values())
+    assert set(shares) == {"a/util.c", "b/util.c", "main.c"}, shares
+    assert shares["a/util.c"] == pytest.approx(truth["in_a"] / all_of, abs=0.04)
+    assert shares["b/util.c"] == pytest.approx((truth["in_b"] + truth["also_in_b"]) / all_of, abs=0.04)
