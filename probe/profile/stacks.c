@@ -252,6 +252,28 @@ bool stacks_are_in(const struct profile *profile)
     return false;
 }
 
+/* The entry of the function of which the address is a part that the compiler moved away, such as f.cold; 0:
+ * of none. Such a part is jumped to, and has no frame of its own. */
+static uint64_t entry_of_whole(struct symbols *symbols, uint64_t address, struct location *last)
+{
+    struct error ignored = {0};
+    struct location whole;
+    char name[sizeof whole.name + sizeof whole.source];
+    const struct location *part = symbols != NULL ? shares_function_of(symbols, address, last) : NULL;
+    const char *cold = part != NULL && part->high > part->low ? strstr(part->name, ".cold") : NULL;
+    if (cold == NULL)
+        return 0;
+    const char *clone = strstr(part->name, " [clone");
+    int length = (int)((clone != NULL && clone < cold ? clone : cold) - part->name);
+    snprintf(name, sizeof name, "%.*s", length, part->name);
+    if (symbols_locate(symbols, name, &whole, &ignored) && whole.is_function_entry)
+        return whole.address;
+    snprintf(name, sizeof name, "%.*s:%.*s", (int)strcspn(part->source, ":"), part->source, length,
+             part->name);
+    error_clear(&ignored);
+    return symbols_locate(symbols, name, &whole, &ignored) && whole.is_function_entry ? whole.address : 0;
+}
+
 /* Returns how many; `out` NULL: only that. */
 static size_t stacks_put_places(const struct profile_interval *interval, struct stack_place *out)
 {
@@ -269,6 +291,22 @@ static size_t stacks_put_places(const struct profile_interval *interval, struct 
     return n;
 }
 
+/* Each part of a function needs the place of the whole, which calls it as it were. */
+static bool add_wholes(struct making *making, size_t *n)
+{
+    struct stack_place *places = realloc(making->out->places, (2 * *n + PROFILE_STATES + 1) * sizeof *places);
+    if (places == NULL)
+        return false;
+    making->out->places = places;
+    for (size_t i = 0, each = *n; i < each; i++) {
+        places[i].whole = entry_of_whole(making->symbols, places[i].address, &making->function);
+        if (places[i].whole != 0)
+            places[(*n)++] = (struct stack_place){
+                .state = PROFILE_STATES, .address = places[i].whole, .is_guess = places[i].is_guess};
+    }
+    return true;
+}
+
 static bool stacks_gather_places(struct making *making)
 {
     const struct profile *profile = making->profile;
@@ -282,6 +320,10 @@ static bool stacks_gather_places(struct making *making)
     n = 0;
     for (size_t i = 0; i < profile->interval_count; i++)
         n += stacks_put_places(&profile->intervals[i], places + n);
+    n = sorted_join(places, n, sizeof *places, stacks_by_address, NULL);
+    if (!add_wholes(making, &n))
+        return false;
+    places = making->out->places;
     size_t used = making->addresses = sorted_join(places, n, sizeof *places, stacks_by_address, NULL);
     for (int state = 0; state < PROFILE_STATES; state++)
         places[used++] = (struct stack_place){.state = (enum profile_state)state};
@@ -417,8 +459,11 @@ static void add_stack(const struct making *making, const struct profile_interval
 {
     struct stacks *out = making->out;
     size_t first = out->frame_count;
-    for (size_t i = 0; i < stack->depth; i++)
-        out->frames[out->frame_count++] = find_place(making, stack->at[i], i >= stack->sure);
+    for (size_t i = 0; i < stack->depth; i++) {
+        size_t at = out->frames[out->frame_count++] = find_place(making, stack->at[i], i >= stack->sure);
+        if (out->places[at].whole != 0)
+            out->frames[out->frame_count++] = find_place(making, out->places[at].whole, i >= stack->sure);
+    }
     if (stack->end != UNWIND_OUTERMOST)
         out->frames[out->frame_count++] = out->place_count - 1;
     stacks_add_row(out, interval, first, stack->samples);
@@ -453,7 +498,7 @@ static bool stacks_make_room(const struct making *making, const struct profile_i
     for (size_t i = 0; i < n; i++) {
         rows += intervals[i].count_count + intervals[i].stacks.n + PROFILE_STATES;
         for (size_t k = 0; k < intervals[i].stacks.n; k++)
-            frames += intervals[i].stacks.rows[k].depth + 1;
+            frames += 2 * intervals[i].stacks.rows[k].depth + 1;
     }
     out->rows = calloc(rows + 1, sizeof *out->rows);
     out->frames = calloc(frames, sizeof *out->frames);

@@ -72,8 +72,10 @@ struct stack_function {
 struct stack_place {
     enum profile_state state; /* PROFILE_STATES: an address */
     uint64_t address;
-    bool is_guess;   /* the frame below it may have another caller */
-    bool is_cut;     /* no address: what follows is not known */
+    bool is_guess; /* the frame below it may have another caller */
+    bool is_cut;   /* no address: what follows is not known */
+    uint64_t
+        whole; /* the entry of the function that it is a moved part of (f.cold): the frame above; 0: none */
     size_t function; /* index into stacks.functions */
     char *file;      /* of the line, which inlined code has from elsewhere; NULL: unknown */
     unsigned line;   /* 0: unknown */

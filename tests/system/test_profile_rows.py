@@ -94,3 +94,17 @@ def test_files_of_one_name_are_two(tmp_path):
     assert set(shares) == {"a/util.c", "b/util.c", "main.c"}, shares
     assert shares["a/util.c"] == pytest.approx(truth["in_a"] / all_of, abs=0.04)
     assert shares["b/util.c"] == pytest.approx((truth["in_b"] + truth["also_in_b"]) / all_of, abs=0.04)
+
+
+def test_the_cold_part_is_in_its_functions_children(tmp_path):
+    path = tmp_path / "p.jsonl"
+    with own_place(tmp_path, "m33/swd", COLD, "-fno-toplevel-reorder", clock=12_000_000) as place:
+        place.board.command("profile on")
+        assert place.run("record", "-g", "--every", 10000, "--for", "2s", "-o", path).code == 0
+        truth = by_function(place, place.board.command("profile")["cores"][0]["executed"])
+        rows = {line.get("function"): line for line in run_tool("--elf", place.elf, "report", "-g", "-j", path).lines if line["type"] == "share"}
+        folded = run_tool("--elf", place.elf, "report", "--format", "folded", path).out
+    part = sum(truth[name] for name in ("f", "f.cold", "leaf")) / sum(truth.values())
+    assert rows["f"]["children"] == pytest.approx(part, abs=0.05), (rows["f"], part)
+    assert rows["f.cold"]["children"] < rows["f"]["children"]
+    assert "run;f;f.cold;leaf" in folded and "run;f.cold" not in folded, folded
