@@ -142,6 +142,7 @@ static bool budget_run_engine(void *context, struct engine *engine, const struct
     session_conditions(run->session, &run->clock, run->conditions);
     conditions_add_note(run->conditions, or_empty(engine->unproved));
     region_describe(&run->named, run->conditions);
+    conditions_add_note(run->conditions, run->named.start.note);
     bool ok = run->begin(run->context, error) && guard_run(&run->guard, deadline, error);
     progress_clear(run->progress);
     return ok;

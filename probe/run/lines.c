@@ -227,6 +227,7 @@ static bool lines_measure(struct lines_run *run, struct error *error)
     run->plausible =
         plausible_begin(&session->device.reading, session->device.block->counts_cycles, clock, seen_hz);
     region_describe(&run->named, run->conditions);
+    conditions_add_note(run->conditions, run->named.start.note);
     if (!run->begin(run->context, error))
         return false;
     if (!line_costs_begin(&run->costs, &run->blocks, &run->halts))

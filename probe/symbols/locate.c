@@ -703,6 +703,14 @@ bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t 
     return true;
 }
 
+/* Several names of one function follow each other. */
+static bool has_other_names(const struct table *table, size_t i)
+{
+    const struct symbol *at = &table->functions[i];
+    return (i > 0 && at[-1].address == at->address) ||
+           (i + 1 < table->function_count && at[1].address == at->address);
+}
+
 bool symbols_function(struct symbols *symbols, size_t i, struct location *out)
 {
     const struct table *table = table_get(symbols);
@@ -714,8 +722,12 @@ bool symbols_function(struct symbols *symbols, size_t i, struct location *out)
     /* In a large program this is most of them, and to search all for each name takes long */
     if (!name_is_mangled(plain) && strchr(plain, '.') == NULL && strlen(plain) < sizeof out->name &&
         table_is_alone(symbols, plain)) {
-        symbols_describe(symbols, table->functions[i].address, out);
+        const struct match match = {.address = table->functions[i].address, .symbol = &table->functions[i]};
+        const struct qualified_name its = {.name = plain, .length = strlen(plain)};
+        symbols_describe(symbols, match.address, out);
         name_copy(out->name, sizeof out->name, plain, strlen(plain));
+        if (has_other_names(table, i))
+            note_aliases(symbols, &its, &match, out);
         return true;
     }
     const struct match match = {.address = table->functions[i].address, .symbol = &table->functions[i]};

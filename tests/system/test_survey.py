@@ -465,3 +465,19 @@ def test_a_planted_regression_is_found_and_named(tmp_path):
                 before = {line["region"]["start"]: line["columns"] for line in before if line["type"] == "verdict"}
                 assert {line["region"]["start"]: line["columns"] for line in both.lines if line["type"] == "verdict"} == before
                 assert both.code == 1
+
+
+NAMES_OF_ONE = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+APART void first_a(uint32_t k) { BURN(k); }
+void first_b(uint32_t k) __attribute__((alias("first_a")));
+void run(void) { for (;; round_count++) { first_a(3); first_b(3); BURN(20); } }
+"""
+
+
+def test_names_of_one_code_are_said_however_it_was_chosen(tmp_path):
+    """By a name or a pattern, by survey or lines."""
+    with own_place(tmp_path, "m4/swd", NAMES_OF_ONE) as place:
+        for words in (("survey", "first_b"), ("survey", "first_*"), ("lines", "first_b", "-r", 3), ("guard", "first_b", "--budget", "100000", "--for", "200ms")):
+            result = place.run(*words)
+            assert "the same code as first_" in unfolded(result.out), (words, result.out, result.err)
