@@ -21,7 +21,7 @@ struct counter_stop {
     struct cross_trigger trigger; /* of COUNTER_STOP_TRIGGER */
     uint32_t flag;                /* its overflow, in the PMU's registers */
     uint64_t most;                /* events that it can be armed for */
-    uint64_t base;  /* what a match's counter begins with, below 2^31 */
+    uint64_t base;                /* what a match's counter begins with, below 2^31 */
     bool is_shared; /* the program uses the counter: it is never written, see counter_stop_add_arm */
     bool stands;    /* the counter halted the core, and it was not let go yet */
     bool asked;     /* for a halt, which was not followed by a run yet */

@@ -88,7 +88,7 @@ enum {
     LOST_MS = 5000,
     PAST_LOOKS = 3, /* the first may be between the overflow and its stop */
     LOST_MOST = 8,
-    MATCH_BASE = 1 << 30, /* far from what programs write, which is 0: after that no stop comes */
+    MATCH_BASE = 1 << 30, /* far from what programs write, which is 0: after that there is no stop */
     VISIT_MS = 500,
     NAP_US = 1000
 };

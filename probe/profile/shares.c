@@ -202,7 +202,7 @@ static void path_clean(char *path)
     *end = '\0';
 }
 
-/* The end of a path that begins so many names before its last one; the whole path: it has no more. */
+/* The end of a path, with this number of names before the last one; the whole path: it has no more. */
 static const char *path_end(const char *path, size_t names)
 {
     const char *at = path + strlen(path);

@@ -253,7 +253,7 @@ bool stacks_are_in(const struct profile *profile)
 }
 
 /* The entry of the function of which the address is a part that the compiler moved away, such as f.cold; 0:
- * of none. Such a part is jumped to, and has no frame of its own. */
+ * of none. Such a part is jumped to, and has no frame. */
 static uint64_t entry_of_whole(struct symbols *symbols, uint64_t address, struct location *last)
 {
     struct error ignored = {0};

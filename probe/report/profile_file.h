@@ -34,7 +34,7 @@ bool profile_file_conclude(FILE *out, double elapsed_s, uint64_t samples, const 
 enum {
     PROFILE_LINE_MAX = 16 << 20,
     PROFILE_CORES_MAX = 256,
-    PROFILE_TASKS_MAX = 1024,    /* that have names */
+    PROFILE_TASKS_MAX = 1024, /* that have names */
     PROFILE_NOTES_MAX = 64,
     PROFILE_INTERVALS_MAX = 256, /* of a core, in memory: neighbours are merged */
 };

@@ -86,7 +86,7 @@ static void pc_samples_note(struct pc_samples *self, const char *format, ...)
     pc_samples_keep(self, text);
 }
 
-/* What the check of the program has told the user. */
+/* Of the check of the program. */
 static void keep_doubts(struct pc_samples *self)
 {
     if (self->session.elf.may_be_other)

@@ -15,7 +15,7 @@ struct recording {
     void (*show)(void *context);  /* how far it is */
     void (*ended)(void *context); /* the last sample was taken */
     double written_s;             /* up to here */
-    size_t notes;                 /* so many of pc_samples are in the file */
+    size_t notes;                 /* of pc_samples that are in the file */
     uint64_t samples, states[PROFILE_STATES];
     unsigned resets;
     bool whole; /* the file has its end */
