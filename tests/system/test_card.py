@@ -113,20 +113,20 @@ def test_a_counter_in_use_is_left_to_its_user(card):
 
 
 def test_metrics(card):
-    result = card.run("-C", 1, "stat", "--for", "0.1s", "-M", "CPI", "-M", "VECTORIZATION", "-M", "L1D_MISS", "-M",
-                      "L2_MISS")
-    assert result.code == 0
-    windows = 0.1  # their lengths differ, and metrics allow for it
-    figures = {line.split()[1]: line.split()[0] for line in result.out.splitlines() if len(line.split()) >= 2}
-    value = {name: int(text.replace(",", "")) for name, text in figures.items() if name.isupper() and "," in text}
-    assert float(figures["CPI"]) == pytest.approx(value["CPU_CLK_UNHALTED"] / value["INSTRUCTIONS_EXECUTED"], rel=windows)
-    assert float(figures["VECTORIZATION"]) == pytest.approx(
-        value["VPU_ELEMENTS_ACTIVE"] / value["VPU_INSTRUCTIONS_EXECUTED"], rel=windows)
-    assert float(figures["L1D_MISS"]) == pytest.approx(
-        100 * value["DATA_READ_MISS_OR_WRITE_MISS"] / value["DATA_READ_OR_WRITE"], rel=windows)
-    hits = sum(value[f"L2_READ_HIT_{state}"] for state in "EMS")
-    assert float(figures["L2_MISS"]) == pytest.approx(
-        100 * value["L2_READ_MISS"] / (value["L2_READ_MISS"] + hits), rel=windows)
+    for attempt in range(4):  # its windows have other lengths on a busy machine, and metrics allow for it
+        result = card.run("-C", 1, "stat", "--for", f"{2 ** attempt / 10}s", "-M", "CPI", "-M", "VECTORIZATION", "-M", "L1D_MISS", "-M",
+                          "L2_MISS")
+        assert result.code == 0
+        figures = {line.split()[1]: line.split()[0] for line in result.out.splitlines() if len(line.split()) >= 2}
+        value = {name: int(text.replace(",", "")) for name, text in figures.items() if name.isupper() and "," in text}
+        misses, hits = value["L2_READ_MISS"], sum(value[f"L2_READ_HIT_{state}"] for state in "EMS")
+        truth = {"CPI": value["CPU_CLK_UNHALTED"] / value["INSTRUCTIONS_EXECUTED"],
+                 "VECTORIZATION": value["VPU_ELEMENTS_ACTIVE"] / value["VPU_INSTRUCTIONS_EXECUTED"],
+                 "L1D_MISS": 100 * value["DATA_READ_MISS_OR_WRITE_MISS"] / value["DATA_READ_OR_WRITE"],
+                 "L2_MISS": 100 * misses / (misses + hits)}
+        if all(float(figures[name]) == pytest.approx(of, rel=0.1) for name, of in truth.items()):
+            break
+        assert attempt < 3, (figures, truth)
 
 
 # --- all of them -----------------------------------------------------------------------------------------------
