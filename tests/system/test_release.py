@@ -92,6 +92,8 @@ def test_after_a_kill(way):
             assert after is None or "removed     breakpoint at " in result.out
             assert after is None or ("removed     catch of a reset" in result.out) == is_caught(way)
             is_as_untouched(place)
+            if way.startswith("a53") and 0 <= place.board.state()["pc"] - place.symbol("Sync_Handler") < 0x100:
+                break  # killed while the program had lent its X0, which only the forgotten journal has: the program is lost
             measures(place)
 
 
