@@ -194,7 +194,8 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
 }
 
 /* What the frames of START and END do not prove. */
-static const char *frames_doubt(const struct named_region *named, struct symbols *symbols)
+/* `goes`: from START to END the code goes elsewhere, or calls. */
+static const char *frames_doubt(const struct named_region *named, struct symbols *symbols, bool goes)
 {
     const struct region *region = &named->region;
     if (symbols == NULL)
@@ -211,7 +212,8 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
     case FRAMES_OF_TWO:
         if (symbols_may_leave(symbols))
             return "the ends are in two functions: it is not proved that they are of one call and one task";
-        return symbols_pointers_reach(symbols, region->start) || symbols_pointers_reach(symbols, region->end)
+        return goes && (symbols_pointers_reach(symbols, region->start) ||
+                        symbols_pointers_reach(symbols, region->end))
                    ? "the ends are in two functions: an end that a handler or a callback reaches may count"
                    : "";
     case FRAMES_KNOWN_ONE:
@@ -250,8 +252,9 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
         region->apart = at_start.offset - at_end.offset;
         region->entered_apart = at_start.offset;
     }
-    snprintf(region->doubt, sizeof region->doubt, "%s", frames_doubt(named, symbols));
     struct symbols_ways ways = symbols_ways(symbols, region->start, region->end);
+    snprintf(region->doubt, sizeof region->doubt, "%s",
+             frames_doubt(named, symbols, !ways.ends || ways.leaves || ways.calls));
     /* Where the code of one call never leads to the end, a later call's is meant */
     bool lost = ways.ends && (ways.leaves || (ways.calls && symbols_may_leave(symbols))),
          two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;

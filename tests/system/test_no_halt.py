@@ -162,8 +162,11 @@ void run(void) { for (;; round_count++) __asm volatile("movs r0, #9\n bl loops\n
     with own_place(tmp_path, "m55/swd", source, clock=CLOCK) as place:
         result = counted(place, "--calls", "inner,loops")
         assert result.code == 2 and re.search("loops jumps to its own start at .*would count as a call", unfolded(result.err)), result.err
-        columns = counted(place, "--calls", "inner,itself").summary["columns"]
-        assert 8 < columns["itself"]["count"] / columns["inner"]["count"] < 10
+        for _ in range(4):  # a busy machine may let a counter of 16 bits wrap unseen
+            columns = counted(place, "--calls", "inner,itself").summary["columns"]
+            if not any(columns[name]["at_least"] for name in ("itself", "inner")):
+                break
+        assert 8 < columns["itself"]["count"] / columns["inner"]["count"] < 10, columns
 
 
 def test_calls_by_other_names_and_loops_through_other_functions(tmp_path):

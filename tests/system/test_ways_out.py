@@ -198,7 +198,7 @@ def test_guard_of_calls_that_a_handler_abandons(tmp_path):
 RESTARTS = START.replace('{ __asm volatile("bl run"); }', '{ __asm volatile("ldr r0, =stack_top\\nmov sp, r0\\nbl run\\n.ltorg"); }') + BURN + """
 void Reset_Handler(void);
 volatile uint32_t calls;
-APART void deep(void) { if (calls++ % 3 == 1) { BURN(500); RESTART; } }
+APART void deep(void) { if ((calls++ & 3) == 1) { BURN(500); RESTART; } }
 APART void f(void) { BURN(10); deep(); sink++; }
 void run(void) { BURN(1000); for (;; round_count++) { f(); BURN(60); } }
 """
