@@ -293,6 +293,7 @@ static bool read_in_sleep(struct device *device, const struct core *core, const 
 
 bool elf_memory_hides_in_sleep(struct session *session)
 {
+    enum { SHORT = 4 * 4 }; /* a core may sleep for less than a slow link takes for more */
     struct segment code;
     struct elf_words words;
     struct error differs = {0};
@@ -300,6 +301,7 @@ bool elf_memory_hides_in_sleep(struct session *session)
         (elf_memory_code(session, &code, 1) == 0 && symbols_segments(session->symbols, &code, 1) == 0))
         return false;
     code = elf_memory_piece(&code, 1, ELF_PIECES); /* the beginning may be vectors */
+    code.size = code.size < SHORT ? code.size : SHORT;
     return elf_memory_read(session, read_in_sleep, &code, &words, &differs) && words.n > 1 &&
            !elf_memory_compare(session, &code, &words, NULL, &differs);
 }

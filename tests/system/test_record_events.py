@@ -316,12 +316,14 @@ def test_a_program_that_sets_the_counter_back(way, begin_it, write, tmp_path):
         assert result.code == 3 and re.search("something else writes|something else changed", unfolded(result.err)), (result.code, result.err)
         if not path.exists() or path.stat().st_size == 0:
             return  # nothing was sampled
-        report = unfolded(place.run("report", path).out)
+        if Profile(path).end["samples"] == 0:
+            return
+        report = unfolded(run_tool("--elf", place.elf, "report", path).out)
         assert "The run ended early" in report and ("writes DWT_CYCCNT: where it runs, the shares are wrong." in report) == ("hidden" not in write), report
         if "hidden" not in write:
             for more in (["--format", "html"], ["-j"], ["--format", "markdown"]):
-                assert "where it runs, the shares are wrong" in place.run("report", *more, path).out
-            assert "where it runs, the shares are wrong" in unfolded(place.run("compare", path, path).out)
+                assert "where it runs, the shares are wrong" in unfolded(run_tool("--elf", place.elf, "report", *more, path).out)
+            assert "where it runs, the shares are wrong" in unfolded(run_tool("--elf", place.elf, "compare", path, path).out)
 
 
 def test_a_trigger_that_leads_nowhere(tmp_path):
