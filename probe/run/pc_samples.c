@@ -321,7 +321,7 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
         if (core->contexts.hidden_in_sleep)
             pc_samples_note(self,
                             "memory cannot be read while the core sleeps: tasks are of the time awake, and "
-                            "not proved: a sleep within a look is not seen");
+                            "not proved: a sleep between two reads is not seen");
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;

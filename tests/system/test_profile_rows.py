@@ -61,7 +61,7 @@ def shares_of(elf, path, sort, key):
 
 @pytest.mark.parametrize("way, wire", [("m4/swd", 2_000_000), ("m33/swd", 10_000_000)])
 def test_tasks_of_memory_that_sleep_hides(way, wire, tmp_path):
-    """Its memory gives the value read before while the core sleeps: a look whose ends are asleep is
+    """Its memory gives the value read before while the core sleeps: a read with sleep on one side is
     none, and report says that the others are not proved: a packet's end may have a sleep in it."""
     path = tmp_path / "p.jsonl"
     with own_place(tmp_path, way, SLEEPS, clock=12_000_000, dap_wire=wire, dap_exact=True, core_state="sleepy-memory") as place:
@@ -71,7 +71,7 @@ def test_tasks_of_memory_that_sleep_hides(way, wire, tmp_path):
         assert said in unfolded(result.err), result.err
         report = run_tool("--elf", place.elf, "report", "--sort", "task", path)
         if report.code == 2 and "has none" in unfolded(report.err):
-            return  # no look was as short as the time awake
+            return  # the time awake was shorter than the reads
         assert said in unfolded(report.out), report.out
         shares = shares_of(place.elf, path, "task", "task")
         assert shares.get("IDLE", 0) < 0.1, shares  # which sleeps: it is awake for some instructions
