@@ -193,8 +193,8 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     return true;
 }
 
-/* What the frames of START and END do not prove. */
-/* `goes`: from START to END the code goes elsewhere, or calls. */
+/* What the frames of START and END do not prove. `goes`: from START to END the code goes elsewhere, or calls.
+ */
 static const char *frames_doubt(const struct named_region *named, struct symbols *symbols, bool goes)
 {
     const struct region *region = &named->region;
