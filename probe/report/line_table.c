@@ -101,7 +101,7 @@ static const struct sentence notes_after_it[] = {
      "in {tainted} of {hops} steps an interrupt ran that a halt had delayed; they count as hits, not as "
      "cycles"},
     {"unseen", NULL, "not proved to be exact: {unseen}"},
-    {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured without such an interrupt"},
+    {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured exactly"},
     {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
     {"unframed", NULL, "without call frame information nested calls are not always distinguished"},
     {"ended", NULL, "it ended early: {ended}"},

@@ -455,7 +455,6 @@ static const struct sentence remarks[] = {
      "{cut,} call{cut?|s} had not ended when {cut?its|their} turn{cut?|s} did, after at least "
      "{cut_at_least,} {cut_of}, not included"},
     {"tainted", NULL, "{tainted,} tainted hit{tainted?|s} left out"},
-    {"doubt", NULL, "not proved to be exact: {doubt}"},
     {"bounds", NULL, "{bounds,} hit{bounds?|s} may have overflowed the counter, not included"},
     {"slept", NULL, "the core was seen asleep"},
     {"disagreement", NULL, "{disagreement}"},

@@ -181,6 +181,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     if (skips)
         text_join(region->doubt, sizeof region->doubt, "; ",
                   "it may return elsewhere than to where LR says: such a call is not a hit");
+    named->recurs = symbols_recurs(symbols, &function);
     region_find_exits(symbols, region->start, &region->exits);
     region->start_again = symbols_jumps_to(symbols, &function);
     region->one_stack = region->start_again && symbols_has_one_stack(symbols, region->start);

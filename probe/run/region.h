@@ -25,6 +25,7 @@ struct named_region {
     enum frames frames;
     struct extent code; /* region_code's, of START END; since region_look_into */
     bool of_two_calls;  /* so: no way leads from the start to the end in one call */
+    bool recurs;        /* a function of which other functions may run a call within a call */
 };
 
 /* The region of the function at `start`. */

@@ -85,6 +85,10 @@ bool survey_judge(const struct survey_judge *self, const struct survey_regions *
             line->verdict = VERDICT_NOT_COMPARABLE;
             snprintf(line->why, sizeof line->why, "%.380s", region->why);
         }
+        if (line->verdict == VERDICT_PASS && region->named.recurs) {
+            line->verdict = VERDICT_INCONCLUSIVE;
+            snprintf(line->why, sizeof line->why, "a turn may have begun within a call of it");
+        }
         row->budget = line;
     }
     return ok;

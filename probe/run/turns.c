@@ -434,6 +434,10 @@ static bool begin_region(struct turns *turns, struct survey_region *region, stru
     if (region->delta != NULL)
         return true;
     session_add_doubt(session, &region->named);
+    if (region->named.recurs)
+        text_join(
+            region->named.region.doubt, sizeof region->named.region.doubt, "; ",
+            "other functions may call it within a call of it: a turn that begins there counts inner calls");
     if (turns->sink.hit == NULL) {
         turns->sink = sink_of_all;
         turns->sink.context = turns;

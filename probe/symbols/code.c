@@ -924,6 +924,51 @@ bool symbols_pointers_reach(struct symbols *symbols, uint64_t address)
     return may;
 }
 
+/* Whether the function itself calls or jumps to the address. */
+static bool range_goes_to(struct symbols *symbols, const struct extent *range, uint64_t address)
+{
+    struct code_walk walk = {.symbols = symbols, .low = range->low, .high = range->high};
+    struct code_instruction one;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (goes_to(&does, address))
+            return true;
+    }
+    return false;
+}
+
+static bool has_function(const struct reached *reached, uint64_t low)
+{
+    for (size_t i = 0; i < reached->n; i++)
+        if (reached->items[i].low == low)
+            return true;
+    return false;
+}
+
+bool symbols_recurs(struct symbols *symbols, const struct extent *function)
+{
+    struct reached reached = {.n = 0}, pointed = {.n = 0};
+    bool found = false, is_open = false;
+    if (symbols == NULL || !symbols->has_code || function->high <= function->low)
+        return false;
+    bool ok = reached_grow(&reached, *function);
+    for (size_t i = 0; ok && !found && i < reached.n; i++) {
+        struct extent one = reached.items[i];
+        found = i > 0 && range_goes_to(symbols, &one, function->low);
+        ok = reached_follow(&reached, symbols, &one);
+        if (!is_open && calls_any(symbols, &one)) { /* whatever a pointer may lead to */
+            is_open = true;
+            ok = ok && pointed_find(&pointed, symbols);
+            for (size_t k = 0; ok && k < pointed.n; k++)
+                ok = reached_add(&reached, symbols, pointed.items[k].low);
+        }
+    }
+    found = found || (is_open && reached.n > 1 && has_function(&pointed, function->low));
+    free(pointed.items);
+    free(reached.items);
+    return found || !ok;
+}
+
 /* A linker's veneer goes on where a constant after it says: LDR PC, [PC, #0]. */
 static bool code_reads_target(struct symbols *symbols, const struct code_instruction *one,
                               const struct instruction *does, uint64_t *target)

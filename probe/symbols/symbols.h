@@ -143,6 +143,8 @@ bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at)
 bool symbols_handlers_reach(struct symbols *symbols, uint64_t address);
 /* The same; a Cortex-M's handlers are among the functions whose address the program has somewhere. */
 bool symbols_pointers_reach(struct symbols *symbols, uint64_t address);
+/* Whether another function that this one runs may call it. */
+bool symbols_recurs(struct symbols *symbols, const struct extent *function);
 /* Whether the function at `entry`, or one that it jumps on to, may return elsewhere than LR says. */
 bool symbols_skips(struct symbols *symbols, uint64_t entry);
 /* Where the code goes that leaves the place `start`, until it reaches `end`. */

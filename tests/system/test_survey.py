@@ -481,3 +481,24 @@ def test_names_of_one_code_are_said_however_it_was_chosen(tmp_path):
         for words in (("survey", "first_b"), ("survey", "first_*"), ("lines", "first_b", "-r", 3), ("guard", "first_b", "--budget", "100000", "--for", "200ms")):
             result = place.run(*words)
             assert "the same code as first_" in unfolded(result.out), (words, result.out, result.err)
+
+
+MUTUAL = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+uint32_t g(uint32_t k);
+APART uint32_t f(uint32_t k) { BURN(5); uint32_t s = 0; if (k > 0) { s += g(k - 1); s += g(k - 1); } return s + 1; }
+APART uint32_t g(uint32_t k) { uint32_t s = f(k); BURN(2); return s; }
+APART uint32_t alone(uint32_t k) { BURN(5); return k > 0 ? alone(k - 1) + 1 : 1; }
+void run(void) { for (;; round_count++) { f(4); alone(3); BURN(30); } }
+"""
+
+
+def test_a_turn_that_begins_within_a_call_passes_no_budget(tmp_path):
+    (tmp_path / "regions").write_text("f f max <= 1000000 cycles\nalone alone max <= 1000000 cycles\n")
+    with own_place(tmp_path, "m4/swd", MUTUAL, clock=12_000_000) as place:
+        result = place.run("survey", "-j", "--regions", tmp_path / "regions", "--check", "--for", "1s")
+        rows = {line["region"]["start"]: line for line in result.lines if line["type"] == "region"}
+        assert result.code == 4 and rows["f"]["doubt"].count("counts inner calls") == 1, (result.err, result.lines)
+        verdicts = [line["verdict"] for line in result.lines if line["type"] == "verdict"]
+        assert verdicts == ["inconclusive", "pass"], verdicts
+        assert "doubt" not in rows.get("alone", {})
