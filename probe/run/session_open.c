@@ -173,9 +173,8 @@ void session_place(const struct session *session, uint64_t address, char *out, s
 
 bool session_refuse_stop(const struct session *session, struct error *error)
 {
-    char place[512];
-    session_place(session, session->device.stopped_at, place, sizeof place);
-    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at %s", place);
+    return error_set(error, ERROR_FOREIGN_STOP, "halted by someone else at 0x%08" PRIX64,
+                     session->device.stopped_at); /* session_finish names the place */
 }
 
 bool session_check_run_control(const struct session *session, struct error *error)

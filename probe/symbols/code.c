@@ -937,7 +937,7 @@ static bool range_goes_to(struct symbols *symbols, const struct extent *range, u
     return false;
 }
 
-static bool has_function(const struct reached *reached, uint64_t low)
+static bool reached_has(const struct reached *reached, uint64_t low)
 {
     for (size_t i = 0; i < reached->n; i++)
         if (reached->items[i].low == low)
@@ -963,7 +963,7 @@ bool symbols_recurs(struct symbols *symbols, const struct extent *function)
                 ok = reached_add(&reached, symbols, pointed.items[k].low);
         }
     }
-    found = found || (is_open && reached.n > 1 && has_function(&pointed, function->low));
+    found = found || (is_open && reached.n > 1 && reached_has(&pointed, function->low));
     free(pointed.items);
     free(reached.items);
     return found || !ok;

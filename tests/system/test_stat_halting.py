@@ -127,6 +127,22 @@ def test_a_core_that_was_halted_stays_so():
         assert resumed.code == 0 and place.board.state()["run"] == "halted", resumed.err
 
 
+@pytest.mark.parametrize("way", ["m4", "rp2040", "a9", "a53"])
+@pytest.mark.parametrize("command", ["stat", "watch"])
+def test_a_halt_ends_what_halts_no_core(command, way):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        tool = start_tool(place.words(command, "-j", "-I", 100, "--for", "60s"))
+        lines = [json.loads(tool.stdout.readline())]
+        while not lines[-1].get("columns") or lines[-1]["type"] != "sample":
+            lines.append(json.loads(tool.stdout.readline()))
+        place.server("halt")
+        result = finish_tool(tool)
+        said = result.err.split("\n")[0]
+        assert result.code == 3 and "halted by someone else at" in said and said.count(" at ") == 1, result.err
+        assert place.board.state()["run"] == "halted"
+        assert command == "watch" or result.out.splitlines()[-1].startswith('{"type": "summary"')
+
+
 @pytest.mark.parametrize("command", ["stat", "watch"])
 def test_a_stop_of_somebody_else_s_ends_it(command):
     """The tool prints the counts up to there, and leaves the core to the debugger that stopped it."""
