@@ -54,20 +54,6 @@ static bool jumps_on(struct symbols *symbols, const struct extent *function)
     return false;
 }
 
-/* Whether the function's last instruction goes on to the code after it. */
-static bool falls_on(struct symbols *symbols, const struct extent *function)
-{
-    uint64_t last = function->high - 4;
-    struct code_walk walk = {.symbols = symbols, .low = last, .high = function->high};
-    struct code_instruction one = {.is_data = true};
-    struct instruction does = {.size = 0};
-    if (function->high - function->low < 4)
-        return false;
-    while (code_next(&walk, &one))
-        does = code_decode(&one);
-    return !one.is_data && !instruction_leaves(&does) && one.isa != ISA_A64;
-}
-
 bool call_leads(struct symbols *symbols, const struct instruction *call, uint64_t pc)
 {
     struct extent callee = {0, 0}, here = {0, 0};
@@ -77,7 +63,7 @@ bool call_leads(struct symbols *symbols, const struct instruction *call, uint64_
         return symbols_is_code(symbols, call->target);
     bool is_known = table_around(symbols, pc, &here) != NULL;
     bool is_inside = is_known && here.low >= callee.low && here.low < callee.high;
-    if (is_inside || (is_known && here.low == callee.high && falls_on(symbols, &callee)))
+    if (is_inside || (is_known && leads_past_end(symbols, &callee) == here.low))
         return true;
     return jumps_on(symbols, &callee);
 }
@@ -145,24 +131,20 @@ static bool reached_add(struct reached *reached, struct symbols *symbols, uint64
     return reached_grow(reached, extent);
 }
 
-/* Whether it calls a function or jumps into another one than that. */
-static bool enters_other(const struct instruction *does, const struct extent *function)
+/* Whether it calls a function or goes on in another one than that. */
+static bool enters_other(const struct lead *lead, const struct extent *function)
 {
-    bool outside = does->target < function->low || does->target >= function->high;
-    return does->kind == GOES_CALL || (does->kind == GOES_JUMP && outside);
+    bool outside = lead->target < function->low || lead->target >= function->high;
+    return lead->kind == LEAD_CALL || (lead->kind == LEAD_JUMP && outside);
 }
 
 static bool reached_follow(struct reached *reached, struct symbols *symbols, const struct extent *range)
 {
-    struct code_walk walk = {.symbols = symbols, .low = range->low, .high = range->high};
-    struct code_instruction one;
-    struct extent function = *range;
+    struct leads leads = leads_of(symbols, range);
+    struct lead lead;
     bool ok = true;
-    (void)table_around(symbols, range->low, &function);
-    while (ok && code_next(&walk, &one)) {
-        struct instruction does = code_decode(&one);
-        ok = !enters_other(&does, &function) || reached_add(reached, symbols, does.target);
-    }
+    while (ok && leads_next(&leads, &lead))
+        ok = !enters_other(&lead, &leads.function) || reached_add(reached, symbols, lead.target);
     return ok;
 }
 
@@ -212,13 +194,11 @@ bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t 
 
 static bool goes_by_register(struct symbols *symbols, const struct extent *range)
 {
-    struct code_walk walk = {.symbols = symbols, .low = range->low, .high = range->high};
-    struct code_instruction one;
-    while (code_next(&walk, &one)) {
-        struct instruction does = code_decode(&one);
-        if (does.kind == GOES_CALL_BY || does.kind == GOES_AWAY)
+    struct leads leads = leads_of(symbols, range);
+    struct lead lead;
+    while (leads_next(&leads, &lead))
+        if (lead.kind == LEAD_CALL_BY || (lead.does.kind == GOES_AWAY && lead.kind != LEAD_JUMP))
             return true;
-    }
     return false;
 }
 
@@ -263,22 +243,20 @@ static size_t ways_of(struct symbols *symbols, struct extent range, struct reach
                       const uint64_t *places, size_t n_places, uint64_t *out, size_t n, size_t room)
 {
     struct extent function = range;
-    struct code_instruction one;
-    (void)table_around(symbols, range.low, &function);
-    struct code_walk walk = {
-        .symbols = symbols, .low = range.low, .high = range.high != 0 ? range.high : function.high};
-    if (range.high == 0)
-        walk.low = function.low;
-    while (n <= room && code_next(&walk, &one)) {
+    struct lead lead;
+    if (table_around(symbols, range.low, &function) != NULL && range.high == 0)
+        range = function;
+    struct leads leads = leads_of(symbols, &range);
+    while (n <= room && leads_next(&leads, &lead)) {
         bool is = false;
-        for (size_t i = 0; i < n_places && !one.is_data; i++)
-            is = is || places[i] == one.address;
-        struct instruction does = code_decode(&one);
-        if (!is &&
-            !(enters_other(&does, &function) && leads_to(clean, symbols, does.target, places, n_places)))
+        for (size_t i = 0; i < n_places && !lead.is_data; i++)
+            is = is || places[i] == lead.at;
+        if ((!is && !(enters_other(&lead, &leads.function) &&
+                      leads_to(clean, symbols, lead.target, places, n_places))) ||
+            (n > 0 && n <= room && out[n - 1] == lead.at))
             continue;
         if (n < room)
-            out[n] = one.address;
+            out[n] = lead.at;
         n++;
     }
     return n;
@@ -556,39 +534,22 @@ static bool search_code(struct search *search)
     return search->found;
 }
 
-/* The address that a load from among the code takes, or that MOVW and MOVT make; 0: it is another
- * instruction. */
-static uint64_t named_address(struct symbols *symbols, const struct code_instruction *one,
-                              const struct instruction *does, const struct instruction *before)
-{
-    unsigned pc = one->isa == ISA_THUMB ? 4 : 8;
-    uint64_t at = ((one->address + pc) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset;
-    bool loads = one->isa != ISA_A64 && does->access == ACCESS_LOAD && does->base == ARM_PC &&
-                 does->index == NO_REGISTER;
-    size_t n = 0;
-    const uint8_t *bytes = loads ? elf_code(symbols, at, &n) : NULL;
-    if (bytes != NULL && n >= 4)
-        return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-    bool both = does->gives == GIVES_TOP && before->gives == GIVES_NUMBER && before->to == does->to;
-    return both ? before->number | does->number << 16 : 0;
-}
-
 /* Whether code leads to the start-up: a soft restart. The first instruction of a section may be the reset
  * vector, which does so, too. */
 static bool start_is_reached(struct symbols *symbols, const struct extent *start)
 {
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
     struct code_instruction one;
-    struct instruction before = {0};
+    struct named names = {.known = 0};
     while (code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
         bool inside = one.address >= start->low && one.address < start->high;
         bool goes = does.kind == GOES_CALL || does.kind == GOES_JUMP;
-        uint64_t named = goes ? does.target : named_address(symbols, &one, &does, &before) & ~UINT64_C(1);
+        uint64_t made, named = named_follow(&names, symbols, &one, &does, &made) ? made & ~UINT64_C(1) : 0;
+        named = goes ? does.target : named;
         if (!inside && !one.is_first && !one.is_data && named >= start->low && named < start->high &&
             (goes || named == start->low))
             return true;
-        before = does;
     }
     return false;
 }
@@ -612,14 +573,14 @@ static bool pointed_add(struct reached *reached, struct symbols *symbols, uint64
            reached_add(reached, symbols, address);
 }
 
-/* Adds the functions whose address a word or MOVW and MOVT have, without the start-up: so the vector table
+/* Adds the functions whose address a word has, or code makes, without the start-up: so the vector table
  * names handlers. */
 static bool pointed_find(struct reached *out, struct symbols *symbols)
 {
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
     struct search search = {.symbols = symbols};
     struct code_instruction one;
-    struct instruction before = {0};
+    struct named named = {.known = 0};
     const uint8_t *bytes;
     uint64_t base;
     size_t n, from = out->n, kept = from;
@@ -627,15 +588,16 @@ static bool pointed_find(struct reached *out, struct symbols *symbols)
     for (Elf_Scn *section = NULL;
          ok && (section = elf_next_bytes(symbols, section, &base, &bytes, &n)) != NULL;)
         for (size_t at = (size_t)(-base & 3); ok && at + 4 <= n; at += 4) {
-            uint32_t word = bytes[at] | (uint32_t)bytes[at + 1] << 8 | (uint32_t)bytes[at + 2] << 16 |
-                            (uint32_t)bytes[at + 3] << 24;
+            struct cursor cursor = {.at = bytes + at, .end = bytes + n, .big_endian = symbols->big_endian};
+            uint32_t word = (uint32_t)cursor_unsigned(&cursor, 4);
             bool thumb = (word & 1) != 0;
             ok = (symbols->profile == 'M' && !thumb) || pointed_add(out, symbols, word & ~UINT32_C(1));
         }
     while (ok && code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
-        ok = pointed_add(out, symbols, named_address(symbols, &one, &does, &before) & ~UINT64_C(1));
-        before = does;
+        uint64_t made = 0;
+        ok = !named_follow(&named, symbols, &one, &does, &made) ||
+             pointed_add(out, symbols, made & ~UINT64_C(1));
     }
     search_skip_start(&search);
     for (size_t i = from; i < out->n; i++)
@@ -822,8 +784,7 @@ enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end
 
 /* --- what handlers run ---------------------------------------------------------------------------------- */
 
-/* DDI 0406C B9.3: ERET, LDM (exception return), RFE, SUBS PC, LR; MOVS PC, LR. DDI 0487 C6.2: ERET. */
-static bool returns_from_exception(const struct code_instruction *one)
+bool code_returns_from_exception(const struct code_instruction *one)
 {
     uint32_t code = one->code;
     if (one->isa == ISA_A64)
@@ -856,7 +817,7 @@ static bool find_handlers(struct symbols *symbols, struct reached *out)
     struct code_instruction one;
     bool ok = true;
     while (ok && code_next(&walk, &one))
-        ok = one.is_data || !returns_from_exception(&one) || reached_add(out, symbols, one.address);
+        ok = one.is_data || !code_returns_from_exception(&one) || reached_add(out, symbols, one.address);
     return ok;
 }
 
@@ -875,7 +836,7 @@ static bool handler_chooses_return(struct symbols *symbols, const struct extent 
         bool calls = instruction_calls(&does), pops = does.access == ACCESS_LOAD && does.base == ARM_SP;
         bool moves = does.gives == GIVES_SUM && does.from == ARM_LR;
         bool sets = (does.writes >> ARM_LR & 1) != 0 && !calls && !pops && !moves;
-        returns = returns || (returns_from_exception(&one) && (one.code & 0x0FFFFFFF) != ERET);
+        returns = returns || (code_returns_from_exception(&one) && (one.code & 0x0FFFFFFF) != ERET);
         chooses = chooses || sets || (calls && (copies.copies & ARGUMENTS) != 0);
         copies_follow(&copies, &one, &does);
     }
@@ -945,6 +906,15 @@ static bool reached_has(const struct reached *reached, uint64_t low)
     return false;
 }
 
+/* Adds all to which a pointer may lead; they are in `pointed`, too. */
+static bool reached_add_pointed(struct reached *reached, struct symbols *symbols, struct reached *pointed)
+{
+    bool ok = pointed_find(pointed, symbols);
+    for (size_t i = 0; ok && i < pointed->n; i++)
+        ok = reached_add(reached, symbols, pointed->items[i].low);
+    return ok;
+}
+
 bool symbols_recurs(struct symbols *symbols, const struct extent *function)
 {
     struct reached reached = {.n = 0}, pointed = {.n = 0};
@@ -958,32 +928,13 @@ bool symbols_recurs(struct symbols *symbols, const struct extent *function)
         ok = reached_follow(&reached, symbols, &one);
         if (!is_open && calls_any(symbols, &one)) { /* whatever a pointer may lead to */
             is_open = true;
-            ok = ok && pointed_find(&pointed, symbols);
-            for (size_t k = 0; ok && k < pointed.n; k++)
-                ok = reached_add(&reached, symbols, pointed.items[k].low);
+            ok = ok && reached_add_pointed(&reached, symbols, &pointed);
         }
     }
     found = found || (is_open && reached.n > 1 && reached_has(&pointed, function->low));
     free(pointed.items);
     free(reached.items);
     return found || !ok;
-}
-
-/* A linker's veneer goes on where a constant after it says: LDR PC, [PC, #0]. */
-static bool code_reads_target(struct symbols *symbols, const struct code_instruction *one,
-                              const struct instruction *does, uint64_t *target)
-{
-    uint64_t at = ((one->address + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset;
-    size_t n = 0;
-    if (does->kind != GOES_AWAY || does->access != ACCESS_LOAD || does->base != ARM_PC ||
-        does->index != NO_REGISTER)
-        return false;
-    const uint8_t *bytes = elf_code(symbols, at, &n);
-    if (bytes == NULL || n < 4)
-        return false;
-    *target = (bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24) &
-              ~UINT32_C(1);
-    return true;
 }
 
 /* --- from START to END --------------------------------------------------------------------------------- */
@@ -1025,7 +976,7 @@ static bool ways_read(struct symbols *symbols, uint64_t address, struct instruct
     *out = code_decode(&one);
     if (code_reads_target(symbols, &one, out, &out->target))
         out->kind = GOES_JUMP;
-    else if (out->kind == GOES_AWAY && returns_from_exception(&one))
+    else if (out->kind == GOES_AWAY && code_returns_from_exception(&one))
         out->kind = GOES_BACK;
     if (one.isa == ISA_THUMB && instruction_leaves(out) && symbols_it_of(symbols, address, &it))
         out->conditional = true;
@@ -1260,34 +1211,41 @@ size_t symbols_exits(struct symbols *symbols, uint64_t entry, struct handler_exi
     return search.n;
 }
 
-/* Adds where this one jumps out to. *found: it jumps to that entry. */
+/* Adds where this one goes on elsewhere. *found: at that entry; *is_open: where a register says. */
 static bool jumps_follow(struct reached *reached, struct symbols *symbols, const struct extent *from,
-                         uint64_t entry, bool *found)
+                         uint64_t entry, bool *found, bool *is_open)
 {
-    struct code_walk walk = {.symbols = symbols, .low = from->low, .high = from->high};
-    struct code_instruction one;
+    struct leads leads = leads_of(symbols, from);
+    struct lead lead;
     bool ok = true;
-    while (ok && !*found && code_next(&walk, &one)) {
-        struct instruction does = code_decode(&one);
-        bool jumps = does.kind == GOES_JUMP || code_reads_target(symbols, &one, &does, &does.target);
-        *found = jumps && does.target == entry; /* TBB and TBH lead forward */
-        bool outside = does.target < from->low || does.target >= from->high;
-        ok = !jumps || !outside || reached_add(reached, symbols, does.target);
+    while (ok && !*found && leads_next(&leads, &lead)) {
+        bool jumps = lead.kind == LEAD_JUMP;
+        *found = jumps && lead.target == entry;
+        *is_open = *is_open || lead.kind == LEAD_ANYWHERE;
+        bool outside = lead.target < from->low || lead.target >= from->high;
+        ok = !jumps || !outside || reached_add(reached, symbols, lead.target);
     }
     return ok;
 }
 
 bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
 {
-    struct reached reached = {.n = 0};
-    bool found = false;
+    struct reached reached = {.n = 0}, pointed = {.n = 0};
+    bool found = false, is_open = false, was_open = false;
     if (symbols == NULL || function->high <= function->low)
         return false;
     bool ok = reached_grow(&reached, *function);
     for (size_t i = 0; ok && !found && i < reached.n; i++) {
         struct extent from = reached.items[i];
-        ok = jumps_follow(&reached, symbols, &from, function->low, &found);
+        ok = jumps_follow(&reached, symbols, &from, function->low, &found, &is_open);
+        if (ok && is_open && !was_open) {
+            ok = reached_add_pointed(&reached, symbols, &pointed);
+            found = found || has_function(&pointed, function->low) ||
+                    (symbols->is_movable && symbols->machine == EM_AARCH64); /* the loader has pointers */
+        }
+        was_open = is_open;
     }
+    free(pointed.items);
     free(reached.items);
     return found || !ok;
 }
@@ -1331,11 +1289,25 @@ bool symbols_is_entered(struct symbols *symbols, const struct extent *function)
     while (symbol != NULL && code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
         bool outside = one.address < function->low || one.address >= function->high;
-        if (outside && (does.kind == GOES_JUMP || does.kind == GOES_CALL) && does.target > function->low &&
-            does.target < function->high && !is_part_of(symbols, one.address, symbol->name))
+        bool goes = does.kind == GOES_JUMP || does.kind == GOES_CALL ||
+                    code_reads_target(symbols, &one, &does, &does.target);
+        if (outside && goes && does.target > function->low && does.target < function->high &&
+            !is_part_of(symbols, one.address, symbol->name))
             return true;
     }
     return symbol == NULL;
+}
+
+/* The functions into which this one goes on past its end; returns where they end. */
+static uint64_t parts_past_end(struct symbols *symbols, const struct extent *function)
+{
+    enum { MOST_PARTS = 32 };
+    struct extent part = *function;
+    uint64_t next = 0;
+    for (unsigned i = 0; i < MOST_PARTS && (next = leads_past_end(symbols, &part)) != 0; i++)
+        if (next < part.high || table_around(symbols, next, &part) == NULL)
+            break;
+    return part.high;
 }
 
 size_t symbols_joins(struct symbols *symbols, const struct extent *function, uint64_t *out, size_t room)
@@ -1344,6 +1316,7 @@ size_t symbols_joins(struct symbols *symbols, const struct extent *function, uin
     struct code_instruction one;
     struct extent extent = {0, 0};
     const struct symbol *symbol = table_around(symbols, function->low, &extent);
+    uint64_t parts = parts_past_end(symbols, function);
     size_t n = 0;
     while (n <= room && code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
@@ -1352,7 +1325,8 @@ size_t symbols_joins(struct symbols *symbols, const struct extent *function, uin
         bool inside = does.target > function->low && does.target < function->high;
         if (!outside || one.is_data || !jumps || (!inside && does.target != function->low))
             continue;
-        if (!inside && (symbol == NULL || !is_part_of(symbols, one.address, symbol->name)))
+        bool past_end = one.address >= function->high && one.address < parts;
+        if (!inside && !past_end && (symbol == NULL || !is_part_of(symbols, one.address, symbol->name)))
             continue; /* a call in another one's place */
         bool known = false;
         for (size_t i = 0; i < n && i < room; i++)
@@ -1369,7 +1343,7 @@ static bool is_eret(const struct code_instruction *one)
 {
     bool arm = one->isa == ISA_ARM && (one->code & 0x0FFFFFFF) == 0x0160006E,
          thumb = one->isa == ISA_THUMB && one->code == 0xF3DE8F00;
-    return !one->is_data && (arm || thumb || (one->isa == ISA_A64 && returns_from_exception(one)));
+    return !one->is_data && (arm || thumb || (one->isa == ISA_A64 && code_returns_from_exception(one)));
 }
 
 bool symbols_ends_by_eret(struct symbols *symbols, uint64_t entry, uint64_t *at)

@@ -258,6 +258,57 @@ int code_compare_targets(const void *one, const void *other); /* of two uint64_t
 /* What it does; data does nothing. */
 struct instruction code_decode(const struct code_instruction *instruction);
 
+/* --- leads.c: where code can go on ---------------------------------------------------------------------- */
+
+/* Numbers that the code has given registers, in the order of the code. */
+struct named {
+    uint64_t value[32];
+    uint32_t known; /* as bits */
+};
+/* Follows one instruction. True: it gives a register the number *made. */
+bool named_follow(struct named *named, struct symbols *symbols, const struct code_instruction *one,
+                  const struct instruction *does, uint64_t *made);
+
+/* Where a jump goes whose address is a constant, or made of constants: a linker's veneer. */
+bool code_reads_target(struct symbols *symbols, const struct code_instruction *one,
+                       const struct instruction *does, uint64_t *target);
+
+/* An instruction, and where it leads apart from the next one. What follows the last one is one more jump. */
+struct lead {
+    enum lead_kind {
+        LEAD_ON, /* nowhere else, or by a table to places of the function */
+        LEAD_CALL,
+        LEAD_CALL_BY,
+        LEAD_JUMP,     /* to `target`, also by a veneer */
+        LEAD_ANYWHERE, /* where a register says */
+        LEAD_BACK,
+    } kind;
+    uint64_t at, target;
+    struct instruction does;
+    bool is_data;
+};
+struct leads {
+    struct symbols *symbols;
+    struct code_walk walk;
+    struct extent function; /* around the first instruction */
+    bool ends_in_callee;    /* a call at the very end leads to the callee, and not to what follows */
+    struct named named;     /* the rest is leads.c's */
+    uint32_t inside, popped;
+    struct lead last; /* that is no padding */
+    uint64_t unpadded, furthest;
+    bool goes_on, has_code, has_ended;
+    unsigned in_block;
+};
+struct leads leads_of(struct symbols *symbols, const struct extent *range);
+bool leads_next(struct leads *leads, struct lead *out);
+/* Where the function's last instruction goes on behind its end; 0: it does not. */
+uint64_t leads_past_end(struct symbols *symbols, const struct extent *function);
+
+/* --- code.c */
+
+/* DDI 0406C B9.3: ERET, LDM (exception return), RFE, SUBS PC, LR; MOVS PC, LR. DDI 0487 C6.2: ERET. */
+bool code_returns_from_exception(const struct code_instruction *one);
+
 /* Whether `here` gives the stack pointer a new value, other than to make or end a frame. */
 struct stack_code {
     uint32_t before, here, next;

@@ -183,6 +183,41 @@ OPEN_TEST(the_ways_from_a_place_to_another)
     assert_false(symbols_jumps_to(exits, &many));
 }
 
+static struct extent extent_of(struct symbols *symbols, const char *first, const char *after)
+{
+    return (struct extent){address_of(symbols, first), address_of(symbols, after)};
+}
+
+OPEN_TEST(functions_that_lead_to_their_own_entry)
+{
+    static const struct {
+        const char *function, *after;
+        bool leads;
+    } cases[] = {
+        {"slides", "slides_on", true},     {"comes_back", "comes_on", true},   {"pointed", "stops", true},
+        {"stops", "after_stops", false},   {"unpointed", "returns_by", false}, {"never", "unpointed", true},
+        {"returns_by", "by_table", false}, {"slides_on", "comes_back", true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct extent function = extent_of(exits, cases[i].function, cases[i].after);
+        if (symbols_jumps_to(exits, &function) != cases[i].leads)
+            fail_msg("%s", cases[i].function);
+    }
+    struct extent by_table = {address_of(exits, "by_table"), address_of(exits, "by_table") + 8};
+    assert_false(symbols_jumps_to(exits, &by_table));
+}
+
+TEST(what_a_function_runs_is_followed_past_its_end)
+{
+    size_t which = 0;
+    struct symbols *symbols = fixture("exits");
+    const struct extent comes = {.low = address_of(symbols, "comes_back")},
+                        stops = {.low = address_of(symbols, "stops")};
+    const uint64_t on = address_of(symbols, "comes_on"), after = address_of(symbols, "after_stops");
+    assert_true(symbols_reach(symbols, &comes, 1, &on, 1, &which));
+    assert_false(symbols_reach(symbols, &stops, 1, &after, 1, &which)); /* the callee never returns */
+}
+
 OPEN_TEST(places_that_a_jump_leads_to_and_code_that_sets_the_stack_pointer)
 {
     struct code_at_place found[2];

@@ -1,0 +1,45 @@
+"""Code that goes on elsewhere than a plain jump says: past its function's end into the next symbol, or by a register."""
+import pytest
+
+from own_program import START, own_place
+
+LOOPS = {
+    "m": ".syntax unified\n.thumb\n.thumb_func\n.global wait_long\nwait_long: movs r1, #10\n.thumb_func\ninner: subs r1, r1, #1\n"
+         "bne inner\nsubs r0, r0, #1\nbne wait_long\nbx lr",
+    "a9": ".arm\n.global wait_long\nwait_long: mov r1, #10\ninner: subs r1, r1, #1\nbne inner\nsubs r0, r0, #1\nbne wait_long\nbx lr",
+    "a53": ".global wait_long\nwait_long: mov x1, #10\ninner: subs x1, x1, #1\nb.ne inner\nsubs x0, x0, #1\nb.ne wait_long\nret"}
+PAST_A_LABEL = r"""
+void wait_long(uint32_t n);
+void run(void) { for (;; round_count++) { wait_long(500); for (uint32_t i = 0; i < 40; i++) __asm volatile(""); } }
+"""
+BY_REGISTER = START + r"""
+typedef void (*step_t)(uint32_t);
+extern step_t volatile next;
+APART void idle(uint32_t n) { for (uint32_t i = 0; i < 40; i++) __asm volatile(""); sink = n; }
+APART void f(uint32_t n) { for (uint32_t i = 0; i < 10; i++) __asm volatile(""); sink = n; if (n) { step_t s = next; s(n - 1); } }
+step_t volatile next;
+void run(void) { next = f; for (;; round_count++) { f(500); idle(3); } }
+"""
+
+
+def assert_whole_calls(place, function):
+    """The core is stopped somewhere in a call, which is not the first hit."""
+    for _ in range(3):
+        result = place.run("delta", function, "-r", 4, "-j")
+        assert result.code == 0 and max(result.cycles) - min(result.cycles) < 10, (result.err, result.cycles)
+        place.board.run_for(1777)
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("chip", ["m4", "a53", "a9"])
+def test_a_loop_to_its_own_entry_past_a_label(chip, tmp_path):
+    loop = LOOPS.get(chip, LOOPS["m"]).replace("\n", r"\n")
+    with own_place(tmp_path, f"{chip}/swd", f'{START}__asm(".text\\n{loop}");{PAST_A_LABEL}') as place:
+        assert_whole_calls(place, "wait_long")
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("chip", ["m4", "a53", "a9", "rp2040"])
+def test_a_tail_call_by_a_pointer_to_itself(chip, tmp_path):
+    with own_place(tmp_path, f"{chip}/swd", BY_REGISTER, "-O2") as place:
+        assert_whole_calls(place, "f")
