@@ -27,7 +27,8 @@ static bool call_of_size(struct symbols *symbols, uint64_t address, enum instruc
     if (bytes == NULL || n < size)
         return false;
     *out = instruction_of(isa, code_at(symbols, bytes, size, isa == ISA_THUMB, &found), address - size);
-    return out->size == size && instruction_calls(out);
+    return out->size == size && instruction_calls(out) &&
+           (out->kind != GOES_CALL || !is_own_jump(symbols, address - size, out->target));
 }
 
 bool call_before(struct symbols *symbols, uint64_t address, enum instruction_set isa, struct instruction *out)
@@ -328,6 +329,14 @@ static bool next_section(struct code_walk *walk)
     return false;
 }
 
+static bool may_be_bl(const struct code_instruction *one)
+{
+    if (one->isa == ISA_A64)
+        return one->code >> 26 == 0x25;
+    return one->isa == ISA_THUMB ? one->size == 4 && (one->code & 0xF800D000) == 0xF000D000
+                                 : (one->code & 0x0F000000) == 0x0B000000;
+}
+
 bool code_next(struct code_walk *walk, struct code_instruction *out)
 {
     while (walk->bytes == NULL || walk->at + 2 > walk->n || walk->base + walk->at >= walk->high)
@@ -353,6 +362,10 @@ bool code_next(struct code_walk *walk, struct code_instruction *out)
     }
     out->size = size;
     walk->at += size;
+    if (!walk->is_raw && may_be_bl(out)) {
+        struct instruction does = code_decode(out);
+        out->is_own_jump = does.kind == GOES_CALL && is_own_jump(symbols, out->address, does.target);
+    }
     if (walk->at < walk->n)
         out->next = code_at(symbols, bytes + size, left - size, thumb, &size);
     return true;
@@ -360,7 +373,9 @@ bool code_next(struct code_walk *walk, struct code_instruction *out)
 
 struct instruction code_decode(const struct code_instruction *one)
 {
-    return instruction_of(one->is_data ? ISA_OTHER : one->isa, one->code, one->address);
+    struct instruction does = instruction_of(one->is_data ? ISA_OTHER : one->isa, one->code, one->address);
+    does.kind = one->is_own_jump ? GOES_JUMP : does.kind;
+    return does;
 }
 
 size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
@@ -509,12 +524,11 @@ struct search {
 
 /* After an SVC, too, the system may switch stacks. */
 static bool is_it(const struct search *search, enum instruction_set isa, const struct stack_code *code,
-                  uint32_t foreign)
+                  const struct instruction *does, uint32_t foreign)
 {
     if (!search->for_calls)
         return stack_is_set(isa, code, foreign);
-    struct instruction one = instruction_of(isa, code->here, 0);
-    return instruction_calls(&one) || one.kind == GOES_SUPERVISOR;
+    return instruction_calls(does) || does->kind == GOES_SUPERVISOR;
 }
 
 static bool search_code(struct search *search)
@@ -527,8 +541,8 @@ static bool search_code(struct search *search)
         struct instruction does = code_decode(&one);
         stack_code_next(&code, &copies, search->symbols, &one);
         bool skipped = one.address >= search->skip && one.address < search->skip_until;
-        search->found =
-            !skipped && !one.is_data && is_it(search, one.isa, &code, copies_foreign(&copies, one.isa));
+        search->found = !skipped && !one.is_data &&
+                        is_it(search, one.isa, &code, &does, copies_foreign(&copies, one.isa));
         copies_follow(&copies, &one, &does);
     }
     return search->found;

@@ -565,6 +565,7 @@ void symbols_close(struct symbols *symbols)
     free(symbols->sections);
     free(symbols->code);
     free(symbols->jumps.items);
+    free(symbols->own_calls.items);
     if (symbols->debug != symbols->elf)
         elf_end(symbols->debug);
     if (symbols->elf != NULL)

@@ -106,6 +106,13 @@ struct symbols {
         uint64_t *items; /* where jumps lead, sorted */
         size_t n, room;
     } jumps;
+    struct own_calls {
+        struct own_call {
+            uint64_t target;
+            bool is_jump;
+        } * items;
+        size_t n, room;
+    } own_calls; /* see is_own_jump */
 
     bool dwarf_loaded;
     Dwarf *dwarf;
@@ -237,6 +244,7 @@ struct code_walk {
     uint64_t same_until; /* isa and is_data hold up to there */
     enum instruction_set isa;
     bool is_data;
+    bool is_raw; /* each BL is a call */
 };
 
 /* Of two halfwords the first one is the upper. */
@@ -247,6 +255,7 @@ struct code_instruction {
     uint32_t code, next; /* itself, and the next one */
     bool is_data;        /* by the mapping symbols; then `code` is 0 */
     bool is_first;       /* this walk has none before it */
+    bool is_own_jump;    /* a BL, but a jump */
 };
 
 /* False: there is no more. */
@@ -299,6 +308,10 @@ struct leads {
     bool goes_on, has_code, has_ended;
     unsigned in_block;
 };
+/* Whether a BL at the address is a jump: to a place of its own function, not its entry, from where no way
+ * returns to LR. GCC and clang make far jumps of Thumb-1 so, as B leads 2 KB away at most: DDI 0419 A6.7.10.
+ */
+bool is_own_jump(struct symbols *symbols, uint64_t address, uint64_t target);
 struct leads leads_of(struct symbols *symbols, const struct extent *range);
 bool leads_next(struct leads *leads, struct lead *out);
 /* Where the function's last instruction goes on behind its end; 0: it does not. */

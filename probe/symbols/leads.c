@@ -4,6 +4,9 @@
  */
 #include "symbols/internal.h"
 
+#include "base/values.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* --- numbers that code makes ---------------------------------------------------------------------------- */
@@ -168,6 +171,95 @@ bool code_reads_target(struct symbols *symbols, const struct code_instruction *o
     if (found)
         *target = one->isa == ISA_A64 ? to : to & ~UINT64_C(1);
     return found;
+}
+
+/* --- jumps that look like calls ------------------------------------------------------------------------- */
+
+/* DDI 0487 C6.2: STP of X29 and X30, STR of X30, to below the stack pointer. */
+static bool saves_return(const struct code_instruction *one, const struct instruction *does)
+{
+    if (one->isa == ISA_A64)
+        return (one->code & 0xFFC07FFF) == 0xA9807BFD || (one->code & 0xFFE00FFF) == 0xF8000FFE;
+    return does->access == ACCESS_STORE && (does->list >> ARM_LR & 1) != 0;
+}
+
+/* The instructions of a function by halfwords: of which the ways still have to be followed. */
+struct spread {
+    const struct extent *function;
+    enum { SPREAD_NEW, SPREAD_TODO, SPREAD_DONE } * at;
+    uint64_t target;
+    bool again, returns; /* `returns`: to LR */
+};
+
+static void spread_to(struct spread *spread, uint64_t from, uint64_t to)
+{
+    if (to < spread->function->low || to >= spread->function->high)
+        return;
+    size_t i = (size_t)(to - spread->function->low) / 2;
+    spread->again = spread->again || (spread->at[i] == SPREAD_NEW && to <= from);
+    spread->at[i] = spread->at[i] == SPREAD_NEW ? SPREAD_TODO : spread->at[i];
+}
+
+static void spread_on(struct spread *spread, const struct code_instruction *one,
+                      const struct instruction *does, bool in_block)
+{
+    unsigned lr = one->isa == ISA_A64 ? A64_LR : ARM_LR;
+    bool sets = (does->writes >> lr & 1) != 0 && !instruction_calls(does);
+    spread->returns = spread->returns || (does->kind == GOES_BACK && does->by == lr) ||
+                      (one->address == spread->target && saves_return(one, does));
+    if (sets)
+        return;
+    if (does->kind == GOES_JUMP)
+        spread_to(spread, one->address, does->target);
+    if (in_block || !instruction_leaves(does))
+        spread_to(spread, one->address, one->address + one->size);
+}
+
+/* Whether a way from the place returns to LR as it is there, or what is there saves LR: a subroutine. */
+static bool is_subroutine(struct symbols *symbols, const struct extent *function, uint64_t target)
+{
+    size_t n = (size_t)(function->high - function->low) / 2 + 1;
+    struct spread spread = {.function = function, .target = target, .again = true};
+    if (n > LISTING_BYTES || (spread.at = calloc(n, sizeof *spread.at)) == NULL)
+        return true;
+    spread_to(&spread, function->low, target);
+    while (spread.again && !spread.returns) {
+        struct code_walk walk = {
+            .symbols = symbols, .low = function->low, .high = function->high, .is_raw = true};
+        struct code_instruction one;
+        unsigned in_block = 0;
+        spread.again = false;
+        while (code_next(&walk, &one)) {
+            struct instruction does = code_decode(&one);
+            size_t i = (size_t)(one.address - function->low) / 2;
+            if (spread.at[i] == SPREAD_TODO) {
+                spread.at[i] = SPREAD_DONE;
+                spread_on(&spread, &one, &does, in_block > 0);
+            }
+            in_block = in_block > 0 ? in_block - 1 : does.kind == GOES_IT ? does.number : 0;
+        }
+    }
+    free(spread.at);
+    return spread.returns;
+}
+
+bool is_own_jump(struct symbols *symbols, uint64_t address, uint64_t target)
+{
+    struct own_calls *known = &symbols->own_calls;
+    struct extent function = {0, 0};
+    if (table_around(symbols, target, &function) == NULL || address < function.low ||
+        address >= function.high || target == function.low)
+        return false;
+    for (size_t i = 0; i < known->n; i++)
+        if (known->items[i].target == target)
+            return known->items[i].is_jump;
+    bool is_jump = !is_subroutine(symbols, &function, target);
+    struct own_call *items = array_grow(known->items, known->n + 1, &known->room, sizeof *items);
+    if (items != NULL) {
+        known->items = items;
+        known->items[known->n++] = (struct own_call){target, is_jump};
+    }
+    return is_jump;
 }
 
 /* --- the end of a function ------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 import pytest
 
 from own_program import START, own_place
+from test_lines import lines
 
 LOOPS = {
     "m": ".syntax unified\n.thumb\n.thumb_func\n.global wait_long\nwait_long: movs r1, #10\n.thumb_func\ninner: subs r1, r1, #1\n"
@@ -61,3 +62,37 @@ def test_a_function_that_goes_on_past_a_label_and_sets_the_counter_back(chip, tm
     with own_place(tmp_path, f"{chip}/swd", BEHIND_A_LABEL) as place:
         result = place.run("delta", "f", "-r", 6, "-j")
         assert result.code == 0 and min(result.cycles) > 250, (result.err, result.cycles)
+
+
+# Its loop goes back over more than 2 KB, which GCC makes by BL
+FAR = START + '#define NOPS "' + r"nop\n" * 1100 + '"\n' + r"""
+#define PLACE(name) __asm volatile(".global " #name "\n" #name ":" ::: "memory")
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); sink++; }
+#line 100
+APART void f(uint32_t n)
+{
+    sink += n;
+    for (uint32_t i = 0; i < 3; i++) {
+        PLACE(top);
+        busy(10 + i);
+        if (n & 1) {
+            sink += 5;
+            __asm volatile(NOPS);
+            busy(20);
+        }
+        PLACE(bottom);
+        sink += 3;
+    }
+    busy(3);
+}
+void run(void) { for (;; round_count++) { f(1); busy(100); } }
+"""
+
+
+def test_a_far_jump_that_looks_like_a_call(tmp_path):
+    with own_place(tmp_path, "rp2040/swd", FAR, clock=6_000_000) as place:
+        result = place.run("delta", "bottom", "top", "-r", 8, "-j")
+        assert result.code == 0 and max(result.cycles) < 20, (result.err, result.cycles)
+        listed = lines(place, "f", "-r", 10)
+        per_line = {row["line"]: row["hits"] for row in listed.rows}
+        assert per_line[105] == per_line[107] == per_line[109] == 30, per_line

@@ -207,6 +207,17 @@ OPEN_TEST(functions_that_lead_to_their_own_entry)
     assert_false(symbols_jumps_to(exits, &by_table));
 }
 
+TEST(a_far_jump_by_bl_is_no_call)
+{
+    struct symbols *symbols = fixture("exits");
+    struct instruction call;
+    assert_false(call_before(symbols, address_of(symbols, "far_after"), ISA_THUMB, &call));
+    assert_true(call_before(symbols, address_of(symbols, "inner_after"), ISA_THUMB, &call));
+    struct symbols_ways far =
+        symbols_ways(symbols, address_of(symbols, "far_after") - 6, address_of(symbols, "far_after"));
+    assert_true(far.ends && far.calls && !far.leaves); /* by way of the call before */
+}
+
 TEST(what_a_function_runs_is_followed_past_its_end)
 {
     size_t which = 0;
