@@ -39,6 +39,26 @@ def test_a_loop_to_its_own_entry_past_a_label(chip, tmp_path):
         assert_whole_calls(place, "wait_long")
 
 
+# A linker's veneers: of lld, of GNU ld for Armv6-M, for A32, for AArch64
+VENEERS = {"m4": "movw r12, #:lower16:wait_long\nmovt r12, #:upper16:wait_long\nbx r12",
+           "rp2040": "push {r0}\nldr r0, 1f\nmov r12, r0\npop {r0}\nbx r12\n.align 2\n1: .word wait_long",
+           "a9": "ldr pc, [pc, #-4]\n.word wait_long",
+           "a53": "adrp x16, wait_long\nadd x16, x16, :lo12:wait_long\nbr x16"}
+LOOP_BY = {"a53": "mov x1, #10\n1: subs x1, x1, #1\nb.ne 1b\nsubs x0, x0, #1\ncbz x0, 2f\nb again\n2: ret",
+           "": "movs r1, #10\n1: subs r1, r1, #1\nbne 1b\nsubs r0, r0, #1\nbeq 2f\nb again\n2: bx lr"}
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("chip", VENEERS)
+def test_a_loop_to_its_own_entry_by_a_veneer(chip, tmp_path):
+    kind = {"a53": "", "a9": ".arm\n"}.get(chip, ".syntax unified\n.thumb\n.thumb_func\n")
+    text = f".text\n{kind}.global wait_long\n.type wait_long, %function\nwait_long: {LOOP_BY.get(chip, LOOP_BY[''])}\n" \
+           f".size wait_long, . - wait_long\n{kind}.type again, %function\nagain: {VENEERS[chip]}\n.size again, . - again"
+    text = text.replace("\n", r"\n")
+    with own_place(tmp_path, f"{chip}/swd", f'{START}__asm("{text}");{PAST_A_LABEL}') as place:
+        assert_whole_calls(place, "wait_long")
+
+
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("chip", ["m4", "a53", "a9", "rp2040"])
 def test_a_tail_call_by_a_pointer_to_itself(chip, tmp_path):
