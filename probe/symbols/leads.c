@@ -46,7 +46,7 @@ static bool arm_adds_pc(const struct named *named, const struct code_instruction
     if (does->gives == GIVES_SUM && does->from == ARM_PC)
         *out = pc + (uint64_t)(int64_t)(int32_t)does->number;
     else if (thumb && one->size == 2 && (code & 0xF800) == 0xA000)
-        *out = aligned + 4 * (code & 0xFF);
+        *out = aligned + 4 * (uint64_t)(code & 0xFF);
     else if (thumb && one->size == 4 && (code & 0xFB5F8000) == 0xF20F0000) /* bits 23 and 21: SUB */
         *out = (code >> 23 & 1) != 0 ? aligned - wide : aligned + wide;
     else if (is_known(named, other) &&
