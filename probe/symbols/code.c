@@ -587,6 +587,29 @@ static bool pointed_add(struct reached *reached, struct symbols *symbols, uint64
            reached_add(reached, symbols, address);
 }
 
+/* The aligned words of memory that the program's file fills. */
+struct word_walk {
+    Elf_Scn *section;
+    const uint8_t *bytes;
+    uint64_t base;
+    size_t n, at;
+};
+
+static bool word_next(const struct symbols *symbols, struct word_walk *walk, uint32_t *out)
+{
+    while (walk->at + 4 > walk->n) {
+        walk->section = elf_next_bytes(symbols, walk->section, &walk->base, &walk->bytes, &walk->n);
+        walk->at = (size_t)(-walk->base & 3);
+        if (walk->section == NULL)
+            return false;
+    }
+    struct cursor cursor = {
+        .at = walk->bytes + walk->at, .end = walk->bytes + walk->n, .big_endian = symbols->big_endian};
+    *out = (uint32_t)cursor_unsigned(&cursor, 4);
+    walk->at += 4;
+    return true;
+}
+
 /* Adds the functions whose address a word has, or code makes, without the start-up: so the vector table
  * names handlers. */
 static bool pointed_find(struct reached *out, struct symbols *symbols)
@@ -595,18 +618,14 @@ static bool pointed_find(struct reached *out, struct symbols *symbols)
     struct search search = {.symbols = symbols};
     struct code_instruction one;
     struct named named = {.known = 0};
-    const uint8_t *bytes;
-    uint64_t base;
-    size_t n, from = out->n, kept = from;
+    struct word_walk words = {.n = 0};
+    size_t from = out->n, kept = from;
+    uint32_t word;
     bool ok = true;
-    for (Elf_Scn *section = NULL;
-         ok && (section = elf_next_bytes(symbols, section, &base, &bytes, &n)) != NULL;)
-        for (size_t at = (size_t)(-base & 3); ok && at + 4 <= n; at += 4) {
-            struct cursor cursor = {.at = bytes + at, .end = bytes + n, .big_endian = symbols->big_endian};
-            uint32_t word = (uint32_t)cursor_unsigned(&cursor, 4);
-            bool thumb = (word & 1) != 0;
-            ok = (symbols->profile == 'M' && !thumb) || pointed_add(out, symbols, word & ~UINT32_C(1));
-        }
+    while (ok && word_next(symbols, &words, &word)) {
+        bool thumb = (word & 1) != 0;
+        ok = (symbols->profile == 'M' && !thumb) || pointed_add(out, symbols, word & ~UINT32_C(1));
+    }
     while (ok && code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
         uint64_t made = 0;
@@ -1040,13 +1059,10 @@ static bool call_keeps_stack(struct symbols *symbols, const struct instruction *
     return copies;
 }
 
-/* Adds what of the function no jump leads to: only a table, a pointer or an unwinder does; and where a setjmp
- * in it returns. */
-static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, const struct extent *function)
+/* What plain code of the function reaches from its entry; NULL: there is no room. The caller frees it. */
+static struct ways_walk *ways_plain(struct symbols *symbols, const struct extent *function)
 {
     struct ways_walk *plain = calloc(1, sizeof *plain);
-    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
-    struct code_instruction one;
     bool ok = plain != NULL && ways_add(plain, function->low);
     while (ok && plain->n_todo > 0) {
         struct instruction does;
@@ -1054,6 +1070,19 @@ static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, con
         if (ways_read(symbols, address, &does))
             ok = ways_go_on(plain, address, &does);
     }
+    if (!ok)
+        free(plain);
+    return ok ? plain : NULL;
+}
+
+/* Adds what of the function no jump leads to: only a table, a pointer or an unwinder does; and where a setjmp
+ * in it returns. */
+static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, const struct extent *function)
+{
+    struct ways_walk *plain = ways_plain(symbols, function);
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    bool ok = plain != NULL;
     while (ok && function->high > function->low && code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
         if (one.is_data)
@@ -1064,6 +1093,105 @@ static bool ways_add_labels(struct symbols *symbols, struct ways_walk *ways, con
     }
     free(plain);
     return ok;
+}
+
+/* Whether plain code does not reach all of the function: a table or a pointer leads to the rest. */
+static bool has_labels(struct symbols *symbols, const struct extent *function)
+{
+    struct ways_walk *plain = ways_plain(symbols, function);
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    bool has = plain == NULL;
+    while (!has && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool pads = does.writes == 0 && does.access == ACCESS_NONE && does.kind <= GOES_UNSURE;
+        has = !one.is_data && !pads && !ways_met(plain, one.address);
+    }
+    free(plain);
+    return has;
+}
+
+static bool is_within(const struct extent *function, uint64_t address)
+{
+    return address > function->low && address < function->high;
+}
+
+/* What code makes of registers without memory. */
+struct made {
+    uint64_t address[32];
+    uint32_t known;    /* those that have `address` */
+    uint32_t computed; /* those that have a sum of unknown ones, such as a table's base and its entry */
+};
+
+/* DDI 0487 C6.2: ADR, ADRP, and ADD to what one of them gave. False: it is another instruction. */
+static bool made_address(const struct made *made, const struct code_instruction *one,
+                         const struct instruction *does, uint64_t *out)
+{
+    bool is_adr = one->isa == ISA_A64 && (one->code & 0x1F000000) == 0x10000000, pages = one->code >> 31;
+    uint64_t by = (uint64_t)(one->code >> 5 & 0x7FFFF) << 2 | (one->code >> 29 & 3);
+    by = (by ^ 0x100000) - 0x100000;
+    if (is_adr)
+        *out = pages ? (one->address & ~UINT64_C(0xFFF)) + (by << 12) : one->address + by;
+    else if (does->gives == GIVES_SUM && has_register(made->known, does->from))
+        *out = made->address[does->from] + (uint64_t)(int64_t)(int32_t)does->number;
+    else
+        return false;
+    return does->to < NO_REGISTER;
+}
+
+static void made_follow(struct made *made, const struct code_instruction *one, const struct instruction *does)
+{
+    enum { ARGUMENTS = 0xF };
+    uint64_t address = 0;
+    bool is_known = made_address(made, one, does, &address);
+    bool moves = does->gives == GIVES_SUM && does->number == 0 && does->from < NO_REGISTER;
+    bool computes =
+        moves ? has_register(made->computed, does->from)
+              : does->access == ACCESS_NONE && does->gives != GIVES_NUMBER && does->gives != GIVES_TOP;
+    uint32_t changes = does->writes | (instruction_calls(does) ? ARGUMENTS : 0);
+    made->known &= ~changes;
+    made->computed &= ~changes;
+    if (is_known) {
+        made->known |= 1U << does->to;
+        made->address[does->to] = address;
+    } else if (computes) {
+        made->computed |= does->writes;
+    }
+}
+
+/* Whether the function has the address of a place in it, or adds up where it jumps to by a register. */
+static bool makes_labels(struct symbols *symbols, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    struct instruction before = {0};
+    struct made made = {.known = 0};
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool named = is_within(function, named_address(symbols, &one, &does, &before) & ~UINT64_C(1));
+        if (named || (does.kind == GOES_AWAY && has_register(made.computed, does.by)))
+            return true;
+        made_follow(&made, &one, &does);
+        if (has_register(made.known, does.to) && is_within(function, made.address[does.to]))
+            return true;
+        before = does;
+    }
+    return false;
+}
+
+/* Whether a jump by a register may lead to a place of the function, as a computed goto does: otherwise it is
+ * a call in the function's place. */
+static bool is_led_into(struct symbols *symbols, const struct extent *function)
+{
+    struct word_walk words = {.n = 0};
+    uint32_t word;
+    if (function->high <= function->low || has_labels(symbols, function) || makes_labels(symbols, function))
+        return true;
+    const struct extent low = {(uint32_t)function->low, (uint32_t)function->high};
+    while (word_next(symbols, &words, &word))
+        if (is_within(&low, word & ~UINT32_C(1)))
+            return true;
+    return false;
 }
 
 /* `size` 0: all of the function may be passed. */
@@ -1082,7 +1210,8 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
     struct symbols_ways found = {.again = false};
     struct ways_walk *ways = calloc(1, sizeof *ways);
     struct extent function = {0, 0};
-    bool ok = ways != NULL && symbols != NULL && symbols->has_code, labels = false, labels_met = false;
+    bool ok = ways != NULL && symbols != NULL && symbols->has_code, labels = false, labels_met = false,
+         led = false, led_known = false;
     bool unwinds = ok && symbols_may_leave(symbols);
     uint64_t address = start;
     if (ok)
@@ -1098,11 +1227,14 @@ struct symbols_ways symbols_ways(struct symbols *symbols, uint64_t start, uint64
         } else if (!ways_read(symbols, address, &does)) {
             found.leaves = true;
         } else {
+            if (does.kind == GOES_AWAY && !led_known)
+                led = is_led_into(symbols, &function);
+            led_known = led_known || does.kind == GOES_AWAY;
             bool inside = does.target == end || (does.target >= function.low && does.target < function.high),
                  calls = instruction_calls(&does) || does.kind == GOES_SUPERVISOR,
                  chooses = calls && ways_call_chooses(symbols, &does),
                  table = does.kind == GOES_TABLE || chooses ||
-                         (does.kind == GOES_AWAY && (does.by == NO_REGISTER || end > start));
+                         (does.kind == GOES_AWAY && (does.by == NO_REGISTER || end > start || led));
             found.calls = found.calls || calls;
             extent_add(&found.code, &function, address, table ? 0 : does.size);
             found.leaves = found.leaves || table || does.kind == GOES_AWAY || does.kind == GOES_BACK ||
