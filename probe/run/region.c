@@ -194,6 +194,13 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     return true;
 }
 
+static bool place_nests(struct symbols *symbols, uint64_t place)
+{
+    struct extent function = {0, 0};
+    symbols_whole(symbols, place, &function);
+    return symbols_nests(symbols, &function);
+}
+
 /* What the frames of START and END do not prove. `goes`: from START to END the code goes elsewhere, or calls.
  */
 static const char *frames_doubt(const struct named_region *named, struct symbols *symbols, bool goes)
@@ -213,9 +220,13 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
     case FRAMES_OF_TWO:
         if (symbols_may_leave(symbols))
             return "the ends are in two functions: it is not proved that they are of one call and one task";
-        return goes && (symbols_pointers_reach(symbols, region->start) ||
-                        symbols_pointers_reach(symbols, region->end))
-                   ? "the ends are in two functions: an end that a handler or a callback reaches may count"
+        if (goes &&
+            (symbols_pointers_reach(symbols, region->start) || symbols_pointers_reach(symbols, region->end)))
+            return "the ends are in two functions: an end that a handler or a callback reaches may count";
+        return goes && (place_nests(symbols, region->start) || place_nests(symbols, region->end))
+                   ? "the ends are in two functions, of which one may call itself: it is not proved that "
+                     "they are "
+                     "of one call"
                    : "";
     case FRAMES_KNOWN_ONE:
     case FRAMES_KNOWN:
@@ -257,8 +268,10 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     snprintf(region->doubt, sizeof region->doubt, "%s",
              frames_doubt(named, symbols, !ways.ends || ways.leaves || ways.calls));
     /* Where the code of one call never leads to the end, a later call's is meant */
+    struct extent function = {named->start.low, named->start.high};
+    symbols_whole(symbols, region->start, &function);
     bool lost = ways.ends && (ways.leaves || (ways.calls && symbols_may_leave(symbols))),
-         two = named->frames == FRAMES_OF_TWO, at_entry = region->start == named->start.low;
+         two = named->frames == FRAMES_OF_TWO, at_entry = region->start == function.low;
     region->is_unread = symbols == NULL;
     named->of_two_calls = !two && !ways.ends && region->start != region->end;
     named->code = (struct extent){0, 0};
@@ -266,13 +279,12 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
         named->code = ways.code;
     bool elsewhere = two && (ways.leaves || ways.calls);
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
-    const struct extent function = {named->start.low, named->start.high};
     region->never_nests = (region->start_again || lost) && never_nests(symbols, &function);
     if (lost && !two && symbols_is_entered(symbols, &function))
         text_join(region->doubt, sizeof region->doubt, "; ",
                   "other functions jump into this one: an end may belong to an earlier call");
     if (lost && !two && !at_entry)
-        region->entered = (struct region_place){named->start.low, region->start_is_thumb};
+        region->entered = (struct region_place){function.low, region->start_is_thumb};
     return true;
 }
 

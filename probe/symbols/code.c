@@ -103,6 +103,65 @@ size_t symbols_callers(struct symbols *symbols, const struct extent *function, u
     return n;
 }
 
+/* --- parts of a function that lie elsewhere ------------------------------------------------------------ */
+
+static bool extent_has(const struct extent *extent, uint64_t address)
+{
+    return address >= extent->low && address < extent->high;
+}
+
+/* As GCC and LLVM name them: f.cold, f.cold.1, f.__part.2. */
+static bool is_moved_name(const char *part, const char *whole)
+{
+    size_t n = strlen(whole);
+    bool begins = n > 0 && strncmp(part, whole, n) == 0;
+    return begins && ((strncmp(part + n, ".cold", 5) == 0 && (part[n + 5] == '\0' || part[n + 5] == '.')) ||
+                      strncmp(part + n, ".__part.", 8) == 0);
+}
+
+/* Whether jumps alone lead to the part, and one joins both: then they have one frame. LLVM's hot-cold
+ * splitting makes functions of that name, which are called. */
+static bool is_joined_part(struct symbols *symbols, const struct extent *part, const struct extent *whole)
+{
+    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_instruction one;
+    bool joined = false;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool enters = extent_has(part, does.target);
+        if (does.kind == GOES_CALL && enters)
+            return false;
+        bool there = enters && extent_has(whole, one.address),
+             back = extent_has(part, one.address) && extent_has(whole, does.target);
+        joined = joined || (does.kind == GOES_JUMP && (there || back));
+    }
+    return joined;
+}
+
+void symbols_whole(struct symbols *symbols, uint64_t address, struct extent *out)
+{
+    struct extent part = {0, 0}, whole = {0, 0};
+    const struct symbol *symbol = symbols != NULL ? table_around(symbols, address, &part) : NULL;
+    if (symbol == NULL)
+        return;
+    *out = part;
+    struct function_facts facts = scopes_function(symbols, address);
+    uint64_t entry = facts.unit != NULL ? facts.entry : UINT64_MAX;
+    if (entry != UINT64_MAX && !extent_has(&part, entry) && table_around(symbols, entry, &whole) != NULL &&
+        is_joined_part(symbols, &part, &whole)) {
+        *out = whole;
+        return;
+    }
+    const struct table *table = table_get(symbols);
+    for (size_t i = 0; i < table->function_count; i++)
+        if (is_moved_name(symbol->name, table->functions[i].name) &&
+            table_around(symbols, table->functions[i].address, &whole) != NULL &&
+            is_joined_part(symbols, &part, &whole)) {
+            *out = whole;
+            return;
+        }
+}
+
 /* --- what runs ------------------------------------------------------------------------------------------ */
 
 /* What is reached, each function once, in the order in which it was found. */
@@ -216,15 +275,36 @@ bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
     return is_open || !ok;
 }
 
+/* As reached_follow, of a part of the function: a jump back into it does not call it. */
+static bool reached_follow_part(struct reached *reached, struct symbols *symbols, const struct extent *part,
+                                const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = part->low, .high = part->high};
+    struct code_instruction one;
+    bool ok = true;
+    while (ok && code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool back = does.kind == GOES_JUMP && extent_has(function, does.target);
+        ok = back || !enters_other(&does, part) || reached_add(reached, symbols, does.target);
+    }
+    return ok;
+}
+
 bool symbols_nests(struct symbols *symbols, const struct extent *function)
 {
     struct reached reached = {.n = 0};
-    size_t which = 0;
     bool nests = symbols == NULL || !symbols->has_code || function->high == 0 ||
-                 symbols_reach_is_open(symbols, function) || !reached_follow(&reached, symbols, function) ||
-                 reached_places(&reached, symbols, 0, &function->low, 1, &which, 1) > 0;
+                 symbols_reach_is_open(symbols, function);
+    bool ok = nests || reached_follow(&reached, symbols, function);
+    for (size_t i = 0; ok && !nests && i < reached.n; i++) {
+        struct extent one = reached.items[i], whole = one;
+        symbols_whole(symbols, one.low, &whole);
+        nests = extent_has(&one, function->low);
+        ok = whole.low == function->low ? reached_follow_part(&reached, symbols, &one, function)
+                                        : reached_follow(&reached, symbols, &one);
+    }
     free(reached.items);
-    return nests;
+    return nests || !ok;
 }
 
 /* What is known to lead to none of the places stays in `clean`. */
@@ -799,18 +879,25 @@ static bool leaves_stack(struct symbols *symbols, const struct extent *function)
 enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end, struct frame_base *at_start,
                            struct frame_base *at_end)
 {
-    struct extent function = {0, 0}, other = {0, 0};
+    struct extent function = {0, 0}, other = {0, 0}, of_start = {0, 0}, of_end = {0, 0};
     const struct symbol *symbol = symbols != NULL ? table_around(symbols, start, &function) : NULL;
-    if (symbol == NULL || table_around(symbols, end, &other) == NULL || other.low != function.low ||
+    if (symbol == NULL || table_around(symbols, end, &other) == NULL ||
         (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64))
         return FRAMES_OF_TWO;
+    symbols_whole(symbols, start, &of_start);
+    symbols_whole(symbols, end, &of_end);
+    if (of_start.low != of_end.low)
+        return FRAMES_OF_TWO;
     bool known = frame_at(symbols, start, at_start) && frame_at(symbols, end, at_end);
-    if (!known && leaves_stack(symbols, &function)) {
+    if (!known && leaves_stack(symbols, &function) && leaves_stack(symbols, &other) &&
+        leaves_stack(symbols, &of_start)) {
         unsigned sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP;
         *at_start = *at_end = (struct frame_base){.number = sp, .is_sp = true};
         known = true;
     }
-    if (!makes_calls(symbols, &function) && !symbols_may_leave(symbols))
+    bool calls =
+        makes_calls(symbols, &function) || makes_calls(symbols, &other) || makes_calls(symbols, &of_start);
+    if (!calls && !symbols_may_leave(symbols))
         return known ? FRAMES_KNOWN_ONE : FRAMES_ONE_ONLY;
     return known ? FRAMES_KNOWN : FRAMES_UNKNOWN;
 }

@@ -611,6 +611,7 @@ struct function_facts {
     int line;
     const char *unit; /* the file that was compiled */
     bool never_returns;
+    uint64_t entry; /* UINT64_MAX: it has none */
 };
 struct function_facts scopes_function(struct symbols *symbols, uint64_t address);
 

@@ -244,14 +244,19 @@ static bool has_nameless_code(struct symbols *symbols, const struct range *unit)
 }
 
 /* A function may have its unlikely code elsewhere. */
-static bool is_entry(const struct symbols *symbols, Dwarf_Die *die, uint64_t low)
+static uint64_t first_address(const struct symbols *symbols, Dwarf_Die *die)
 {
     Dwarf_Addr base = 0;
     uint64_t entry;
     struct extent at;
     if (die_entry(symbols, die, &entry))
-        return entry == low;
-    return die_ranges(symbols, die, 0, &base, &at) > 0 && at.low == low;
+        return entry;
+    return die_ranges(symbols, die, 0, &base, &at) > 0 ? at.low : UINT64_MAX;
+}
+
+static bool is_entry(const struct symbols *symbols, Dwarf_Die *die, uint64_t low)
+{
+    return first_address(symbols, die) == low;
 }
 
 static const char *die_linkage_name(Dwarf_Die *die)
@@ -432,6 +437,7 @@ struct function_facts scopes_function(struct symbols *symbols, uint64_t address)
         .unit = dwarf_diename(&unit->die),
         .file = dwarf_decl_file(&function),
         .never_returns = dwarf_hasattr_integrate(&function, DW_AT_noreturn) != 0,
+        .entry = first_address(symbols, &function),
     };
     if (dwarf_decl_line(&function, &facts.line) != 0)
         facts.line = 0;

@@ -244,7 +244,11 @@ enum frames {
     FRAMES_KNOWN_ONE, /* as the first, but the frame is known */
     FRAMES_KNOWN,
 };
-/* Whether `end` is in the function of `start`, and the address of its frame at both. */
+/* *out: the function around the address; around a part of one that the compiler moved away, such as f.cold,
+ * that function. It stays as it is if none is known. */
+void symbols_whole(struct symbols *symbols, uint64_t address, struct extent *out);
+/* Whether `end` is in the function of `start`, or in a part of it that lies elsewhere; and the address of its
+ * frame at both. */
 enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end, struct frame_base *at_start,
                            struct frame_base *at_end);
 

@@ -95,3 +95,61 @@ def test_a_call_by_a_register_in_the_functions_place_leads_nowhere_in_it(way, tm
         places = (f"*{place.symbol(name):#x}" for name in ("tail_late", "tail_early"))
         result = place.run("delta", "-j", *places, "-r", 4)
         assert result.code == 0 and "the end is a later call's" in result.header.get("note", ""), result.err
+
+
+# --- parts of a function --------------------------------------------------------------------------------------------------------------
+
+# As GCC's f.cold; it calls itself, so that the last start before an end is another call's
+PARTS = START + r"""
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); sink++; }
+__asm(".text\n.syntax unified\n.thumb\n.thumb_func\n.type f,%function\n.global f, f_start, f_end, f_back\n.cfi_startproc\n"
+      "f: push {r4, lr}\n.cfi_def_cfa_offset 8\n.cfi_offset 4,-8\n.cfi_offset 14,-4\nmov r4, r0\n"
+      "f_start: nop\ncmp r4, #0\nbeq 1f\nsubs r0, r4, #1\nbl f\n1: mov r0, #20\nbl busy\ncmp r4, #4\n"
+#if CALLED
+      "bne 2f\nbl " PART "\n"
+#else
+      "beq.w " PART "\n"
+#endif
+      "2: nop\nf_back: pop {r4, pc}\n.cfi_endproc\n.size f,.-f\n.section .text.unlikely,\"ax\",%progbits\n.thumb\n.thumb_func\n"
+      ".type " PART ",%function\n.cfi_startproc\n" PART ": .cfi_def_cfa_offset 8\n.cfi_offset 4,-8\n.cfi_offset 14,-4\n"
+#if CALLED
+      "f_end: bx lr\n"
+#else
+      "f_end: mov r0, #5\nbl busy\nb.w 2b\n"
+#endif
+      ".cfi_endproc\n.size " PART ",.-" PART "\n.text");
+void f(uint32_t n);
+void run(void) { for (;; round_count++) { f(4); busy(100); } }
+"""
+
+
+def same_frame(place, start, end):
+    """From a start to each end with the same stack pointer."""
+    taken, begun = set(), {}
+    for event in place.board.log():
+        if event.kind == "reach" and event.pc == end and event.sp in begun:
+            taken.add(event.cycles - begun.pop(event.sp))
+        elif event.kind == "reach" and event.pc == start:
+            begun[event.sp] = event.cycles
+    return taken
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("part", ["f.cold", "f.cold.2", "f.__part.1"])
+@pytest.mark.parametrize("ends", [("f_start", "f_end"), ("f_end", "f_back")])
+def test_a_part_that_lies_elsewhere_is_of_the_function(part, ends, tmp_path):
+    with own_place(tmp_path, "m4/swd", PARTS, f'-DPART="{part}"', clock=6_000_000) as place:
+        start, end = (place.symbol(name) for name in ends)
+        place.board.watch(start, end)
+        result = place.run("delta", "-j", *ends, "-r", 6)
+        assert result.code == 0 and "doubt" not in result.summary, result.err
+        taken = same_frame(place, start, end)
+        assert set(values(result)) <= taken, (values(result), taken)
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("part, called", [("other", 0), ("f.cold", 1)])
+def test_ends_in_two_functions_of_which_one_calls_itself_are_doubted(part, called, tmp_path):
+    with own_place(tmp_path, "m4/swd", PARTS, f'-DPART="{part}"', f"-DCALLED={called}", clock=6_000_000) as place:
+        result = place.run("delta", "-j", "f_start", "f_end", "-r", 6)
+        assert "of one call" in result.summary["doubt"], result.out
