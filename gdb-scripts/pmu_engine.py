@@ -2,7 +2,7 @@
 """Starts the engine, pmu-probe, on a socket and is its GDB server; probe/debuggers/gdb_remote.c is the client.
 
 Not in the remote protocol: "pmu.server", GDB's own server; in stops "others", at a breakpoint of the user's, and
-"halts", how often GDB halted the core on the way, to test such a breakpoint or to step over it.
+"halts", how often GDB halted the core on the way for its own reasons, and "steps", how many single steps are among them.
 """
 import contextlib
 import ctypes
@@ -32,8 +32,14 @@ SIGNAL_REPORTS = b'~"\\nProgram', b'~"\\nThread '  # how GDB begins one on the c
 RUNNING = re.compile(rb"\d*\^running\n|\(gdb\) ?\n")
 HARDWARE = gdb.BP_HARDWARE_BREAKPOINT
 JUMP = "jump *$pc"
+# Packets that let the core run, as `set debug remote` shows them; F ends a call of the server's for a file. What a
+# server itself does at a breakpoint it does not report.
+RESUME = re.compile(r"ending packet: \$(vCont;[cCsSr]|[cCsSF])")
+STEPS = "vCont;s", "vCont;S", "vCont;r", "s", "S"
+BY_SERVER = re.compile(r"ending packet: \$Z[01],[^#]*;(?:X|cmds)")
 TRUSTED = "trust-readonly-sections"
 INSERTED = "breakpoint always-inserted"
+DPRINTF = re.compile(r"^\d+ +dprintf ", re.MULTILINE)  # gdb.breakpoints() has none
 # In OpenOCD: prints "pmu", which of its targets GDB debugs, how many cores have a GDB port, and the ports on which it listens, by
 # Linux. It cannot be asked for its Tcl port. At that port "pmu_token" shows that it is the same OpenOCD.
 PORTS = " ".join([
@@ -48,8 +54,8 @@ PORTS = " ".join([
     "echo [concat pmu [target current] $cores $pmu]"])
 CORES = {}  # by port and target: the tool's words for it
 # In force while the core runs for the engine. TRUSTED: GDB reads code in some forty pieces to unwind a frame,
-# and it has the file.
-SETTINGS = {"suppress-cli-notifications": True, "confirm": False, TRUSTED: True}
+# and it has the file. By GDB itself conditions are tested in sight.
+SETTINGS = {"suppress-cli-notifications": True, "confirm": False, TRUSTED: True, "breakpoint condition-evaluation": "host"}
 
 
 class Refused(Exception):
@@ -183,6 +189,11 @@ def users_breakpoints():
     return found
 
 
+def software_watchpoints():
+    """GDB lets the core run by single steps for these."""
+    return [one for one in gdb.breakpoints() if one.visible and one.enabled and one.type == gdb.BP_WATCHPOINT]
+
+
 def stop_reply(number, pairs=""):
     several = len(gdb.selected_inferior().threads()) > 1
     return f"T{number:02x}" + (f"thread:{gdb.selected_thread().num:x};" if several else "") + pairs
@@ -222,38 +233,33 @@ class Stop:
         self.number = ENDED
 
 
-class ConditionTests(gdb.Function):
-    """Counts how often GDB tests the user's breakpoint conditions while the core runs for the engine. It is
-    put in front of each condition. GDB halts the core to test one, and if it does not hold goes on unseen."""
+class Resumes:
+    """Counts by GDB's packets how often it lets the core run inside `with`. It halts the core on the way without a word: to test a
+    condition, at a dprintf, for a watched value that is the same, to step over a breakpoint."""
 
     def __init__(self):
-        super().__init__("_pmu_tested")
-        self.times, self.changed = 0, []
+        self.steps, self.times, self.doubt = 0, 0, ""
+        self.shown = int(gdb.parameter("debug remote"))
 
-    def invoke(self):
-        self.times += 1
-        return True
+    def __enter__(self):
+        gdb.events.inferior_call.connect(self._called)
+        gdb.execute("set debug remote 1", to_string=True)
+        return self
 
-    def begin(self, ours):
-        """`ours`: addresses where the core stops in any case."""
-        self.times = 0
-        others = {one.number: one
-                  for at, ones in users_breakpoints().items() if at not in ours for one in ones}
-        for one in others.values():
-            if one.condition or one.ignore_count:
-                self.changed.append((one, one.condition))
-                one.condition = f"$_pmu_tested() && ({one.condition or 1})"
+    def __exit__(self, *_):
+        gdb.execute(f"set debug remote {self.shown}", to_string=True)
+        gdb.events.inferior_call.disconnect(self._called)
 
-    def end(self):
-        """The number of halts: one for each test, one for the step over the breakpoint."""
-        for one, condition in self.changed:
-            if one.is_valid():
-                one.condition = condition
-        self.changed = []
-        return 2 * self.times
+    def _called(self, _event):
+        self.doubt = "it called a function of the program meanwhile, which is counted, too"
 
-
-CONDITION_TESTS = ConditionTests()
+    def resume(self, command):
+        text = gdb.execute(command, to_string=True)
+        kinds = RESUME.findall(text)
+        self.times += len(kinds)
+        self.steps += sum(kind in STEPS for kind in kinds)
+        if not kinds or BY_SERVER.search(text):
+            self.doubt = "nothing shows how often the core was halted on the way"
 
 
 class Engine:
@@ -435,24 +441,20 @@ class Engine:
         late, Engine.late_interrupt = Engine.late_interrupt, False
         command = "stepi" if how == "s" else self.server.resume_command()
         here = users_breakpoints().get(program_counter(), [])
-        theirs = here if command == JUMP else []
-        halts = 1 if here and command == "continue" else 0  # GDB steps over the breakpoint
+        theirs = [*here, *software_watchpoints()] if command == JUMP else []
+        resumes = Resumes()
         with Stop() as stop, listener_end, wake:
             listener.start()
             try:
-                for one in theirs:  # they have been hit already
+                for one in theirs:  # they have been hit already, or GDB would step from there
                     one.enabled = False
                 with Silence(self.often), Records(self):
                     self.be_quiet()
-                    CONDITION_TESTS.begin([at for at, one in self.server.breakpoints.items() if one.enabled])
-                    try:
-                        gdb.execute(command, to_string=True)
+                    with resumes:
+                        resumes.resume(command)
                         if late and how != "s" and stop.number == REQUESTED and not asked.is_set():
                             stop.number = TRAP
-                            halts += 1
-                            gdb.execute(self.server.resume_command(), to_string=True)
-                    finally:
-                        halts += CONDITION_TESTS.end()
+                            resumes.resume(self.server.resume_command())
             except gdb.error:
                 if gdb.selected_thread() is not None:
                     raise
@@ -469,16 +471,19 @@ class Engine:
             Engine.late_interrupt = True
         if stop.number == REQUESTED and not asked.is_set():
             self.cancel()  # the user interrupted the core in GDB
-        return stop_reply(stop.number, f"halts:{halts:x};" + "others:;" * stop.others)
+        if resumes.doubt:
+            raise Refused(f"what GDB has added to the counts is not known: {resumes.doubt}")
+        return stop_reply(stop.number, f"halts:{resumes.times - 1:x};steps:{max(resumes.steps - (how == 's'), 0):x};"
+                          + "others:;" * stop.others)
 
     def be_quiet(self):
         """No reports of stops, and no questions. A breakpoint's condition may read memory that is given as read-only: then the
         file is not trusted."""
         if not self.settings:
             self.settings = {name: gdb.parameter(name) for name in SETTINGS}
+            conditions = any(one.condition for one in gdb.breakpoints())
             for name, value in SETTINGS.items():
-                conditions = any(one.condition for one in gdb.breakpoints())
-                switch(name, value and not (name == TRUSTED and conditions))
+                switch(name, False if name == TRUSTED and conditions else value)
 
     def listen(self, end, asked, over):
         """Waits, while GDB runs the core, for a request to interrupt it and for the engine's end. GDB may handle the interrupt
@@ -521,8 +526,9 @@ def openocd_port():
     """The tool's words for GDB's server by its Tcl port, where the engine is as fast as in a terminal; (): it has none, or GDB's own
     ways are needed."""
     conditions = any(one.visible and one.enabled and (one.type not in (gdb.BP_BREAKPOINT, HARDWARE) or one.condition
-                     or one.ignore_count or one.commands or one.temporary or one.thread) for one in gdb.breakpoints())
-    if conditions or len(gdb.selected_inferior().threads()) != 1:
+                     or one.ignore_count or one.commands or one.temporary or one.thread or hasattr(one, "stop"))
+                     for one in gdb.breakpoints())
+    if conditions or DPRINTF.search(gdb.execute("info breakpoints", to_string=True)) or len(gdb.selected_inferior().threads()) != 1:
         return ()
     token = os.urandom(8).hex()
     try:
@@ -715,9 +721,9 @@ def check_option(option, value):
     return done.stderr.split("\n")[0].removeprefix("pmu-probe: ") if done.returncode else ""
 
 
-def switch(name, on):
-    if gdb.parameter(name) != on:
-        gdb.execute(f"set {name} {'on' if on else 'off'}")
+def switch(name, value):
+    if gdb.parameter(name) != value:
+        gdb.execute(f"set {name} {value if isinstance(value, str) else 'on' if value else 'off'}")
 
 
 def write(text):

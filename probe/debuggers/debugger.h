@@ -75,6 +75,7 @@ struct debugger_stop {
     char thread[32]; /* which core or thread stopped; "" if there is only one */
     char core[64];   /* the core's name, if there are several; else "" */
     unsigned halts;  /* that the debugger made on the way for its own reasons, and went on from */
+    unsigned steps;  /* single steps among them */
     bool has_cpu;    /* the server says on which CPU of a system the program stopped: `cpu` */
     unsigned cpu;
 };

@@ -443,7 +443,7 @@ static bool read_small(const char *text, size_t digits, unsigned most, unsigned 
 }
 
 /* Pairs "name:value;". A name that is a number is a register's. Our Python in GDB adds "others", at a
- * breakpoint of the user's, and "halts". */
+ * breakpoint of the user's, "halts" and "steps". */
 static void take_pairs(struct gdb_session *session, const char *at, struct debugger_stop *stop)
 {
     while (*at != '\0') {
@@ -460,6 +460,8 @@ static void take_pairs(struct gdb_session *session, const char *at, struct debug
             stop->has_cpu = read_small(colon + 1, value, UINT16_MAX, &stop->cpu);
         else if (name == 5 && strncmp(at, "halts", 5) == 0)
             read_small(colon + 1, value, HALTS_MOST, &stop->halts);
+        else if (name == 5 && strncmp(at, "steps", 5) == 0)
+            read_small(colon + 1, value, HALTS_MOST, &stop->steps);
         else if (name == 6 && strncmp(at, "others", 6) == 0)
             stop->why = DEBUGGER_OTHERS;
         else if (memchr(at, 'w', name) != NULL && name >= 5 && strncmp(colon - 5, "watch", 5) == 0)

@@ -254,7 +254,7 @@ static bool leave_handlers(struct debugger_engine *self, uint64_t wanted, uint64
         self->disturbed = self->hit.tainted = true;
         self->hit.after_us = (uint64_t)deadline_now_us();
         self->hit.pairs += 1 + self->stop.halts;
-        self->hit.steps += (self->stop.halts + 1) / 2;
+        self->hit.steps += self->stop.steps;
     }
 }
 

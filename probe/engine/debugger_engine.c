@@ -230,7 +230,7 @@ static bool reach_end(struct debugger_engine *self, bool *again, struct error *e
             return false;
         self->hit.after_us = (uint64_t)deadline_now_us();
         self->hit.pairs += self->stop.halts;
-        self->hit.steps += (self->stop.halts + 1) / 2;
+        self->hit.steps += self->stop.steps;
         if (!look_at_stop(self, &what, error))
             return false;
         if (what == CALL_ENDS &&

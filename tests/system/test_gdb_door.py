@@ -11,6 +11,7 @@ import pytest
 
 from gdb_door import GDB, SCRIPT, DoorPlace, Mi, Screen, Terminal
 from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned, wait_for
+from own_program import START, own_place
 from test_record import part_of
 
 pytestmark = [pytest.mark.any_row, pytest.mark.any_fifth]  # a row takes seconds; what is different on each chip is in test_gdb.py
@@ -165,6 +166,34 @@ def test_users_conditions_inside(chip, breakpoints, cost, tmp_path):
         for cycles, passage in zip(result.cycles, truth):
             assert 0 <= cycles - passage.cycles <= column["plus_minus"]
             assert chip in ("rp2040", "m4") or cycles == passage.cycles
+
+
+SILENT = START + r"""
+volatile uint32_t same, changing;
+APART int never(void) { sink += 100; return 0; }
+APART void inner(void) { for (uint32_t i = 0; i < 3; i++) sink += i; }
+APART void silent(void) { sink += 10; same = 5; changing++; inner(); sink += 10; }
+void run(void) { for (;; round_count++) { silent(); (void)never(); } }
+"""
+STOP_METHOD = "python type('Never', (gdb.Breakpoint,), {'stop': lambda self: False})('*&inner')"
+UNSEEN = [['dprintf inner,"here\\n"'], ["watch changing if 0"], ["watch same"], [STOP_METHOD], ["set language ada", "hbreak inner if 1 = 0"],
+          ["set can-use-hw-watchpoints 0", "watch same"]]
+
+
+@pytest.mark.parametrize("chip", ["m4", "a9"])
+def test_halts_that_gdb_does_not_report(chip, tmp_path):
+    """Whatever their reason is: each resume of GDB's is counted."""
+    with own_place(tmp_path, chip, SILENT, kind=DoorPlace, halt_cost=7) as place:
+        for before in UNSEEN[:3 if chip == "a9" else None]:
+            result = place.delta_in_gdb(tmp_path, "silent -r 2", *before)
+            truth = passages(place.board.log(), place.symbol("silent"), returned)
+            assert result.code == 0 and len(result.hits) == 2, (before, result.said, result.err)
+            column = result.summary["columns"]["CPU_CYCLES"]
+            assert column["overhead"] > 7 and column["plus_minus"] > 0, (before, column)
+            for cycles, passage in zip(result.cycles, truth):
+                assert abs(cycles - passage.cycles) <= column["plus_minus"], (before, column)
+        called = place.gdb("hbreak inner if never()", "pmu delta silent -r 2")
+        assert "it called a function of the program meanwhile" in called.err and "CPU_CYCLES" not in called.out, called
 
 
 def test_users_conditions_stay(tmp_path):

@@ -26,9 +26,9 @@ def test_qemu_obeys_the_door(machine, monkeypatch):
         said = dict(re.findall(r"^(.+?): (.*)$", done.out, re.MULTILINE))
         assert f"pmu.server=127.0.0.1:{qemu.port}" in said["qSupported:swbreak+"] and said["qqemu.sstepbits"].startswith("ENABLE="), done.out + done.err
         assert re.fullmatch("[0-9a-f]{8}", said[f"m{work:x},4"]) and said[f"Z1,{work:x},{size}"] == said[f"z1,{work:x},{size}"] == "OK"
-        assert said["?"] == "T05" and done.out.count("c: T05halts:0;") == 2 and said["s"] == "T05halts:0;"
+        assert said["?"] == "T05" and done.out.count("c: T05halts:0;steps:0;") == 2 and said["s"] == "T05halts:0;steps:0;"
         assert work.to_bytes(8, "little").hex() in (answer for packet, answer in said.items() if packet[0] == "p")
-        assert said["interrupted"] == "T02halts:0;"
+        assert said["interrupted"] == "T02halts:0;steps:0;"
         assert said["pffff"][:2] == said["Z1,zz,2"][:2] == said["m0"][:2] == "E." and said["dance"] == ""
 
 

@@ -158,7 +158,8 @@ static inline enum debugger_wait model_debugger_wait(struct debugger *debugger, 
         }
         if (!d->m->halted)
             continue;
-        *stop = (struct debugger_stop){.why = d->asked ? DEBUGGER_REQUESTED : d->why, .halts = d->halts};
+        *stop = (struct debugger_stop){
+            .why = d->asked ? DEBUGGER_REQUESTED : d->why, .halts = d->halts, .steps = (d->halts + 1) / 2};
         d->running = d->asked = false;
         if (d->resumes == d->pend_at)
             model_pend(d->m);

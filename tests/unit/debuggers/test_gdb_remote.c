@@ -397,7 +397,7 @@ static const struct gdb_answer gdb_itself[] = {
     {"Z1,20000000", "E.the server says E0e", false},
     {"pf", "7002000800000000", false},
     {"pd", "xxxxxxxxxxxxxxxx", false},
-    {"vCont;c", "T05thread:2;halts:1c;others:;", false},
+    {"vCont;c", "T05thread:2;halts:1c;steps:e;others:;", false},
     {"vCont;s", "T05halts:1000001;", false},
     {NULL, NULL, false}};
 
@@ -412,7 +412,7 @@ TEST(gdb_itself_is_attended)
                  "GDB cannot set a breakpoint at 0x20000000 (the server says E0e)");
     go(DEBUGGER_RUN);
     assert_int_equal(wait_ms(LIMIT_MS), DEBUGGER_STOPPED);
-    assert_true(stop.why == DEBUGGER_OTHERS && stop.halts == 0x1c);
+    assert_true(stop.why == DEBUGGER_OTHERS && stop.halts == 0x1c && stop.steps == 0xe);
     for (int i = 0; i < 2; i++) {
         assert_register("pc", 0x08000270);
     }
