@@ -560,6 +560,16 @@ static void copies_begin(struct stack_copies *copies, struct symbols *symbols,
         *copies = (struct stack_copies){.until = function.high};
 }
 
+/* Registers that a callee, or the system after an SVC, may give another value: IHI 0042 5.1.1 (AAPCS32),
+ * IHI 0055 5.1.1 (AAPCS64). */
+static uint32_t call_loses(enum instruction_set isa, const struct instruction *does)
+{
+    enum { ARM_LOSES = 0x100F, A64_LOSES = 0x7FFFF };
+    if (!instruction_calls(does) && does->kind != GOES_SUPERVISOR)
+        return 0;
+    return isa == ISA_A64 ? A64_LOSES : ARM_LOSES;
+}
+
 /* What `one` makes of them. */
 static void copies_follow(struct stack_copies *copies, const struct code_instruction *one,
                           const struct instruction *does)
@@ -570,12 +580,18 @@ static void copies_follow(struct stack_copies *copies, const struct code_instruc
                  does->access == ACCESS_NONE;
     bool restores = does->access == ACCESS_LOAD && does->base == sp;
     uint32_t given = gives ? 1U << does->to : 0;
-    copies->copies = (copies->copies & ~does->writes) | given;
+    copies->copies = (copies->copies & ~(does->writes | call_loses(one->isa, does))) | given;
     copies->given_back =
         restores ? copies->given_back | (does->writes & frames) : copies->given_back & ~given;
     copies->frames = (restores ? copies->frames : copies->frames & ~does->writes) | (given & frames);
     if (instruction_leaves(does))
         copies->copies = copies->given_back = 0;
+}
+
+/* It sets SP to what the function itself has made of SP. */
+static bool makes_room(const struct stack_copies *copies, const struct instruction *does)
+{
+    return does->access == ACCESS_NONE && has_register(copies->copies, does->from);
 }
 
 static uint32_t copies_foreign(const struct stack_copies *copies, enum instruction_set isa)
@@ -621,7 +637,8 @@ static bool search_code(struct search *search)
         struct instruction does = code_decode(&one);
         stack_code_next(&code, &copies, search->symbols, &one);
         bool skipped = one.address >= search->skip && one.address < search->skip_until;
-        search->found = !skipped && !one.is_data &&
+        bool own = !search->for_calls && makes_room(&copies, &does);
+        search->found = !skipped && !own && !one.is_data &&
                         is_it(search, one.isa, &code, &does, copies_foreign(&copies, one.isa));
         copies_follow(&copies, &one, &does);
     }
@@ -751,10 +768,10 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
         struct instruction does = code_decode(&one);
         stack_code_next(&code, &copies, symbols, &one);
         bool skipped = one.address >= search.skip && one.address < search.skip_until;
-        bool makes_room = does.access == ACCESS_NONE && has_register(copies.copies, does.from);
+        bool own = makes_room(&copies, &does);
         uint32_t foreign = copies_foreign(&copies, one.isa);
         copies_follow(&copies, &one, &does);
-        if (skipped || one.is_data || makes_room || does.system == SYSTEM_STACK ||
+        if (skipped || one.is_data || own || does.system == SYSTEM_STACK ||
             !stack_is_set(one.isa, &code, foreign))
             continue;
         if (n < room)
@@ -1203,47 +1220,17 @@ static bool is_within(const struct extent *function, uint64_t address)
     return address > function->low && address < function->high;
 }
 
-/* What code makes of registers without memory. */
-struct made {
-    uint64_t address[32];
-    uint32_t known;    /* those that have `address` */
-    uint32_t computed; /* those that have a sum of unknown ones, such as a table's base and its entry */
-};
-
-/* DDI 0487 C6.2: ADR, ADRP, and ADD to what one of them gave. False: it is another instruction. */
-static bool made_address(const struct made *made, const struct code_instruction *one,
-                         const struct instruction *does, uint64_t *out)
-{
-    bool is_adr = one->isa == ISA_A64 && (one->code & 0x1F000000) == 0x10000000, pages = one->code >> 31;
-    uint64_t by = (uint64_t)(one->code >> 5 & 0x7FFFF) << 2 | (one->code >> 29 & 3);
-    by = (by ^ 0x100000) - 0x100000;
-    if (is_adr)
-        *out = pages ? (one->address & ~UINT64_C(0xFFF)) + (by << 12) : one->address + by;
-    else if (does->gives == GIVES_SUM && has_register(made->known, does->from))
-        *out = made->address[does->from] + (uint64_t)(int64_t)(int32_t)does->number;
-    else
-        return false;
-    return does->to < NO_REGISTER;
-}
-
-static void made_follow(struct made *made, const struct code_instruction *one, const struct instruction *does)
+/* *computed: the registers that have a sum of unknown ones, such as a table's base and its entry. */
+static void computed_follow(uint32_t *computed, const struct instruction *does, bool is_known)
 {
     enum { ARGUMENTS = 0xF };
-    uint64_t address = 0;
-    bool is_known = made_address(made, one, does, &address);
     bool moves = does->gives == GIVES_SUM && does->number == 0 && does->from < NO_REGISTER;
     bool computes =
-        moves ? has_register(made->computed, does->from)
+        moves ? has_register(*computed, does->from)
               : does->access == ACCESS_NONE && does->gives != GIVES_NUMBER && does->gives != GIVES_TOP;
-    uint32_t changes = does->writes | (instruction_calls(does) ? ARGUMENTS : 0);
-    made->known &= ~changes;
-    made->computed &= ~changes;
-    if (is_known) {
-        made->known |= 1U << does->to;
-        made->address[does->to] = address;
-    } else if (computes) {
-        made->computed |= does->writes;
-    }
+    *computed &= ~(does->writes | (instruction_calls(does) ? ARGUMENTS : 0));
+    if (!is_known && computes)
+        *computed |= does->writes;
 }
 
 /* Whether the function has the address of a place in it, or adds up where it jumps to by a register. */
@@ -1251,17 +1238,17 @@ static bool makes_labels(struct symbols *symbols, const struct extent *function)
 {
     struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
     struct code_instruction one;
-    struct instruction before = {0};
-    struct made made = {.known = 0};
+    struct named named = {.known = 0};
+    uint32_t computed = 0;
     while (code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
-        bool named = is_within(function, named_address(symbols, &one, &does, &before) & ~UINT64_C(1));
-        if (named || (does.kind == GOES_AWAY && has_register(made.computed, does.by)))
+        uint64_t made = 0;
+        if (does.kind == GOES_AWAY && has_register(computed, does.by))
             return true;
-        made_follow(&made, &one, &does);
-        if (has_register(made.known, does.to) && is_within(function, made.address[does.to]))
+        bool is_known = named_follow(&named, symbols, &one, &does, &made);
+        if (is_known && is_within(function, made & ~UINT64_C(1)))
             return true;
-        before = does;
+        computed_follow(&computed, &does, is_known);
     }
     return false;
 }
