@@ -525,6 +525,7 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     const struct device_core *counted = look != NULL ? device_counted(device) : NULL;
     bool tells_reset = counted != NULL && device->debugger == NULL && core_has_run_control(&counted->core);
     size_t reset = 0;
+    struct step apart; /* where the halt is shown by another register than the reset */
     bool model = look != NULL && device->model_time.size != 0;
     size_t before = steps_add(&list, step_time(TIME_BEFORE));
     size_t earlier = model ? steps_add(&list, step_read(device->model_time)) : 0;
@@ -547,6 +548,7 @@ static bool read_running(struct device *device, uint64_t *values, uint64_t *befo
     enum core_state state = tells_reset ? core_state_of(&counted->core, results[reset]) : CORE_HIDDEN;
     device->slept |= state == CORE_ASLEEP;
     look->ran = state == CORE_RUNNING;
+    look->may_stand = tells_reset && (state == CORE_HALTED || core_halted_test(&counted->core, &apart));
     if (model) {
         look->model_ns[0] = (uint32_t)results[earlier];
         look->model_ns[1] = (uint32_t)results[later];

@@ -152,6 +152,7 @@ struct device_poll {
     const struct witness_item *changed; /* NULL: nothing */
     uint64_t saw;                       /* its value now */
     bool ran;                           /* the core ran, as far as its registers show */
+    bool may_stand;                     /* it is halted, or this has not been read */
     uint32_t model_ns[2];               /* just before and after the counters; 0: no model */
 };
 bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,

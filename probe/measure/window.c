@@ -51,6 +51,9 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
         return error_set(error, ERROR_RESET, "the target was reset");
     if (look.changed != NULL)
         return witness_tell(look.changed, look.saw, error);
+    if (look.may_stand && device_stands(window->device, &window->device->stopped_at, deadline))
+        device_leave_as(window->device,
+                        LEAVE_HALTED_FOREIGN); /* the time from here on is not the program's */
     const struct evaluation_span span = {
         .from = window->last, .to = values, .longest_us = us_between(window->last_us, after_us)};
     if (!plausible_span(&window->plausible, window->last, values, span.longest_us, window->halts ? 2 : 0,

@@ -384,13 +384,8 @@ bool windows_program(struct windows *self, const struct plan_pass *pass, struct 
     return cpu_windows_program(&self->cpus, pass->picks, pass->n, &deadline, error);
 }
 
-/* A core that somebody has halted meanwhile stays so: the time from here on is not the program's. */
 static void note_stop(struct windows *self)
 {
-    struct device *device = &self->session.device;
-    struct deadline deadline = windows_uncancelled(self);
-    if (core_has_run_control(&device->chosen->core) && device_stands(device, &device->stopped_at, &deadline))
-        device_leave_as(device, LEAVE_HALTED_FOREIGN);
     self->stopped = self->stopped || self->session.device.leave == LEAVE_HALTED_FOREIGN;
     self->ended = self->ended || self->stopped;
 }

@@ -279,13 +279,12 @@ bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
 static bool reached_follow_part(struct reached *reached, struct symbols *symbols, const struct extent *part,
                                 const struct extent *function)
 {
-    struct code_walk walk = {.symbols = symbols, .low = part->low, .high = part->high};
-    struct code_instruction one;
+    struct leads leads = leads_of(symbols, part);
+    struct lead lead;
     bool ok = true;
-    while (ok && code_next(&walk, &one)) {
-        struct instruction does = code_decode(&one);
-        bool back = does.kind == GOES_JUMP && extent_has(function, does.target);
-        ok = back || !enters_other(&does, part) || reached_add(reached, symbols, does.target);
+    while (ok && leads_next(&leads, &lead)) {
+        bool back = lead.kind == LEAD_JUMP && extent_has(function, lead.target);
+        ok = back || !enters_other(&lead, &leads.function) || reached_add(reached, symbols, lead.target);
     }
     return ok;
 }
@@ -1460,7 +1459,7 @@ bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
         ok = jumps_follow(&reached, symbols, &from, function->low, &found, &is_open);
         if (ok && is_open && !was_open) {
             ok = reached_add_pointed(&reached, symbols, &pointed);
-            found = found || has_function(&pointed, function->low) ||
+            found = found || reached_has(&pointed, function->low) ||
                     (symbols->is_movable && symbols->machine == EM_AARCH64); /* the loader has pointers */
         }
         was_open = is_open;

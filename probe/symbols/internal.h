@@ -303,18 +303,18 @@ struct leads {
     bool ends_in_callee;    /* a call at the very end leads to the callee, and not to what follows */
     struct named named;     /* the rest is leads.c's */
     uint32_t inside, popped;
-    struct lead last; /* that is no padding */
+    struct lead last; /* apart from padding */
     uint64_t unpadded, furthest;
     bool goes_on, has_code, has_ended;
     unsigned in_block;
 };
-/* Whether a BL at the address is a jump: to a place of its own function, not its entry, from where no way
+/* Whether a BL at the address is a jump: to a place of the same function, not its entry, from where no way
  * returns to LR. GCC and clang make far jumps of Thumb-1 so, as B leads 2 KB away at most: DDI 0419 A6.7.10.
  */
 bool is_own_jump(struct symbols *symbols, uint64_t address, uint64_t target);
 struct leads leads_of(struct symbols *symbols, const struct extent *range);
 bool leads_next(struct leads *leads, struct lead *out);
-/* Where the function's last instruction goes on behind its end; 0: it does not. */
+/* Where the function's last instruction goes on after its end; 0: it does not. */
 uint64_t leads_past_end(struct symbols *symbols, const struct extent *function);
 
 /* --- code.c */

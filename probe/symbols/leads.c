@@ -283,7 +283,7 @@ static bool is_trap(const struct code_instruction *one)
     return one->isa == ISA_ARM ? (code & 0xFFF000F0) == 0xE7F000F0 : (code & 0xFFE0001F) == 0xD4200000;
 }
 
-/* The first instruction at or after the end of a function that is no padding. */
+/* The first instruction at or after the end of a function, padding apart. */
 static uint64_t after_padding(struct symbols *symbols, uint64_t high)
 {
     enum { MOST_PADDING = 64 };

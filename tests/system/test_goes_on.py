@@ -66,8 +66,8 @@ def test_a_tail_call_by_a_pointer_to_itself(chip, tmp_path):
         assert_whole_calls(place, "f")
 
 
-# It leaves a part of itself out of CYCCNT, as profilers do: before a label that others may call, and behind it
-BEHIND_A_LABEL = START + r"""
+# It leaves a part of itself out of CYCCNT, as profilers do: before a label that others may call, and after it
+AFTER_A_LABEL = START + r"""
 APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); sink++; }
 __asm(".text\n.syntax unified\n.thumb\n.thumb_func\n.type f, %function\n.global f\nf: push {r4, lr}\nmov r0, #5\nbl busy\n"
       ".size f, . - f\n.thumb_func\n.type f_mid, %function\n.global f_mid\nf_mid: ldr r4, =0xE0001004\nldr r0, [r4]\npush {r0}\nmov r0, #50\n"
@@ -79,7 +79,7 @@ void run(void) { for (;; round_count++) { f(); busy(100); } }
 
 @pytest.mark.parametrize("chip", ["m4", "m33"])
 def test_a_function_that_goes_on_past_a_label_and_sets_the_counter_back(chip, tmp_path):
-    with own_place(tmp_path, f"{chip}/swd", BEHIND_A_LABEL) as place:
+    with own_place(tmp_path, f"{chip}/swd", AFTER_A_LABEL) as place:
         result = place.run("delta", "f", "-r", 6, "-j")
         assert result.code == 0 and min(result.cycles) > 250, (result.err, result.cycles)
 

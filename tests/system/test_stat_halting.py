@@ -140,7 +140,7 @@ def test_a_halt_ends_what_halts_no_core(command, way):
         said = result.err.split("\n")[0]
         assert result.code == 3 and "halted by someone else at" in said and said.count(" at ") == 1, result.err
         assert place.board.state()["run"] == "halted"
-        assert command == "watch" or result.out.splitlines()[-1].startswith('{"type": "summary"')
+        assert command == "watch" or result.out.splitlines()[-1].startswith('{"type":"summary"')
 
 
 @pytest.mark.parametrize("command", ["stat", "watch"])
