@@ -1214,7 +1214,7 @@ static bool has_labels(struct symbols *symbols, const struct extent *function)
     return has;
 }
 
-static bool is_within(const struct extent *function, uint64_t address)
+static bool is_inner(const struct extent *function, uint64_t address)
 {
     return address > function->low && address < function->high;
 }
@@ -1245,7 +1245,7 @@ static bool makes_labels(struct symbols *symbols, const struct extent *function)
         if (does.kind == GOES_AWAY && has_register(computed, does.by))
             return true;
         bool is_known = named_follow(&named, symbols, &one, &does, &made);
-        if (is_known && is_within(function, made & ~UINT64_C(1)))
+        if (is_known && is_inner(function, made & ~UINT64_C(1)))
             return true;
         computed_follow(&computed, &does, is_known);
     }
@@ -1262,7 +1262,7 @@ static bool is_led_into(struct symbols *symbols, const struct extent *function)
         return true;
     const struct extent low = {(uint32_t)function->low, (uint32_t)function->high};
     while (word_next(symbols, &words, &word))
-        if (is_within(&low, word & ~UINT32_C(1)))
+        if (is_inner(&low, word & ~UINT32_C(1)))
             return true;
     return false;
 }

@@ -29,7 +29,7 @@ static bool word_of(struct symbols *symbols, uint64_t at, unsigned size, uint64_
     return false;
 }
 
-static bool is_known(const struct named *named, unsigned which)
+static bool named_has(const struct named *named, unsigned which)
 {
     return which < NO_REGISTER && (named->known >> which & 1) != 0;
 }
@@ -49,7 +49,7 @@ static bool arm_adds_pc(const struct named *named, const struct code_instruction
         *out = aligned + 4 * (uint64_t)(code & 0xFF);
     else if (thumb && one->size == 4 && (code & 0xFB5F8000) == 0xF20F0000) /* bits 23 and 21: SUB */
         *out = (code >> 23 & 1) != 0 ? aligned - wide : aligned + wide;
-    else if (is_known(named, other) &&
+    else if (named_has(named, other) &&
              (thumb ? one->size == 2 && (code & 0xFF78) == 0x4478 : (code & 0x0FFF0FF0) == 0x008F0000))
         *out = named->value[other] + pc;
     else
@@ -71,9 +71,9 @@ static bool arm_makes(const struct named *named, struct symbols *symbols, const 
         makes = false;
     } else if (does->gives == GIVES_NUMBER) {
         *out = does->number;
-    } else if (does->gives == GIVES_TOP && is_known(named, does->to)) {
+    } else if (does->gives == GIVES_TOP && named_has(named, does->to)) {
         *out = (named->value[does->to] & 0xFFFF) | (uint64_t)does->number << 16;
-    } else if (does->gives == GIVES_SUM && is_known(named, does->from)) {
+    } else if (does->gives == GIVES_SUM && named_has(named, does->from)) {
         *out = named->value[does->from] + does->number;
     } else {
         makes = arm_adds_pc(named, one, does, out);
@@ -97,11 +97,11 @@ static bool a64_makes(const struct named *named, struct symbols *symbols, const 
         *out = one->address + (uint64_t)page;
     else if ((code & 0xBF000000) == 0x18000000)
         return word_of(symbols, one->address + (uint64_t)literal, code >> 30 & 1 ? 8 : 4, out);
-    else if ((code & 0x7F800000) == 0x72800000 && is_known(named, *to))
+    else if ((code & 0x7F800000) == 0x72800000 && named_has(named, *to))
         *out = (named->value[*to] & ~(UINT64_C(0xFFFF) << half)) | (uint64_t)(code >> 5 & 0xFFFF) << half;
     else if (does->gives == GIVES_NUMBER)
         *out = does->number;
-    else if (does->gives == GIVES_SUM && does->to < A64_SP && is_known(named, does->from))
+    else if (does->gives == GIVES_SUM && does->to < A64_SP && named_has(named, does->from))
         *out = named->value[does->from] + (uint64_t)(int64_t)(int32_t)does->number;
     else
         return false;
@@ -148,8 +148,8 @@ static bool straight_target(struct symbols *symbols, uint64_t address, unsigned 
             return false;
         (void)named_follow(&named, symbols, &one, &does, &made);
     }
-    *target = is_known(&named, by) ? named.value[by] : 0;
-    return is_known(&named, by);
+    *target = named_has(&named, by) ? named.value[by] : 0;
+    return named_has(&named, by);
 }
 
 bool code_reads_target(struct symbols *symbols, const struct code_instruction *one,
@@ -265,7 +265,7 @@ bool is_own_jump(struct symbols *symbols, uint64_t address, uint64_t target)
 /* --- the end of a function ------------------------------------------------------------------------------ */
 
 /* What fills up the space between functions. */
-static bool is_padding(const struct code_instruction *one)
+static bool fills_space(const struct code_instruction *one)
 {
     if (one->isa == ISA_THUMB)
         return one->code == 0xBF00 || one->code == 0x46C0 || one->code == 0xF3AF8000 || one->code == 0;
@@ -288,11 +288,11 @@ static uint64_t after_padding(struct symbols *symbols, uint64_t high)
 {
     enum { MOST_PADDING = 64 };
     struct code_walk walk = {.symbols = symbols, .low = high, .high = high + MOST_PADDING};
-    struct code_instruction one;
+    struct code_instruction one = {.address = high};
     struct extent next;
     while (code_next(&walk, &one) &&
            (table_around(symbols, one.address, &next) == NULL || next.low != one.address))
-        if (one.is_data || !is_padding(&one))
+        if (one.is_data || !fills_space(&one))
             break;
     return one.address;
 }
@@ -375,8 +375,8 @@ static bool loads_of_table(const struct leads *leads, const struct instruction *
 {
     const struct named *named = &leads->named;
     return does->access == ACCESS_LOAD && does->index != NO_REGISTER &&
-           ((is_known(named, does->base) && is_own_table(leads, named->value[does->base])) ||
-            (is_known(named, does->index) && is_own_table(leads, named->value[does->index])));
+           ((named_has(named, does->base) && is_own_table(leads, named->value[does->base])) ||
+            (named_has(named, does->index) && is_own_table(leads, named->value[does->index])));
 }
 
 /* ADD of two registers: DDI 0403 A7.7.4, DDI 0406 A8.8.7, DDI 0487 C6.2.4. So tables of offsets are used. */
@@ -445,7 +445,7 @@ bool leads_next(struct leads *leads, struct lead *out)
     if (out->kind == LEAD_JUMP && inside)
         leads->furthest = out->target;
     leads->has_code = leads->has_code || !one.is_data;
-    if (one.is_data || !is_padding(&one)) {
+    if (one.is_data || !fills_space(&one)) {
         leads->last = *out;
         leads->unpadded = one.address + one.size;
         leads->goes_on = !one.is_data && !is_trap(&one) && (in_block || !instruction_leaves(&out->does));
