@@ -236,7 +236,7 @@ static void armv7_add_reset(const struct core *core, struct steps *list)
 /* --- proofs --------------------------------------------------------------------------------------------- */
 
 static void armv7_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs,
-                             size_t n, const struct core_proof *spare, bool wait)
+                             size_t n, const struct core_spare *spare, bool wait)
 {
     (void)spare; /* LR and SP need no other register */
     (void)wait;  /* DBGDSCR shows when a transfer is done */
@@ -381,6 +381,7 @@ const struct core_ops armv7_ops = {
                                                    .spare = CORE_R0 + 11,
                                                    .spare_for_coprocessor = true,
                                                    .add_coprocessor = armv7_add_coprocessor,
+                                                   .selector = armv7_selector,
                                                    .own_pmu = armv7_own_pmu,
                                                    .add_accesses = armv7_add_accesses,
                                                    .hindrance = armv7_hindrance},

@@ -174,13 +174,19 @@ size_t armv7_add_register(const struct core *core, struct steps *list, enum core
     return armv7_take(core, list, register_number(which));
 }
 
-/* A read of the emptied DBGDTRTX, which a match may add, does nothing. */
+/* A read of the emptied DBGDTRTX, which a match may add, does nothing. Returns the step that proves it. */
+static size_t armv7_add_expect_general(const struct core *core, struct steps *list, uint32_t number,
+                                       uint64_t value)
+{
+    armv7_transfer_add_transfer(core, list, number);
+    return steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
+}
+
 void armv7_add_expect_register(const struct core *core, struct steps *list, enum core_register which,
                                uint64_t value)
 {
     prepare_transfer(core, list);
-    armv7_transfer_add_transfer(core, list, register_number(which));
-    steps_add(list, step_expect_once(armv7_word(core, DBGDTRTX), UINT32_MAX, value & UINT32_MAX));
+    armv7_add_expect_general(core, list, register_number(which), value);
 }
 
 /* The PC as code has it, from R15 as it reads in Debug state, C5.3, and CPSR. */
@@ -250,9 +256,9 @@ static bool is_selected(const struct address *at)
     return at->offset >> SELECTED != 0;
 }
 
-static uint32_t selector(void)
+struct address armv7_selector(void)
 {
-    return (uint32_t)cp15_register(9, 0, 12, 5).offset; /* PMSELR */
+    return cp15_register(9, 0, 12, 5); /* PMSELR */
 }
 
 /* Moves the result at `saved` back into R0. `unstick`: clears a sticky exception first, which would block
@@ -266,12 +272,10 @@ static size_t give_r0(const struct core *core, struct steps *list, size_t saved,
     return give;
 }
 
-static void select_counter(const struct core *core, struct steps *list, const struct address *at)
+static void select_by(const struct core *core, struct steps *list, uint32_t number, uint64_t selected)
 {
-    if (!is_selected(at))
-        return;
-    armv7_add_constant(core, list, 0, (uint32_t)(at->offset >> SELECTED) - 1);
-    armv7_add_instruction(core, list, MCR_CP15 | selector());
+    armv7_add_constant(core, list, number, (uint32_t)selected);
+    armv7_add_instruction(core, list, MCR_CP15 | (uint32_t)armv7_selector().offset | number << RT_SHIFT);
     armv7_add_instruction(core, list, ISB);
 }
 
@@ -295,7 +299,8 @@ static size_t armv7_transfer_add_access(const struct core *core, struct steps *l
     uint32_t place = (uint32_t)access->at.offset | number << RT_SHIFT;
     if (is_memory(access))
         return add_load(core, list, access->at.offset);
-    select_counter(core, list, &access->at);
+    if (is_selected(&access->at))
+        select_by(core, list, number, (access->at.offset >> SELECTED) - 1);
     if (access->op == OP_READ) {
         armv7_add_instruction(core, list, MRC_CP15 | place);
         return armv7_take(core, list, number);
@@ -334,18 +339,47 @@ static void add_proof_of_quiet(const struct core *core, struct steps *list)
     steps_add(list, step_expect(armv7_word(core, DBGDSCR), DBGDSCR_RXFULL_L, 0));
 }
 
-/* What the spare register must hold is proved before it is changed, so it can be given back at once. */
-static void add_through_spare(const struct core *core, struct steps *list, const struct step *accesses,
-                              size_t n, const struct core_proof *spare, size_t *at)
+static bool are_selected(const struct step *accesses, size_t n)
 {
-    uint32_t number = register_number(spare->which);
-    armv7_add_expect_register(core, list, spare->which, spare->value);
+    for (size_t i = 0; i < n; i++)
+        if (!is_memory(&accesses[i]) && is_selected(&accesses[i].at))
+            return true;
+    return false;
+}
+
+static bool are_memory(const struct step *accesses, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_memory(&accesses[i]))
+            return true;
+    return false;
+}
+
+/* What the spare register and PMSELR must hold is proved before they are changed, so they can be given back
+ * at once. */
+static void add_through_spare(const struct core *core, struct steps *list, const struct step *accesses,
+                              size_t n, const struct core_spare *spare, size_t *at)
+{
+    const struct core_proof *held = &spare->held;
+    uint32_t number = register_number(held->which);
+    bool selects = are_selected(accesses, n);
+    size_t selected_since = 0, give;
+    armv7_add_expect_register(core, list, held->which, held->value);
     size_t since =
         steps_add(list, step_marked(MARK_BORROWS, step_write(armv7_word(core, DBGDSCR), BORROWED)));
+    if (selects) {
+        armv7_add_instruction(core, list, MRC_CP15 | (uint32_t)armv7_selector().offset | number << RT_SHIFT);
+        selected_since = armv7_add_expect_general(core, list, number, spare->selector);
+    }
     for (size_t i = 0; i < n; i++)
         at[i] = armv7_transfer_add_access(core, list, &accesses[i], number);
-    add_wait_done(core, list); /* a list that restores the register may begin here */
-    size_t give = steps_add(list, step_write(armv7_word(core, DBGDTRRX), spare->value));
+    add_wait_done(core, list); /* a list that restores the registers may begin here */
+    if (selects) {
+        give = list->n;
+        select_by(core, list, number, spare->selector);
+        steps_give_back(list, selected_since, give);
+    }
+    give = steps_add(list, step_write(armv7_word(core, DBGDTRRX), held->value));
     armv7_add_instruction(core, list, MRC_DTRRX | number << RT_SHIFT);
     armv7_add_write(core, list, DBGDSCR, DBGDSCR_HDBGEN | DBGDSCR_ITREN);
     steps_give_back(list, since, give);
@@ -360,14 +394,10 @@ struct kept {
 /* In the order in which they are taken. Returns how many. */
 static size_t choose_kept(const struct step *accesses, size_t n, struct kept *out)
 {
-    bool selects = false, loads = false;
+    bool loads = are_memory(accesses, n);
     size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        selects = selects || (!is_memory(&accesses[i]) && is_selected(&accesses[i].at));
-        loads = loads || is_memory(&accesses[i]);
-    }
-    if (selects)
-        out[count++].read = MRC_CP15 | selector();
+    if (are_selected(accesses, n))
+        out[count++].read = MRC_CP15 | (uint32_t)armv7_selector().offset;
     for (size_t i = 0; loads && i < sizeof of_aborts / sizeof *of_aborts; i++)
         out[count++].read = of_aborts[i];
     return count;
@@ -425,10 +455,9 @@ static void add_all_through_r0(const struct core *core, struct steps *list, cons
 }
 
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                           const struct core_proof *spare, size_t *at)
+                           const struct core_spare *spare, size_t *at)
 {
-    struct kept ignored[KEPT];
-    if (spare != NULL && choose_kept(accesses, n, ignored) == 0) /* PMSELR is not known before */
+    if (spare != NULL && !are_memory(accesses, n))
         add_through_spare(core, list, accesses, n, spare, at);
     else
         add_all_through_r0(core, list, accesses, n, false, at);

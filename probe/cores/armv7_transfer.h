@@ -38,12 +38,13 @@ void armv7_add_expect_stop(const struct core *core, const struct breakpoint_setu
  * register is selected by that; PMSELR is restored.
  */
 struct address cp15_register(unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);
+struct address armv7_selector(void);
 /* The register that `number` in PMSELR selects. */
 struct address cp15_selected(unsigned number, unsigned crn, unsigned opc1, unsigned crm, unsigned opc2);
 
 /* As in struct core_register_ops. DBGDSCR is left ready for further instructions. */
 void armv7_add_coprocessor(const struct core *core, struct steps *list, const struct step *accesses, size_t n,
-                           const struct core_proof *spare, size_t *at);
+                           const struct core_spare *spare, size_t *at);
 struct address armv7_own_pmu(unsigned crm, unsigned opc2);
 void armv7_add_accesses(const struct core *core, struct steps *list, uint64_t status,
                         const struct step *accesses, size_t n, size_t *at);

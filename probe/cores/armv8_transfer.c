@@ -362,14 +362,16 @@ static void add_proof_through(const struct core *core, struct steps *list, const
 }
 
 void armv8_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
-                      const struct core_proof *spare, bool wait)
+                      const struct core_spare *spare, bool wait)
 {
     const struct core_proof *shown = NULL;
     armv8_set_control(core, list, EDSCR_HDE);
     add_expect_control(core, list, CHANNEL, CHANNEL_FREE);
     for (size_t i = 0; i < n; i++) {
         bool direct = !goes_through_x0(core, proofs[i].which);
-        const struct core_proof *show = direct ? &proofs[i] : shown == NULL ? spare : NULL;
+        const struct core_proof *show = direct                           ? &proofs[i]
+                                        : shown == NULL && spare != NULL ? &spare->held
+                                                                         : NULL;
         if (show != NULL) {
             add_expect_shown(core, list, armv8_transfer_number_of(core, show->which), show->value, false);
             shown = show;

@@ -46,6 +46,6 @@ void armv8_add_recover_instruction(const struct core *core, struct steps *list, 
 uint64_t armv8_register_value(const struct core *core, enum core_register which, const uint64_t *results,
                               size_t at);
 void armv8_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs, size_t n,
-                      const struct core_proof *spare, bool wait);
+                      const struct core_spare *spare, bool wait);
 void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setup *setup, struct steps *list,
                            uint64_t place, bool wait);

@@ -152,6 +152,26 @@ bool core_spare_register(const struct core *core, bool coprocessor, bool call, e
     return *out != CORE_PC && (coprocessor || !ops->spare_for_coprocessor) && (!call || ops->spare_is_lr);
 }
 
+struct core_spare_at core_spare_add(const struct core *core, enum core_register which, struct steps *list)
+{
+    struct core_spare_at at = {.held = core_add_register(core, list, which)};
+    if (core->ops->registers->selector != NULL) {
+        const struct step read = step_read(core->ops->registers->selector());
+        core_add_coprocessor(core, list, &read, 1, NULL, &at.selector);
+    }
+    return at;
+}
+
+struct core_spare core_spare_take(const struct core *core, enum core_register which,
+                                  const struct core_spare_at *at, const uint64_t *results)
+{
+    struct core_spare out = {
+        .held = {.which = which, .value = core_register_value(core, which, results, at->held)}};
+    if (core->ops->registers->selector != NULL)
+        out.selector = results[at->selector];
+    return out;
+}
+
 void settings_add(struct settings *list, struct setting setting)
 {
     if (list->n < list->room)

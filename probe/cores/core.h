@@ -424,7 +424,7 @@ static inline void core_add_expect_stop(const struct core *core, const struct br
  * register is likely to hold here. This is proved, too, and saves round trips.
  */
 static inline void core_add_proofs(const struct core *core, struct steps *list,
-                                   const struct core_proof *proofs, size_t n, const struct core_proof *spare,
+                                   const struct core_proof *proofs, size_t n, const struct core_spare *spare,
                                    bool wait)
 {
     core->ops->registers->add_proofs(core, list, proofs, n, spare, wait);
@@ -439,11 +439,19 @@ bool core_spare_register(const struct core *core, bool coprocessor, bool call, e
  * at[i] is the index of the result of a read. What is borrowed is given back as above. `spare` as for
  * proofs. */
 static inline void core_add_coprocessor(const struct core *core, struct steps *list,
-                                        const struct step *accesses, size_t n, const struct core_proof *spare,
+                                        const struct step *accesses, size_t n, const struct core_spare *spare,
                                         size_t *at)
 {
     core->ops->registers->add_coprocessor(core, list, accesses, n, spare, at);
 }
+
+/* What a spare register holds now. core_spare_take: from where core_spare_add said. */
+struct core_spare_at {
+    size_t held, selector;
+};
+struct core_spare_at core_spare_add(const struct core *core, enum core_register which, struct steps *list);
+struct core_spare core_spare_take(const struct core *core, enum core_register which,
+                                  const struct core_spare_at *at, const uint64_t *results);
 
 /* Whether the halted core can be asked to make its own accesses. */
 static inline bool core_makes_accesses(const struct core *core)

@@ -54,6 +54,13 @@ struct core_proof {
     uint64_t value;
 };
 
+/* A register that is borrowed for what it held at an earlier stop, and what the register that selects a
+ * counter (PMSELR) held, if the core has one. Both are proved before they are changed. */
+struct core_spare {
+    struct core_proof held;
+    uint64_t selector;
+};
+
 /* How our breakpoint comparator is to match. */
 struct breakpoint_setup {
     bool linked; /* only while comparator `linked_to` matches */
@@ -172,12 +179,13 @@ struct core_register_ops {
     void (*add_expect_stop)(const struct core *, const struct breakpoint_setup *, struct steps *,
                             uint64_t place, bool wait);
     void (*add_proofs)(const struct core *, struct steps *, const struct core_proof *, size_t n,
-                       const struct core_proof *spare, bool wait);
+                       const struct core_spare *spare, bool wait);
     enum core_register spare;   /* CORE_PC: needs none */
     bool spare_is_lr;           /* in a call's proofs, LR: it is proved anyway, and a return leaves it */
     bool spare_for_coprocessor; /* and only for that */
     void (*add_coprocessor)(const struct core *, struct steps *, const struct step *accesses, size_t n,
-                            const struct core_proof *spare, size_t *at); /* NULL: there is none */
+                            const struct core_spare *spare, size_t *at); /* NULL: there is none */
+    struct address (*selector)(void); /* in SPACE_CORE; NULL: there is none */
     /* NULL, with add_accesses and hindrance: it has none that a debugger does not reach. */
     struct address (*own_pmu)(unsigned crm, unsigned opc2);
     void (*add_accesses)(const struct core *, struct steps *, uint64_t status, const struct step *accesses,

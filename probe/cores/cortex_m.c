@@ -202,7 +202,7 @@ static void add_expect_stop(const struct core *core, const struct breakpoint_set
 }
 
 static void cortex_m_add_proofs(const struct core *core, struct steps *list, const struct core_proof *proofs,
-                                size_t n, const struct core_proof *spare, bool wait)
+                                size_t n, const struct core_spare *spare, bool wait)
 {
     (void)spare; /* LR and SP need no other register */
     for (size_t i = 0; i < n; i++)

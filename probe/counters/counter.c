@@ -164,7 +164,7 @@ static size_t pick(const struct reading *reading, bool by_core, struct step *acc
     return n;
 }
 
-static void reading_add_by_core(const struct reading *reading, const struct core_proof *spare,
+static void reading_add_by_core(const struct reading *reading, const struct core_spare *spare,
                                 struct steps *list, size_t *at)
 {
     struct step accesses[READING_ROOM] = {{.op = OP_READ}};
@@ -214,7 +214,7 @@ bool reading_append(struct reading *reading, const struct counter *counter)
     return true;
 }
 
-size_t reading_add(const struct reading *reading, bool running, const struct core_proof *spare,
+size_t reading_add(const struct reading *reading, bool running, const struct core_spare *spare,
                    struct steps *list)
 {
     size_t at = list->n, places[READING_ROOM] = {0};

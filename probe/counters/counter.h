@@ -220,7 +220,7 @@ bool reading_append(struct reading *reading, const struct counter *counter);
 /* `running`: the core is not halted, so that a counter in two words is read high, low, high. `spare`: what
  * the core's spare register is likely to hold, for counters that it reads itself, or NULL. Returns the index
  * for reading_take. */
-size_t reading_add(const struct reading *reading, bool running, const struct core_proof *spare,
+size_t reading_add(const struct reading *reading, bool running, const struct core_spare *spare,
                    struct steps *list);
 /* How many steps that is at most, with the core halted. */
 size_t reading_steps(const struct reading *reading);

@@ -284,7 +284,7 @@ void witness_take(struct witness *witness, const struct setting *setting)
 }
 
 static void witness_add_by_core(const struct witness *witness, const struct core *core,
-                                const struct core_proof *spare, struct steps *list,
+                                const struct core_spare *spare, struct steps *list,
                                 struct witness_places *out)
 {
     struct step accesses[WITNESS_ROOM] = {{.op = OP_READ}};
@@ -301,7 +301,7 @@ static void witness_add_by_core(const struct witness *witness, const struct core
         out->at[which[i]] = (uint16_t)at[i];
 }
 
-void witness_add(const struct witness *witness, const struct core *core, const struct core_proof *spare,
+void witness_add(const struct witness *witness, const struct core *core, const struct core_spare *spare,
                  struct steps *list, struct witness_places *out)
 {
     if (witness == NULL)

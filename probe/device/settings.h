@@ -57,7 +57,7 @@ bool settings_switch_on_comparators(struct ledger *ledger, const struct core *co
                                     const struct deadline *deadline, struct error *error);
 
 struct core;
-struct core_proof;
+struct core_spare;
 
 enum { WITNESS_ROOM = 40 };
 
@@ -83,7 +83,7 @@ struct witness_places {
 void witness_take(struct witness *witness, const struct setting *setting);
 /* Adds reads of all items; none for NULL. Items in SPACE_CORE are read by `core`, which must be halted;
  * `spare` is as for core_add_coprocessor. */
-void witness_add(const struct witness *witness, const struct core *core, const struct core_proof *spare,
+void witness_add(const struct witness *witness, const struct core *core, const struct core_spare *spare,
                  struct steps *list, struct witness_places *out);
 /* The first item that has changed, and in *saw its value; NULL: none. */
 const struct witness_item *witness_changed(const struct witness *witness, const uint64_t *results,

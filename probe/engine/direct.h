@@ -46,7 +46,7 @@ struct direct_engine {
 
     struct call call;
     bool expects_frame;      /* the next list proves its frame, instead of ending at the entry */
-    struct core_proof spare; /* what it held at the last entry, if it was read */
+    struct core_spare spare; /* at the last entry, if it was read */
     bool spare_read;
     bool lr_changes;        /* returns do not leave in LR what it held at the entry: another one is the spare
                                register */

@@ -114,34 +114,36 @@ bool direct_has_spare(struct direct_engine *self)
     if (self->spare_changes >= SPARE_CHANGES)
         return false;
     return (self->region.to_return && !self->lr_changes &&
-            core_spare_register(self->core, by_core, true, &self->spare.which)) ||
-           core_spare_register(self->core, by_core, false, &self->spare.which);
+            core_spare_register(self->core, by_core, true, &self->spare.held.which)) ||
+           core_spare_register(self->core, by_core, false, &self->spare.held.which);
 }
 
 void direct_note_change(struct direct_engine *self)
 {
-    self->lr_changes = self->lr_changes || self->spare.which == CORE_LR;
+    self->lr_changes = self->lr_changes || self->spare.held.which == CORE_LR;
     self->spare_changes += self->spare_changes < SPARE_CHANGES;
     self->spare_read = self->expects_frame = false; /* it is read with the next frame */
 }
 
 /* Halted at the start: what the spare register holds now, and probably at the end, since functions keep it.
  */
-static void note_spare(struct direct_engine *self, bool same_call, uint64_t value)
+static void note_spare(struct direct_engine *self, bool same_call, const struct core_spare_at *at)
 {
-    if (self->spare_read && same_call && value != self->spare.value)
+    uint64_t before = self->spare.held.value;
+    self->spare = core_spare_take(self->core, self->spare.held.which, at, self->results);
+    if (self->spare_read && same_call && self->spare.held.value != before)
         direct_note_change(self);
-    self->spare.value = value;
     self->spare_read = self->spare_changes < SPARE_CHANGES;
 }
 
 /* For counters that the core itself reads, in regions that need no frame. */
 bool direct_find_spare(struct direct_engine *self, struct error *error)
 {
-    uint64_t value = 0;
-    if (!direct_read_register(self, self->spare.which, &value, error))
+    direct_new_registers(self);
+    const struct core_spare_at at = core_spare_add(self->core, self->spare.held.which, &self->list);
+    if (!direct_run_plain(self, error))
         return false;
-    note_spare(self, false, value);
+    note_spare(self, false, &at);
     return true;
 }
 
@@ -151,7 +153,8 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
     size_t lr = core_add_register(self->core, &self->list, CORE_LR);
     size_t sp = core_add_register(self->core, &self->list, CORE_SP);
     bool has = direct_has_spare(self);
-    size_t spare = has ? core_add_register(self->core, &self->list, self->spare.which) : 0;
+    const struct core_spare_at spare =
+        has ? core_spare_add(self->core, self->spare.held.which, &self->list) : (struct core_spare_at){0};
     size_t reset = core_add_reset_seen(self->core, &self->list);
     if (!direct_run_plain(self, error))
         return false;
@@ -164,8 +167,7 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
     self->call.frame.lr = core_register_value(self->core, CORE_LR, self->results, lr);
     self->call.frame.sp = core_register_value(self->core, CORE_SP, self->results, sp);
     if (has)
-        note_spare(self, self->call.frame.lr == before.lr && self->call.frame.sp == before.sp,
-                   core_register_value(self->core, self->spare.which, self->results, spare));
+        note_spare(self, self->call.frame.lr == before.lr && self->call.frame.sp == before.sp, &spare);
     const struct call_access access = direct_access(self);
     if (!call_enter(&self->call, &access, NULL, inner, error))
         return false;

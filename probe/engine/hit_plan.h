@@ -51,7 +51,7 @@ struct hit_plan {
     /* What is proved at each end, so that both are of this call. */
     struct core_proof start_proofs[2], end_proofs[2];
     unsigned n_start_proofs, n_end_proofs;
-    const struct core_proof *spare; /* for core_add_proofs, at both ends */
+    const struct core_spare *spare; /* for core_add_proofs, at both ends */
     /* Further stops until the end; with them, the breakpoint that moves is not at `end`, which may
      * be one of them, but at `breakpoint_at`. */
     struct other_stops others;

@@ -207,12 +207,12 @@ static inline void model_write_bvr(struct model *m, unsigned n, uint32_t value)
 /* What it takes to get at CP15. */
 static inline bool model_do_in_another_mode(struct model *m)
 {
-    uint32_t op = m->instruction, half = (op >> 4 & 0xF000) | (op & 0xFFF);
+    uint32_t op = m->instruction, half = (op >> 4 & 0xF000) | (op & 0xFFF), rd = op >> 12 & 0xF;
     bool user = (m->cpsr & 0x1F) == 0x10;
-    if ((op & 0xFFF0F000) == 0xE3000000) { /* MOVW R0 */
-        m->r[0] = half;
-    } else if ((op & 0xFFF0F000) == 0xE3400000) { /* MOVT R0 */
-        m->r[0] = (m->r[0] & 0xFFFF) | half << 16;
+    if ((op & 0xFFF00000) == 0xE3000000 && rd < 15) { /* MOVW */
+        m->r[rd] = half;
+    } else if ((op & 0xFFF00000) == 0xE3400000 && rd < 15) { /* MOVT */
+        m->r[rd] = (m->r[rd] & 0xFFFF) | half << 16;
     } else if (op == 0xE121F000) { /* MSR CPSR_c, R0: not the state of execution */
         m->cpsr = (m->cpsr & ~0xDFU) | (m->r[0] & 0xDF);
         m->monitor.mode_is_new = true;

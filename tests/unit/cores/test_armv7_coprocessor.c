@@ -235,33 +235,42 @@ TEST(a_message_for_the_program_is_not_taken_for_r0)
 }
 
 /* What a hit reads, by way of R11: nothing of it needs the result of a step before it. */
-static const struct core_proof spare = {.which = CORE_R0 + 11, .value = 0xCAFE0B0B};
+static struct core_spare spare = {.held = {.which = CORE_R0 + 11, .value = 0xCAFE0B0B}};
 
-static void set_up_spare(size_t way, uint32_t held)
+enum { SPARE_WAYS = 4 * COUNT(states) }; /* the upper half with a counter that is selected */
+
+static void set_up_spare(size_t way, uint32_t held, uint32_t selects)
 {
+    bool selected = way >= SPARE_WAYS / 2;
+    way %= SPARE_WAYS / 2;
     set_up(states[way / 2], way % 3 == 2 ? 3 : 0);
     b.model.monitor.user = 1;
     b.model.r[11] = held;
     accesses[1] = step_read(cp15_register(9, 0, 13, 0));
     steps_add(&b.list, step_until(armv7_word(&b.core, DBGDSCR), DBGDSCR_HALTED, DBGDSCR_HALTED));
-    armv7_add_coprocessor(&b.core, &b.list, accesses, 2, &spare, b.at);
+    spare.selector = b.model.program_select + selects;
+    if (selected)
+        accesses[2] = step_read(cp15_selected(1, 9, 0, 13, 1));
+    armv7_add_coprocessor(&b.core, &b.list, accesses, 2 + selected, &spare, b.at);
     b.before = b.model;
 }
 
 TEST(through_a_spare_register)
 {
-    for (size_t way = 0; way < 2 * COUNT(states); way++) {
+    for (size_t way = 0; way < SPARE_WAYS; way++) {
         bool ended = false;
         size_t owed = 0;
         for (long at = 0; !ended; at++) {
-            set_up_spare(way, (uint32_t)spare.value);
+            set_up_spare(way, (uint32_t)spare.held.value, 0);
             for (size_t i = 0; i < b.list.n; i++)
                 assert_true(b.items[i].op != OP_CHECK && b.items[i].op != OP_COPY);
             ended = interrupt(at, way % 2, &owed);
-            assert_int_equal(b.model.r[11], spare.value);
+            assert_int_equal(b.model.r[11], spare.held.value);
             check_whole("through R11", (size_t)at);
         }
         assert_int_equal(b.results[b.at[0]], 0x41151800);
+        if (way >= SPARE_WAYS / 2)
+            assert_int_equal(b.results[b.at[2]], b.model.monitor.type[1]);
         assert_true(owed > b.list.n / 2);
     }
 }
@@ -269,15 +278,32 @@ TEST(through_a_spare_register)
 TEST(a_spare_register_that_has_changed_is_not_borrowed)
 {
     enum why why;
-    for (size_t way = 0; way < 2 * COUNT(states); way++) {
+    for (size_t way = 0; way < SPARE_WAYS; way++) {
         struct loan loan;
-        set_up_spare(way, (uint32_t)spare.value + 1);
+        set_up_spare(way, (uint32_t)spare.held.value + 1, 0);
         size_t done = run(0, b.list.n, &why);
         assert_int_equal(why, UNEXPECTED);
         assert_true(b.items[done].once);
         assert_false(steps_loan(b.items, b.list.n, done, &loan));
-        assert_int_equal(b.model.r[11], spare.value + 1);
+        assert_int_equal(b.model.r[11], spare.held.value + 1);
         check_whole("changed", way);
+    }
+}
+
+TEST(a_selector_that_has_changed_is_not_changed)
+{
+    enum why why;
+    for (size_t way = SPARE_WAYS / 2; way < SPARE_WAYS; way++) {
+        struct loan loan;
+        set_up_spare(way, (uint32_t)spare.held.value, 1);
+        size_t done = run(0, b.list.n, &why);
+        assert_int_equal(why, UNEXPECTED);
+        assert_true(b.items[done].once);
+        assert_true(steps_loan(b.items, b.list.n, done, &loan));
+        assert_true(loan.known);
+        assert_int_equal(run(loan.from, loan.end, &why), loan.end);
+        assert_int_equal(b.model.r[11], spare.held.value);
+        check_whole("selector", way);
     }
 }
 

@@ -117,18 +117,21 @@ TEST(proofs_through_another_register)
                                         {.which = CORE_SP, .value = KERNEL + 0x9F00}};
     for (unsigned way = 0; way < 8; way++) {
         bool call = way & 1, wait = way & 2, wide = way & 4;
-        struct core_proof spare = {.value = KERNEL + 0x9F40}, lr = proofs[0];
-        assert_true(core_spare_register(&core, false, false, &spare.which));
-        assert_int_equal(spare.which, CORE_R0 + 29);
-        assert_true(core_spare_register(&core, false, true, &spare.which));
-        assert_int_equal(spare.which, CORE_LR);
-        struct core_proof lent = call ? lr : (struct core_proof){.which = CORE_R0 + 29, .value = spare.value};
+        struct core_spare spare = {.held = {.value = KERNEL + 0x9F40}};
+        struct core_proof lr = proofs[0];
+        assert_true(core_spare_register(&core, false, false, &spare.held.which));
+        assert_int_equal(spare.held.which, CORE_R0 + 29);
+        assert_true(core_spare_register(&core, false, true, &spare.held.which));
+        assert_int_equal(spare.held.which, CORE_LR);
+        struct core_proof lent =
+            call ? lr : (struct core_proof){.which = CORE_R0 + 29, .value = spare.held.value};
         if (!wide)
             lent.value &= UINT32_MAX;
         const struct core_proof both[] = {lent, proofs[1]};
         unsigned number = call ? 30 : 29;
         fresh();
-        core_add_proofs(&core, &list, call ? both : both + 1, call ? 2 : 1, call ? &spare : &lent, wait);
+        core_add_proofs(&core, &list, call ? both : both + 1, call ? 2 : 1,
+                        call ? &spare : &(struct core_spare){.held = lent}, wait);
         for (size_t i = 0; i < list.n; i++)
             assert_true(items[i].op != OP_CHECK && items[i].op != OP_COPY);
         size_t since = assert_shown(2, number, lent.value, false), at = since;

@@ -91,13 +91,13 @@ TEST(what_was_borrowed_is_given_back)
 /* Two loans of R11 in a list whose answer was lost: nobody knows how far it got. */
 TEST(what_a_lost_list_has_borrowed_is_given_back)
 {
-    const struct core_proof spare = {.which = CORE_R0 + 11, .value = 0xCAFE0B0B};
+    const struct core_spare spare = {.held = {.which = CORE_R0 + 11, .value = 0xCAFE0B0B}};
     for (size_t came = 0, n = 1; came <= n; came++) {
         struct steps part;
         size_t at[2], done = 0;
         set_up();
         const struct step read = step_read(core_own_pmu(&b.core, 13, 0));
-        b.model.r[11] = (uint32_t)spare.value;
+        b.model.r[11] = (uint32_t)spare.held.value;
         b.list.n = 0;
         core_add_ready(&b.core, &b.list);
         core_add_coprocessor(&b.core, &b.list, &read, 1, &spare, &at[0]);
@@ -107,7 +107,7 @@ TEST(what_a_lost_list_has_borrowed_is_given_back)
         part.n = came;
         assert_int_equal(run_steps(b.ledger, &part, 0, b.results, &b.deadline, &b.error).why, DONE);
         assert_true(run_settle(b.ledger, &b.core, &b.list, &done, b.results, NULL, &b.deadline, &b.error));
-        if (b.model.r[11] != spare.value || (b.model.control & BORROWED) != 0)
+        if (b.model.r[11] != spare.held.value || (b.model.control & BORROWED) != 0)
             fail_msg("after %zu steps: R11 is 0x%x, DBGDSCR 0x%x", came, (unsigned)b.model.r[11],
                      (unsigned)b.model.control);
         tear_down();

@@ -142,6 +142,7 @@ FRESH_TEST(a_name_holds_from_look_to_look)
         assert_string_equal(told(0), "no task, later worker_b");
         f.fake.fail_after = 0;
         f.fake.fail_with = TARGET_WAIT;
+        f.deadline = deadline_in_ms(20, NULL);
         assert_false(task_rows_look(&rows, &f.tasks, f.ledger, &f.deadline));
         f.fake.fail_after = ACCESSES;
         assert_string_equal(told(0), "worker_b");
