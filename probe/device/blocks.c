@@ -468,12 +468,8 @@ bool device_program(struct device *device, const struct counter_pick *picks, siz
 static bool read_by_core(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                          const struct deadline *deadline, struct error *error)
 {
-    if (!halted_access_read(device->halted_access, &device->reading, values, before_us, after_us, deadline,
-                            error))
-        return false;
-    if (halted_access_stood(device->halted_access, &device->stopped_at))
-        device_leave_as(device, LEAVE_HALTED_FOREIGN);
-    return true;
+    return halted_access_read(device->halted_access, &device->reading, values, before_us, after_us, deadline,
+                              error);
 }
 
 /* MEM-AP registers of an emulated chip, reserved in IHI 0031 C2.6 and IHI 0074 C2.6. */
@@ -561,11 +557,23 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
 {
     if (look != NULL)
         *look = (struct device_poll){0};
-    if (device->reading.by_core != NULL) /* this reports a reset by itself */
-        return read_model(device, look, 0, deadline, error) &&
-               read_by_core(device, values, before_us, after_us, deadline, error) &&
-               read_model(device, look, 1, deadline, error);
-    return read_running(device, values, before_us, after_us, look, deadline, error);
+    if (device->reading.by_core == NULL)
+        return read_running(device, values, before_us, after_us, look, deadline, error);
+    /* This reports a reset by itself */
+    if (!read_model(device, look, 0, deadline, error) ||
+        !read_by_core(device, values, before_us, after_us, deadline, error))
+        return false;
+    if (halted_access_stood(device->halted_access, &device->stopped_at))
+        device_leave_as(device, LEAVE_HALTED_FOREIGN);
+    return read_model(device, look, 1, deadline, error);
+}
+
+bool device_read_awaited(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
+                         const struct deadline *deadline, struct error *error)
+{
+    return device->reading.by_core != NULL
+               ? read_by_core(device, values, before_us, after_us, deadline, error)
+               : read_running(device, values, before_us, after_us, NULL, deadline, error);
 }
 
 bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,

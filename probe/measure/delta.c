@@ -730,8 +730,9 @@ static void cut_note(struct delta *delta, const struct error *why)
         return;
     struct raw_hit raw = *engine->under_way;
     cut->pairs = raw.pairs;
-    if (engine->reached || (why->kind == ERROR_END && device_read(delta->device, raw.to, &raw.before_us,
-                                                                  &raw.after_us, &soon, &unread)))
+    if (engine->reached ||
+        (why->kind == ERROR_END &&
+         device_read_awaited(delta->device, raw.to, &raw.before_us, &raw.after_us, &soon, &unread)))
         evaluation_total(&delta->evaluation, &raw, cut->totals);
     else if (delta->evaluation.polled)
         memcpy(cut->totals, delta->evaluation.so_far, sizeof cut->totals);

@@ -12,7 +12,7 @@ APART void f(void) { for (uint32_t i = 0; i < 20 + (round_count & 7); i++) sink 
 void run(void) { for (;; round_count++) { f(); for (volatile uint32_t i = 0; i < 100; i++); } }
 """
 SWO = {"dap_swo": "uart"}
-WAYS = {"m4": ("m4/swd", Place, {}), "a9": ("a9/swd", Place, {}), "OpenOCD": ("m4", Place, {}), "GDB server": ("m4", GdbPlace, {}),
+WAYS = {"m4": ("m4/swd", Place, {}), "a9": ("a9/swd", Place, {}), "r5": ("r5/swd", Place, {}), "OpenOCD": ("m4", Place, {}), "GDB server": ("m4", GdbPlace, {}),
         "trace": ("m33/swd", Place, SWO)}
 
 
@@ -23,7 +23,7 @@ def run_into(place, *arguments):
         place.board.wait_for(lambda state: state["dwt_function"][0] & 0xF, "the comparator")
         place.board.run_for(200_000)
     else:
-        place.wait_for_stops(20)
+        place.wait_for_stops(200 if place.chip == "r5" else 20)  # the R5 halts to set its counters, too
     began = place.board.state()["cycles"]
     place.board.write_word("hang", 1)
     result = finish_tool(process)
@@ -43,6 +43,14 @@ def test_a_run_that_ends_in_a_call(way, tmp_path):
         assert column["at_least"] == 1 and "mean_error" not in column and result.summary["precision"]["reached"] is False
         if way != "GDB server":  # which reads no counter of a core that runs
             assert column["max"] < column["at_least_max"] == result.summary["cut_at_least"] <= longest
+        assert place.board.state()["run"] == "running" and "left halted" not in result.err
+
+
+def test_a_breakpoint_of_ours_is_no_halt_of_others(tmp_path):
+    """The end never comes. What is counted until then an R5 reads where it stands, at the start once more."""
+    with own_place(tmp_path, "r5/swd", HANGS + "\nAPART void never(void) { sink++; }\n") as place:
+        result = place.run("delta", "f", "never", "--timeout", "1s")
+        assert result.code == 3 and "left halted" not in result.err and place.board.state()["run"] == "running", result.err
 
 
 def test_what_is_said_of_a_call_that_did_not_end(tmp_path):
