@@ -13,8 +13,9 @@
 # ::pmu_addresses.
 #
 # An answer is: pmu SEQUENCE WHY DONE SAW COUNT RESULT... and, after a fault, a line of OpenOCD's words.
-# WHY: 0 done, 1 not yet, 2 unexpected, 3 fault, 4 the core is OpenOCD's: see pmu_hold_again. DONE counts whole
-# steps; the results may hold the beginning of a read after them.
+# WHY: 0 done, 1 not yet, 2 unexpected, 3 fault, 4 the core is OpenOCD's: see pmu_hold_again, 5 another client
+# moved the core: see pmu_met, the line says how. DONE counts whole steps; the results may hold the beginning of a
+# read after them.
 
 # ---- how a unit is reached: each gets a command that knows read_memory and write_memory
 
@@ -216,9 +217,20 @@ proc pmu_window_set {dap ap base address bits} {
 
 # ---- steps
 
-proc pmu_execute {sequence slice budget program} {
+# `heeds`: what another client did with the core ends it
+proc pmu_execute {sequence slice budget program {heeds 0}} {
     set ::pmu_call [list $slice $budget $program]
-    pmu_answer $sequence pmu_interpret
+    pmu_answer $sequence [expr {$heeds && $::pmu_met ne "" ? "pmu_refuse" : "pmu_interpret"}]
+}
+
+# A reset shows in the core's registers, too: one answer says who did it
+proc pmu_refuse {} {
+    set ::pmu_why 5
+    set ::pmu_words $::pmu_met
+    if {$::pmu_met eq "reset"} {
+        set ::pmu_met ""
+    }
+    return ""
 }
 
 # Runs a command that sets ::pmu_why, ::pmu_done, ::pmu_saw and ::pmu_results, and catches OpenOCD's log,
@@ -252,13 +264,15 @@ proc pmu_carry_out {sequence command} {
     set ::pmu_tar ""
     set ::pmu_words ""
     set ::pmu_reason ""
+    set ::pmu_own 1
     if {[catch {capture $command} log]} {
         set ::pmu_why 3
         append ::pmu_words " " $log
         set log ""
     }
+    set ::pmu_own 0
     set answer "pmu $sequence $::pmu_why $::pmu_done $::pmu_saw [llength $::pmu_results] $::pmu_results"
-    if {$::pmu_why == 3} {
+    if {$::pmu_why == 3 || $::pmu_why == 5} {
         if {$::pmu_reason ne "" || [string trim $log] eq ""} {
             set log $::pmu_words
         }
@@ -314,6 +328,7 @@ proc pmu_interpret {} {
             if {$unit ne $last} {
                 set via [pmu_reach $unit]
                 set last $unit
+                set ::pmu_touched($unit) 1
             }
             if {$op == 0} {
                 if {$a == 1} {
@@ -472,8 +487,10 @@ proc pmu_hold {on {port 0} {session 0} {halted {}}} {
         set ::pmu_halted $halted
         set ::pmu_sockets [pmu_sockets_of $port]
         poll off
+        pmu_listen 1
         pmu_watch_holder
     } elseif {[info exists ::pmu_polling]} {
+        pmu_listen 0
         if {$::pmu_polling} {
             poll on
         }
@@ -500,6 +517,79 @@ proc pmu_halted {} {
         }
     }
     return $halted
+}
+
+# ---- what other clients (GDB, telnet, an IDE) do with the core while it is held: OpenOCD tells its targets' event
+# handlers, before those of the user's configuration
+
+proc pmu_listen {on} {
+    set ::pmu_met ""
+    array unset ::pmu_touched
+    foreach target [target names] {
+        foreach event {resume-start resumed resume-end step-start reset-start halted} {
+            set ours "pmu_meet $target $event\n"
+            if {[$target cget -type] eq "mem_ap" || [catch {$target cget -event $event} body]} {
+                continue
+            }
+            set is_set [string equal -length [string length $ours] $ours $body]
+            if {$on && !$is_set} {
+                catch {$target configure -event $event $ours$body}
+            } elseif {!$on && $is_set} {
+                catch {$target configure -event $event [string range $body [string length $ours] end]}
+            }
+        }
+    }
+}
+
+# The first one counts, and a reset more than all. `resumed` is also OpenOCD's word for a core that it finds
+# running; between start and end of a resume it is a core that another one takes along (SMP). Only OpenOCD's look
+# at a halted core of A and R changes its registers.
+proc pmu_meet {target event} {
+    set type [$target cget -type]
+    set is_m [expr {$type eq "cortex_m" || $type eq "hla_target"}]
+    switch $event {
+        resume-start { set ::pmu_resuming 1 }
+        resume-end { set ::pmu_resuming 0 }
+    }
+    if {$::pmu_own || ![info exists ::pmu_polling] || $event eq "resume-end" ||
+        ($event eq "resumed" && !$::pmu_resuming) || ($event eq "halted" && ($is_m || $::pmu_lapsed)) ||
+        ![pmu_touches $target]} {
+        return
+    }
+    if {$::pmu_met eq "" || $event eq "reset-start"} {
+        array set how {resume-start resumed resumed resumed step-start stepped reset-start reset halted halted}
+        set ::pmu_met $how($event)
+    }
+}
+
+# Whether the holder uses this target, or one behind the same access port, which may be moved with it (SMP)
+proc pmu_touches {target} {
+    set port [pmu_port_of $target]
+    foreach unit [array names ::pmu_touched] {
+        if {$unit < 0x10000} {
+            set other [pmu_port_of [lindex [target names] $unit]]
+        } else {
+            set dap [lindex [dap names] [expr {($unit >> 8) & 0xff}]]
+            set other [list $dap [pmu_ap_of_number $dap [expr {$unit & 0xff}]]]
+        }
+        lassign $other dap ap
+        if {$other eq $port || ($dap eq [lindex $port 0] && ($ap == -1 || [lindex $port 1] == -1))} {
+            return 1
+        }
+    }
+    return 0
+}
+
+proc pmu_port_of {target} {
+    set dap [pmu_dap_of $target]
+    if {$dap eq ""} {
+        return $target
+    }
+    set ap [pmu_ap_of $target]
+    if {$ap < 0 && [$target cget -type] ne "cortex_m"} {
+        set ap [pmu_find_apb $dap]
+    }
+    return [list $dap [expr {$ap + 0}]]
 }
 
 # A holder that was killed cannot end its hold. One whose connection is closed, and that asks for nothing for so
@@ -794,6 +884,10 @@ set ::pmu_taken -1
 set ::pmu_stood {}
 set ::pmu_sockets {}
 set ::pmu_halted {}
+set ::pmu_met ""
+set ::pmu_own 0
+set ::pmu_resuming 0
+array set ::pmu_touched {}
 if {![info exists ::pmu_trace_changes]} {
     set ::pmu_trace_changes {}
 }

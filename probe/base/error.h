@@ -36,6 +36,7 @@ enum error_kind {
     ERROR_PLACE,         /* the core cannot run code there */
     ERROR_HALTED,        /* the core was halted before we connected */
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
+    ERROR_MOVED,         /* another client of the server halted, stepped or resumed the core */
     ERROR_CLEARED,       /* our breakpoint was removed by something else */
     ERROR_RESET,         /* the target was reset under us */
     ERROR_NO_RESET,      /* the target ignores our request for a reset */

@@ -47,7 +47,7 @@ static bool pass_time(void *context, int64_t us, struct error *error)
 static bool stat_note_reset(void *context, struct error *error)
 {
     struct stat_command *self = context;
-    if (error->kind != ERROR_RESET && !error->may_be_reset)
+    if (error->kind != ERROR_RESET && error->kind != ERROR_MOVED && !error->may_be_reset)
         return false;
     self->reset = *error;
     self->windows.ended = true;
@@ -118,9 +118,9 @@ static bool stat_conclude(void *context, struct error *error)
     if (options->format == FORMAT_CSV && windows->whole.halts > 0 && !options->request.quiet)
         fprintf(stderr, "pmu-probe: the core was halted %" PRIu64 " times to read its counters\n",
                 windows->whole.halts); /* CSV has no place for it */
-    return self->reset.kind == ERROR_NONE ||
-           error_set(error, self->reset.kind, "%s after %.3f s; the counts above go up to then",
-                     self->reset.text, windows->whole.since_begin);
+    return self->reset.kind == ERROR_NONE || error_advise(error, self->reset.kind, self->reset.advice,
+                                                          "%s after %.3f s; the counts above go up to then",
+                                                          self->reset.text, windows->whole.since_begin);
 }
 
 static void stat_free(void *context)

@@ -90,6 +90,18 @@ static bool hold_server(struct device *device, struct error *error)
     return link_hold(device->link, true, error);
 }
 
+bool device_server_has(struct device *device, bool *has, struct error *error)
+{
+    struct link_view views[TARGET_VIEWS];
+    *has = false;
+    if (!link_has_server(device->link))
+        return true;
+    size_t n = link_views(device->link, views, TARGET_VIEWS, error);
+    for (size_t i = 0; i < n; i++)
+        *has = *has || (views[i].unit == device->chosen->server_unit && views[i].state == VIEW_HALTED);
+    return n > 0;
+}
+
 struct own_breakpoint device_own_breakpoint(const struct device *device, uint64_t pc,
                                             const struct deadline *deadline)
 {
@@ -593,8 +605,10 @@ static bool leave_reset(struct device *device, const struct deadline *deadline, 
     bool hides = core_has(core, HIDES); /* by now its locks are closed */
     if (hides && !settings_apply_core(device->ledger, core, APPLY_TO_LOOK, deadline, error))
         return false;
+    bool theirs = false; /* another client of the server wants it halted */
     bool halted = ledger_read(device->ledger, core_status_register(core), &status, deadline, &unread) &&
-                  core_state_of(core, status) == CORE_HALTED;
+                  core_state_of(core, status) == CORE_HALTED &&
+                  !(device_server_has(device, &theirs, &unread) && theirs);
     return (!halted || !hides || settings_switch_on_comparators(device->ledger, core, deadline, error)) &&
            (!halted || tell_core(device, core_add_let_go, deadline, error)) &&
            (!hides || ledger_undo(device->ledger, deadline, error));

@@ -108,6 +108,9 @@ bool device_keep(struct device *device, const struct deadline *deadline, struct 
 /* Holds the register that lists write to reach a core's registers and to let it run: at the end it is as it
  * was. After device_keep. */
 bool device_hold_control(struct device *device, const struct deadline *deadline, struct error *error);
+/* *has: a server has halted the core itself. Then it keeps its registers, and only the server can let it run.
+ */
+bool device_server_has(struct device *device, bool *has, struct error *error);
 /* From here on halted_access makes the ledger's accesses to SPACE_CORE. */
 bool device_make_access(struct device *device, struct error *error);
 /* The same for a core in no debugger's hands, and its view of memory. A reset meanwhile must not run the

@@ -275,19 +275,6 @@ static bool release_look_at(struct device *device, bool *halted, uint64_t *pc,
             ledger_run(device->ledger, &list, &status, deadline, error));
 }
 
-/* A server that knows that the core is halted keeps its registers, and only the server can let it run. */
-static bool server_has_core(struct device *device, bool *has, struct error *error)
-{
-    struct link_view views[TARGET_VIEWS];
-    *has = false;
-    if (!link_has_server(device->link))
-        return true;
-    size_t n = link_views(device->link, views, TARGET_VIEWS, error);
-    for (size_t i = 0; i < n; i++)
-        *has = *has || (views[i].unit == device->chosen->server_unit && views[i].state == VIEW_HALTED);
-    return n > 0;
-}
-
 static bool release_run_on(struct device *device, bool by_server, const struct deadline *deadline,
                            struct error *error)
 {
@@ -298,7 +285,7 @@ static bool release_run_on(struct device *device, bool by_server, const struct d
     bool server;
     if (core->unstoppable != NULL && core_has(core, RUN_BY_TRIGGER))
         return error_set(error, ERROR_NO_CORE, "the core cannot be let run: %s", core->unstoppable);
-    if (!server_has_core(device, &server, error))
+    if (!device_server_has(device, &server, error))
         return false;
     if (server && by_server)
         return link_server_run(device->link, device->chosen->server_unit, true, deadline, error);

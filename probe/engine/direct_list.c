@@ -364,6 +364,29 @@ static const struct witness_item *find_changed(const struct direct_engine *self,
     return NULL;
 }
 
+/* Another client of the server did something with the core: whether it halts for that client, or ran on. */
+static void note_moved(struct direct_engine *self)
+{
+    struct error unread = {0};
+    bool has = false;
+    self->core_is = device_server_has(self->device, &has, &unread) && has ? CORE_IS_FOREIGN : CORE_IS_FREE;
+}
+
+/* A list that waits is told that another client of the server did it; this one saw it first. */
+static bool by_client(struct direct_engine *self, struct error *error)
+{
+    uint64_t status;
+    struct error why = {0};
+    struct deadline soon = read_time(self->deadline->cancel);
+    if (!link_has_server(self->device->link) ||
+        ledger_read(self->device->ledger, core_status_register(self->core), &status, &soon, &why) ||
+        why.kind != ERROR_RESET)
+        return false;
+    note_moved(self);
+    (void)error_copy(error, &why);
+    return true;
+}
+
 /* A reset clears the mark alone; who clears what else is in its register has written it. */
 bool direct_tell_reset(struct direct_engine *self, struct error *error)
 {
@@ -374,7 +397,7 @@ bool direct_tell_reset(struct direct_engine *self, struct error *error)
     self->core_is = CORE_IS_RESET;
     if (changed != NULL && changed->at.offset == core_reset_register(self->core).offset)
         return witness_tell(changed, saw, error);
-    return error_set(error, ERROR_RESET, "the target was reset");
+    return !by_client(self, error) && error_set(error, ERROR_RESET, "the target was reset");
 }
 
 static bool was_reset_meanwhile(const struct direct_engine *self)
@@ -569,6 +592,9 @@ static bool direct_take_piece(struct direct_engine *self, const struct run_piece
     self->done = outcome->done;
     self->saw = outcome->saw;
     note_steps(self, piece->from, outcome);
+    if (outcome->why == LINK_LOST && link_has_server(self->device->link) &&
+        (piece->refused.kind == ERROR_MOVED || piece->refused.kind == ERROR_RESET))
+        note_moved(self);
     /* A long list may take many calls, and in most of it the core is halted. One that gets nowhere waits
      * whatever the core was when it began: a reset may have let it run. */
     held = outcome->why == NOT_YET ? outcome->done > piece->from : held && direct_holds_core(self);

@@ -69,7 +69,23 @@ static enum why explain_fault(const struct openocd *openocd, const struct step *
     return wait ? TARGET_WAIT : TARGET_FAULT;
 }
 
-/* One request with as many steps as it holds; DONE if all of these are done. */
+/* Between two requests another client has moved the core: nothing of this one was carried out. */
+static struct outcome tell_moved(const struct openocd *openocd, const struct openocd_reply *reply,
+                                 struct error *error)
+{
+    char how[32];
+    openocd_text_clean(reply->words, reply->words_length, how, sizeof how);
+    if (strcmp(how, "reset") == 0)
+        error_advise(error, ERROR_RESET, "No region with a reset counts.",
+                     "the target was reset by another client of OpenOCD at %s", openocd->session.peer);
+    else
+        error_set(error, ERROR_MOVED, "another client of OpenOCD at %s %s the core", openocd->session.peer,
+                  how);
+    return (struct outcome){.why = LINK_LOST};
+}
+
+/* One request with as many steps as it holds; DONE if all of these are done. A request that Ctrl-C does not
+ * cut short puts back, or is a glance: it does not heed other clients. */
 static struct outcome execute_some(struct openocd *openocd, const struct step *steps, size_t n,
                                    uint64_t *results, int64_t slice_ms, int64_t budget_ms,
                                    const struct deadline *deadline, struct error *error)
@@ -79,14 +95,17 @@ static struct outcome execute_some(struct openocd *openocd, const struct step *s
     if (covered == 0)
         return openocd_refuse(openocd, &steps[0], openocd_step_refusal(&steps[0], openocd->n), error);
     int length = snprintf(openocd->request, sizeof openocd->request,
-                          "pmu_execute %" PRIu64 " %" PRId64 " %" PRId64 " {%s}\x1a",
-                          openocd_session_next(&openocd->session), slice_ms, budget_ms, openocd->program);
+                          "pmu_execute %" PRIu64 " %" PRId64 " %" PRId64 " {%s}%s\x1a",
+                          openocd_session_next(&openocd->session), slice_ms, budget_ms, openocd->program,
+                          deadline->cancel != NULL ? " 1" : "");
     char what[64];
     snprintf(what, sizeof what, "%zu step%s", covered, PLURAL(covered));
     struct openocd_reply reply;
     if (!openocd_session_ask(&openocd->session, openocd->request, (size_t)length,
                              ANSWER_BASE + RESULT_ROOM * covered, deadline, what, &reply, error))
         return lost;
+    if (reply.is_moved && reply.done == 0 && reply.count == 0)
+        return tell_moved(openocd, &reply, error);
     struct outcome outcome;
     if (!openocd_reply_take(&reply, steps, covered, results, &outcome)) {
         openocd_session_distrust(&openocd->session, reply.results, (size_t)(reply.end - reply.results),

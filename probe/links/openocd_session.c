@@ -213,7 +213,7 @@ bool openocd_session_ask(struct openocd_session *session, const char *request, s
     for (int tries = 0;; tries++) {
         bool nonsense = false, was_lost = session->lost;
         enum openocd_end end = converse(session, request, length, largest, deadline, reply, &nonsense, error);
-        if (end == OPENOCD_ANSWERED && !nonsense && reply->why == LINK_LOST)
+        if (end == OPENOCD_ANSWERED && !nonsense && reply->why == LINK_LOST && !reply->is_moved)
             return core_is_taken(session, error);
         if (end == OPENOCD_ANSWERED)
             return !nonsense;
@@ -238,7 +238,7 @@ bool openocd_session_do(struct openocd_session *session, const char *command, co
     if (!openocd_session_ask(session, request, (size_t)length, SMALL_ANSWER, deadline, command, &reply,
                              error))
         return false;
-    if (reply.done != 0 || reply.count != 0)
+    if (reply.done != 0 || reply.count != 0 || reply.is_moved)
         return openocd_session_distrust(session, reply.results, (size_t)(reply.end - reply.results), error);
     *why = reply.why;
     if (reply.why != TARGET_FAULT)

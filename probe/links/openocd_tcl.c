@@ -136,7 +136,7 @@ const char *openocd_rpc_pending(const struct openocd_rpc *rpc, size_t *length)
 
 /* ---- the request for a list of steps */
 
-enum { UNIT_AP = 0x10000, UNIT_DP = 0x20000 };
+enum { UNIT_AP = 0x10000, UNIT_DP = 0x20000, MOVED = 5 };
 
 static bool openocd_tcl_continues(const struct step *before, const struct step *after)
 {
@@ -223,7 +223,7 @@ static bool fits(uint64_t value, unsigned size)
 
 bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *reply)
 {
-    static const enum why whys[] = {DONE, NOT_YET, UNEXPECTED, TARGET_FAULT, LINK_LOST};
+    static const enum why whys[] = {DONE, NOT_YET, UNEXPECTED, TARGET_FAULT, LINK_LOST, LINK_LOST};
     uint64_t of[5];
     *reply = (struct openocd_reply){.end = text + length};
     const char *at = strncmp(text, "pmu ", 4) == 0 ? numbers_read(text + 4, EITHER_BASE, of, 5) : NULL;
@@ -236,7 +236,8 @@ bool openocd_reply_read(const char *text, size_t length, struct openocd_reply *r
     reply->count = of[4];
     reply->results = at + 1;
     const char *line_end = memchr(reply->results, '\n', (size_t)(reply->end - reply->results));
-    if ((line_end != NULL) != (reply->why == TARGET_FAULT))
+    reply->is_moved = of[1] == MOVED;
+    if ((line_end != NULL) != (reply->why == TARGET_FAULT || reply->is_moved))
         return false;
     if (line_end != NULL) {
         reply->words = line_end + 1;

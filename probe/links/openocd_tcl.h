@@ -77,12 +77,13 @@ size_t openocd_program_write(const struct step *steps, size_t n, size_t targets,
  */
 struct openocd_reply {
     uint64_t sequence;
-    enum why why;  /* DONE, NOT_YET, UNEXPECTED or TARGET_FAULT */
+    enum why why;  /* DONE, NOT_YET, UNEXPECTED, TARGET_FAULT, or LINK_LOST: the core is not ours any more */
+    bool is_moved; /* LINK_LOST: by another client, `words` say how; nothing was carried out */
     uint64_t done; /* items */
     uint64_t saw;
     uint64_t count; /* of results */
     const char *results, *end;
-    const char *words; /* OpenOCD's own, after TARGET_FAULT */
+    const char *words; /* OpenOCD's own, after TARGET_FAULT; or as above */
     size_t words_length;
 };
 

@@ -150,7 +150,7 @@ static bool compare_halted(struct session *session, const struct segment *piece,
 static bool stops_there(enum error_kind kind)
 {
     return kind == ERROR_ELF_MISMATCH || kind == ERROR_LINK_LOST || kind == ERROR_CANCELLED ||
-           kind == ERROR_FOREIGN_STOP || kind == ERROR_RESET || kind == ERROR_SYSTEM;
+           kind == ERROR_FOREIGN_STOP || kind == ERROR_MOVED || kind == ERROR_RESET || kind == ERROR_SYSTEM;
 }
 
 /* What memory alone does not show, of a command that does not stop the core. */

@@ -166,7 +166,7 @@ bool top_run_measure(struct top_run *self, const struct request *request, const 
     session->request = before;
     session->around = outer;
     top_run_forget(session);
-    if (why->kind == ERROR_LINK_LOST || why->kind == ERROR_FOREIGN_STOP)
+    if (why->kind == ERROR_LINK_LOST || why->kind == ERROR_FOREIGN_STOP || why->kind == ERROR_MOVED)
         return error_copy(error, why);
     if (*outer->cancel != 0)
         return error_set(error, ERROR_CANCELLED, "cancelled");

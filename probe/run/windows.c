@@ -370,11 +370,13 @@ struct window *windows_window(const struct windows *self)
     return &self->cpus.members[0].window;
 }
 
-/* Ctrl-C ends a window with one more sample, so it does not cancel that sample. */
+/* Ctrl-C ends a window with one more sample, so it does not cancel that sample. NULL would say that something
+ * is put back. */
 static struct deadline windows_uncancelled(const struct windows *self)
 {
+    static const volatile sig_atomic_t never;
     struct deadline deadline = session_deadline(&self->session);
-    deadline.cancel = NULL;
+    deadline.cancel = &never;
     return deadline;
 }
 

@@ -46,6 +46,7 @@ static const char *const kinds[] = {
     [ERROR_PLACE] = "place",
     [ERROR_HALTED] = "halted",
     [ERROR_FOREIGN_STOP] = "foreign-stop",
+    [ERROR_MOVED] = "moved",
     [ERROR_CLEARED] = "cleared",
     [ERROR_RESET] = "reset",
     [ERROR_NO_RESET] = "no-reset",

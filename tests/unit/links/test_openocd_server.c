@@ -188,6 +188,58 @@ CLEAN_TEST(a_hold_lapses_after_its_connection)
     assert_string_equal(fake_eval(&fake, "set polling"), "on");
 }
 
+/* ---- other clients */
+
+static enum why heeding_read(uint16_t unit, bool heeds)
+{
+    static const volatile sig_atomic_t cancel;
+    uint64_t result;
+    struct step step = step_read(at(SPACE_MEMORY, unit, 0x100, 4));
+    struct deadline deadline = deadline_in_ms(3000, heeds ? &cancel : NULL);
+    error_clear(&fake.error);
+    return link_execute(fake.link, &step, 1, &result, &deadline, &fake.error).why;
+}
+
+/* OpenOCD's events, of which none is from a command of ours. */
+CLEAN_TEST(test_another_client_moves_the_core)
+{
+    fake_eval(&fake, "pmu_meet one.cpu step-start"); /* nobody holds it */
+    assert_true(link_hold(fake.link, true, &fake.error));
+    fake_eval(&fake, "pmu_meet one.cpu step-start"); /* and nobody has used it */
+    assert_int_equal(heeding_read(0, true), DONE);
+    fake_eval(&fake, "pmu_meet two.cpu resume-start; pmu_meet two.cpu resume-end; pmu_meet one.cpu resumed");
+    fake_eval(&fake, "pmu_meet one.cpu halted"); /* as a poll finds it */
+    assert_int_equal(heeding_read(0, true), DONE);
+    fake_eval(&fake, "pmu_meet one.cpu step-start; pmu_meet one.cpu resume-start");
+    assert_int_equal(heeding_read(0, false), DONE); /* puts something back */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(heeding_read(0, true), LINK_LOST);
+        assert_int_equal(fake.error.kind, ERROR_MOVED);
+        assert_has(fake.error.text, " stepped the core");
+    }
+    fake_eval(&fake, "pmu_meet one.cpu reset-start");
+    assert_int_equal(heeding_read(0, true), LINK_LOST);
+    assert_int_equal(fake.error.kind, ERROR_RESET);
+    assert_int_equal(heeding_read(0, true), DONE);
+    /* A core that another one takes along */
+    fake_eval(&fake, "pmu_meet two.cpu resume-start; pmu_meet one.cpu resumed; pmu_meet two.cpu resume-end");
+    assert_int_equal(heeding_read(0, true), LINK_LOST);
+    assert_has(fake.error.text, " resumed the core");
+    assert_true(link_hold(fake.link, false, &fake.error));
+    assert_int_equal(heeding_read(0, true), DONE);
+}
+
+/* OpenOCD's look at one of these changes its registers. */
+CLEAN_TEST(test_another_client_looks_at_an_a_core)
+{
+    assert_true(link_hold(fake.link, true, &fake.error));
+    assert_int_equal(heeding_read(3, true), DONE);
+    fake_eval(&fake, "pmu_meet three.cpu halted");
+    assert_int_equal(heeding_read(3, true), LINK_LOST);
+    assert_has(fake.error.text, " halted the core");
+    assert_true(link_hold(fake.link, false, &fake.error));
+}
+
 CLEAN_TEST(test_server_runs_and_halts)
 {
     struct deadline deadline = in_ms(3000);

@@ -78,6 +78,15 @@ TEST(test_part_of_a_block)
     assert_false(openocd_reply_take(&reply, steps, 5, results, &outcome));
 }
 
+TEST(test_the_core_was_moved)
+{
+    static const char text[] = "pmu 7 5 0 0 0 \nstepped", wordless[] = "pmu 7 5 0 0 0 ";
+    struct openocd_reply reply;
+    assert_true(openocd_reply_read(text, strlen(text), &reply));
+    assert_true(reply.is_moved && reply.why == LINK_LOST && reply.words_length == strlen("stepped"));
+    assert_false(openocd_reply_read(wordless, strlen(wordless), &reply));
+}
+
 TEST(test_every_beginning_of_an_answer_is_refused)
 {
     static const char text[] = "pmu 7 0 1 0 1 5";
