@@ -14,6 +14,8 @@ static void note_skew(struct window *window, uint64_t before_us, uint64_t after_
         window->halted_us += skew;
         return;
     }
+    if (window->device->debugger != NULL) /* it has halted the core before */
+        return;
     window->sample_skew_us = skew;
     window->skew_us = skew > window->skew_us ? skew : window->skew_us;
 }

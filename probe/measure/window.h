@@ -32,6 +32,7 @@ struct window {
     uint64_t sample_skew_us; /* the same for the last sample */
     bool halts;              /* each sample halts the core, and so does window_begin */
     uint64_t halted_us;      /* at most, in all */
+    uint64_t ran_us;         /* through a debugger: the core ran for this, at most, in all */
     uint64_t samples, lost;  /* lost: samples that were too late for a counter */
 };
 

@@ -44,6 +44,11 @@ const char *counts_rate_text(char out[NUMBER_ROOM], const json_t *column)
     return number_unsigned(out, NUMBER_ROOM, rate < 1e18 ? (uint64_t)(rate + 0.5) : UINT64_MAX);
 }
 
+const char *counts_rate_mark(const json_t *line, const json_t *column)
+{
+    return field_is(column, "at_least") || field_is(line, "seconds_at_most") ? ">=" : "";
+}
+
 /* ---- lines of text */
 
 /* Aligned if the line has room, else folded. */
@@ -55,9 +60,11 @@ static void counts_put_line(const struct rendering *to, const char *line)
         fold_text(to->out, to->columns, INDENT, line + strspn(line, " "));
 }
 
-static void put_text_row(const struct rendering *to, const char *key, const json_t *column, double since)
+static void put_text_row(const struct rendering *to, const char *key, const json_t *of, double since)
 {
-    char rate[NUMBER_ROOM], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16], why[NAME_ROOM];
+    const json_t *column = json_object_get(field_of(of, "columns"), key);
+    char number[NUMBER_ROOM], rate[TEXT], line[LINE], name[NAME_ROOM], words[NUMBER_ROOM + 16],
+        why[NAME_ROOM];
     bool is_interval = since > 0;
     int wide = is_interval ? INTERVAL_COUNT : COUNT, name_wide = is_interval ? INTERVAL_NAME : NAME;
     line[0] = '\0';
@@ -71,8 +78,8 @@ static void put_text_row(const struct rendering *to, const char *key, const json
     } else {
         snprintf(words, sizeof words, "%s%s%s", field_is(column, "at_least") ? "at least " : "",
                  conditions_mark(column), NUMBER(field_count(column, "count")));
-        text_add(line, sizeof line, "%*s  %-*s %15s /s", wide, words, name_wide, name,
-                 counts_rate_text(rate, column));
+        snprintf(rate, sizeof rate, "%s%s", counts_rate_mark(of, column), counts_rate_text(number, column));
+        text_add(line, sizeof line, "%*s  %-*s %15s /s", wide, words, name_wide, name, rate);
     }
     counts_put_line(to, line);
 }
@@ -103,9 +110,11 @@ static void put_footer(const struct counts_report *report, const json_t *line, c
         render_text(to, "counters %sare sampled up to %s apart", report->of_cores ? "of a CPU " : "",
                     DURATION((double)field_count(summary, "skew_us") / 1e6));
     if (halts > 0)
-        render_text(to,
-                    "the core was halted %s time%s (%s in all) to read its counters; the counts include that",
-                    NUMBER(halts), PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6));
+        render_text(to, "the core was halted %s time%s (%s in all) to read its counters; %s", NUMBER(halts),
+                    PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6),
+                    field_is(summary, "seconds_at_most")
+                        ? "the time is that between these halts, at most, and rates (>=) are lower bounds"
+                        : "the counts include that");
     if (lost > 0)
         render_text(to, "%s read%s too late: a counter may have wrapped, and totals are lower bounds",
                     NUMBER(lost), lost == 1 ? " was" : "s were");
@@ -152,7 +161,10 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     json_object_set(row.json, "count", json_object_get(column, "count"));
     row_decimal(&row, "per_second", counts_rate(column), 3);
     row_text(&row, "errata", field_text(column, "errata"));
-    row_text(&row, "at_least", field_is(column, "at_least") ? "at least" : "");
+    row_text(&row, "at_least",
+             field_is(column, "at_least")        ? "at least"
+             : field_is(line, "seconds_at_most") ? "rate at least"
+                                                 : "");
     return row;
 }
 
@@ -206,7 +218,7 @@ static bool counts_put_counts(const struct counts_report *report, const json_t *
         if (is_sample && field_of(column, "count") == NULL)
             continue;
         if (text)
-            put_text_row(to, name, column, is_sample ? field_real(line, "since_begin") : 0);
+            put_text_row(to, name, line, is_sample ? field_real(line, "since_begin") : 0);
         else
             document_add(&rows, csv_row(report, line, name));
     }
@@ -237,9 +249,10 @@ static void counts_put_rates(const struct rendering *to, const char *const cells
     counts_put_line(to, line);
 }
 
-static void put_rates_row(struct counts_report *report, size_t i, const char *key, const json_t *column,
+static void put_rates_row(struct counts_report *report, size_t i, const char *key, const json_t *line,
                           const char *time)
 {
+    const json_t *column = json_object_get(field_of(line, "columns"), key);
     char name[NAME_ROOM], number[NUMBER_ROOM], count[TEXT], rate[TEXT], total[TEXT];
     bool at_least = field_is(column, "at_least");
     uint64_t *of_all = &report->totals[i].count;
@@ -251,7 +264,7 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
     }
     snprintf(count, sizeof count, "%s%s%s", at_least ? ">=" : "", conditions_mark(column),
              NUMBER(field_count(column, "count")));
-    snprintf(rate, sizeof rate, "%s%s/s", at_least ? ">=" : "", counts_rate_text(number, column));
+    snprintf(rate, sizeof rate, "%s%s/s", counts_rate_mark(line, column), counts_rate_text(number, column));
     snprintf(total, sizeof total, "%s%s%s", report->totals[i].at_least ? ">=" : "", conditions_mark(column),
              NUMBER(*of_all));
     counts_put_rates(&report->to,
@@ -268,11 +281,14 @@ static void put_interval(struct counts_report *report, const json_t *line)
     snprintf(time, sizeof time, "%.3f s", field_real(line, "since_begin"));
     if (!report->errata_told)
         put_errata(&report->to, line);
+    if (!report->errata_told && field_is(line, "seconds_at_most"))
+        render_text(&report->to,
+                    "rates are lower bounds: the core ran between two halts, which is known at most");
     report->errata_told = true;
     json_array_foreach(field_of(report->header, "columns"), i, one) {
         const json_t *column = json_object_get(field_of(line, "columns"), text_or_empty(one));
         if (i < RESULT_COLUMNS && counts_missing(column) == NULL)
-            put_rates_row(report, i, text_or_empty(one), column, time);
+            put_rates_row(report, i, text_or_empty(one), line, time);
     }
     json_object_foreach(metrics, key, metric) {
         terminal_text(unit, sizeof unit, text_in(line, "metric_units", key));

@@ -32,6 +32,8 @@ bool counts_show(const struct rendering *to, const struct document *document);
 /* Counts a second */
 double counts_rate(const json_t *column);
 const char *counts_rate_text(char out[NUMBER_ROOM], const json_t *column);
+/* ">=": it may be more; or "". `line`: that of the column. */
+const char *counts_rate_mark(const json_t *line, const json_t *column);
 /* What perf prints in the place of a number; NULL: there is one. */
 const char *counts_missing(const json_t *column);
 /* Of a line's metrics: "1.25", "~1.25" of one that rests on a wrong count, or "<not counted>". */

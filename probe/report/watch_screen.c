@@ -130,8 +130,7 @@ static struct json_part shown_row(const struct screen_view *view, const struct r
     struct json_part shown = json_part_new(NULL);
     char text[LINE_ROOM];
     const char *missing = counts_missing(row->column), *why = field_text(row->column, "not_supported");
-    bool at_least = field_is(row->column, "at_least"),
-         is_cycles = strcmp(unit_of_counter(row->name), "cycles") == 0;
+    bool is_cycles = strcmp(unit_of_counter(row->name), "cycles") == 0;
     double part = view->clock_hz > 0 && is_cycles ? counts_rate(row->column) / view->clock_hz : 0;
     row_text(&shown, "name", row->name);
     row_array(&shown, "rates", past_rates(past));
@@ -140,6 +139,7 @@ static struct json_part shown_row(const struct screen_view *view, const struct r
         row_text(&shown, "reason", text);
         return shown;
     }
+    bool at_least = counts_rate_mark(first_line(view), row->column)[0] != '\0';
     snprintf(text, sizeof text, "%s%s%s/s", at_least ? ">" : "", conditions_mark(row->column),
              counts_rate_text(NUMBER_TEXT, row->column));
     row_text(&shown, "rate", text);

@@ -97,6 +97,22 @@ static uint64_t greater(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
+/* Through a debugger the core runs between the halts only. */
+static double seconds_between(const struct window *from, const struct window *now)
+{
+    bool halts = now->device->debugger != NULL;
+    return (double)(halts ? now->ran_us - from->ran_us : now->last_us - from->last_us) / 1e6;
+}
+
+static void add_halts(const struct window *now, struct tally *tally)
+{
+    bool debugged = now->device->debugger != NULL;
+    if (!now->halts && !debugged)
+        return;
+    tally->halts += now->samples + 1;
+    tally->halted_us += debugged ? us_between(now->first_us + now->ran_us, now->last_us) : now->halted_us;
+}
+
 static void windows_add_cpu(const struct windows *self, size_t cpu, struct tally *tally,
                             const struct plan_pass *pass)
 {
@@ -105,7 +121,7 @@ static void windows_add_cpu(const struct windows *self, size_t cpu, struct tally
     bool is_interval = tally == &self->interval;
     const struct window *from = is_interval ? &member->before : &member->begin;
     struct tally_row *row = &tally->rows[cpu];
-    row->seconds = (double)(now->last_us - from->last_us) / 1e6;
+    row->seconds = seconds_between(from, now);
     bool has_cycles = !self->cpus.all && pass->n > 0 && pass->column[0] == 0;
     uint64_t cycles = has_cycles ? now->totals[0].count - from->totals[0].count : 0;
     for (size_t k = 0; k < pass->n; k++) {
@@ -122,10 +138,8 @@ static void windows_add_cpu(const struct windows *self, size_t cpu, struct tally
                              is_interval ? greater(from->sample_skew_us, now->sample_skew_us) : now->skew_us);
     tally->samples += now->samples - from->samples;
     tally->lost += now->lost - from->lost;
-    if (now->halts && !is_interval) {
-        tally->halts += now->samples + 1;
-        tally->halted_us += now->halted_us;
-    }
+    if (!is_interval)
+        add_halts(now, tally);
 }
 
 void windows_tally(struct windows *self, struct tally *tally, const struct plan_pass *pass)
@@ -217,6 +231,8 @@ static struct json_part line_of_core(const struct windows *self, const struct ta
     if (tally->samples > 0)
         json_part_unsigned(&line, "samples", tally->samples);
     json_part_unsigned(&line, "lost", tally->lost);
+    if (self->session.device.debugger != NULL)
+        json_part_bool(&line, "seconds_at_most", true);
     if (whole && self->session.device.slept)
         json_part_bool(&line, "slept", true);
     if (whole && self->clock_change != NULL)
@@ -326,18 +342,10 @@ static void windows_sleep_for(int64_t us, const volatile sig_atomic_t *cancel)
     }
 }
 
-bool windows_pass_time(struct windows *self, int64_t us, struct error *error)
+static bool windows_let_run(struct windows *self, struct debugger *debugger, int64_t us, struct error *error)
 {
-    const volatile sig_atomic_t *cancel = self->session.around->cancel;
-    struct debugger *debugger = self->session.device.debugger;
+    struct deadline deadline = deadline_in_ms((us + 999) / 1000, self->session.around->cancel);
     struct debugger_stop stop;
-    if (us <= 0 || *cancel != 0)
-        return true;
-    if (debugger == NULL) {
-        windows_sleep_for(us, cancel);
-        return true;
-    }
-    struct deadline deadline = deadline_in_ms((us + 999) / 1000, cancel);
     if (!debugger->ops->go(debugger, DEBUGGER_RUN, &deadline, error))
         return false;
     switch (debugger->ops->wait(debugger, &stop, &deadline, error)) {
@@ -354,6 +362,22 @@ bool windows_pass_time(struct windows *self, int64_t us, struct error *error)
     if (stop.why != DEBUGGER_REQUESTED)
         device_leave_as(&self->session.device, LEAVE_HALTED_FOREIGN);
     return true;
+}
+
+bool windows_pass_time(struct windows *self, int64_t us, struct error *error)
+{
+    const volatile sig_atomic_t *cancel = self->session.around->cancel;
+    struct debugger *debugger = self->session.device.debugger;
+    if (us <= 0 || *cancel != 0)
+        return true;
+    if (debugger == NULL) {
+        windows_sleep_for(us, cancel);
+        return true;
+    }
+    int64_t went_us = deadline_now_us();
+    bool ok = windows_let_run(self, debugger, us, error);
+    windows_window(self)->ran_us += us_between((uint64_t)went_us, (uint64_t)deadline_now_us());
+    return ok;
 }
 
 void windows_free(struct windows *self)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from gdb_door import GDB, SCRIPT, DoorPlace, Mi, Screen, Terminal
-from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned, wait_for
+from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned, unfolded, wait_for
 from own_program import START, own_place
 from test_record import part_of
 
@@ -61,7 +61,9 @@ def test_stat(chip):
         counted = int(re.search(r"([\d,]+)  CPU_CYCLES", done.out).group(1).replace(",", ""))
         halts = [event for event in place.board.log() if event.kind == "halt"]
         assert done.code == 0 and counted == halts[-1].cycles - halts[0].cycles > 0
-        assert "each sample halts the core" in done.out
+        assert "each sample halts the core" in done.out and "rates (>=) are lower bounds" in unfolded(done.out)
+        rate, seconds = re.search(r">=([\d,]+) /s\s+([\d.]+) s", done.out).groups()  # of the time between halts
+        assert abs(float(rate.replace(",", "")) * float(seconds) / counted - 1) < 0.01
 
 
 @pytest.mark.any_row

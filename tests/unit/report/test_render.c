@@ -190,6 +190,25 @@ TEST(an_interval_has_what_it_counted)
     OUTPUT_LACKS("LD_RETIRED");
 }
 
+/* The count is a lower bound, or the time an upper one. */
+TEST(rates_that_are_lower_bounds)
+{
+    static const char lines[] =
+        TWO "{'type':'summary','seconds':0.5,'columns':{" CYCLES
+            ",'LD_RETIRED':{'count':7,'seconds':0.5,'at_least':true}},'halts':3,'halted_us':2000,"
+            "'seconds_at_most':true}";
+    static const char bound[] = TWO "{'type':'summary','seconds':0.5,'columns':{" CYCLES
+                                    ",'LD_RETIRED':{'count':7,'seconds':0.5,'at_least':true}}}";
+    show(FORMAT_TEXT, lines, false);
+    OUTPUT_HAS(">=100,000,000 /s", ">=14 /s", "the core was halted 3 times (2.000 ms in all)",
+               "rates (>=) are lower bounds");
+    show(FORMAT_CSV, lines, false);
+    OUTPUT_HAS(",rate at least,", ",at least,");
+    show(FORMAT_TEXT, bound, false);
+    OUTPUT_HAS(" at least 7", ">=14 /s");
+    OUTPUT_LACKS(">=100,000,000");
+}
+
 /* ---- cores */
 
 #define CORES                                                                                                \
