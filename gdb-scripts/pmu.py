@@ -8,6 +8,7 @@ statistics. Python 3, GDB 12 and later.
 """
 import json
 import os
+import re
 import shlex
 import sys
 
@@ -135,7 +136,10 @@ class Command(gdb.Command):
         code, reason = engine.process.returncode, engine.reason()
         if engine.at_users and code not in RESULTS:
             hitless = self.name in ("delta", "survey") and "stopped by" not in reason
-            reason = "stopped by your breakpoint" + (" before the first hit" if hitless else "")
+            place = re.match(r"stopped by .*?( at .+)", reason)
+            reason = f"stopped by your {engine.at_users}" + (place[1] if place else "") + (" before the first hit" if hitless else "")
+        if engine.at_users and code in RESULTS and self.name == "stat":
+            reason = f"{reason}\nended by your {engine.at_users}".lstrip()
         if reason and code in RESULTS:
             write(reason + "\n")
         if self.name == "record" and code == 0:

@@ -207,7 +207,7 @@ class Stop:
     """Why the core stopped, as GDB reports it inside `with`."""
 
     def __init__(self):
-        self.number, self.others = TRAP, False
+        self.number, self.others = TRAP, ""  # what of the user's it is: "breakpoint", "watchpoint"
         self.hits_before = {one.number: one.hit_count
                             for one in gdb.breakpoints() if one.visible and not one.ignore_count}
 
@@ -223,8 +223,8 @@ class Stop:
     def _stopped(self, event):
         if isinstance(event, gdb.BreakpointEvent):
             # GDB names all breakpoints there; it counts no hit of one whose condition does not hold
-            self.others = any(one.hit_count > self.hits_before.get(one.number, one.hit_count)
-                              for one in event.breakpoints)
+            theirs = [one for one in event.breakpoints if one.hit_count > self.hits_before.get(one.number, one.hit_count)]
+            self.others = "" if not theirs else "breakpoint" if theirs[0].type in (gdb.BP_BREAKPOINT, HARDWARE) else "watchpoint"
             self.number = TRAP
         elif isinstance(event, gdb.SignalEvent):
             self.number = SIGNALS.get(event.stop_signal, FAULT)
@@ -282,7 +282,7 @@ class Engine:
         self.held = []  # the lines of an error, or of a last note
         self.socket, theirs = socket.socketpair()
         self.idle, self.port = theirs if port else None, port  # nothing is sent through it
-        self.at_users = False  # it has ended at a breakpoint of the user's
+        self.at_users = ""  # at a "breakpoint" or "watchpoint" of the user's: there the core stopped last
         if port:
             with Records(self):
                 self.inserted = Inserted()
@@ -405,7 +405,7 @@ class Engine:
         for what in ("register-cache", "dcache"):
             gdb.execute(f"maintenance flush {what}", to_string=True)
         here = program_counter()
-        self.at_users = bool(users_breakpoints().get(here))
+        self.at_users = "breakpoint" if users_breakpoints().get(here) else ""
         if self.at_users:
             with Silence(self.often), Records(self):
                 gdb.execute(JUMP, to_string=True)
@@ -465,6 +465,7 @@ class Engine:
                 over.set()
                 wake.send(b".")
                 listener.join()
+        self.at_users = stop.others
         if stop.number == ENDED:
             return "W00"
         if asked.is_set() and stop.number != REQUESTED:  # it stopped by itself at that moment
@@ -474,7 +475,7 @@ class Engine:
         if resumes.doubt:
             raise Refused(f"what GDB has added to the counts is not known: {resumes.doubt}")
         return stop_reply(stop.number, f"halts:{resumes.times - 1:x};steps:{max(resumes.steps - (how == 's'), 0):x};"
-                          + "others:;" * stop.others)
+                          + "others:;" * bool(stop.others))
 
     def be_quiet(self):
         """No reports of stops, and no questions. A breakpoint's condition may read memory that is given as read-only: then the

@@ -203,7 +203,15 @@ def test_users_conditions_stay(tmp_path):
         after = place.gdb("break random_number if 0", "ignore 1 7", "pmu delta work_by_data -r 1", "info breakpoints")
         assert "stop only if 0\n" in after.out and "ignore next 7 hits" in after.out and "_pmu_tested" not in after.out
         true = place.gdb("break random_number if $sp != 0", "ignore 1 1", "pmu delta work_by_data -r 50", "info breakpoints")
-        assert "stopped by someone else's breakpoint at scenarios.c:" in true.err and "already hit 2 times" in true.out
+        assert "stopped by your breakpoint at scenarios.c:" in true.err and "restore --force" not in true.err and "already hit 2 times" in true.out
+
+
+@pytest.mark.parametrize("what, says", [("tbreak random_number", "stopped by your breakpoint"), ("watch random_state", "stopped by your watchpoint"),
+                                        ("hbreak work_by_data", "stopped by your breakpoint")])
+def test_what_is_the_users_own_is_said_so(what, says):
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        done = place.gdb(what, "pmu delta work_by_data -r 50")
+        assert f"(exit code 3): {says}" in done.err and "restore --force" not in done.err, done.err
 
 
 def test_refusals(tmp_path):
