@@ -72,12 +72,13 @@ static void tell_reset(void *context)
     document_free(&lines);
 }
 
-/* What the screen showed, for the terminal that it leaves; else JSON alone has an end. With -a that does not
- * have the rows. */
+/* What the screen showed, for the terminal that it leaves; else JSON alone has an end, and text how the clock
+ * changed. With -a that does not have the rows. */
 static bool watch_print_end(struct watching *self)
 {
     struct rendering text = command_rendering(self->of.context);
-    if (!self->live && text.format != FORMAT_JSON)
+    bool tells_change = text.format == FORMAT_TEXT && self->run.windows.report.has_totals;
+    if (!self->live && text.format != FORMAT_JSON && !tells_change)
         return true;
     struct document lines = watch_run_lines(&self->run, true);
     while (!self->live && json_array_size(lines.lines) > 1)

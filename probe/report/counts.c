@@ -285,6 +285,9 @@ static void put_interval(struct counts_report *report, const json_t *line)
         render_text(&report->to,
                     "rates are lower bounds: the core ran between two halts, which is known at most");
     report->errata_told = true;
+    if (!report->sleep_told && field_is(line, "slept"))
+        render_text(&report->to, "%s", RESULT_SLEPT);
+    report->sleep_told = report->sleep_told || field_is(line, "slept");
     json_array_foreach(field_of(report->header, "columns"), i, one) {
         const json_t *column = json_object_get(field_of(line, "columns"), text_or_empty(one));
         if (i < RESULT_COLUMNS && counts_missing(column) == NULL)
@@ -426,6 +429,8 @@ static bool put_one(struct counts_report *report, json_t *line, json_t *rows)
     else if (line_is_of(line, "reset") && text)
         fprintf(report->to.out, "%10.3f s  the target was reset; totals go on, and are lower bounds\n",
                 field_real(line, "seconds"));
+    else if (line_is_of(line, "summary") && text && report->has_totals)
+        render_text(&report->to, "%s", field_text(line, "clock_change"));
     else if (!report->of_cores && (line_is_of(line, "sample") || line_is_of(line, "summary")))
         ok = counts_put_counts(report, line);
     else if (line_is_of(line, "summary") && text) {

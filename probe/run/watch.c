@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/watch.h"
 
+#include "run/trial.h"
+
 #include <string.h>
 
 static const struct plan_pass *watch_run_pass(const struct watch_run *self)
@@ -113,5 +115,7 @@ bool watch_run_end(struct watch_run *self, struct error *error)
 {
     struct session *session = &self->windows.session;
     struct deadline deadline = session_last_deadline(session);
+    if (!session->request->all_cpus)
+        self->windows.clock_change = trial_clock_change(session);
     return session->request->all_cpus || device_check_witness(&session->device, &deadline, error);
 }

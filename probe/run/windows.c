@@ -233,7 +233,7 @@ static struct json_part line_of_core(const struct windows *self, const struct ta
     json_part_unsigned(&line, "lost", tally->lost);
     if (self->session.device.debugger != NULL)
         json_part_bool(&line, "seconds_at_most", true);
-    if (whole && self->session.device.slept)
+    if (self->session.device.slept)
         json_part_bool(&line, "slept", true);
     if (whole && self->clock_change != NULL)
         json_part_text(&line, "clock_change", self->clock_change);

@@ -209,6 +209,16 @@ TEST(rates_that_are_lower_bounds)
     OUTPUT_LACKS(">=100,000,000");
 }
 
+TEST(watch_tells_of_sleep_once_and_of_another_clock_at_its_end)
+{
+    show(FORMAT_TEXT,
+         TWO "{'type':'sample','since_begin':1.0,'slept':true,'columns':{" CYCLES "}}\n"
+             "{'type':'summary','seconds':1.0,'columns':{" CYCLES
+             "},'slept':true,'clock_change':'SystemCoreClock went elsewhere'}",
+         true);
+    OUTPUT_HAS("the core was seen asleep", "SystemCoreClock went elsewhere");
+}
+
 /* ---- cores */
 
 #define CORES                                                                                                \
