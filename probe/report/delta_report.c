@@ -45,10 +45,11 @@ static void put_headlines(FILE *out, const struct delta_page *page)
     double hz = page->run.conditions.clock_hz;
     fputs("<dl class=\"headline\">\n", out);
     if (first != NULL) {
-        uint64_t median = field_count(first, "median");
-        snprintf(text, sizeof text, "median %s", page->name);
+        uint64_t median;
+        bool known = run_median(first, &median);
+        snprintf(text, sizeof text, "median %s%s", page->name, known ? "" : ", at most");
         put_headline(out, text, NUMBER(median), false);
-        if (hz > 0)
+        if (hz > 0 && known)
             put_headline(out, "median time", DURATION((double)median / hz), false);
         run_mean_text(text, sizeof text, first);
         put_headline(out, run_mean_error(first) > 0 ? "mean (95 %)" : "mean", text, true);

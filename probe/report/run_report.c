@@ -96,6 +96,15 @@ static bool run_report_is_calibrated(const json_t *column)
     return json_is_true(field_of(column, "calibrated"));
 }
 
+bool run_median(const json_t *column, uint64_t *median)
+{
+    double each = run_report_is_calibrated(column) ? ceil(field_real(column, "plus_minus")) : 0;
+    *median = field_count(column, "median");
+    bool bound = !run_report_is_calibrated(column) || 2 * each > (double)*median;
+    *median += bound && each > 0 ? (uint64_t)each : 0;
+    return !bound;
+}
+
 /* ---- rows */
 
 /* Why nothing was counted. */
@@ -637,6 +646,18 @@ static void range_text(const json_t *column, char *out, size_t size)
                  NUMBER(field_count(column, "max")));
 }
 
+/* The words before it. */
+static const char *headline_value(const json_t *column, bool near, char *out, size_t size)
+{
+    uint64_t median;
+    bool known = run_median(column, &median);
+    if (near)
+        run_mean_text(out, size, column);
+    else
+        number_unsigned(out, size, median);
+    return near ? "" : known ? "median " : is_constant(column) ? "at most " : "median at most ";
+}
+
 /* "work_by_data: 465 cycles ±31 (95 %), 38.8 µs (200 hits, 81 to 837)" */
 static void run_report_put_summary(const struct rendering *to, const struct run_lines *run)
 {
@@ -646,17 +667,17 @@ static void run_report_put_summary(const struct rendering *to, const struct run_
     const json_t *column = run_first(run->summary, &name);
     if (!run_is_counted(column))
         return;
-    bool near = is_near_mean(column), ends = of->end[0] != '\0' && strcmp(of->end, "its return") != 0;
-    double seconds = field_real(field_of(run->summary, "time"), near ? "mean" : "median");
-    if (near)
-        run_mean_text(value, sizeof value, column);
-    else
-        number_unsigned(value, sizeof value, field_count(column, "median"));
+    uint64_t median;
+    bool known = run_median(column, &median), near = known && is_near_mean(column),
+         ends = of->end[0] != '\0' && strcmp(of->end, "its return") != 0;
+    const json_t *time = known ? field_of(run->summary, "time") : NULL;
+    double seconds = field_real(time, near ? "mean" : "median");
+    const char *words = headline_value(column, near, value, sizeof value);
     const char *error = strstr(value, " ±");
     size_t digits = error != NULL ? (size_t)(error - value) : strlen(value);
     unit = unit_of_counter(name);
     text_add(text, sizeof text, "%.640s%s%.640s%s%s%.*s %.96s", of->start, ends ? " to " : "",
-             ends ? of->end : "", of->start[0] != '\0' ? ": " : "", near ? "" : "median ", (int)digits, value,
+             ends ? of->end : "", of->start[0] != '\0' ? ": " : "", words, (int)digits, value,
              unit[0] != '\0' ? unit : name);
     if (error != NULL)
         text_add(text, sizeof text, "%s (95 %%)", error);

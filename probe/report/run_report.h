@@ -26,6 +26,9 @@ const char *run_counted_in(const json_t *summary);
 bool run_is_exact(const json_t *result);
 /* A row of a column for the views: numbers as in the line, and as people read them. `column` may be NULL. */
 struct json_part run_column_row(const json_t *summary, const char *name, json_t *column);
+/* Of a counted column. False: it is an upper bound, for what halts add is not known, or to less than half of
+ * it. */
+bool run_median(const json_t *column, uint64_t *median);
 /* Half of the 95 % interval of its mean; 0: nothing varies, or it is not known. */
 double run_mean_error(const json_t *column);
 /* "464.2 ±3.1" */

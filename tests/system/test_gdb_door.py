@@ -214,6 +214,14 @@ def test_what_is_the_users_own_is_said_so(what, says):
         assert f"(exit code 3): {says}" in done.err and "restore --force" not in done.err, done.err
 
 
+def test_single_steps_that_are_in_the_counts(tmp_path):
+    """A software watchpoint: GDB steps through the hit, and what each halt adds is not known."""
+    with own_place(tmp_path, "m4", SILENT, kind=DoorPlace, halt_cost=7) as place:
+        for before in (["set pmu calibrate off"], []):
+            done = place.gdb(*before, "set can-use-hw-watchpoints 0", "watch same", "pmu delta inner -r 2")
+            assert re.search(r"^inner: at most [\d,]+ cycles \(2 hits\)", done.out, re.M), done.out + done.err
+
+
 def test_refusals(tmp_path):
     with DoorPlace("m4", "free", WORK_BY_DATA | IN_RAM) as place:
         done = place.gdb("pmu delta in_ram -r 2", "pmu delta nothing_of_that_name", "pmu auto maybe", "pmu nonsense",
