@@ -519,7 +519,7 @@ proc pmu_halted {} {
     return $halted
 }
 
-# ---- what other clients (GDB, telnet, an IDE) do with the core while it is held: OpenOCD tells its targets' event
+# ---- what other clients (GDB, telnet, an IDE) do with the core while it is held: OpenOCD runs its targets' event
 # handlers, before those of the user's configuration
 
 proc pmu_listen {on} {
@@ -542,8 +542,8 @@ proc pmu_listen {on} {
 }
 
 # The first one counts, and a reset more than all. `resumed` is also OpenOCD's word for a core that it finds
-# running; between start and end of a resume it is a core that another one takes along (SMP). Only OpenOCD's look
-# at a halted core of A and R changes its registers.
+# running; between start and end of a resume it is a core that another one takes along (SMP). Only OpenOCD's read
+# of a halted core of A and R changes its registers.
 proc pmu_meet {target event} {
     set type [$target cget -type]
     set is_m [expr {$type eq "cortex_m" || $type eq "hla_target"}]
@@ -562,7 +562,7 @@ proc pmu_meet {target event} {
     }
 }
 
-# Whether the holder uses this target, or one behind the same access port, which may be moved with it (SMP)
+# Whether the holder uses this target, or one at the same access port, which may be moved with it (SMP)
 proc pmu_touches {target} {
     set port [pmu_port_of $target]
     foreach unit [array names ::pmu_touched] {

@@ -372,7 +372,7 @@ static void note_moved(struct direct_engine *self)
     self->core_is = device_server_has(self->device, &has, &unread) && has ? CORE_IS_FOREIGN : CORE_IS_FREE;
 }
 
-/* A list that waits is told that another client of the server did it; this one saw it first. */
+/* Another client of the server did it, which ends the next list that waits. */
 static bool by_client(struct direct_engine *self, struct error *error)
 {
     uint64_t status;

@@ -16,7 +16,7 @@ struct counts_report {
     bool has_totals;  /* as text: a line for each counter and interval, with its total since the begin */
     bool bounds_told; /* the meaning of ">=" was printed */
     bool errata_told; /* and of "~" */
-    bool sleep_told;  /* that the core was seen asleep */
+    bool sleep_told;  /* and that the core was asleep */
     struct {
         uint64_t count;
         bool at_least;

@@ -208,7 +208,7 @@ def test_users_conditions_stay(tmp_path):
 
 @pytest.mark.parametrize("what, says", [("tbreak random_number", "stopped by your breakpoint"), ("watch random_state", "stopped by your watchpoint"),
                                         ("hbreak work_by_data", "stopped by your breakpoint")])
-def test_what_is_the_users_own_is_said_so(what, says):
+def test_what_is_the_users_own_is_called_so(what, says):
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         done = place.gdb(what, "pmu delta work_by_data -r 50")
         assert f"(exit code 3): {says}" in done.err and "restore --force" not in done.err, done.err

@@ -229,7 +229,7 @@ CLEAN_TEST(test_another_client_moves_the_core)
     assert_int_equal(heeding_read(0, true), DONE);
 }
 
-/* OpenOCD's look at one of these changes its registers. */
+/* OpenOCD changes the registers of one of these as it reads them. */
 CLEAN_TEST(test_another_client_looks_at_an_a_core)
 {
     assert_true(link_hold(fake.link, true, &fake.error));
