@@ -464,21 +464,64 @@ static void prove_entry(struct call *call, const struct region *region)
             "the one before was of the same caller";
 }
 
+static enum entered find_entry(struct call *call, const struct region *region, uint64_t back)
+{
+    const struct call_entry *first = &call->entries[0];
+    for (size_t i = 0; i < call->n_entries && i < CALLERS_ROOM; i++)
+        if (call->entries[i].back == back || first->how == ENTERED_ANYHOW)
+            return call->entries[i].how;
+    struct call_entry *entry = &call->entries[call->n_entries++ % CALLERS_ROOM];
+    *entry =
+        (struct call_entry){back, region->entered_by(region->context, core_code_place(region->start), back)};
+    return entry->how;
+}
+
+/* LR is this call's, not what an earlier one has left there. */
+static bool check_called(struct call *call, const struct call_access *access, struct error *error)
+{
+    const struct core *core = call_core_of(access);
+    const struct region *region = access->region;
+    if (region->entered_by == NULL || call->frame.is_handler || frame_is_on_stack(core))
+        return true;
+    switch (find_entry(call, region, core_place(core, call->frame.end.pc))) {
+    case ENTERED_IN_MIDDLE:
+        return error_set(error, ERROR_STATE,
+                         "it is not known where 0x%08" PRIX64
+                         " returns: it takes its return address from a frame that it has not made. Name an "
+                         "end, too",
+                         core_code_place(region->start));
+    case ENTERED_PERHAPS:
+        call->doubt =
+            "code that calls by a register also jumps to the function: LR may be an earlier call's, "
+            "and the end another one's";
+        break;
+    case ENTERED_BY_JUMP:
+        call->by_jump = true;
+        break;
+    case ENTERED_ANYHOW:
+    case ENTERED_BY_CALL:
+        break;
+    }
+    return true;
+}
+
 bool call_enter(struct call *call, const struct call_access *access, const uint64_t *words, bool *inner,
                 struct error *error)
 {
     const struct core *core = call_core_of(access);
     bool first = !call->entry_checked;
-    *inner = false;
+    *inner = call->by_jump = false;
     if (!check_entry(call, access, error) ||
         !frame_find_end(&call->frame, core, access->region, words, inner, error))
         return false;
     if (first)
         doubt_callees(call, access->region);
-    if (!*inner)
-        prove_entry(call, access->region);
+    if (!*inner && !check_called(call, access, error))
+        return false;
+    *inner = *inner || call->by_jump;
     if (*inner)
         return true;
+    prove_entry(call, access->region);
     return call->frame.is_handler ? find_exits(call, access, inner, error)
                                   : call_find_caller(call, access, error);
 }
@@ -665,12 +708,13 @@ bool progress_tell(const struct progress *progress, const struct engine_request 
     if (progress->inner == 0)
         return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
                          core_may_be_unseen(core));
-    return error_set(
-        error, ERROR_START,
-        "the start was reached %" PRIu64
-        " times within %.3g s, each time with a return address in the function itself (0x%08" PRIX64
-        "): name an end, too",
-        progress->inner, seconds, core_place(core, to));
+    return error_set(error, ERROR_START,
+                     "the start was reached %" PRIu64 " times within %.3g s, %s (0x%08" PRIX64
+                     "): name an end, too",
+                     progress->inner, seconds,
+                     progress->by_jump ? "by jumps: the call before the address in LR leads elsewhere"
+                                       : "each time with a return address in the function itself",
+                     core_place(core, to));
 }
 
 /* --- stops that are not ours ---------------------------------------------------------------------------- */

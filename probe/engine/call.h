@@ -42,6 +42,7 @@ enum other_meaning {
     OTHER_WRITER /* the region's writer number `which` */
 };
 
+enum { CALLERS_ROOM = 8 };
 enum { OTHERS_ROOM = REGION_EXITS + REGION_STACKS + REGION_WRITERS };
 
 struct other_stops {
@@ -63,6 +64,12 @@ struct call {
     bool entry_checked;        /* the function was called, not entered by an exception */
     bool caller_known;         /* of calls with return address `caller_lr`: `others` has all that there is */
     uint64_t caller_lr;
+    struct call_entry { /* by that address in LR; of the last callers, without further looks at the code */
+        uint64_t back;
+        enum entered how;
+    } entries[CALLERS_ROOM];
+    size_t n_entries;
+    bool by_jump;         /* the function was entered by a jump, while LR is an earlier call's: not a hit */
     bool took_other_exit; /* a handler ended at one of `others`, which `frame.end` is now */
     /* Of a function that jumps to its own entry: */
     bool has_ended; /* a call with this SP has, or was left, since when the start is watched */
@@ -145,7 +152,8 @@ bool call_look(struct call *call, const struct call_access *access, const struct
 struct progress {
     int64_t went_us;
     int64_t looked_us;
-    uint64_t inner; /* starts that the function reached by calling itself */
+    uint64_t inner; /* starts that the function reached by calling itself, or jumps to it */
+    bool by_jump;   /* the last of these is such a jump */
     uint64_t lost;  /* calls in a row that were made again before they had returned */
 };
 

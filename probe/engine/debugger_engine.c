@@ -148,6 +148,7 @@ static bool find_return(struct debugger_engine *self, bool *inner, struct error 
         !call_enter(&self->call, &access, words, inner, error))
         return false;
     self->progress.inner += *inner;
+    self->progress.by_jump = self->call.by_jump;
     self->drops = !*inner && self->call.is_partial;
     return true;
 }

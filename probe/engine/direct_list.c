@@ -176,6 +176,7 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
     self->expects_frame =
         !*inner && !(self->call.frame.is_handler && self->call.handler == HANDLER_INTERRUPTED);
     self->progress.inner += *inner;
+    self->progress.by_jump = self->call.by_jump;
     if (*inner)
         return true;
     if (!direct_start_find_counter(self, error))

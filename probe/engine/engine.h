@@ -50,6 +50,15 @@ struct exit_places {
     bool all;
 };
 
+/* What a function's entry shows with an address in LR. */
+enum entered {
+    ENTERED_BY_CALL,  /* of the instruction before that address, or it is not known */
+    ENTERED_ANYHOW,   /* it returns to LR, whatever address that is */
+    ENTERED_PERHAPS,  /* by that call, or by a jump of the caller while LR is an earlier call's */
+    ENTERED_BY_JUMP,  /* LR is an earlier call's */
+    ENTERED_IN_MIDDLE /* of a call: it takes its return address from a frame that it has not made */
+};
+
 /* From `start` to `end`, or to where the function around `start` returns to. */
 struct region {
     uint64_t start, end;
@@ -63,6 +72,8 @@ struct region {
      * handler ends that goes on in another function. Each may be NULL: unknown. */
     bool (*is_return)(void *context, uint64_t address);
     bool (*is_joined)(void *context, uint64_t address);
+    /* How a function was entered that has this return address. NULL: unknown. */
+    enum entered (*entered_by)(void *context, uint64_t function, uint64_t back);
     void (*find_exits)(void *context, uint64_t function, struct exit_places *out);
     /* Whether what the handler calls may return from the exception itself. */
     bool (*callee_exits)(void *context, uint64_t handler);

@@ -206,6 +206,7 @@ struct walking {
     uint64_t sp;               /* at the function's entry */
     struct walk_hop hop;
     unsigned away;         /* steps in a row in what a block calls away */
+    uint64_t inner;        /* entries that the function itself made, or jumps */
     uint64_t by_exception; /* entries that began no call, until there was one */
     uint64_t lost;         /* calls in a row that were left */
     int64_t returned_us;
@@ -606,6 +607,7 @@ static bool walk_find_frame(struct walking *self, bool *inner, struct error *err
     if (!call_enter(&engine->call, &access, NULL, inner, error))
         return false;
     self->others = engine->call.others;
+    self->inner += *inner;
     if (engine->region.may_be_left && (self->others.n == 0 || self->others.n > PASSAGE_STOPS - 2))
         note_limit(self);
     self->has_called = self->has_called || !*inner;
@@ -614,12 +616,18 @@ static bool walk_find_frame(struct walking *self, bool *inner, struct error *err
     return true;
 }
 
-/* Of a function that exceptions alone enter nothing else says so. */
+/* Of a function that exceptions or jumps alone enter nothing else says so. */
 static bool check_entries(struct walking *self, int64_t begun_us, struct error *error)
 {
+    struct direct_engine *engine = self->engine;
+    const struct progress progress = {.inner = self->inner, .by_jump = engine->call.by_jump};
     double seconds = (double)self->walk->timeout_ms / 1000;
-    return self->has_called || self->by_exception == 0 ||
-           deadline_now_us() - begun_us < self->walk->timeout_ms * 1000 ||
+    if (self->has_called || deadline_now_us() - begun_us < self->walk->timeout_ms * 1000)
+        return true;
+    if (self->inner > 0)
+        return progress_tell(&progress, engine->hits.request, engine->core, NULL, engine->call.frame.end.pc,
+                             error);
+    return self->by_exception == 0 ||
            error_set(error, ERROR_START,
                      "no call was seen within %.3g s, but %" PRIu64
                      " entries by exceptions: lines of an exception handler cannot be followed",

@@ -15,6 +15,16 @@ static bool is_return(void *symbols, uint64_t address)
     return symbols_is_return(symbols, address);
 }
 
+static enum entered entered_by(void *symbols, uint64_t function, uint64_t back)
+{
+    static const enum entered ways[] = {[ENTRY_CALLED] = ENTERED_BY_CALL,
+                                        [ENTRY_RETURNS] = ENTERED_ANYHOW,
+                                        [ENTRY_OPEN] = ENTERED_PERHAPS,
+                                        [ENTRY_JUMPED] = ENTERED_BY_JUMP,
+                                        [ENTRY_TAKES] = ENTERED_IN_MIDDLE};
+    return ways[symbols_entry(symbols, function, back)];
+}
+
 static enum core_register register_of(const struct frame_base *base)
 {
     return base->is_sp ? CORE_SP : (enum core_register)(CORE_R0 + base->number);
@@ -188,6 +198,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     region_find_stacks(named, symbols);
     region->is_return = is_return;
     region->is_joined = region_is_joined;
+    region->entered_by = entered_by;
     region->find_exits = region_find_exits;
     region->callee_exits = region_callee_exits;
     region->context = symbols;

@@ -1469,6 +1469,60 @@ bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
     return found || !ok;
 }
 
+/* Whether what runs there may go on where no jump says: by an SVC's or an exception's return, or where it has
+ * put an address on the stack, as the veneers of Armv6-M by LLD. */
+static bool goes_by_stack(struct symbols *symbols, const struct extent *function)
+{
+    struct code_walk walk = {.symbols = symbols, .low = function->low, .high = function->high};
+    struct code_instruction one;
+    bool saves = false, pops = false;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        if (does.kind == GOES_SUPERVISOR || (!one.is_data && code_returns_from_exception(&one)))
+            return true;
+        saves = saves || saves_return(&one, &does);
+        pops = pops || (does.kind == GOES_BACK && does.by == NO_REGISTER);
+    }
+    return pops && !saves;
+}
+
+/* Whether jumps lead from there to the function. *is_open: they may. */
+static bool jumps_lead(struct symbols *symbols, uint64_t from, uint64_t function, bool *is_open)
+{
+    struct reached reached = {.n = 0};
+    bool found = false, ok = reached_add(&reached, symbols, from);
+    *is_open = reached.n == 0;
+    for (size_t i = 0; ok && !found && !*is_open && i < reached.n; i++) {
+        struct extent one = reached.items[i];
+        found = extent_has(&one, function);
+        ok = found || jumps_follow(&reached, symbols, &one, function, &found, is_open);
+        *is_open = *is_open || (!found && goes_by_stack(symbols, &one));
+    }
+    free(reached.items);
+    *is_open = *is_open || !ok;
+    return found;
+}
+
+enum symbols_entry symbols_entry(struct symbols *symbols, uint64_t function, uint64_t back)
+{
+    struct extent around = {0, 0};
+    struct instruction call;
+    bool is_open = false;
+    if (symbols == NULL || !symbols->has_code || back < 4)
+        return ENTRY_CALLED;
+    enum returns returns = symbols_returns(symbols, function);
+    if (returns != RETURNS_SOMEWHERE)
+        return returns == RETURNS_TO_LR ? ENTRY_RETURNS : ENTRY_TAKES;
+    if (table_around(symbols, back - 2, &around) == NULL ||
+        !call_before(symbols, back, table_isa(symbols, back - 2), &call))
+        return ENTRY_CALLED;
+    if (call.kind == GOES_CALL) {
+        bool leads = jumps_lead(symbols, call.target, function, &is_open);
+        return leads || is_open ? ENTRY_CALLED : ENTRY_JUMPED;
+    }
+    return jumps_lead(symbols, around.low, function, &is_open) ? ENTRY_OPEN : ENTRY_CALLED;
+}
+
 /* DDI 0403 B5.2.3: MSR of PSP, also of the Non-secure one. Then handlers have another stack than threads. */
 static bool start_splits_stack(struct symbols *symbols)
 {

@@ -15,32 +15,127 @@ struct depths {
     struct extent function;
     int *at; /* of each halfword, bytes since the entry; or DEPTH_UNKNOWN */
     bool found_more;
+    uint64_t takes_at; /* there it leaves with less on the stack than it found; 0: nowhere */
+    bool returns;      /* somewhere to where LR said, with what it found or not */
+    bool is_moved;     /* so, not with that */
+    bool is_unsure;    /* at an end, or since two ways differ */
+    /* Registers that it changes: by MOV from LR, by loads from the stack, by calls, by others. */
+    uint32_t copied, stacked, called, made;
+    struct depths_ways *outside; /* where it goes on elsewhere; NULL: that is not asked */
 };
+
+/* Places that jumps of several functions lead to, each once. */
+struct depths_ways {
+    struct depths_way {
+        uint64_t at;
+        int depth;
+    } items[16];
+    size_t n;
+    bool is_full;
+};
+
+static void ways_note(struct depths_ways *ways, uint64_t address, int depth)
+{
+    for (size_t i = 0; i < ways->n; i++)
+        if (ways->items[i].at == address)
+            return;
+    ways->is_full = ways->is_full || ways->n == sizeof ways->items / sizeof *ways->items;
+    if (!ways->is_full)
+        ways->items[ways->n++] = (struct depths_way){address, depth};
+}
 
 static void depths_note(struct depths *depths, uint64_t address, int depth)
 {
     bool inside = address >= depths->function.low && address < depths->function.high;
     int *at = inside ? &depths->at[(address - depths->function.low) / DEPTHS_HALF] : NULL;
+    if (!inside && depths->outside != NULL)
+        ways_note(depths->outside, address, depth);
+    depths->is_unsure =
+        depths->is_unsure || (inside && depth != *at && *at != DEPTH_UNKNOWN && depth != DEPTH_UNKNOWN);
     if (at == NULL || *at != DEPTH_UNKNOWN || depth == DEPTH_UNKNOWN)
         return;
     *at = depth;
     depths->found_more = true;
 }
 
-/* After this instruction, with `depth` before it. */
-static int depth_after(const struct instruction *does, int depth)
+static unsigned depths_sp(const struct code_instruction *one)
 {
-    bool adds = does->gives == GIVES_SUM && does->from == ARM_SP && does->with == NO_REGISTER;
-    bool sets = does->to == ARM_SP || (does->writes >> ARM_SP & 1) != 0;
-    if (does->access != ACCESS_NONE && does->base == ARM_SP && (does->list >> ARM_SP & 1) == 0)
-        return depth - does->moves;
-    if (sets && adds && does->to == ARM_SP)
+    return one->isa == ISA_A64 ? A64_SP : ARM_SP;
+}
+
+static unsigned depths_lr(const struct code_instruction *one)
+{
+    return one->isa == ISA_A64 ? A64_LR : ARM_LR;
+}
+
+/* What an access by SP adds to it, as the reader of instructions has it of AArch32 alone. DDI 0487 C4.1:
+ * pairs, and single ones with a pre- or post-index. */
+static int a64_moves(uint32_t code)
+{
+    bool pairs = (code & 0x3A800000) == 0x28800000, single = (code & 0x3B200400) == 0x38000400;
+    unsigned scale = (code >> 26 & 1) != 0 ? 2 + (code >> 30) : 2 + (code >> 31);
+    int number =
+        pairs ? (int)((code >> 15 & 0x7F) ^ 0x40) - 0x40 : (int)((code >> 12 & 0x1FF) ^ 0x100) - 0x100;
+    return pairs ? number * (1 << scale) : single ? number : DEPTH_UNKNOWN;
+}
+
+/* After this instruction, with `depth` before it. */
+static int depth_after(const struct code_instruction *one, const struct instruction *does, int depth)
+{
+    unsigned sp = depths_sp(one);
+    bool adds = does->gives == GIVES_SUM && does->from == sp && does->with == NO_REGISTER;
+    bool sets = does->to == sp || (does->writes >> sp & 1) != 0;
+    bool accesses = does->access != ACCESS_NONE && does->base == sp && (does->list >> sp & 1) == 0;
+    int moves = one->isa == ISA_A64 ? (accesses && sets ? a64_moves(one->code) : 0) : does->moves;
+    if (accesses)
+        return moves == DEPTH_UNKNOWN ? DEPTH_UNKNOWN : depth - moves;
+    if (sets && adds && does->to == sp)
         return depth - (int)does->number;
     return sets ? DEPTH_UNKNOWN : depth;
 }
 
-/* *at: the instruction by which the function leaves with less on the stack than it found. */
-static bool depths_pass(struct depths *depths, struct symbols *symbols, uint64_t *at)
+/* Whether it leaves to where LR said at the entry: by LR, or by a copy of it. */
+static bool leaves_by_lr(const struct depths *depths, unsigned by, unsigned lr)
+{
+    uint32_t others = depths->stacked | depths->called | depths->made;
+    return by < NO_REGISTER && (others >> by & 1) == 0 && (by == lr || (depths->copied >> by & 1) != 0);
+}
+
+/* ... or to what the function has saved on the stack, as far as that is seen. */
+static bool leaves_by_stack(const struct depths *depths, const struct instruction *does, unsigned by,
+                            unsigned lr, unsigned sp)
+{
+    if (by >= NO_REGISTER)
+        return does->access == ACCESS_LOAD && does->base == sp;
+    return (depths->stacked >> by & 1) != 0 && (by != lr || (depths->made >> lr & 1) == 0);
+}
+
+static void depths_leave(struct depths *depths, const struct code_instruction *one,
+                         const struct instruction *does, int after)
+{
+    unsigned lr = depths_lr(one), sp = depths_sp(one);
+    unsigned by = one->isa == ISA_A64 && does->by == A64_SP ? lr : does->by; /* RETAA: DDI 0487 C6.2.255 */
+    bool by_lr = leaves_by_lr(depths, by, lr), by_stack = leaves_by_stack(depths, does, by, lr, sp);
+    bool by_table = does->kind == GOES_AWAY && after > 0;
+    if (after != DEPTH_UNKNOWN && after < 0 && !by_lr && depths->takes_at == 0)
+        depths->takes_at = one->address;
+    depths->returns = depths->returns || by_lr || (by_stack && after == 0);
+    depths->is_moved = depths->is_moved || (by_lr && after != 0);
+    depths->is_unsure = depths->is_unsure || after == DEPTH_UNKNOWN ||
+                        (!by_lr && !by_table && after >= 0 && !(by_stack && after == 0));
+}
+
+/* Another function would return to what this one has taken for LR. */
+static void depths_jump(struct depths *depths, const struct code_instruction *one, uint64_t target, int after)
+{
+    bool outside = target < depths->function.low || target >= depths->function.high;
+    bool has_lr = ((depths->stacked | depths->made | depths->called) >> depths_lr(one) & 1) == 0;
+    if (outside && after != DEPTH_UNKNOWN && after < 0 && !has_lr && depths->takes_at == 0)
+        depths->takes_at = one->address;
+    depths_note(depths, target, after);
+}
+
+static void depths_pass(struct depths *depths, struct symbols *symbols)
 {
     struct code_walk walk = {.symbols = symbols, .low = depths->function.low, .high = depths->function.high};
     struct code_instruction one;
@@ -51,46 +146,122 @@ static bool depths_pass(struct depths *depths, struct symbols *symbols, uint64_t
         struct instruction does = code_decode(&one);
         bool may_go_on = in_block > 0 || !instruction_leaves(&does);
         in_block = in_block > 0 ? in_block - 1 : does.kind == GOES_IT ? does.number : 0;
-        if (before == DEPTH_UNKNOWN || one.is_data || one.isa != ISA_THUMB)
+        if (before == DEPTH_UNKNOWN || one.is_data)
             continue;
-        int after = depth_after(&does, before);
-        bool leaves = does.kind == GOES_BACK || does.kind == GOES_AWAY;
-        *at = one.address;
-        if (leaves && after != DEPTH_UNKNOWN && after < 0)
-            return true;
-        if (does.kind == GOES_JUMP)
-            depths_note(depths, does.target, after);
-        if (may_go_on)
+        int after = depth_after(&one, &does, before);
+        bool leaves = does.kind == GOES_BACK || does.kind == GOES_AWAY, is_last;
+        if (does.kind == GOES_JUMP ||
+            (depths->outside != NULL && code_reads_target(symbols, &one, &does, &does.target)))
+            depths_jump(depths, &one, does.target, after);
+        else if (leaves)
+            depths_leave(depths, &one, &does, after);
+        is_last = one.address + one.size >= depths->function.high;
+        if (may_go_on && !(is_last && instruction_calls(&does))) /* that need not return */
             depths_note(depths, one.address + one.size, leaves ? before : after);
     }
-    return false;
 }
 
-/* Of the function at that entry. *takes: depths_pass found such an instruction. False: `at` is NULL. */
-static bool depths_find(struct depths *depths, struct symbols *symbols, uint64_t entry, bool *takes,
-                        uint64_t *at)
+static void depths_find_made(struct depths *depths, struct symbols *symbols)
 {
-    *depths = (struct depths){.found_more = true};
-    *takes = false;
-    if (table_around(symbols, entry, &depths->function) == NULL || depths->function.low != entry ||
-        depths->function.high - entry > DEPTHS_MOST_CODE)
+    struct code_walk walk = {.symbols = symbols, .low = depths->function.low, .high = depths->function.high};
+    struct code_instruction one;
+    while (code_next(&walk, &one)) {
+        struct instruction does = code_decode(&one);
+        bool copies = does.gives == GIVES_SUM && does.from == depths_lr(&one) && does.number == 0 &&
+                      does.with == NO_REGISTER && does.access == ACCESS_NONE;
+        bool of_stack = does.access == ACCESS_LOAD && does.base == depths_sp(&one);
+        uint32_t *which = copies ? &depths->copied : of_stack ? &depths->stacked : &depths->made;
+        if (one.is_data)
+            continue;
+        if (instruction_calls(&does))
+            depths->called |= UINT32_C(1) << depths_lr(&one);
+        else
+            *which |= does.writes;
+    }
+}
+
+/* Of the function around that place, entered there with that depth. False: `at` is NULL. */
+static bool depths_find(struct depths *depths, struct symbols *symbols, const struct depths_way *from,
+                        struct depths_ways *outside)
+{
+    *depths = (struct depths){.found_more = true, .outside = outside};
+    if (table_around(symbols, from->at, &depths->function) == NULL ||
+        depths->function.high - depths->function.low > DEPTHS_MOST_CODE)
         return false;
-    size_t n = (size_t)(depths->function.high - entry) / DEPTHS_HALF + 1;
+    size_t n = (size_t)(depths->function.high - depths->function.low) / DEPTHS_HALF + 1;
     depths->at = calloc(n, sizeof *depths->at);
     for (size_t i = 0; depths->at != NULL && i < n; i++)
-        depths->at[i] = i > 0 ? DEPTH_UNKNOWN : 0;
-    while (depths->at != NULL && depths->found_more && !*takes)
-        *takes = depths_pass(depths, symbols, at);
-    return depths->at != NULL;
+        depths->at[i] = DEPTH_UNKNOWN;
+    if (depths->at == NULL)
+        return false;
+    depths_find_made(depths, symbols);
+    depths_note(depths, from->at, from->depth);
+    while (depths->found_more)
+        depths_pass(depths, symbols);
+    return true;
+}
+
+/* The same of a function's entry. */
+static bool depths_find_of(struct depths *depths, struct symbols *symbols, uint64_t entry)
+{
+    const struct depths_way from = {entry, 0};
+    bool found = depths_find(depths, symbols, &from, NULL);
+    if (found && depths->function.low == entry)
+        return true;
+    free(depths->at);
+    depths->at = NULL;
+    return false;
 }
 
 static bool takes_from_caller(struct symbols *symbols, uint64_t entry, uint64_t *at)
 {
     struct depths depths;
-    bool takes;
-    (void)depths_find(&depths, symbols, entry, &takes, at);
+    bool takes = depths_find_of(&depths, symbols, entry) && depths.takes_at != 0;
+    *at = takes ? depths.takes_at : *at;
     free(depths.at);
     return takes;
+}
+
+/* --- where a function returns to ------------------------------------------------------------------------ */
+
+/* Whether a callee keeps something on the stack, or takes it from there, or does not return: then depths
+ * behind calls are wrong. */
+static bool calls_move(struct symbols *symbols, const struct extent *function)
+{
+    struct leads leads = leads_of(symbols, function);
+    struct lead lead;
+    bool moves = false;
+    while (!moves && leads_next(&leads, &lead)) {
+        struct depths callee = {.at = NULL};
+        moves =
+            lead.kind == LEAD_CALL && (!may_return(symbols, lead.target) ||
+                                       (depths_find_of(&callee, symbols, lead.target) && callee.is_moved));
+        free(callee.at);
+    }
+    return moves;
+}
+
+enum returns symbols_returns(struct symbols *symbols, uint64_t entry)
+{
+    struct depths_ways ways = {.items = {{entry, 0}}, .n = 1};
+    bool takes = false, returns = false, is_unsure = false;
+    for (size_t i = 0; i < ways.n; i++) {
+        struct depths depths = {.at = NULL};
+        bool known =
+            ways.items[i].depth != DEPTH_UNKNOWN && depths_find(&depths, symbols, &ways.items[i], &ways);
+        is_unsure = is_unsure || !known || depths.is_unsure;
+        takes = takes || (known && depths.takes_at != 0);
+        returns = returns || (known && depths.returns);
+        free(depths.at);
+    }
+    for (size_t i = 0; takes && i < ways.n; i++) {
+        struct extent function = {0, 0};
+        (void)table_around(symbols, ways.items[i].at, &function);
+        is_unsure = is_unsure || calls_move(symbols, &function);
+    }
+    if (is_unsure || ways.is_full)
+        return RETURNS_SOMEWHERE;
+    return takes ? RETURNS_ELSEWHERE : returns ? RETURNS_TO_LR : RETURNS_SOMEWHERE;
 }
 
 /* *out: what calls name, sorted; owned. False: out of memory. */
@@ -173,9 +344,8 @@ static bool handler_redirects(struct symbols *symbols, const struct extent *func
     struct depths depths;
     struct stacked_pointers pointers;
     struct code_instruction one;
-    uint64_t at = 0;
-    bool takes, found = false;
-    if (!depths_find(&depths, symbols, function->low, &takes, &at))
+    bool found = false;
+    if (!depths_find_of(&depths, symbols, function->low))
         return true;
     for (unsigned i = 0; i < DEPTHS_REGISTERS; i++)
         pointers.at[i] = DEPTH_UNKNOWN;

@@ -316,6 +316,11 @@ struct leads leads_of(struct symbols *symbols, const struct extent *range);
 bool leads_next(struct leads *leads, struct lead *out);
 /* Where the function's last instruction goes on after its end; 0: it does not. */
 uint64_t leads_past_end(struct symbols *symbols, const struct extent *function);
+/* Whether a call there may return: not if the code from there on always goes in circles, or ends at traps or
+ * by such a call. */
+bool may_return(struct symbols *symbols, uint64_t callee);
+/* Whether it saves LR on the stack. */
+bool saves_return(const struct code_instruction *one, const struct instruction *does);
 
 /* --- code.c */
 
@@ -331,6 +336,13 @@ bool stack_is_set(enum instruction_set isa, const struct stack_code *code, uint3
 
 /* --- depths.c ------------------------------------------------------------------------------------------- */
 
+/* Where the function returns to that is entered there, by all that its code does with the stack. */
+enum returns {
+    RETURNS_SOMEWHERE,
+    RETURNS_TO_LR,    /* whatever LR is */
+    RETURNS_ELSEWHERE /* by a frame that it has not made, on some way */
+};
+enum returns symbols_returns(struct symbols *symbols, uint64_t entry);
 /* Whether a handler of a Cortex-M may change what its exception has stacked, as the PC: it stores there, or
  * gives a pointer to there away. */
 bool handlers_redirect(struct symbols *symbols);

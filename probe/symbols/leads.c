@@ -176,7 +176,7 @@ bool code_reads_target(struct symbols *symbols, const struct code_instruction *o
 /* --- jumps that look like calls ------------------------------------------------------------------------- */
 
 /* DDI 0487 C6.2: STP of X29 and X30, STR of X30, to below the stack pointer. */
-static bool saves_return(const struct code_instruction *one, const struct instruction *does)
+bool saves_return(const struct code_instruction *one, const struct instruction *does)
 {
     if (one->isa == ISA_A64)
         return (one->code & 0xFFC07FFF) == 0xA9807BFD || (one->code & 0xFFE00FFF) == 0xF8000FFE;
@@ -297,9 +297,7 @@ static uint64_t after_padding(struct symbols *symbols, uint64_t high)
     return one.address;
 }
 
-/* Whether a call there may return: not if the code from there on always goes in circles, or ends at traps or
- * by such a call. */
-static bool may_return(struct symbols *symbols, uint64_t callee)
+bool may_return(struct symbols *symbols, uint64_t callee)
 {
     enum { MOST = 16 };
     uint64_t lows[MOST] = {callee};

@@ -124,6 +124,15 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
 size_t symbols_takers(struct symbols *symbols, uint64_t *out, size_t room);
 /* Whether a call can return to the address. A call at the very end of a function never returns. */
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
+/* What a function's entry shows with that return address in LR. */
+enum symbols_entry {
+    ENTRY_RETURNS, /* the function returns there, whatever address it is */
+    ENTRY_CALLED,  /* a call before the address may have led here; or it is not known */
+    ENTRY_OPEN,    /* so, but the caller jumps here, too */
+    ENTRY_JUMPED,  /* the call before the address leads elsewhere */
+    ENTRY_TAKES    /* the function returns elsewhere, by a frame that it has not made */
+};
+enum symbols_entry symbols_entry(struct symbols *symbols, uint64_t function, uint64_t back);
 /* Whether a jump leads to the address, or may. */
 bool symbols_is_joined(struct symbols *symbols, uint64_t address);
 /* Whether the function jumps to its own entry, also by way of other functions that it jumps to. */
