@@ -274,8 +274,11 @@ static bool debugger_engine_deliver(struct debugger_engine *self, struct error *
         return error_set(error, ERROR_RESET, "the target was reset");
     self->hit.end_address = debuggee_end(self);
     progress_note(&self->progress);
-    if (self->drops) /* it may have begun in the middle of a call */
+    if (self->drops) { /* it may have begun in the middle of a call */
+        if (self->call.has_ended && self->sink->unproved != NULL)
+            self->sink->unproved(self->sink->context, &self->hit);
         return true;
+    }
     self->hits++;
     if (!self->sink->hit(self->sink->context, &self->hit) || self->hits >= self->request->hits)
         self->enough = true;

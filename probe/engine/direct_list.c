@@ -173,6 +173,7 @@ bool direct_find_return(struct direct_engine *self, bool *inner, struct error *e
         return false;
     self->breakpoint_at = self->call.frame.end.pc;
     self->hits.drops = !*inner && self->call.is_partial;
+    self->hits.is_whole = self->call.has_ended;
     self->expects_frame =
         !*inner && !(self->call.frame.is_handler && self->call.handler == HANDLER_INTERRUPTED);
     self->progress.inner += *inner;

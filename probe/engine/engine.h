@@ -135,6 +135,7 @@ struct raw_hit {
     uint64_t end_address;
     uint64_t words[AT_END_WORDS]; /* of at_end */
     bool tainted;                 /* an interrupt that pended while the core was halted ran first */
+    bool unproved;                /* it may have begun in the middle of a call */
 };
 
 /* The counters of a running core, read between these moments. */
@@ -161,7 +162,8 @@ enum engine_wait { WAIT_START, WAIT_END };
 
 struct engine_sink {
     void *context;
-    bool (*hit)(void *context, const struct raw_hit *); /* false: enough */
+    bool (*hit)(void *context, const struct raw_hit *);      /* false: enough */
+    void (*unproved)(void *context, const struct raw_hit *); /* what is no hit, as it may be a call's part */
     /* From a stop to the same stop, with nothing executed: the cost of a halt. */
     void (*rehit)(void *context, const struct raw_hit *);
     /* The hit under way is not delivered: its call was made again before it returned. It has no `to`. */

@@ -623,6 +623,18 @@ static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
     return !delta_sink_is_enough(delta, now_us);
 }
 
+/* Share and rate are of all calls. */
+static void delta_sink_on_unproved(void *context, const struct raw_hit *raw)
+{
+    struct delta *delta = context;
+    struct widen totals[READING_ROOM];
+    delta->evaluation.polled = false;
+    evaluation_total(&delta->evaluation, raw, totals);
+    delta_sink_add_wait(delta, raw);
+    delta_sink_note_end(delta, raw, totals);
+    delta->summary->periods.n_unproved += delta->last.known;
+}
+
 static bool delta_sink_on_ended(void *context, struct error *error)
 {
     struct delta *delta = context;
@@ -769,6 +781,7 @@ static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned reh
 {
     struct engine_sink sink = {.context = delta,
                                .hit = delta_sink_on_hit,
+                               .unproved = delta_sink_on_unproved,
                                .rehit = delta_sink_on_rehit,
                                .left = delta_sink_on_left,
                                .tick = delta_sink_on_tick,

@@ -143,6 +143,7 @@ struct periods {
         n_left; /* n_left: of these, calls that were left; what they took is not known, and not inside */
     uint64_t cycles, inside;        /* of them; of the calls at their beginnings. Without the cost of halts */
     bool at_least, inside_at_least; /* a lower bound */
+    uint64_t n_unproved;            /* of these calls, those whose beginning is not proved: no hits */
     bool cut;                       /* with such a call at the end, of which only a lower bound is known */
     double cycles2, inside2, product; /* sums of squares, and of cycles times inside: how they vary */
     uint64_t longest;

@@ -163,6 +163,9 @@ struct survey_rate survey_rate(const struct summary *summary)
         rate.plus_minus = half_interval_of_share(share, &all);
     }
     correct_for_bursts(periods, hz, &rate);
+    double unproved = fmin(1, (double)periods->n_unproved / n);
+    rate.plus_minus = fmax(rate.plus_minus, unproved * rate.share);
+    rate.doubt = fmax(rate.doubt, unproved);
     return rate;
 }
 
@@ -259,6 +262,8 @@ static struct json_part periods_part(const struct periods *of, bool bursts)
     json_part_unsigned(&periods, "inside", of->inside);
     if (of->n_left > 0)
         json_part_unsigned(&periods, "left", of->n_left);
+    if (of->n_unproved > 0)
+        json_part_unsigned(&periods, "unproved", of->n_unproved);
     if (of->at_least)
         json_part_bool(&periods, "cycles_at_least", true);
     if (of->inside_at_least)

@@ -154,3 +154,17 @@ def test_calls_are_taken_for_calls(tmp_path, way, flags):
         for name in ("leaf", "passes_on", "room", "checks", "goes", "helped", "helped_too"):
             result = place.run("delta", "-j", name, "-r", 6)
             assert result.code == 0 and "LR" not in result.summary.get("doubt", ""), (name, result.err)
+
+
+# Two stacks as far as the code says: `busy`, a loop by jumps to its entry, is called from two depths.
+def test_calls_that_are_not_proved_are_in_share_and_rate(tmp_path):
+    shares = []
+    for flags in ([], ["-DSWITCHED"]):
+        with own_place(tmp_path, "rp2040/swd", LOOPS, "-Os", *flags, clock=6_000_000) as place:
+            run = place.run("survey", "-j", "busy", "one", "--for", "2s")
+            busy, one = ({line["name"]: line for line in run.lines if line["type"] == "region"}[name] for name in ("busy", "one"))
+            shares.append(busy["share"])
+            per_cycle = [line["periods"]["count"] / line["periods"]["cycles"] for line in (busy, one)]
+            assert abs(per_cycle[0] / per_cycle[1] - 4) < 1
+            assert not flags or "doubt" in busy
+    assert abs(shares[0] - shares[1]) < 0.1
