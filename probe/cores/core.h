@@ -445,7 +445,7 @@ static inline void core_add_coprocessor(const struct core *core, struct steps *l
     core->ops->registers->add_coprocessor(core, list, accesses, n, spare, at);
 }
 
-/* What a spare register holds now. core_spare_take: from where core_spare_add said. */
+/* What a spare register holds now. core_spare_take: by what core_spare_add returned. */
 struct core_spare_at {
     size_t held, selector;
 };

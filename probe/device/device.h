@@ -138,7 +138,7 @@ bool device_renew_block(struct device *device, const struct deadline *deadline, 
  * LEAVE_HALTED_FOREIGN. */
 bool device_read(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                  const struct deadline *deadline, struct error *error);
-/* The same while an engine awaits a stop: where the core stands may be a breakpoint of the engine's. */
+/* The same while an engine awaits a stop: the core may be halted by a breakpoint of the engine. */
 bool device_read_awaited(struct device *device, uint64_t *values, uint64_t *before_us, uint64_t *after_us,
                          const struct deadline *deadline, struct error *error);
 /* An emulated chip's access port says so, and has the time that its clock goes by: in registers that are

@@ -64,7 +64,7 @@ struct call {
     bool entry_checked;        /* the function was called, not entered by an exception */
     bool caller_known;         /* of calls with return address `caller_lr`: `others` has all that there is */
     uint64_t caller_lr;
-    struct call_entry { /* by that address in LR; of the last callers, without further looks at the code */
+    struct call_entry { /* by that address in LR; of the last callers, so that the code is not read again */
         uint64_t back;
         enum entered how;
     } entries[CALLERS_ROOM];

@@ -163,7 +163,7 @@ enum engine_wait { WAIT_START, WAIT_END };
 struct engine_sink {
     void *context;
     bool (*hit)(void *context, const struct raw_hit *);      /* false: enough */
-    void (*unproved)(void *context, const struct raw_hit *); /* what is no hit, as it may be a call's part */
+    void (*unproved)(void *context, const struct raw_hit *); /* not a hit, as it may be a call's part */
     /* From a stop to the same stop, with nothing executed: the cost of a halt. */
     void (*rehit)(void *context, const struct raw_hit *);
     /* The hit under way is not delivered: its call was made again before it returned. It has no `to`. */

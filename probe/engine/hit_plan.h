@@ -109,7 +109,7 @@ struct hit_results {
     bool under_way;     /* its start was left, its end is not reached */
     bool again;         /* the call before did not return: this start is not progress */
     bool drops;         /* the next hit may have begun in the middle of a call, and is not delivered */
-    bool is_whole;      /* ... but a call ended before it, and the sink is told what it took */
+    bool is_whole;      /* ... but a call ended before it, and the sink is given what it took */
     bool over;          /* one has ended since the engine made this false */
     uint64_t advances;  /* starts left and ends reached */
 

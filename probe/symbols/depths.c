@@ -16,7 +16,7 @@ struct depths {
     int *at; /* of each halfword, bytes since the entry; or DEPTH_UNKNOWN */
     bool found_more;
     uint64_t takes_at; /* there it leaves with less on the stack than it found; 0: nowhere */
-    bool returns;      /* somewhere to where LR said, with what it found or not */
+    bool returns;      /* somewhere to the address that LR had at the entry, whatever SP is then */
     bool is_moved;     /* so, not with that */
     bool is_unsure;    /* at an end, or since two ways differ */
     /* Registers that it changes: by MOV from LR, by loads from the stack, by calls, by others. */
@@ -94,7 +94,7 @@ static int depth_after(const struct code_instruction *one, const struct instruct
     return sets ? DEPTH_UNKNOWN : depth;
 }
 
-/* Whether it leaves to where LR said at the entry: by LR, or by a copy of it. */
+/* Whether it leaves to the address that LR had at the entry: by LR, or by a copy of it. */
 static bool leaves_by_lr(const struct depths *depths, unsigned by, unsigned lr)
 {
     uint32_t others = depths->stacked | depths->called | depths->made;
@@ -225,7 +225,7 @@ static bool takes_from_caller(struct symbols *symbols, uint64_t entry, uint64_t 
 /* --- where a function returns to ------------------------------------------------------------------------ */
 
 /* Whether a callee keeps something on the stack, or takes it from there, or does not return: then depths
- * behind calls are wrong. */
+ * after calls are wrong. */
 static bool calls_move(struct symbols *symbols, const struct extent *function)
 {
     struct leads leads = leads_of(symbols, function);

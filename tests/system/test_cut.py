@@ -47,7 +47,7 @@ def test_a_run_that_ends_in_a_call(way, tmp_path):
 
 
 def test_a_breakpoint_of_ours_is_no_halt_of_others(tmp_path):
-    """The end never comes. What is counted until then an R5 reads where it stands, at the start once more."""
+    """The end is never reached. An R5 reads what it has counted until then while it is halted at the start once more."""
     with own_place(tmp_path, "r5/swd", HANGS + "\nAPART void never(void) { sink++; }\n") as place:
         result = place.run("delta", "f", "never", "--timeout", "1s")
         assert result.code == 3 and "left halted" not in result.err and place.board.state()["run"] == "running", result.err
