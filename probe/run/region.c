@@ -191,6 +191,8 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     if (skips)
         text_join(region->doubt, sizeof region->doubt, "; ",
                   "it may return elsewhere than to where LR says: such a call is not a hit");
+    if (symbols != NULL && function.high > function.low)
+        region->high = symbols_own_end(symbols, &function);
     named->recurs = symbols_recurs(symbols, &function);
     region_find_exits(symbols, region->start, &region->exits);
     region->start_again = symbols_jumps_to(symbols, &function);

@@ -462,3 +462,20 @@ uint64_t leads_past_end(struct symbols *symbols, const struct extent *function)
         past = leads.has_ended ? lead.target : 0;
     return past;
 }
+
+uint64_t symbols_own_end(struct symbols *symbols, const struct extent *function)
+{
+    struct leads leads = leads_of(symbols, function);
+    struct lead lead;
+    if (table_sized_until(symbols, function->low) != function->low)
+        return function->high;
+    while (leads_next(&leads, &lead) && !leads.has_ended) {
+        uint64_t next = lead.at + lead.does.size;
+        bool by_jump = lead.kind == LEAD_JUMP || lead.kind == LEAD_BACK;
+        if (lead.does.kind == GOES_TABLE || (lead.does.kind == GOES_AWAY && !by_jump))
+            return function->high; /* it may go on anywhere here */
+        if (!lead.is_data && leads.unpadded == next && !leads.goes_on && leads.furthest < next)
+            return next;
+    }
+    return function->high;
+}

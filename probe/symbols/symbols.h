@@ -124,6 +124,10 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
 size_t symbols_takers(struct symbols *symbols, uint64_t *out, size_t room);
 /* Whether a call can return to the address. A call at the very end of a function never returns. */
 bool symbols_is_return(struct symbols *symbols, uint64_t address);
+/* Where the code of a function ends: its size says so or, in assembly without one, where nothing of it goes
+ * on.
+ */
+uint64_t symbols_own_end(struct symbols *symbols, const struct extent *function);
 /* What a function's entry shows with that return address in LR. */
 enum symbols_entry {
     ENTRY_RETURNS, /* the function returns there, whatever address it is */

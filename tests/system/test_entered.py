@@ -168,3 +168,23 @@ def test_calls_that_are_not_proved_are_in_share_and_rate(tmp_path):
             assert abs(per_cycle[0] / per_cycle[1] - 4) < 1
             assert not flags or "doubt" in busy
     assert abs(shares[0] - shares[1]) < 0.1
+
+
+# Without .size the symbol table gives what follows `f`, up to the next global name, to `f`.
+UNSIZED = START + r"""
+__asm(".text\n.syntax unified\n.thumb\n.thumb_func\n.global f\nf: movs r1, #20\n1: subs r1, #1\nbne 1b\ncmp r0, #1\nbls 2f\nbx lr\n2: nop\nbx lr\n"
+"loc: push {r4, lr}\nmovs r4, #3\nloc_next: bl f\nsubs r4, #1\nbne loc_next\npop {r4, pc}\n"
+".thumb_func\n.global g\ng: push {r4, lr}\nbl loc\npop {r4, pc}\n");
+APART void busy(uint32_t n) { for (; n; n--) __asm volatile(""); sink++; }
+void f(void); void g(void);
+void run(void) { for (;; round_count++) { g(); busy(20); } }
+"""
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd"])
+def test_what_follows_assembly_without_a_size_calls_it(tmp_path, way):
+    with own_place(tmp_path, way, UNSIZED, clock=6_000_000) as place:
+        assert place.run("delta", "-j", "f", "-r", 6).code == 0
+        run = place.run("survey", "-j", "f", "g", "--for", "2s")
+        f, g = ({line["name"]: line for line in run.lines if line["type"] == "region"}[name] for name in ("f", "g"))
+        assert abs(f["calls_per_second"] / g["calls_per_second"] - 3) < 0.5 and f["share"] > 0.8 * g["share"]
