@@ -464,7 +464,7 @@ static void prove_entry(struct call *call, const struct region *region)
             "the one before was of the same caller";
 }
 
-static enum entered find_entry(struct call *call, const struct region *region, uint64_t back)
+static enum entered call_find_entry(struct call *call, const struct region *region, uint64_t back)
 {
     const struct call_entry *first = &call->entries[0];
     for (size_t i = 0; i < call->n_entries && i < CALLERS_ROOM; i++)
@@ -483,7 +483,7 @@ static bool check_called(struct call *call, const struct call_access *access, st
     const struct region *region = access->region;
     if (region->entered_by == NULL || call->frame.is_handler || frame_is_on_stack(core))
         return true;
-    switch (find_entry(call, region, core_place(core, call->frame.end.pc))) {
+    switch (call_find_entry(call, region, core_place(core, call->frame.end.pc))) {
     case ENTERED_IN_MIDDLE:
         return error_set(error, ERROR_STATE,
                          "it is not known where 0x%08" PRIX64
