@@ -26,7 +26,7 @@ SHARES = ("survey", "report", "annotate", "top")
 OWN_PROGRAM = "app.elf is the reader's own program"
 NOT_HERE = {"app.elf": OWN_PROGRAM, "before.jsonl": "two profiles of the reader's",
             "report --sort": "a program with tasks", "virtual-a53.cfg": "a board that `make play` does not start",
-            "mic0": "a Xeon Phi", "pmu-probe.log": "it prints nothing"}
+            "mic0": "a Xeon Phi"}
 FAR = 5  # times
 NEAR = 60  # or that many cycles
 POINTS = 20  # of a share
