@@ -159,6 +159,8 @@ enum { DEMANGLED_ROOM = 2048 };
 void name_plain(char *out, size_t room, const char *symbol);
 /* With the parameters, if there are any: ns::class::function(int) const. */
 void name_signature(char *out, size_t room, const char *symbol);
+/* Removes .lto_priv.0, .isra.1 and the like: the next build may give that number to another function. */
+void name_cut_number(char *name);
 
 bool name_is_mangled(const char *symbol);
 

@@ -325,14 +325,15 @@ static const char *path_tail(const char *path, int parts)
     return at;
 }
 
-enum { PLAIN, SIGNATURE, SYMBOL, NAMES, NAME_ROOM = LOCATION_NAME };
+/* LASTING, SIGNATURE: without the number of a build. */
+enum { LASTING, SIGNATURE, PLAIN, SYMBOL, NAMES, NAME_ROOM = LOCATION_NAME };
 
 /* Tries "file.c:function" with that many parts of the file's path, without and with parameters. */
 static bool try_in_file(struct symbols *symbols, const struct match *match, const char *file, int parts,
                         char names[NAMES][NAME_ROOM], char *out, size_t room)
 {
     char text[2 * NAME_ROOM];
-    for (int i = PLAIN; i <= SIGNATURE; i++) {
+    for (int i = LASTING; i <= SIGNATURE; i++) {
         const char *tail = path_tail(file, parts);
         int length = snprintf(text, sizeof text, "%.*s:%s", NAME_ROOM - 1, tail, names[i]);
         if (length > 0 &&
@@ -342,8 +343,8 @@ static bool try_in_file(struct symbols *symbols, const struct match *match, cons
     return false;
 }
 
-/* The shortest location that finds only this match, and is valid in another build, too; "" if there is none.
- */
+/* The shortest location that finds only this match, and is valid in another build, too, unless nothing but a
+ * compiler's number distinguishes it; "" if there is none. */
 static void name_match(struct symbols *symbols, const struct match *match, char *out, size_t room)
 {
     enum { FILES = 3 };
@@ -351,17 +352,21 @@ static void name_match(struct symbols *symbols, const struct match *match, char 
     const struct function_facts facts = scopes_function(symbols, match->address);
     const char *files[FILES] = {facts.file, facts.unit, match->symbol->file};
     name_plain(names[PLAIN], NAME_ROOM, match->symbol->name);
+    name_plain(names[LASTING], NAME_ROOM, match->symbol->name);
     name_signature(names[SIGNATURE], NAME_ROOM, match->symbol->name);
+    name_cut_number(names[LASTING]);
+    name_cut_number(names[SIGNATURE]);
     name_copy(names[SYMBOL], NAME_ROOM, match->symbol->name, strlen(match->symbol->name));
     out[0] = '\0';
-    if (try_name(symbols, match, names[PLAIN], NULL, out, room) ||
+    if (try_name(symbols, match, names[LASTING], NULL, out, room) ||
         try_name(symbols, match, names[SIGNATURE], NULL, out, room))
         return;
     for (int parts = 1; parts <= 2; parts++)
         for (size_t i = 0; i < FILES; i++)
             if (files[i] != NULL && try_in_file(symbols, match, files[i], parts, names, out, room))
                 return;
-    (void)try_name(symbols, match, names[SYMBOL], NULL, out, room);
+    (void)(try_name(symbols, match, names[PLAIN], NULL, out, room) ||
+           try_name(symbols, match, names[SYMBOL], NULL, out, room));
 }
 
 /* Of the names in a list. One that is longer has its address there. */

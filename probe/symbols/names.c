@@ -286,6 +286,14 @@ static size_t strip_suffixes(const char *text, size_t length, enum likeness *lik
     }
 }
 
+void name_cut_number(char *name)
+{
+    enum likeness likeness = LIKE_SAME;
+    size_t length = strip_suffixes(name, strlen(name), &likeness);
+    if (likeness != LIKE_PART)
+        name[length] = '\0';
+}
+
 /* --- libiberty ----------------------------------------------------------------------------------------- */
 
 /* Receives its output. A few damaged bytes can give endless output, so a jump leaves it at the end of the

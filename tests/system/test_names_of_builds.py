@@ -17,6 +17,16 @@ static inline __attribute__((always_inline)) uint32_t scaled(uint32_t v) { retur
 APART void work(void) { sink = scaled(sink); }
 void run(void) { for (;; round_count++) work(); }
 """
+TWO_OF_A_NAME = START + r"""
+uint32_t other(uint32_t n);
+APART static uint32_t helper(uint32_t n) { for (uint32_t i = 0; i < n; i++) sink ^= i; return n * 3; }
+void run(void) { for (;; round_count++) { helper(sink & 7); other(4); } }
+"""
+SECOND_OF_THE_NAME = """
+extern volatile unsigned sink;
+static __attribute__((noinline)) unsigned helper(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i * 5; return n; }
+unsigned other(unsigned n) { return helper(n + (sink & 3)) + 1; }
+"""
 PARTLY = START + r"""
 static __attribute__((used)) uint32_t scale(uint32_t v) { uint32_t s = 0; for (uint32_t i = 0; i < (v & 15) + 20; i++) s = s * 3 + v + sink; return s; }
 __attribute__((noinline, flatten)) void fast_path(uint32_t v) { sink = scale(v); }
@@ -48,6 +58,19 @@ def test_a_name_that_is_only_inlined_is_known_with_lto(tmp_path, chip):
     elf = built(tmp_path, chip, LTO, "-O2", "-flto")
     said = locate(elf, "scaled")
     assert said.code == 2 and "is inlined where it is called, into work at own.c:" in unfolded(said.out), said.out
+
+
+@pytest.mark.parametrize("chip", ["m4", "a53"])
+def test_names_that_are_offered_last_with_lto(tmp_path, chip):
+    """The numbers of .lto_priv.N are those of one build: a name that lasts has the file."""
+    source, other = TWO_OF_A_NAME, tmp_path / "other.c"
+    other.write_text(SECOND_OF_THE_NAME)
+    elf = built(tmp_path, chip, source, str(other), "-O2", "-flto")
+    said = locate(elf, "helper")
+    assert said.code == 2 and ".lto_priv" not in said.out and "own.c:helper" in said.out and "other.c:helper" in said.out, said.out
+    for name in ("own.c", "other.c"):
+        found = locate(elf, f"{name}:helper")
+        assert found.code == 0 and f"{name}:" in found.out, found.out
 
 
 @pytest.mark.parametrize("chip", ["m4", "rp2040"])
