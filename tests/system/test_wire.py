@@ -87,7 +87,8 @@ def test_a_recording_is_small(way, tmp_path):
     file = tmp_path / "run.wire"
     with place_at(way) as place:
         words, run = recorded(place, file, "delta", "work_by_data", "-r", 100)
-    assert run.code == 0 and file.stat().st_size < LIMIT, run.err
+    # On a busy machine OpenOCD does less of a list in its time: what is left is sent, and recorded, again
+    assert run.code == 0 and file.stat().st_size < LIMIT * (4 if way.endswith("/openocd") else 1), run.err
     head = file.read_text().splitlines()[:4]
     assert head[0].startswith("pmu-probe wire 1, pmu-probe ") and f"--elf {os.path.basename(place.elf)}" in head[1]
     assert ROOT not in file.read_text() and "\n# chip: core 0, " in file.read_text()
