@@ -45,8 +45,7 @@ static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_HALTED] = "--resume lets it run; or resume it in your debugger. " IF_KILLED,
     [ERROR_FOREIGN_STOP] =
         "The core is left halted there, for the debugger that set the breakpoint. " IF_KILLED,
-    [ERROR_MOVED] =
-        "No hit can span that. Let OpenOCD's other clients (GDB, telnet, an IDE) leave the core alone.",
+    [ERROR_MOVED] = "Let OpenOCD's other clients (GDB, telnet, an IDE) leave the core alone meanwhile.",
     [ERROR_CLEARED] = "Operating systems clear breakpoints when a core idles or wakes, and set their own "
                       "(perf, gdb). Linux: cpuidle.off=1.",
     [ERROR_RESET] = "A watchdog, a brown-out, the program, or an idle Cortex-A's lost power did it (Linux: "
