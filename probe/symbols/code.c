@@ -658,7 +658,7 @@ static bool start_is_reached(struct symbols *symbols, const struct extent *start
         uint64_t made, named = named_follow(&names, symbols, &one, &does, &made) ? made & ~UINT64_C(1) : 0;
         named = goes ? does.target : named;
         if (!inside && !one.is_first && !one.is_data && named >= start->low && named < start->high &&
-            (goes || named == start->low))
+            (goes || (named == start->low && named != 0)))
             return true;
     }
     return false;

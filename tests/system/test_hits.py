@@ -464,6 +464,11 @@ def test_a_call_without_an_end_does_not_hide_deeper_ones(way, tmp_path):
     last_starts(tmp_path, way, DEPTHS, "rare")
 
 
+def test_a_start_up_at_address_0_is_not_restarted(tmp_path):
+    """Nothing leads there, so the program has one stack, and the frames show which call it is."""
+    last_starts(tmp_path, "a53/swd", DEPTHS, "rare")
+
+
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
 def test_an_end_that_only_a_later_call_reaches(way, tmp_path):
     with place_of(tmp_path, way, DEPTHS, "-O2", "-fno-pie", clock=2_000_000) as place:
