@@ -23,7 +23,7 @@ TRIGGER = "PMU overflow over the cross trigger"
 RUNS = {
     "m4/swd": ("cycles", 5000, "DWT cycle match", 4), "m4": ("cycles", 50000, "DWT cycle match", 4),
     "m7/swd": ("cycles", 5000, "DWT cycle match", 4), "m33/swd": ("cycles", 5000, "DWT cycle match", 4), "rp2350/swd": ("cycles", 5000, "DWT cycle match", 4),
-    "m55/swd": ("misses", 300, "PMU overflow", 32), "m55/jtag": ("cycles", 5000, "DWT cycle match", 4),
+    "m55/swd": ("misses", 300, "PMU overflow", 32), "m55/jtag": ("cycles", 5000, "PMU overflow", 32),
     "a9/swd": ("misses", 300, TRIGGER, 4), "a7/swd": ("misses", 300, TRIGGER, 4), "a53/swd": ("misses", 300, TRIGGER, 0x13),
     "a9": ("misses", 3000, TRIGGER, 4), "r5/swd": ("cycles", 5000, TRIGGER, 4), "a53/jtag": ("cycles", 5000, TRIGGER, 0x13),
     "r52/swd": ("misses", 300, TRIGGER, 0x13), "a53in32/swd": ("cycles", 5000, TRIGGER, 0x13),
