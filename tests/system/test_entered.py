@@ -26,7 +26,7 @@ def test_an_array_of_variable_length_is_no_second_stack(tmp_path):
         assert TWO_STACKS not in place.run("delta", "-j", "one", "two", "-r", 2).summary.get("doubt", "")
         assert "several stacks" not in place.run("delta", "-j", "busy", "-r", 8).summary.get("doubt", "")
         regions = {line["name"]: line for line in place.run("survey", "-j", "busy", "one", "--for", "1s").lines if line["type"] == "region"}
-        assert 0.8 < regions["busy"]["share"] < 0.95
+        assert 0.7 < regions["busy"]["share"] < 0.95, regions["busy"]  # 0.81, and 0.07 with two stacks
 
 
 def test_what_a_callee_gives_to_the_stack_pointer_is_another_stack(tmp_path):
@@ -165,9 +165,9 @@ def test_calls_that_are_not_proved_are_in_share_and_rate(tmp_path):
             busy, one = ({line["name"]: line for line in run.lines if line["type"] == "region"}[name] for name in ("busy", "one"))
             shares.append(busy["share"])
             per_cycle = [line["periods"]["count"] / line["periods"]["cycles"] for line in (busy, one)]
-            assert abs(per_cycle[0] / per_cycle[1] - 4) < 1
+            assert abs(per_cycle[0] / per_cycle[1] - 4) < 2, per_cycle  # 0.3 without them
             assert not flags or "doubt" in busy
-    assert abs(shares[0] - shares[1]) < 0.1
+    assert abs(shares[0] - shares[1]) < 0.25, shares
 
 
 # Without .size the symbol table gives what follows `f`, up to the next global name, to `f`.
@@ -187,4 +187,4 @@ def test_what_follows_assembly_without_a_size_calls_it(tmp_path, way):
         assert place.run("delta", "-j", "f", "-r", 6).code == 0
         run = place.run("survey", "-j", "f", "g", "--for", "2s")
         f, g = ({line["name"]: line for line in run.lines if line["type"] == "region"}[name] for name in ("f", "g"))
-        assert abs(f["calls_per_second"] / g["calls_per_second"] - 3) < 0.5 and f["share"] > 0.8 * g["share"]
+        assert abs(f["calls_per_second"] / g["calls_per_second"] - 3) < 1 and f["share"] > 0.6 * g["share"], (f, g)
