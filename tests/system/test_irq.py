@@ -219,8 +219,10 @@ def test_slices_of_tasks(chip, tmp_path):
 
 
 def test_values_of_any_word(tmp_path):
+    def some():
+        return any(line["type"] == "task" for line in lines(tmp_path / "w.jsonl"))
     with start() as place:
-        run(place, "tasks", tmp_path / "w.jsonl", "-j", "--task", "value_now")
+        run(place, "tasks", tmp_path / "w.jsonl", "-j", "--task", "value_now", enough=some)
         result = place.run("tasks", "--for", "300ms", "-q")
         assert result.code == 2 and "--task VARIABLE" in result.err
     values = [int(line["value"], 16) for line in lines(tmp_path / "w.jsonl") if line["type"] == "task"]
