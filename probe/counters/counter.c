@@ -109,13 +109,23 @@ uint64_t counter_value_running(const struct counter *counter, const uint64_t *re
     return counter_join(counter, low, counter_high(before, low, after));
 }
 
-bool counter_event_is_slow(const char *name)
+/* From FP_SCALE_OPS_SPEC to ST_FIXED_BYTES_SPEC lanes and bytes are counted, and a multiply-add twice (DDI
+ * 0487, the PMU's events 0x80C0 to 0x80DF). */
+enum { LANES_FIRST = 0x80C0, LANES_LAST = 0x80DF, LANES_A_CYCLE = UINT8_MAX };
+
+uint8_t counter_event_pace(uint8_t most, uint32_t code, const char *name)
 {
-    static const char *const names[] = {"CPU_CYCLES", "EXC_TAKEN", "EXC_RETURN", "SW_INCR"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    static const char *const slow[] = {"CPU_CYCLES", "EXC_TAKEN", "EXC_RETURN", "SW_INCR"};
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        if (most > 1 && strcmp(name, slow[i]) == 0)
+            return 1;
+    return code >= LANES_FIRST && code <= LANES_LAST ? LANES_A_CYCLE : most;
+}
+
+unsigned counter_pace(const struct counter *counter)
+{
+    enum { UNKNOWN_A_CYCLE = 8 };
+    return counter->per_cycle > 0 ? counter->per_cycle : UNKNOWN_A_CYCLE;
 }
 
 /* ---- reading */

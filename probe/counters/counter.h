@@ -19,12 +19,13 @@ struct counter_pick;
 
 struct pmu_places {
     struct address (*at)(const struct core *, uint64_t offset);
-    uint8_t stride;      /* from one event counter to the next */
-    uint8_t bits;        /* of an event counter */
-    uint16_t cycles;     /* the cycle counter */
-    bool long_cycles;    /* it has 64 bits, in two words */
-    bool locks;          /* there is a software lock */
-    uint32_t hindrances; /* bits of PMCR that stop or slow counters */
+    uint8_t stride;         /* from one event counter to the next */
+    uint8_t bits;           /* of an event counter */
+    uint8_t events_a_cycle; /* most counts of an event in a cycle: no core here retires or issues more */
+    uint16_t cycles;        /* the cycle counter */
+    bool long_cycles;       /* it has 64 bits, in two words */
+    bool locks;             /* there is a software lock */
+    uint32_t hindrances;    /* bits of PMCR that stop or slow counters */
 };
 
 /* PMCR, where a kind has them. */
@@ -87,7 +88,7 @@ struct counter {
     struct address low, high; /* high.size 0: one word holds all */
     uint8_t bits;
     uint8_t shift; /* moves once in 2^shift counts; readings are multiplied by that, and `bits` includes it */
-    uint8_t per_cycle; /* the most counts in one cycle of the core; 0: unknown */
+    uint8_t per_cycle; /* the most counts in one cycle of the core, see counter_pace; 0: unknown */
     bool down;
     bool zero_is_top; /* a down counter that reads 0 for the tick before its reload */
     uint64_t modulus; /* counts from wrap to wrap; 0: 2^bits */
@@ -171,8 +172,10 @@ struct block_kind {
 extern const struct block_kind pmu_v7_kind, pmu_cp15_kind, pmu_v3_kind, pmu_v81m_kind;
 extern const struct block_kind dwt_kind, systick_kind, knc_kind;
 
-/* Whether no core counts this event more than once a cycle. */
-bool counter_event_is_slow(const char *name);
+/* The most counts of an event in a cycle, of a counter that may go on by `most`. */
+uint8_t counter_event_pace(uint8_t most, uint32_t code, const char *name);
+/* The most counts of a counter in a cycle. */
+unsigned counter_pace(const struct counter *counter);
 
 /* All kinds, best first. */
 size_t counter_kinds(const struct block_kind *const **out);

@@ -10,8 +10,7 @@ enum { MOST_COUNTERS = BLOCK_COUNTERS - 1 };
 /* Special event codes. The last is software's placeholder for the cycle counter, and no event. */
 enum { CPU_CYCLES = 0x11, CHAIN = 0x1E, NO_EVENT = 0xFF };
 enum { EXTENDED = 0x4000, BITMAP = 64 };
-enum { EVENTS_A_CYCLE = 8 }; /* at most: no core here retires or issues more */
-enum { DIVISION = 6 };       /* PMU_DIVIDE, as a power of two */
+enum { DIVISION = 6 }; /* PMU_DIVIDE, as a power of two */
 
 static const uint32_t CYCLES = UINT32_C(1) << 31, EVEN = 0x55555555;
 
@@ -74,7 +73,7 @@ static void pmu_add_counters(const struct core *core, const struct pmu *pmu, str
     for (unsigned i = 0; i < pmu->n; i++)
         out->counters[i + 1] = (struct counter){.low = places->at(core, (uint64_t)places->stride * i),
                                                 .bits = places->bits,
-                                                .per_cycle = EVENTS_A_CYCLE};
+                                                .per_cycle = places->events_a_cycle};
     out->n = pmu->n + 1;
 }
 

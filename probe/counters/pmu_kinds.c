@@ -25,6 +25,7 @@ static const uint32_t V7_CHAIN = UINT32_C(1) << 0x1E; /* reserved here */
 static const struct pmu_places v7_places = {.at = core_pmu,
                                             .stride = 4,
                                             .bits = 32,
+                                            .events_a_cycle = 8,
                                             .cycles = PMCCNTR_V7,
                                             .locks = true,
                                             .hindrances = PMU_DIVIDE | PMU_STOP_PROHIBITED};
@@ -103,6 +104,7 @@ static const uint32_t V3_EXCLUDE = 0xF4000000, V3_INCLUDE_EL2 = 0x08000000;
 static const struct pmu_places v3_places = {.at = core_pmu,
                                             .stride = 8,
                                             .bits = 32,
+                                            .events_a_cycle = 16, /* a Neoverse V3 has 10 slots */
                                             .cycles = 0x0F8,
                                             .long_cycles = true,
                                             .locks = true,
@@ -172,6 +174,7 @@ static struct address v81m_at(const struct core *core, uint64_t offset)
 static const struct pmu_places v81m_places = {.at = v81m_at,
                                               .stride = 4,
                                               .bits = 16,
+                                              .events_a_cycle = 8,
                                               .cycles = PMCCNTR_V7,
                                               .hindrances = PMU_STOP_PROHIBITED | PMU_FREEZE_ON_OVERFLOW};
 
@@ -270,6 +273,7 @@ static struct address cp15_at(const struct core *core, uint64_t offset)
 static const struct pmu_places cp15_places = {.at = cp15_at,
                                               .stride = 4,
                                               .bits = 32,
+                                              .events_a_cycle = 8,
                                               .cycles = PMCCNTR_V7,
                                               .hindrances = PMU_DIVIDE | PMU_STOP_PROHIBITED};
 

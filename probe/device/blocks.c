@@ -434,8 +434,7 @@ static bool read_programmed(struct device *device, size_t counted)
         const struct counter_pick *pick = &device->programmed[i];
         struct counter counter = block->counters[pick->counter];
         snprintf(counter.name, sizeof counter.name, "%s", pick->name);
-        if (counter.per_cycle > 1 && counter_event_is_slow(counter.name))
-            counter.per_cycle = 1;
+        counter.per_cycle = counter_event_pace(counter.per_cycle, pick->code, counter.name);
         if (!reading_append(&device->reading, &counter))
             return false;
     }

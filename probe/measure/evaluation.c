@@ -142,7 +142,7 @@ void evaluation_step(const struct evaluation *evaluation, const struct evaluatio
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
         struct widen_bounds bounds = {.most = UINT64_MAX};
-        double fastest = evaluation->bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
+        double fastest = evaluation->bound_hz * counter_pace(counter);
         widen_by_time(&bounds, 0, (double)span->longest_us / 1e6, 0, fastest);
         /* A clock that the user gave too low must not make every count doubtful */
         bounds.most = evaluation_add(bounds.most, halts_at_most(&evaluation->overheads[i], span->pairs));

@@ -10,7 +10,6 @@
 static const double GIVEN_FACTOR = 4, SEEN_FACTOR = 1.5;
 enum {
     SLACK_US = 5000, /* error of a link's times; a model may run ahead of them for a moment */
-    EVENTS_A_CYCLE = 8,
     HALT_CYCLES = 1024,
     REHITS = 64,
     TRIAL_POLLS = 8,
@@ -35,7 +34,7 @@ bool plausible_count(const struct plausible *plausible, size_t which, uint64_t c
                      unsigned halts, struct error *error)
 {
     const struct counter *counter = &plausible->reading->counters[which];
-    unsigned per_cycle = counter->per_cycle > 0 ? counter->per_cycle : EVENTS_A_CYCLE;
+    unsigned per_cycle = counter_pace(counter);
     double most =
         (((double)us + SLACK_US) / 1e6 * plausible->most_hz + (double)halts * HALT_CYCLES) * per_cycle +
         (double)counter_coarseness(counter);

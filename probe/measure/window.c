@@ -82,7 +82,7 @@ int window_longest_ms(const struct window *window)
     double pace = window->halts ? 60000 : 1000;
     for (size_t i = 0; i < reading->counted; i++) {
         const struct counter *counter = &reading->counters[i];
-        double fastest = window->evaluation.bound_hz * (counter->per_cycle > 0 ? counter->per_cycle : 8);
+        double fastest = window->evaluation.bound_hz * counter_pace(counter);
         double period_ms = (double)counter_modulus(counter) / fastest * 1000;
         /* A counter that wraps within 1 ms cannot be followed, and does not set the pace of the others */
         if (period_ms >= 1 && period_ms / 4 < pace)

@@ -121,3 +121,29 @@ TEST(a_low_word_finds_its_high_word)
     assert_int_equal(counter_high(UINT32_MAX, 5, 0), 0);
     assert_int_equal(counter_high(UINT32_MAX, 0xFFFFFFF0, 0), UINT32_MAX);
 }
+
+/* Arm's Neoverse V3 has 10 slots, and 4 vector units: 4 FMLA of 8 lanes are 64 operations in a cycle. */
+TEST(an_event_has_its_own_pace)
+{
+    static const struct {
+        uint32_t code;
+        const char *name;
+        uint8_t least, most;
+    } cases[] = {{0x11, "CPU_CYCLES", 1, 1},
+                 {0x09, "EXC_TAKEN", 1, 1},
+                 {0x3F, "STALL_SLOT", 10, 16},
+                 {0x80BF, "0x80BF", 10, 16},
+                 {0x80C0, "FP_SCALE_OPS_SPEC", 64, 255},
+                 {0x80C1, "FP_FIXED_OPS_SPEC", 64, 255},
+                 {0x80C9, "0x80C9", 64, 255},
+                 {0x80DF, "0x80DF", 64, 255},
+                 {0x80E0, "0x80E0", 10, 16}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint8_t pace = counter_event_pace(16, cases[i].code, cases[i].name);
+        assert_true(pace >= cases[i].least && pace <= cases[i].most);
+    }
+    assert_int_equal(counter_event_pace(1, 0x04, "CPICNT"), 1);
+    assert_int_equal(counter_event_pace(0, 0x11, "CPU_CYCLES"), 0);
+    assert_int_equal(counter_pace(&(struct counter){.per_cycle = 3}), 3);
+    assert_true(counter_pace(&(struct counter){.per_cycle = 0}) >= 8);
+}
