@@ -98,9 +98,7 @@ void exception_describe_mode(const struct core *core, uint64_t status, char *out
 
 /* --- faults of A and R cores ---------------------------------------------------------------------------- */
 
-/* DDI 0406C B1.3.1, B1.8.3: an abort of data leaves LR 8 bytes after its instruction, other faults 4. */
-enum { MODE_ABORT = 0x17, MODE_UNDEFINED = 0x1B };
-enum { AFTER_DATA_ABORT = 8, AFTER_OTHERS = 4 };
+enum { MODE_ABORT = 0x17, MODE_UNDEFINED = 0x1B }; /* DDI 0406C B1.3.1 */
 
 /* In AArch64 state and in Hyp mode: a level has one set of registers for all exceptions. */
 enum { MODE_HYP = 0x1A };
@@ -330,13 +328,23 @@ bool exception_returns_by_lr(const struct core *core, uint64_t status)
     return !is_by_level(core, status);
 }
 
+/* How far LR is after the instruction: DDI 0406C table B1-7. Of the two aborts the one whose IFAR is before
+ * LR is of an instruction. */
+static unsigned exception_lr_after(const struct exception_fault *fault)
+{
+    enum { IFAR = 3, AFTER_DATA = 8, AFTER_INSTRUCTION = 4, AFTER_THUMB_UNDEFINED = 2 };
+    if ((fault->status & CPSR_MODE) != MODE_ABORT)
+        return fault->in_thumb ? AFTER_THUMB_UNDEFINED : AFTER_INSTRUCTION;
+    bool fetches = fault->has_values && fault->values[IFAR] == fault->lr - AFTER_INSTRUCTION;
+    return fetches ? AFTER_INSTRUCTION : AFTER_DATA;
+}
+
 bool exception_interrupted(const struct core *core, const struct exception_fault *fault, uint64_t *out)
 {
-    bool aborts = (fault->status & CPSR_MODE) == MODE_ABORT;
     if (is_by_level(core, fault->status)) {
         *out = fault->values[ELR];
         return fault->has_values;
     }
-    *out = fault->lr - (aborts ? AFTER_DATA_ABORT : AFTER_OTHERS);
+    *out = fault->lr - exception_lr_after(fault);
     return fault->lr != 0;
 }

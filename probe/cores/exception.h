@@ -33,6 +33,7 @@ enum { FAULT_WORDS = 4 };
 struct exception_fault {
     uint64_t status, pc, lr; /* CORE_STATUS, ...; lr 0: not known */
     bool has_values;
+    bool in_thumb; /* the instruction before LR is a Thumb one */
     uint64_t values[FAULT_WORDS];
 };
 

@@ -125,6 +125,13 @@ static void read_faults(struct where *where, struct exception_fault *fault)
         exception_take_faults(core, results, at, fault);
 }
 
+static bool is_thumb_before(struct symbols *symbols, uint64_t lr)
+{
+    struct location before;
+    symbols_describe(symbols, lr - 2, &before);
+    return before.isa == ISA_THUMB;
+}
+
 /* True in a fault, which shows where it was. */
 static bool where_add_fault(struct where *where, struct engine *engine, uint64_t pc, uint64_t status,
                             const struct deadline *deadline)
@@ -139,12 +146,14 @@ static bool where_add_fault(struct where *where, struct engine *engine, uint64_t
         return false;
     if (engine->ops->read_registers(engine, &lr, 1, deadline, &unread) && lr.known)
         fault.lr = lr.value;
+    fault.in_thumb = is_thumb_before(where->session->symbols, fault.lr);
     read_faults(where, &fault);
     if (!exception_is_fault(core, &fault))
         return false;
     exception_describe_faults(core, &fault, text, sizeof text);
     text_add(where->text, sizeof where->text, "%s", text);
-    if (!exception_interrupted(core, &fault, &at))
+    if (!exception_interrupted(core, &fault, &at) ||
+        (!fault.has_values && !symbols_is_code(where->session->symbols, at)))
         return true;
     place_name(where->session->symbols, at, place);
     text_add(where->text, sizeof where->text, "; %sit interrupted %s",
