@@ -263,6 +263,7 @@ enum {
     EDSCR_EL_SHIFT = 8,
     EDSCR_RW_SHIFT = 10, /* a bit for each Exception level: it is in AArch64 state */
     EDSCR_HDE = 1 << 14,
+    EDSCR_NS = 1 << 18, /* the state that it is in is not Secure */
     EDSCR_MA = 1 << 20, /* ignored while the core runs, and cleared when it enters Debug state */
     EDSCR_TDA = 1 << 21,
     EDSCR_INTDIS = 3 << 22,

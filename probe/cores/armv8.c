@@ -158,6 +158,9 @@ static void armv8_note_state(struct core *core, uint64_t status)
     if (level >= 0 && level < HIGHEST)
         core->state_mask |= 3U << EDSCR_EL_SHIFT;
     core->state = (uint32_t)status & core->state_mask;
+    const struct core_part *part = core_part(core);
+    core->world_mask = part->architecture == ARMV8_A && part->pmu.kind == PMU_V3P1 ? EDSCR_NS : 0;
+    core->world = (uint32_t)status & core->world_mask;
 }
 
 static void pulse(const struct core *core, struct steps *list, enum step_mark mark, uint32_t channels)
@@ -377,14 +380,14 @@ static const struct core_state_ops state = {.status_register = armv8_control_add
                                             .state_of = armv8_state_of,
                                             .unreadable = unreadable,
                                             .note = armv8_note_state,
-                                            .at_first = RW << EDSCR_RW_SHIFT};
+                                            .at_first = RW << EDSCR_RW_SHIFT | EDSCR_NS};
 /* Where EL3 is in AArch64 state the first stop is not as expected, and is inspected. */
 static const struct core_state_ops state_in_aarch32 = {.status_register = armv8_control_address,
                                                        .halted = EDSCR_HALTED,
                                                        .state_of = armv8_state_of,
                                                        .unreadable = unreadable,
                                                        .note = armv8_note_state,
-                                                       .at_first = 0};
+                                                       .at_first = EDSCR_NS};
 static const struct core_run_ops run = {.settings = armv8_settings,
                                         .commands = armv8_commands,
                                         .debug_enable = armv8_control_address,

@@ -388,7 +388,8 @@ void armv8_add_expect_stop(const struct core *core, const struct breakpoint_setu
                            uint64_t place, bool wait)
 {
     const struct core_proof here = {.which = CORE_PC, .value = core_code_place(place)};
-    add_expect_control(core, list, HOW_STOPPED | core->state_mask, STOPPED_WELL | core->state);
+    add_expect_control(core, list, HOW_STOPPED | core->state_mask | core->world_mask,
+                       STOPPED_WELL | core->state | core->world);
     if (!setup->sole)
         armv8_add_proofs(core, list, &here, 1, NULL, wait);
 }

@@ -46,11 +46,19 @@ struct core {
     bool caches;                /* instructions that a debugger writes need cache maintenance */
     bool caches_data;           /* a data cache, which is on, may be ahead of memory */
     uint32_t state_mask, state; /* what the status shows of Armv8's Execution state, while it is halted */
+    uint32_t world_mask, world; /* and of its Security state, where events may not count in Secure state */
 };
 
 static inline bool core_has(const struct core *core, enum core_trait trait)
 {
     return (core->ops->traits & trait) != 0;
+}
+
+/* It was halted where events count only if its firmware allows it: from Armv8.2 on that is not up to the
+ * debugger. DDI 0487 D11.5.3, MDCR_EL3.SPME. */
+static inline bool core_may_hide_events(const struct core *core)
+{
+    return core->world_mask != 0 && (core->world & core->world_mask) == 0;
 }
 
 /* The clock of the fastest cores of its architecture. */

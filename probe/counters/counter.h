@@ -214,6 +214,7 @@ struct reading {
     size_t counted;                         /* the first ones, which are the requested events */
     size_t exceptions;                      /* the counter of exceptions taken, if there is one */
     bool has_exceptions, misses_exceptions; /* misses: it is wanted, and there is none */
+    bool may_hide_events;                   /* see core_may_hide_events */
     uint16_t apart[READING_ROOM];           /* of by_core: how far after the first value each of them lies */
 };
 

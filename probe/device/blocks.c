@@ -460,6 +460,8 @@ bool device_program(struct device *device, const struct counter_pick *picks, siz
         return error_set(error, ERROR_SYSTEM, "too many counters at a time");
     device->reading.has_exceptions = has_exceptions;
     device->reading.misses_exceptions = wants_exceptions(device) && !has_exceptions;
+    device->reading.may_hide_events =
+        device->sees_exceptions && core_may_hide_events(&device_counted(device)->core);
     device->reading.exceptions = exceptions;
     return leave_core(device, deadline, error);
 }

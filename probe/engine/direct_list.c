@@ -689,6 +689,13 @@ bool direct_run_step(struct direct_engine *self, struct error *error)
 
 /* --- stops ---------------------------------------------------------------------------------------------- */
 
+static void note_stopped(struct direct_engine *self, uint64_t status)
+{
+    struct core *core = &self->device->chosen->core;
+    core_note_state(core, status);
+    self->device->reading.may_hide_events |= core_may_hide_events(core);
+}
+
 bool direct_read_stop(struct direct_engine *self, struct stop *stop, struct error *error)
 {
     bool held = self->interrupts_held;
@@ -706,7 +713,7 @@ bool direct_read_stop(struct direct_engine *self, struct stop *stop, struct erro
             *stop = (struct stop){.cause = core_cause(self->core, status, 0), .unreadable = why};
             return true;
         }
-        core_note_state(&self->device->chosen->core, status);
+        note_stopped(self, status);
         direct_new_list(self);
         cause = core_add_cause(self->core, &self->list);
     }
@@ -767,7 +774,7 @@ bool direct_check_state(struct direct_engine *self, struct error *error)
     const char *why = core_unreadable(self->core, status);
     if (why != NULL)
         return tell_state(why, error);
-    core_note_state(&self->device->chosen->core, status);
+    note_stopped(self, status);
     return true;
 }
 

@@ -1033,6 +1033,7 @@ static bool begin_columns(struct delta *delta, struct error *error)
 
 static void end_columns(struct delta *delta)
 {
+    static const char hidden[] = "in Secure state it counts only if the firmware has set MDCR_EL3.SPME";
     struct summary *summary = delta->summary;
     for (unsigned p = 0; p < summary->passes; p++) {
         const struct pass *pass = &delta->passes[p];
@@ -1043,6 +1044,8 @@ static void end_columns(struct delta *delta)
             const struct overhead *overhead = &pass->overheads[i];
             const struct counter *counter = &delta->device->block->counters[plan->picks[i].counter];
             column->bits = counter->bits;
+            if (delta->device->reading.may_hide_events && counter->per_cycle != 1)
+                text_join(column->errata, sizeof column->errata, "; ", hidden);
             double plus_minus =
                 (double)(overhead_plus_minus(overhead, delta->most_pairs) + counter_coarseness(counter)) +
                 ceil(overhead->mean * delta->most_steps);

@@ -228,7 +228,7 @@ bool unseen_delays_note(struct unseen_delays *delays, const struct reading *read
 {
     bool excepted = reading_shows_exception(reading, from, to);
     delays->excepted += excepted;
-    delays->unknown += reading->misses_exceptions;
+    delays->unknown += reading->misses_exceptions || (reading->has_exceptions && reading->may_hide_events);
     return excepted;
 }
 

@@ -2,6 +2,7 @@
 #include "run/counting.h"
 #include "base/arm_debug.h"
 #include "base/file.h"
+#include "base/values.h"
 
 #include "symbols/listing.h"
 #include "symbols/symbols.h"
@@ -274,9 +275,23 @@ static double column_mean(const void *context, size_t i)
     return scales ? mean * statistics_mean(first->statistics) / column->pass_mean : mean;
 }
 
+/* What the run has shown of a metric's events, beyond what was known when it was planned. */
+static void add_run_errata(const struct counting *counting, const struct summary *summary,
+                           const struct metric *metric, char out[EVENT_ERRATA])
+{
+    for (size_t i = 0; i < summary->n; i++) {
+        const struct column *column = &summary->columns[i];
+        for (size_t k = 0; k < metric->n_events && counting->plan->columns[i].errata[0] == '\0'; k++)
+            if (strcasecmp(column->name, metric->events[k]) == 0 && strstr(out, column->errata) == NULL)
+                text_join(out, EVENT_ERRATA, "; ", column->errata);
+    }
+}
+
 void counting_summary(const struct counting *counting, double hz, struct summary *summary)
 {
     summary->n_metrics = counting_metrics(counting, column_mean, summary, hz, summary->metrics);
+    for (size_t i = 0; i < summary->n_metrics; i++)
+        add_run_errata(counting, summary, counting->metrics[i], summary->metrics[i].errata);
 }
 
 /* ---- further words that are read with the counters */

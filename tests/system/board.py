@@ -172,7 +172,7 @@ class Board:
         return events
 
     def symbols(self):
-        return symbols_of("aarch64-linux-gnu-nm" if self.chip == "a53" else "arm-none-eabi-nm", self.elf)
+        return symbols_of("aarch64-linux-gnu-nm" if self.chip in ("a53", "a55") else "arm-none-eabi-nm", self.elf)
 
     def symbol(self, name):
         """Its address, of a function without the Thumb bit."""

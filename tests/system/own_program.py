@@ -15,7 +15,8 @@ CORES = {"m4": ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m4"], "m7": ["arm-
          "a9": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a9"], "a7": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a7"],
          "r5": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r5"], "r52": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r52"],
          "r52hyp": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-r52", "-DSTAY_IN_HYP=1"],
-         "a53in32": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a53"], "a53": ["aarch64-linux-gnu-gcc", "-mgeneral-regs-only"]}
+         "a53in32": ["arm-none-eabi-gcc", "-marm", "-mcpu=cortex-a53"], "a53": ["aarch64-linux-gnu-gcc", "-mgeneral-regs-only"],
+         "a55": ["aarch64-linux-gnu-gcc", "-mgeneral-regs-only"]}
 
 # The program's source goes on after it. `run` is entered with a stack, and increments round_count; a Cortex-M may have a SysTick_Handler.
 START = r"""
@@ -61,7 +62,7 @@ def built(folder, chip, source, *flags, script=None):
         source = str(folder / "own.c")
     elf = str(folder / f"{chip}-{os.path.splitext(os.path.basename(source))[0]}.elf")
     subprocess.run([*CORES[chip], "-O1", "-g", "-ffreestanding", "-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id",
-                    "-Wl,--no-warn-rwx-segments", *flags, "-L", FIRMWARE, "-T", script or f"{chip}.ld", "-o", elf, source, *([] if chip == "a53" else ["-lgcc"])],
+                    "-Wl,--no-warn-rwx-segments", *flags, "-L", FIRMWARE, "-T", script or f"{chip}.ld", "-o", elf, source, *([] if chip in ("a53", "a55") else ["-lgcc"])],
                    check=True, cwd=FIRMWARE)
     return elf
 

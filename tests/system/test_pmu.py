@@ -2,6 +2,7 @@
 import pytest
 
 from harness import ARTICLE_NOP, CALLED_TWICE, LOOP_ROUND, WORK_BY_DATA, SOAK, Place, hits_of, passages, returned, run_tool
+from own_program import START, own_place
 
 pytestmark = pytest.mark.each_value  # a row takes long
 
@@ -154,3 +155,30 @@ def test_the_article_s_42_events_in_one_command():
 def codes_without(events, codes):
     """Events that the board does not model count nothing."""
     return {name: NOT_MODELLED for name in codes if name not in events}
+
+
+IN_SECURE_STATE = START + """
+APART uint32_t f(uint32_t x) { for (int i = 0; i < 10; i++) sink += x; return x; }
+void run(void)
+{
+    if (FIRMWARE_ALLOWS)
+        __asm volatile("msr mdcr_el3, %0" ::"r"(1ul << 17));
+    for (;; round_count++)
+        sink += f(sink);
+}
+"""
+
+
+@pytest.mark.parametrize("chip, allows, counts, says", [("a55", 0, False, True), ("a55", 1, True, True), ("a53", 0, True, False)])
+def test_events_in_secure_state(chip, allows, counts, says, tmp_path):
+    """From Armv8.2 on only the firmware can let them count there (DDI 0487 D11.5.3), which nothing shows at EL1: they are marked, and
+    that no exception was counted shows nothing. Cycles count. On an Armv8.0 core the debugger's rights suffice."""
+    with own_place(tmp_path, f"{chip}/swd", IN_SECURE_STATE, f"-DFIRMWARE_ALLOWS={allows}") as place:
+        result = place.delta("f", "-e", "LD_RETIRED,INST_RETIRED", "-M", "IPC", "-r", 3)
+        columns, metrics = result.summary["columns"], result.summary.get("metric_errata", {})
+        assert result.cycles[0] > 40 and (columns["LD_RETIRED"]["mean"] > 0) == counts
+        assert all(("SPME" in columns[name].get("errata", "")) == says for name in ("LD_RETIRED", "INST_RETIRED"))
+        assert "errata" not in columns["CPU_CYCLES"] and ("SPME" in str(metrics)) == says
+        assert ("no counter shows whether exceptions ran in 3 of 3 hits" in result.summary.get("doubt", "")) == says
+        shown = " ".join(place.run("delta", "f", "-r", 3).out.split())
+        assert ("no counter shows whether exceptions ran" in shown) == says and ("each count is exact" in shown) != says

@@ -26,42 +26,41 @@ static const uint16_t codes[V8_EVENTS] = {
 static const struct v7_profile in_aarch32 = {.emulated_as = UC_CPU_ARM_CORTEX_A15, .didr = 0x35160000};
 
 // Identification values: DDI 0500J 11.10, 11.11 (debug), 14.5 (cross trigger), 12.9 (monitor)
-static const struct v8_profile cortex_a53 = {
-    .emulated_as = UC_CPU_ARM64_A53,
-    .user32 = &in_aarch32,
-    .midr = 0x410FD034, // r0p4
-    .mpidr = 0x80000000,
-    .pfr = 0x00002222,
-    .dfr = 0x10305106, // 6 breakpoints, 4 watchpoints, PMUv3
-    .mmfr = 0x00001122,
-    .ctr = 0x84448004,
-    .clidr = 0x0A200023,
-    .ccsidr = {0x700FE01A, 0x201FE00A, 0x707FE07A, 0},
-    .debug = {.part = 0xD03,
-              .class = COMPONENT_CORESIGHT,
-              .revision = 4,
-              .devtype = 0x15,
-              .devarch = 0x47706A15,
-              .devid = 0x01110F13,
-              .devid1 = 0x2}, // PC samples are without an offset
-    .cti = {.part = 0x9A8,
-            .class = COMPONENT_CORESIGHT,
-            .revision = 4,
-            .devtype = 0x14,
-            .devarch = 0x47701A14,
-            .devid = 0x00040800},
-    .monitor =
-        {.part = 0x9D3, .class = COMPONENT_CORESIGHT, .revision = 4, .devtype = 0x16, .devarch = 0x47702A16},
-    .debug_base = 0x80410000,
-    .cti_base = 0x80420000,
-    .monitor_base = 0x80430000,
-    .stride = 0x00100000,
-    .pmu = {.counters = 6,
-            .id = 0x41030000,
-            .ceid = 0x67FFBFFF,
-            .codes = codes,
-            .count = sizeof codes / sizeof *codes},
-};
+#define PROFILE(number, features, architecture)                                                              \
+    {                                                                                                        \
+        .emulated_as = UC_CPU_ARM64_A53, .user32 = &in_aarch32, .midr = (number), .mpidr = 0x80000000,       \
+        .pfr = 0x00002222, .dfr = (features), .mmfr = 0x00001122, .ctr = 0x84448004, .clidr = 0x0A200023,    \
+        .ccsidr = {0x700FE01A, 0x201FE00A, 0x707FE07A, 0},                                                   \
+        .debug = {.part = 0xD03,                                                                             \
+                  .class = COMPONENT_CORESIGHT,                                                              \
+                  .revision = 4,                                                                             \
+                  .devtype = 0x15,                                                                           \
+                  .devarch = (architecture),                                                                 \
+                  .devid = 0x01110F13,                                                                       \
+                  .devid1 = 0x2}, /* PC samples are without an offset */                                     \
+            .cti = {.part = 0x9A8,                                                                           \
+                    .class = COMPONENT_CORESIGHT,                                                            \
+                    .revision = 4,                                                                           \
+                    .devtype = 0x14,                                                                         \
+                    .devarch = 0x47701A14,                                                                   \
+                    .devid = 0x00040800},                                                                    \
+        .monitor = {.part = 0x9D3,                                                                           \
+                    .class = COMPONENT_CORESIGHT,                                                            \
+                    .revision = 4,                                                                           \
+                    .devtype = 0x16,                                                                         \
+                    .devarch = 0x47702A16},                                                                  \
+        .debug_base = 0x80410000, .cti_base = 0x80420000, .monitor_base = 0x80430000, .stride = 0x00100000,  \
+        .pmu = {.counters = 6,                                                                               \
+                .id = 0x41030000,                                                                            \
+                .ceid = 0x67FFBFFF,                                                                          \
+                .codes = codes,                                                                              \
+                .count = sizeof codes / sizeof *codes},                                                      \
+    }
+
+// r0p4; 6 breakpoints, 4 watchpoints, PMUv3
+static const struct v8_profile cortex_a53 = PROFILE(0x410FD034, 0x10305106, 0x47706A15);
+// r2p0, as far as Armv8.2 is another architecture: ID_AA64DFR0 and EDDEVARCH of DDI 100442
+static const struct v8_profile cortex_a55 = PROFILE(0x412FD050, 0x10305408, 0x47708A15);
 
 // The chip's table leads to the cluster's
 static const uint32_t of_the_chip[] = {0x00400003};
@@ -102,19 +101,17 @@ static const struct chip_debug debug = {
     .window_size = 0x00800000,
 };
 
-const struct chip chip_a53 = {
-    .name = "a53",
-    .create = v8_create,
-    .profile = &cortex_a53,
-    .start = 0x00000000,
-    .second = "core1_start",
-    .one_port = true,
-    .flash = {.base = 0x00000000, .size = 256 * 1024, .alias = 0x00000000},
-    .ram = {.base = 0x00100000, .size = 256 * 1024, .alias = 0x00100000, .ram = true},
-    .idcode = 0x5BA00477,
-    .dpidr = 0x2BA01477,
-    .aps = {{.idr = 0x84770004, .base = 0xFFFFFFFF, .wrap = 1024},
-            {.idr = 0x44770002, .base = 0x80000000, .wrap = 1024, .debug_bus = true, .words_only = true}},
-    .ap_count = 2,
-    .debug = &debug,
-};
+#define CHIP(of, is)                                                                                         \
+    {                                                                                                        \
+        .name = (of), .create = v8_create, .profile = (is), .start = 0x00000000, .second = "core1_start",    \
+        .one_port = true, .flash = {.base = 0x00000000, .size = 256 * 1024, .alias = 0x00000000},            \
+        .ram = {.base = 0x00100000, .size = 256 * 1024, .alias = 0x00100000, .ram = true},                   \
+        .idcode = 0x5BA00477, .dpidr = 0x2BA01477,                                                           \
+        .aps =                                                                                               \
+            {{.idr = 0x84770004, .base = 0xFFFFFFFF, .wrap = 1024},                                          \
+             {.idr = 0x44770002, .base = 0x80000000, .wrap = 1024, .debug_bus = true, .words_only = true}},  \
+        .ap_count = 2, .debug = &debug,                                                                      \
+    }
+
+const struct chip chip_a53 = CHIP("a53", &cortex_a53);
+const struct chip chip_a55 = CHIP("a55", &cortex_a55);

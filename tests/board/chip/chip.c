@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static const struct chip *const chips[] = {&chip_rp2040,  &chip_rp2350, &chip_m4, &chip_m7, &chip_m33,
-                                           &chip_m55,     &chip_a9,     &chip_a7, &chip_r5, &chip_a53,
-                                           &chip_a53in32, &chip_r52,    &chip_h7, NULL};
+static const struct chip *const chips[] = {&chip_rp2040,  &chip_rp2350, &chip_m4,  &chip_m7, &chip_m33,
+                                           &chip_m55,     &chip_a9,     &chip_a7,  &chip_r5, &chip_a53,
+                                           &chip_a53in32, &chip_a55,    &chip_r52, &chip_h7, NULL};
 
 const struct chip *chip_named(const char *name)
 {

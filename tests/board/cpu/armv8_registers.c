@@ -99,7 +99,9 @@ void v8_attend(struct armv8 *v8)
 void v8_level_changed(struct armv8 *v8)
 {
     bool secure = v8_secure(v8);
-    bool prohibited = secure && v8->debug.unsigned_secure && !(v8->regs[R_MDCR_EL3] & MDCR_SPME);
+    // From debug of Armv8.2 on a debugger's rights do not matter: DDI 0487 D11.5.3
+    bool by_rights = (v8->profile->dfr & 0xF) < 8 && !v8->debug.unsigned_secure;
+    bool prohibited = secure && !by_rights && !(v8->regs[R_MDCR_EL3] & MDCR_SPME);
     pmu_v3_divide(&v8->pmu, (uint32_t)v8->regs[R_MDCR_EL2]);
     pmu_v3_set_level(&v8->pmu, v8->level, secure, prohibited);
     v8_attend(v8);
