@@ -77,12 +77,27 @@ bool plausible_totals(const struct plausible *plausible, const struct widen *tot
 
 /* A hit executes at least one instruction, so it takes at least one cycle. A whole wrap would read the same.
  */
-static bool stood_still(const struct plausible *plausible, const struct raw_hit *hit)
+static bool stood_still(const struct plausible *plausible, const struct raw_hit *hit, size_t i)
 {
-    const struct counter *cycles = &plausible->reading->counters[0];
+    const struct counter *counter = &plausible->reading->counters[i];
     double us = (double)us_between(hit->before_us, hit->after_us);
-    bool may_wrap = us / 1e6 * plausible->most_hz >= (double)counter_modulus_at(cycles, hit->from[0]);
-    return plausible->counts_cycles && cycles->shift == 0 && !may_wrap && hit->from[0] == hit->to[0];
+    double most = us / 1e6 * plausible->most_hz * counter_pace(counter);
+    bool moves = i == 0 ? plausible->counts_cycles : strcmp(counter->name, "INST_RETIRED") == 0;
+    return moves && counter->shift == 0 && hit->from[i] == hit->to[i] &&
+           most < (double)counter_modulus_at(counter, hit->from[i]);
+}
+
+static bool check_moved(const struct plausible *plausible, const struct raw_hit *hit, struct error *error)
+{
+    const struct reading *reading = plausible->reading;
+    for (size_t i = 0; reading != NULL && i < reading->counted; i++)
+        if (stood_still(plausible, hit, i))
+            return error_set(error, ERROR_WRITTEN, "the counter of %s did not move in a hit: %s",
+                             reading->counters[i].name,
+                             i > 0 && reading->may_hide_events
+                                 ? "the firmware does not let it count in Secure state (MDCR_EL3.SPME)"
+                                 : "something else switched it off");
+    return true;
 }
 
 bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struct error *error)
@@ -95,10 +110,8 @@ bool plausible_hit(struct plausible *plausible, const struct raw_hit *hit, struc
         return false;
     if (!plausible_span(plausible, hit->from, hit->to, us, halts, error))
         return false;
-    if (stood_still(plausible, hit))
-        return error_set(error, ERROR_WRITTEN,
-                         "the counter of %s did not move in a hit: something else switched it off",
-                         plausible->reading->counters[0].name);
+    if (!check_moved(plausible, hit, error))
+        return false;
     memcpy(plausible->last, hit->to, sizeof plausible->last);
     plausible->last_us = hit->before_us;
     plausible->has_last = true;

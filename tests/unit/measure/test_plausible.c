@@ -4,6 +4,7 @@
 #include "measure/plausible.h"
 #include "ticking_link.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct reading reading;
@@ -92,6 +93,39 @@ TEST(a_counter_that_stands_was_switched_off)
     struct plausible events = begin(32, 12e6, 0);
     events.counts_cycles = false;
     assert_true(plausible_hit(&events, &stands, &error));
+}
+
+/* A hit executes at least one instruction; it may have no other event. */
+TEST(a_count_of_no_instruction_is_none)
+{
+    static const struct {
+        const char *name;
+        uint8_t bits;
+        uint64_t to, us;
+        bool passes;
+    } cases[] = {{"INST_RETIRED", 32, 7, 100, false},
+                 {"INST_RETIRED", 32, 8, 100, true},
+                 {"LD_RETIRED", 32, 7, 100, true},
+                 {"INST_RETIRED", 16, 7, 100, false},
+                 {"INST_RETIRED", 16, 7, 1000, true}}; /* 48,000 cycles of 8 */
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct plausible plausible = begin(32, 12e6, 0);
+        struct raw_hit hit = hit_of(1000, 1100, 5000, 5000 + cases[i].us);
+        reading.counters[1] = (struct counter){.low = {.size = 4}, .bits = cases[i].bits, .per_cycle = 8};
+        snprintf(reading.counters[1].name, sizeof reading.counters[1].name, "%s", cases[i].name);
+        reading.n = reading.counted = 2;
+        hit.from[1] = 7;
+        hit.to[1] = cases[i].to;
+        assert_int_equal(plausible_hit(&plausible, &hit, &error), cases[i].passes);
+        if (!cases[i].passes)
+            assert_non_null(strstr(error.text, "INST_RETIRED did not move in a hit: something else"));
+        error_clear(&error);
+        reading.may_hide_events = true;
+        plausible.has_last = false;
+        assert_int_equal(plausible_hit(&plausible, &hit, &error), cases[i].passes);
+        if (!cases[i].passes)
+            assert_non_null(strstr(error.text, "MDCR_EL3.SPME"));
+    }
 }
 
 TEST(a_counter_that_stands_from_hit_to_hit_was_switched_off)
