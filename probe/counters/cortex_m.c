@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/arm_debug.h"
+#include "base/values.h"
 #include "cores/architectures.h"
 #include "counters/counter.h"
 
@@ -194,12 +195,12 @@ static bool dwt_identify(const struct core *core, const uint64_t *values, struct
         hides && !runs && core->security == SECURITY_OPEN; /* the program's own count stays its own */
     const uint64_t hidden = shows ? CTRL_CYCDISS : 0;
     out->look_again = !traced; /* DWT_CTRL may read as zero until then */
-    if (hides && !shows)
-        snprintf(out->note, sizeof out->note, "%sSecure cycles are not counted (DWT_CTRL.CYCDISS is set)",
-                 runs ? "" : "CYCCNT was off; enabled for this measurement; ");
-    else if (!runs)
+    if (!runs)
         snprintf(out->note, sizeof out->note, "CYCCNT was off; enabled for this measurement%s",
                  shows ? ", in Secure state too (DWT_CTRL.CYCDISS)" : "");
+    if (hides && !shows)
+        text_join(out->note, sizeof out->note, "; ",
+                  "Secure cycles are not counted (DWT_CTRL.CYCDISS is set)");
     dwt_add_counters(core, out, ctrl & CTRL_NOPRFCNT ? PROFILE : COUNTERS);
     out->settings[out->n_settings++] = cortex_m_trace(core);
     if ((core->quirks & HAS_DWT_LOCK) != 0)

@@ -234,7 +234,7 @@ static void test_security(struct examination *e)
                 : !hidden ? "ok"
                           : "Non-secure only",
                 "DAUTHSTATUS = 0x%02" PRIX32 "%s", status,
-                hidden ? ": Secure code is never stopped nor counted" : "");
+                hidden ? ": Secure code is never stopped, and may not be counted" : "");
     if (!allowed && (status & SID) != SID)
         blame(e, "the chip lets no debugger halt the core (DBGEN is low)",
               "Only the chip can allow it: life cycle state, a certificate, a register.", NULL);

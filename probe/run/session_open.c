@@ -260,6 +260,8 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     snprintf(out->counter, sizeof out->counter, "%.63s", device->block->text);
     snprintf(out->note, sizeof out->note, "%s%s%s", device->block->note,
              device->block->note[0] != '\0' && clock->doubt[0] != '\0' ? "; " : "", clock->doubt);
+    if (device_counted(device)->core.security == SECURITY_HIDDEN) /* nothing says that they are */
+        conditions_add_note(out, "what runs in Secure state may not be counted (DAUTHSTATUS)");
     snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);
     if (session->symbols != NULL) {
         snprintf(out->elf, sizeof out->elf, "%.255s", session_elf(session));

@@ -64,11 +64,12 @@ def test_secure_code_where_its_debug_is_not_allowed():
     with place_in("m33/swd", "secure", core_state="no-secure-debug") as place:
         doctor = place.run("doctor", elf=False)
         assert doctor.code == 0
-        assert "Non-secure only DAUTHSTATUS = 0xAF: Secure code is never stopped nor counted" in unfolded(doctor.out), doctor.out
+        assert "Non-secure only DAUTHSTATUS = 0xAF: Secure code is never stopped, and may not be counted" in unfolded(doctor.out), doctor.out
         start, end = (f"*{place.symbol(name):#x}" for name in ("plain_first", "plain_second"))
         result = place.run("delta", start, end, "--timeout", "200ms", elf=False)
         assert result.code == 3
         assert "The chip never stops in Secure code (DAUTHSTATUS)" in unfolded(result.err), result.err
+        assert "what runs in Secure state may not be counted (DAUTHSTATUS)" in unfolded(place.run("stat", "--for", "50ms", elf=False).out)
 
 
 @pytest.mark.parametrize("way", ["m33/swd", "m7/swd"])
