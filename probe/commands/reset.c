@@ -57,18 +57,30 @@ static bool reset_by_server(struct session *session, FILE *out, struct error *er
     return true;
 }
 
-static bool reset_by_core(struct session *session, FILE *out, struct error *error)
+static bool reset_halted(struct session *session, FILE *out, struct error *error)
 {
-    bool halt = session->request->halt;
     struct device *device = &session->device;
     struct deadline deadline = session_deadline(session);
     if (!device_keep(device, &deadline, error) || !reset_and_halt(device, &deadline, error))
         return false;
-    if (halt) {
-        device_leave_as(device, LEAVE_HALTED_RESET);
-        return reset_print_place(session, out, error);
-    }
-    return print_running(session, out, error);
+    if (!session->request->halt)
+        return print_running(session, out, error);
+    device_leave_as(device, LEAVE_HALTED_RESET);
+    return reset_print_place(session, out, error);
+}
+
+/* A link that was lost for a moment may have left the core at the catch, which nothing else lets go. */
+static bool reset_by_core(struct session *session, FILE *out, struct error *error)
+{
+    struct error halted = {0}, after = {0};
+    if (reset_halted(session, out, error))
+        return true;
+    if (error->kind != ERROR_LINK_LOST)
+        return false;
+    if (!session->request->halt && session_undo_insist(session, reset_let_go, &session->device, &after))
+        return false;
+    error_set(&halted, ERROR_LINK_LOST, "The core may be halted.");
+    return error_add(error, &halted);
 }
 
 static bool reset(struct session *session, FILE *out, struct error *error)

@@ -432,18 +432,15 @@ bool reset_end(struct device *device, struct release *out, const struct deadline
     return true;
 }
 
-/* The catch of an older reset may have halted the core meanwhile (EDESR.RC, DDI 0487 H9.2). */
-static void let_go_again(struct device *device, const struct error *error)
+bool reset_let_go(void *device_, const struct deadline *deadline, struct error *error)
 {
-    struct deadline last = deadline_in_ms(patience_ms(RESET_MS), NULL);
+    struct device *device = device_;
     const struct core *core = release_core_of(device);
-    struct error ignored = {0};
     uint64_t status;
-    if (error->kind == ERROR_LINK_LOST || device->chosen->state == CORE_HALTED)
-        return;
-    if (ledger_read(device->ledger, core_status_register(core), &status, &last, &ignored) &&
-        core_state_of(core, status) == CORE_HALTED)
-        (void)reset_run(device, &last, &ignored);
+    if (device->chosen->state == CORE_HALTED)
+        return true;
+    return ledger_read(device->ledger, core_status_register(core), &status, deadline, error) &&
+           (core_state_of(core, status) != CORE_HALTED || reset_run(device, deadline, error));
 }
 
 bool reset_and_halt(struct device *device, const struct deadline *deadline, struct error *error)
@@ -466,7 +463,11 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
         device_watch_resets(device);
         return release_apply_settings(device, deadline, error);
     }
-    let_go_again(device, error);
+    /* The catch of an older reset may have halted the core meanwhile (EDESR.RC, DDI 0487 H9.2) */
+    struct deadline last = deadline_in_ms(patience_ms(RESET_MS), NULL);
+    struct error ignored = {0};
+    if (error->kind != ERROR_LINK_LOST)
+        (void)reset_let_go(device, &last, &ignored);
     return false;
 }
 

@@ -63,6 +63,8 @@ bool release_run(struct device *device, struct release *out, const struct deadli
  * counters' are not. */
 bool reset_and_halt(struct device *device, const struct deadline *deadline, struct error *error);
 bool reset_place(struct device *device, uint64_t *pc, const struct deadline *deadline, struct error *error);
+/* Of a core that was not halted before: it runs on from the catch, if it is there. */
+bool reset_let_go(void *device, const struct deadline *deadline, struct error *error);
 bool reset_run(struct device *device, const struct deadline *deadline, struct error *error);
 /* After reset_and_halt: lets the core run, on a Cortex-M with debug off, so that the program sees no
  * debugger. After a server's reset, which lets it run: whether it is halted_again, at `stands_at`. */

@@ -265,9 +265,9 @@ static struct ending *begin_ending(struct session *session)
     return ending;
 }
 
-static bool session_undo_insist(struct session *session,
-                                bool (*undo)(void *, const struct deadline *, struct error *), void *what,
-                                struct error *error)
+bool session_undo_insist(struct session *session,
+                         bool (*undo)(void *, const struct deadline *, struct error *), void *what,
+                         struct error *error)
 {
     struct ending *ending = begin_ending(session);
     for (int tries = 1;; tries++) {
