@@ -22,6 +22,8 @@ enum {
     RP2350_MAY_TRACE = 0x40060058, /* ACCESSCTRL_CORESIGHT_TRACE: who may read the FIFO */
     RP2350_DMA = 0x50000000,
     RP2350_DMA_ABORT = 0x50000464,
+    RP2350_CPUID = 0xD0000000, /* SIO: which of the two cores reads it */
+    RP2350_CORES = 2,
     FIFO_FLUSH = 1 << 0,
     FIFO_OVERFLOW = 1 << 1,
     MAY_DMA = 1 << 6,
@@ -91,10 +93,29 @@ static void fifo_make_steps(struct trace *trace, struct steps *list)
     }
 }
 
+/* Each core has two inputs of the funnel, its ITM's and above it its ETM's:
+ * github.com/czietz/etm-trace-rp2350 opens 1 for core 0's ETM and 3 for core 1's. That core 1's ITM is 2
+ * follows from that. */
+static bool fifo_find_input(const struct trace *trace, uint64_t *input, const struct deadline *deadline,
+                            struct error *error)
+{
+    enum { INPUTS_OF_CORE = 2 };
+    uint64_t core;
+    if (!ledger_read(trace->device->ledger, fifo_word(trace, RP2350_CPUID), &core, deadline, error))
+        return false;
+    if (core >= RP2350_CORES)
+        return error_set(error, ERROR_NO_COUNTER,
+                         "this RP2350 does not say which core it is (CPUID of SIO is 0x%08llX)",
+                         (unsigned long long)core);
+    *input = UINT64_C(1) << INPUTS_OF_CORE * core;
+    return true;
+}
+
 static bool fifo_open(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
-    const struct device *device = trace->device;
-    const uint64_t input = UINT64_C(1) << (device->chosen - device->cores);
+    uint64_t input = 0;
+    if (!fifo_find_input(trace, &input, deadline, error))
+        return false;
     const struct setting settings[] = {
         fifo_lock(trace, RP2350_TPIU),
         fifo_lock(trace, RP2350_FUNNEL),
@@ -107,7 +128,8 @@ static bool fifo_open(struct trace *trace, const struct deadline *deadline, stru
         {.at = fifo_word(trace, RP2350_FUNNEL + FUNNEL_CTRL),
          .test = FUNNEL_INPUTS,
          .keep = ~(uint64_t)FUNNEL_INPUTS,
-         .set = input}};
+         .set = input,
+         .watched = "the trace funnel"}};
     trace->steps = calloc(FIFO_STEPS, sizeof *trace->steps);
     trace->words = calloc(FIFO_STEPS, sizeof *trace->words);
     if (trace->steps == NULL || trace->words == NULL)

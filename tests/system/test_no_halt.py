@@ -4,10 +4,11 @@ import math
 import os
 import random
 import re
+import signal
 
 import pytest
 
-from harness import PREEMPTED, SOAK, WORK_BY_DATA, Place, finish_tool, unfolded
+from harness import PREEMPTED, SOAK, WORK_BY_DATA, Place, Server, finish_tool, unfolded, wait_for
 from own_program import START, own_place
 
 CLOCK = 12_000_000
@@ -464,6 +465,47 @@ def test_timeline_of_a_region(tmp_path):
         assert sum(e["name"] == "exact" for e in events) == HITS and exact and {e["args"]["name"] for e in events if e["name"] == "thread_name"} == {"work_by_data"}
         assert any({(at - exact[0][0] + first, cycles) for at, cycles in exact} <= set(truth) for first, _ in truth)
         assert place.run("delta", "work_by_data", "--format", "perfetto").code == 2
+
+
+# --- RP2350
+
+def test_the_second_core_has_its_own_input():
+    with place_of() as place:
+        second = place.board.core(1)
+        second.command("trace on")
+        result = place.run("delta", "core1_work", "--core", 1, "--no-halt", "-r", HITS, "-j")
+        assert result.code in (0, 5), result.err  # the calls are short, and the FIFO has eight words
+        place.board = second
+        assert len(result.cycles) == HITS and is_part(result.cycles, calls_of(place, whole=False))
+
+
+class SecondAlone(Place):
+    """OpenOCD knows the second core alone, which is the first one that is found then."""
+
+    def config(self):
+        with open(super().config(), encoding="utf-8") as file:
+            text = "".join(line for line in file if ".cpu0 " not in line and not line.startswith(("targets", "flash")))
+        path = os.path.join(self.folder, "second.cfg")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def start_server(self, *commands):
+        server = Server(self.board, *commands, config=self.config(), target="rp2350.cpu1")
+        self.servers.append(server)
+        return server
+
+
+def test_other_inputs_are_closed_for_the_run(tmp_path):
+    """Such as that of an ETM which another tool left on."""
+    SecondAlone.folder = tmp_path
+    with SecondAlone("rp2350", "free", WORK_BY_DATA, clock=CLOCK) as place:
+        place.server.set_word(0x40147000, 0x30A)
+        process = place.start("delta", "core1_work", "--no-halt", "--for", "60s")
+        wait_for(lambda: place.board.command("trace sink")["funnel"] == 0x304, "the input of the second core")
+        process.send_signal(signal.SIGINT)
+        finish_tool(process)
+        assert place.board.command("trace sink")["funnel"] == 0x30A
 
 
 # --- RP2350: through RAM

@@ -25,17 +25,24 @@ enum { SYNCHRONOUS, MANCHESTER, UART };
 #define FFSR_IDLE     0x8u
 #define DEVID_TPIU    0xCA0u
 enum { UART_BITS = 10, BYTE_BITS = 8, EDGES = 2, TRACE_FRAME_LENGTH = 16 };
-// RP2350 data sheet; pico-sdk's addressmap.h and coresight_trace.h
+// RP2350 data sheet; pico-sdk's addressmap.h and coresight_trace.h. The funnel's inputs: bit 1 is the ETM of
+// core 0 and bit 3 that of core 1 (czietz/etm-trace-rp2350, on a Pico 2), each next to its core's ITM; that
+// the ITM of core 1 is bit 2 is inferred
 enum {
+    RP_ITM0 = 1 << 0,
+    RP_ITM1 = 1 << 2,
     RP_PERIPHERALS = 0x40140000,
     RP_PERIPHERALS_SIZE = 0x10000,
     RP_FUNNEL = 0x7000,
     RP_TPIU = 0x8000,
     RP_FIFO = 0x50700000,
     RP_FIFO_SIZE = 0x4000,
+    RP_SIO_SIZE = 0x1000,
+    SIO_CPUID = 0,
     PAGE = 0x1000,
 };
 enum { FIFO_CTRL = 0, FIFO_DATA = 4, ALIAS_XOR = 1, ALIAS_SET = 2, ALIAS_CLEAR = 3 };
+#define RP_SIO        0xD0000000u
 #define CTRL_FLUSH    (1u << 0)
 #define CTRL_OVERFLOW (1u << 1)
 #define FULL_SYNC     0x7FFFFFFFu
@@ -121,7 +128,7 @@ static void take(void *self, unsigned core, unsigned id, uint8_t byte, uint64_t 
 {
     struct trace_unit *u = self;
     (void)cycle;
-    if (u->route == TRACE_RP2350 && !(u->funnel >> core & 1))
+    if (u->route == TRACE_RP2350 && !(u->funnel & (core ? RP_ITM1 : RP_ITM0)))
         return;
     if (u->route == TRACE_H7) {
         if (h7_to_etf(&u->h7))
@@ -265,6 +272,19 @@ static void rp_write(void *self, uint32_t offset, uint32_t value, enum bus_maste
     u->funnel = value & 0xFFF;
 }
 
+// Single-cycle IO: each core sees its own, and debuggers see the one of the core that they go through
+static uint32_t sio_read(void *self, uint32_t offset, enum bus_master master)
+{
+    const struct trace_seat *seat = self;
+    (void)master;
+    return offset == SIO_CPUID ? seat->number : 0;
+}
+
+static void sio_write(void *self, uint32_t offset, uint32_t value, enum bus_master master)
+{
+    (void)self, (void)offset, (void)value, (void)master;
+}
+
 static void reset_tpiu(struct trace_unit *u)
 {
     u->tpiu = (struct tpiu){.port_size = 1, .protocol = MANCHESTER, .formatting = FFCR_RESET};
@@ -297,9 +317,15 @@ bool trace_unit_add(struct trace_unit *u, struct bus *bus)
 {
     if (u->route == TRACE_H7)
         return h7_trace_add(&u->h7, bus);
-    if (u->route != TRACE_RP2350)
+    if (u->route != TRACE_RP2350 || u->count == TRACE_CORES)
         return true;
-    return bus_add_device(bus, (struct device){.base = RP_PERIPHERALS,
+    u->seats[u->count].number = (uint32_t)u->count;
+    return bus_add_device(bus, (struct device){.base = RP_SIO,
+                                               .size = RP_SIO_SIZE,
+                                               .read = sio_read,
+                                               .write = sio_write,
+                                               .self = &u->seats[u->count]}) &&
+           bus_add_device(bus, (struct device){.base = RP_PERIPHERALS,
                                                .size = RP_PERIPHERALS_SIZE,
                                                .read = rp_read,
                                                .write = rp_write,
@@ -318,7 +344,9 @@ void trace_unit_sit(struct trace_unit *u, struct itm *itm, void (*catch_up)(void
         return;
     itm->core = (unsigned)u->count;
     itm->sink = (struct itm_sink){.self = u, .byte_time = byte_time, .take = take};
-    u->seats[u->count++] = (struct trace_seat){.unit = u, .itm = itm, .catch_up = catch_up, .core = core};
+    u->seats[u->count] = (struct trace_seat){
+        .unit = u, .itm = itm, .catch_up = catch_up, .core = core, .number = (uint32_t)u->count};
+    u->count++;
 }
 
 void trace_unit_print(struct trace_unit *u, FILE *out)

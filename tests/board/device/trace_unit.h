@@ -18,6 +18,7 @@ struct trace_seat {
     struct itm *itm;
     void (*catch_up)(void *core); // its trace, to where the core is
     void *core;
+    uint32_t number; // of the core
 };
 
 struct tpiu {
