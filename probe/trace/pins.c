@@ -31,10 +31,11 @@ static const struct trace_pins {
      .set = 0x20,
      .name = "DBGMCU_CR",
      .port = 0x40020400},
-    /* The same register; F3, L4, G4 and WB: OpenOCD's stm32f3x.cfg, stm32l4x.cfg, stm32g4x.cfg */
+    /* The same register; F3, L4, G4 and WB: OpenOCD's stm32f3x.cfg, stm32l4x.cfg, stm32g4x.cfg. WL (0x497),
+     * whose manual does not name the bits: STM32CubeWL issue 20, and probe-rs' stm32_armv7.rs */
     {.designer = 0x020,
      .parts = {0x422, 0x432, 0x438, 0x439, 0x446, 0x415, 0x435, 0x461, 0x462, 0x464, 0x470, 0x471, 0x468,
-               0x469, 0x479, 0x494, 0x495},
+               0x469, 0x479, 0x494, 0x495, 0x497},
      .at = 0xE0042004,
      .clear = 0xC0,
      .set = 0x20,
@@ -47,11 +48,22 @@ static const struct trace_pins {
      .clear = 0xC0,
      .set = 0x20,
      .name = "DBGMCU_CR"},
-    /* TRACE_IOEN and TRACE_EN of L5, U3, U5, H5: OpenOCD's stm32l5x.cfg, stm32u5x.cfg */
+    /* TRACE_IOEN and TRACE_EN of L5, U3, U5: OpenOCD's stm32l5x.cfg, stm32u5x.cfg */
     {.designer = 0x020,
-     .parts = {0x472, 0x482, 0x455, 0x481, 0x476, 0x454, 0x484, 0x474, 0x478},
+     .parts = {0x472, 0x482, 0x455, 0x481, 0x476, 0x454},
      .is_v8 = true,
      .at = 0xE0044004,
+     .clear = 0xC0,
+     .set = 0x30,
+     .name = "DBGMCU_CR",
+     .port = 0x42020400},
+    /* The same bits of an H5, as its core sees them: its core is at access port 1, and 0xE0044004 is what
+     * port 0 sees. RM0481 59.12.4, DBGMCU_BASE of ST's stm32h563xx.h, STM32H5xx_DFP, Black Magic's pull
+     * request 1897 */
+    {.designer = 0x020,
+     .parts = {0x484, 0x474, 0x478},
+     .is_v8 = true,
+     .at = 0x44024004,
      .clear = 0xC0,
      .set = 0x30,
      .name = "DBGMCU_CR",

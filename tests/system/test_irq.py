@@ -535,15 +535,16 @@ def test_time_after_the_last_event_is_what_runs_then(way, command, tmp_path):
 
 # --- what a chip wants before SWO leaves it
 
-def test_pin_that_the_chip_has_to_switch_on(tmp_path):
-    """An STM32F407, whose pin is dark without DBGMCU_CR.TRACE_IOEN; a killed run's is put back by restore."""
-    with Place("m4/swd", "irq", clock=12_000_000, dap_swo="uart", trace_quirk="dark-pin") as place:
+@pytest.mark.parametrize("chip, bits", [("m4", 0x20), ("m33", 0x30)])
+def test_pin_that_the_chip_has_to_switch_on(chip, bits, tmp_path):
+    """An STM32F407 and an STM32H563, whose pins are dark without bits of DBGMCU_CR; a killed run's are put back by restore."""
+    with Place(f"{chip}/swd", "irq", clock=12_000_000, dap_swo="uart", trace_quirk="dark-pin") as place:
         place.board.write_word("what", NEST | CHAIN)
         before = place.board.state()["dbgmcu"]
         run(place, "irq", tmp_path / "t.json", "--format", "perfetto", enough=lambda: pieces(timeline(tmp_path / "t.json")))
         assert pieces(timeline(tmp_path / "t.json")) and place.board.state()["dbgmcu"] == before == [0, 0, 0]
         process = place.start("irq", "--for", "60s")
-        place.board.wait_for(lambda state: state["dbgmcu"][0] == 0x20, "DBGMCU_CR")
+        place.board.wait_for(lambda state: state["dbgmcu"][0] == bits, "DBGMCU_CR")
         process.kill()
         process.communicate()
         assert place.run("restore", elf=False).code == 0 and place.board.state()["dbgmcu"] == before

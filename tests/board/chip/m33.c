@@ -19,6 +19,12 @@ static const struct cm_profile cortex_m33 = {
     .tail_cycles = 6,
     .reference = {8, 0x4000493E}, // HCLK/8, as the m4's
     .hides_dwt = true,
+    // An STM32H563 as its core sees it, by ST's stm32h563xx.h (0x44024000; 0xE0044000 is seen at port 0
+    // alone, which is not modelled); RM0481 59.12.4: TRACE_IOEN and TRACE_EN
+    .dbgmcu_idcode = 0x10016484,
+    .dbgmcu_base = 0x44024000,
+    .gpiob = 0x42020400,
+    .trace_bits = 3 << 4,
     .rom = {.part = 0x4C9, .class = COMPONENT_ROM, .devtype = COMPONENT_SYSTEM_MEMORY},
     .scs = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47702A04},
     .dwt = {.part = 0xD21, .class = COMPONENT_CORESIGHT, .devarch = 0x47701A02},

@@ -20,6 +20,9 @@ static const struct cm_profile cortex_m4 = {
     .mvfr0 = 0x10110021,                // DDI 0439 7.2
     .mvfr1 = 0x11000011,
     .dbgmcu_idcode = 0x10076413, // RM0090 38.6.1: STM32F405 and F407, revision Z
+    .dbgmcu_base = 0xE0042000,
+    .gpiob = 0x40020400,
+    .trace_bits = 1 << 5, // TRACE_IOEN: RM0090 38.16.3
     .rom = {.part = 0x4C4, .class = COMPONENT_ROM, .devtype = COMPONENT_SYSTEM_MEMORY}, // DDI 0439 4.3
     .scs = {.part = 0x00C, .class = COMPONENT_GENERIC},
     .dwt = {.part = 0x002, .class = COMPONENT_GENERIC},

@@ -42,7 +42,8 @@ struct cm_profile {
     unsigned miss_cycles; // that a miss of the data cache takes; 0: there is none
     unsigned watch_delay; // how many instructions after a store that is watched still execute at most
     uint32_t mvfr0, mvfr1;
-    uint32_t dbgmcu_idcode; // of an STM32's DBGMCU; 0: there is none
+    uint32_t dbgmcu_idcode;                  // of an STM32's DBGMCU; 0: there is none
+    uint32_t dbgmcu_base, gpiob, trace_bits; // trace_bits: of DBGMCU_CR, all of which SWO needs
     struct component rom, scs, dwt, fpb, pmu, itm;
     const uint32_t *rom_entries;
     size_t rom_count;

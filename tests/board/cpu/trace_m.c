@@ -256,6 +256,7 @@ bool cm_add_trace(struct cortex_m *cm)
     cm->dwt.no_packets = cm->trace_unit->quirks.notrcpkt;
     cm->dwt.no_match_id = cm->trace_unit->quirks.no_match_id;
     cm->trace_unit->dbgmcu = &cm->dbgmcu[0];
+    cm->trace_unit->pin_bits = cm->profile->trace_bits;
     itm_power_on(&cm->itm);
     trace_unit_sit(cm->trace_unit, &cm->itm, cm_trace_catch_up, cm);
     return bus_add_device(bus, (struct device){.base = 0xE0000000,

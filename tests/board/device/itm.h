@@ -30,7 +30,7 @@ struct trace_quirks {
     bool wide_counter;   // the timestamp's counter has 28 bits, not 21
     bool fifo_stale;     // RP2350: the empty FIFO gives the word that was read last, not 0
     bool no_wide_port;   // RP2350: of a port above 8 bits the FIFO gets the low 8 alone
-    bool dark_pin;       // m4 is an STM32F407 by its ROM table, and SWO needs DBGMCU_CR.TRACE_IOEN
+    bool dark_pin;       // m4 is an STM32F407 by its ROM table, m33 an STM32H563, and SWO needs DBGMCU_CR
     bool pin_used;       // the same, and the program has made an output of that pin
     bool sleep_stops;    // the DWT and the ITM have no clock in sleep
     unsigned late, drop; // each Nth packet late, each Nth byte lost on its way; 0: none

@@ -60,7 +60,7 @@ static void dbgmcu_write(void *self, uint32_t offset, uint32_t value, enum bus_m
         cm->dbgmcu[offset / 4 - 1] = value;
 }
 
-// GPIOB of an STM32F4, RM0090 8.4.1: MODER after a reset, or with PB3 as an output
+// GPIOB of an STM32, RM0090 8.4.1: MODER after a reset, or with PB3 as an output
 static uint32_t gpio_read(void *self, uint32_t offset, enum bus_master master)
 {
     const struct cortex_m *cm = self;
@@ -70,15 +70,15 @@ static uint32_t gpio_read(void *self, uint32_t offset, enum bus_master master)
 
 static bool add_gpio(struct cortex_m *cm)
 {
-    return !is_stm32(cm) || bus_add_device(cm->core.bus, (struct device){0x40020400, 0x400, gpio_read,
+    return !is_stm32(cm) || bus_add_device(cm->core.bus, (struct device){cm->profile->gpiob, 0x400, gpio_read,
                                                                          nothing_write, cm, NULL, NULL});
 }
 
 static bool add_dbgmcu(struct cortex_m *cm)
 {
     return !cm->profile->dbgmcu_idcode ||
-           bus_add_device(cm->core.bus,
-                          (struct device){0xE0042000, 0x400, dbgmcu_read, dbgmcu_write, cm, NULL, NULL});
+           bus_add_device(cm->core.bus, (struct device){cm->profile->dbgmcu_base, 0x400, dbgmcu_read,
+                                                        dbgmcu_write, cm, NULL, NULL});
 }
 
 bool cm_add_rom_table(struct cortex_m *cm)

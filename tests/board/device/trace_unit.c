@@ -46,7 +46,6 @@ enum { FIFO_CTRL = 0, FIFO_DATA = 4, ALIAS_XOR = 1, ALIAS_SET = 2, ALIAS_CLEAR =
 #define CTRL_FLUSH    (1u << 0)
 #define CTRL_OVERFLOW (1u << 1)
 #define FULL_SYNC     0x7FFFFFFFu
-#define TRACE_IOEN    (1u << 5) // RM0090 38.16.3
 
 static bool is_on(const struct trace_unit *u)
 {
@@ -106,7 +105,7 @@ static void to_fifo(struct trace_unit *u, uint8_t byte)
 static void to_pin(struct trace_unit *u, uint8_t byte)
 {
     double off = 1 + u->quirks.baud_permille / 1000.0;
-    if (u->quirks.pin_used || (u->quirks.dark_pin && u->dbgmcu && !(*u->dbgmcu & TRACE_IOEN)))
+    if (u->quirks.pin_used || (u->quirks.dark_pin && u->dbgmcu && (*u->dbgmcu & u->pin_bits) != u->pin_bits))
         return;
     if (u->tpiu.protocol != MANCHESTER && u->tpiu.protocol != UART)
         return;

@@ -53,6 +53,7 @@ struct trace_unit {
     struct trace_line line;
     uint32_t clock;         // of the port, Hz
     const uint32_t *dbgmcu; // DBGMCU_CR, where the chip has it
+    uint32_t pin_bits;      // of it, all of which the pin needs
     // Who listens at the pin. protocol: as in SPPR; hz: of the bits, or of Manchester's bits
     void (*listen)(void *self, uint8_t byte, uint32_t protocol, double hz);
     void *listener;
