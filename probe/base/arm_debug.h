@@ -132,6 +132,7 @@ enum {
     FUNCTION_HAS_DATA = 1 << 30,
     FUNCTION_V7_SETTINGS = 0xFFDAF,
     FUNCTION_V7_WRITE = 0xD, /* a write; emits its value */
+    FUNCTION_V7_ACCESS = 2,  /* the same of a read, too */
 };
 
 /* In a TPIU, in a funnel. */

@@ -468,8 +468,15 @@ void cortex_m_add_identity(uint16_t unit, struct steps *list)
         steps_add(list, step_read(word_at(unit, offsets[i])));
 }
 
-enum { REVISION = 0xF << 20 }; /* of CPUID: the N of rNp0 */
+enum { REVISION = 0xF << 20, REVISION_2 = 2 << 20 }; /* of CPUID: the N of rNp0 */
 enum { SID = 3 << 4, SID_ALLOWED = 3 << 4, SID_REFUSED = 2 << 4 };
+
+/* Those that its revision does not have. */
+static unsigned quirks_mended(uint32_t id)
+{
+    return ((id & REVISION) == 0 ? 0U : STEPS_INTO_HANDLERS) |
+           ((id & REVISION) < REVISION_2 ? 0U : WATCHES_READS_TOO);
+}
 
 bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
 {
@@ -484,7 +491,7 @@ bool cortex_m_identify(uint16_t unit, const uint64_t *values, struct core *out)
                          .id = id,
                          .comparators = (fp >> 4 & 0xF) | (fp >> 8 & 0x70),
                          .comparator_revision = fp >> 28,
-                         .quirks = part->quirks & ~((id & REVISION) == 0 ? 0U : STEPS_INTO_HANDLERS),
+                         .quirks = part->quirks & ~quirks_mended(id),
                          .caches = (values[CORTEX_M_CCR] & CCR_IC) != 0,
                          .caches_data =
                              (part->quirks & HAS_DATA_CACHE) != 0 && (values[CORTEX_M_CCR] & CCR_DC) != 0};

@@ -9,7 +9,7 @@ static const struct core_part parts[] = {
     {0xC21, ARMV6_M, "Cortex-M1", 0, {0}},
     {0xC30, ARMV6_M, "SC000", 0, {0}},
     {0xC33, ARMV7_M, "SC300", 0, {0}},
-    {0xC23, ARMV7_M, "Cortex-M3", 0, {0}},
+    {0xC23, ARMV7_M, "Cortex-M3", WATCHES_READS_TOO, {0}},
     {0xC24, ARMV7_M, "Cortex-M4", 0, {0}},
     {0xC27,
      ARMV7_M,

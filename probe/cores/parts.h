@@ -36,6 +36,9 @@ enum part_quirk {
      */
     HAS_DATA_CACHE = 1 << 6,
     RESETS_UNSEEN = 1 << 7, /* DBGPRSR.SR does not show a reset of the core: 799770, of the Cortex-A9 */
+    /* Its DWT has no comparator for writes alone, FUNCTION 0xC to 0xF: Cortex-M3 r0p0 to r1p1; J. Yiu, The
+     * Definitive Guide to ARM Cortex-M3 and M4, appendix G. */
+    WATCHES_READS_TOO = 1 << 8,
 };
 
 /* PMUv1 in CP15 alone, PMUv1 and PMUv2 on the debug bus, PMUv3 without and with longer event codes, that of

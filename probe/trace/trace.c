@@ -207,6 +207,16 @@ static bool dwt_set(struct trace *trace, bool calibrates, const struct deadline 
            trace_set(trace, settings[1], deadline, error);
 }
 
+static bool trace_sees_reads(const struct trace *trace)
+{
+    return (trace->device->chosen->core.quirks & WATCHES_READS_TOO) != 0;
+}
+
+static uint64_t function_of_writes(const struct trace *trace)
+{
+    return trace_sees_reads(trace) ? FUNCTION_V7_ACCESS : FUNCTION_V7_WRITE;
+}
+
 static bool comparator_set(struct trace *trace, unsigned n, const struct trace_wish *wish,
                            const struct deadline *deadline, struct error *error)
 {
@@ -217,7 +227,7 @@ static bool comparator_set(struct trace *trace, unsigned n, const struct trace_w
     const uint64_t bits = trace->is_v8 ? FUNCTION_SETTINGS : FUNCTION_V7_SETTINGS;
     /* The whole object: DDI 0403E C1.8.16 (MASK), DDI 0553B D1.2 (DWT_FUNCTIONn.DATAVSIZE) */
     const uint64_t size_log2 = wish->size == 0 ? 2 : wish->size / 2;
-    const uint64_t function = !trace->is_v8              ? FUNCTION_V7_WRITE
+    const uint64_t function = !trace->is_v8              ? function_of_writes(trace)
                               : wish->what == TRACE_CODE ? FUNCTION_CODE
                                                          : FUNCTION_WRITE | size_log2 << FUNCTION_SIZE;
     const struct restore restore = {.mask = bits};
@@ -276,6 +286,8 @@ static void trace_take_moment(void *context, const struct trace_moment *moment)
     const struct trace *trace = context;
     struct trace_moment named = *moment;
     bool by_comparator = moment->kind == MOMENT_MATCH || moment->kind == MOMENT_DATA;
+    if (moment->kind == MOMENT_DATA && !moment->written) /* a read has what the last write had */
+        return;
     for (size_t i = 0; by_comparator && i <= trace->request->n_wishes; i++) {
         if (i == trace->request->n_wishes) /* the program's own */
             return;
@@ -370,6 +382,8 @@ bool trace_open(struct trace *trace, struct device *device, const struct trace_r
     for (size_t i = 0; i < request->n_wishes; i++)
         trace->moments.kinds |=
             request->wishes[i].what == TRACE_CODE ? 1U << TRACE_MATCH : 1U << TRACE_DATA_WRITTEN;
+    if (trace_sees_reads(trace))
+        trace->moments.kinds |= 1U << TRACE_DATA_READ;
     if (request->exceptions)
         trace->moments.kinds |= 1U << TRACE_EXCEPTION;
     if (!trace_can(trace, device, code, deadline, error) ||

@@ -218,6 +218,36 @@ def test_slices_of_tasks(chip, tmp_path):
     assert abs(sum(row["share"] for row in rows) - 1) < 1e-6
 
 
+READ_OFTEN = START + r"""
+#define BURN(n) for (uint32_t i = 0; i < (n); i++) sink += i
+volatile uint32_t word __attribute__((used));
+void run(void)
+{
+    for (;; round_count++) {
+        word = 1;
+        BURN(300);
+        sink += word;
+        BURN(200);
+        word = 2;
+        BURN(100);
+        sink += *(volatile uint8_t *)&word;
+        BURN(200);
+    }
+}
+"""
+
+
+def test_a_dwt_that_emits_reads_as_well(tmp_path):
+    """A Cortex-M3 before r2p0 has no comparator for writes alone: what reads emit, also of a part, says nothing new."""
+    with own_place(tmp_path, "m4/swd", READ_OFTEN, clock=12_000_000, dap_swo="uart", trace_quirk="old-m3") as place:
+        run(place, "tasks", tmp_path / "t.json", "--format", "perfetto", "--task", "word", "--freq", "12M",
+            enough=lambda: sum(map(len, pieces(timeline(tmp_path / "t.json")))) > 20)
+        shown = timeline(tmp_path / "t.json")["otherData"]
+        assert shown["header"]["core"].startswith("Cortex-M3 r1p1") and "other_size" not in shown["summary"]
+        assert any(kind == "read" and fate == "sent" for kind, *_, fate in log(place))
+        assert check(tmp_path / "t.json", true_slices(log(place))) > 20
+
+
 def test_values_of_any_word(tmp_path):
     def some():
         return any(line["type"] == "task" for line in lines(tmp_path / "w.jsonl"))

@@ -254,6 +254,7 @@ bool cm_add_trace(struct cortex_m *cm)
     cm->itm.quirks = &cm->trace_unit->quirks;
     cm->itm.log = &cm->trace_log;
     cm->dwt.no_packets = cm->trace_unit->quirks.notrcpkt;
+    cm->dwt.no_apart = cm->trace_unit->quirks.old_m3;
     cm->dwt.no_match_id = cm->trace_unit->quirks.no_match_id;
     cm->trace_unit->dbgmcu = &cm->dbgmcu[0];
     cm->trace_unit->pin_bits = cm->profile->trace_bits;

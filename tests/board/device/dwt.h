@@ -30,6 +30,7 @@ struct dwt {
     uint32_t matched; // comparators, as bits; reading a comparator's function clears its bit
     bool cycle_event; // the cycle counter has matched, and nobody has asked yet
     bool no_packets;  // NOTRCPKT
+    bool no_apart;    // Armv7-M: FUNCTION 0xC to 0xF, for reads and writes apart, are reserved
     bool no_match_id; // no comparator says that it can match instruction addresses
     unsigned post;    // POSTCNT
 };

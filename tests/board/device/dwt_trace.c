@@ -66,7 +66,7 @@ static unsigned sends_v7(const struct dwt *d, unsigned n, bool write)
 {
     uint32_t function = d->function[n];
     bool range = function & EMITRANGE;
-    if (function & OTHER_KIND)
+    if ((function & OTHER_KIND) || (d->no_apart && (function & FUNCTION_V7) >= 0xC))
         return 0;
     switch (function & FUNCTION_V7) {
     case 0x1:

@@ -34,6 +34,7 @@ bool trace_quirk_parse(const char *text, struct trace_quirks *q)
         {"plus-zero", &q->plus_zero},
         {"acpr-rewritten", &q->acpr_rewritten},
         {"sleep-stops", &q->sleep_stops},
+        {"old-m3", &q->old_m3},
         {"no-match-id", &q->no_match_id},
         {"wide-counter", &q->wide_counter},
         {"fifo-stale", &q->fifo_stale},

@@ -32,6 +32,7 @@ struct trace_quirks {
     bool no_wide_port;   // RP2350: of a port above 8 bits the FIFO gets the low 8 alone
     bool dark_pin;       // m4 is an STM32F407 by its ROM table, m33 an STM32H563, and SWO needs DBGMCU_CR
     bool pin_used;       // the same, and the program has made an output of that pin
+    bool old_m3;         // m4 is a Cortex-M3 r1p1, whose DWT has no FUNCTION 0xC to 0xF
     bool sleep_stops;    // the DWT and the ITM have no clock in sleep
     unsigned late, drop; // each Nth packet late, each Nth byte lost on its way; 0: none
     int baud_permille;   // the port's clock is off by that much
