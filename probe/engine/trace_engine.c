@@ -13,7 +13,7 @@ static const uint64_t any_task = UINT64_MAX; /* until the first switch */
 struct trace_entry {
     uint64_t task, from, since; /* since: it began after that */
     enum moment_doubt doubt;
-    bool is_in;
+    bool has_since, is_in;
     unsigned depth; /* starts without an end, where calls may nest */
 };
 
@@ -94,6 +94,7 @@ static void trace_call_begin(struct trace_engine *self, const struct trace_momen
     now->is_in = now->depth == 1;
     now->from = moment->cycles;
     now->since = moment->since;
+    now->has_since = moment->has_since;
     now->doubt = moment->doubt;
 }
 
@@ -105,11 +106,12 @@ static void trace_call_end(struct trace_engine *self, const struct trace_moment 
                                                       [MOMENT_UNPROVED] = CALL_UNPROVED};
     struct trace_entry *now = self->now;
     enum moment_doubt doubt = moment->doubt > now->doubt ? moment->doubt : now->doubt;
-    bool is_bounded = doubt == MOMENT_TOGETHER || doubt == MOMENT_LATE;
+    bool is_bounded = (doubt == MOMENT_TOGETHER || doubt == MOMENT_LATE) && now->has_since;
     if (now->is_in)
         outcome_put(self, &(struct trace_outcome){.from = now->from,
                                                   .to = moment->cycles,
-                                                  .least = is_bounded && moment->since > now->from
+                                                  .least = is_bounded && moment->has_since &&
+                                                                   moment->since > now->from
                                                                ? moment->since - now->from
                                                                : 0,
                                                   .most = is_bounded ? moment->cycles - now->since : 0,

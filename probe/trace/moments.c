@@ -77,6 +77,7 @@ static void moments_break(struct trace_moments *moments, bool damaged)
         .kind = MOMENT_LOST, .cycles = moments->now, .n_lost = moments->n_group};
     moments->n_group = moments->in_group = 0;
     moments->beats = moments->checked = false;
+    memset(moments->has_after, 0, sizeof moments->has_after);
     moments->gaps++;
     held_deliver(moments, MOMENT_UNPROVED, damaged || moments->is_guess);
     moment_deliver(moments, &lost);
@@ -97,6 +98,30 @@ static void moments_check(struct trace_moments *moments)
     moment_deliver(moments, &(struct trace_moment){.kind = MOMENT_BEAT, .cycles = moments->now});
 }
 
+static size_t moment_source(const struct trace_moment *moment)
+{
+    enum { COMPARATORS = 4, EXCEPTIONS = COMPARATORS, SAMPLES, OF_PMU };
+    return moment->kind == MOMENT_EXCEPTION ? EXCEPTIONS
+           : moment->kind == MOMENT_PC      ? SAMPLES
+           : moment->kind == MOMENT_PMU     ? OF_PMU
+                                            : moment->n % COMPARATORS;
+}
+
+/* DDI 0403 D4.2.4: only a packet that was not late itself happened after the timestamp before it. A late one
+ * may have waited for longer, but not since before an earlier one of its source. */
+static void moment_bound(struct trace_moments *moments, struct trace_moment *moment, uint64_t before,
+                         bool is_late)
+{
+    const size_t source = moment_source(moment);
+    moment->has_since = !is_late || moments->has_after[source];
+    moment->since = is_late ? moments->after[source] : before;
+    if (is_late)
+        return;
+    moments->has_after[source] = true;
+    moments->after[source] =
+        moment->doubt == MOMENT_EXACT && moment->cycles > 0 ? moment->cycles - 1 : before;
+}
+
 static void group_close(struct trace_moments *moments, const struct trace_packet *stamp)
 {
     uint64_t before = moments->now;
@@ -108,8 +133,8 @@ static void group_close(struct trace_moments *moments, const struct trace_packet
     for (size_t i = 0; i < moments->n_group; i++) {
         struct trace_moment moment = moments->group[i];
         moment.cycles = moments->now;
-        moment.since = before;
         moment.doubt = doubt;
+        moment_bound(moments, &moment, before, (stamp->n & TRACE_LATE_PACKET) != 0);
         moment_hold(moments, &moment);
     }
     bool checks = moments->beats && moments->in_group == 1 && stamp->n == 0 && moments->period != 0;

@@ -26,7 +26,7 @@ enum moment_kind {
 enum moment_doubt {
     MOMENT_EXACT,
     MOMENT_TOGETHER, /* packets that shared its timestamp: it is the last one's time, or somewhat earlier */
-    MOMENT_LATE,     /* its timestamp, or its packet, was sent late: it was after `since` */
+    MOMENT_LATE,     /* its timestamp, or its packet, was sent late: it was after `since`, if that is known */
     MOMENT_UNPROVED, /* no cycle event proves its time, or one refutes it */
     MOMENT_DOUBTS
 };
@@ -39,10 +39,13 @@ struct trace_moment {
     uint8_t size;           /* of data: bytes of its value */
     bool is_suspect;        /* bytes were lost near it: it may be made of parts of others */
     uint32_t value, pc;     /* value: of an exception its number; of a sample 1 if the core slept */
+    bool has_since;         /* false: a late packet, and no earlier one of its source bounds it */
     uint64_t cycles, since; /* since the trace began; not later than `cycles`, and later than `since` */
     uint64_t n_lost;
 };
 
+/* Of packets, each of which keeps its order: four comparators, exceptions, samples, the PMU. */
+enum { TRACE_SOURCES = 7 };
 enum { TRACE_GROUP = 32, TRACE_HELD = 4096, TRACE_ALIGN = 64 };
 
 /* What a timestamp counts: cycles are its value plus `plus`, which is 0 or 1. By cycle events. */
@@ -71,8 +74,10 @@ struct trace_moments {
     size_t n_raw;
     unsigned unclear; /* windows in which packets may begin at several places */
     bool aligned, is_guess, checked, is_skewed;
-    bool raw_guess;         /* the raw bytes may have a gap, or zeros of an empty FIFO */
-    uint64_t now, check_at; /* check_at: the cycle event up to which all is proved */
+    bool raw_guess;                /* the raw bytes may have a gap, or zeros of an empty FIFO */
+    uint64_t now, check_at;        /* check_at: the cycle event up to which all is proved */
+    uint64_t after[TRACE_SOURCES]; /* by source: what it sends from here on happened after that ... */
+    bool has_after[TRACE_SOURCES]; /* ... if one of its packets was on time since the last loss */
     struct trace_moment group[TRACE_GROUP];
     size_t n_group;
     unsigned in_group; /* packets, with those that make none */

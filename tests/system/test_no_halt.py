@@ -308,6 +308,21 @@ def test_each_call_that_is_left_out_is_in_the_error_of_the_mean(tmp_path):
         assert not precise["reached"], precise
 
 
+# A print before a long call, and prints in it, whose timestamps pass the packet of its start
+HELD_STARTS = SLOW_PRINTS.replace("print(\"slow path\\n\"); } }", "} }").replace("for (uint32_t i = 0; i < 2000; i++) sink += i;",
+    "for (uint32_t j = 0; j < 8; j++) { for (uint32_t i = 0; i < 80; i++) sink += i; print(\"x\"); }").replace("{ f(round_count);", "{ if (round_count % 50 == 0) print(\"s\"); f(round_count);")
+
+
+def test_a_packet_that_waited_past_a_timestamp_has_no_time_after_it(tmp_path):
+    """TC 1x: the start was before the timestamps that its packet waited for, too, and the call may have taken as long."""
+    with own(tmp_path, HELD_STARTS, trace_quirk="held=4000") as place:
+        place.board.command("trace on")
+        result = place.run("delta", "f", "--no-halt", "-j", "-r", 1000, "--freq", "12M")
+        assert result.code in (0, 5), result.err
+        truth, calls = calls_of(place), result.summary["calls"]
+        assert max(result.cycles) < 1000 < 5000 < max(truth) <= calls["longest_left_out"] and calls["late"] > 0, (calls, max(truth))
+
+
 CALLBACK = START + r"""
 void (*volatile callback)(void);
 APART void slow(void) { for (uint32_t i = 0; i < 200; i++) sink += i; }

@@ -20,7 +20,7 @@ enum { STIM_END = 0x80, TER = 0xE00, TPR = 0xE40, TCR = 0xE80, LAR = 0xFB0, LSR 
 #define LSR_LOCKED      2u
 #define FIFOREADY       1u
 #define DISABLED        2u
-enum { OVERFLOW = 0x70, HELD_UP = 37 };
+enum { OVERFLOW = 0x70, HELD_UP = 37, AFTER_A_PRINT = 200 };
 
 bool trace_quirk_parse(const char *text, struct trace_quirks *q)
 {
@@ -52,6 +52,10 @@ bool trace_quirk_parse(const char *text, struct trace_quirks *q)
     if (!strncmp(text, "late=", 5)) {
         q->late = (unsigned)strtoul(text + 5, &end, 10);
         return q->late && !*end;
+    }
+    if (!strncmp(text, "held=", 5)) {
+        q->held = (unsigned)strtoul(text + 5, &end, 10);
+        return q->held && !*end;
     }
     if (!strncmp(text, "drop=", 5)) {
         q->drop = (unsigned)strtoul(text + 5, &end, 10);
@@ -281,6 +285,8 @@ void itm_packet(struct itm *m, enum itm_from from, const uint8_t *bytes, unsigne
     memcpy(s->bytes, bytes, length);
     m->packets++;
     s->not_before = m->quirks->late && m->packets % m->quirks->late == 0 ? when + HELD_UP : when;
+    if (m->quirks->held && from == ITM_COMPARATOR0 && when - m->printed < AFTER_A_PRINT)
+        s->not_before = when + m->quirks->held;
 }
 
 bool itm_stimulus(struct itm *m, unsigned port, unsigned size, uint32_t value, uint64_t now, uint64_t index)
@@ -290,6 +296,7 @@ bool itm_stimulus(struct itm *m, unsigned port, unsigned size, uint32_t value, u
         return false;
     for (unsigned i = 0; i < size; i++)
         bytes[1 + i] = (uint8_t)(value >> 8 * i);
+    m->printed = now;
     itm_packet(m, ITM_SWIT, bytes, 1 + size, now, index);
     return true;
 }

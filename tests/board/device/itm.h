@@ -34,6 +34,7 @@ struct trace_quirks {
     bool pin_used;       // the same, and the program has made an output of that pin
     bool old_m3;         // m4 is a Cortex-M3 r1p1, whose DWT has no FUNCTION 0xC to 0xF
     bool sleep_stops;    // the DWT and the ITM have no clock in sleep
+    unsigned held; // comparator 0's packet waits that many cycles if its event follows a print; 0: not so
     unsigned late, drop; // each Nth packet late, each Nth byte lost on its way; 0: none
     int baud_permille;   // the port's clock is off by that much
 };
@@ -81,6 +82,7 @@ struct itm {
     uint64_t since; // the counter's zero
     uint64_t free;  // when the FIFO can be written next
     uint64_t packets, bytes_out;
+    uint64_t printed;   // when the program wrote a stimulus port last
     uint64_t rewritten; // when the program did that last
 
     uint8_t fifo[ITM_FIFO_MOST];

@@ -58,6 +58,42 @@ TEST(each_timestamp_is_the_time_of_the_packets_before_it)
     }
 }
 
+static void say_since(void *context, const struct trace_moment *moment)
+{
+    char *out = context;
+    size_t used = strlen(out);
+    if (moment->kind == MOMENT_MATCH && moment->has_since)
+        snprintf(out + used, 1024 - used, " %u:%llu-%llu", moment->n, (unsigned long long)moment->since,
+                 (unsigned long long)moment->cycles);
+    else if (moment->kind == MOMENT_MATCH)
+        snprintf(out + used, 1024 - used, " %u:-%llu", moment->n, (unsigned long long)moment->cycles);
+}
+
+/* TC 01: it lies between two timestamps. TC 10 and 11: its packet may have waited past several of them. */
+TEST(a_late_packet_is_bounded_by_an_earlier_one_of_its_source)
+{
+    static const struct {
+        uint8_t n, bytes[24];
+        const char *moments;
+    } rows[] = {
+        {15,
+         {0x45, 1, 0xC0, 99, 0x01, 0x41, 0xC0, 99, 0x45, 1, 0xD0, 99, 0x45, 1, 0x20},
+         " 0:0-100 0:200-300 0:300-303"},
+        {12, {0x45, 1, 0xC0, 99, 0x01, 0x41, 0xC0, 99, 0x45, 1, 0xE0, 99}, " 0:0-100 0:99-300"},
+        {12, {0x45, 1, 0xC0, 99, 0x01, 0x41, 0xC0, 99, 0x45, 1, 0xF0, 99}, " 0:0-100 0:99-300"},
+        {12, {0x45, 1, 0xC0, 99, 0x01, 0x41, 0xC0, 99, 0x55, 1, 0xE0, 99}, " 0:0-100 1:-300"},
+        {12, {0x45, 1, 0xD0, 99, 0x45, 1, 0xE0, 99, 0x45, 1, 0xE0, 99}, " 0:0-100 0:0-200 0:0-300"},
+        {13, {0x45, 1, 0xC0, 99, 0x70, 0x45, 1, 0xE0, 99, 0x45, 1, 0xC0, 99}, " 0:0-100 0:-200 0:200-300"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char said[1024];
+        struct trace_moments moments = begin(said, 0);
+        moments.take = say_since;
+        trace_moments_take(&moments, rows[i].bytes, rows[i].n);
+        assert_string_equal(said, rows[i].moments);
+        trace_moments_free(&moments);
+    }
+}
+
 TEST(an_access_is_one_moment_with_its_pc_and_value)
 {
     char said[1024];
