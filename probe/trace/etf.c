@@ -39,8 +39,8 @@ enum { DESIGNER_ARM = 0x43B, DESIGNER_ST = 0x020, DEVTYPE_FUNNEL = 0x12 };
 static const struct etf_chip {
     uint16_t designer, parts[3];
     const char *name;
-    uint32_t control, clocks, pin_clock; /* DBGMCU_CR: D1DBGCKEN and D3DBGCKEN; TRACECLKEN */
-    uint32_t buffer, funnel, inputs, pin_funnel;
+    uint32_t control, clocks, pin_clock;         /* DBGMCU_CR: D1DBGCKEN and D3DBGCKEN; TRACECLKEN */
+    uint32_t buffer, funnel, inputs, pin_funnel; /* inputs: of the Cortex-M7's ITM */
 } etf_chips[] = {{.designer = DESIGNER_ST,
                   .parts = {0x450, 0x480, 0x483},
                   .name = " of an STM32H7",
@@ -51,6 +51,9 @@ static const struct etf_chip {
                   .funnel = 0x13000,
                   .inputs = 1 << 1,
                   .pin_funnel = 0x4000}};
+
+/* Of an STM32H745, 747, 755 and 757 no source names the input of the Cortex-M4's ITM. */
+enum { CORE_OF_INPUTS = 0xC27, CPUID_PART = 4 };
 
 static struct address etf_word(const struct trace *trace, uint64_t at)
 {
@@ -106,6 +109,8 @@ static bool etf_look_at(struct trace *trace, uint16_t unit, const struct coresig
     if (chip != NULL) /* without its clock it cannot say what it is */
         etf->base = etf->table + chip->buffer;
     etf->name = chip != NULL ? chip->name : "";
+    etf->is_other_cores =
+        chip != NULL && (trace->device->chosen->core.id >> CPUID_PART & 0xFFF) != CORE_OF_INPUTS;
     return etf->base != 0;
 }
 
@@ -229,6 +234,9 @@ static bool tmc_await_ready(struct trace *trace, const struct deadline *deadline
 /* Its switch is held last, and so put back first: the others can be written only while it is off. */
 static bool etf_open(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
+    struct trace_reason reason;
+    if (trace->etf.is_other_cores && trace_find_reason(trace, &reason, deadline))
+        return error_advise(error, ERROR_NO_COUNTER, reason.advice, "%s", reason.text);
     trace->steps = calloc(ETF_STEPS, sizeof *trace->steps);
     trace->words = calloc(ETF_STEPS, sizeof *trace->words);
     if (trace->steps == NULL || trace->words == NULL)

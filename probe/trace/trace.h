@@ -74,6 +74,7 @@ struct etf {
     uint16_t unit;                 /* of the bus that it is on */
     uint64_t base, table;          /* table: the ROM table of a chip that is known; 0: of another one */
     const char *name;              /* of that chip: " of an STM32H7" */
+    bool is_other_cores;           /* of another core's trace, as far as it is known */
     uint64_t funnels[ETF_FUNNELS]; /* on its bus */
     size_t n_funnels, level;       /* level: words in it, when it was last read */
     uint8_t frame[TRACE_FRAME], n_frame, id;

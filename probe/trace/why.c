@@ -46,6 +46,16 @@ static bool why_secure(const struct trace *trace, struct trace_reason *out, cons
     return false;
 }
 
+static bool why_other_core(const struct trace *trace, struct trace_reason *out)
+{
+    return trace->sink == &trace_etf && trace->etf.is_other_cores &&
+           trace_blame(
+               out, "OTHER CORE",
+               "the trace buffer of this STM32H7 takes the Cortex-M7's trace: this core's way to it is "
+               "not known",
+               "delta with halts measures here, and stat counts without a halt.");
+}
+
 static bool why_no_packets(const struct trace *trace, struct trace_reason *out,
                            const struct deadline *deadline)
 {
@@ -103,7 +113,7 @@ static bool why_garbage(const struct trace *trace, struct trace_reason *out)
 
 bool trace_find_reason(struct trace *trace, struct trace_reason *out, const struct deadline *deadline)
 {
-    return why_no_packets(trace, out, deadline) || why_secure(trace, out, deadline) ||
-           why_pin(trace, out, deadline) || why_no_clock(trace, out, deadline) ||
-           why_asleep(trace, out, deadline) || why_garbage(trace, out);
+    return why_other_core(trace, out) || why_no_packets(trace, out, deadline) ||
+           why_secure(trace, out, deadline) || why_pin(trace, out, deadline) ||
+           why_no_clock(trace, out, deadline) || why_asleep(trace, out, deadline) || why_garbage(trace, out);
 }

@@ -583,7 +583,8 @@ def test_pin_that_the_chip_has_to_switch_on(chip, bits, tmp_path):
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("chip, quirk, words", [
     ("m4", "pin-used", "the program uses the pin of SWO"), ("m4", "no-trace-clock", "the trace port has no clock"),
-    ("m4", "baud-off=8", "the baud is off by more than 3 %"), ("m4", "notrcpkt", "NOTRCPKT"), ("m33", "no-trace-clock", "no clock")])
+    ("m4", "baud-off=8", "the baud is off by more than 3 %"), ("m4", "notrcpkt", "NOTRCPKT"), ("m33", "no-trace-clock", "no clock"),
+    ("h7", "m4-core", "takes the Cortex-M7's trace")])
 def test_why_no_trace_arrives(chip, quirk, words):
     with Place(f"{chip}/swd", "irq", clock=12_000_000, dap_swo="uart", trace_quirk=quirk) as place:
         result = place.run("irq", "--for", "300ms")
@@ -592,6 +593,7 @@ def test_why_no_trace_arrives(chip, quirk, words):
 
 @pytest.mark.parametrize("chip, quirk, state, words", [
     ("m4", "pin-used", "PIN USED", "the program uses the pin of SWO"), ("h7", None, "ok", "through the trace buffer"), ("m4", None, "ok", "through SWO"),
+    ("h7", "m4-core", "OTHER CORE", "takes the Cortex-M7's trace"),
     ("rp2350", None, "ok", "through the trace FIFO"), ("rp2040", None, "none", "emits no trace")])
 def test_info_and_doctor_say_how_trace_would_arrive(chip, quirk, state, words):
     with Place(f"{chip}/swd", "free", dap_swo="uart", **({"trace_quirk": quirk} if quirk else {})) as place:

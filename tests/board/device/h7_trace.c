@@ -14,7 +14,7 @@ enum { IDCODE = 0x000, CR = 0x004, CTRL = 0x000, LAR = 0xFB0, LSR = 0xFB4 };
 #define IDC          0x20036450u // of the 743, revision V
 #define LAR_KEY      0xC5ACCE55u
 #define SWTF_CM7     (1u << 0)
-#define CSTF_ITM     (1u << 1)
+#define CSTF_ITM     (1u << 1) // of the M7; that of an M4 is in no source
 #define FUNNEL_RESET 0x300u
 
 static enum h7_block block_at(uint32_t offset)
@@ -45,7 +45,7 @@ bool h7_to_pin(const struct h7_trace *h)
 
 bool h7_to_etf(const struct h7_trace *h)
 {
-    return is_clocked(h, H7_ETF) && (h->funnel & CSTF_ITM);
+    return is_clocked(h, H7_ETF) && (h->funnel & CSTF_ITM) && !h->unit->quirks.m4_core;
 }
 
 bool h7_stalls(const struct h7_trace *h)

@@ -38,6 +38,7 @@ enum {
 // Offsets from 0xE0001000; the lock as on every CoreSight component (IHI 0029 B2.3)
 enum { DWT_PCSR = 0x1C, DWT_LAR = 0xFB0, DWT_LSR = 0xFB4 };
 #define OLD_M3          0x411FC231u // CPUID of a Cortex-M3 r1p1
+#define AN_M4           0x410FC241u // of a Cortex-M4 r0p1
 #define CCR_DC          (1u << 16)
 #define LAR_KEY         0xC5ACCE55u
 #define LSR_IMPLEMENTED (1u << 0)
@@ -206,11 +207,17 @@ static uint32_t read_v7m(const struct cortex_m *cm, uint32_t offset)
     }
 }
 
+static uint32_t cpuid(const struct cortex_m *cm)
+{
+    const struct trace_quirks *quirks = cm->trace_unit ? &cm->trace_unit->quirks : NULL;
+    return quirks && quirks->old_m3 ? OLD_M3 : quirks && quirks->m4_core ? AN_M4 : cm->profile->cpuid;
+}
+
 static uint32_t read_system(struct cortex_m *cm, uint32_t offset, enum bus_master master)
 {
     switch (offset) {
     case CPUID:
-        return cm->trace_unit && cm->trace_unit->quirks.old_m3 ? OLD_M3 : cm->profile->cpuid;
+        return cpuid(cm);
     case ICSR:
         return is_own_bank(cm, master) ? cm_icsr(cm) : cm_icsr(cm) & ~(PENDSTSET | PENDSVSET);
     case VTOR:
