@@ -176,6 +176,18 @@ static bool etf_set_chip(struct trace *trace, const struct etf_chip *chip, const
            funnel_set(trace, trace->etf.table + chip->funnel, chip->inputs, deadline, error);
 }
 
+/* DEVID.PORTCOUNT: a funnel has enables for its ports alone, as UG1087 shows of one with three. */
+static bool funnel_open_all(struct trace *trace, uint64_t base, const struct deadline *deadline,
+                            struct error *error)
+{
+    enum { PORT_COUNT = 0xF, PORTS = 8 };
+    uint64_t id;
+    if (!ledger_read(trace->device->ledger, etf_word(trace, base + COMPONENT_DEVID), &id, deadline, error))
+        return false;
+    unsigned ports = id & PORT_COUNT;
+    return funnel_set(trace, base, (1U << (ports > 0 && ports < PORTS ? ports : PORTS)) - 1, deadline, error);
+}
+
 /* Elsewhere all inputs are let through: bytes of other sources have another ID. */
 static bool etf_set_way(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
@@ -185,7 +197,7 @@ static bool etf_set_way(struct trace *trace, const struct deadline *deadline, st
         return coresight_look(trace->device->ledger, etf->unit, etf->table, &table, deadline, error) &&
                etf_set_chip(trace, chip_of_table(&table), deadline, error);
     for (size_t i = 0; i < etf->n_funnels; i++)
-        if (!funnel_set(trace, etf->funnels[i], FUNNEL_INPUTS, deadline, error))
+        if (!funnel_open_all(trace, etf->funnels[i], deadline, error))
             return false;
     return true;
 }

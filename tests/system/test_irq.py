@@ -363,6 +363,14 @@ def test_cores_without_trace_are_refused(way):
 
 # --- the trace buffer of an STM32H7
 
+def test_a_funnel_keeps_only_the_bits_of_its_ports(tmp_path):
+    """It has two, and no chip's table says which one the ITM has."""
+    with start("h7-irq", trace_quirk="plain-etf") as place:
+        before = h7_registers(place)
+        run(place, "irq", tmp_path / "t.json", "--format", "perfetto", enough=lambda: pieces(timeline(tmp_path / "t.json")))
+        assert pieces(timeline(tmp_path / "t.json")) and h7_registers(place) == before
+
+
 def h7_registers(place):
     sink, state = place.board.command("trace sink"), place.board.state()
     return ([sink[key] for key in ("swo_funnel", "cs_funnel", "etf_capturing", "h7_dbgmcu")]

@@ -16,6 +16,11 @@ enum { IDCODE = 0x000, CR = 0x004, CTRL = 0x000, LAR = 0xFB0, LSR = 0xFB4 };
 #define SWTF_CM7     (1u << 0)
 #define CSTF_ITM     (1u << 1) // of the M7; that of an M4 is in no source
 #define FUNNEL_RESET 0x300u
+#define FUNNEL_HOLD  0xF00u
+enum {
+    PLAIN_PORTS = 2,
+    PLAIN_PART = 0x123
+}; // DEVID.PORTCOUNT of the funnel: it has no enables for more ports
 
 static enum h7_block block_at(uint32_t offset)
 {
@@ -33,6 +38,8 @@ static enum h7_block block_at(uint32_t offset)
 // SWO and its funnel are in domain 3, the others in domain 1
 static bool is_clocked(const struct h7_trace *h, enum h7_block block)
 {
+    if (h->unit->quirks.plain_etf)
+        return block == H7_FUNNEL || block == H7_ETF;
     if (block == H7_DBGMCU)
         return true;
     return h->dbgmcu & (block == H7_SWO || block == H7_SWO_FUNNEL ? D3DBGCKEN : D1DBGCKEN);
@@ -55,11 +62,10 @@ bool h7_stalls(const struct h7_trace *h)
 
 static uint32_t read_block(struct h7_trace *h, enum h7_block block, uint32_t offset, bool locks)
 {
-    static const struct component funnel = {.part = 0x908, .class = COMPONENT_CORESIGHT, .devtype = 0x12},
-                                  swo = {.part = 0x914,
-                                         .class = COMPONENT_CORESIGHT,
-                                         .devtype = 0x11,
-                                         .devid = 0xEA0};
+    static const struct component
+        funnel = {.part = 0x908, .class = COMPONENT_CORESIGHT, .devtype = 0x12},
+        of_two = {.part = 0x908, .class = COMPONENT_CORESIGHT, .devtype = 0x12, .devid = PLAIN_PORTS},
+        swo = {.part = 0x914, .class = COMPONENT_CORESIGHT, .devtype = 0x11, .devid = 0xEA0};
     if (offset == LSR && block != H7_DBGMCU)
         return locks ? 1u | (h->open[block] ? 0 : 2u) : 0;
     switch (block) {
@@ -70,7 +76,8 @@ static uint32_t read_block(struct h7_trace *h, enum h7_block block, uint32_t off
     case H7_SWO_FUNNEL:
         return offset == CTRL ? h->swo_funnel : component_read(&funnel, offset);
     case H7_FUNNEL:
-        return offset == CTRL ? h->funnel : component_read(&funnel, offset);
+        return offset == CTRL ? h->funnel
+                              : component_read(h->unit->quirks.plain_etf ? &of_two : &funnel, offset);
     case H7_ETF:
         return tmc_read(&h->etf, offset);
     default:
@@ -93,7 +100,8 @@ static void write_block(struct h7_trace *h, enum h7_block block, uint32_t offset
         h->swo_funnel = offset == CTRL ? value & 0xFFF : h->swo_funnel;
         break;
     case H7_FUNNEL:
-        h->funnel = offset == CTRL ? value & 0xFFF : h->funnel;
+        if (offset == CTRL)
+            h->funnel = value & (h->unit->quirks.plain_etf ? FUNNEL_HOLD | ((1u << PLAIN_PORTS) - 1) : 0xFFF);
         break;
     case H7_ETF:
         tmc_write(&h->etf, offset, value);
@@ -169,7 +177,12 @@ bool h7_trace_add_debug(struct h7_trace *h, struct bus *of_debuggers)
                                          .is = {.part = 0x450, .designer = 0x20, .class = COMPONENT_ROM},
                                          .entries = entries,
                                          .count = sizeof entries / sizeof *entries};
-    return rom_table_add(of_debuggers, &rom) &&
+    static const struct rom_table plain = {
+        .base = OF_DEBUGGERS,
+        .is = {.part = PLAIN_PART, .designer = 0x20, .class = COMPONENT_ROM},
+        .entries = entries,
+        .count = sizeof entries / sizeof *entries};
+    return rom_table_add(of_debuggers, h->unit->quirks.plain_etf ? &plain : &rom) &&
            bus_add_device(of_debuggers, (struct device){.base = OF_DEBUGGERS,
                                                         .size = SIZE,
                                                         .read = debugger_read,

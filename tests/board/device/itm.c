@@ -36,6 +36,7 @@ bool trace_quirk_parse(const char *text, struct trace_quirks *q)
         {"sleep-stops", &q->sleep_stops},
         {"old-m3", &q->old_m3},
         {"m4-core", &q->m4_core},
+        {"plain-etf", &q->plain_etf},
         {"no-match-id", &q->no_match_id},
         {"wide-counter", &q->wide_counter},
         {"fifo-stale", &q->fifo_stale},

@@ -34,8 +34,10 @@ struct trace_quirks {
     bool pin_used;       // the same, and the program has made an output of that pin
     bool old_m3;         // m4 is a Cortex-M3 r1p1, whose DWT has no FUNCTION 0xC to 0xF
     bool m4_core;        // h7 has a Cortex-M4, as the second core of an STM32H745
-    bool sleep_stops;    // the DWT and the ITM have no clock in sleep
-    unsigned held; // comparator 0's packet waits that many cycles if its event follows a print; 0: not so
+    bool plain_etf; // h7: its ROM table is nobody's that is known, and a funnel of two ports and the ETF are
+                    // all
+    bool sleep_stops; // the DWT and the ITM have no clock in sleep
+    unsigned held;    // comparator 0's packet waits that many cycles if its event follows a print; 0: not so
     unsigned late, drop; // each Nth packet late, each Nth byte lost on its way; 0: none
     int baud_permille;   // the port's clock is off by that much
 };
