@@ -141,9 +141,16 @@ enum {
     TPIU_CSPSR = 0x004,
     TPIU_ACPR = 0x010,
     TPIU_SPPR = 0x0F0,
+    TPIU_FFSR = 0x300,
     TPIU_FFCR = 0x304,
     TPIU_UART = 2, /* SPPR: SWO, NRZ */
     TPIU_DEVID_NRZ = 1 << 11,
+    TPIU_FFCR_FORMATS = 3,     /* EnFTC, EnFCont */
+    TPIU_FFCR_FLUSH = 1 << 6,  /* 0 again when it is over */
+    TPIU_FFCR_STOPS = 1 << 12, /* on that flush */
+    TPIU_FLUSHES = 1 << 0,     /* of FFSR */
+    TPIU_STOPPED = 1 << 1,
+    TPIU_STOPS_NEVER = 1 << 3, /* a core's own */
     TPIU_FFCR_TRIGIN = 1 << 8, /* and nothing else: no formatter, the bytes of one source */
     FUNNEL_CTRL = 0x000,
     FUNNEL_INPUTS = 0xFF,

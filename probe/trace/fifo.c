@@ -111,20 +111,59 @@ static bool fifo_find_input(const struct trace *trace, uint64_t *input, const st
     return true;
 }
 
+static bool fifo_set_each(struct trace *trace, const struct setting *settings, size_t n,
+                          const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!trace_set(trace, settings[i], deadline, error))
+            return false;
+    return true;
+}
+
+/* FFSR until the flush is over and the formatter stands. That it stands is what the manual asks for before
+ * FFCR changes; on silicon a script is known that waits for the flush alone, so after some time that is
+ * enough. */
+static bool fifo_await_stop(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    enum { LOOKS = 64 };
+    uint64_t state = TPIU_FLUSHES;
+    for (unsigned i = 0; i < LOOKS && (state & (TPIU_STOPPED | TPIU_STOPS_NEVER)) == 0; i++)
+        if (!ledger_read(trace->device->ledger, fifo_word(trace, RP2350_TPIU + TPIU_FFSR), &state, deadline,
+                         error))
+            return false;
+    return (state & TPIU_FLUSHES) == 0 ||
+           error_set(error, ERROR_NO_COUNTER, "the trace port's flush does not end (TPIU_FFSR 0x%llX)",
+                     (unsigned long long)state);
+}
+
+/* DDI 0480G 3.13.10: the formatter's bits may change only while it stands, and so may the port's width. */
+static bool fifo_stop_port(struct trace *trace, const struct deadline *deadline, struct error *error)
+{
+    const struct setting stop = {.at = fifo_word(trace, RP2350_TPIU + TPIU_FFCR),
+                                 .keep = TPIU_FFCR_FORMATS,
+                                 .set = TPIU_FFCR_STOPS | TPIU_FFCR_FLUSH,
+                                 .always = true,
+                                 .restore = {.mask = ~(uint64_t)TPIU_FFCR_FLUSH}};
+    return trace_set(trace, stop, deadline, error) && fifo_await_stop(trace, deadline, error);
+}
+
 static bool fifo_open(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
     uint64_t input = 0;
     if (!fifo_find_input(trace, &input, deadline, error))
         return false;
+    const struct setting before[] = {fifo_lock(trace, RP2350_TPIU),
+                                     fifo_lock(trace, RP2350_FUNNEL),
+                                     {.at = fifo_word(trace, RP2350_FIFO_STATUS),
+                                      .set = FIFO_FLUSH | FIFO_OVERFLOW,
+                                      .always = true,
+                                      .restore = {.mask = FIFO_FLUSH}}};
     const struct setting settings[] = {
-        fifo_lock(trace, RP2350_TPIU),
-        fifo_lock(trace, RP2350_FUNNEL),
-        {.at = fifo_word(trace, RP2350_FIFO_STATUS),
-         .set = FIFO_FLUSH | FIFO_OVERFLOW,
-         .always = true,
-         .restore = {.mask = FIFO_FLUSH}},
         {.at = fifo_word(trace, RP2350_TPIU + TPIU_CSPSR), .test = UINT32_MAX, .set = WIDE_PORT},
-        {.at = fifo_word(trace, RP2350_TPIU + TPIU_FFCR), .test = 3, .set = TPIU_FFCR_TRIGIN, .always = true},
+        {.at = fifo_word(trace, RP2350_TPIU + TPIU_FFCR),
+         .test = TPIU_FFCR_FORMATS,
+         .set = TPIU_FFCR_TRIGIN,
+         .always = true},
         {.at = fifo_word(trace, RP2350_FUNNEL + FUNNEL_CTRL),
          .test = FUNNEL_INPUTS,
          .keep = ~(uint64_t)FUNNEL_INPUTS,
@@ -134,9 +173,10 @@ static bool fifo_open(struct trace *trace, const struct deadline *deadline, stru
     trace->words = calloc(FIFO_STEPS, sizeof *trace->words);
     if (trace->steps == NULL || trace->words == NULL)
         return error_memory(error);
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!trace_set(trace, settings[i], deadline, error))
-            return false;
+    if (!fifo_set_each(trace, before, sizeof before / sizeof *before, deadline, error) ||
+        !fifo_stop_port(trace, deadline, error) ||
+        !fifo_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error))
+        return false;
     const struct setting go = {.at = fifo_word(trace, RP2350_FIFO_STATUS), .test = FIFO_FLUSH};
     return fifo_check_empty(trace, deadline, error) && trace_set(trace, go, deadline, error);
 }
@@ -236,9 +276,8 @@ static bool ring_open(struct trace *trace, const struct deadline *deadline, stru
          .set = ring_control(trace),
          .always = true,
          .restore = {.mask = DMA_STATE - 1}}};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!trace_set(trace, settings[i], deadline, error))
-            return false;
+    if (!fifo_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error))
+        return false;
     snprintf(trace->where, sizeof trace->where,
              "the RP2350's trace FIFO, by DMA channel %u into %u bytes at 0x%08llX", trace->ring.channel,
              (unsigned)trace->request->ring_bytes, (unsigned long long)base);
@@ -318,8 +357,12 @@ static bool ring_read(struct trace *trace, const struct deadline *deadline, stru
 
 static void fifo_close(struct trace *trace, const struct deadline *deadline)
 {
+    const struct address formats = fifo_word(trace, RP2350_TPIU + TPIU_FFCR);
     struct error ignored = {0};
+    uint64_t old;
     (void)ledger_release(trace->device->ledger, fifo_word(trace, RP2350_FIFO_STATUS), deadline, &ignored);
+    if (ledger_old(trace->device->ledger, formats, &old)) /* what it was is written while it stands, too */
+        (void)fifo_stop_port(trace, deadline, &ignored);
 }
 
 const struct trace_sink trace_fifo = {

@@ -494,6 +494,15 @@ def test_the_second_core_has_its_own_input():
         assert len(result.cycles) == HITS and is_part(result.cycles, calls_of(place, whole=False))
 
 
+def test_the_port_is_stopped_while_it_changes():
+    """Its width and its formatter, at the begin and at the end."""
+    with place_of() as place:
+        before = trace_registers(place)
+        result = place.run("delta", "work_by_data", "--no-halt", "-r", HITS)
+        sink = place.board.command("trace sink")
+        assert result.code == 0 and sink["unstopped"] == 0 and trace_registers(place) == before, (result.err, sink)
+
+
 class SecondAlone(Place):
     """OpenOCD knows the second core alone, which is the first one that is found then."""
 

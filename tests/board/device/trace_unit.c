@@ -21,6 +21,13 @@ enum { SYNCHRONOUS, MANCHESTER, UART };
 #define FFCR_ENFCONT  (1u << 1)
 #define FFCR_RESET    0x102u
 #define FFCR_WRITABLE 0x143u
+// CoreSight's TPIU, DDI 0480G 3.13.9 and 3.13.10: FFCR.FOnMan, StopFl; FFSR.FlInProg, FtStopped. Those of the
+// cores cannot be stopped
+#define FFCR_FLUSH   (1u << 6)
+#define FFCR_STOPS   (1u << 12)
+#define FFSR_FLUSHES (1u << 0)
+#define FFSR_STOPPED (1u << 1)
+enum { FLUSH_READS = 3 };
 #define ACPR_WRITABLE 0x1FFFu
 #define FFSR_IDLE     0x8u
 #define DEVID_TPIU    0xCA0u
@@ -75,6 +82,28 @@ static uint64_t byte_time(void *self, unsigned core, unsigned id)
     return ITM_FRACTION * bits * (u->tpiu.prescaler + 1);
 }
 
+static uint32_t read_ffsr(struct trace_unit *u)
+{
+    if (u->route != TRACE_RP2350)
+        return FFSR_IDLE;
+    if (u->tpiu.flushing && --u->tpiu.flushing)
+        return FFSR_FLUSHES;
+    if (u->tpiu.formatting & FFCR_FLUSH && u->tpiu.formatting & FFCR_STOPS)
+        u->tpiu.stopped = true;
+    u->tpiu.formatting &= ~FFCR_FLUSH;
+    return u->tpiu.stopped ? FFSR_STOPPED : 0;
+}
+
+static void write_ffcr(struct trace_unit *u, uint32_t value)
+{
+    bool stops = u->route == TRACE_RP2350;
+    uint32_t changed = (value ^ u->tpiu.formatting) & (FFCR_ENFTC | FFCR_ENFCONT);
+    u->tpiu.unstopped += stops && changed && !u->tpiu.stopped;
+    u->tpiu.formatting = value & (FFCR_WRITABLE | (stops ? FFCR_STOPS : 0));
+    u->tpiu.flushing = stops && (value & FFCR_FLUSH) ? FLUSH_READS : 0;
+    u->tpiu.stopped = u->tpiu.stopped && (value & FFCR_STOPS);
+}
+
 static void push(struct rp_fifo *f, uint32_t entry)
 {
     if (f->flushed)
@@ -127,7 +156,7 @@ static void take(void *self, unsigned core, unsigned id, uint8_t byte, uint64_t 
 {
     struct trace_unit *u = self;
     (void)cycle;
-    if (u->route == TRACE_RP2350 && !(u->funnel & (core ? RP_ITM1 : RP_ITM0)))
+    if (u->route == TRACE_RP2350 && (u->tpiu.stopped || !(u->funnel & (core ? RP_ITM1 : RP_ITM0))))
         return;
     if (u->route == TRACE_H7) {
         if (h7_to_etf(&u->h7))
@@ -165,7 +194,7 @@ uint32_t tpiu_read(struct trace_unit *u, uint32_t offset)
     case SPPR:
         return u->tpiu.protocol;
     case FFSR:
-        return FFSR_IDLE;
+        return read_ffsr(u);
     case FFCR:
         return u->tpiu.formatting;
     case FSCR:
@@ -178,14 +207,15 @@ uint32_t tpiu_read(struct trace_unit *u, uint32_t offset)
 void tpiu_write(struct trace_unit *u, uint32_t offset, uint32_t value)
 {
     trace_unit_catch_up(u);
-    if (offset == CSPSR && value)
+    if (offset == CSPSR && value) {
+        u->tpiu.unstopped += u->route == TRACE_RP2350 && !u->tpiu.stopped && value != u->tpiu.port_size;
         u->tpiu.port_size = value & -value;
-    else if (offset == ACPR)
+    } else if (offset == ACPR)
         u->tpiu.prescaler = value & ACPR_WRITABLE;
     else if (offset == SPPR)
         u->tpiu.protocol = value & 3;
     else if (offset == FFCR)
-        u->tpiu.formatting = value & FFCR_WRITABLE;
+        write_ffcr(u, value);
     else if (offset == FSCR)
         u->tpiu.sync = value;
 }
@@ -361,7 +391,8 @@ void trace_unit_print(struct trace_unit *u, FILE *out)
             ",\"etf_capturing\":%s,\"h7_dbgmcu\":%" PRIu32,
             u->h7.etf.level, u->h7.swo_funnel, u->h7.funnel, u->h7.etf.capturing ? "true" : "false",
             u->h7.dbgmcu);
-    fprintf(out, ",\"may_trace\":%" PRIu32 ",\"dma_set\":%u", u->dma.may_trace, rp_dma_set(&u->dma));
+    fprintf(out, ",\"may_trace\":%" PRIu32 ",\"dma_set\":%u,\"unstopped\":%u", u->dma.may_trace,
+            rp_dma_set(&u->dma), u->tpiu.unstopped);
     fprintf(out,
             ",\"sppr\":%" PRIu32 ",\"ffcr\":%" PRIu32 ",\"funnel\":%" PRIu32 ",\"from\":%" PRIu64
             ",\"line\":\"",

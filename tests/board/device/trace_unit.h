@@ -23,6 +23,9 @@ struct trace_seat {
 
 struct tpiu {
     uint32_t port_size, prescaler, protocol, formatting, sync;
+    unsigned flushing;  // reads of FFSR that still show the flush
+    bool stopped;       // by StopFl, until that is 0 again
+    unsigned unstopped; // writes of what may change only while it is stopped
 };
 
 // Bytes on the pin, as sent: a receiver of another baud gets others
