@@ -120,7 +120,7 @@ static bool fifo_set_each(struct trace *trace, const struct setting *settings, s
     return true;
 }
 
-/* FFSR until the flush is over and the formatter stands. That it stands is what the manual asks for before
+/* FFSR until the flush is over and the formatter is stopped. A stopped one is what the manual asks for before
  * FFCR changes; on silicon a script is known that waits for the flush alone, so after some time that is
  * enough. */
 static bool fifo_await_stop(struct trace *trace, const struct deadline *deadline, struct error *error)
@@ -136,7 +136,8 @@ static bool fifo_await_stop(struct trace *trace, const struct deadline *deadline
                      (unsigned long long)state);
 }
 
-/* DDI 0480G 3.13.10: the formatter's bits may change only while it stands, and so may the port's width. */
+/* DDI 0480G 3.13.10: the formatter's bits may change only while it is stopped, and so may the port's width.
+ */
 static bool fifo_stop_port(struct trace *trace, const struct deadline *deadline, struct error *error)
 {
     const struct setting stop = {.at = fifo_word(trace, RP2350_TPIU + TPIU_FFCR),
@@ -293,7 +294,8 @@ static void ring_add_place(const struct trace *trace, struct steps *list)
     steps_add(list, step_read(fifo_word(trace, dma_register(trace, DMA_CTRL))));
 }
 
-/* TRANS_COUNT shows how many transfers began, WRITE_ADDR, read after it, how many are in memory. */
+/* TRANS_COUNT has how many transfers remain, so it shows how many began. WRITE_ADDR, read after it, shows how
+ * many are in memory. Datasheet, 12.6. */
 static bool ring_take_place(struct trace *trace, const uint64_t *read, struct error *error)
 {
     const uint32_t words = trace->request->ring_bytes / 4;
@@ -361,7 +363,8 @@ static void fifo_close(struct trace *trace, const struct deadline *deadline)
     struct error ignored = {0};
     uint64_t old;
     (void)ledger_release(trace->device->ledger, fifo_word(trace, RP2350_FIFO_STATUS), deadline, &ignored);
-    if (ledger_old(trace->device->ledger, formats, &old)) /* what it was is written while it stands, too */
+    if (ledger_old(trace->device->ledger, formats,
+                   &old)) /* the old values are written while it is stopped, too */
         (void)fifo_stop_port(trace, deadline, &ignored);
 }
 
