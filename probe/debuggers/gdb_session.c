@@ -731,10 +731,11 @@ bool gdb_tell_server(struct gdb_session *session, struct debugger_facts *facts,
 }
 
 /* These signals go to the program without a stop: HUP, PIPE, ALRM, URG, CHLD, IO, VTALRM, PROF,
- * WINCH, USR1, USR2 and the real-time ones, by GDB's numbers (include/gdb/signals.def). */
+ * WINCH, USR1, USR2 and the real-time ones, by GDB's numbers (include/gdb/signals.def): 33 to 63, then 32
+ * and 64. */
 static bool pass_signals(struct gdb_session *session, const struct deadline *deadline, struct error *error)
 {
-    enum { REAL_TIME_33 = 45, REAL_TIME_63 = 75 };
+    enum { REAL_TIME_33 = 45, REAL_TIME_63 = 75, REAL_TIME_32 = 77, REAL_TIME_64 = 78 };
     char question[160] = "QPassSignals:1;d;e;10;14;17;1a;1b;1c;1e;1f";
     if (!session->has_pass_signals)
         return true;
@@ -742,6 +743,8 @@ static bool pass_signals(struct gdb_session *session, const struct deadline *dea
         size_t used = strlen(question);
         snprintf(question + used, sizeof question - used, ";%x", number);
     }
+    snprintf(question + strlen(question), sizeof question - strlen(question), ";%x;%x", REAL_TIME_32,
+             REAL_TIME_64);
     return gdb_ask(session, question, deadline, error); /* if refused, they stop it */
 }
 

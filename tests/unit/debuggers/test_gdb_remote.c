@@ -655,7 +655,7 @@ TEST(test_a_program)
     assert_true(thread != NULL && thread < description); /* gdbserver crashes in the other order */
     assert_has(server.asked, "i386");
     assert_has(server.asked, ";1e;1f;2d;2e;");
-    assert_has(server.asked, ";4b\n");
+    assert_has(server.asked, ";4b;4d;4e\n");
 }
 
 /* A malformed CPU number is ignored. */
