@@ -8,10 +8,12 @@
 enum { LEAVE_DEBUG_STATE = DBGDRCR_RESTART | DBGDRCR_CLEAR_STICKY };
 enum { CHANNEL_USED = DBGDSCR_STICKY | DBGDSCR_TXFULL_L | DBGDSCR_RXFULL_L };
 
-/* DBGBCR, C11.11: in all modes, of both security states. */
+/* DBGBCR, C11.11.1: with SSC 0 and PMC 3 in all modes of both security states, but in Hyp mode only with HMC.
+ * Bit 13 is reserved on cores without that mode. */
 enum {
     BCR_ENABLE = 1 << 0,
     BCR_ANY_MODE = 3 << 1,
+    BCR_HMC = 1 << 13,
     BCR_BYTES = 5,      /* BAS */
     BCR_LINKED_TO = 16, /* LBN */
     BCR_LINKED = 1 << 20,
@@ -141,14 +143,16 @@ static void armv7_add_halt(const struct core *core, struct steps *list)
 
 /* --- comparators ---------------------------------------------------------------------------------------- */
 
-static uint32_t match_control(uint64_t code)
+static uint32_t match_control(const struct core *core, uint64_t code)
 {
-    return BCR_ENABLE | BCR_ANY_MODE | arm_match_bytes(code) << BCR_BYTES;
+    return BCR_ENABLE | BCR_ANY_MODE | ((core->quirks & HAS_HYP) != 0 ? BCR_HMC : 0) |
+           arm_match_bytes(code) << BCR_BYTES;
 }
 
-static uint32_t armv7_stop_control(const struct breakpoint_setup *setup, uint64_t code)
+static uint32_t armv7_stop_control(const struct core *core, const struct breakpoint_setup *setup,
+                                   uint64_t code)
 {
-    return match_control(code) | (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0);
+    return match_control(core, code) | (setup->linked ? BCR_LINKED | setup->linked_to << BCR_LINKED_TO : 0);
 }
 
 static uint32_t match_value(uint64_t code)
@@ -178,15 +182,15 @@ static void armv7_add_comparator(const struct core *core, const struct breakpoin
     }
     if (fresh || match_value(from) != match_value(to))
         armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(to));
-    if (fresh || match_control(from) != match_control(to))
-        armv7_add_write(core, list, DBGBCR0 + 4 * n, armv7_stop_control(setup, to));
+    if (fresh || match_control(core, from) != match_control(core, to))
+        armv7_add_write(core, list, DBGBCR0 + 4 * n, armv7_stop_control(core, setup, to));
 }
 
 /* Stops at the first instruction at another address, C3.3. An instruction that jumps to itself never ends. */
 static void armv7_add_single_step(const struct core *core, struct steps *list, unsigned n, uint64_t here)
 {
     armv7_add_write(core, list, DBGBVR0 + 4 * n, match_value(here));
-    armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(here) | BCR_MISMATCH);
+    armv7_add_write(core, list, DBGBCR0 + 4 * n, match_control(core, here) | BCR_MISMATCH);
     armv7_set_control(core, list, DBGDSCR_HDBGEN | DBGDSCR_INTDIS);
     add_control(core, list, MARK_STEPS, LEAVE_DEBUG_STATE);
     armv7_add_wait_halt(core, list);

@@ -2,7 +2,7 @@
 a cache is ahead of, cores that idle without power."""
 import pytest
 
-from harness import NOWHERE, SLEEPER, WORK_BY_DATA, Place, elf_of, finish_tool, passages, returned, unfolded, wait_for
+from harness import LOOP_ROUND, NOWHERE, SLEEPER, WORK_BY_DATA, Place, elf_of, finish_tool, passages, returned, unfolded, wait_for
 from test_application_cores import exact, lasting
 
 pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]
@@ -112,4 +112,19 @@ def test_code_in_a_cache_is_compared_through_the_core(way):
         other = place.run("delta", "start", "-r", 1)
         assert other.code == 3 and "the target does not run this ELF" in unfolded(other.err), other.err
         assert "delta looks" not in other.err
+        assert lasting(place) == before and place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("way", ["a7/swd", "a7/jtag", "a7/v2"])
+def test_a_program_in_hyp_mode(way):
+    """Comparators match there only with DBGBCR.HMC, and so do those that step; counters count there only with NSH."""
+    with Place(way, "free", WORK_BY_DATA | LOOP_ROUND) as place:
+        place.run("info")
+        put(place, "hyp-mode")
+        assert place.board.state()["cpsr"] & 0x1F == 0x1A
+        before = lasting(place)
+        exact(place, ("work_by_data",), returned, 50, ("-e", "INST_RETIRED"))
+        assert len(place.delta("loop_head", "loop_head", "-r", 20).hits) == 20
+        lines = place.run("lines", "-j", "work_by_data", "-r", 5)
+        assert lines.code == 0, lines.err
         assert lasting(place) == before and place.board.state()["run"] == "running"

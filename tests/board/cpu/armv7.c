@@ -158,6 +158,9 @@ static bool set_state(struct core *core, const char *name, bool on)
         pmu_v7_set_erratum(&v7->pmu, on);
     } else if (!strcmp(name, "secure-low")) {
         d->secure_low = on;
+    } else if (!strcmp(name, "hyp-mode") && v7->profile->pmu.version == 2) {
+        v7->svc_is_hyp = on;
+        v7_mode_changed(v7);
     } else if (!strcmp(name, "resets-unseen") && v7->profile->samples_targets) {
         d->resets_unseen = on;
     } else if (!strcmp(name, "lost-overflows") && v7->profile->samples_targets) {

@@ -156,6 +156,7 @@ struct armv7 {
     bool thumb;
     // Hyp mode, which the emulator does not have: it is in System mode meanwhile, which has the same LR
     bool hyp;
+    bool svc_is_hyp;      // the a7's: what it calls Supervisor mode is Hyp mode
     uint32_t other_stack; // SP_hyp, while it is in Hyp mode that of System mode
 
     // Execution
@@ -188,6 +189,7 @@ void v7_mode_changed(struct armv7 *);                                           
 uint32_t v7_cp15(const struct armv7 *, unsigned crn, unsigned crm, unsigned op2); // as the emulator has it
 void v7_set_cp15(struct armv7 *, unsigned crn, unsigned crm, unsigned op2, uint32_t value);
 bool v7_user(const struct armv7 *);
+bool v7_in_hyp(const struct armv7 *); // where svc_is_hyp
 
 // armv7_exceptions.c
 bool v7_interrupted(const struct armv7 *);

@@ -11,6 +11,7 @@ enum { HALT_IRQ = 3 };
 // DBGBCR, DDI 0406C C11.11.2
 #define BCR_E         (1u << 0)
 #define BCR_PMC(bcr)  ((bcr) >> 1 & 3)
+#define BCR_HMC       (1u << 13)
 #define BCR_BAS(bcr)  ((bcr) >> 5 & 15)
 #define BCR_TYPE(bcr) ((bcr) >> 20 & 15)
 #define BCR_LBN(bcr)  ((bcr) >> 16 & 15)
@@ -54,8 +55,21 @@ uint32_t v7_value_bits(const struct armv7 *v7, unsigned n)
                                                                                               : 0xFFFFFFFC;
 }
 
-static bool in_mode(const struct armv7 *v7, uint32_t pmc)
+// Only with HMC; then by SSC and PMC (DDI 0406C C11.11.1)
+static bool in_hyp_mode(uint32_t bcr)
 {
+    enum { SSC_SECURE = 2, SSC_ONLY_HYP = 3 };
+    unsigned ssc = bcr >> 14 & 3, pmc = BCR_PMC(bcr);
+    if (!(bcr & BCR_HMC) || ssc == SSC_SECURE)
+        return false;
+    return ssc == SSC_ONLY_HYP ? pmc == PMC_USER_SYSTEM_SVC : pmc & PMC_PRIVILEGED;
+}
+
+static bool in_mode(const struct armv7 *v7, uint32_t bcr)
+{
+    uint32_t pmc = BCR_PMC(bcr);
+    if (v7_in_hyp(v7))
+        return in_hyp_mode(bcr);
     if (pmc == PMC_USER)
         return v7_user(v7);
     if (pmc == PMC_PRIVILEGED)
@@ -77,7 +91,7 @@ static bool in_context(const struct armv7 *v7, unsigned linked_to)
 static bool comparator_hits(const struct armv7 *v7, unsigned i, uint32_t pc)
 {
     uint32_t bcr = v7->debug.bcr[i], type = BCR_TYPE(bcr);
-    if (!(bcr & BCR_E) || (type > TYPE_LINKED_MATCH && type != TYPE_MISMATCH) || !in_mode(v7, BCR_PMC(bcr)))
+    if (!(bcr & BCR_E) || (type > TYPE_LINKED_MATCH && type != TYPE_MISMATCH) || !in_mode(v7, bcr))
         return false;
     bool same = (pc & ~3u) == v7->debug.bvr[i] && (BCR_BAS(bcr) >> (pc & 3) & 1);
     if (type == TYPE_MISMATCH)

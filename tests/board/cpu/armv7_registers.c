@@ -34,7 +34,7 @@ void v7_set_register(struct armv7 *v7, unsigned number, uint32_t value)
 uint32_t v7_cpsr(const struct armv7 *v7)
 {
     uint32_t value = (v7_get(v7, UC_ARM_REG_CPSR) & ~CPSR_T) | (v7->thumb ? CPSR_T : 0);
-    return v7->hyp ? (value & ~CPSR_MODE) | MODE_HYP : value;
+    return v7->hyp || v7_in_hyp(v7) ? (value & ~CPSR_MODE) | MODE_HYP : value;
 }
 
 // The emulator is in System mode here, before and after it
@@ -59,6 +59,8 @@ void v7_set_cpsr(struct armv7 *v7, uint32_t value)
         set_hyp(v7, hyp);
     if (hyp)
         value |= MODE_SYS;
+    if (v7->svc_is_hyp && (value & CPSR_MODE) == MODE_HYP)
+        value = (value & ~CPSR_MODE) | MODE_SVC;
     v7->thumb = value & CPSR_T;
     v7_set(v7, UC_ARM_REG_CPSR,
            value & ~CPSR_T); // the emulator's own T follows from the address that it starts at
@@ -88,12 +90,17 @@ bool v7_user(const struct armv7 *v7)
     return (v7_get(v7, UC_ARM_REG_CPSR) & CPSR_MODE) == MODE_USER;
 }
 
+bool v7_in_hyp(const struct armv7 *v7)
+{
+    return v7->svc_is_hyp && (v7_get(v7, UC_ARM_REG_CPSR) & CPSR_MODE) == MODE_SVC;
+}
+
 void v7_mode_changed(struct armv7 *v7)
 {
     bool user = v7_user(v7);
     unsigned level = v7->hyp ? 2 : !user;
     if (!v7->outside) {
-        pmu_v7_set_user(&v7->pmu, user);
+        pmu_v7_set_mode(&v7->pmu, user, v7_in_hyp(v7));
     } else if (v7->outside->level != level) {
         v7->outside->level = level;
         v8_level_changed(v7->outside);

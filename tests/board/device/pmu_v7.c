@@ -41,6 +41,7 @@ enum {
 #define TYPE_FILTERS  0xF8000000u // version 2: P, U and those of Non-secure and Hyp
 #define TYPE_P        (1u << 31)
 #define TYPE_U        (1u << 30)
+#define TYPE_NSH      (1u << 27)  // PMXEVTYPER, DDI 0406C B4.1.129: without it nothing counts in Hyp mode
 #define CFGR_V2       0x0009DF00u // 32 bits; a cycle counter that can divide; export, PMUSERENR: DDI 0406C D2
 enum {
     SELECT_CYCLES = 31,
@@ -72,7 +73,8 @@ static uint64_t total(const struct pmu_v7 *p, uint32_t type)
 
 static bool counts(const struct pmu_v7 *p, uint32_t bit, uint32_t type)
 {
-    return (p->control & PMCR_E) && (p->enabled & bit) && !(type & (p->user ? TYPE_U : TYPE_P));
+    bool here = p->hyp ? type & TYPE_NSH : !(type & (p->user ? TYPE_U : TYPE_P));
+    return (p->control & PMCR_E) && (p->enabled & bit) && here;
 }
 
 static void add(struct pmu_v7 *p, struct pmu_v7_counter *c, uint32_t bit, uint64_t more)
@@ -148,12 +150,13 @@ void pmu_v7_reset(struct pmu_v7 *p)
     p->cycle = (struct pmu_v7_counter){.at = *p->counted};
 }
 
-void pmu_v7_set_user(struct pmu_v7 *p, bool user)
+void pmu_v7_set_mode(struct pmu_v7 *p, bool user, bool hyp)
 {
-    if (user == p->user)
+    if (user == p->user && hyp == p->hyp)
         return;
     settle(p);
     p->user = user;
+    p->hyp = hyp;
 }
 
 void pmu_v7_set_erratum(struct pmu_v7 *p, bool on)

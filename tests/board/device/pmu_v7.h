@@ -51,7 +51,7 @@ struct pmu_v7 {
     const struct pmu_v7_profile *profile;
     const uint64_t *totals;  // V7_EVENTS of them
     const uint64_t *counted; // cycles
-    bool user;               // in User mode, which a counter may leave out
+    bool user, hyp; // in User mode, which a counter may leave out, or in Hyp mode, which it may include
     uint32_t control, enabled, overflown, interrupts, user_enable, select;
     struct pmu_v7_counter counter[PMU_V7_COUNTERS];
     struct pmu_v7_counter cycle;
@@ -62,7 +62,7 @@ struct pmu_v7 {
 };
 
 void pmu_v7_reset(struct pmu_v7 *);
-void pmu_v7_set_user(struct pmu_v7 *, bool user);
+void pmu_v7_set_mode(struct pmu_v7 *, bool user, bool hyp);
 void pmu_v7_set_erratum(struct pmu_v7 *, bool on);
 uint32_t pmu_v7_read(struct pmu_v7 *, uint32_t offset);
 void pmu_v7_write(struct pmu_v7 *, uint32_t offset, uint32_t value);

@@ -128,6 +128,29 @@ TEST(moves_write_what_changes)
     assert_int_equal(core_comparator(&core, 5, 1).offset, 0x80090114);
 }
 
+/* HMC, bit 13, where there is a Hyp mode: for a match and for the mismatch of a step. */
+TEST(comparators_match_in_hyp_mode)
+{
+    static const struct {
+        uint32_t midr, hmc;
+    } cores[] = {{0x410FC075, 0x2000}, {0x410FC0D1, 0x2000}, {0x410FC0E1, 0x2000}, {0x412FC0F1, 0x2000},
+                 {0x413FC090, 0},      {0x410FC051, 0},      {0x411FC153, 0}};
+    for (size_t i = 0; i < COUNT(cores); i++) {
+        struct core core;
+        assert_true(identify(cores[i].midr, 0x35141000, 0xFF, &core));
+        fresh();
+        core_add_comparator(&core, &(struct breakpoint_setup){0}, &list, 0, UINT64_MAX, 0x8000);
+        assert_write(1, 0x140, 0x1E7 | cores[i].hmc);
+        fresh();
+        core_add_comparator(&core, &(struct breakpoint_setup){.linked = true, .linked_to = 4}, &list, 0,
+                            UINT64_MAX, 0x8001);
+        assert_write(1, 0x140, 0x140067 | cores[i].hmc);
+        fresh();
+        core_add_single_step(&core, &list, 1, 0x8000);
+        assert_write(1, 0x144, 0x4001E7 | cores[i].hmc);
+    }
+}
+
 TEST(stops_are_told_apart)
 {
     struct core core = a9();
