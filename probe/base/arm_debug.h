@@ -257,6 +257,7 @@ enum {
     CTIOUTEN0 = 0x0A0,
     CTITRIGOUTSTATUS = 0x134,
     CTIGATE = 0x140,
+    CTIDEVCTL = 0x150,
     CTIDEVID = 0xFC8,
 };
 enum { CTI_OUTPUT_HALT, CTI_OUTPUT_RUN, CTI_OUTPUTS, CTICONTROL_GLBEN = 1 };
@@ -288,6 +289,7 @@ enum { /* EDSCR.STATUS in Debug state */
        EDSCR_AT_HLT = 0x2F,
        EDSCR_AT_EXCEPTION = 0x37,
 };
+/* Of CTIDEVCTL, too. */
 enum { EDECR_OSUCE = 1 << 0, EDECR_RCE = 1 << 1, EDECR_SS = 1 << 2, EDRCR_CSE = 1 << 2, OSLAR_LOCK = 1 };
 enum { DFR_BREAKPOINTS = 12, DFR_WATCHPOINTS = 20, DFR_CONTEXTS = 28 }; /* this number plus one */
 

@@ -51,9 +51,11 @@ enum {
 bool armv8_is(const struct core *core);
 /* Whether this ARCHID in DEVARCH is that of an Armv8-A or Armv8-R core. */
 bool armv8_is_archid(uint16_t archid);
+/* Whether a cross trigger with this DEVARCH has the catches of its core. */
+bool armv8_cti_catches(uint32_t devarch);
 /* `cti_base` 0: there is none. */
 void armv8_add_identity(uint16_t unit, uint64_t debug_base, uint64_t cti_base, struct steps *list);
-/* The caller fills in memory_unit and pmu_base. */
+/* The caller fills in memory_unit, pmu_base and catches_by_cti. */
 void armv8_identify(uint16_t unit, uint64_t debug_base, uint64_t cti_base, const uint64_t *values,
                     struct core *out);
 /* A core whose registers cannot be read; only the part number of its component is known. */

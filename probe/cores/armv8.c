@@ -41,10 +41,33 @@ static void add_triggers(const struct core *core, struct settings *list)
                  armv8_make(core_cti(core, CTICONTROL), CTICONTROL_GLBEN, CTICONTROL_GLBEN, UINT32_MAX));
 }
 
+/* OSUCE and RCE: with FEAT_DoPD of CTIDEVCTL, else of EDECR, DDI 0487 H3.7. */
+static struct address armv8_catches(const struct core *core)
+{
+    return core->catches_by_cti ? core_cti(core, CTIDEVCTL) : armv8_word(core, EDECR);
+}
+
+static uint32_t catch_of_resets(const struct core *core)
+{
+    return core->resets == RESETS_NOTICED ? 0 : EDECR_RCE;
+}
+
 /* EDECR between single steps. */
 static uint32_t halting_events(const struct core *core)
 {
-    return core->resets == RESETS_NOTICED ? 0 : EDECR_RCE;
+    return core->catches_by_cti ? 0 : catch_of_resets(core);
+}
+
+/* Always written, because single steps write EDECR too. */
+static void add_catches(const struct core *core, struct settings *list)
+{
+    settings_add(list, (struct setting){.at = armv8_catches(core),
+                                        .test = EDECR_RCE,
+                                        .always = true,
+                                        .only_to_stop = true,
+                                        .catches_resets = core->resets == RESETS_CAUGHT,
+                                        .set = catch_of_resets(core),
+                                        .restore = {.mask = UINT32_MAX & ~EDECR_SS, .ends_rest = true}});
 }
 
 static size_t armv8_settings(const struct core *core, struct setting *out, size_t room)
@@ -63,16 +86,17 @@ static size_t armv8_settings(const struct core *core, struct setting *out, size_
                                          .set = PRCR_CORENPDRQ,
                                          .keep = UINT32_MAX & ~PRCR_CWRR,
                                          .restore = {.mask = UINT32_MAX & ~PRCR_CWRR}});
-    /* Always written, because single steps write this register too. */
-    settings_add(&list, (struct setting){.at = armv8_word(core, EDECR),
-                                         .test = EDECR_RCE,
-                                         .always = true,
-                                         .only_to_stop = true,
-                                         .catches_resets = core->resets == RESETS_CAUGHT,
-                                         .set = halting_events(core),
-                                         .restore = {.mask = UINT32_MAX & ~EDECR_SS, .ends_rest = true}});
+    if (!core->catches_by_cti)
+        add_catches(core, &list);
+    else
+        settings_add(&list, (struct setting){.at = armv8_word(core, EDECR),
+                                             .always = true,
+                                             .only_to_stop = true,
+                                             .restore = {.mask = UINT32_MAX & ~EDECR_SS, .ends_rest = true}});
     if (core->unstoppable == NULL) {
         settings_add(&list, core_open_lock(core_cti(core, CORESIGHT_LAR), core_cti(core, CORESIGHT_LSR)));
+        if (core->catches_by_cti)
+            add_catches(core, &list);
         add_triggers(core, &list);
     }
     return list.n;
@@ -329,7 +353,10 @@ static void armv8_add_stops_identity(const struct core *core, struct steps *list
 
 static void armv8_add_stops(const struct core *core, const uint64_t *identity, struct core_stops *out)
 {
-    struct address edecr = armv8_word(core, EDECR);
+    static const char *const catch_names[][2] = {
+        {"catch of the OS lock (EDECR.OSUCE)", "catch of a reset (EDECR.RCE)"},
+        {"catch of the OS lock (CTIDEVCTL.OSUCE)", "catch of a reset (CTIDEVCTL.RCE)"}};
+    const char *const *named = catch_names[core->catches_by_cti];
     for (uint32_t i = 0; i < (identity[0] >> DFR_WATCHPOINTS & 0xF) + 1; i++)
         core_stops_add(
             out, (struct core_stop){.name = "watchpoint",
@@ -338,9 +365,9 @@ static void armv8_add_stops(const struct core *core, const uint64_t *identity, s
                                     .low = 1,
                                     .high = 1,
                                     .place = armv8_word(core, DBGWVR0_EL1 + ARMV8_COMPARATOR_STRIDE * i)});
-    core_stops_add_bits(out, "catch of the OS lock (EDECR.OSUCE)", edecr, EDECR_OSUCE);
-    core_stops_add_bits(out, "catch of a reset (EDECR.RCE)", edecr, EDECR_RCE);
-    core_stops_add_bits(out, "single step (EDECR.SS)", edecr, EDECR_SS);
+    core_stops_add_bits(out, named[0], armv8_catches(core), EDECR_OSUCE);
+    core_stops_add_bits(out, named[1], armv8_catches(core), EDECR_RCE);
+    core_stops_add_bits(out, "single step (EDECR.SS)", armv8_word(core, EDECR), EDECR_SS);
     core_stops_add_bits(out, "catch of exceptions (EDECCR)", armv8_word(core, EDECCR), 0xFFFF);
 }
 
@@ -371,6 +398,7 @@ static const struct core_debug_name debug_names[] = {
     {DBGBCR0_EL1, ARMV8_COMPARATOR_STRIDE, 16, .name = "DBGBCR", .after = "_EL1"},
     {CTICONTROL, .in_cti = true, .name = "CTICONTROL"},
     {CTIGATE, .in_cti = true, .name = "CTIGATE"},
+    {CTIDEVCTL, .in_cti = true, .name = "CTIDEVCTL"},
     {CTIINEN0, 4, ARMV8_TRIGGERS, .in_cti = true, .name = "CTIINEN"},
     {CTIOUTEN0, 4, ARMV8_TRIGGERS, .in_cti = true, .name = "CTIOUTEN"},
     {.name = NULL}};
@@ -472,6 +500,12 @@ enum { ARM = 0x41 };
 bool armv8_is_archid(uint16_t archid)
 {
     return archid == ARCHID_V8R || ((archid & ARCHID_FAMILY) == ARCHID_A && archid >> 12 >= ARCHID_V8);
+}
+
+/* CTIDEVARCH.REVISION: from 1 on CTIDEVCTL is supported, which FEAT_DoPD requires, DDI 0487 H9.5.17. */
+bool armv8_cti_catches(uint32_t devarch)
+{
+    return (devarch >> 16 & 0xF) != 0;
 }
 
 void armv8_add_identity(uint16_t unit, uint64_t debug_base, uint64_t cti_base, struct steps *list)

@@ -38,6 +38,7 @@ struct core {
      * interface was off, so that its registers hold arbitrary values. */
     uint32_t halt_channel, run_channel;
     bool triggers_off;
+    bool catches_by_cti;   /* FEAT_DoPD: CTIDEVCTL has the catches that EDECR had */
     bool numbered_by_unit; /* users know it by its number in its system, which is `unit` */
     bool memory_hidden;    /* the link shows no memory of it */
     bool processes;        /* an MMU may show each program another memory */

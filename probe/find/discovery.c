@@ -445,9 +445,11 @@ static bool discovery_identify(struct found *found, uint16_t unit, const struct 
     bool known = armv8_is_archid(component_archid(debug))
                      ? discovery_identify_armv8(found, unit, debug, cti, out)
                      : discovery_identify_armv7(found, unit, debug->base, out);
-    if (known)
-        out->cti_base = cti != NULL ? cti->base : 0;
-    return known;
+    if (!known)
+        return false;
+    out->cti_base = cti != NULL ? cti->base : 0;
+    out->catches_by_cti = armv8_is(out) && cti != NULL && armv8_cti_catches(cti->devarch);
+    return true;
 }
 
 static bool discovery_add_core(struct found *found, const struct device_bus *bus, size_t at, unsigned number)

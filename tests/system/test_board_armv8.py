@@ -255,6 +255,25 @@ def test_pc_sample_claims_and_catches(core):
     c[EDECR] = 0
 
 
+def test_catches_with_dopd(core):
+    """They are the cross trigger's then."""
+    c = core()
+    revision = c.trigger(DEVARCH) >> 16 & 0xF
+    c.board.command("core-state dopd on")
+    assert (revision, c.trigger(DEVARCH) >> 16 & 0xF) == (0, 1)
+    c[EDECR] = 3
+    assert c[EDECR] == 0
+    c.set_trigger(CTIDEVCTL, 2)
+    c.board.command("reset")
+    assert c.wait_halted() == RESET_CATCH
+    c.set_trigger(CTIDEVCTL, 1)
+    c.restart()
+    c[OSLAR] = 1
+    c[OSLAR] = 0
+    assert c.wait_halted() == UNLOCK_CATCH
+    c.set_trigger(CTIDEVCTL, 0)
+
+
 def test_breakpoints_by_level(core):
     c = core()
     c.halt()

@@ -1,8 +1,10 @@
 """`reset`, and measuring from a reset on."""
+import contextlib
 import subprocess
 
 import pytest
 
+from armv8 import CTIDEVCTL, Bus
 from board import Board
 from harness import NOWHERE, QUICK_WIRE, WORK_BY_DATA, Place, at, passages, returned, run_tool
 from test_release import stops
@@ -40,6 +42,29 @@ def test_reset_and_halt(way):
         refused = place.run("delta", "work_by_data", "-r", 3)
         assert refused.code == 3 and "the core is halted at" in refused.err
         assert place.run("restore", "--force").code == 0 and place.board.state()["run"] == "running"
+
+
+@pytest.mark.parametrize("way", ["a53/swd", "a53el2/swd", "r52hyp/swd"])
+def test_catches_that_are_in_the_cross_trigger(way):
+    """With FEAT_DoPD EDECR has none, and CTIDEVCTL has them. One that was left there is removed."""
+    with Place(way, "free", WORK_BY_DATA, core_state="dopd") as place:
+        place.board.watch(NOWHERE)
+        result = place.run("reset", "--halt")
+        assert result.code == 0 and "halted" in result.out, result.err
+        state = place.board.state()
+        assert resets(place) == 1 and (state["run"], state["pc"], state["cti_devctl"]) == ("halted", 0, 0)
+        assert place.run("restore", "--force").code == 0
+        names = ["main", "work_by_data"]
+        result = place.delta("--reset", *names, "-r", 2)
+        truth = [passage.cycles for passage in passages(place.board.log(), place.symbol(names[0]), at(place.symbol(names[1])))]
+        assert result.cycles == truth[-2:] and place.board.state()["cti_devctl"] == 0
+        with contextlib.closing(Bus(place.board)) as bus:
+            bus.set_word(CTIDEVCTL + (0x80020000 if place.chip == "r52" else 0x80420000), 2)
+        place.board.command("reset")
+        place.board.wait_for(lambda state: state["run"] == "halted" and state["pc"] == 0)
+        removed = place.run("restore", "--force")
+        assert removed.code == 0 and "catch of a reset (CTIDEVCTL.RCE)" in removed.out, removed.out + removed.err
+        assert place.board.state()["cti_devctl"] == 0 and place.run("delta", "work_by_data", "-r", 3).code == 0
 
 
 @pytest.mark.nobody_answers

@@ -79,6 +79,12 @@ static void reset_program(struct armv8 *v8)
     v8_log(v8, TRUTH_RESET, v8->pc, 0);
 }
 
+// OSUCE and RCE, which are the same bits in both: with FEAT_DoPD those of CTIDEVCTL (DDI 0487 H3.7)
+uint32_t v8_catches(const struct armv8 *v8)
+{
+    return v8->cti.has_control ? v8->cti.devctl : v8->debug.edecr;
+}
+
 void v8_reset(struct armv8 *v8, bool cold)
 {
     struct v8_debug *d = &v8->debug;
@@ -86,7 +92,7 @@ void v8_reset(struct armv8 *v8, bool cold)
     if (cold) {
         const struct v8_debug was = *d;
         *d = fresh_debug();
-        d->edecr = edecr;
+        d->edecr = v8->cti.has_control ? 0 : edecr;       // which is of the core's domain then
         d->unsigned_non_secure = was.unsigned_non_secure; // these are wires
         d->unsigned_secure = was.unsigned_secure;
         d->lock_for_all = was.lock_for_all;
@@ -96,7 +102,7 @@ void v8_reset(struct armv8 *v8, bool cold)
     }
     d->was_reset = true;
     d->status = V8_STATUS_RUNNING;
-    d->edesr = edecr & EDECR_RCE;
+    d->edesr = v8_catches(v8) & EDECR_RCE;
     d->control &= EDSCR_HDE | EDSCR_TDA | EDSCR_INTDIS;
     memset(v8->regs, 0, sizeof v8->regs);
     v8->regs[R_MDCR_EL2] = v8->profile->pmu.counters;
@@ -225,6 +231,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         v8->bus->dirty = on;
     } else if (!strcmp(name, "idles-off")) {
         d->idles_off = on;
+    } else if (!strcmp(name, "dopd")) {
+        cti_set_dopd(&v8->cti, on);
     } else if (!strcmp(name, "samples-in-monitor")) {
         d->samples_in_monitor = on;
     } else if (!strcmp(name, "erratum-855827")) {

@@ -299,6 +299,7 @@ void v8_describe(struct core *, FILE *json);
 // armv8.c
 struct core *v8_create(const struct core_plan *);
 void v8_reset(struct armv8 *, bool cold);
+uint32_t v8_catches(const struct armv8 *);
 void v8_idle(struct armv8 *); // asleep, when the chip may take its power
 
 #endif

@@ -37,7 +37,7 @@ static uint64_t read_dtr(struct armv8 *v8, bool all)
 static void set_os_lock(struct armv8 *v8, bool locked)
 {
     struct v8_debug *d = &v8->debug;
-    if (d->os_locked && !locked && (d->edecr & EDECR_OSUCE))
+    if (d->os_locked && !locked && (v8_catches(v8) & EDECR_OSUCE))
         d->edesr |= EDECR_OSUCE;
     d->os_locked = locked;
     v8_comparators_changed(v8);

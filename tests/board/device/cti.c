@@ -17,12 +17,15 @@ enum {
     CTICHINSTATUS = 0x138,
     CTICHOUTSTATUS = 0x13C,
     CTIGATE = 0x140,
+    CTIDEVCTL = 0x150,
     DEVAFF0 = 0xFA8,
     LAR = 0xFB0,
     LSR = 0xFB4,
     AUTHSTATUS = 0xFB8,
 };
 #define GLBEN        1u
+#define DEVCTL_BITS  3u // OSUCE, RCE: DDI 0487 H9.5.18
+#define REVISION_1   (1u << 16)
 #define ALL_CHANNELS ((1u << CTI_CHANNELS) - 1)
 #define LOCK_KEY     0xC5ACCE55u
 #define LSR_LOCKED   3u // implemented, locked
@@ -113,6 +116,13 @@ bool cti_listens(const struct cti *c, unsigned input)
     return (c->control & GLBEN) && c->in_enable[input];
 }
 
+void cti_set_dopd(struct cti *c, bool on)
+{
+    uint32_t *devarch = &c->is.is.devarch;
+    c->has_control = on;
+    *devarch = on ? *devarch | REVISION_1 : *devarch & ~REVISION_1;
+}
+
 void cti_power_on(struct cti *c)
 {
     // The architecture leaves the enables unknown, and opens the gates
@@ -153,6 +163,8 @@ static uint32_t page_read(void *self, uint32_t offset, enum bus_master master)
         return c->held | levels(c);
     case CTIGATE:
         return c->gate;
+    case CTIDEVCTL:
+        return c->devctl;
     case DEVAFF0:
         return c->affinity;
     case LSR:
@@ -187,6 +199,9 @@ static void write_register(struct cti *c, uint32_t offset, uint32_t value)
         break;
     case CTIGATE:
         c->gate = value & ALL_CHANNELS;
+        break;
+    case CTIDEVCTL:
+        c->devctl = c->has_control ? value & DEVCTL_BITS : 0;
         break;
     default:
         break;
@@ -229,6 +244,7 @@ void cti_print(const struct cti *c, FILE *json)
 {
     fprintf(json, ",\"cti_control\":%" PRIu32 ",\"cti_gate\":%" PRIu32 ",\"cti_app\":%" PRIu32, c->control,
             c->gate, c->app);
+    fprintf(json, ",\"cti_devctl\":%" PRIu32, c->devctl);
     fprintf(json, ",\"cti_locked\":%s", c->locked ? "true" : "false");
     print_enables(json, "cti_inen", c->in_enable);
     print_enables(json, "cti_outen", c->out_enable);

@@ -25,7 +25,8 @@ struct cti {
     bool locked;       // the software lock
     bool lock_for_all; // which holds for a debugger too
     bool lock_lies;    // and reads as if there were none
-    uint32_t control, gate, app, in_enable[CTI_TRIGGERS], out_enable[CTI_TRIGGERS];
+    bool has_control;  // CTIDEVCTL: FEAT_DoPD
+    uint32_t devctl, control, gate, app, in_enable[CTI_TRIGGERS], out_enable[CTI_TRIGGERS];
     uint32_t inputs; // trigger inputs that are high
     uint32_t held;   // trigger outputs that wait for an acknowledge
     void (*restart)(void *self);
@@ -42,6 +43,8 @@ void cti_input(struct cti *, unsigned input);
 // A trigger input that is a level
 void cti_set_input(struct cti *, unsigned input, bool high);
 // Whether it would have an effect
+// FEAT_DoPD: CTIDEVCTL is there, and CTIDEVARCH says so
+void cti_set_dopd(struct cti *, bool on);
 bool cti_listens(const struct cti *, unsigned input);
 void cti_print(const struct cti *, FILE *json); // members of an object, each after a comma
 

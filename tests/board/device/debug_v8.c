@@ -288,7 +288,7 @@ static void write_register(struct armv8 *v8, uint32_t offset, uint32_t value)
         d->edesr &= ~value;
         break;
     case EDECR:
-        d->edecr = value & EDECR_WRITABLE;
+        d->edecr = value & (v8->cti.has_control ? EDECR_SS : EDECR_WRITABLE);
         break;
     case DBGDTRRX:
         v8_write_rx(v8, value);

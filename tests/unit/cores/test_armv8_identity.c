@@ -84,6 +84,14 @@ TEST(one_that_hides_is_known_by_its_part)
     assert_string_equal(core.name, "Armv8 core 41:123");
 }
 
+/* CTIDEVARCH of an A53 (DDI 0500J 14.5) and of an A510 (DSU-110). */
+TEST(its_cross_trigger_tells_who_catches)
+{
+    assert_false(armv8_cti_catches(0x47701A14));
+    assert_true(armv8_cti_catches(0x47711A14));
+    assert_false(armv8_cti_catches(0)); /* there is none */
+}
+
 TEST(not_every_core_can_be_halted)
 {
     uint64_t values[ARMV8_IDENTITY];

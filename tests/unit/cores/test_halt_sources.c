@@ -85,6 +85,11 @@ TEST(armv8)
     sets_nothing(&a53, two, 0x80410828, 0x1F);
     sets(&a53, two, 0x80410024, 2, "catch of a reset (EDECR.RCE)", 0);
     sets(&a53, two, 0x80410024, 4, "single step (EDECR.SS)", 0);
+    struct core a510 = a53;
+    a510.catches_by_cti = true;
+    sets(&a510, two, 0x80420150, 2, "catch of a reset (CTIDEVCTL.RCE)", 0);
+    sets(&a510, two, 0x80420150, 1, "catch of the OS lock (CTIDEVCTL.OSUCE)", 0);
+    sets(&a510, two, 0x80410024, 4, "single step (EDECR.SS)", 0);
 }
 
 static void triggers(const struct core *core, bool server, size_t n, uint64_t kept)
