@@ -64,10 +64,12 @@ def test_every_view_of_a_wrong_count_has_its_mark(tmp_path):
 def test_list_shows_errata():
     for cpu, lines in (("a53", ["instructions; ~ erratum 855827 of r0p0 to r0p4: too high", "CYCLES / INST_RETIRED; ~ erratum 855827"]),
                        ("a9", ["erratum 795769, of unknown revisions: reads of CONTEXTIDR"]),
+                       ("neoverse-n2", ["STALL_SLOT issue slots left empty; ~ erratum SDEN-1982442 of r0p0 to r0p2: too high by CPU_CYCLES",
+                                        "STALL_SLOT_FRONTEND issue slots empty because of the frontend; ~ erratum SDEN-1982442"]),
                        ("m3", ["erratum 532314 of r0p0 to r1p1: goes on in sleep"])):
         listed = words(run_tool("list", "--cpu", cpu).out)
         assert all(line in listed for line in lines), listed
-    assert "erratum" not in run_tool("list", "--cpu", "m4").out + run_tool("list", "--cpu", "a57").out
+    assert "erratum" not in run_tool("list", "--cpu", "m4").out + run_tool("list", "--cpu", "a57").out + run_tool("list", "--cpu", "neoverse-v2").out
     with Place("a9/swd", "free", WORK_BY_DATA) as place:
         events = {line.get("name"): line for line in place.run("list", "-j").lines}
         renamed = events["INST_OUT_OF_RENAME_STAGE"]["errata"]
