@@ -78,6 +78,7 @@ enum {
     DHCSR_S_RESET_ST = 1 << 25, /* sticky until it is read */
     DEMCR_VC_CORERESET = 1 << 0,
     DEMCR_VC_EXCEPTIONS = 0x7F0,
+    DEMCR_VC_SFERR = 1 << 11, /* Armv8-M: a SecureFault */
     DEMCR_MON_EN = 1 << 16,
     DEMCR_MON_REQ = 1 << 19, /* for software alone; a reset clears it */
     DEMCR_TRCENA = 1 << 24,

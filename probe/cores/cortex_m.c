@@ -391,7 +391,8 @@ static void cortex_m_add_stops(const struct core *core, const uint64_t *identity
         core_stops_add(out, watch);
     }
     core_stops_add_bits(out, "catch of a reset (DEMCR.VC_CORERESET)", demcr, DEMCR_VC_CORERESET);
-    core_stops_add_bits(out, "catch of faults (DEMCR)", demcr, DEMCR_VC_EXCEPTIONS);
+    core_stops_add_bits(out, "catch of faults (DEMCR)", demcr,
+                        DEMCR_VC_EXCEPTIONS | (v8m ? DEMCR_VC_SFERR : 0));
 }
 
 static void cortex_m_add_last_stops(const struct core *core, struct core_stops *out)

@@ -1,5 +1,6 @@
 """The way back after pmu-probe was killed, and its journal is gone: `restore --force` removes what it left on the target, and of
 others too; then the target can be measured as before."""
+import contextlib
 import os
 import random
 import re
@@ -8,6 +9,7 @@ import time
 
 import pytest
 
+from armv8 import Bus
 from cmsis_dap import Dap
 from harness import IN_RAM, LOCKING, NOWHERE, SOAK, WORK_BY_DATA, Place, forget_journal, passages, returned, run_tool, wait_for
 from test_trace import CODE_IN_RAM
@@ -95,6 +97,16 @@ def test_after_a_kill(way):
             if way.startswith("a53") and 0 <= place.board.state()["pc"] - place.symbol("Sync_Handler") < 0x100:
                 break  # killed while the program had lent its X0, which only the forgotten journal has: the program is lost
             measures(place)
+
+
+def test_a_catch_of_secure_faults_is_removed():
+    with Place("m33/swd", "free", WORK_BY_DATA) as place:
+        place.run("info")
+        with contextlib.closing(Bus(place.board)) as bus:
+            bus.set_word(0xE000EDFC, bus.word(0xE000EDFC, 0) | 0x800, 0)  # DEMCR.VC_SFERR
+        assert place.board.state()["demcr"] & 0x800
+        assert "removed     catch of faults (DEMCR)" in released(place).out
+        assert not place.board.state()["demcr"] & 0x800
 
 
 @pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])

@@ -75,6 +75,7 @@ enum { DWT_PCSR = 0x1C, DWT_LAR = 0xFB0, DWT_LSR = 0xFB4 };
 #define DCRSR_WRITE      (1u << 16)
 #define DCRSR_SELECT     0x7Fu
 #define DEMCR_V7M        0x010F07F1u
+#define DEMCR_SFERR      (1u << 11) // DDI 0553B D1.2: VC_SFERR, with the Security Extension
 #define DEMCR_V6M        (TRCENA | VC_HARDERR | VC_CORERESET)
 
 static bool pending(const struct cortex_m *cm, unsigned exception)
@@ -278,7 +279,8 @@ static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
 
 static void write_demcr(struct cortex_m *cm, uint32_t value)
 {
-    cm->debug.demcr = value & (cm->profile->v7m ? DEMCR_V7M & ~MON_PEND : DEMCR_V6M);
+    uint32_t main = (DEMCR_V7M & ~MON_PEND) | (cm->profile->security ? DEMCR_SFERR : 0);
+    cm->debug.demcr = value & (cm->profile->v7m ? main : DEMCR_V6M);
     if (cm->profile->v7m && (value & MON_PEND))
         cm_pend(cm, EXC_DEBUGMONITOR);
     else

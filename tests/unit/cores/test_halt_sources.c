@@ -64,6 +64,8 @@ TEST(cortex_m_catches)
     sets(&m0, UNTRACED, 0xE000EDFC, 0x01000001, "catch of a reset (DEMCR.VC_CORERESET)", 0x01000000);
     sets(&m0, UNTRACED, 0xE000EDFC, 0x400, "catch of faults (DEMCR)", 0);
     sets_nothing(&m0, UNTRACED, 0xE000EDFC, 0x01010000); /* of the program's own: MON_EN */
+    struct core m33 = {.ops = &cortex_m_ops, .id = 0x411FD211};
+    sets(&m33, UNTRACED, 0xE000EDFC, 0x800, "catch of faults (DEMCR)", 0); /* VC_SFERR, DDI 0553 D1.2 */
 }
 
 TEST(armv7)
