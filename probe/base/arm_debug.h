@@ -80,7 +80,8 @@ enum {
     DEMCR_VC_EXCEPTIONS = 0x7F0,
     DEMCR_VC_SFERR = 1 << 11, /* Armv8-M: a SecureFault */
     DEMCR_MON_EN = 1 << 16,
-    DEMCR_MON_REQ = 1 << 19, /* for software alone; a reset clears it */
+    DEMCR_MON_REQ = 1 << 19,  /* for software alone; a reset clears it */
+    DEMCR_MONPRKEY = 1 << 23, /* Armv8.1-M: MON_PEND, MON_EN and MON_REQ are kept, whatever is written */
     DEMCR_TRCENA = 1 << 24,
     FP_CTRL_ENABLE = 1 << 0,
     FP_CTRL_KEY = 1 << 1,

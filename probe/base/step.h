@@ -155,9 +155,10 @@ bool steps_same_loan(const struct step *steps, const struct loan *one, const str
 void step_name(const struct step *step, const char *view, char *out, size_t size);
 
 enum restore_how {
-    RESTORE_PLAIN,     /* write (old & mask) | key */
-    RESTORE_BITS,      /* only the bits of mask; the others keep their present value */
-    RESTORE_OURS,      /* the same with the bits that the run's own writes changed */
+    RESTORE_PLAIN, /* write (old & mask) | key */
+    RESTORE_BITS,  /* only the bits of mask; the others keep their present value */
+    RESTORE_OURS, /* those of mask that the run's own writes changed; bits outside of it, such as a key, are 0
+                   */
     RESTORE_CLEAR_NEW, /* write-1-to-clear: clears bits of mask set since, at `clear` if given */
     RESTORE_PAIR,      /* a set register with its clear register at `clear`: bits restored one by one */
 };

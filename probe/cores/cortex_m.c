@@ -35,6 +35,12 @@ static struct address word_at(uint16_t unit, uint32_t offset)
     return (struct address){.space = SPACE_MEMORY, .size = 4, .unit = unit, .offset = offset};
 }
 
+/* What is written back as it was read: a key that reads as one would lock the mark of resets out. */
+static uint64_t demcr_kept(const struct core *core)
+{
+    return cortex_m_has_pmu_halt(core) ? UINT32_MAX & ~(uint32_t)DEMCR_MONPRKEY : UINT32_MAX;
+}
+
 static size_t cortex_m_settings(const struct core *core, struct setting *out, size_t room)
 {
     const uint64_t causes = cortex_m_has_pmu_halt(core) ? DFSR_ALL | DFSR_PMU : DFSR_ALL;
@@ -56,8 +62,8 @@ static size_t cortex_m_settings(const struct core *core, struct setting *out, si
          .catches_resets = core->resets == RESETS_CAUGHT,
          .test = tells,
          .set = tells,
-         .keep = UINT64_MAX,
-         .restore = {.how = RESTORE_OURS}},
+         .keep = demcr_kept(core),
+         .restore = {.how = RESTORE_OURS, .mask = demcr_kept(core)}},
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)
@@ -535,12 +541,13 @@ bool cortex_m_has_pmu_halt(const struct core *core)
 
 struct setting cortex_m_trace(const struct core *core)
 {
-    return (struct setting){.at = word_at(core->unit, DEMCR),
-                            .test = DEMCR_TRCENA,
-                            .set = DEMCR_TRCENA,
-                            .keep = UINT64_MAX,
-                            .restore = {.how = RESTORE_OURS, .starts = DEMCR_TRCENA},
-                            .watched = "DEMCR"};
+    return (struct setting){
+        .at = word_at(core->unit, DEMCR),
+        .test = DEMCR_TRCENA,
+        .set = DEMCR_TRCENA,
+        .keep = demcr_kept(core),
+        .restore = {.how = RESTORE_OURS, .mask = demcr_kept(core), .starts = DEMCR_TRCENA},
+        .watched = "DEMCR"};
 }
 
 struct address cortex_m_vectors(const struct core *core)

@@ -345,12 +345,13 @@ static bool put_back(struct ledger *ledger, const struct ledger_entry *entry, co
         return came_up == 0 ||
                ledger_write_now(ledger, restore->clear.size != 0 ? restore->clear : entry->is.at, came_up,
                                 deadline, error);
+    uint64_t written = restore->how == RESTORE_OURS ? mask : UINT64_MAX;
     if (restore->how == RESTORE_OURS)
-        mask = entry->changed;
+        mask &= entry->changed;
     if (mask != 0)
         mask &= ~bits_left_on(ledger, entry, now);
-    return mask == 0 ||
-           write_and_check(ledger, entry, (entry->is.old & mask) | (now & ~mask), mask, deadline, error);
+    return mask == 0 || write_and_check(ledger, entry, ((entry->is.old & mask) | (now & ~mask)) & written,
+                                        mask, deadline, error);
 }
 
 bool ledger_release(struct ledger *ledger, struct address at, const struct deadline *deadline,

@@ -6,7 +6,7 @@ import time
 import os
 import pytest
 
-from harness import SLOW_CLOCK, SOAK, WAIT, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, unfolded, wait_for
+from harness import NOWHERE, SLOW_CLOCK, SOAK, WAIT, WORK_BY_DATA, Place, finish_tool, passages, places, returned, start_tool, unfolded, wait_for
 
 from gdb_place import GdbPlace
 from trouble import TOOL, Strike
@@ -92,6 +92,21 @@ def test_delta_prints_the_hits_before_it(way, round_):
         assert row, result.out
         numbers = [int(word.replace(",", "")) for word in re.findall(r"[\d,]+", row.group(1))]
         assert min(truth) <= numbers[0] <= max(truth)
+
+
+def test_the_mark_of_resets_is_set_past_the_key_of_its_register():
+    """Else resets are caught, and the program does not boot."""
+    with Place("m55/swd", "free", WORK_BY_DATA, core_state="monitor-key") as place:
+        before = place.board.state()["demcr"]
+        place.board.watch(NOWHERE)
+        tool = start_tool(place.words("delta", "work_by_data", "-r", 1000000))
+        place.wait_for_stops(20)
+        assert place.board.state()["demcr"] & 0x80001 == 0x80000  # MON_REQ, and no VC_CORERESET
+        place.board.command("reset")
+        assert "the target was reset" in finish_tool(tool).err
+        place.board.wait_for(lambda state: state["run"] == "running")
+        assert place.board.state()["demcr"] == before
+        assert place.run("delta", "work_by_data", "-r", 20).code == 0 and place.board.state()["demcr"] == before
 
 
 # Accesses from the removal of the breakpoint to the end of a run

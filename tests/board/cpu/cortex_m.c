@@ -181,6 +181,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         cm->flavour.no_cyccnt = on;
     else if (strcmp(name, "it-stops-if-done") == 0 && cm->profile->v7m)
         cm->flavour.stops_if_done = on;
+    else if (strcmp(name, "monitor-key") == 0 && cm->profile->v81m)
+        cm->flavour.monitor_key = on;
     else if (strcmp(name, "late-arrival") == 0)
         cm->flavour.late_arrival = on;
     else if (strcmp(name, "no-secure-debug") == 0 && cm->profile->security)

@@ -72,6 +72,8 @@ enum cm_state { CM_RUNNING, CM_ASLEEP, CM_HALTED, CM_LOCKUP };
 #define MON_BITS     (0xFu << 16) // MON_EN, MON_PEND, MON_STEP, MON_REQ
 #define MON_EN       (1u << 16)
 #define MON_PEND     (1u << 17)
+#define MON_REQ      (1u << 19)
+#define MONPRKEY     (1u << 23) // Armv8.1-M
 #define VC_HARDERR   (1u << 10)
 #define TRCENA       (1u << 24)
 // DFSR, DDI 0403E C1.6.1
@@ -93,6 +95,7 @@ struct cm_flavour {
     bool dwt_locked;    // the DWT's lock holds for a debugger too
     bool dwt_lock_lies; // and says that it is open
     bool no_cyccnt;     // the DWT has no counters
+    bool monitor_key;   // DEMCR.MONPRKEY is there: the Unprivileged Debug Extension
     bool late_arrival;  // an exception of a higher priority that pends during an entry is entered instead
     bool stops_if_done; // not at an instruction whose condition in an IT block fails
     struct bus_security security;

@@ -240,7 +240,8 @@ static uint32_t read_system(struct cortex_m *cm, uint32_t offset, enum bus_maste
     case DCRDR:
         return cm->debug.dcrdr;
     case DEMCR:
-        return cm->debug.demcr | (pending(cm, EXC_DEBUGMONITOR) ? MON_PEND : 0);
+        return cm->debug.demcr | (cm->flavour.monitor_key ? MONPRKEY : 0) |
+               (pending(cm, EXC_DEBUGMONITOR) ? MON_PEND : 0);
     default:
         if (offset >= SHPR1 && offset <= SHPR3)
             return nvic_priorities(&cm->nvic, 4 + (offset - SHPR1));
@@ -277,8 +278,19 @@ static uint32_t scs_read(void *self, uint32_t offset, enum bus_master master)
     return read_system(cm, offset, master);
 }
 
+// DDI 0553 D1.2: the fields that MONPRKEY keeps as they are unless it is written as zero. Sources differ on
+// which of the three these are (probe-rs: MON_PEND and MON_EN; DSCEMCR has MON_PEND and MON_REQ), and on what
+// it reads as: here all, and as one.
+static uint32_t behind_key(const struct cortex_m *cm, uint32_t value)
+{
+    enum { FIELDS = MON_EN | MON_PEND | MON_REQ };
+    uint32_t now = cm->debug.demcr | (pending(cm, EXC_DEBUGMONITOR) ? MON_PEND : 0);
+    return cm->flavour.monitor_key && (value & MONPRKEY) ? (value & ~FIELDS) | (now & FIELDS) : value;
+}
+
 static void write_demcr(struct cortex_m *cm, uint32_t value)
 {
+    value = behind_key(cm, value);
     uint32_t main = (DEMCR_V7M & ~MON_PEND) | (cm->profile->security ? DEMCR_SFERR : 0);
     cm->debug.demcr = value & (cm->profile->v7m ? main : DEMCR_V6M);
     if (cm->profile->v7m && (value & MON_PEND))

@@ -156,6 +156,22 @@ FRESH_TEST(bits_that_we_never_changed_stay)
     assert_int_equal(*fake_at(&f.fake, 0x30), 0x104);
 }
 
+/* Bit 7 is a key, which reads as one. */
+FRESH_TEST(a_key_is_not_written_back)
+{
+    *fake_at(&f.fake, 0x30) = 0x90;
+    const struct setting one = {.at = at(0x30),
+                                .test = 0x1,
+                                .set = 0x1,
+                                .keep = 0xFFFFFF7F,
+                                .restore = {.how = RESTORE_OURS, .mask = 0xFFFFFF7F}};
+    assert_true(ledger_apply(f.ledger, &one, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0x11);
+    *fake_at(&f.fake, 0x30) = 0x91;
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x30), 0x10);
+}
+
 /* A single step that a debugger did not end is nobody's setting; what else changed is another's. */
 FRESH_TEST(bits_that_are_nobodys_setting_are_cleared)
 {
