@@ -267,7 +267,7 @@ def executed_by_function(place, profile, names):
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040", "a9/swd", "gdb"])
 def test_the_hottest_of_all_come_first(way):
     """Of all functions of a program, of which most are not called, in any order of the ELF: those that take most of the time are in it,
-    however short it is. A GDB server shows no running core: it is halted now and then."""
+    however short it is, and first but for shares that are not known. A GDB server shows no running core: it is halted now and then."""
     with GdbPlace("m4", "free") if way == "gdb" else Place(way, "free") as place:
         if way == "gdb":  # what OpenOCD sets up at its first breakpoint is its own: it never switches the FPB off again
             place.server("halt; bp 0x100 2 hw; rbp 0x100; resume")
@@ -277,8 +277,12 @@ def test_the_hottest_of_all_come_first(way):
         result = survey(place, "*", "--for", "10s")
         truth = executed_by_function(place, place.board.command("profile")["cores"][0], result.regions)
         hottest, share = next(iter(truth.items()))
-        first, *others = result.regions.values()
-        assert first["name"] == hottest and abs(first["share"] - share) < 0.05, (first, share)
+        rows = list(result.regions.values())
+        place_of = list(result.regions).index(hottest)
+        others = rows[:place_of] + rows[place_of + 1:]
+        assert abs(rows[place_of]["share"] - share) < 0.05, (rows[place_of], share)
+        # On a busy machine a few turns may make a share of which the row itself says that it may be far less
+        assert all(row["share"] - row["share_plus_minus"] < share / 2 for row in rows[:place_of]), (rows[:place_of + 1], share)
         sampled = {name: region.get("samples", 0) for name, region in result.regions.items()}
         assert max(sampled, key=sampled.get) == hottest and 0 < sum(sampled.values()) <= result.summary["samples"]
         assert any(region["reached"] for region in others) and sum(count > 0 for count in sampled.values()) < len(sampled)
