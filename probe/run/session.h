@@ -144,7 +144,8 @@ bool session_end_engine(struct session *session, struct engine *engine, struct e
 void session_tell_left(const struct session *session);
 /* Restores the target, as often as a lost link may be there again and the ending lasts; the core goes on. */
 bool session_undo(struct session *session, struct error *error);
-/* Does part of it again and again, as long as the link may come back and the user has not cut it short. */
+/* Does part of it again and again, as long as the link may answer once more and the user has not cut it
+ * short. */
 bool session_undo_insist(struct session *session,
                          bool (*undo)(void *, const struct deadline *, struct error *), void *what,
                          struct error *error);

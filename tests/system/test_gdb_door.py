@@ -397,10 +397,11 @@ def test_a_breakpoint_ends_the_record(tmp_path):
     file = tmp_path / "p.jsonl"
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         done = place.gdb("break random_number", f"pmu record -o {file}", "print/x $pc")
-        assert "pmu record failed (exit code 3): the core stopped by itself" in done.err, done.out + done.err
+        said = ("the core stopped by itself", "stopped by your breakpoint")  # in the time between two samples; or it was seen as one was taken
+        assert any(f"pmu record failed (exit code 3): {words}" in done.err for words in said), done.out + done.err
         assert f"= {place.symbol('random_number'):#x}" in done.out
         end = json.loads(file.read_text().splitlines()[-1])
-        assert end["why"] == "lost" and "at a breakpoint" in end["error"]
+        assert end["why"] == "lost" and "breakpoint" in end["error"]
 
 
 def test_ctrl_c_ends_the_record(tmp_path):
