@@ -36,6 +36,7 @@ enum {
     PMU_DIVIDE = 1 << 3,            /* the cycle counter goes every 64th cycle */
     PMU_STOP_PROHIBITED = 1 << 5,   /* it stops while events may not be counted */
     PMU_LONG_CYCLES = 1 << 6,       /* PMUv3: and is never divided */
+    PMU_LONG_EVENTS = 1 << 7,       /* PMUv3p5: events overflow from 64 bits, DDI 0487 PMCR_EL0.LP */
     PMU_FREEZE_ON_OVERFLOW = 1 << 9 /* one overflow stops all counters */
 };
 
@@ -55,6 +56,10 @@ struct pmu {
     bool divide;                  /* the cycle counter is to go every 64th cycle */
     uint32_t free, idle;          /* derived: not enabled by the program; not counting */
 };
+
+/* The program counts, and so keeps PMU_LONG_EVENTS: the low word of an event counter wraps, and nothing shows
+ * it. */
+bool pmu_keeps_long_events(const struct pmu *pmu);
 
 /* The reads that identify every kind; a kind adds its own. */
 enum { PMU_CONTROL, PMU_ENABLED, PMU_INTERRUPTS, PMU_COMMON_READS };

@@ -39,6 +39,11 @@ static bool counts_now(const struct pmu *pmu)
     return (pmu->control & PMU_ENABLE) != 0 && pmu->enabled != 0;
 }
 
+bool pmu_keeps_long_events(const struct pmu *pmu)
+{
+    return counts_now(pmu) && (pmu->control & pmu->places->hindrances & PMU_LONG_EVENTS) != 0;
+}
+
 static bool cycles_are_ours(const struct pmu *pmu)
 {
     return (pmu->idle & CYCLES) != 0;
@@ -203,7 +208,7 @@ static struct setting pmu_switch_on(const struct core *core, const struct pmu *p
     if (!cycles_are_ours(pmu))
         off &= ~(uint32_t)(PMU_DIVIDE | PMU_STOP_PROHIBITED);
     if (counts_now(pmu))
-        off &= ~(uint32_t)PMU_FREEZE_ON_OVERFLOW;
+        off &= ~(uint32_t)(PMU_FREEZE_ON_OVERFLOW | PMU_LONG_EVENTS);
     on |= is_divided(pmu) ? PMU_DIVIDE : 0;
     if (pmu->divide) {
         off &= ~(uint32_t)PMU_DIVIDE;

@@ -108,8 +108,8 @@ static const struct pmu_places v3_places = {.at = core_pmu,
                                             .cycles = 0x0F8,
                                             .long_cycles = true,
                                             .locks = true,
-                                            .hindrances =
-                                                PMU_DIVIDE | PMU_STOP_PROHIBITED | PMU_FREEZE_ON_OVERFLOW};
+                                            .hindrances = PMU_DIVIDE | PMU_STOP_PROHIBITED | PMU_LONG_EVENTS |
+                                                          PMU_FREEZE_ON_OVERFLOW};
 
 static bool has_v3(const struct core *core)
 {

@@ -93,9 +93,12 @@ size_t counter_stop_choose(const struct counter_block *block, const struct count
     for (unsigned i = 0; i < block->n; i++)
         if (!counts_for_itself(block, i))
             able &= ~(UINT32_C(1) << i);
+    bool is_long = !is_dwt(block) && able > 1 && pmu_keeps_long_events(&block->pmu);
+    able &= is_long ? 1 : UINT32_MAX;
     if (able == 0) {
-        error_advise(error, ERROR_NO_COUNTER, "", "no free counter of %s can stop the core at %s",
-                     block->text, event->name);
+        error_advise(error, ERROR_NO_COUNTER, "", "no free counter of %s can stop the core at %s%s",
+                     block->text, event->name,
+                     is_long ? ": the program has events overflow from 64 bits (PMCR.LP)" : "");
         return 0;
     }
     picks[0] = *event;

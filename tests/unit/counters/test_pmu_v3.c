@@ -124,6 +124,26 @@ FAKE_TEST(a_free_pmu_is_borrowed_and_given_back)
     assert_memory_equal(f.words, before.words, sizeof before.words);
 }
 
+/* Linux and TF-A set PMCR_EL0.LP (bit 7): then the low word of a counter, which is what is read and armed,
+ * wraps unseen. */
+FAKE_TEST(long_events_are_switched_off_unless_the_program_counts)
+{
+    place(A55, CFGR_6);
+    *fake_word(0xE04) = 0xC0;
+    fake_take(&pmu_v3_kind);
+    assert_false(pmu_keeps_long_events(&block.pmu));
+    assert_int_equal(*fake_word(0xE04), 0x41);
+    fake_undo();
+    assert_int_equal(*fake_word(0xE04), 0xC0);
+    *fake_word(0xE04) = 0xC1;
+    *fake_word(0xC00) = 1;
+    assert_true(fake_identify(&pmu_v3_kind));
+    assert_true(pmu_keeps_long_events(&block.pmu));
+    fake_take_found();
+    assert_int_equal(*fake_word(0xE04), 0xC1);
+    fake_undo();
+}
+
 FAKE_TEST(what_the_program_counts_stays_its_own)
 {
     place(A55, CFGR_6);

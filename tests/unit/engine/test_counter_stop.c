@@ -250,6 +250,22 @@ TEST(a_counter_is_chosen_that_is_free_and_reaches_so_far)
     assert_int_equal(error.kind, ERROR_NO_COUNTER);
 }
 
+TEST(events_that_overflow_from_64_bits_stop_nothing)
+{
+    struct error error = {0};
+    struct counter_pick picks[2], event = {.code = 0x08, .name = "INST_RETIRED"};
+    make(M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
+    struct pmu_places places = *rig.block.pmu.places;
+    places.hindrances |= PMU_LONG_EVENTS;
+    rig.block.pmu.places = &places;
+    rig.block.pmu.control = PMU_ENABLE | PMU_LONG_EVENTS;
+    rig.block.pmu.enabled = 0;
+    assert_int_equal(counter_stop_choose(&rig.block, &event, 10, picks, &error), 1);
+    rig.block.pmu.enabled = 0x80;
+    assert_fails(counter_stop_choose(&rig.block, &event, 10, picks, &error) != 0, &error, ERROR_NO_COUNTER,
+                 "overflow from 64 bits (PMCR.LP)");
+}
+
 TEST(the_dwt_stops_at_cycles_alone)
 {
     struct error error = {0};
