@@ -6,7 +6,7 @@
 
     .equ PMUSERENR_EN, 1
     .equ PMCR_E, 1
-    .equ PMCR_D, 8
+    .equ PMCR_D_AND_DP, 0x28
     .equ CYCLES, 1 << 31
 
     .section .text.before, "ax", %progbits
@@ -19,7 +19,7 @@ pmu_stub_before:
     mcr p15, 0, r12, c9, c12, 1
     mrc p15, 0, r12, c9, c12, 0
     tst r12, #PMCR_E
-    biceq r12, r12, #PMCR_D
+    biceq r12, r12, #PMCR_D_AND_DP
     orr r12, r12, #PMCR_E
     mcr p15, 0, r12, c9, c12, 0
     isb

@@ -4,10 +4,13 @@
 // memory. Runs at any address.
     .equ EL2, 2 << 2
     .equ MDCR_EL3_TPM, 1 << 6
+    .equ MDCR_EL3_SCCD, 1 << 23 // no cycles in Secure state, and at EL3: DDI 0487, MDCR_EL3
+    .equ MDCR_EL3_MCCD, 1 << 34
     .equ FILTER_NSH, 1 << 27 // cycles of EL2 count too
     .equ PMUSERENR_EN, 1
     .equ PMCR_E_BIT, 0
     .equ PMCR_D, 1 << 3
+    .equ PMCR_DP, 1 << 5
     .equ PMCR_LC_AND_E, 0x41
     .equ CYCLES, 1 << 31
 
@@ -21,6 +24,8 @@ pmu_stub_before:
     b.eq 1f
     mrs x16, mdcr_el3
     and x16, x16, #~MDCR_EL3_TPM
+    and x16, x16, #~MDCR_EL3_SCCD
+    and x16, x16, #~MDCR_EL3_MCCD
     msr mdcr_el3, x16
     isb
 1:  mrs x16, pmcr_el0
@@ -37,6 +42,7 @@ pmu_stub_before:
     mrs x16, pmcr_el0
     tbnz x16, #PMCR_E_BIT, 3f
     and x16, x16, #~PMCR_D
+    and x16, x16, #~PMCR_DP
     mov x17, #PMCR_LC_AND_E
     orr x16, x16, x17
     msr pmcr_el0, x16

@@ -5,11 +5,14 @@
 #ifndef PMU_STUB_EVENTS_H
 #define PMU_STUB_EVENTS_H
 
-// PMCR (PMU_CTRL): E, P, C, D. P and C read as zero, so it is safe to write back the value read.
-#define PMU_STUB_PMCR_E (1u << 0)
-#define PMU_STUB_PMCR_P (1u << 1)
-#define PMU_STUB_PMCR_C (1u << 2)
-#define PMU_STUB_PMCR_D (1u << 3)
+// PMCR (PMU_CTRL): E, P, C, D, DP, LP. P and C read as zero, so it is safe to write back the value read.
+// Where events are prohibited, as in Secure state, DP stops cycles too; with LP events overflow from 64 bits.
+#define PMU_STUB_PMCR_E  (1u << 0)
+#define PMU_STUB_PMCR_P  (1u << 1)
+#define PMU_STUB_PMCR_C  (1u << 2)
+#define PMU_STUB_PMCR_D  (1u << 3)
+#define PMU_STUB_PMCR_DP (1u << 5)
+#define PMU_STUB_PMCR_LP (1u << 7)
 
 // Masks: of counter n, of the cycle counter. `1` enables with a SET register and disables with a CLR
 // register; zeros do nothing, so nothing is ever read first.
@@ -227,7 +230,9 @@ static inline unsigned pmu_start(const uint32_t *events, unsigned count)
 {
     pmu_prepare();
     unsigned there = pmu_counters(), used = count < there ? count : there;
-    uint32_t control = (pmu_read_PMCR() & ~(PMU_STUB_PMCR_E | PMU_STUB_PMCR_D)) | PMU_STUB_PMCR_WANTED;
+    uint32_t control =
+        pmu_read_PMCR() & ~(PMU_STUB_PMCR_E | PMU_STUB_PMCR_D | PMU_STUB_PMCR_DP | PMU_STUB_PMCR_LP);
+    control |= PMU_STUB_PMCR_WANTED;
     pmu_write_PMCR(control);
     pmu_sync();
     pmu_write_PMCNTENCLR(UINT32_MAX);
@@ -280,7 +285,7 @@ static inline uint64_t pmu_open(void)
     pmu_write_PMUSERENR(((uint32_t)before & ~PMU_CYCLES) | 1);
     pmu_write_PMCNTENSET(PMU_CYCLES);
     if (!(control & PMU_STUB_PMCR_E))
-        control = (control & ~PMU_STUB_PMCR_D) | PMU_STUB_PMCR_WANTED | PMU_STUB_PMCR_E;
+        control = (control & ~(PMU_STUB_PMCR_D | PMU_STUB_PMCR_DP)) | PMU_STUB_PMCR_WANTED | PMU_STUB_PMCR_E;
     pmu_write_PMCR(control);
     pmu_sync();
     return before;

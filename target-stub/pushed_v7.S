@@ -13,7 +13,7 @@
 
     .equ PMUSERENR_EN, 1
     .equ PMCR_E, 1
-    .equ PMCR_D, 8
+    .equ PMCR_D_AND_DP, 0x28
     .equ CYCLES, 1 << 31
 
     .macro get_state
@@ -43,7 +43,7 @@ enable:
     mcr p15, 0, r2, c9, c12, 1
     tst r1, #PMCR_E
     mov r2, r1
-    biceq r2, r2, #PMCR_D
+    biceq r2, r2, #PMCR_D_AND_DP
     orr r2, r2, #PMCR_E
     mcr p15, 0, r2, c9, c12, 0
     isb

@@ -11,6 +11,7 @@
     .equ PMUSERENR_EN, 1
     .equ PMCR_E_BIT, 0
     .equ PMCR_D, 1 << 3
+    .equ PMCR_DP, 1 << 5
     .equ PMCR_E, 1 << 0
     .equ PMCR_LC, 1 << 6
     .equ CYCLES, 1 << 31
@@ -43,6 +44,7 @@ enable:
     msr pmcntenset_el0, x2
     tbnz x1, #PMCR_E_BIT, 1f
     and x2, x1, #~PMCR_D
+    and x2, x2, #~PMCR_DP
     orr x2, x2, #PMCR_E
     orr x2, x2, #PMCR_LC
     msr pmcr_el0, x2

@@ -23,6 +23,7 @@ enum {
     PMCR_P = 1 << 1,
     PMCR_C = 1 << 2,
     PMCR_D = 1 << 3,
+    PMCR_DP = 1 << 5, /* where events are prohibited, as in Secure state, cycles stop too */
     PMCR_LC = 1 << 6,
     PMUSERENR_EN = 1 << 0
 };
@@ -185,7 +186,7 @@ static bool set_control(struct stub *stub, bool on, struct error *error)
         return false;
     if (((control & PMCR_E) != 0) == on)
         return true;
-    control &= ~(with_e | PMCR_P | PMCR_C | (on ? PMCR_D : 0));
+    control &= ~(with_e | PMCR_P | PMCR_C | (on ? PMCR_D | PMCR_DP : 0));
     return change(stub, pmu_word(stub, PMCR), control | (on ? with_e : 0),
                   (struct restore){.mask = ~(uint64_t)(PMCR_P | PMCR_C)}, error);
 }

@@ -4,6 +4,7 @@ import pytest
 
 import harness
 from harness import NOWHERE, RELEASE, Place, wait_for
+from own_program import START, own_place
 
 pytestmark = [pytest.mark.each_value, pytest.mark.any_fifth]  # a row takes seconds
 
@@ -217,3 +218,24 @@ def test_trouble_on_the_way(chip, kind):
                 assert place.board.state()["run"] == "running", what
                 met, survived = met + struck, survived + (struck and result.code == 0)
         assert met >= len(chosen) / 2 and survived >= 0.9 * met - 2, f"{survived} of {met} at {len(chosen)}"
+
+
+HELD_BACK = START + """
+void run(void)
+{
+    __asm volatile("msr pmcr_el0, %0" ::"r"(1ul << 5));
+    for (;; round_count++)
+        sink++;
+}
+"""
+
+
+def test_cycles_in_secure_state(tmp_path):
+    """Where events are prohibited there, as without MDCR_EL3.SPME from Armv8.2 on, PMCR.DP stops cycles too; TF-A sets it."""
+    with own_place(tmp_path, "a55/swd", HELD_BACK) as place:
+        before = place.board.state()["pmcr"]
+        result = place.run("stub", "enable")
+        assert result.code == 0 and before & 1 << 5, result.err
+        counted = place.board.state()["pmccntr"]
+        wait_for(lambda: place.board.state()["pmccntr"] > counted, "cycles")
+        assert place.run("stub", "disable").code == 0 and place.board.state()["pmcr"] & 1 == 0
