@@ -261,6 +261,12 @@ static void thumb_immediates(struct instruction *out, uint32_t code)
         instruction_give(out, thumb_operation(operation), to, from, modified);
 }
 
+/* DDI 0553 C2.4: shifts of Armv8.1-M, of a pair of registers (LSLL), or of one if the upper one is 15. */
+static void thumb_long_shift(struct instruction *out, unsigned low, unsigned high)
+{
+    instruction_may_write(out, high == ARM_PC ? low : low & ~1U, high | 1);
+}
+
 /* DDI 0403 A5.3.11; with bit 15 the conditional selects of DDI 0553 C2.4. */
 static void thumb_shifted(struct instruction *out, uint32_t code)
 {
@@ -337,8 +343,8 @@ static void thumb_dual(struct instruction *out, uint32_t code)
     } else if ((code & 0xFFF00FFF) == 0xE8C00FAF) {
         access_memory(out, false, base, 4, 1U << first);
     } else if (!before && !back) {
-        instruction_may_write(out, first, second);
-        instruction_may_write(out, loads ? ARM_PC : field(code, 0, 4), ARM_PC);
+        unsigned status = instruction_bit(code, 23) ? field(code, 0, 4) : second; /* STREX: of others */
+        instruction_may_write(out, loads ? first : status, loads ? second : ARM_PC);
     }
 }
 
@@ -355,6 +361,13 @@ static void thumb_several(struct instruction *out, uint32_t code)
         access_list(out, loads, base, list, way == 1, way == 2, instruction_bit(code, 21));
     else if (loads)
         out->kind = GOES_AWAY;
+}
+
+/* VLD1 to VLD4 and VST1 to VST4: DDI 0406 A7.7.1, Rm of 15 leaves the base alone. */
+static void structure_memory(struct instruction *out, uint32_t code)
+{
+    bool back = field(code, 0, 4) != ARM_PC;
+    out->writes |= back ? 1U << field(code, 16, 4) & ~(1U << ARM_PC) : 0;
 }
 
 /* DDI 0403 A5.3.7 to A5.3.10: LDR, STR and those of parts of a word. */
@@ -382,20 +395,25 @@ static void thumb_single(struct instruction *out, uint32_t code)
 }
 
 /* MCR, MRC, MCRR of CP15, and VPUSH and VPOP, which move the SP: DDI 0406 A8.8.98, A8.8.107, A8.8.99,
- * A8.8.367, A8.8.366. The same words in both instruction sets. */
+ * A8.8.367, A8.8.366. The same words in both instruction sets. Of the second kind (MRC2) those of
+ * coprocessors from 8 on are vector instructions without a general register; of the first, VLLDM and VLSTM
+ * (DDI 0553 C2.4) leave their base alone. */
 static void coprocessor(struct instruction *out, uint32_t code)
 {
+    bool is_second = code >> 28 == 0xF, is_lazy = (code & 0x0F800E00) == 0x0C000A00;
     bool pushes = (code & 0x0FBF0E00) == 0x0D2D0A00, pops = (code & 0x0FBF0E00) == 0x0CBD0A00;
     bool moves = (code & 0x0F000F10) == 0x0E000F10, moves_both = (code & 0x0FF00F00) == 0x0C400F00;
     unsigned which = field(code, 12, 4), other = field(code, 16, 4);
+    if (is_second && instruction_bit(code, 11))
+        return;
     if (pushes || pops)
         instruction_give(out, GIVES_SUM, ARM_SP, ARM_SP, negative_if(pushes, 4 * (code & 0xFF)));
-    else if ((code & 0x0E200000) == 0x0C200000) /* LDC, STC, VLDM, VSTM that move the base */
+    else if ((code & 0x0E200000) == 0x0C200000 && !is_lazy) /* LDC, STC, VLDM, VSTM that move the base */
         out->writes |= 1U << other & ~(1U << ARM_PC);
     else if ((code & 0x0F100010) == 0x0E100010 || (code & 0x0FF00000) == 0x0C500000)
         instruction_may_write(out, which,
                               instruction_bit(code, 25) ? ARM_PC : other); /* also of other coprocessors */
-    if (!moves && !moves_both)
+    if (is_second || (!moves && !moves_both))
         return;
     out->system = moves_both ? SYSTEM_WRITE_BOTH : instruction_bit(code, 20) ? SYSTEM_READ : SYSTEM_WRITE;
     out->from = out->system == SYSTEM_READ ? NO_REGISTER : which;
@@ -403,6 +421,57 @@ static void coprocessor(struct instruction *out, uint32_t code)
     out->crn = other;
     out->crm = field(code, 0, 4);
     out->op2 = field(code, 5, 3);
+}
+
+/* DDI 0553 C2.4: sums of vectors go to one general register, long ones to an even and an odd one. */
+static void thumb_sum(struct instruction *out, uint32_t code)
+{
+    enum { LARGEST = 6 }; /* VMAXV, VMINV */
+    unsigned low = field(code, 12, 4), high = field(code, 20, 3), start = field(code, 16, 4);
+    bool differs = (code & 0x00400101) == 0x00000101; /* VABAV */
+    if ((code & 0x0F800E50) == 0x0E800E00)
+        instruction_may_write(out, differs || high == LARGEST ? low : low & ~1U,
+                              differs || high == LARGEST ? ARM_PC : high << 1 | 1);
+    else if ((code & 0xFF810F70) == 0xEE010F60 && field(code, 20, 2) != 3) /* VIDUP and its kin, no VCMP */
+        instruction_may_write(out, start & ~1U, ARM_PC);
+    else if ((code & 0xFFA01FF0) == 0xEEA00FC0) /* VSHLC */
+        instruction_may_write(out, field(code, 0, 4), ARM_PC);
+}
+
+/* DDI 0553 C2.4: VLDR, VSTR, VLD2, VST2 and their kin that move the base. Ones that widen or narrow, which
+ * those of a system register are not, have three bits for it, and of some the base is a vector. */
+static void thumb_vector_memory(struct instruction *out, uint32_t code)
+{
+    bool widens = !instruction_bit(code, 12) && field(code, 7, 2) != 3,
+         by_vector = (code & 0x11001000) == 0x11001000;
+    unsigned base = field(code, 16, widens ? 3 : 4);
+    out->writes |= by_vector || base == ARM_PC ? 0 : 1U << base;
+}
+
+/* Of Armv8-M the words of CDE are also those of coprocessors 0 to 7: DDI 0553 C2.4, CX1 to CX3, whose results
+ * may be pairs. The other words of coprocessors 14 and 15 are vector instructions there. */
+static void thumb_coprocessor(struct instruction *out, uint32_t code)
+{
+    bool of_vectors = field(code, 9, 3) == 7;
+    unsigned custom = instruction_bit(code, 23) ? field(code, 0, 4) : field(code, 12, 4);
+    if (of_vectors && (code & 0x0F000010) == 0x0E000000)
+        thumb_sum(out, code);
+    else if (of_vectors && (code & 0x0E200000) == 0x0C200000)
+        thumb_vector_memory(out, code);
+    else if ((code & 0xFFF01FE0) == 0xEC000F00) /* VMOV of two lanes */
+        instruction_may_write(out, field(code, 0, 4), field(code, 16, 4));
+    else
+        coprocessor(out, code);
+    if ((code & 0x0F000800) == 0x0E000000)
+        instruction_may_write(out, custom, custom | field(code, 6, 1));
+}
+
+/* DDI 0403 A5.3.12, A5.3.16, A5.3.17: of long multiplications and of divisions bits 15 to 12 are a result or
+ * 15, of other multiplications what is added. */
+static void thumb_multiply(struct instruction *out, uint32_t code)
+{
+    bool is_long = (code & 0x01800000) == 0x01800000;
+    instruction_may_write(out, field(code, 8, 4), is_long ? field(code, 12, 4) : ARM_PC);
 }
 
 static void thumb_wide(struct instruction *out, uint32_t code, uint64_t address)
@@ -413,19 +482,22 @@ static void thumb_wide(struct instruction *out, uint32_t code, uint64_t address)
         thumb_dual(out, code);
     else if (group == 4)
         thumb_several(out, code);
+    else if ((code & 0xFFF0000F) == 0xEA50000D || (code & 0xFFF0800F) == 0xEA50000F)
+        thumb_long_shift(out, field(code, 16, 4), field(code, 8, 4));
     else if (group == 5 && writes)
         thumb_shifted(out, code);
-    else if (group == 6 || group == 7)
-        coprocessor(out, code);
+    else if (group == 6 || group == 7 || group > 0xD)
+        thumb_coprocessor(out, code);
     else if (group >> 2 == 2 && instruction_bit(code, 15))
         thumb_branch(out, code, address);
     else if (group >> 2 == 2 && writes)
         thumb_immediates(out, code);
+    else if ((code & 0xFF100000) == 0xF9000000)
+        structure_memory(out, code);
     else if (group == 0xC)
         thumb_single(out, code);
-    /* Multiplications, whose results of 64 bits have two registers, and sums of vectors */
-    if (group > 0xC || (group == 7 && !instruction_bit(code, 4)))
-        instruction_may_write(out, field(code, 8, 4), field(code, 12, 4));
+    else if (group == 0xD)
+        thumb_multiply(out, code);
 }
 
 /* --- A32 ------------------------------------------------------------------------------------------------ */
@@ -447,13 +519,30 @@ static void arm_misc(struct instruction *out, uint32_t code)
     } else if ((code & 0x0DB0F000) == 0x0120F000) {
         out->kind = rest >> 1 == 0x0320F002 >> 1 ? GOES_ASLEEP : rest == 0x0320F000 ? GOES_ON : GOES_UNSURE;
         out->system = SYSTEM_MODE;
+    } else if (field(code, 4, 4) == 7) { /* HLT, HVC, SMC */
+        return;
+    } else if (instruction_bit(code, 7)) { /* SMLALBB has two results, other multiplications one */
+        instruction_may_write(out, (code & 0x00600000) == 0x00400000 ? field(code, 12, 4) : ARM_PC,
+                              field(code, 16, 4));
     } else {
-        instruction_may_write(out, field(code, 12, 4),
-                              instruction_bit(code, 7) ? field(code, 16, 4) : ARM_PC);
+        instruction_may_write(out, field(code, 12, 4), ARM_PC);
     }
 }
 
-/* DDI 0406 A5.2.5 to A5.2.10 and A5.3: multiplications, exclusive accesses, LDR, STR and those of other
+/* DDI 0406 A5.2.5: multiplications have their result in bits 19 to 16, the long ones, of which UMAAL is one,
+ * also in 15 to 12, where others have what is added. A5.2.10: SWP, LDREX, and the status of STREX. */
+static void arm_multiply(struct instruction *out, uint32_t code)
+{
+    unsigned which = field(code, 12, 4), high = field(code, 16, 4);
+    bool is_long = instruction_bit(code, 23) || (code & 0x00E00000) == 0x00400000;
+    bool both = (code & 0x01F00000) == 0x01B00000; /* LDREXD */
+    if (instruction_bit(code, 24))
+        instruction_may_write(out, which, both ? which | 1 : ARM_PC);
+    else
+        instruction_may_write(out, is_long ? which : ARM_PC, high);
+}
+
+/* DDI 0406 A5.2.8, A5.2.9 and A5.3: multiplications, exclusive accesses, LDR, STR and those of other
  * sizes. Where an address has a register more, it is not known. */
 static void arm_memory(struct instruction *out, uint32_t code)
 {
@@ -464,7 +553,7 @@ static void arm_memory(struct instruction *out, uint32_t code)
     uint32_t bytes = plain ? (instruction_bit(code, 22) ? 1 : 4) : doubles ? 8 : kind == 2 ? 1 : 2;
     uint32_t number = plain ? code & 0xFFF : field(code, 8, 4) << 4 | field(code, 0, 4);
     if (!plain && kind == 0) {
-        instruction_may_write(out, which, before && loads ? ARM_PC : base);
+        arm_multiply(out, code);
         return;
     }
     access_memory(out, loads || (!plain && kind == 2), base, bytes, (doubles ? 3U : 1U) << which & 0xFFFF);
@@ -504,13 +593,16 @@ static void arm_data(struct instruction *out, uint32_t code)
         instruction_give(out, GIVES_OTHER, to, from, 0);
 }
 
-/* DDI 0406 A5.4: most have one result in bits 15 to 12; multiplications and divisions have it in 19 to 16. */
+/* DDI 0406 A5.4: most have one result in bits 15 to 12; multiplications and divisions have it in 19 to 16,
+ * and SMLALD in both. */
 static void arm_media(struct instruction *out, uint32_t code)
 {
+    enum { FIRST = 0x70, LONG = 0x74, LAST = 0x78 };
     unsigned group = field(code, 20, 8);
+    bool multiplies = group >= FIRST && group <= LAST;
     out->kind = GOES_UNSURE;
-    instruction_may_write(out, field(code, 12, 4),
-                          group >= 0x70 && group <= 0x78 ? field(code, 16, 4) : ARM_PC);
+    instruction_may_write(out, multiplies && group != LONG ? ARM_PC : field(code, 12, 4),
+                          multiplies ? field(code, 16, 4) : ARM_PC);
 }
 
 /* DDI 0406 A8.8.18 (B), A8.8.25 (BL, BLX of a number, which has a bit more, the halfword's). */
@@ -534,6 +626,10 @@ static void arm_word(struct instruction *out, uint32_t code, uint64_t address)
     } else if (code >> 28 == UNCONDITIONAL) {
         out->kind = GOES_UNSURE;
         out->system = (code & 0xFFF1FE20) == 0xF1000000 ? SYSTEM_MODE : SYSTEM_NONE; /* CPS */
+        if ((code & 0xFF100000) == 0xF4000000)
+            structure_memory(out, code);
+        else if (group >= 6)
+            coprocessor(out, code);
     } else if ((code & 0x0E000090) == 0x00000090 || group == 2 || (group == 3 && !instruction_bit(code, 4))) {
         arm_memory(out, code);
     } else if (group <= 1 && (code & 0x01900000) == 0x01000000 && !is_half) {
@@ -611,6 +707,8 @@ static void a64_by_number(struct instruction *out, uint32_t code)
                  negative_if(instruction_bit(code, 30), number));
     else if (group == LOGICAL)
         a64_give(out, gives, operation != FLAGS, code, from, pattern);
+    else if ((code & 0xBFC00000) == 0x91800000) /* ADDG, SUBG */
+        a64_give(out, GIVES_OTHER, true, code, from, 0);
     else if (group == WIDE && operation == 2) /* MOVZ */
         a64_give(out, GIVES_NUMBER, false, code, NO_REGISTER, half < 2 ? field(code, 5, 16) << 16 * half : 0);
     else
@@ -621,32 +719,97 @@ static void a64_by_register(struct instruction *out, uint32_t code)
 {
     unsigned with = field(code, 16, 5);
     bool has_sp = (code & 0x3FE00000) == 0x0B200000; /* ADD and SUB of an extended register */
-    if ((code & 0x7FE0FFE0) == 0x2A0003E0)           /* MOV */
+    /* CCMP, and RMIF and SETF8 among ADC and its kin: these bits are no register */
+    bool has_none =
+        (code & 0x3FE00000) == 0x3A400000 || ((code & 0x3FE00000) == 0x3A000000 && field(code, 10, 6) != 0);
+    has_sp = has_sp || (code & 0xFFE0FC00) == 0x9AC01000; /* IRG */
+    if (has_none)
+        return;
+    if ((code & 0x7FE0FFE0) == 0x2A0003E0) /* MOV */
         a64_give(out, with == A64_ZERO ? GIVES_NUMBER : GIVES_SUM, false, code, with, 0);
     else
         a64_give(out, GIVES_OTHER, has_sp, code, field(code, 5, 5), 0);
 }
 
-/* Pairs, literals, exclusive and single ones, of general and of vector registers. */
+/* DDI 0487 C4.1, "Loads and Stores": exclusive and ordered ones, CAS, CASP. What gives a value back or a
+ * status gives it to bits 20 to 16, two of CASP. */
+static void a64_exclusive(struct instruction *out, uint32_t code)
+{
+    uint32_t first = a64_bit(field(code, 0, 5)), second = a64_bit(field(code, 10, 5));
+    uint32_t status = a64_bit(field(code, 16, 5)), after = a64_bit(field(code, 16, 5) | 1);
+    bool loads = instruction_bit(code, 22), two = instruction_bit(code, 21);
+    if (instruction_bit(code, 24)) /* unprivileged ones */
+        out->writes |= first | status | after;
+    else if (instruction_bit(code, 23)) /* CAS; LDAR, STLR */
+        out->writes |= two ? status : loads ? first : 0;
+    else if (two && !instruction_bit(code, 31)) /* CASP */
+        out->writes |= status | after;
+    else
+        out->writes |= loads ? first | (two ? second : 0) : status;
+}
+
+/* The same table's newer ones: LDAPUR, tags, copies of memory, atomic ones of 128 bits. */
+static void a64_newer_memory(struct instruction *out, uint32_t code)
+{
+    enum { COPIES = 1, SETS = 3 };
+    uint32_t first = a64_bit(field(code, 0, 5)), base = 1U << field(code, 5, 5), other = field(code, 16, 5);
+    unsigned way = field(code, 10, 2);
+    bool of_tags = (code & 0xFF200000) == 0xD9200000, two = instruction_bit(code, 21);
+    if (of_tags) /* STG; LDG, LDGM */
+        out->writes |= way != 0 ? (way & 1) * base : instruction_bit(code, 22) ? first : 0;
+    else if (!two && way == COPIES) /* CPY, SET */
+        out->writes |= first | a64_bit(field(code, 5, 5)) | (field(code, 22, 2) == SETS ? 0 : a64_bit(other));
+    else if (instruction_bit(code, 26)) /* of vectors */
+        return;
+    else if (two)
+        out->writes |= first | a64_bit(other) | a64_bit(other | 1);
+    else if (way == 0) /* LDAPUR, STLUR */
+        out->writes |= field(code, 22, 2) != 0 ? first : 0;
+    else /* LDIAPP, STILP */
+        out->writes |= base | (instruction_bit(code, 22) ? first | a64_bit(other) : 0);
+}
+
+/* Registers, one or LD64B's eight, that one load or atomic access gives. */
+static uint32_t a64_single(uint32_t code, bool loads)
+{
+    bool is_authenticated = (code & 0xFF200400) == 0xF8200400, is_hint = (code & 0xFEC00000) == 0xF8800000;
+    bool is_atomic = (code & 0x3B200C00) == 0x38200000; /* LDADD and its kin */
+    uint32_t first = field(code, 0, 5);
+    if ((code & 0xFFFFFC00) == 0xF83FD000) /* LD64B */
+        return 0xFFU << first;
+    if ((code & 0xFFE0EC00) == 0xF820A000) /* ST64BV */
+        return a64_bit(field(code, 16, 5));
+    if (is_hint && !is_authenticated && !is_atomic) /* PRFM */
+        return 0;
+    return loads || is_atomic ? a64_bit(first) : 0;
+}
+
+/* Pairs, literals, and single ones, of general and of vector registers. */
 static void a64_memory(struct instruction *out, uint32_t code)
 {
     unsigned base = field(code, 5, 5), first = field(code, 0, 5), second = field(code, 10, 5);
     bool of_vectors = instruction_bit(code, 26), pairs = (code & 0x3A000000) == 0x28000000;
     bool is_literal = (code & 0x3B000000) == 0x18000000, is_single = (code & 0x38000000) == 0x38000000;
-    bool loads =
-        is_literal || instruction_bit(code, 22) || (is_single && !of_vectors && instruction_bit(code, 23));
+    bool is_authenticated = (code & 0xFF200400) == 0xF8200400; /* LDRAA */
+    bool loads = is_literal || instruction_bit(code, 22) || is_authenticated ||
+                 (is_single && !of_vectors && instruction_bit(code, 23));
     bool of_structures = (code & 0xBE000000) == 0x0C000000;
     bool back =
         pairs || of_structures ? instruction_bit(code, 23) : is_single && (code & 0x01200400) == 0x00000400;
-    bool is_atomic = (code & 0x3B200C00) == 0x38200000; /* LDADD and its kin */
+    back = back || (is_authenticated && instruction_bit(code, 11));
     out->access = loads ? ACCESS_LOAD : ACCESS_STORE;
     out->base = is_literal ? NO_REGISTER : base;
     out->writes |= back && !is_literal ? 1U << base : 0;
-    if (!of_vectors && (loads || is_atomic))
-        out->writes |= a64_bit(first) | (pairs ? a64_bit(second) : 0);
-    if (!of_vectors && !pairs && !is_single &&
-        !is_literal) /* exclusive stores have their status, CAS its value */
-        out->writes |= a64_bit(first) | a64_bit(field(code, 16, 5));
+    if ((code & 0x3B000000) == 0x19000000)
+        a64_newer_memory(out, code);
+    else if ((code & 0x3E000000) == 0x08000000)
+        a64_exclusive(out, code);
+    else if (pairs && loads && !of_vectors)
+        out->writes |= a64_bit(first) | a64_bit(second);
+    else if (is_literal && !of_vectors && code >> 30 != 3) /* 3: PRFM */
+        out->writes |= a64_bit(first);
+    else if (is_single && !of_vectors)
+        out->writes |= a64_single(code, loads);
 }
 
 /* DDI 0487 C5.2, op0 2 and 3. */
@@ -696,7 +859,34 @@ static void a64_branch(struct instruction *out, uint32_t code, uint64_t address)
     out->number = out->kind == GOES_BREAKPOINT ? field(code, 5, 16) : 0;
 }
 
-/* DDI 0487 C4.1. Vector instructions may give a general register. */
+/* DDI 0487 C4.1, "Data Processing -- Scalar Floating-Point and Advanced SIMD": a general register is the
+ * result of conversions to whole numbers, of FMOV to it, and of SMOV and UMOV alone. */
+static bool a64_leaves_vectors(uint32_t code)
+{
+    enum { TO_WHOLE = 0, TO_NEAREST = 4, MOVES = 6 };
+    unsigned operation = field(code, 16, 3);
+    bool converts = (code & 0x5F20FC00) == 0x1E200000, to_fixed = (code & 0x5F200000) == 0x1E000000;
+    return (converts &&
+            (operation >> 1 == TO_WHOLE || operation >> 1 == TO_NEAREST / 2 || operation == MOVES)) ||
+           (to_fixed && operation >> 1 == TO_WHOLE) || (code & 0xBFE0EC00) == 0x0E002C00;
+}
+
+/* DDI 0487 C4.1, "SVE encodings": ADDVL and ADDPL, which may give the SP; counts, CNTP, LASTA; SME's MOVT. */
+static void a64_scalable(struct instruction *out, uint32_t code)
+{
+    bool adds = (code & 0xFFA0F000) == 0x04205000,
+         of_sme = field(code, 25, 4) == 0 && instruction_bit(code, 31);
+    bool counts =
+        (code & 0xFF20E000) == 0x0420E000 || (code & 0xFF20F000) == 0x04205000 ||
+        ((code & 0xFF20C000) == 0x25208000 && (instruction_bit(code, 11) || !instruction_bit(code, 19))) ||
+        (code & 0xFF2EE000) == 0x0520A000;
+    bool is_known = of_sme || field(code, 25, 4) == 2, moves = (code & 0xFFFF8FE0) == 0xC04C03E0;
+    if (adds || counts || moves || !is_known)
+        a64_give(out, GIVES_OTHER, adds, code, NO_REGISTER, 0);
+    out->kind = GOES_UNSURE;
+}
+
+/* DDI 0487 C4.1. */
 static void a64_word(struct instruction *out, uint32_t code, uint64_t address)
 {
     unsigned group = field(code, 25, 4);
@@ -708,10 +898,10 @@ static void a64_word(struct instruction *out, uint32_t code, uint64_t address)
         a64_memory(out, code);
     else if ((group & 7) == 5)
         a64_by_register(out, code);
-    else
+    else if (group < 4)
+        a64_scalable(out, code);
+    else if (a64_leaves_vectors(code))
         a64_give(out, GIVES_OTHER, false, code, NO_REGISTER, 0);
-    if (group < 4)
-        out->kind = GOES_UNSURE;
 }
 
 /* --- all ------------------------------------------------------------------------------------------------ */

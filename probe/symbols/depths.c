@@ -73,7 +73,8 @@ static unsigned depths_lr(const struct code_instruction *one)
 static int a64_moves(uint32_t code)
 {
     bool pairs = (code & 0x3A800000) == 0x28800000, single = (code & 0x3B200400) == 0x38000400;
-    unsigned scale = (code >> 26 & 1) != 0 ? 2 + (code >> 30) : 2 + (code >> 31);
+    bool of_tags = (code & 0xFE400000) == 0x68000000; /* STGP, in granules of 16 bytes */
+    unsigned scale = (code >> 26 & 1) != 0 ? 2 + (code >> 30) : of_tags ? 4 : 2 + (code >> 31);
     int number =
         pairs ? (int)((code >> 15 & 0x7F) ^ 0x40) - 0x40 : (int)((code >> 12 & 0x1FF) ^ 0x100) - 0x100;
     return pairs ? number * (1 << scale) : single ? number : DEPTH_UNKNOWN;
