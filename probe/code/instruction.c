@@ -302,7 +302,9 @@ static void thumb_control(struct instruction *out, uint32_t code)
     if ((code & 0xFFFFF900) == 0xF3AF8100)
         out->system = SYSTEM_MODE;
     else if ((code & 0xFFF0FF00) == 0xF3808800 && ((special & 0x7E) == 0x08 || special == 0x98))
-        out->system = SYSTEM_STACK; /* also Non-secure */
+        out->system = SYSTEM_STACK;         /* also Non-secure */
+    else if ((code & ~0x10U) == 0xF3AF800D) /* PAC, PACBTI: DDI 0553 C2.4 */
+        out->writes |= 1U << 12;
     else if ((code & 0xFFE0D000) == 0xF3E08000)
         instruction_may_write(out, field(code, 8, 4), ARM_PC);
     else if ((code & 0xFFFFFF00) == 0xF3DE8F00 || (code & 0xFFF0FFFF) == 0xF3C08F00) /* SUBS PC, LR; BXJ */
@@ -467,10 +469,13 @@ static void thumb_coprocessor(struct instruction *out, uint32_t code)
 }
 
 /* DDI 0403 A5.3.12, A5.3.16, A5.3.17: of long multiplications and of divisions bits 15 to 12 are a result or
- * 15, of other multiplications what is added. */
+ * 15, of other multiplications what is added. DDI 0553 C2.4: BXAUT is BX after a proof of the address. */
 static void thumb_multiply(struct instruction *out, uint32_t code)
 {
     bool is_long = (code & 0x01800000) == 0x01800000;
+    unsigned by = field(code, 16, 4);
+    if ((code & 0xFFF00FF0) == 0xFB500F10) /* BXAUT */
+        jump_by(out, by == ARM_LR ? GOES_BACK : GOES_AWAY, by);
     instruction_may_write(out, field(code, 8, 4), is_long ? field(code, 12, 4) : ARM_PC);
 }
 

@@ -74,6 +74,9 @@ TEST(kinds_of_thumb)
         {"wfi.w", 0xF3AF8003, GOES_ASLEEP, 0},
         {"movw r0, #1", 0xF2400001, GOES_ON, 0},
         {"mul r0, r1, r2", 0xFB01F002, GOES_ON, 0},
+        {"bxaut r12, lr, sp", 0xFB5ECF1D, GOES_BACK, 0},
+        {"bxaut r7, r4, r4", 0xFB547F14, GOES_AWAY, 0},
+        {"autg r7, sp, r8", 0xFB5D7F08, GOES_ON, 0},
         {"vadd.f32 s0, s0, s1", 0xEE300A20, GOES_ON, 0},
     };
     check(ISA_THUMB, lines, COUNT(lines));
@@ -241,6 +244,11 @@ TEST(registers_that_change)
         {"strexb r9, r6, [r11]", ISA_THUMB, 0xE8CB6F49, 1 << 9},
         {"strexd r1, r12, lr, [r10]", ISA_THUMB, 0xE8CACE71, 1 << 1},
         {"ldrexd r4, r5, [r0]", ISA_THUMB, 0xE8D0457F, 1 << 4 | 1 << 5},
+        {"pac r12, lr, sp", ISA_THUMB, 0xF3AF801D, 1 << 12},
+        {"pacbti r12, lr, sp", ISA_THUMB, 0xF3AF800D, 1 << 12},
+        {"aut r12, lr, sp", ISA_THUMB, 0xF3AF802D, 0},
+        {"bxaut r12, lr, sp", ISA_THUMB, 0xFB5ECF1D, 0},
+        {"pacg r2, r3, r4", ISA_THUMB, 0xFB63F204, 1 << 2},
         {"stl r1, [r0]", ISA_THUMB, 0xE8C01FAF, 0},
         {"vmlalva.s16 r0, r3, q2, q1", ISA_THUMB, 0xEE940E22, 1 << 0 | 1 << 3},
         {"vaddv.s32 r0, q0", ISA_THUMB, 0xEEF90F00, 1 << 0},
