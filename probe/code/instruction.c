@@ -299,7 +299,7 @@ static void thumb_control(struct instruction *out, uint32_t code)
 {
     uint32_t special = code & 0xFF;
     out->kind = (code & ~1U) == 0xF3AF8002 ? GOES_ASLEEP : GOES_UNSURE;
-    if ((code & 0xFFFFF900) == 0xF3AF8100)
+    if ((code & 0xFFFFF900) == 0xF3AF8100 || (code & 0xFFF0F1FF) == 0xF3808100) /* CPS; MSR of CPSR_c */
         out->system = SYSTEM_MODE;
     else if ((code & 0xFFF0FF00) == 0xF3808800 && ((special & 0x7E) == 0x08 || special == 0x98))
         out->system = SYSTEM_STACK;         /* also Non-secure */
@@ -521,9 +521,11 @@ static void arm_misc(struct instruction *out, uint32_t code)
     } else if ((code & 0xFFF000F0) == 0xE1200070) {
         out->kind = GOES_BREAKPOINT;
         out->number = (code >> 4 & 0xFFF0) | by;
-    } else if ((code & 0x0DB0F000) == 0x0120F000) {
+    } else if ((code & 0x0FB0F0F0) == 0x0120F000 || (code & 0x0FB0F000) == 0x0320F000) {
+        bool of_others = !instruction_bit(code, 25) && instruction_bit(code, 9); /* another mode's register */
         out->kind = rest >> 1 == 0x0320F002 >> 1 ? GOES_ASLEEP : rest == 0x0320F000 ? GOES_ON : GOES_UNSURE;
-        out->system = SYSTEM_MODE;
+        if (instruction_bit(code, 16) && !instruction_bit(code, 22) && !of_others) /* CPSR_c */
+            out->system = SYSTEM_MODE;
     } else if (field(code, 4, 4) == 7) { /* HLT, HVC, SMC */
         return;
     } else if (instruction_bit(code, 7)) { /* SMLALBB has two results, other multiplications one */

@@ -328,6 +328,35 @@ TEST(registers_that_change)
     }
 }
 
+TEST(changes_of_the_mode)
+{
+    static const struct {
+        const char *text;
+        enum instruction_set isa;
+        uint32_t code;
+        bool changes;
+    } lines[] = {
+        {"msr cpsr_c, r0", ISA_THUMB, 0xF3808100, true},
+        {"msr cpsr_fc, r0", ISA_THUMB, 0xF3808900, true},
+        {"msr cpsr_f, r0", ISA_THUMB, 0xF3808800, false}, /* of Armv7-M: APSR_nzcvq */
+        {"msr spsr_c, r0", ISA_THUMB, 0xF3908100, false},
+        {"msr sp_irq, r0", ISA_THUMB, 0xF3808130, false},
+        {"msr primask, r0", ISA_THUMB, 0xF3808810, false},
+        {"cps #19", ISA_THUMB, 0xF3AF8113, true},
+        {"msr cpsr_c, r0", ISA_ARM, 0xE121F000, true},
+        {"msr cpsr_c, #0x13", ISA_ARM, 0xE321F013, true},
+        {"msr cpsr_f, r0", ISA_ARM, 0xE128F000, false},
+        {"msr cpsr_f, #0x10000000", ISA_ARM, 0xE328F201, false},
+        {"msr spsr_fc, r0", ISA_ARM, 0xE169F000, false},
+        {"msr r9_fiq, r0", ISA_ARM, 0xE121F200, false},
+        {"nop", ISA_ARM, 0xE320F000, false},
+        {"cps #19", ISA_ARM, 0xF1020013, true},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++)
+        if ((instruction_of(lines[i].isa, lines[i].code, PLACE).system == SYSTEM_MODE) != lines[i].changes)
+            fail_msg("%s", lines[i].text);
+}
+
 TEST(breakpoint_instructions)
 {
     static const struct {
