@@ -145,6 +145,7 @@ TEST(kinds_of_a64)
         {"b .", 0x14000000, GOES_JUMP, 0x1000},
         {"bl . - 4", 0x97FFFFFF, GOES_CALL, 0xFFC},
         {"b.eq .", 0x54000000, GOES_JUMP, 0x1000},
+        {"bc.eq .", 0x54000010, GOES_JUMP, 0x1000},
         {"cbz x0, . + 8", 0xB4000040, GOES_JUMP, 0x1008},
         {"tbz x0, #0, .", 0x36000000, GOES_JUMP, 0x1000},
         {"ret", 0xD65F03C0, GOES_BACK, 0},
