@@ -82,6 +82,7 @@ static bool v7_identify(const struct core *core, const uint64_t *values, struct 
 static const struct counter_register registers[] = {
     {.name = "PMCCNTR"},
     {.name = "PMCR", .on = 1, .strikes = 1 << 2 | 1 << 3},
+    {.name = "PMZR"},
     {.name = "PMCNTENCLR", .also = "PMCNTENSET", .strikes = UINT32_C(1) << 31},
     {.name = "PMCCFILTR"}};
 

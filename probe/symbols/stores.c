@@ -24,8 +24,9 @@ static bool switches_name_register(unsigned crn, unsigned crm, unsigned opc2, ch
     static const struct {
         uint8_t crm, opc2;
         const char *name;
-    } names[] = {{12, 0, "PMCR"},    {12, 1, "PMCNTENSET"}, {12, 2, "PMCNTENCLR"}, {12, 5, "PMSELR"},
-                 {13, 0, "PMCCNTR"}, {13, 1, "PMXEVTYPER"}, {13, 2, "PMXEVCNTR"}};
+    } names[] = {{12, 0, "PMCR"},      {12, 1, "PMCNTENSET"}, {12, 2, "PMCNTENCLR"},
+                 {12, 5, "PMSELR"},    {13, 0, "PMCCNTR"},    {13, 1, "PMXEVTYPER"},
+                 {13, 2, "PMXEVCNTR"}, {13, 4, "PMZR"}}; /* of FEAT_PMUv3p9: zeroes counters */
     enum { COUNTERS = 8, TYPES = 12, FILTER = 31 };
     if (crn == NUMBERED && crm >= COUNTERS) {
         unsigned n = (crm & 3) << 3 | opc2;
@@ -59,7 +60,7 @@ static bool writes_register(enum instruction_set isa, const struct instruction *
  * once. */
 static unsigned switches_rank_of(const char *name, const char *named)
 {
-    static const char *const telling[] = {"PMCCNTR", "PMCR", "PMCNTENCLR", "PMCNTENSET", "PMCCFILTR"};
+    static const char *const telling[] = {"PMCCNTR", "PMCR", "PMZR", "PMCNTENCLR", "PMCNTENSET", "PMCCFILTR"};
     static const char enables[] = "PMCNTEN";
     enum { ALL = sizeof telling / sizeof *telling };
     if (named != NULL && (strcmp(name, named) == 0 || (strncmp(name, enables, sizeof enables - 1) == 0 &&

@@ -30,7 +30,7 @@ TEST(arm_and_thumb_write_them_by_mcr_and_mcrr)
 
 TEST(a64_writes_them_by_msr)
 {
-    writes_are_those_with_labels("writes_a64", 11);
+    writes_are_those_with_labels("writes_a64", 12);
 }
 
 static const char *first_of(struct symbols *symbols, const char *named, struct counter_write *out,
