@@ -260,10 +260,16 @@ static const struct code_name class_names[] = {{0x00, "undefined instruction"},
                                                {0x2C, "floating point"},
                                                {EC_SERROR, "SError"},
                                                {0x3C, "BRK"}};
-static const struct code_name abort_names[] = {{0x00, "address size"},   {0x04, "translation"},
-                                               {0x08, "access flag"},    {0x0C, "permission"},
-                                               {0x10, "external abort"}, {0x20, "alignment"}};
-enum { EC_ABORT_INSTRUCTION = 0x20, EC_ABORT_DATA = 0x24, EC_ABORT_DATA_HERE = 0x25, FSC_KIND = 0x3C };
+/* DDI 0487 D17.2.37, ESR_EL1.DFSC: those with the level of a table's walk in the lower bits; others. */
+static const struct code_name level_names[] = {{0x00, "address size"},
+                                               {0x04, "translation"},
+                                               {0x08, "access flag"},
+                                               {0x0C, "permission"},
+                                               {0x14, "external abort"}};
+static const struct code_name abort_names[] = {{0x10, "external abort"}, {0x11, "tag check"},
+                                               {0x13, "external abort"}, {0x21, "alignment"},
+                                               {0x29, "address size"},   {0x2B, "translation"}};
+enum { EC_ABORT_INSTRUCTION = 0x20, EC_ABORT_DATA = 0x24, EC_ABORT_DATA_HERE = 0x25 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -273,6 +279,15 @@ static const char *name_of_code(const struct code_name *names_of, size_t n, unsi
         if (names_of[i].code == code)
             return names_of[i].name;
     return NULL;
+}
+
+/* Of HSR 0x11 is an asynchronous external abort: DDI 0406C table B3-24. */
+static const char *abort_name(unsigned code, bool hyp)
+{
+    enum { LEVEL = 3, EXTERNAL = 0x10, ASYNCHRONOUS = 0x11 };
+    unsigned whole = hyp && code == ASYNCHRONOUS ? EXTERNAL : code;
+    const char *name = name_of_code(abort_names, COUNT(abort_names), whole);
+    return name != NULL ? name : name_of_code(level_names, COUNT(level_names), code & ~(unsigned)LEVEL);
 }
 
 static void exception_add_fault(const char *name, uint64_t status, char *out, size_t size)
@@ -296,7 +311,7 @@ static void describe_by_level(const struct core *core, const struct exception_fa
     const char *what = name_of_code(class_names, COUNT(class_names), class), *why = NULL;
     bool aborts = class >= EC_ABORT_INSTRUCTION && class <= EC_ABORT_DATA_HERE;
     if (aborts)
-        why = name_of_code(abort_names, COUNT(abort_names), (unsigned)esr & FSC_KIND);
+        why = abort_name((unsigned)esr & 0x3F, hyp);
     snprintf(out, size, ", in the vector of %s (%sEL%u): %s 0x%08" PRIX64,
              exception_kind_of(core, fault) == VECTOR_SERROR ? "SErrors" : "synchronous exceptions",
              hyp ? "Hyp mode, " : "", level, hyp ? "HSR" : "ESR", esr);

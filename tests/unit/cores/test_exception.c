@@ -128,6 +128,11 @@ TEST(faults_of_an_armv8_core)
         const char *says; /* after `synchronous`; "": in no fault */
     } lines[] = {{0x80200, 0, 0x96000010, "96000010 (data abort, external abort), FAR 0x50000000"},
                  {0x4000, 0x80204, 0x96000045, "96000045 (data abort, translation), FAR 0x50000000"},
+                 {0x80200, 0, 0x96000011, "96000011 (data abort, tag check), FAR 0x50000000"},
+                 {0x80200, 0, 0x96000016, "96000016 (data abort, external abort), FAR 0x50000000"},
+                 {0x80200, 0, 0x96000021, "96000021 (data abort, alignment), FAR 0x50000000"},
+                 {0x80200, 0, 0x96000023, "96000023 (data abort), FAR 0x50000000"}, /* granule protection */
+                 {0x80200, 0, 0x9600002B, "9600002B (data abort, translation), FAR 0x50000000"},
                  {0x8027C, 0, 0x8200000D, "8200000D (instruction abort, permission), FAR 0x50000000"},
                  {0x80000, 0, 0x02000000, "02000000 (undefined instruction)"},
                  {0x80400, 0, 0x56000001, "56000001 (SVC)"},
