@@ -71,10 +71,14 @@ bool tasks_find(struct tasks *tasks, struct symbols *symbols, const char *wanted
 
 bool tasks_change_cores(struct symbols *symbols)
 {
-    /* Of FreeRTOS, ThreadX, Zephyr and Linux, only if they are built for several cores */
+    /* Of FreeRTOS, ThreadX, Zephyr and Linux, only if they are built for several cores. An older
+     * kernel/smp.c of Zephyr has another name, which a program may have without it */
     static const char *const variables[] = {"pxCurrentTCBs", "_tx_thread_smp_protection", "cpu_start_flag",
                                             "__per_cpu_offset"};
     uint64_t address, size;
+    if (symbols != NULL && symbols_object(symbols, "start_flag", &address, &size) &&
+        symbols_object(symbols, "_kernel", &address, &size))
+        return true;
     for (size_t i = 0; symbols != NULL && i < sizeof variables / sizeof *variables; i++)
         if (symbols_object(symbols, variables[i], &address, &size))
             return true;
@@ -83,9 +87,14 @@ bool tasks_change_cores(struct symbols *symbols)
 
 bool tasks_start_cores(struct symbols *symbols)
 {
-    /* Of the Pico SDK, Zephyr, and the MCUXpresso SDK */
-    static const char *const functions[] = {"multicore_launch_core1_raw", "multicore_launch_core1",
-                                            "arch_cpu_start", "MCMGR_StartCore"};
+    /* Of the Pico SDK, Zephyr by its age, and the MCUXpresso SDK */
+    static const char *const functions[] = {"multicore_launch_core1_raw",
+                                            "multicore_launch_core1",
+                                            "arch_cpu_start",
+                                            "arch_start_cpu",
+                                            "_arch_start_cpu",
+                                            "z_arch_start_cpu",
+                                            "MCMGR_StartCore"};
     char name[LOCATION_NAME];
     for (size_t i = 0; symbols != NULL && symbols_function_name(symbols, i, name, sizeof name); i++)
         for (size_t j = 0; j < sizeof functions / sizeof *functions; j++)

@@ -63,6 +63,9 @@ def test_another_core_that_runs_is_named_where_it_could_reach_the_end(way, noted
 TASKS = START + r"""
 #ifdef SEVERAL
 void *volatile pxCurrentTCBs[2] __attribute__((used));
+#elif defined ZEPHYR
+void *volatile _kernel __attribute__((used));
+static volatile long start_flag __attribute__((used));
 #else
 void *volatile pxCurrentTCB __attribute__((used));
 #endif
@@ -75,7 +78,7 @@ void run(void) { for (;; round_count++) work(); }
 def test_a_scheduler_of_several_cores_is_named(command, tmp_path):
     """Nothing shows that a task has changed its core inside a hit."""
     words = [command, "work", "-r", 5, *(["--for", "300ms"] if command == "survey" else [])]
-    for flags, noted in (([], False), (["-DSEVERAL"], True)):
+    for flags, noted in (([], False), (["-DSEVERAL"], True), (["-DZEPHYR"], True)):
         with own_place(tmp_path, "rp2040/swd", TASKS, *flags) as place:
             result = place.run(*words)
             assert result.code == 0, result.err
@@ -102,7 +105,7 @@ void run(void)
 """
 
 
-@pytest.mark.parametrize("name, noted", [("multicore_launch_core1", True), ("another_name", False)])
+@pytest.mark.parametrize("name, noted", [("multicore_launch_core1", True), ("arch_start_cpu", True), ("another_name", False)])
 def test_a_core_that_the_program_starts_may_sleep_at_first(name, noted, tmp_path):
     with own_place(tmp_path, "rp2040/swd", SLEEPS.replace("multicore_launch", name)) as place:
         assert "asleep" in place.run("info").out
