@@ -166,9 +166,10 @@ static bool is_kept(const struct symbols *symbols, unsigned number)
     return symbols->machine == EM_AARCH64 ? number >= 19 && number <= 30 : number >= 4 && number <= 11;
 }
 
-/* One register of the caller. FRAME_OUTERMOST: the rules call it undefined. */
+/* One register of the caller. FRAME_OUTERMOST: the rules call it undefined, which of the return address
+ * always says that there is no caller: DWARF 5, 6.4.4. */
 static enum frame_found find_register(struct expression *self, const struct symbols *symbols,
-                                      Dwarf_Frame *frame, unsigned number, uint64_t *out)
+                                      Dwarf_Frame *frame, unsigned number, bool is_return, uint64_t *out)
 {
     Dwarf_Op room[3], *ops = NULL;
     size_t n = 0;
@@ -176,7 +177,7 @@ static enum frame_found find_register(struct expression *self, const struct symb
         return FRAME_NO_RULES;
     if (n > 0)
         return frames_evaluate(self, ops, n, false, out);
-    bool is_same = ops == NULL || is_kept(symbols, number);
+    bool is_same = ops == NULL || (is_kept(symbols, number) && !is_return);
     if (!is_same)
         return FRAME_OUTERMOST;
     *out = self->state->value[number];
@@ -188,7 +189,7 @@ static void find_kept(struct expression *self, const struct symbols *symbols, Dw
 {
     for (unsigned number = 0; number < A64_SP; number++)
         if (is_kept(symbols, number) &&
-            find_register(self, symbols, frame, number, &value[number]) == FRAME_FOUND)
+            find_register(self, symbols, frame, number, false, &value[number]) == FRAME_FOUND)
             *known |= UINT64_C(1) << number;
 }
 
@@ -209,7 +210,7 @@ static enum frame_found apply_row(const struct symbols *symbols, Dwarf_Frame *fr
     if (found != FRAME_FOUND)
         return found;
     value[sp] = self.cfa;
-    found = find_register(&self, symbols, frame, (unsigned)column, back);
+    found = find_register(&self, symbols, frame, (unsigned)column, true, back);
     if (found != FRAME_FOUND)
         return found;
     find_kept(&self, symbols, frame, value, known);
