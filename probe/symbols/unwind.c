@@ -243,6 +243,22 @@ static enum unwind_end find_by_rules(struct walk *walk, const struct unwind_fram
     }
 }
 
+/* DDI 0487 D8.10: a signed return address has its signature in the bits above those of virtual addresses, at
+ * most 52 and at least 25, which are all as bit 55. How many they are the code around it shows. */
+static uint64_t without_signature(const struct walk *walk, uint64_t back)
+{
+    enum { MOST = 55, LEAST_OF_NONE = 39, LEAST = 25 };
+    uint64_t high = (back >> MOST & 1) != 0 ? UINT64_MAX : 0;
+    if (!walk->unwind->wide || symbols_is_code(walk->unwind->symbols, back - 4))
+        return back;
+    for (unsigned bits = MOST; bits >= LEAST; bits--) {
+        uint64_t plain = (back & ((UINT64_C(1) << bits) - 1)) | high << bits;
+        if (symbols_is_code(walk->unwind->symbols, plain - 4) || (plain == 0 && bits >= LEAST_OF_NONE))
+            return plain;
+    }
+    return back;
+}
+
 static enum unwind_end unwind_find_caller(struct walk *walk, const struct unwind_frame *frame,
                                           struct caller *caller)
 {
@@ -252,7 +268,9 @@ static enum unwind_end unwind_find_caller(struct walk *walk, const struct unwind
         return end;
     memset(caller, 0, sizeof *caller);
     end = find_by_rules(walk, frame, caller);
-    return end == UNWIND_NO_RULES ? find_by_beginning(walk, frame, caller) : end;
+    end = end == UNWIND_NO_RULES ? find_by_beginning(walk, frame, caller) : end;
+    caller->back = without_signature(walk, caller->back);
+    return end;
 }
 
 /* The bounds of a step up: a leaf without a frame stays where it is, and a caller saved what its call

@@ -147,6 +147,46 @@ UNWIND_TEST(exceptions_that_cannot_be)
     assert_int_equal(find(&core, &memory).count, 1);
 }
 
+/* --- AArch64 -------------------------------------------------------------------------------------------- */
+
+/* In `leaf`, at the bottom of a stack that `thread` begins; the signature is in bits 54 up to the width of
+ * virtual addresses: DDI 0487 D8.10. */
+static struct unwind_stack find_signed(uint64_t signature)
+{
+    struct symbols *program = fixture("signed");
+    struct unwind *of_a64 = unwind_open(program);
+    uint64_t saved[] = {0, address_of(program, "after_inner") | signature, 0,
+                        address_of(program, "after_outer") | signature};
+    struct memory memory = {.end = sizeof saved / 4};
+    struct unwind_core core = {.known = UINT64_C(1) << A64_FP | UINT64_C(1) << UNWIND_A64_LR |
+                                        UINT64_C(1) << UNWIND_A64_SP | UINT64_C(1) << UNWIND_A64_PC};
+    struct unwind_stack found;
+    memcpy(memory.words, saved, sizeof saved);
+    core.value[UNWIND_A64_PC] = address_of(program, "leaf");
+    core.value[UNWIND_A64_LR] = address_of(program, "after_leaf");
+    core.value[UNWIND_A64_SP] = BASE;
+    assert_non_null(of_a64);
+    unwind_find(of_a64, &core, read_words, &memory, &found);
+    unwind_close(of_a64);
+    return found;
+}
+
+TEST(return_addresses_that_are_signed)
+{
+    static const uint64_t signatures[] = {
+        0, UINT64_C(0x7F) << 48, UINT64_C(0x2A) << 48 | UINT64_C(0x155) << 39,
+        UINT64_C(0x2A) << 48 | UINT64_C(0x5A5A) << 32, UINT64_C(0x55) << 56 | UINT64_C(0x33) << 48};
+    for (size_t i = 0; i < COUNT(signatures); i++) {
+        struct unwind_stack found = find_signed(signatures[i]);
+        if (found.count != 4 || found.end != UNWIND_OUTERMOST)
+            fail_msg("0x%llX: %zu frames, %s", (unsigned long long)signatures[i], found.count,
+                     unwind_end_text(found.end));
+        assert_int_equal(found.at[3].pc, address_of(fixture("signed"), "after_outer"));
+    }
+}
+
+/* --- what ends a stack ---------------------------------------------------------------------------------- */
+
 UNWIND_TEST(what_was_not_read_ends_a_stack)
 {
     struct memory memory = {.end = 6};
