@@ -364,11 +364,23 @@ static inline bool exception_crosses(uint32_t back)
     return ((back & RETURN_TO_SECURE) != 0) != ((back & RETURN_FROM_SECURE) != 0);
 }
 
-/* The stack pointer once the frame at `sp` is taken off; `status` is its xPSR. */
-static inline uint32_t exception_frame_end(uint64_t sp, uint32_t back, uint32_t status)
+/* Of Armv8-M with the Security Extension: whether the frame of Secure code has S16 to S31, too, if FPCCR.TS
+ * is set: DDI 0553 B3.19. Others have that bit as 0. */
+static const uint32_t FPCCR = 0xE000EF34;
+enum { FPCCR_TS = 1 << 26 };
+static inline bool exception_has_fpccr(uint32_t back)
 {
-    enum { BASIC_FRAME = 0x20, EXTENDED_FRAME = 0x68, STATUS_ALIGNED = 1 << 9 };
-    return (uint32_t)sp + ((back & RETURN_BASIC_FRAME) != 0 ? BASIC_FRAME : EXTENDED_FRAME) +
+    return (back & RETURN_TO_SECURE) != 0 && (back & RETURN_BASIC_FRAME) == 0;
+}
+
+/* The stack pointer once the frame at `sp` is taken off; `status` is its xPSR. `fpccr`: 0 if the frame does
+ * not depend on it. */
+static inline uint32_t exception_frame_end(uint64_t sp, uint32_t back, uint32_t status, uint32_t fpccr)
+{
+    enum { BASIC_FRAME = 0x20, EXTENDED_FRAME = 0x68, WHOLE_FRAME = 0xA8, STATUS_ALIGNED = 1 << 9 };
+    bool is_whole = exception_has_fpccr(back) && (fpccr & FPCCR_TS) != 0;
+    uint32_t extended = is_whole ? WHOLE_FRAME : EXTENDED_FRAME;
+    return (uint32_t)sp + ((back & RETURN_BASIC_FRAME) != 0 ? BASIC_FRAME : extended) +
            ((status & STATUS_ALIGNED) != 0 ? 4 : 0);
 }
 

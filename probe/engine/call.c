@@ -318,7 +318,8 @@ static bool find_interrupted(struct call *call, const struct call_access *access
     struct frame *frame = &call->frame;
     const struct core *core = call_core_of(access);
     uint32_t back = (uint32_t)frame->lr;
-    uint64_t sp = frame->sp, pc = 0, status = 0;
+    uint64_t sp = frame->sp, pc = 0, status = 0, fpccr = 0;
+    bool reads_fpccr = core->security != SECURITY_NONE && exception_has_fpccr(back);
     if (exception_crosses(back) || (back & RETURN_KEEPS_CALLEES) == 0)
         return error_set(error, ERROR_STATE,
                          "not all returns of this handler are known, and it interrupted the other security "
@@ -328,10 +329,13 @@ static bool find_interrupted(struct call *call, const struct call_access *access
     if (!ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_PC), &pc,
                      access->deadline, error) ||
         !ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_STATUS), &status,
-                     access->deadline, error))
+                     access->deadline, error) ||
+        (reads_fpccr &&
+         !ledger_read(access->device->ledger, core_word(core, FPCCR), &fpccr, access->deadline, error)))
         return false;
-    frame->end = (struct return_place){.pc = core_code(core, pc, true),
-                                       .sp = exception_frame_end(sp, back, (uint32_t)status)};
+    frame->end =
+        (struct return_place){.pc = core_code(core, pc, true),
+                              .sp = exception_frame_end(sp, back, (uint32_t)status, (uint32_t)fpccr)};
     frame->by = CORE_PC;
     *inner = is_in_block(status);
     call->doubt = "not all returns of this handler are known: it counts until what it interrupted goes on";

@@ -104,7 +104,8 @@ static bool stack_reader_read_registers(struct stack_reader *reader, struct regi
 static struct unwind_core stack_reader_core_of(const struct core *core,
                                                const struct register_value *registers, size_t n)
 {
-    struct unwind_core out = {.is_m = core_has(core, SYSTEM_SPACE)};
+    struct unwind_core out = {.is_m = core_has(core, SYSTEM_SPACE),
+                              .has_security = core->security != SECURITY_NONE};
     for (size_t i = 0; i < n; i++) {
         unsigned value = stack_reader_value_of(core, registers[i].which);
         if (!registers[i].known)
@@ -128,7 +129,7 @@ static const struct stack_piece *stack_reader_find_piece(const struct stack_read
 {
     for (size_t i = 0; i < reader->n_pieces; i++) {
         const struct stack_piece *piece = &reader->pieces[i];
-        if (address >= piece->address && address - piece->address < sizeof piece->words)
+        if (address >= piece->address && address - piece->address < WORD * piece->n)
             return piece;
     }
     return NULL;
@@ -147,21 +148,25 @@ static bool copy_memory(void *context, uint64_t address, void *out, size_t size)
     return true;
 }
 
-/* Addresses of no memory are the program's fault, or the stack's that is taken for one. */
+/* Of a Cortex-M's registers, such as FPCCR, one alone is read. Addresses of no memory are the program's
+ * fault, or the stack's that is taken for one. */
 static bool read_piece(struct stack_reader *reader, uint64_t address, struct error *error)
 {
+    const uint64_t PRIVATE_BUS = 0xE0000000; /* DDI 0553 B8.1 */
     struct step items[STACK_PIECE_WORDS];
     uint64_t results[STACK_PIECE_WORDS];
     struct steps list = {.items = items, .room = STACK_PIECE_WORDS};
     struct stack_piece *piece = &reader->pieces[reader->n_pieces++];
     struct error refused = {0};
-    *piece = (struct stack_piece){.address = address & ~(uint64_t)(WORD - 1)};
-    for (size_t i = 0; i < STACK_PIECE_WORDS; i++)
+    bool in_registers = core_has(reader->core, SYSTEM_SPACE) && address >= PRIVATE_BUS;
+    *piece = (struct stack_piece){.address = address & ~(uint64_t)(WORD - 1),
+                                  .n = in_registers ? 1 : STACK_PIECE_WORDS};
+    for (size_t i = 0; i < piece->n; i++)
         steps_add(&list, step_read(core_word(reader->core, piece->address + WORD * i)));
     piece->is_there = ledger_run(reader->device->ledger, &list, results, reader->deadline, &refused);
     if (!piece->is_there && refused.kind != ERROR_FAULT)
         return error_copy(error, &refused);
-    for (size_t i = 0; i < STACK_PIECE_WORDS && piece->is_there; i++)
+    for (size_t i = 0; i < piece->n && piece->is_there; i++)
         piece->words[i] = (uint32_t)results[i];
     return true;
 }

@@ -46,6 +46,7 @@ struct stack_reader {
     struct stack_piece {
         uint64_t address;
         bool is_there; /* else the memory cannot be read */
+        size_t n;
         uint32_t words[STACK_PIECE_WORDS];
     } pieces[STACK_PIECES];
     size_t n_pieces;

@@ -310,7 +310,9 @@ static enum unwind_end take_callees(struct walk *walk, uint64_t *sp)
 static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back, uint32_t words[8])
 {
     static const uint8_t numbers[] = {0, 1, 2, 3, 12, UNWIND_ARM_LR, UNWIND_ARM_PC};
-    uint64_t at = sp;
+    uint64_t at = sp, fpccr = 0;
+    if (walk->core.has_security && exception_has_fpccr(back) && !unwind_read_word(walk, FPCCR, &fpccr))
+        return UNWIND_NO_MEMORY;
     for (unsigned i = 0; i < 8; i++, at += 4) {
         uint64_t word = 0;
         if (!unwind_read_word(walk, at, &word))
@@ -326,7 +328,7 @@ static enum unwind_end take_frame(struct walk *walk, uint64_t sp, uint32_t back,
         core->known |= UINT64_C(1) << numbers[i];
     }
     core->status = words[STACKED_STATUS];
-    core->value[UNWIND_ARM_SP] = exception_frame_end(sp, back, core->status);
+    core->value[UNWIND_ARM_SP] = exception_frame_end(sp, back, core->status, (uint32_t)fpccr);
     return UNWIND_OUTERMOST;
 }
 

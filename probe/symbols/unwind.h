@@ -30,6 +30,7 @@ struct unwind_core {
     uint64_t psp;                  /* a Cortex-M's process stack pointer */
     uint32_t status;               /* xPSR or CPSR; 0: not read */
     bool is_m;                     /* a Cortex-M: exceptions leave frames on its stacks */
+    bool has_security;             /* ... of which FPCCR says how large they are */
     bool knows_psp;
 };
 

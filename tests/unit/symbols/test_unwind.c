@@ -3,6 +3,7 @@
  */
 #include "fixture.h"
 
+#include "base/arm_debug.h"
 #include "symbols/internal.h"
 #include "symbols/unwind.h"
 
@@ -125,6 +126,26 @@ UNWIND_TEST(exceptions_of_v8m)
     memory.words[0] = 0xFEFA125B;
     found = find(&core, &memory);
     must_be_interrupted(&found);
+}
+
+UNWIND_TEST(frames_with_all_floating_point_registers)
+{
+    enum { SECURE = 0xFFFFFFED, FPCCR_AT = 0xE000EF34, BACK = 0x100 };
+    struct memory memory = {.end = WORDS};
+    struct unwind_core core = core_at("handler", SECURE);
+    core.psp = BASE;
+    core.knows_psp = true;
+    put_frame(&memory, 0);
+    struct unwind_stack found = find(&core, &memory); /* Armv7-M has the same value */
+    must_be_interrupted(&found);
+    core.has_security = true;
+    found = find(&core, &memory);
+    assert_int_equal(found.end, UNWIND_NO_MEMORY);
+    assert_int_equal(found.unread, FPCCR_AT);
+    assert_int_equal(exception_frame_end(BACK, SECURE, 0, 0), BACK + 0x68);
+    assert_int_equal(exception_frame_end(BACK, SECURE, 1 << 9, FPCCR_TS), BACK + 0xAC);
+    assert_int_equal(exception_frame_end(BACK, 0xFFFFFFAD, 0, FPCCR_TS), BACK + 0x68); /* Non-secure */
+    assert_int_equal(exception_frame_end(BACK, 0xFFFFFFFD, 0, FPCCR_TS), BACK + 0x20);
 }
 
 UNWIND_TEST(exceptions_that_cannot_be)
