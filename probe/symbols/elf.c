@@ -73,12 +73,19 @@ struct debug_section elf_section(Elf *elf, const char *name)
     return (struct debug_section){NULL, 0};
 }
 
+/* The arrays are what start-up code calls. */
+static bool has_bytes(const GElf_Shdr *header)
+{
+    return header->sh_type == SHT_PROGBITS || header->sh_type == SHT_INIT_ARRAY ||
+           header->sh_type == SHT_FINI_ARRAY || header->sh_type == SHT_PREINIT_ARRAY;
+}
+
 Elf_Scn *elf_next_bytes(const struct symbols *symbols, Elf_Scn *section, uint64_t *base,
                         const uint8_t **bytes, size_t *n)
 {
     GElf_Shdr header;
     while ((section = elf_nextscn(symbols->elf, section)) != NULL) {
-        if (!elf_section_header(symbols, section, &header) || header.sh_type != SHT_PROGBITS ||
+        if (!elf_section_header(symbols, section, &header) || !has_bytes(&header) ||
             (header.sh_flags & SHF_ALLOC) == 0)
             continue;
         Elf_Data *data = elf_rawdata(section, NULL);

@@ -112,7 +112,7 @@ static void symbol_add(struct symbols *symbols, struct table *table, struct symb
 {
     if (symbol_is_function(symbol)) {
         if (symbols->machine == EM_ARM) {
-            symbol->thumb = (symbol->address & 1) != 0 || symbol->type != STT_FUNC;
+            symbol->thumb = (symbol->address & 1) != 0 || symbol->type == STT_ARM_TFUNC;
             symbol->address &= ~UINT64_C(1);
         }
         if (symbol->limit == 0)

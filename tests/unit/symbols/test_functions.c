@@ -80,3 +80,19 @@ TEST(calls_to_a_function_are_found)
     /* its loop does not call it */
     assert_int_equal(symbols_callers(symbols, &outermost, at, 2), 0);
 }
+
+TEST(functions_that_an_array_names)
+{
+    struct symbols *symbols = fixture("arrays_m");
+    assert_true(symbols_pointers_reach(symbols, address_of(symbols, "constructor")));
+    assert_true(symbols_pointers_reach(symbols, address_of(symbols, "fast")));
+    assert_false(symbols_pointers_reach(symbols, address_of(symbols, "slow")));
+}
+
+TEST(an_indirect_function_has_the_state_of_its_address)
+{
+    struct symbols *symbols = fixture("arrays_a");
+    struct location location;
+    symbols_describe(symbols, address_of(symbols, "indirect"), &location);
+    assert_int_equal(location.isa, ISA_ARM);
+}
