@@ -340,7 +340,7 @@ void exception_describe_faults(const struct core *core, const struct exception_f
 
 bool exception_returns_by_lr(const struct core *core, uint64_t status)
 {
-    return !is_by_level(core, status);
+    return core->ops != &armv8_ops && (status & CPSR_MODE) != MODE_HYP;
 }
 
 /* How far LR is after the instruction: DDI 0406C table B1-7. Of the two aborts the one whose IFAR is before

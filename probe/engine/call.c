@@ -5,6 +5,7 @@
 #include "base/values.h"
 #include "code/instruction.h"
 #include "cores/architectures.h"
+#include "cores/exception.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,11 +130,23 @@ static bool entry_check(const struct call_access *access, uint64_t status, uint6
                      core_code_place(function), mode);
 }
 
+/* DDI 0487 F5.1.57: in Hyp mode ERET, which in T32 is also MOVS PC, LR, goes to ELR_hyp; in others to LR. */
+static bool eret_check(const struct call_access *access, uint64_t status, struct error *error)
+{
+    uint64_t eret = access->region->eret;
+    return eret == 0 || exception_returns_by_lr(call_core_of(access), status) ||
+           error_set(error, ERROR_USAGE,
+                     "0x%08" PRIX64
+                     " is an exception handler in Hyp mode, which returns by the ERET at 0x%08" PRIx64
+                     " and not to LR: name that as the end, *0x%" PRIx64,
+                     core_code_place(access->region->start), eret, eret);
+}
+
 static bool check_entry(struct call *call, const struct call_access *access, struct error *error)
 {
     uint64_t status = 0;
     if (core_has_exception_modes(call_core_of(access)) && !call->entry_checked &&
-        (!access->read(access->context, CORE_STATUS, &status, error) ||
+        (!access->read(access->context, CORE_STATUS, &status, error) || !eret_check(access, status, error) ||
          !entry_check(access, status, call->frame.lr, error)))
         return false;
     call->entry_checked = true;

@@ -65,6 +65,7 @@ struct region {
     bool start_is_thumb, end_is_thumb; /* ignored on cores with one instruction set */
     bool to_return;
     uint64_t low, high; /* that function is [low, high); both 0 if unknown */
+    uint64_t eret;      /* of T32: MOVS PC, LR, which in Hyp mode does not go there; 0: none */
     /* The program can leave functions without returning (longjmp, C++ exceptions): with a second comparator
      * the engine sees the call made again. */
     bool may_be_left;

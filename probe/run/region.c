@@ -177,11 +177,15 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     struct region *region = &named->region;
     const struct extent function = {named->start.low, named->start.high};
     uint64_t eret = 0;
+    struct location place;
     if (named->start.never_returns)
         return error_set(error, ERROR_USAGE,
                          "%s never returns (its DWARF says noreturn): name an end as well",
                          named->start.name);
-    if (symbols_ends_by_eret(symbols, region->start, &eret))
+    bool ends_by_eret = symbols_ends_by_eret(symbols, region->start, &eret);
+    symbols_describe(symbols, eret, &place);
+    region->eret = ends_by_eret && place.isa == ISA_THUMB ? eret : 0;
+    if (ends_by_eret && place.isa != ISA_THUMB)
         return error_set(error, ERROR_USAGE,
                          "%.128s is an exception handler, which returns by the ERET at 0x%08" PRIx64
                          " and not to LR: name that as the end, *0x%" PRIx64,

@@ -1611,7 +1611,8 @@ size_t symbols_joins(struct symbols *symbols, const struct extent *function, uin
     return n;
 }
 
-/* DDI 0487 C6.2.93, F5.1.57: in AArch64 state and in Hyp mode LR is not the exception's. */
+/* DDI 0487 C6.2.93, F5.1.57: in AArch64 state and, by the same instructions as in other modes, in Hyp mode LR
+ * is not the exception's. */
 static bool is_eret(const struct code_instruction *one)
 {
     bool arm = one->isa == ISA_ARM && (one->code & 0x0FFFFFFF) == 0x0160006E,

@@ -608,6 +608,37 @@ def test_a_handler_that_eret_leaves_is_refused(way):
             assert result.code == 2 and "by the ERET at" in result.err and "name that as the end" in result.err, result.err
 
 
+BY_LR = START + r"""
+#if STAY_IN_HYP
+#define GO_BACK "msr elr_hyp, lr\n"
+#else
+#define GO_BACK ""
+#endif
+__attribute__((naked, noinline, target("thumb"))) void in_thumb(void) { __asm volatile("nop\nnop\n" GO_BACK "movs pc, lr"); }
+void run(void)
+{
+    for (;; round_count++) {
+        __asm volatile("mrs r0, cpsr\nmsr spsr_cxsf, r0" ::: "r0");
+        in_thumb();
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["a9/swd", "r52/swd"])
+def test_outside_hyp_mode_the_instruction_of_eret_returns_by_lr(way, tmp_path):
+    with place_of(tmp_path, way, BY_LR, clock=2_000_000) as place:
+        result = place.delta("in_thumb", "-r", 5)
+        truth = [passage.cycles for passage in passages(place.board.log(), place.symbol("in_thumb") & ~1, returned)]
+        assert values(result) == truth and len(truth) == 5
+
+
+def test_in_hyp_mode_it_does_not(tmp_path):
+    with place_of(tmp_path, "r52hyp/swd", BY_LR, clock=2_000_000) as place:
+        result = place.run("delta", "in_thumb", "-r", 5)
+        assert result.code == 2 and "by the ERET at" in result.err, result.err
+
+
 # --- ends and returns that belong to another call ---------------------------------------------------------------------------------------
 
 TWO_FUNCTIONS = START + r"""
