@@ -16,6 +16,11 @@
 static const double chance_alone = 0.001, chance_passed = 0.01, chance_family = 0.01;
 static const double one_tail = 0.025; /* outside of a 95 % interval, at each end */
 static const double df_least = 0.001; /* a file may say anything */
+/* Of independent hits the half rise of a straight line has the mean's standard error times the root of 3, and
+ * the drift is 1.2 times as much: chance alone makes twice that in one run of twenty. */
+static const double drift_by_chance = 2 * 1.2 * 1.7320508075688772;
+/* A verdict is clear when chance is small against the threshold */
+static const double precision_part = 0.25;
 enum {
     FEW = 10, /* fewer hits do not show how a run varies */
     MANY = 100000,
@@ -124,6 +129,11 @@ uint64_t precision_next(uint64_t hits)
     return hits < PRECISION_LEAST ? PRECISION_LEAST : hits + hits / 4;
 }
 
+double precision_for(double threshold)
+{
+    return threshold * precision_part;
+}
+
 /* Standard errors and degrees of freedom: of a mean, and of the difference of two. */
 struct deviation {
     double error, df;
@@ -139,6 +149,14 @@ static struct deviation deviation_of(const struct verdict_side *side, double fac
         deviation.df = fmax(side->error.df, df_least);
     deviation.error *= factor;
     return deviation;
+}
+
+/* The drift as far as it is more than chance makes. A regression is never said on the strength of it: a faint
+ * drift is as small. */
+static double drift_shown(const struct verdict_side *side)
+{
+    double chance = drift_by_chance * deviation_of(side, 1).error;
+    return side->error.drift < chance ? side->error.drift * (side->error.drift / chance) : side->error.drift;
 }
 
 static struct deviation deviation_both(struct deviation a, struct deviation b)
@@ -246,10 +264,10 @@ static bool decide_unmeasured(struct verdict_line *line)
 }
 
 struct question {
-    double limit;    /* of the mean */
-    double distance; /* from there to this run's mean */
-    double off;      /* the error of calibration */
-    double drift;
+    double limit;        /* of the mean */
+    double distance;     /* from there to this run's mean */
+    double off;          /* the error of calibration */
+    double drift, shown; /* all of it counts against a regression, what is shown against a pass */
     double threshold, factor;
     double chance; /* of a regression that is none */
     struct deviation deviation;
@@ -331,7 +349,8 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
     double size = fabs(question->distance), mean = line->base.mean;
     double chance = question->distance > 0 ? question->chance : chance_passed;
     double error = verdict_student_quantile(chance, question->deviation.df) * question->deviation.error;
-    double noise = error + question->drift, room = size - question->off;
+    double noise = error + (question->distance > 0 ? question->drift : question->shown),
+           room = size - question->off;
     if (!isfinite(noise / (mean > 0 ? mean : 1) * 100)) {
         verdict_conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
         return;
@@ -350,7 +369,7 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
         verdict_conclude(line, VERDICT_INCONCLUSIVE,
                          "noise ±%s, threshold %s; the baseline has only %" PRIu64
                          " hits: write it anew with --precision %.6g%%",
-                         noise_text, threshold, line->base.n, question->threshold * 50);
+                         noise_text, threshold, line->base.n, precision_for(question->threshold) * 100);
         return;
     }
     if (hits <= MANY) {
@@ -375,17 +394,18 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
 
 static void decide_by_chance(struct verdict_line *line, const struct question *question)
 {
-    double distance = question->distance, off = question->off, drift = question->drift;
+    double distance = question->distance, off = question->off;
+    double drift = question->drift, shown = question->shown;
     struct deviation deviation = question->deviation;
     if (verdict_chance_of(distance - off - drift, deviation) < question->chance) {
         if (has_few(line))
             tell_few(line);
         else
             verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
-    } else if (verdict_chance_of(-distance - off - drift, deviation) < chance_passed) {
+    } else if (verdict_chance_of(-distance - off - shown, deviation) < chance_passed) {
         verdict_conclude(line, VERDICT_PASS, "%s", "");
     } else if (off > 0 && (verdict_chance_of(distance - drift, deviation) < question->chance ||
-                           verdict_chance_of(-distance - drift, deviation) < chance_passed)) {
+                           verdict_chance_of(-distance - shown, deviation) < chance_passed)) {
         tell_calibration(line, off);
     } else {
         tell_noise(line, question);
@@ -405,6 +425,7 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
                                 .distance = now->mean - factor * base->mean,
                                 .off = now->plus_minus + factor * base->plus_minus,
                                 .drift = now->error.drift + factor * base->error.drift,
+                                .shown = drift_shown(now) + factor * drift_shown(base),
                                 .threshold = threshold,
                                 .chance =
                                     fmin(chance_alone, chance_family / (double)(family + (family == 0))),

@@ -5,7 +5,8 @@
  * threshold is more than chance explains (0.1 % a column, or less in a large family), passed if chance cannot
  * explain an increase up to the threshold (1 %), inconclusive between the two. Hits of one run may be alike
  * or drift; each run's standard error and drift (statistics.h) allow for it. The error of calibration and the
- * drift must not change the answer in either direction. A regression needs ten hits of each run. More is
+ * drift must not change the answer in either direction; a pass grants the drift less where chance makes as
+ * much. A regression needs ten hits of each run. More is
  * always worse. Pure.
  */
 #pragma once
@@ -73,6 +74,8 @@ enum { PRECISION_LEAST = 100 };
 
 /* As a part of the mean (0.01: 1 %); 0 if all hits are equal, infinite without a hit. */
 double precision_of(const struct column *column);
+/* What both runs need, so that nine of ten unchanged programs pass. */
+double precision_for(double threshold);
 /* After how many hits a run that has `hits` checks again. */
 uint64_t precision_next(uint64_t hits);
 

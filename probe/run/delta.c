@@ -4,6 +4,7 @@
 #include "base/values.h"
 #include "engine/engine.h"
 #include "engine/trace_engine.h"
+#include "measure/verdict.h"
 #include "run/engine_use.h"
 #include "run/program.h"
 #include "run/tasks.h"
@@ -114,9 +115,8 @@ static struct delta_options delta_options_for(const struct trial *trial)
     const struct delta_run *run = trial->run;
     const struct request *request = run->session->request;
     bool limited = request->hits > 0 || request->for_s > 0;
-    /* A verdict is clear when chance is small against the threshold */
-    double precision =
-        request->precision > 0 || limited || request->reset ? request->precision : run->threshold / 2;
+    bool own = request->precision > 0 || limited || request->reset;
+    double precision = own ? request->precision : precision_for(run->threshold);
     bool precise = precision > 0;
     struct delta_options wanted = {
         .hits = request->reset && !precise && request->hits == 0 ? 1 : request->hits,

@@ -126,7 +126,7 @@ TEST(what_would_decide)
     assert_why("noise ±48 %, threshold 20 %; about 90 hits (-r 90) would decide", side(500, 1000, 500),
                side(20, 1500, 500), 0.2);
     assert_why(
-        "noise ±49 %, threshold 20 %; the baseline has only 20 hits: write it anew with --precision 10%",
+        "noise ±49 %, threshold 20 %; the baseline has only 20 hits: write it anew with --precision 5%",
         side(20, 1000, 500), side(500, 1500, 500), 0.2);
     assert_why("noise ±27 %, threshold 0 %; about 21000 hits in each run (-r 21000), or a threshold of 29 % "
                "would decide",

@@ -122,8 +122,8 @@ static struct length whole(uint64_t hits)
 }
 
 /* Two runs of a shape, of which the later one takes `factor` as long. */
-static enum verdict verdict_of(enum shape shape, struct length base_length, struct length now_length,
-                               double factor, size_t family, char why[384])
+static enum verdict verdict_within(double threshold, enum shape shape, struct length base_length,
+                                   struct length now_length, double factor, size_t family, char why[384])
 {
     static struct summary sides[2]; /* tens of KiB */
     for (size_t i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ static enum verdict verdict_of(enum shape shape, struct length base_length, stru
         fill(column->statistics, shape, i == 0 ? base_length : now_length, i == 0 ? 1 : factor);
     }
     struct baseline *baseline = baseline_of(&sides[0]);
-    json_t *line = live_compare(baseline, &sides[1], 0, family);
+    json_t *line = live_compare(baseline, &sides[1], threshold, family);
     enum verdict verdict = line_verdict(line);
     if (why != NULL)
         snprintf(why, 384, "%s", field_text(line, "columns.CPU_CYCLES.why"));
@@ -145,6 +145,12 @@ static enum verdict verdict_of(enum shape shape, struct length base_length, stru
     for (size_t i = 0; i < 2; i++)
         statistics_free(sides[i].columns[0].statistics);
     return verdict;
+}
+
+static enum verdict verdict_of(enum shape shape, struct length base_length, struct length now_length,
+                               double factor, size_t family, char why[384])
+{
+    return verdict_within(0, shape, base_length, now_length, factor, family, why);
 }
 
 static unsigned regressions(enum shape shape, struct length base_length, struct length now_length,
@@ -323,4 +329,35 @@ TEST_WITH(pairs_that_ended_early_regress_as_seldom_as_short_ones, start_seed, NU
                                                {{1000, 1000, 0.003}, {1000, 1000, 0.003}}};
     unsigned pairs = test_soaks() ? 3000 : 20;
     few_regress(lengths, 3, pairs, test_soaks() ? 30 : 3, pairs / 8 + 3);
+}
+
+/* A threshold that about a thousand hits are precise enough for. */
+static const struct {
+    enum shape shape;
+    double threshold;
+} recipes[] = {{BELL, 0.002},           {TWO_MODES, 0.006}, {SELDOM_SLOW, 0.006},
+               {AUTOREGRESSION, 0.006}, {BURSTS, 0.03},     {BEAT, 0.01}};
+
+/* Both runs end at the precision that a threshold has by default. */
+TEST_WITH(the_recipe_passes_what_did_not_change_and_finds_what_did, start_seed, NULL)
+{
+    unsigned pairs = test_soaks() ? 1000 : 60, slack = test_soaks() ? 0 : 12;
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        double threshold = recipes[i].threshold;
+        struct length length = {20000, 20000, precision_for(threshold)};
+        unsigned n[3][4] = {{0}};
+        for (unsigned pair = 0; pair < pairs; pair++)
+            for (unsigned more = 0; more < 3; more++)
+                n[more][verdict_within(threshold, recipes[i].shape, length, length,
+                                       1 + threshold * (more == 2 ? 2.5 : more), 1, NULL)]++;
+        unsigned passed = n[0][VERDICT_PASS] * 100 / pairs, wrong = n[1][VERDICT_PASS] * 1000 / pairs,
+                 found = n[2][VERDICT_REGRESSED] * 100 / pairs;
+        if (test_soaks())
+            print_message("| %s | %u | %.1f | %.1f | %u |\n", names[recipes[i].shape], passed,
+                          n[0][VERDICT_REGRESSED] * 100.0 / pairs, wrong / 10.0, found);
+        if (passed + slack < 87 || n[0][VERDICT_REGRESSED] * 200 > pairs ||
+            wrong > (test_soaks() ? 25 : 80) || found + slack < 85)
+            fail_msg("%s: %u %% pass, %u regress, %u of 1,000 at the threshold pass, %u %% are found",
+                     names[recipes[i].shape], passed, n[0][VERDICT_REGRESSED], wrong, found);
+    }
 }
