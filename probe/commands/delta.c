@@ -127,7 +127,8 @@ static bool delta_conclude(void *context, struct error *error)
     if (self->baseline != NULL) {
         struct baseline now;
         ok = baseline_live(&now, summary);
-        struct json_part verdict = runs_compare(self->baseline, &now, self->run.threshold, 1);
+        struct json_part verdict =
+            runs_compare(self->baseline, &now, self->run.threshold, baseline_columns(&now));
         baseline_free(&now);
         self->of.code = verdicts_exit_code(line_verdict(verdict.json));
         document_add(document, verdict);

@@ -565,6 +565,11 @@ static struct json_part line_object(const struct verdict_line *line, json_t *dis
     return object;
 }
 
+size_t baseline_columns(const struct baseline *run)
+{
+    return json_object_size(json_object_get(run->summary, "columns"));
+}
+
 struct json_part runs_compare(const struct baseline *before, const struct baseline *now, double threshold,
                               size_t family)
 {
@@ -619,7 +624,7 @@ void comparison_add_run(struct json_part *line, const struct baseline *now)
 
 struct comparing {
     double threshold;
-    size_t family; /* verdicts about one later file */
+    size_t family; /* of all files */
     struct baseline missing;
     struct document *document;
     enum verdict verdict; /* over all */
@@ -655,26 +660,29 @@ static const struct baseline *compare_find_region(const struct runs *runs, const
     return NULL;
 }
 
+/* Two files of one run each are compared whatever their regions are: then the reason says how these differ.
+ */
+static bool are_of_one_run(const struct runs *old, const struct runs *new)
+{
+    return old->n == 1 && new->n == 1;
+}
+
 /* As survey --baseline counts them. */
 static size_t compare_family_of(const struct runs *old, const struct runs *new)
 {
     size_t family = 0;
     for (size_t i = 0; i < new->n; i++)
-        if (compare_find_region(old, new->of[i]) != NULL)
-            family += json_object_size(json_object_get(new->of[i]->summary, "columns"));
+        if (are_of_one_run(old, new) || compare_find_region(old, new->of[i]) != NULL)
+            family += baseline_columns(new->of[i]);
     return family;
 }
 
-/* Two files of one run each are compared whatever their regions are: then the reason says how these differ.
- */
 static void compare_file(struct comparing *self, const struct runs *old, const struct runs *new)
 {
-    self->family = 1;
-    if (old->n == 1 && new->n == 1) {
+    if (are_of_one_run(old, new)) {
         compare_pair(self, old->of[0], new->of[0]);
         return;
     }
-    self->family = compare_family_of(old, new);
     for (size_t i = 0; i < old->n; i++) {
         const struct baseline *now = compare_find_region(new, old->of[i]);
         compare_pair(self, old->of[i], now != NULL ? now : missing_run(self, old->of[i], new));
@@ -696,6 +704,8 @@ static void comparison_add_summary(struct comparing *self)
 enum verdict comparison_make(const struct runs *files, size_t n, double threshold, struct document *document)
 {
     struct comparing self = {.threshold = threshold, .document = document};
+    for (size_t i = 1; i < n; i++)
+        self.family += compare_family_of(&files[0], &files[i]);
     for (size_t i = 1; i < n; i++)
         compare_file(&self, &files[0], &files[i]);
     comparison_add_summary(&self);

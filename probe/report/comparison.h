@@ -52,8 +52,8 @@ bool runs_parse(const char *text, size_t size, const char *path, struct runs *ou
 void runs_free(struct runs *runs);
 bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other);
 
-/* The line `verdict` of both. `family`: verdicts of
- * all regions; of one alone 1. */
+/* The line `verdict` of both. `family`: how many columns all verdicts of the command have. */
+size_t baseline_columns(const struct baseline *run);
 struct json_part runs_compare(const struct baseline *before, const struct baseline *now, double threshold,
                               size_t family);
 /* Adds the later run to it, as its file has it. */

@@ -240,18 +240,28 @@ bool irq_run_measure(struct irq_run *run, struct error *error)
 
 /* ---- budgets */
 
+static size_t irq_family(const struct irq_run *run)
+{
+    size_t family = 0;
+    for (size_t i = 0; i < run->file.n; i++)
+        for (size_t k = 0; k < run->stays.n; k++)
+            family +=
+                run->file.lines[i].budget.of != BUDGET_NONE && run->stays.rows[k].address == run->handlers[i];
+    return family;
+}
+
 /* A handler that several interrupts share has a row for each: the worst one decides. */
-static bool irq_judge_line(struct irq_run *run, size_t i, const struct conditions *conditions,
+static bool irq_judge_line(struct irq_run *run, size_t i, const struct conditions *conditions, size_t family,
                            struct verdict_line *worst)
 {
     const struct budget *budget = &run->file.lines[i].budget;
-    *worst = budget_decide(budget, NULL, run->file.n);
+    *worst = budget_decide(budget, NULL, family);
     for (size_t k = 0; k < run->stays.n; k++) {
         const struct stay_row *row = &run->stays.rows[k];
         if (row->address != run->handlers[i])
             continue;
         struct verdict_line line;
-        if (!stays_judge(&run->stays, row, conditions, budget, run->file.n, &line))
+        if (!stays_judge(&run->stays, row, conditions, budget, family, &line))
             return false;
         if (run->rows[i] != NULL && verdict_both(worst->verdict, line.verdict) == worst->verdict)
             continue;
@@ -263,12 +273,13 @@ static bool irq_judge_line(struct irq_run *run, size_t i, const struct condition
 
 static bool irq_judge(struct irq_run *run, const struct conditions *conditions, enum verdict *out)
 {
+    size_t family = irq_family(run);
     bool any = false;
     *out = VERDICT_PASS;
     for (size_t i = 0; i < run->file.n; i++) {
         if (run->file.lines[i].budget.of == BUDGET_NONE)
             continue;
-        if (!irq_judge_line(run, i, conditions, &run->budgets[i]))
+        if (!irq_judge_line(run, i, conditions, family, &run->budgets[i]))
             return false;
         *out = verdict_both(*out, run->budgets[i].verdict);
         any = true;

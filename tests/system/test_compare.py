@@ -5,6 +5,7 @@ import re
 import pytest
 
 from harness import NOP_MORE, TOOL, WORK_BY_DATA, finish_tool, run_tool, start_tool, unfolded
+from test_show import result_of_delta
 from test_verdicts import Program
 
 
@@ -28,6 +29,16 @@ def files(tmp_path_factory):
     with Program("free", folder, WORK_BY_DATA) as program:
         program.run("delta", "work_by_data", "-r", 40, "-e", "LSUCNT", "-j", "-o", folder / "noisy.jsonl")
     return folder
+
+
+def test_all_files_are_one_family(tmp_path):
+    """5.8 cycles more are 3.3 standard errors: seldom enough by chance in one comparison, not in fifteen of two columns each."""
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_text(result_of_delta(1000).replace('"drift": 0.5', '"drift": 0'))
+    new.write_text(result_of_delta(1005.8).replace('"drift": 0.5', '"drift": 0'))
+    assert run_tool("compare", old, new).code == 1
+    several = run_tool("compare", old, *[new] * 15)
+    assert several.code == 4 and "regressed" not in several.out, several.out
 
 
 SHAPES = [("free", NOP_MORE, ["nop_more"]), ("slower", NOP_MORE, ["nop_more"]), ("slower", NOP_MORE, ["nop_more", "-e", "LSUCNT"]),
