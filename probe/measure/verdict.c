@@ -443,19 +443,49 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
     return line;
 }
 
+/* How far this run's mean may be from `factor` times the baseline's, if that is the true change (Fieller):
+ * the errors of the baseline grow with it. `t`: quantile of Student's distribution; 0: neither run varies. */
+static double interval_room(const struct verdict_line *line, double factor, double t)
+{
+    const struct verdict_side *base = &line->base, *now = &line->now;
+    double fixed = now->plus_minus + now->error.drift + factor * (base->plus_minus + base->error.drift);
+    return t > 0 ? fixed + t * deviation_of_difference(base, now, factor).error : fixed;
+}
+
+static bool is_within_interval(const struct verdict_line *line, double factor, double t)
+{
+    return fabs(line->now.mean - factor * line->base.mean) <= interval_room(line, factor, t);
+}
+
+/* Between a factor that is `inside` and one that is not. */
+static double interval_end(const struct verdict_line *line, double inside, double outside, double t)
+{
+    for (int i = 0; i < 60; i++) {
+        double middle = (inside + outside) / 2;
+        *(is_within_interval(line, middle, t) ? &inside : &outside) = middle;
+    }
+    return outside;
+}
+
 bool verdict_interval(const struct verdict_line *line, struct verdict_interval *out)
 {
+    static const double most = 1e15;
     const struct verdict_side *base = &line->base, *now = &line->now;
     if (!isfinite(line->change) || base->at_least || now->at_least || !verdict_is_number(base) ||
         !verdict_is_number(now))
         return false;
-    double half = base->plus_minus + now->plus_minus + base->error.drift + now->error.drift;
-    if (error_alone(base, now, 1) > 0) {
-        struct deviation deviation = deviation_of_difference(base, now, 1);
-        half += verdict_student_quantile(one_tail, deviation.df) * deviation.error;
-    }
-    *out = (struct verdict_interval){.low = line->change - half / base->mean,
-                                     .high = line->change + half / base->mean};
+    double factor = now->mean / base->mean, high = 2 * factor + 1, t = 0;
+    if (error_alone(base, now, 1) > 0)
+        t = verdict_student_quantile(one_tail, deviation_of_difference(base, now, factor).df);
+    while (high < most && is_within_interval(line, high, t))
+        high *= 2;
+    if (!isfinite(factor) || !(high < most)) /* the baseline may be 0 */
+        return false;
+    double low = is_within_interval(line, 0, t) ? 0 : interval_end(line, factor, 0, t);
+    high = interval_end(line, factor, high, t);
+    bool exact = interval_room(line, factor, t) == 0;
+    *out = (struct verdict_interval){.low = exact ? line->change : low - 1,
+                                     .high = exact ? line->change : high - 1};
     return isfinite(out->low) && isfinite(out->high);
 }
 

@@ -339,20 +339,38 @@ static void interval_is(struct verdict_side base, struct verdict_side now, doubl
     assert_close(interval.high, high, 1e-4);
 }
 
-/* t(0.975) of 198 degrees of freedom is 1.97202, of 9 it is 2.26216: tables have both. */
+/* t(0.975) of 198 degrees of freedom is 1.97202, of 9 it is 2.26216: tables have both. Fieller's interval, of
+ * two means with the same error: the roots of (now - r base)^2 = t^2 error^2 (1 + r^2). */
 TEST(intervals_of_a_change)
 {
     struct verdict_side base = side(100, 1000, 0), now = side(100, 1030, 0);
     interval_is(base, now, 0.03, 0.03);
     base.plus_minus = now.plus_minus = 1;
     now.error.drift = 3;
-    interval_is(base, now, 0.025, 0.035);
-    double error = 10 * sqrt(2.0 / 100);
-    interval_is(side(100, 1000, 10), side(100, 1030, 10), 0.03 - 1.97202 * error / 1000,
-                0.03 + 1.97202 * error / 1000);
+    interval_is(base, now, 1026.0 / 1001 - 1, 1034.0 / 999 - 1);
+    double a = 1e6 - 1.97202 * 1.97202, c = 1030.0 * 1030 - 1.97202 * 1.97202;
+    double root = sqrt(1030e3 * 1030e3 - a * c);
+    interval_is(side(100, 1000, 10), side(100, 1030, 10), (1030e3 - root) / a - 1, (1030e3 + root) / a - 1);
     struct verdict_side alike = side(10, 1010, 5);
     alike.error = (struct series_error){.standard = 20, .df = 9};
     interval_is(side(1000000, 1000, 0), alike, 0.01 - 2.26216 * 20 / 1000, 0.01 + 2.26216 * 20 / 1000);
+}
+
+/* What the baseline may be off by is off by as much more as the change is. */
+TEST(intervals_of_a_great_change)
+{
+    struct verdict_side base = side(100, 100, 0), now = side(100, 1000, 0);
+    base.plus_minus = 10;
+    interval_is(base, now, 1000 / 110.0 - 1, 1000 / 90.0 - 1);
+    base.plus_minus = 0, base.error.drift = 10;
+    interval_is(base, now, 1000 / 110.0 - 1, 1000 / 90.0 - 1);
+    interval_is(now, base, 90 / 1000.0 - 1, 110 / 1000.0 - 1);
+    base.error = (struct series_error){.standard = 4, .df = 9};
+    base.sd = 1;
+    interval_is(base, side(1000000, 1000, 0), 1000 / (100 + 4 * 2.26216) - 1, 1000 / (100 - 4 * 2.26216) - 1);
+    /* As far as nothing */
+    now = side(100, 0, 0), now.plus_minus = 2;
+    interval_is(side(100, 100, 0), now, -1, -0.98);
 }
 
 TEST(no_interval_without_a_change)
@@ -366,4 +384,7 @@ TEST(no_interval_without_a_change)
         struct verdict_line line = verdict_decide_among(&pairs[i][0], &pairs[i][1], 0.1, 1);
         assert_false(verdict_interval(&line, &interval));
     }
+    one.plus_minus = 100; /* it may be nothing */
+    struct verdict_line line = verdict_decide_among(&one, &one, 0.1, 1);
+    assert_false(verdict_interval(&line, &interval));
 }
