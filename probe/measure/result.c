@@ -118,6 +118,13 @@ static void set_bounds(struct clock *clock, const struct clock_seen *seen)
         clock->low_hz = clock->high_hz = 0;
 }
 
+double clock_may_be_off(const struct clock *clock)
+{
+    if (!clock_is_claimed(clock) || !(clock->high_hz > 0))
+        return 0;
+    return fmax(fabs(clock->hz - clock->low_hz), fabs(clock->high_hz - clock->hz));
+}
+
 /* The mean over the time that was measured is not the clock of any part of it. */
 static void clock_leave(struct clock *clock, const struct clock_seen *seen)
 {

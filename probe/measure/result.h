@@ -50,6 +50,8 @@ struct conditions {
     char start_file[512];                /* its whole path */
     uint64_t start_address, end_address; /* end 0: a return address, read at each entry */
     double clock_hz, clock_error_hz;
+    double clock_off_hz;  /* of a claimed clock: how far it may be off by what was seen of the counter; 0:
+                             nothing was */
     double clock_awake;   /* the part of the time in which the counter went on, about; 0: no less than all */
     bool clock_sleeps_on; /* the counter goes on while the core sleeps */
     double counter_hz; /* where clock_change says that no time is known: of the counter while it goes on; 0 */
@@ -286,6 +288,8 @@ struct clock_look {
 struct clock_seen clock_seen_of(const struct clock_look *looks, unsigned n, bool halts);
 /* More samples may show that the claimed clock is wrong. */
 bool clock_is_odd(const struct clock *clock, const struct clock_seen *seen);
+/* How far a claimed clock may be off, if the counter was seen against the link's time; else 0. */
+double clock_may_be_off(const struct clock *clock);
 /* It is unknown from here on. `why`: after "no times: the clock is wrong: 168 MHz by SystemCoreClock". */
 void clock_refute(struct clock *clock, const char *why);
 /* A claimed clock that does not fit is wrong, and a measured one that did not run evenly. One that fits, and

@@ -583,6 +583,13 @@ static void decide_mean(struct verdict_line *line, const struct column *column, 
         ask_apart(line, apart, (n * line->now.mean + (double)apart->most) / all, limit);
 }
 
+/* Nothing has shown by how much the clock is off. */
+static void budget_name_claim(struct verdict_line *line, const struct conditions *conditions)
+{
+    verdict_conclude(line, line->verdict, "by the claimed clock%s%s",
+                     conditions->clock_source[0] != '\0' ? ", " : "", conditions->clock_source);
+}
+
 struct verdict_line budget_decide(const struct budget *budget, const struct summary *now, size_t family)
 {
     struct verdict_line line = {.verdict = VERDICT_PASS, .change = (double)NAN};
@@ -590,7 +597,7 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
     budget_put_name(budget, name, sizeof name);
     bool stops = now != NULL && now->conditions.counter_hz > 0; /* a count in time is a lower bound */
     double hz = stops ? now->conditions.counter_hz : now != NULL ? now->conditions.clock_hz : 0;
-    double hz_error = now != NULL ? now->conditions.clock_error_hz : 0;
+    double hz_error = now != NULL ? fmax(now->conditions.clock_error_hz, now->conditions.clock_off_hz) : 0;
     double limit = budget->is_time ? budget->limit * hz : budget->limit;
     double error = budget->is_time ? budget->limit * hz_error : 0;
     if (now == NULL || now->n == 0 || now->hits + now->cut == 0) {
@@ -622,6 +629,8 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
             decide_max(&line, column, limit, side.plus_minus + error);
         }
     }
+    if (budget->is_time && line.verdict == VERDICT_PASS && !(hz_error > 0))
+        budget_name_claim(&line, &now->conditions);
     if (budget->is_time && stops && line.now.n > 0 && line.verdict != VERDICT_REGRESSED)
         verdict_conclude(&line, VERDICT_NOT_COMPARABLE, "%s", now->conditions.clock_change);
     snprintf(line.name, sizeof line.name, "%s", name);

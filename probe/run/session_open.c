@@ -245,6 +245,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
     const struct device *device = &session->device;
     *out = (struct conditions){.clock_hz = clock->hz,
                                .clock_error_hz = clock->error_hz,
+                               .clock_off_hz = clock_may_be_off(clock),
                                .clock_awake = clock->awake,
                                .clock_sleeps_on = clock->sleeps_on};
     link_describe(session->link, out->link, sizeof out->link);
