@@ -633,6 +633,8 @@ static const struct {
     {{"cycles", "cpu-cycles"}, {"CPU_CYCLES", "CPU_CLK_UNHALTED"}},
     {{"instructions"}, {"INST_RETIRED", "INST_OUT_OF_RENAME_STAGE", "INSTRUCTIONS_EXECUTED"}},
     {{"cache-references"}, {"L1D_CACHE", "DATA_READ_OR_WRITE"}},
+    /* Knights Corner's lacks misses of lines that are being prefetched, and mispredicted branches that no BTB
+     * knows: its list of events says so */
     {{"cache-misses"}, {"L1D_CACHE_REFILL", "DATA_READ_MISS_OR_WRITE_MISS"}},
     {{"branches", "branch-instructions"}, {"BR_RETIRED", "PC_WRITE_RETIRED", "BR_PRED", "BRANCHES"}},
     {{"branch-misses"}, {"BR_MIS_PRED_RETIRED", "BR_MIS_PRED", "BRANCHES_MISPREDICTED"}},
