@@ -77,8 +77,9 @@ static bool tell_refusal(struct ledger *ledger, const struct setting *setting, u
     if (setting->watched != NULL) {
         error_set(error, ERROR_NO_COUNTER,
                   "%s (0x%08" PRIX64 ") does not take 0x%" PRIX64 ": it holds 0x%" PRIX64
-                  ", or something else changes it at once",
-                  setting->watched, setting->at.offset, setting->set, now);
+                  "%s, or something else changes it at once",
+                  setting->watched, setting->at.offset, setting->set, now,
+                  now == 0 ? " as one that this chip lacks" : "");
         error->subject = setting->watched;
         return false;
     }

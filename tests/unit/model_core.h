@@ -73,6 +73,7 @@ struct model_core {
     uint32_t going, transfer_left;
     uint32_t dcrdr, dcrdr_next, demcr, dfsr, fp_ctrl, comparators[MODEL_COMPARATORS];
     uint32_t dwt_ctrl, cyccnt, csr, rvr, cvr;
+    bool lacks_systick; /* its registers read as zero and ignore writes: an assumption, no chip was seen */
     struct model_cell {
         uint32_t address;
         uint16_t code;

@@ -78,7 +78,7 @@ static inline void model_write(struct model_core *m, uint32_t address, unsigned 
         m->csr = value & 0x7;
         return;
     case 0xE000E014:
-        m->rvr = value & 0xFFFFFF;
+        m->rvr = m->lacks_systick ? 0 : value & 0xFFFFFF;
         return;
     case 0xE000E018:
         m->cvr = 0;

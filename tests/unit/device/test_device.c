@@ -262,6 +262,19 @@ FRESH_TEST(blocks_that_are_not_there_or_not_usable)
     assert_undone();
 }
 
+/* As an nRF51's Cortex-M0: "Some Cortex-M0 devices, such as the nrf51, don't have the SysTick" (Mbed OS). */
+FRESH_TEST(a_systick_that_is_not_there_is_said)
+{
+    f.model.cpuid = 0x410CC200;
+    f.model.fp_ctrl = 0x40;
+    f.model.csr = f.model.rvr = f.model.cvr = 0;
+    f.model.lacks_systick = true;
+    open_it();
+    assert_true(take(false));
+    assert_fails(take_block("systick"), &f.error, ERROR_NO_COUNTER, "that this chip lacks");
+    assert_undone();
+}
+
 FRESH_TEST(a_reload_value_that_changes_is_noticed)
 {
     f.model.csr = 5;
