@@ -151,7 +151,7 @@ static struct deviation deviation_of(const struct verdict_side *side, double fac
     return deviation;
 }
 
-/* The drift as far as it is more than chance makes. A regression is never said on the strength of it: a faint
+/* The drift as far as it is more than chance makes. A regression takes no part in this: a faint
  * drift is as small. */
 static double drift_shown(const struct verdict_side *side)
 {

@@ -167,7 +167,7 @@ static void few_regress(const struct length (*lengths)[2], size_t n, unsigned pa
                         unsigned most_waves)
 {
     for (enum shape shape = 0; shape < SHAPES; shape++) {
-        /* That one comes to nearly one in a hundred: what chance adds to it is no fault */
+        /* That one is nearly one in a hundred: what chance adds to it is no fault */
         unsigned limit = shape == WANDERING ? most * 3 / 2 : shape == WAVES ? most_waves : most;
         if (test_soaks())
             print_message("| %s |", names[shape]);
