@@ -726,7 +726,7 @@ static void a64_by_register(struct instruction *out, uint32_t code)
 {
     unsigned with = field(code, 16, 5);
     bool has_sp = (code & 0x3FE00000) == 0x0B200000; /* ADD and SUB of an extended register */
-    /* CCMP, and RMIF and SETF8 among ADC and its kin: these bits are no register */
+    /* CCMP, and RMIF and SETF8 among ADC and its kin, have flags in these bits */
     bool has_none =
         (code & 0x3FE00000) == 0x3A400000 || ((code & 0x3FE00000) == 0x3A000000 && field(code, 10, 6) != 0);
     has_sp = has_sp || (code & 0xFFE0FC00) == 0x9AC01000; /* IRG */
@@ -843,7 +843,8 @@ static void a64_branch(struct instruction *out, uint32_t code, uint64_t address)
     if ((code & 0x7C000000) == 0x14000000) /* B, BL */
         instruction_jump(out, instruction_bit(code, 31) ? GOES_CALL : GOES_JUMP,
                          away(address, (code & 0x3FFFFFF) << 2, 28), false);
-    else if ((code & 0xFF000000) == 0x54000000 || (code & 0x7E000000) == 0x34000000) /* B.cond, BC.cond, CBZ */
+    else if ((code & 0xFF000000) == 0x54000000 ||
+             (code & 0x7E000000) == 0x34000000) /* B.cond, BC.cond, CBZ */
         instruction_jump(out, GOES_JUMP, away(address, field(code, 5, 19) << 2, 21), true);
     else if ((code & 0x7E000000) == 0x36000000) /* TBZ */
         instruction_jump(out, GOES_JUMP, away(address, field(code, 5, 14) << 2, 16), true);

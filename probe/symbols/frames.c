@@ -167,7 +167,7 @@ static bool is_kept(const struct symbols *symbols, unsigned number)
 }
 
 /* One register of the caller. FRAME_OUTERMOST: the rules call it undefined, which of the return address
- * always says that there is no caller: DWARF 5, 6.4.4. */
+ * always says that nothing called it: DWARF 5, 6.4.4. */
 static enum frame_found find_register(struct expression *self, const struct symbols *symbols,
                                       Dwarf_Frame *frame, unsigned number, bool is_return, uint64_t *out)
 {
