@@ -628,9 +628,9 @@ struct verdict_line budget_decide(const struct budget *budget, const struct summ
             line.now = side;
             decide_max(&line, column, limit, side.plus_minus + error);
         }
+        if (budget->is_time && line.verdict == VERDICT_PASS && !(error > 0))
+            budget_name_claim(&line, &now->conditions);
     }
-    if (budget->is_time && line.verdict == VERDICT_PASS && !(hz_error > 0))
-        budget_name_claim(&line, &now->conditions);
     if (budget->is_time && stops && line.now.n > 0 && line.verdict != VERDICT_REGRESSED)
         verdict_conclude(&line, VERDICT_NOT_COMPARABLE, "%s", now->conditions.clock_change);
     snprintf(line.name, sizeof line.name, "%s", name);
