@@ -200,10 +200,10 @@ class Place:
             return ["-p", f"openocd:127.0.0.1:{self.server.port}"]
         return ["-p", f"cmsis-dap-tcp:127.0.0.1:{self.board.dap_port}", "--transport", self.wires]
 
-    def wait_for_stops(self, count):
-        """Until the tool has stopped the core that often."""
+    def wait_for_stops(self, count, process=None):
+        """Until the tool has stopped the core that often, or has ended."""
         self.board.watch(NOWHERE)
-        wait_for(lambda: sum(event.kind == "halt" for event in self.board.log()) >= count, "some hits")
+        wait_for(lambda: sum(event.kind == "halt" for event in self.board.log()) >= count or (process and process.poll() is not None), "some hits")
 
     def wait_until_armed(self):
         wait_for(lambda: any(value & 1 for value in self.board.state()["fp_comp"]), "the comparator to be set")

@@ -23,7 +23,7 @@ def run_into(place, *arguments):
         place.board.wait_for(lambda state: state["dwt_function"][0] & 0xF, "the comparator")
         place.board.run_for(200_000)
     else:
-        place.wait_for_stops(200 if place.chip == "r5" else 20)  # the R5 halts to set its counters, too
+        place.wait_for_stops(200 if place.chip == "r5" else 20, process)  # the R5 halts to set its counters, too
     began = place.board.state()["cycles"]
     place.board.write_word("hang", 1)
     result = finish_tool(process)
@@ -37,7 +37,8 @@ def test_a_run_that_ends_in_a_call(way, tmp_path):
     chip, kind, options = WAYS[way]
     halts = ["--no-halt"] if way == "trace" else []
     with own_place(tmp_path, chip, HANGS, kind=kind, **options) as place:
-        result, longest = run_into(place, "delta", "f", *halts, "--for", "1s", "--timeout", "3s", "--precision", "0.0001%")
+        seconds = 4 if place.chip == "r5" else 1
+        result, longest = run_into(place, "delta", "f", *halts, "--for", f"{seconds}s", "--timeout", f"{3 * seconds}s", "--precision", "0.0001%")
         column = result.summary["columns"]["CPU_CYCLES"]
         assert result.code == 0 and result.summary["cut"] == 1 and len(result.hits) == column["count"] > 0, result.err
         assert column["at_least"] == 1 and "mean_error" not in column and result.summary["precision"]["reached"] is False

@@ -280,9 +280,10 @@ def test_the_hottest_of_all_come_first(way):
         rows = list(result.regions.values())
         place_of = list(result.regions).index(hottest)
         others = rows[:place_of] + rows[place_of + 1:]
-        assert abs(rows[place_of]["share"] - share) < 0.05, (rows[place_of], share)
-        # On a busy machine a few turns may make a share of which the row itself says that it may be far less
-        assert all(row["share"] - row["share_plus_minus"] < share / 2 for row in rows[:place_of]), (rows[:place_of + 1], share)
+        # On a busy machine a few hits may make no share, or one of which the row itself says that it may be far less
+        few = rows[place_of].get("hits", 0) < 6
+        assert few or abs(rows[place_of]["share"] - share) < 0.05, (rows[place_of], share)
+        assert few or all(row["share"] - row["share_plus_minus"] < share / 2 for row in rows[:place_of]), (rows[:place_of + 1], share)
         sampled = {name: region.get("samples", 0) for name, region in result.regions.items()}
         assert max(sampled, key=sampled.get) == hottest and 0 < sum(sampled.values()) <= result.summary["samples"]
         assert any(region["reached"] for region in others) and sum(count > 0 for count in sampled.values()) < len(sampled)
