@@ -44,6 +44,7 @@ static void make_core(struct symbols *symbols, const struct stack *stack, unsign
     core->psp = BASE + words[sp] / 64 % 64 * 4;
     core->known = words[0] & 1 ? UNWIND_NEEDS_ARM | UNWIND_NEEDS_A64 : UINT64_MAX;
     core->is_m = words[0] & 2;
+    core->has_security = words[0] & 16;
     core->knows_psp = words[0] & 4;
     core->status = words[0] & 8 ? words[1] : 0;
 }
