@@ -137,6 +137,12 @@ struct counter_register {
     uint32_t strikes; /* bits that change the count as they are written. Neither: each write changes it */
 };
 
+enum count_owner {
+    COUNT_OF_THREAD,       /* a core's is their sum */
+    COUNT_OF_CORE,         /* each thread counts the same */
+    COUNT_OF_SOME_OF_CORE, /* each thread counts a part, and parts may be the same */
+};
+
 struct block_kind {
     const char *name;                         /* for --counter: "systick", "dwt" */
     const struct counter_register *registers; /* the most useful ones first */
@@ -154,6 +160,8 @@ struct block_kind {
     /* If counter 0 goes on while a program is halted: the event that counts the program's cycles. NULL: it
      * stops. */
     const char *own_cycles;
+    /* Whose a count of this code is. NULL: the thread's, or the core has one thread. */
+    enum count_owner (*owner)(uint32_t code);
     /* Makes the cycle counter move every 64th cycle; false if the program uses that counter. NULL: it never
      * can. */
     bool (*divide)(const struct core *, struct counter_block *);

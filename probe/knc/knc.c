@@ -89,7 +89,7 @@ enum { COUNTERS = 2, COUNTER_BITS = 40, TSC_BITS = 64 };
 enum { FIRST = 1 << 1, BOTH = FIRST | 1 << 2 }; /* counters of a block, after the TSC */
 /* one per element of a vector, in all threads of the core */
 enum { EVENTS_A_CYCLE = 16 * KNC_THREADS };
-enum { L2_MASK = 0x10, CODE_BITS = 0xFFFF };
+enum { UNHALTED = 0x2A, L2_MASK = 0x10, CODE_BITS = 0xFFFF };
 
 /* Bits of an event's code above event and unit mask (15:0), as in the event select registers, 327357 1.3.2;
  * SPFLT is our own. */
@@ -216,6 +216,17 @@ static bool is_of_counter_0(uint32_t code)
     return (code >> 8 & 0xFF) == L2_MASK && event != 0xF0 && event != 0xF5;
 }
 
+/* CPU_CLK_UNHALTED is one value a core (VTune's reference of Knights Corner's events); what a thread's filter
+ * leaves of it, no document says. */
+static enum count_owner knc_counters_owner(uint32_t code)
+{
+    if ((code & KNC_ANY) != 0)
+        return COUNT_OF_CORE;
+    if ((code & CODE_BITS) != UNHALTED)
+        return COUNT_OF_THREAD;
+    return (code & (KNC_USER | KNC_KERNEL | KNC_SPFLT)) == 0 ? COUNT_OF_CORE : COUNT_OF_SOME_OF_CORE;
+}
+
 static uint32_t knc_counters_counters_for(const struct counter_block *block, uint32_t code)
 {
     return (is_of_counter_0(code) ? FIRST : BOTH) & block->pmu.free << 1;
@@ -302,4 +313,5 @@ const struct block_kind knc_kind = {.name = "pmu",
                                     .own_cycles = "CPU_CLK_UNHALTED:u",
                                     .program = knc_counters_program,
                                     .counters_for = knc_counters_counters_for,
+                                    .owner = knc_counters_owner,
                                     .modify = modify};

@@ -134,6 +134,7 @@ bool cpu_windows_take_chosen(struct cpu_windows *windows, struct device *device,
     if (!make_members(windows, device, false, error))
         return false;
     windows->members[windows->n++].core = device->chosen;
+    windows->kind = device->block->kind;
     return true;
 }
 
@@ -157,6 +158,7 @@ bool cpu_windows_take_all(struct cpu_windows *windows, struct device *device, co
     for (size_t i = 0; i < windows->n; i++)
         windows->members[i].block->pmu.free = free_on_all;
     select_member(windows, &windows->members[0]);
+    windows->kind = windows->members[0].block->kind;
     return true;
 }
 

@@ -54,6 +54,7 @@ struct cpu_windows_member {
 struct cpu_windows {
     struct device *device;
     bool all;                           /* the threads of a card */
+    const struct block_kind *kind;      /* of all members' counters */
     struct cpu_windows_member *members; /* in the order of the CPUs */
     size_t n;
 };

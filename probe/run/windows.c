@@ -62,13 +62,25 @@ static void add_value(struct tally_value *to, const struct tally_value *value)
     to->counted = true;
 }
 
-/* `shared`: the TSC, which the threads of a core share. */
-static void add_to_core(struct tally_row *core, const struct tally_row *cpu, size_t column, bool shared)
+/* The TSC is the core's, as some events are. */
+static enum count_owner pick_owner(const struct windows *self, const struct counter_pick *pick)
 {
-    if (!shared)
-        add_value(&core->values[column], &cpu->values[column]);
-    else if (!core->values[column].counted)
-        core->values[column] = cpu->values[column];
+    const struct block_kind *kind = self->cpus.kind;
+    if (pick->counter == 0)
+        return COUNT_OF_CORE;
+    return kind->owner != NULL ? kind->owner(pick->code) : COUNT_OF_THREAD;
+}
+
+static void add_to_core(struct tally_row *core, const struct tally_row *cpu, size_t column,
+                        enum count_owner owner)
+{
+    struct tally_value *to = &core->values[column];
+    const struct tally_value *value = &cpu->values[column];
+    if (owner == COUNT_OF_THREAD)
+        add_value(to, value);
+    else if (value->counted && (!to->counted || (owner == COUNT_OF_SOME_OF_CORE && to->count < value->count)))
+        *to = *value;
+    to->at_least = to->at_least || owner == COUNT_OF_SOME_OF_CORE;
     if (core->seconds < cpu->seconds)
         core->seconds = cpu->seconds;
 }
@@ -79,15 +91,15 @@ static void add_sums(const struct windows *self, struct tally *tally, const stru
     struct tally_row *all = &tally->rows[tally->n - 1];
     for (size_t k = 0; k < pass->n; k++) {
         size_t column = pass->column[k];
-        bool shared = pass->picks[k].counter == 0;
+        enum count_owner owner = pick_owner(self, &pass->picks[k]);
         for (size_t r = n; r < tally->n; r++)
             tally->rows[r].values[column] = (struct tally_value){0};
         for (size_t r = n; r + 1 < tally->n; r++) {
             struct tally_row *core = &tally->rows[r];
             for (size_t i = 0; i < n; i++)
                 if (tally->rows[i].core == core->core)
-                    add_to_core(core, &tally->rows[i], column, shared);
-            add_to_core(all, core, column, false);
+                    add_to_core(core, &tally->rows[i], column, owner);
+            add_to_core(all, core, column, COUNT_OF_THREAD);
         }
     }
 }

@@ -11,7 +11,7 @@ static const uint16_t events[] = {
     0x2001, 0x2003, 0x2004, 0x2005, 0x2016, 0x2017, 0x2018, 0x10C3, 0x10C4, 0x10CE, 0x10CF,
 };
 
-enum { CPU_CLK_UNHALTED = 0x002A, VPU_ELEMENTS_ACTIVE = 0x2018, USER = 0xFFFF };
+enum { VPU_ELEMENTS_ACTIVE = 0x2018, USER = 0xFFFF };
 
 static uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
 {

@@ -10,6 +10,8 @@
 
 enum { ACTIVITY_PERIOD = 32 };
 
+enum { CPU_CLK_UNHALTED = 0x002A }; /* each thread counts its core's */
+
 /* How often this happens in that cycle; 0 for a code that is not an event. */
 unsigned activity_events(unsigned cpu, unsigned code, uint64_t cycle);
 /* The thread runs a program then, and not the kernel. */

@@ -38,15 +38,33 @@ static bool is_possible(unsigned counter, unsigned code)
     return code >> 8 != 0x10 || code == 0x10F0 || code == 0x10F5;
 }
 
+static bool is_in_ring(unsigned cpu, uint32_t select, uint64_t cycle)
+{
+    return (select & (activity_is_user(cpu, cycle) ? USR : OS)) != 0;
+}
+
 static unsigned of_thread(unsigned cpu, uint32_t select, uint64_t cycle)
 {
-    uint32_t ring = activity_is_user(cpu, cycle) ? USR : OS;
-    return (select & ring) != 0 ? activity_events(cpu, select & CODE, cycle) : 0;
+    return is_in_ring(cpu, select, cycle) ? activity_events(cpu, select & CODE, cycle) : 0;
+}
+
+/* CPU_CLK_UNHALTED is one value a core. In a filtered one, this thread's ring is taken; no document says so.
+ */
+static unsigned of_core(const struct thread *thread, uint32_t select, uint64_t cycle)
+{
+    unsigned n = activity_events(thread->siblings[0], CPU_CLK_UNHALTED, cycle);
+    for (unsigned i = 0; i < THREADS_A_CORE; i++)
+        if ((select & ANY) != 0 ? is_in_ring(thread->siblings[i], select, cycle)
+                                : is_in_ring(thread->cpu, select, cycle))
+            return n;
+    return 0;
 }
 
 static unsigned in_cycle(const struct thread *thread, uint32_t select, uint64_t cycle)
 {
     unsigned n = 0;
+    if ((select & CODE) == CPU_CLK_UNHALTED)
+        return of_core(thread, select, cycle);
     if ((select & ANY) == 0)
         return of_thread(thread->cpu, select, cycle);
     for (unsigned i = 0; i < THREADS_A_CORE; i++)

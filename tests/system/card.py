@@ -16,6 +16,7 @@ PERIOD = 32
 MASK32, MASK40 = (1 << 32) - 1, (1 << 40) - 1
 TSC, CNTR0, CNTR1, SEL0, SEL1, SPFLT, STATUS, OVF, CTRL = 0x10, 0x20, 0x21, 0x28, 0x29, 0x2C, 0x2D, 0x2E, 0x2F
 SERVED = (TSC, CNTR0, CNTR1, SEL0, SEL1, SPFLT, STATUS, OVF, CTRL)
+CPU_CLK_UNHALTED = 0x2A
 USR, OS, EDGE, ANY, EN, INV = (1 << bit for bit in (16, 17, 18, 21, 22, 23))
 
 
@@ -215,7 +216,7 @@ def mix(a, b, c):
 
 def happens(cpu, code, cycle):
     h = mix(cpu, code, cycle % PERIOD)
-    if code == 0x2A:
+    if code == CPU_CLK_UNHALTED:
         return int(h % 8 != 0)
     if code not in EVENTS:
         return 0
@@ -226,9 +227,15 @@ def happens(cpu, code, cycle):
     return (h >> 8) % 17 if code == 0x2018 else (h >> 8) % 4
 
 
-def in_cycle(cpus, select, cycle):
+def is_in_ring(cpu, select, cycle):
+    return bool(select & (USR if cycle % PERIOD == 0 or mix(cpu, 0xFFFF, cycle % PERIOD) % 4 else OS))
+
+
+def in_cycle(cpus, siblings, select, cycle):
+    if select & 0xFFFF == CPU_CLK_UNHALTED:  # the core's
+        return happens(siblings[0], CPU_CLK_UNHALTED, cycle) if any(is_in_ring(cpu, select, cycle) for cpu in cpus) else 0
     return sum(happens(cpu, select & 0xFFFF, cycle) for cpu in cpus
-               if select & (USR if cycle % PERIOD == 0 or mix(cpu, 0xFFFF, cycle % PERIOD) % 4 else OS))
+               if is_in_ring(cpu, select, cycle))
 
 
 def expected(cpu, siblings, select, begin, end, counter=0):
@@ -240,12 +247,12 @@ def expected(cpu, siblings, select, begin, end, counter=0):
     cpus, cmask = siblings if select & ANY else (cpu,), select >> 24
 
     def holds(cycle):
-        n = in_cycle(cpus, select, cycle)
+        n = in_cycle(cpus, siblings, select, cycle)
         return n > 0 if not cmask else n < cmask if select & INV else n >= cmask
 
     for cycle in range(begin, end):
         if select & EDGE:
             total += holds(cycle) and not holds(cycle - 1)
         else:
-            total += holds(cycle) if cmask else in_cycle(cpus, select, cycle)
+            total += holds(cycle) if cmask else in_cycle(cpus, siblings, select, cycle)
     return total

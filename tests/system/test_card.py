@@ -166,6 +166,27 @@ def test_stat_of_244_cpus_is_what_happened(big, way):
     assert result.summary["passes"] == 2 and result.summary["lost"] == 0
 
 
+def test_what_a_core_counts_is_not_summed_over_its_threads(card):
+    result = card.run("-a", "stat", "--for", "0.1s", "-j", "-e", "CPU_CLK_UNHALTED,DATA_READ:any")
+    rows = [{name: value["count"] for name, value in row["columns"].items()} for row in result.lines if row["type"] in ("core", "all")]
+    assert [row["type"] for row in result.lines if row["type"] in ("core", "all")] == ["core", "core", "all"], result.err
+    for row in rows[:2]:  # the model's busy cycles: at most one a cycle of the core
+        assert row["TSC"] / 2 < row["CPU_CLK_UNHALTED"] <= row["TSC"] and row["DATA_READ:any"] < 4 * 3 * row["TSC"]
+    threads = [row for row in result.lines if row["type"] == "cpu"]
+    for core, row in enumerate(rows[:2]):
+        for name in ("CPU_CLK_UNHALTED", "DATA_READ:any"):
+            assert row[name] in [of["columns"][name]["count"] for of in threads if of["core"] == core]
+            assert rows[2][name] == rows[0][name] + rows[1][name]
+
+
+def test_a_part_of_what_a_core_counts_is_at_least_the_greatest(card):
+    result = card.run("-a", "stat", "--for", "0.1s", "-j", "-e", "CPU_CLK_UNHALTED:u")
+    for core in (0, 1):
+        sums = [row["columns"]["CPU_CLK_UNHALTED:u"] for row in result.lines if row["type"] == "core" and row["core"] == core]
+        counts = [row["columns"]["CPU_CLK_UNHALTED:u"]["count"] for row in result.lines if row["type"] == "cpu" and row["core"] == core]
+        assert [(one["count"], one["at_least"]) for one in sums] == [(max(counts), True)] and len(counts) == 4
+
+
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", ["files", "agent"])
 @pytest.mark.parametrize("words", [["-a", "stat"], ["-a", "watch", "-I", 100]])
