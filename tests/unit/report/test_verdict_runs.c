@@ -341,7 +341,9 @@ static const struct {
 /* Both runs end at the precision that a threshold has by default. */
 TEST_WITH(the_recipe_passes_what_did_not_change_and_finds_what_did, start_seed, NULL)
 {
-    unsigned pairs = test_soaks() ? 1000 : 60, slack = test_soaks() ? 0 : 12;
+    bool soaks = test_soaks();
+    unsigned pairs = soaks ? 1000 : 60, slack = soaks ? 0 : 20,
+             chance = soaks ? 0 : 1; /* few pairs tell little */
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         double threshold = recipes[i].threshold;
         struct length length = {20000, 20000, precision_for(threshold)};
@@ -352,11 +354,11 @@ TEST_WITH(the_recipe_passes_what_did_not_change_and_finds_what_did, start_seed, 
                                        1 + threshold * (more == 2 ? 2.5 : more), 1, NULL)]++;
         unsigned passed = n[0][VERDICT_PASS] * 100 / pairs, wrong = n[1][VERDICT_PASS] * 1000 / pairs,
                  found = n[2][VERDICT_REGRESSED] * 100 / pairs;
-        if (test_soaks())
+        if (soaks)
             print_message("| %s | %u | %.1f | %.1f | %u |\n", names[recipes[i].shape], passed,
                           n[0][VERDICT_REGRESSED] * 100.0 / pairs, wrong / 10.0, found);
-        if (passed + slack < 87 || n[0][VERDICT_REGRESSED] * 200 > pairs ||
-            wrong > (test_soaks() ? 25 : 80) || found + slack < 85)
+        if (passed + slack < 87 || n[0][VERDICT_REGRESSED] * 200 > pairs + 200 * chance ||
+            wrong > (soaks ? 25 : 100) || found + slack < 85)
             fail_msg("%s: %u %% pass, %u regress, %u of 1,000 at the threshold pass, %u %% are found",
                      names[recipes[i].shape], passed, n[0][VERDICT_REGRESSED], wrong, found);
     }
