@@ -167,7 +167,9 @@ proc pmu_dp {dap what offset bits value} {
 
 # Memory through an access port's registers. Words go through the four banked data registers, which never
 # move TAR. So OpenOCD's cached TAR stays right, as it follows our write. ::pmu_csw and ::pmu_at hold the
-# values of CSW and TAR. They are forgotten between calls, because OpenOCD may change both.
+# values of CSW and TAR. They are forgotten between calls, because OpenOCD may change both. The driver of the
+# ST-Link makes a memory access of each data register's, with the size last written to CSW, and forgets that
+# size with the access (stlink_usb.c, stlink_dap_op_queue_ap_read): there, CSW is written before each.
 proc pmu_window {dap ap base what address bits value} {
     if {$address > 0xffffffff || $address < 0} {
         error "address beyond 32 bits"
@@ -195,11 +197,12 @@ proc pmu_window {dap ap base what address bits value} {
 
 # Points TAR at the address; returns the register through which to access it
 proc pmu_window_set {dap ap base address bits} {
-    if {$::pmu_csw ne "$dap $ap $bits"} {
+    set forgets [expr {![catch {adapter name} name] && $name eq "st-link"}]
+    if {$::pmu_csw ne "$dap $ap $bits" || $forgets} {
         set ::pmu_csw ""
         set csw [$dap apreg $ap $base]
         set wanted [expr {($csw & 0xffffffc8) | ($bits >> 4)}]
-        if {$csw != $wanted} {
+        if {$csw != $wanted || $forgets} {
             $dap apreg $ap $base $wanted
         }
         set ::pmu_csw "$dap $ap $bits"

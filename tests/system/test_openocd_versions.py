@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 
 import pytest
 
@@ -232,3 +233,42 @@ def test_kinds_of_probes_in_any_case_and_left_out():
     for address, kind in (("localhost:4441", "cmsis-dap-tcp"), ("[::1]:6666", "openocd")):
         result = finish_tool(start_tool([TOOL, "-p", address, "info"]))
         assert result.code == 2 and f"what is at {address}? Say: -p {kind}:{address}" in result.err
+
+
+# OpenOCD's driver of the ST-Link, as stlink_dap_op_queue_ap_read and its sibling do it: a data register's access is one of the
+# memory, as wide as the CSW last written says, and forgets that.
+ST_LINK = r"""
+set size 0; set tar 0; set csw 0x80000052
+proc word {address} { expr {0xC5000000 | ($address & 0xffff) << 8 | 0x11} }
+proc fake {command ap register args} {
+    if {$register == 0} {
+        if {[llength $args]} { set ::size [expr {$args & 7}]; set ::csw $args; return }
+        return $::csw
+    }
+    if {$register == 4} { set ::tar $args; return }
+    set wide $::size
+    set ::size 0
+    set ::csw [expr {$::csw & ~7}]
+    if {[llength $args]} { echo "wrote [expr {8 << $wide}] bits of $args"; return }
+    set address [expr {$register == 12 ? $::tar : ($::tar & ~15) | ($register & 12)}]
+    expr {[word $address] & ((1 << (8 << $wide)) - 1)}
+}
+set ::pmu_csw ""; set ::pmu_at ""; set ::pmu_tar ""
+foreach address {0x8009107c 0x80091000 0x80091004 0x80091c80} {
+    echo "read [pmu_window fake 1 0 read_memory $address 32 1], [word $address] is there"
+}
+echo "read [pmu_window fake 1 0 read_memory 0x80091000 32 2], [word 0x80091000] [word 0x80091004] is there"
+pmu_window fake 1 0 write_memory 0x80091fb0 32 7
+pmu_window fake 1 0 write_memory 0x80091fb4 32 8
+shutdown
+"""
+
+
+def test_an_st_link_forgets_the_size_of_an_access_with_each(tmp_path):
+    script = tmp_path / "st-link.cfg"
+    script.write_text(ST_LINK)
+    done = subprocess.run(["openocd", "-c", "gdb_port disabled; tcl_port disabled; telnet_port disabled; adapter driver st-link", "-f",
+                           os.path.join(ROOT, "openocd-cfg/pmu.tcl"), "-f", script], text=True, capture_output=True, timeout=WAIT)
+    reads = re.findall(r"^read (.*), (.*) is there$", done.stderr, re.M)
+    assert len(reads) == 5 and all(value == truth for value, truth in reads), done.stderr
+    assert re.findall(r"^wrote .*$", done.stderr, re.M) == ["wrote 32 bits of 7", "wrote 32 bits of 8"], done.stderr
