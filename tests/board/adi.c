@@ -33,6 +33,7 @@ enum {
     AP_DRW = 0x0C,
     AP_BD0 = 0x10,
     AP_BD3 = 0x1C,
+    AP_TRR = 0x24, // its bit 0: there was an error; a 1 clears it
     AP_CFG = 0xF4,
     AP_BASE = 0xF8,
     AP_IDR = 0xFC
@@ -50,13 +51,19 @@ enum {
 #define CSW_HNONSEC    (1u << 30) // IHI 0031 E1.3, where the bus minds it
 #define CSW_SPIDEN     (1u << 23)
 #define CSW_RESET      0x43000042u
-#define PPB            0xE0000000u // a Cortex-M's private peripheral bus, 1 MB
+// Of a MEM-APv2 whose CFG.ERR is 1, IHI 0074 C2.6: an error is not answered; one lets no further access
+// through
+#define CSW_ERRNPASS (1u << 16)
+#define CSW_ERRSTOP  (1u << 17)
+#define CFG_ERR      (1u << 8)
+#define PPB          0xE0000000u // a Cortex-M's private peripheral bus, 1 MB
 
 bool adi_add_ap(struct adi *adi, struct mem_ap ap)
 {
     if (adi->ap_count == ADI_APS)
         return false;
-    ap.csw = CSW_RESET;
+    ap.csw = CSW_RESET | (adi->quirks & ADI_ERRORS_KEPT ? CSW_ERRNPASS | CSW_ERRSTOP : 0);
+    ap.error = adi->quirks & ADI_ERRORS_KEPT;
     ap.tar_high = adi->select1 = adi->quirks & ADI_LARGE ? 1 : 0;
     adi->aps[adi->ap_count++] = ap;
     return true;
@@ -209,8 +216,8 @@ static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
 
 bool adi_parse_quirks(const char *text, unsigned *quirks)
 {
-    static const char *const names[] = {"no-system-power", "aliased",    "large",          "closed",
-                                        "adiv6",           "all-answer", "all-answer-high"};
+    static const char *const names[] = {"no-system-power", "aliased",    "large",           "closed",
+                                        "adiv6",           "all-answer", "all-answer-high", "errors-kept"};
     const size_t n = sizeof names / sizeof *names;
     *quirks = 0;
     while (*text) {
@@ -280,6 +287,7 @@ void adi_power_on(struct adi *adi)
     for (size_t i = 0; i < adi->ap_count; i++) {
         adi->aps[i].csw = CSW_RESET;
         adi->aps[i].tar_high = 0;
+        adi->aps[i].error = false;
         adi->aps[i].tar = 0;
     }
 }
@@ -360,9 +368,10 @@ static bool banked_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *
     return memory_write(ap, address, 4, *value);
 }
 
-static void write_csw(struct mem_ap *ap, uint32_t value)
+static void write_csw(struct mem_ap *ap, uint32_t value, unsigned quirks)
 {
-    ap->csw = (value & CSW_WRITABLE) | CSW_DEVICEEN;
+    uint32_t writable = CSW_WRITABLE | (quirks & ADI_ERRORS_KEPT ? CSW_ERRNPASS | CSW_ERRSTOP : 0);
+    ap->csw = (value & writable) | CSW_DEVICEEN;
     if ((ap->csw & CSW_SIZE) > 2 || ap->words_only) // no transfer wider than a word
         ap->csw = (ap->csw & ~CSW_SIZE) | 2;
     if ((ap->csw & CSW_INCREMENT) == CSW_INCREMENT || // reserved
@@ -370,18 +379,27 @@ static void write_csw(struct mem_ap *ap, uint32_t value)
         ap->csw &= ~CSW_INCREMENT;
 }
 
+static bool memory_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *value)
+{
+    if (!(ap->csw & CSW_ERRSTOP && ap->error) &&
+        (reg == AP_DRW ? data_access(ap, read, value) : banked_access(ap, reg, read, value)))
+        return true;
+    ap->error = true;
+    return ap->csw & CSW_ERRNPASS;
+}
+
 static bool ap_access(struct mem_ap *ap, unsigned quirks, unsigned reg, bool read, uint32_t *value)
 {
     bool large = quirks & ADI_LARGE, closed = quirks & ADI_CLOSED;
     if (closed && is_data(reg))
         return false;
-    if (reg == AP_DRW)
-        return data_access(ap, read, value);
     if (is_data(reg))
-        return banked_access(ap, reg, read, value);
+        return memory_access(ap, reg, read, value);
     if (!read) {
         if (reg == AP_CSW)
-            write_csw(ap, *value);
+            write_csw(ap, *value, quirks);
+        else if (reg == AP_TRR)
+            ap->error &= !(*value & 1);
         else if (reg == AP_TAR)
             ap->tar = *value;
         else if (reg == AP_TAR_HIGH && large)
@@ -392,7 +410,8 @@ static bool ap_access(struct mem_ap *ap, unsigned quirks, unsigned reg, bool rea
     *value = reg == AP_CSW   ? (ap->csw & ~(closed ? CSW_DEVICEEN : 0)) | (secure ? CSW_SPIDEN : 0)
              : reg == AP_TAR ? ap->tar
              : reg == AP_TAR_HIGH && large ? ap->tar_high
-             : reg == AP_CFG && large      ? CFG_LA
+             : reg == AP_CFG               ? (large ? CFG_LA : 0) | (quirks & ADI_ERRORS_KEPT ? CFG_ERR : 0)
+             : reg == AP_TRR               ? ap->error
              : reg == AP_BASE              ? ap->base
              : reg == AP_IDR               ? ap->idr
                                            : 0;

@@ -22,6 +22,7 @@ struct mem_ap {
     uint32_t at;       // of its registers, ADIv6
     bool no_memory;    // it has an IDR, and is not a MEM-AP; it leads to no bus
     uint32_t csw, tar, tar_high;
+    bool error; // TRR.ERR
 };
 
 // Trouble on order: after `skip` more AP accesses, `count` of them answer so, or find the system reset
@@ -50,6 +51,7 @@ enum {
     ADI_V6 = 1 << 4,              // ADIv6, which a chip may have by itself
     ADI_ALL_LOW = 1 << 5,         // ports of one line all answer until TARGETSEL; a 0 of one of them wins,
     ADI_ALL_HIGH = 1 << 6,        // or a 1
+    ADI_ERRORS_KEPT = 1 << 7, // CFG.ERR: another debugger has left ERRNPASS and ERRSTOP set, after an error
 };
 
 // Registers that no access port of silicon has (reserved, IHI 0031 C2.6): that this is a model, and its time

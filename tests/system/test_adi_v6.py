@@ -20,7 +20,7 @@ def exact(place, result):
 
 
 @pytest.mark.parametrize("way", ["a53/swd", "m4/swd", "rp2350/swd"])
-@pytest.mark.parametrize("quirks", ["adiv6", "adiv6,large"])
+@pytest.mark.parametrize("quirks", ["adiv6", "adiv6,large", "adiv6,errors-kept"])
 def test_a_debug_port_with_addresses(way, quirks):
     with Place(way, "free", WORK_BY_DATA, port_quirks=quirks) as place:
         exact(place, place.delta("work_by_data", "-r", HITS))

@@ -32,6 +32,7 @@ enum ap_register {
     AP_TAR_HIGH = 0x08,
     AP_DRW = 0x0C,
     AP_BD0 = 0x10,
+    AP_TRR = 0x24, /* IHI 0074 C2.6 */
     AP_CFG = 0xF4,
     AP_BASE = 0xF8,
     AP_IDR = 0xFC,
@@ -45,6 +46,7 @@ enum {
     CSW_INCREMENT_SINGLE = 1 << 4,
     CSW_IN_PROGRESS = 1 << 7,
     CSW_READ_ONLY = 1 << 6 | CSW_IN_PROGRESS,
+    CSW_ERRORS = 3 << 16, /* where CFG.ERR says so: errors are not answered, and one ends all accesses */
     CSW_KEPT_OUT = CSW_SIZE | CSW_INCREMENT | CSW_READ_ONLY, /* of csw_base */
 };
 

@@ -276,7 +276,7 @@ static const uint32_t CSW_HNONSEC = 1U << 30, CSW_SPIDEN = 1U << 23;
 enum { ABSENT_IN_A_ROW = 8, ABSENT_ON_A_MICROCONTROLLER = 3 };
 /* Aliases: port 0 repeated this often, or repeated groups of ports, end the search. */
 enum { ALIASES_IN_A_ROW = 4, ALIAS_GROUP = 8, ALIAS_NUMBERS = 16 };
-enum { CFG_LARGE_ADDRESS = 1 << 1 };
+enum { CFG_LARGE_ADDRESS = 1 << 1, CFG_ERROR = 0xF << 8, CFG_ERROR_1 = 1 << 8 };
 enum { PORTS_V5 = 256, BASEPTR_BANK = 2, DPIDR1_BANK = 1, SELECT1_BANK = 5, ADDRESS_SIZE = 0x7F };
 
 struct finding {
@@ -338,17 +338,22 @@ static uint32_t with_security(uint32_t idr, uint32_t written, uint32_t back)
     return (written & ~CSW_HNONSEC) | (back & CSW_SPIDEN ? 0 : CSW_HNONSEC);
 }
 
-/* TAR[63:32] must be 0: all our addresses have 32 bits, and an earlier debugger may have left a value there.
- */
-static bool find_upper_address(struct finding *f, struct access_port *port)
+/* What an earlier debugger may have left. TAR[63:32] must be 0: all our addresses have 32 bits. A refused
+ * access must be answered so, and must not end those after it (IHI 0074 C2.6: CSW.ERRNPASS, ERRSTOP,
+ * TRR.ERR). */
+static bool find_leftovers(struct finding *f, struct access_port *port)
 {
-    uint32_t cfg, select = ap_state_select(port, AP_TAR_HIGH);
+    uint32_t cfg;
     port->tar_high_found = 0;
     if (!read_ap(f, ap_state_select(port, AP_CFG), AP_CFG & 0xF, &cfg))
         return false;
-    if ((cfg & CFG_LARGE_ADDRESS) == 0)
-        return true;
-    return read_ap(f, select, AP_TAR_HIGH, &port->tar_high_found);
+    if (port->v6 && (cfg & CFG_ERROR) == CFG_ERROR_1) {
+        port->csw_base = port->csw_took = port->csw_base & ~(uint32_t)CSW_ERRORS;
+        if (!write_ap(f, ap_state_select(port, AP_TRR), AP_TRR & 0xF, 1))
+            return false;
+    }
+    return (cfg & CFG_LARGE_ADDRESS) == 0 ||
+           read_ap(f, ap_state_select(port, AP_TAR_HIGH), AP_TAR_HIGH, &port->tar_high_found);
 }
 
 /* What reads back is noted, for the next run finds that. The security bit is written only with the first
@@ -383,7 +388,7 @@ static bool add_port(struct finding *f, bool v6, uint32_t base, uint8_t number, 
             return false;
         port->csw_found = csw;
         port->csw_base = port->csw_took = (csw & ~(uint32_t)CSW_KEPT_OUT) | debugger_bits(idr);
-        if (!find_upper_address(f, port))
+        if (!find_leftovers(f, port))
             return false;
         ap->n++; /* it is among those whose state is noted now */
         adi_will_change(f->adi);
