@@ -397,7 +397,7 @@ enum {
 };
 enum { CLASS_ROM = 0x1, CLASS_CORESIGHT = 0x9, CLASS_GENERIC = 0xE };
 /* DEVARCH.ARCHID; the System Control Space's: DDI 0553 D1.2. */
-enum { ARCHID_ROM = 0x0AF7, ARCHID_MEM_AP = 0x0A17, ARCHID_SCS = 0x2A04 };
+enum { ARCHID_ROM = 0x0AF7, ARCHID_MEM_AP = 0x0A17, ARCHID_APV1 = 0x0A47, ARCHID_SCS = 0x2A04 };
 
 /* --- ROM tables: IHI 0031 D2.2 (class 1) and IHI 0074 D3 (class 9) -------------------------------------- */
 
@@ -418,6 +418,13 @@ static inline enum rom_entry rom_entry_of(bool class_1, uint32_t entry)
 static inline unsigned rom_entry_words(uint32_t devid)
 {
     return (devid & 0xF) == 0 ? 1 : 2;
+}
+
+/* Of what an entry leads to. Offsets are signed. */
+static inline uint64_t rom_entry_address(uint64_t base, unsigned words, uint32_t entry, uint32_t high)
+{
+    uint64_t at = base + ((uint64_t)high << 32 | (entry & ROM_OFFSET));
+    return words == 1 ? (uint32_t)at : at;
 }
 
 static inline unsigned rom_entries(bool class_1, unsigned words)

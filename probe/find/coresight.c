@@ -162,8 +162,7 @@ static void walk_table(struct walk *walk, const struct component *table, unsigne
             return;
         if (is == ROM_ABSENT)
             continue;
-        uint64_t offset = (uint64_t)high << 32 | (entry & ROM_OFFSET);
-        add_component(walk, words == 1 ? (uint32_t)(base + offset) : base + offset, depth);
+        add_component(walk, rom_entry_address(base, words, entry, high), depth);
     }
 }
 

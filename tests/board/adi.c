@@ -106,7 +106,7 @@ static uint32_t identity_read(const struct adi *adi)
     case 1:
         return adi->quirks & ADI_LARGE ? ASIZE_48 : ASIZE_32;
     case 2:
-        return DEBUG_SPACE_ROM | BASEPTR_VALID;
+        return debug_space_rom(adi) | BASEPTR_VALID;
     default:
         return 0;
     }

@@ -6,7 +6,9 @@
 
 #include "adi.h"
 
-enum { DEBUG_SPACE_ROM = 0x00000000 };
+// Of a large space the table lies above the ports, so that its entries, of 64 bits, are negative. The ports
+// are then those of an ADIv5 chip, in adapters (pyOCD and OpenOCD know them by ARCHID 0x0A47).
+uint32_t debug_space_rom(const struct adi *);
 // DAR among a MEM-AP's registers, after those that ADIv5 has, too
 enum { AP_DAR = 0x1000, AP_DAR_SIZE = 0x400 };
 

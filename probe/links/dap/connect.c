@@ -476,7 +476,8 @@ static bool look_at_component(struct finding *f, uint32_t base, unsigned depth)
         return true;
     if ((devarch & 0xFFFF) == ARCHID_ROM)
         return depth == 0 || find_in_rom(f, base, depth - 1);
-    if ((devarch & 0xFFFF) != ARCHID_MEM_AP || f->found > 0xFF)
+    /* The SoC-600's adapter shows a port of an ADIv5 chip as if it were one of these. */
+    if (((devarch & 0xFFFF) != ARCHID_MEM_AP && (devarch & 0xFFFF) != ARCHID_APV1) || f->found > 0xFF)
         return true;
     uint32_t at = base + AP_IN_V6 + AP_IDR;
     return read_ap(f, at, at & 0xF, &idr) && add_port(f, true, base, (uint8_t)f->found, idr);
@@ -495,7 +496,8 @@ static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth)
         enum rom_entry is = rom_entry_of(false, entry);
         if (is == ROM_END)
             return true;
-        if (is == ROM_PRESENT && high == 0 && !look_at_component(f, base + (entry & ROM_OFFSET), depth))
+        uint64_t component = rom_entry_address(base, words, entry, high);
+        if (is == ROM_PRESENT && component <= UINT32_MAX && !look_at_component(f, (uint32_t)component, depth))
             return false;
     }
     return true;
