@@ -109,6 +109,7 @@ NAMES = {
     "product only, class 0": ("v2", {"usb_interface": "Bulk", "usb_name": "Board CMSIS-DAP", "usb_class": 0}),
     "WCH-Link": ("v2", {"usb_interface": "", "usb_name": "WCH-Link", "usb_id": "1a86:8011:0100"}),
     "KitProg3 of another name": ("v2", {"usb_interface": "", "usb_name": "Kit", "usb_id": "04b4:f155:0100"}),
+    "interface of reports only": ("v1", {"usb_name": "Board", "usb_id": "1234:5678:0100"}),
     "MCU-Link of another name": ("v1", {"usb_name": "Kit", "usb_id": "1fc9:0143:0100"}),
 }
 

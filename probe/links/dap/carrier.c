@@ -626,6 +626,19 @@ static void read_hid_port(const char *path, char out[USB_PORT_ROOM])
     free(real);
 }
 
+/* What the kernel keeps of the interface's string, USB 2.0 9.6.5: the interface is above the HID device. */
+static bool has_named_interface(const char *path)
+{
+    char name[256], text[STRING_ROOM] = "";
+    name_attribute(path, "device/../interface", name);
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return false;
+    bool is = fgets(text, sizeof text, file) != NULL && descriptors_name_probe(text);
+    fclose(file);
+    return is;
+}
+
 static size_t read_report_size(const char *path)
 {
     uint8_t descriptor[DESCRIPTOR_ROOM];
@@ -661,6 +674,7 @@ size_t hid_list(const struct probe_spec *spec, struct dap_found *out, size_t roo
         descriptors_wide_text(one->product_string, found->name, sizeof found->name);
         descriptors_wide_text(one->serial_number, found->serial, sizeof found->serial);
         found->by_hand = probe_spec_names(spec, found->vendor, found->product);
+        found->is_named = has_named_interface(one->path);
         if (!is_dap_page(one) || !usb_choice_is_probe(found) || strlen(one->path) >= sizeof found->place)
             continue;
         snprintf(found->place, sizeof found->place, "%s", one->path);
@@ -672,7 +686,7 @@ size_t hid_list(const struct probe_spec *spec, struct dap_found *out, size_t roo
     }
     hid_free_enumeration(all);
     (void)hid_exit();
-    return n;
+    return usb_choice_drop_bridges(out, n);
 }
 
 static bool hid_send(struct carrier *carrier, const uint8_t *packet, size_t n,

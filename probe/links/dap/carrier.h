@@ -54,8 +54,12 @@ struct dap_found {
     char problem[200];       /* why it cannot be opened; empty if it can or was not tried */
     bool speaks_both;        /* v1 and v2; set by usb_choice_merge */
     bool by_hand;            /* the user named it by its IDs: it counts as a probe under any name */
+    bool is_named;           /* DAP_HID: its interface is named as a probe, as those next to it are not */
 };
 
+/* Of a device with several HID interfaces keeps those that are named, if any is; returns how many are left.
+ */
+size_t usb_choice_drop_bridges(struct dap_found *list, size_t n);
 /* Keeps one entry for each probe, the faster one, in the same order; returns how many are left. */
 size_t usb_choice_merge(struct dap_found *list, size_t n);
 

@@ -136,7 +136,7 @@ bool usb_choice_is_probe(const struct dap_found *found)
         {0x0D28, 0x0204}, {0x1209, 0x3443}, {0x1A86, 0x8011}, {0x1A86, 0x8012},
         {0x1FC9, 0x0090}, {0x1FC9, 0x0143}, {0x2E8A, 0x000C}, {0xC251, 0x2750},
     };
-    bool is = found->by_hand || descriptors_name_probe(found->name);
+    bool is = found->by_hand || found->is_named || descriptors_name_probe(found->name);
     for (size_t i = 0; i < sizeof known / sizeof *known && !is; i++)
         is = known[i].vendor == found->vendor && known[i].product == found->product;
     return is;
@@ -230,6 +230,25 @@ static bool is_again(const struct dap_found *list, size_t i)
 static bool is_better(const struct dap_found *found, const struct dap_found *than)
 {
     return found->problem[0] == '\0' && (found->kind == DAP_USB || than->problem[0] != '\0');
+}
+
+/* Of a device with several HID interfaces the one that is named speaks CMSIS-DAP: KitProg3's other is a
+ * bridge. */
+static bool is_next_to_the_named(const struct dap_found *list, size_t n, const struct dap_found *found)
+{
+    for (size_t i = 0; i < n && found->kind == DAP_HID && !found->is_named && found->usb[0] != '\0'; i++)
+        if (list[i].is_named && strcmp(list[i].usb, found->usb) == 0)
+            return true;
+    return false;
+}
+
+size_t usb_choice_drop_bridges(struct dap_found *list, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!is_next_to_the_named(list, n, &list[i]))
+            list[kept++] = list[i];
+    return kept;
 }
 
 size_t usb_choice_merge(struct dap_found *list, size_t n)

@@ -141,7 +141,7 @@ static bool make_interface(int at, const struct usb_device *d, unsigned pipe)
         snprintf(path, sizeof path, "%s/%s", directory, files[i].name);
         made = put(at, path, "%s", value);
     }
-    const char *name = pipe == PIPE_V1 ? "CMSIS-DAP v1" : f->bulk_name;
+    const char *name = pipe == PIPE_V1 && f->bulk_name[0] ? "CMSIS-DAP v1" : f->bulk_name;
     snprintf(path, sizeof path, "%s/interface", directory);
     made = made && (!name[0] || put(at, path, "%s", name));
     snprintf(path, sizeof path, "%s/uevent", directory);

@@ -136,6 +136,24 @@ static struct dap_found one_of(enum dap_kind kind, const char *serial, const cha
     return found;
 }
 
+static struct dap_found hid_at(const char *usb, bool is_named)
+{
+    struct dap_found found = one_of(DAP_HID, "A", "");
+    snprintf(found.usb, sizeof found.usb, "%s", usb);
+    found.is_named = is_named;
+    return found;
+}
+
+TEST(interfaces_next_to_a_named_one_are_no_probes)
+{
+    struct dap_found list[] = {hid_at("1-1", false), hid_at("1-1", true), hid_at("1-2", false),
+                               hid_at("", false),    hid_at("1-3", true), one_of(DAP_USB, "A", "")};
+    assert_int_equal(usb_choice_drop_bridges(list, 6), 5);
+    assert_true(list[0].is_named && strcmp(list[0].usb, "1-1") == 0);
+    assert_string_equal(list[1].usb, "1-2");
+    assert_true(list[4].kind == DAP_USB);
+}
+
 TEST(one_probe_is_listed_once)
 {
     struct dap_found list[] = {one_of(DAP_USB, "A", ""), one_of(DAP_USB, "B", "busy"),
