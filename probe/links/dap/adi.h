@@ -28,8 +28,9 @@ struct adi {
     void (*before_change)(void *context);
     void *context;
     bool jtag;
-    uint8_t index; /* in the JTAG chain */
-    bool dormant;  /* the target was woken from the dormant state */
+    uint8_t index;   /* in the JTAG chain */
+    unsigned others; /* debug ports in the JTAG chain, which are not used */
+    bool dormant;    /* the target was woken from the dormant state */
     uint32_t hz;
     uint32_t dpidr;
     size_t n_ports;              /* debug ports on the wires */

@@ -172,6 +172,7 @@ static bool try_chain(struct adi *adi, struct error *error)
         !chain_scan(adi->probe, &chain, error))
         return false;
     adi->index = (uint8_t)chain.port;
+    adi->others = chain_other_ports(&chain);
     adi->dpidr = chain.id[chain.port];
     adi->selected = SIZE_MAX;
     enum adi_end end = adi_select(adi, 0, error);

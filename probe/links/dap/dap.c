@@ -281,10 +281,14 @@ static void dap_describe(struct link *link, char *out, size_t size)
     const char *name = dap->probe.carrier != NULL ? dap->probe.carrier->name : "cmsis-dap";
     const char *single =
         dap->probe.window == 1 && dap->probe.carrier != NULL ? dap->probe.carrier->loses_several : NULL;
-    snprintf(out, size, "%s  %s %.3g MHz%s%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
+    char others[64] = "";
+    if (adi->jtag && adi->others > 0)
+        snprintf(others, sizeof others, ", %u more debug port%s on the chain not read", adi->others,
+                 adi->others == 1 ? "" : "s");
+    snprintf(out, size, "%s  %s %.3g MHz%s%s%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
              adi->match ? "" : ", waits by polling (the probe has no value match)",
              single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "",
-             dap->executor.compiler.ap.cut ? ", not all access ports are read" : "");
+             dap->executor.compiler.ap.cut ? ", not all access ports are read" : "", others);
 }
 
 static void dap_leave_power(struct link *link, enum link_power power)

@@ -393,6 +393,14 @@ bool chain_find_port(struct chain *chain)
     return false;
 }
 
+unsigned chain_other_ports(const struct chain *chain)
+{
+    unsigned others = 0;
+    for (size_t i = 0; i < chain->n; i++)
+        others += i != chain->port && is_arm_port(chain->id[i]);
+    return others;
+}
+
 bool chain_find_foreign_port(struct chain *chain)
 {
     for (chain->port = 0; chain->port < chain->n; chain->port++)

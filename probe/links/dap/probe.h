@@ -91,6 +91,8 @@ bool chain_read_ids(struct chain *chain, const uint8_t *bits, size_t n_bits);
 bool chain_read_lengths(struct chain *chain, const uint8_t *bits, size_t length);
 /* False: no Arm debug port that a CMSIS-DAP probe can use. */
 bool chain_find_port(struct chain *chain);
+/* Arm debug ports besides the one that was found: i.MX6SX and LPC43xx have two. */
+unsigned chain_other_ports(const struct chain *chain);
 /* The same by another maker's IDCODE, once the lengths are known. */
 bool chain_find_foreign_port(struct chain *chain);
 /* IDCODE of a debug port that no CMSIS-DAP probe can use; 0: none. */

@@ -139,6 +139,12 @@ TEST(test_chain)
     assert_int_equal(chain.id[1], 0);
     assert_true(chain_find_port(&chain));
     assert_int_equal(chain.port, 2);
+    assert_int_equal(chain_other_ports(&chain), 0);
+    chain.id[1] = 0x0BA01477; /* an LPC43xx: the M4's, and the M0's after it */
+    assert_true(chain_find_port(&chain));
+    assert_int_equal(chain.port, 1);
+    assert_int_equal(chain_other_ports(&chain), 1);
+    chain.id[1] = 0;
     chain.id[2] = 0x06410041;
     assert_false(chain_find_port(&chain));
     assert_int_equal(chain_newer_port(&chain), 0);
