@@ -126,6 +126,11 @@ TEST(tells_handlers_from_calls)
     assert_null(core_no_return(&m4, 0x08000101));
     assert_non_null(core_no_return(&m4, 0xFEFFFFFF));
     assert_non_null(core_no_return(&m4, 0xFEFFFFFE));
+    assert_null(core_no_return(&m4, 0x08000100));
+    struct core m33 = m4;
+    m33.security = SECURITY_OPEN; /* a function that Non-secure code called: SG has cleared the bit */
+    assert_non_null(core_no_return(&m33, 0x08000100));
+    assert_null(core_no_return(&m33, 0x08000101));
 }
 
 /* xPSR, and whether what follows is done: EQ and NE, LT and GE, the last but one and the last of a block.
