@@ -4,7 +4,7 @@ SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
 SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
-SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 signed arrays_m arrays_a stores changes bases listing labels be8 unnamed sizeless ranges long stacks_m4 stacks_m0 stacks_a9 stacks_a53)
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 library signed arrays_m arrays_a stores changes bases listing labels be8 unnamed sizeless ranges long stacks_m4 stacks_m0 stacks_a9 stacks_a53)
 
 # $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
@@ -48,6 +48,9 @@ $(SYM_OUT)/writes_a32.elf: $(SYM_DIR)/writes_a32.S
 	arm-none-eabi-gcc -mcpu=cortex-a7 -nostdlib -Ttext 0x10000 $< -o $@
 $(SYM_OUT)/writes_a64.elf: $(SYM_DIR)/writes_a64.S
 	aarch64-linux-gnu-gcc -nostdlib -static -no-pie -Wl,-Ttext=0x10000 $< -o $@
+$(SYM_OUT)/library.elf: $(SYM_DIR)/library.S
+	aarch64-linux-gnu-gcc -nostdlib -shared -DLIBRARY $< -o $(SYM_OUT)/library.so
+	aarch64-linux-gnu-gcc -nostdlib -no-pie -Wl,-Ttext=0x10000 $< $(SYM_OUT)/library.so -o $@
 $(SYM_OUT)/signed.elf: $(SYM_DIR)/signed.S
 	aarch64-linux-gnu-gcc -nostdlib -static -no-pie -Wl,-Ttext=0x10000 $< -o $@
 $(SYM_OUT)/arrays_m.elf: $(SYM_DIR)/arrays.S

@@ -265,7 +265,10 @@ static bool watch_stacks(struct call *call, const struct call_access *access, st
             return false;
     if (!can)
         call->doubt =
-            "a catch or longjmp may lead to where a call returns, and too few breakpoints are free to see it";
+            region->n_stacks == SIZE_MAX
+                ? "a catch or longjmp may lead to where a call returns, and its code is not in the ELF file"
+                : "a catch or longjmp may lead to where a call returns, and too few breakpoints are free to "
+                  "see it";
     return true;
 }
 

@@ -742,7 +742,7 @@ bool symbols_may_leave(struct symbols *symbols)
 {
     struct search search = {.symbols = symbols, .high = UINT64_MAX};
     if (symbols == NULL || (symbols->machine != EM_ARM && symbols->machine != EM_AARCH64) ||
-        !symbols->has_code)
+        !symbols->has_code || symbols->has_libraries)
         return true;
     if (symbols->leave_known)
         return symbols->may_leave;
@@ -762,6 +762,8 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
     struct stack_code code = {0};
     struct stack_copies copies = {0};
     size_t n = 0;
+    if (symbols->has_libraries)
+        return SIZE_MAX;
     search_skip_start(&search);
     while (code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
@@ -1004,8 +1006,8 @@ bool symbols_handlers_reach(struct symbols *symbols, uint64_t address)
 {
     struct reached reached = {.n = 0};
     if (symbols == NULL || !symbols->has_code || symbols->profile == 'M' ||
-        (symbols->machine == EM_ARM && symbols->profile == 0))
-        return true; /* the vector table names them */
+        (symbols->machine == EM_ARM && symbols->profile == 0) || symbols->has_libraries)
+        return true; /* the vector table names them, or a library calls them: as threads, or at signals */
     bool may = !find_handlers(symbols, &reached) || roots_reach(&reached, symbols, address);
     free(reached.items);
     return may;

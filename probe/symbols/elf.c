@@ -289,6 +289,27 @@ static bool read_segments(struct symbols *symbols)
     return symbols->code != NULL;
 }
 
+/* gABI chapter 5: a program that is interpreted, or needs an object. A U-Boot that moves itself does neither.
+ */
+static bool needs_libraries(Elf *elf)
+{
+    size_t count = 0;
+    GElf_Phdr segment;
+    GElf_Shdr header;
+    GElf_Dyn entry;
+    for (size_t i = 0; elf_getphdrnum(elf, &count) == 0 && i < count; i++)
+        if (gelf_getphdr(elf, (int)i, &segment) != NULL && segment.p_type == PT_INTERP)
+            return true;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        bool is_dynamic = gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_DYNAMIC;
+        Elf_Data *data = is_dynamic ? elf_getdata(section, NULL) : NULL;
+        for (int i = 0; data != NULL && gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++)
+            if (entry.d_tag == DT_NEEDED)
+                return true;
+    }
+    return false;
+}
+
 static bool elf_read_header(struct symbols *symbols, size_t size, struct error *error)
 {
     GElf_Ehdr header;
@@ -396,6 +417,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
         return error_null(error, ERROR_SYSTEM, "no memory for the symbols of %s", file);
     }
     code_merge(symbols);
+    symbols->has_libraries = needs_libraries(symbols->elf);
     if (symbols->machine == EM_ARM) {
         struct attributes found =
             read_attributes(elf_section(symbols->elf, ".ARM.attributes"), symbols->big_endian);

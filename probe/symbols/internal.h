@@ -83,9 +83,10 @@ struct symbols {
     uint8_t *image, *debug_image;
     Elf *elf, *debug; /* debug: of the separate file with names and lines; else the same */
     unsigned machine;
-    bool is_movable; /* ET_DYN */
-    bool has_code;   /* what is in memory; a file of names and lines alone has none */
-    uint64_t moved;  /* see symbols_move */
+    bool is_movable;    /* ET_DYN */
+    bool has_libraries; /* what it runs is in other files, too: longjmp, unwinders and threads may be */
+    bool has_code;      /* what is in memory; a file of names and lines alone has none */
+    uint64_t moved;     /* see symbols_move */
     uint64_t entry;
     bool big_endian;      /* the file, and what it has as data */
     bool big_endian_code; /* not in BE8, where data alone is */

@@ -117,7 +117,7 @@ struct code_at_place {
     enum instruction_set isa;
 };
 /* The instructions by which it does so, without those that write MSP or PSP: a handler switches tasks by
- * these. Returns their number, which may exceed `room`. */
+ * these. Returns their number, which may exceed `room`; SIZE_MAX: libraries may have some. */
 size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room);
 /* The instructions by which a function that is called leaves with less on the stack than it found, as one
  * that returns for its caller: at most `room` of Thumb code. */

@@ -99,6 +99,16 @@ OPEN_TEST(a_program_that_switches_stacks_may_leave_functions)
     assert_true(symbols_may_leave(host)); /* of a machine that nothing is known of */
 }
 
+OPEN_TEST(what_a_library_does_is_not_known)
+{
+    struct symbols *needs = fixture("library");
+    struct code_at_place places[1];
+    assert_true(symbols_may_leave(needs));
+    assert_true(symbols_stacks(needs, places, 1) == SIZE_MAX);
+    assert_true(symbols_handlers_reach(needs, address_of(needs, "work")));
+    assert_true(symbols_stacks(exits, places, 1) == 0);
+}
+
 OPEN_TEST(a_call_at_the_end_of_a_function_does_not_return)
 {
     uint64_t next = address_of(exits, "comes_next");
