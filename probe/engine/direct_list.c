@@ -22,24 +22,27 @@ bool direct_read_register(struct direct_engine *self, enum core_register which, 
     return true;
 }
 
-/* "CONTEXTIDR, by which they differ, was 0x2 at this stop", if it can be read. */
+/* What --context can be given, by CONTEXTIDR, if it can be read. */
 static bool describe_context(struct direct_engine *self, char *out, size_t size, struct error *error)
 {
     struct error unread = {0};
     size_t at;
-    snprintf(out, size, "CONTEXTIDR, by which they differ, cannot be read from there");
+    snprintf(out, size, "CONTEXTIDR cannot be read from there. --context ID measures where it is ID; ");
     direct_new_registers(self);
     if (!core_add_context(self->core, &self->list, &at))
         return true;
-    if (direct_run_plain(self, &unread))
-        snprintf(out, size, "CONTEXTIDR, by which they differ, was 0x%" PRIX64 " at this stop",
+    if (direct_run_plain(self, &unread) && self->results[at] != 0)
+        snprintf(out, size,
+                 "CONTEXTIDR was 0x%" PRIX64 " at this stop. --context ID measures where it is ID; ",
                  self->results[at]);
+    else if (unread.kind == ERROR_NONE)
+        snprintf(out, size, "CONTEXTIDR was 0 at this stop: this system may not tell processes apart. ");
     return direct_restore_borrowed(self, error);
 }
 
 bool direct_check_mode(struct direct_engine *self, struct error *error)
 {
-    char context[96];
+    char context[128];
     direct_new_registers(self);
     size_t mode = self->core->ops->processes->add_mode(self->core, &self->list);
     if (!direct_run_plain(self, error))
@@ -51,8 +54,8 @@ bool direct_check_mode(struct direct_engine *self, struct error *error)
     if (!describe_context(self, context, sizeof context, error))
         return false;
     return error_set(error, ERROR_STATE,
-                     "0x%08" PRIX64 " is run in user mode, where other processes may have other code.\n%s. "
-                     "--context ID measures where it is ID; --context any, everywhere",
+                     "0x%08" PRIX64 " is run in user mode, where other processes may have other code.\n%s"
+                     "--context any measures everywhere",
                      core_code_place(self->region.start), context);
 }
 

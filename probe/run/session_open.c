@@ -227,17 +227,34 @@ static bool another_core_runs(const struct session *session)
     return runs || (sleeps && tasks_start_cores(session->symbols));
 }
 
+static const char *doubt_of_cores(const struct session *session, const struct named_region *named)
+{
+    if (session->device.n_cores < 2)
+        return "";
+    if (tasks_change_cores(session->symbols))
+        return "pin the task: a hit in which it moves to another core is wrong, and nothing shows it";
+    return !named->region.to_return && another_core_runs(session)
+               ? "another core runs, too: an end that it reaches is not seen"
+               : "";
+}
+
+/* Forked processes have the same code and stacks. Linux keeps CONTEXTIDR with CONFIG_PID_IN_CONTEXTIDR alone.
+ */
+static const char *doubt_of_processes(const struct process *process)
+{
+    if (process->which == PROCESS_ANY)
+        return "--context any: a hit may begin in one process and end in another";
+    return process->which == PROCESS_ID && process->id == 0
+               ? "--context 0: where the system does not keep CONTEXTIDR, it is 0 in every process"
+               : "";
+}
+
 void session_add_doubt(const struct session *session, struct named_region *named)
 {
-    const char *doubt = "";
-    if (session->device.n_cores < 2)
-        return;
-    if (tasks_change_cores(session->symbols))
-        doubt = "pin the task: a hit in which it moves to another core is wrong, and nothing shows it";
-    else if (!named->region.to_return && another_core_runs(session))
-        doubt = "another core runs, too: an end that it reaches is not seen";
-    if (strstr(named->region.doubt, doubt) == NULL)
-        text_join(named->region.doubt, sizeof named->region.doubt, "; ", doubt);
+    const char *doubts[] = {doubt_of_cores(session, named), doubt_of_processes(&named->region.process)};
+    for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
+        if (strstr(named->region.doubt, doubts[i]) == NULL)
+            text_join(named->region.doubt, sizeof named->region.doubt, "; ", doubts[i]);
 }
 
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)

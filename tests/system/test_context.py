@@ -109,6 +109,13 @@ def test_any_context_counts_all(way):
         result = place.delta("user_work", "-r", HITS, "--context", "any")
         compare(place, result, {1, 2})
         assert "in any process" in result.header["note"]
+        assert "a hit may begin in one process and end in another" in result.summary["doubt"]
+
+
+def test_a_context_that_no_system_keeps_proves_nothing():
+    with user_place("a9/swd") as place:
+        result = place.run("delta", "user_work", "--context", 0, "--timeout", "0.3s")
+        assert "it is 0 in every process" in result.err + result.out or result.code == 3, result.err
 
 
 @pytest.mark.parametrize("way", WAYS)
