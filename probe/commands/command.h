@@ -180,6 +180,8 @@ bool option_store(struct options *options, const struct option *option, const ch
                   struct error *error);
 /* The column `acts` for this value; NULL: a setting that is mere data. */
 const char *option_acts(const struct option *option, const char *value);
+/* From where on the value names files, those of a metric among others; NULL: it names none. */
+const char *option_files(const struct option *option, const char *value);
 
 /* Gives it the value that it has in `usual`; not for what is gathered (-e, -M, -f). */
 void option_forget(struct options *options, const struct option *option, const struct options *usual);
@@ -211,9 +213,8 @@ bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct er
 /* A value may be in quotes, and begin with ~/; a # after a blank begins a comment. False: no more lines, or
  * an error. *value is NULL if the line has no "=". Both stay as long as the text. */
 bool conf_next(struct conf *conf, char **key, char **value, struct error *error);
-/* A file's name is meant as seen from the folder of the pmu-probe.conf. `if_there`: it may be meant otherwise
- * if that file does not exist. */
-bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error);
+/* Names of files in the option's value are meant as seen from the folder of the pmu-probe.conf. */
+bool conf_beside(struct conf *conf, const struct option *option, char **value, struct error *error);
 
 struct document;
 struct rendering;

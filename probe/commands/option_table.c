@@ -3,6 +3,7 @@
 #include "measure/delta.h"
 #include "profile/event_sampler.h"
 #include "report/terminal.h"
+#include "wire/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -361,11 +362,31 @@ const char *option_excludes(const struct option *option, const struct option *ot
     return NULL;
 }
 
-const char *option_acts(const struct option *option, const char *value)
+/* The DIR of "msr:1@DIR"; NULL: another link. */
+static const char *msr_folder(const struct option *option, const char *value)
 {
     bool link = strcmp(option->name, "probe") == 0 || strcmp(option->name, "counters") == 0;
-    return link && strncmp(value, "msr", 3) == 0 && strchr(value, '@') != NULL ? "names files to write"
-                                                                               : option->acts;
+    const char *at = link && strncmp(value, "msr", 3) == 0 ? strchr(value, '@') : NULL;
+    return at != NULL ? at + 1 : NULL;
+}
+
+const char *option_acts(const struct option *option, const char *value)
+{
+    return msr_folder(option, value) != NULL ? "names files to write" : option->acts;
+}
+
+const char *option_files(const struct option *option, const char *value)
+{
+    if (strcmp(option->name, "probe") == 0 && wire_spec(value) != NULL)
+        return wire_spec(value);
+    if (msr_folder(option, value) != NULL)
+        return msr_folder(option, value);
+    if (option->value == NULL)
+        return NULL;
+    bool is_program =
+        strcmp(option->value, "PATH") == 0 && strchr(value, '/') != NULL; /* else it is in PATH */
+    bool is_file = strcmp(option->value, "FILE") == 0 || strcmp(option->value, "DIR") == 0;
+    return is_program || is_file || option->kind == OPTION_METRIC ? value : NULL;
 }
 
 void option_print(FILE *out, const struct option *option, const char *help)

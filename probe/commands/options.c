@@ -295,11 +295,6 @@ static bool refuse_act(const struct option *option, const char *does, struct err
                         "%s %s, which this folder's file must not", option->name, does);
 }
 
-static bool names_file(const struct option *option)
-{
-    return option->value != NULL && (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "DIR") == 0);
-}
-
 static bool options_read_line(struct reader *r, enum source source, struct conf *conf, const char *key,
                               char *value)
 {
@@ -307,8 +302,7 @@ static bool options_read_line(struct reader *r, enum source source, struct conf 
     bool trusted = conf->is_own || r->options->trust_conf;
     if (!options_check_line(option, key, value, r->error))
         return false;
-    /* OpenOCD has its own files */
-    if (names_file(option) && !conf_beside(conf, option->kind == OPTION_OPENOCD, &value, r->error))
+    if (value != NULL && !conf_beside(conf, option, &value, r->error))
         return false;
     const char *text = value != NULL ? value : "", *does = option_acts(option, text);
     bool wanted = options_is_wanted(r, option, source), refused = wanted && does != NULL && !trusted;

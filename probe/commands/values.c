@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "commands/command.h"
 #include "counters/events.h"
+#include "counters/metric.h"
 #include "measure/verdict.h"
 
 #include <ctype.h>
@@ -346,31 +347,43 @@ bool conf_open(struct conf *conf, enum conf_which which, bool trusted, struct er
     return ok || error_set(error, ERROR_USAGE, "%s cannot be read", conf->name);
 }
 
-/* Keeps a value that the text does not have as it is. */
-static bool conf_make(struct conf *conf, const char *head, const char *tail, char **out, struct error *error)
+/* Keeps the value with `middle` in it in place of `left` bytes at `at`, which the text does not have. */
+static bool conf_make(struct conf *conf, const char *value, size_t at, size_t left, const char *middle,
+                      char **out, struct error *error)
 {
-    size_t before = strlen(head), after = strlen(tail) + 1;
-    if (before + after > MADE - conf->made)
+    const char *tail = value + at + left;
+    size_t size = at + strlen(middle) + strlen(tail) + 1;
+    if (size > MADE - conf->made)
         return error_set(error, ERROR_USAGE, "too many names of files");
     *out = conf->text + LARGEST + 2 + conf->made;
-    memcpy(*out, head, before);
-    memcpy(*out + before, tail, after);
-    conf->made += before + after;
+    snprintf(*out, size, "%.*s%s%s", (int)at, value, middle, tail);
+    conf->made += size;
     return true;
 }
 
-bool conf_beside(struct conf *conf, bool if_there, char **name, struct error *error)
+bool conf_beside(struct conf *conf, const struct option *option, char **value, struct error *error)
 {
-    size_t made = conf->made;
-    char *joined;
-    if (conf->folder[0] == '\0' || **name == '/' || **name == '\0')
+    bool of_metrics = option->kind == OPTION_METRIC; /* a list, of names of metrics, too */
+    const char *files = option_files(option, *value);
+    if (conf->folder[0] == '\0' || files == NULL)
         return true;
-    if (!conf_make(conf, conf->folder, *name, &joined, error))
-        return false;
-    if (if_there && access(joined, F_OK) != 0)
-        conf->made = made;
-    else
-        *name = joined;
+    size_t at = (size_t)(files - *value), length;
+    for (; (*value)[at] != '\0'; at += length, at += (*value)[at] == ',') {
+        const char *name = *value + at;
+        length = of_metrics ? strcspn(name, ",") : strlen(name);
+        size_t made = conf->made;
+        char *joined;
+        if (name[0] == '/' || (of_metrics && !metric_is_file(name, length)))
+            continue;
+        if (!conf_make(conf, *value, at, 0, conf->folder, &joined, error))
+            return false;
+        if (option->kind == OPTION_OPENOCD && access(joined, F_OK) != 0) { /* OpenOCD has its own files */
+            conf->made = made;
+            continue;
+        }
+        *value = joined;
+        at += strlen(conf->folder);
+    }
     return true;
 }
 
@@ -412,7 +425,7 @@ static bool conf_read_value(struct conf *conf, char *text, char **out, struct er
     cut_comment(text);
     *out = trim(text);
     bool of_home = text[0] == '~' && (text[1] == '/' || text[1] == '\0') && home != NULL;
-    return !of_home || conf_make(conf, home, text + 1, out, error);
+    return !of_home || conf_make(conf, text, 0, 1, home, out, error);
 }
 
 bool conf_next(struct conf *conf, char **key, char **value, struct error *error)

@@ -355,6 +355,11 @@ static struct metric_set *parse_all(const struct span *texts, size_t n, struct e
     return NULL;
 }
 
+bool metric_is_file(const char *text, size_t length)
+{
+    return memchr(text, '/', length) != NULL || memchr(text, '.', length) != NULL;
+}
+
 struct metric_set *metric_set_parse(const char *text, size_t n, struct error *error)
 {
     return parse_all(&(struct span){text, n}, 1, error);

@@ -45,6 +45,9 @@ struct metric {
 
 struct metric_set;
 
+/* Whether what is in place of a metric's name is a file: it has a character that no metric's name has. */
+bool metric_is_file(const char *text, size_t length);
+
 /*
  * Lines are:
  *     EVENTS A, B, C                      what the METRICs below it are made of, till the next EVENTS

@@ -35,12 +35,6 @@ static bool read_requests(const struct session *session, struct event_request *r
 
 enum { OWN }; /* the built-in set of metrics; the others are the user's files */
 
-/* A file name has a character that no metric's name has. */
-static bool is_path(const char *text)
-{
-    return strpbrk(text, "/.") != NULL;
-}
-
 static struct metric_set *read_metric_file(const char *path, const volatile sig_atomic_t *cancel,
                                            struct error *error)
 {
@@ -194,7 +188,8 @@ static bool add_metric_list(struct counting *counting, const struct session *ses
         memcpy(one, text, length);
         one[length] = '\0';
         text += length + more;
-        if (!(is_path(one) ? add_metric_file : add_named_metric)(counting, session, one, requests, n, error))
+        if (!(metric_is_file(one, length) ? add_metric_file : add_named_metric)(counting, session, one,
+                                                                                requests, n, error))
             return false;
     }
     return true;

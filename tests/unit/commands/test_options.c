@@ -251,9 +251,9 @@ static char *described(const struct options *o)
     static const struct {
         const char *name;
         size_t at;
-    } texts[] = {ASKED(command), ASKED(probe), ASKED(counters),  ASKED(elf),
-                 ASKED(counter), TEXT(output), ASKED(transport), ASKED(tick),
-                 ASKED(show),    TEXT(cpu),    TEXT(baseline),   TEXT(threshold)};
+    } texts[] = {ASKED(command), ASKED(probe),     ASKED(counters),    ASKED(elf),  ASKED(counter),
+                 TEXT(output),   ASKED(transport), ASKED(tick),        ASKED(show), TEXT(cpu),
+                 TEXT(baseline), TEXT(threshold),  ASKED(openocd_path)};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -581,6 +581,17 @@ CONFIG_TEST(the_config_above_is_found_up_to_the_home)
     assert_int_equal(chdir("low/lower"), 0);
     setenv("HOME", here, 1);
     reads("survey *", "command=survey elf=../../build/app.elf operands=*");
+    write_file("../../pmu-probe.conf",
+               "metric = CPI,mine.metrics,sub/a.metrics,/b.metrics\nprobe = replay:a.wires\n");
+    reads("delta f", "command=delta probe=replay:../../a.wires operands=f "
+                     "metrics=CPI,../../mine.metrics,../../sub/a.metrics,/b.metrics");
+    write_file("../../pmu-probe.conf", "openocd = tools/openocd\nfile = x.cfg\n");
+    reads("info --trust-conf", "command=info openocd_path=../../tools/openocd openocd=-f|x.cfg");
+    write_file("../../pmu-probe.conf", "openocd = openocd-13\nfile = x.cfg\n");
+    reads("info --trust-conf", "command=info openocd_path=openocd-13 openocd=-f|x.cfg");
+    write_file("../../pmu-probe.conf", "probe = gdb:a:1\ncounters = msr:2@sys\n");
+    reads("info --trust-conf", "command=info probe=gdb:a:1 counters=msr:2@../../sys");
+    write_file("../../pmu-probe.conf", "elf = build/app.elf\n");
     write_file("../pmu-probe.conf", "file = x.cfg\n");
     refuses_with("info", "../pmu-probe.conf:1: file starts OpenOCD with commands");
     unlink("../pmu-probe.conf");
