@@ -111,6 +111,17 @@ ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *canc
     }
 }
 
+size_t file_drop_mark(char *text, size_t size)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    size_t length = strlen(mark);
+    if (size < length || memcmp(text, mark, length) != 0)
+        return size;
+    memmove(text, text + length, size - length);
+    memset(text + size - length, 0, length);
+    return size - length;
+}
+
 bool file_write(int fd, const void *bytes, size_t n)
 {
     for (const char *at = bytes; n > 0;) {

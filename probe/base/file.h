@@ -21,6 +21,8 @@ int file_open_plain(const char *path, int flags, struct stat *status);
 /* Up to `n` bytes, fewer at the end of the file; what the other end of a pipe or a terminal has not written
  * yet is awaited. -1 with errno, EINTR after Ctrl-C. */
 ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *cancel);
+/* The size of the text without a byte order mark (UTF-8), as editors on Windows write it: it goes. */
+size_t file_drop_mark(char *text, size_t size);
 /* All `n` bytes; false with errno. */
 bool file_write(int fd, const void *bytes, size_t n);
 /* Whether a line can be written now, and nobody waits for a reader. */

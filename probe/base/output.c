@@ -127,13 +127,34 @@ static bool is_a_program(const char *path)
     return is;
 }
 
+/* Where a new file of that name comes to be: symbolic links may lead there. To be freed; NULL with errno. */
+static char *find_new(const char *name)
+{
+    enum { LINKS = 40 }; /* as Linux follows: path_resolution(7) */
+    char path[PATH_MAX], target[PATH_MAX];
+    int reason = snprintf(path, sizeof path, "%s", name) >= (int)sizeof path ? ENAMETOOLONG : 0;
+    for (int i = 0; i <= LINKS && reason == 0; i++) {
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        if (n < 0)
+            return strdup(path);
+        const char *slash = strrchr(path, '/');
+        size_t folder = target[0] == '/' || slash == NULL ? 0 : (size_t)(slash + 1 - path);
+        target[n] = '\0';
+        reason = snprintf(path + folder, sizeof path - folder, "%s", target) >= (int)(sizeof path - folder)
+                     ? ENAMETOOLONG
+                     : 0;
+    }
+    errno = reason != 0 ? reason : ELOOP;
+    return NULL;
+}
+
 static bool open_plain(struct output *output, const struct stat *before, enum output_old old,
                        struct error *error)
 {
     const char *name = output->name;
     if (before != NULL && old == OUTPUT_NEW)
         return error_advise(error, ERROR_USAGE, "", "%.256s exists, and this replaces no file", name);
-    output->path = before != NULL ? realpath(output->name, NULL) : strdup(output->name);
+    output->path = before != NULL ? realpath(output->name, NULL) : find_new(output->name);
     if (output->path == NULL || (before != NULL && access(output->path, W_OK) != 0))
         return output_refuse(output, errno, error);
     if (before != NULL && is_a_program(output->path)) {
@@ -208,13 +229,11 @@ static bool open_named(struct output *output, enum output_old old, const volatil
     const char *name = output->name;
     struct stat status, link;
     if (stat(name, &status) != 0) {
-        if (errno != ENOENT || lstat(name, &link) != 0)
-            return errno == ENOENT ? open_plain(output, NULL, old, error)
-                                   : output_refuse(output, errno, error);
-        if (old == OUTPUT_NEW)
+        if (errno != ENOENT)
+            return output_refuse(output, errno, error);
+        if (old == OUTPUT_NEW && lstat(name, &link) == 0)
             return output_refuse(output, EEXIST, error);
-        /* A symbolic link to a file that does not exist yet */
-        return take_descriptor(output, open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), error);
+        return open_plain(output, NULL, old, error);
     }
     int standard = standard_stream(&status);
     if (S_ISDIR(status.st_mode))

@@ -38,13 +38,17 @@ static bool is_unclear_time(const char *text, double value)
     return value >= 1e-3 && value < CLEAR_MS * 1e-3 && isalpha((unsigned char)text[strlen(text) - 1]) == 0;
 }
 
+static bool is_plain(const char *text)
+{
+    return text[strspn(text, "0123456789")] == '\0';
+}
+
 /* Who writes 4000 may mean kHz, as with OpenOCD. */
 static bool is_unclear_speed(const char *text)
 {
     enum { UNCLEAR_LEAST = 1000, UNCLEAR_MOST = 99999 };
     uint64_t hz;
-    return isdigit((unsigned char)text[strlen(text) - 1]) != 0 && value_count(text, UNCLEAR_MOST, &hz) &&
-           hz >= UNCLEAR_LEAST;
+    return is_plain(text) && value_count(text, UNCLEAR_MOST, &hz) && hz >= UNCLEAR_LEAST;
 }
 
 static bool refuse_value(const struct options *options, const struct option *option, const char *typed,
@@ -70,7 +74,7 @@ static bool refuse_value(const struct options *options, const struct option *opt
                  (int)(length < 32 ? length - 1 : 31), text);
     if (option->kind == OPTION_SPEED && is_unclear_speed(text))
         snprintf(error->text + used, room, ": write %.8sk for kHz, as OpenOCD and probe-rs mean it", text);
-    else if ((option->kind == OPTION_SPEED || option->kind == OPTION_FREQUENCY) &&
+    else if ((option->kind == OPTION_SPEED || option->kind == OPTION_FREQUENCY) && is_plain(text) &&
              value_count(text, 999, &hz) && hz > 0)
         snprintf(error->text + used, room, ", which is %.8s Hz (write %.8sM for %.8s MHz)", text, text, text);
     return false;
@@ -146,7 +150,7 @@ bool option_store(struct options *options, const struct option *option, const ch
         *(int64_t *)at = ok ? (int64_t)(value * 1e3 + 0.5) : 0;
         break;
     case OPTION_SECONDS:
-        ok = value_seconds(text, 1, &value) && value > 0 && value < 1e7;
+        ok = value_seconds(text, 1, &value) && value >= 1e-3 && value < 1e7;
         *(double *)at = value;
         break;
     case OPTION_PART:
@@ -273,6 +277,7 @@ static bool conf_read_text(struct conf *conf, int fd, struct error *error)
         return error_set(error, ERROR_USAGE, "%s cannot be read", conf->name);
     if (length > LARGEST)
         return error_set(error, ERROR_USAGE, "%s is larger than 64 KiB", conf->name);
+    length = file_drop_mark(conf->text, length);
     return memchr(conf->text, '\0', length) == NULL ||
            error_set(error, ERROR_USAGE, "%s is not text: it has a zero byte", conf->name);
 }

@@ -45,7 +45,8 @@ static struct metric_set *read_metric_file(const char *path, const volatile sig_
     int reason = errno;
     if (fd >= 0)
         close(fd);
-    struct metric_set *set = n >= 0 && n < LARGEST ? metric_set_parse(text, (size_t)n, error) : NULL;
+    struct metric_set *set =
+        n >= 0 && n < LARGEST ? metric_set_parse(text, file_drop_mark(text, (size_t)n), error) : NULL;
     free(text);
     if (n < 0 && reason == EINTR)
         error_set(error, ERROR_CANCELLED, "cancelled");

@@ -310,8 +310,10 @@ static char *word_file_read_all(int fd, const volatile sig_atomic_t *cancel, siz
         *why = got < 0 ? errno : 0;
         *size += got > 0 ? (size_t)got : 0;
     }
-    if (*why == 0)
+    if (*why == 0) {
+        *size = file_drop_mark(text, *size);
         return text;
+    }
     free(text);
     return NULL;
 }

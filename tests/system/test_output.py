@@ -151,6 +151,7 @@ def test_symbolic_and_hard_links_stay(m4, file):
     assert other.samefile(file) and "CPICNT" in other.read_text() and other.read_text() == m4.run("list", elf=False).out
     dangling = file.parent / "dangling"
     dangling.symlink_to("nowhere")
+    assert m4.run("info", "-C", "9", "-o", dangling).code != 0 and not (file.parent / "nowhere").exists()
     assert m4.run("info", "-o", dangling).code == 0
     assert dangling.is_symlink() and "Cortex-M4" in (file.parent / "nowhere").read_text()
     assert len(os.listdir(file.parent)) == 5

@@ -58,3 +58,14 @@ TEST(a_write_that_signals_cut_goes_on_where_it_was)
     assert_true(signals > 0);
     assert_memory_equal(taken, sent, BYTES);
 }
+
+TEST(a_byte_order_mark_is_no_text)
+{
+    char text[] = "\xEF\xBB\xBF"
+                  "a b\n",
+         cut[] = "\xEF\xBB";
+    assert_int_equal(file_drop_mark(text, strlen(text)), 4);
+    assert_string_equal(text, "a b\n");
+    assert_int_equal(file_drop_mark(text, 4), 4);
+    assert_int_equal(file_drop_mark(cut, 2), 2);
+}

@@ -430,6 +430,9 @@ TEST(a_refusal_says_what_is_taken)
         {"delta -r", "-r needs a number after it: -r 200"},
         {"--elf", "--elf needs a value after it: --elf FILE"}, {"--freq 12m", "(write 12M for megahertz)"},
         {"--freq 12", "which is 12 Hz (write 12M for 12 MHz)"}, {"-I 5", "-I 5: write 5ms or 5s"},
+        {"--freq 0x10", "--freq takes a frequency such as 12M or 125MHz; got \"0x10\""},
+        {"watch --for 0.0000001", "--for takes a time from 1ms up, such as 500ms or 2s; got \"0.0000001\""},
+        {"--timeout 1e-7", "--timeout takes a time from 1ms up"},
         {"watch --interval=1.5", "--interval 1.5: write 1.5ms or 1.5s"},
         {"-I 0", "-I takes a time from 1ms up"}, {"--speed 1", "which is 1 Hz (write 1M for 1 MHz)"},
         {"--no-calibate", "unknown option --no-calibate; did you mean --no-calibrate?"},
@@ -565,6 +568,9 @@ CONFIG_TEST(a_config_has_quotes_comments_and_a_home)
     write_config(
         "elf = \"a b # c.elf\"  # ours\nprobe = 'gdb:x:1'# too\nrepeat = 7 # times\nno-calibrate # a = b\n");
     reads("delta f", "command=delta probe=gdb:x:1 elf=a b # c.elf operands=f hits=7 no_calibrate");
+    conf_reads("\xEF\xBB\xBF"
+               "elf = app.elf\n",
+               "info", "command=info elf=app.elf");
     conf_reads("elf = ~/app#1.elf\n", "info", "command=info elf=/home/me/app#1.elf");
     conf_reads("elf = '~/app.elf'\n", "info", "command=info elf=~/app.elf");
     conf_refuses("#\nelf = \"app.elf\n", "info", "pmu-probe.conf:2: a quote is not closed");
