@@ -41,7 +41,6 @@ static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_WRITER_SOUGHT] = "Change the program, or take another counter (info): --counter NAME.",
     [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. " IF_KILLED,
     [ERROR_ADDRESS] = "Take a location in flash, or in RAM with code.",
-    [ERROR_PLACE] = "Name RAM that the core may execute: stub ACTION LOCATION.",
     [ERROR_HALTED] = "--resume lets it run; or resume it in your debugger. " IF_KILLED,
     [ERROR_FOREIGN_STOP] =
         "The core is left halted there, for the debugger that set the breakpoint. " IF_KILLED,

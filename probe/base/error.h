@@ -33,7 +33,6 @@ enum error_kind {
     ERROR_WRITER_SOUGHT, /* the same, after a search for what does it */
     ERROR_NO_COMPARATOR, /* all breakpoint units are taken */
     ERROR_ADDRESS,       /* no breakpoint can be put there */
-    ERROR_PLACE,         /* the core cannot run code there */
     ERROR_HALTED,        /* the core was halted before we connected */
     ERROR_FOREIGN_STOP,  /* another debugger's breakpoint */
     ERROR_MOVED,         /* another client of the server halted, stepped or resumed the core */

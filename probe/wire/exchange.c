@@ -43,7 +43,6 @@ static const char *const kinds[] = {
     [ERROR_WRITER_SOUGHT] = "writer-sought",
     [ERROR_NO_COMPARATOR] = "no-comparator",
     [ERROR_ADDRESS] = "address",
-    [ERROR_PLACE] = "place",
     [ERROR_HALTED] = "halted",
     [ERROR_FOREIGN_STOP] = "foreign-stop",
     [ERROR_MOVED] = "moved",
