@@ -99,11 +99,16 @@ def end(process, ends=None):
     return "", ""  # another process holds its pipes
 
 
+def is_openocd_file(probe):
+    """NAME.cfg, or the name of a board file, as -f takes it: docs/boards.md."""
+    return probe.endswith(".cfg") or os.path.exists(os.path.join(ROOT, "openocd-cfg", "boards", probe + ".cfg"))
+
+
 class Acceptance:
     def __init__(self, options):
         self.options, self.chip = options, known.CHIPS[options.chip]
         # An OpenOCD file may want commands in front of it
-        self.reached = [*options.more, "-f" if options.probe.endswith(".cfg") else "-p", options.probe]
+        self.reached = [*options.more, "-f" if is_openocd_file(options.probe) else "-p", options.probe]
         self.steps, self.runs, self.figures = [], [], {}
         self.serial = None
         self.wires = tempfile.TemporaryDirectory(prefix="accept-")
@@ -524,7 +529,7 @@ def options_of(words):
     parser.add_argument("--limit", metavar="SECONDS", type=int, default=LIMIT, help=f"for one run of pmu-probe; default {LIMIT}")
     parser.add_argument("--elf", metavar="FILE", help="a firmware of one's own build; default: build/hardware/CHIP.elf")
     parser.add_argument("--tool", metavar="FILE", default=os.path.join(BUILD, "pmu-probe"), help="default: build/pmu-probe")
-    parser.add_argument("probe", metavar="PROBE", help="as pmu-probe's --probe has it, or an OpenOCD file: NAME.cfg")
+    parser.add_argument("probe", metavar="PROBE", help="as pmu-probe's --probe has it, or an OpenOCD file: NAME.cfg, rpi3")
     parser.add_argument("chip", metavar="CHIP", choices=known.CHIPS, help=", ".join(known.CHIPS))
     parser.add_argument("more", metavar="OPTION", nargs=argparse.REMAINDER, help="for each run: --transport jtag, --speed 1M, -C 1 ...")
     options = parser.parse_args(words)

@@ -216,6 +216,13 @@ def test_each_failure_has_its_reason(body, why, tmp_path):
     assert json.loads((tmp_path / "file.json").read_text())["steps"][0]["why"] == why
 
 
+@pytest.mark.parametrize("probe, option", [("rpi3", "-f"), ("zynq7000.cfg", "-f"), ("mine.cfg", "-f"), ("openocd", "-p"), ("cmsis-dap:1", "-p"),
+                                           ("gdb:/dev/ttyACM0", "-p")])
+def test_a_board_file_has_its_short_name(probe, option, tmp_path):
+    options = argparse.Namespace(chip="rpi3", more=["--speed", "1M"], probe=probe, output=str(tmp_path / "f.json"))
+    assert accept.Acceptance(options).reached == ["--speed", "1M", option, probe]
+
+
 @pytest.mark.parametrize("words, why", [
     (["cmsis-dap", "rp2041"], "invalid choice: 'rp2041'"),
     (["cmsis-dap"], "CHIP"),
