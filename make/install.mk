@@ -43,10 +43,9 @@ install: $(TOOL) $(BUILD)/pmu-probe.1
 ifeq ($(DESTDIR),)
 ifeq ($(filter $(UDEV_READS),$(UDEV_RULES)),)
 	@echo "udev does not read $(UDEV_RULES). To open USB probes without being root:"
-	@echo "  sudo cp $(UDEV_RULE) /etc/udev/rules.d/ && sudo udevadm control --reload"
-else
-	@echo "USB probes: udevadm control --reload, or plug the probe in again."
+	@echo "  sudo cp $(UDEV_RULE) /etc/udev/rules.d/"
 endif
+	@echo "Plug USB probes in again. Users of ssh and services (CI): sudo adduser USER plugdev"
 	@[ "$(PYTHON_DIR)" != "$(PYTHON_OWN)" ] || echo "import pmu_probe in Python: export PYTHONPATH=$(PYTHON_DIR)"
 endif
 

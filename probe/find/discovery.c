@@ -245,10 +245,11 @@ bool nothing_found(struct found *found, struct error *why)
     const struct link_view *other = other_core(found);
     const char *opener;
     uint16_t port;
+    /* RP2350 datasheet, 3.9.1: the boot ROM switches to the cores for which the image in flash is */
     if (is_rp2350(found))
         error_advise(why, ERROR_NO_CORE,
-                     "Its RISC-V cores run: load a program for Arm, or picotool reboot -c arm. Or its OTP "
-                     "forbids debugging.",
+                     "Its RISC-V cores run, as the program is for them: load one for Arm. Or its OTP forbids "
+                     "debugging.",
                      "%s: the Arm cores of this RP2350 do not answer", nothing);
     else if (find_closed(found, &port, &opener))
         error_advise(why, ERROR_NO_CORE, opener,

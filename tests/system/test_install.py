@@ -31,6 +31,7 @@ def test_install_and_uninstall(tmp_path):
     here.mkdir()
     said = make(BUILT, f"TOOL={RELEASE}", "install", f"PREFIX={prefix}")
     assert "udev does not read" in said and f"sudo cp {prefix}/lib/udev/rules.d/60-pmu-probe.rules" in said
+    assert "Plug USB probes in again" in said and "adduser USER plugdev" in said and "--reload" not in said  # udevadm(8)
     with Board.start("m4") as board:
         for name in ("virtual.cfg", "boards/virtual.cfg", "openocd-cfg/boards/virtual.cfg"):
             words = [str(prefix / "bin" / "pmu-probe"), "-c", f"set BOARD_PORT {board.jtag_port}", "-f", name, "info"]

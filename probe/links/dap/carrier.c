@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static const char no_permission[] =
-    "no permission: install contrib/udev/60-pmu-probe.rules, and replug the probe";
+    "no permission: install contrib/udev/60-pmu-probe.rules and replug the probe; for ssh and CI also sudo "
+    "adduser USER plugdev";
 
 static bool lost(const struct carrier *carrier, const char *what, struct error *error)
 {
