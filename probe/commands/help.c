@@ -33,12 +33,14 @@ static const char overview_examples[] = "--elf app.elf delta fir_filter\n--elf a
 static const struct {
     int code;
     const char *means;
-} exit_codes[] = {{EXIT_DONE, "done"},
-                  {EXIT_REGRESSED, "regressed"},
-                  {2, "wrong usage"},
-                  {3, "could not measure"},
-                  {EXIT_INCONCLUSIVE, "inconclusive"},
-                  {EXIT_NOT_COMPARABLE, "not comparable; the clock is wrong; of doctor: it found a problem"}};
+} exit_codes[] = {
+    {EXIT_DONE, "done"},
+    {EXIT_REGRESSED, "slower, or over a budget"},
+    {2, "wrong usage"},
+    {3, "could not measure"},
+    {EXIT_INCONCLUSIVE, "inconclusive"},
+    {EXIT_NOT_COMPARABLE, "not comparable, no number, a wrong clock, or doctor found a problem"},
+    {EXIT_INTERRUPTED, "ended by Ctrl-C or SIGTERM"}};
 
 enum { N_EXIT_CODES = sizeof exit_codes / sizeof *exit_codes };
 
@@ -91,7 +93,7 @@ static void print_exit_codes(FILE *out)
     fold_put(&fold, "Exit codes:", 0);
     for (size_t i = 0; i < N_EXIT_CODES; i++) {
         snprintf(text, sizeof text, "%d %s%s", exit_codes[i].code, exit_codes[i].means,
-                 i + 1 < N_EXIT_CODES ? "," : ".");
+                 i + 1 < N_EXIT_CODES ? ";" : ".");
         fold_put(&fold, text, 1);
     }
     fold_end(&fold);
@@ -318,11 +320,15 @@ void help_manual(FILE *out)
     fputs(".SH EXIT STATUS\n", out);
     for (size_t i = 0; i < N_EXIT_CODES; i++)
         fprintf(out, ".TP\n%d\n%s\n", exit_codes[i].code, exit_codes[i].means);
-    fputs(".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n.TP\nPMU_OPENOCD\nthe OpenOCD that is "
-          "started\n.SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current "
-          "folder\n.TP\n~/.config/pmu\\-probe/pmu\\-probe.conf\nyour own options; only these may start "
-          "OpenOCD, name files to write, or act on the target\n.SH EXAMPLES\n",
-          out);
+    fputs(
+        ".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n.TP\nPMU_OPENOCD\nthe OpenOCD that is "
+        "started\n.TP\nPMU_PROBE_PATIENCE\nhow many times as long a probe or server is awaited\n.TP\n"
+        "NO_COLOR\nno colours\n.SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current "
+        "folder or the nearest above it; without \\-\\-trust\\-conf none that starts OpenOCD, names files to "
+        "write, or acts on the target\n.TP\n$XDG_CONFIG_HOME/pmu\\-probe/pmu\\-probe.conf, "
+        "~/.config/pmu\\-probe/pmu\\-probe.conf\nyour own options\n.TP\n$XDG_STATE_HOME/pmu\\-probe/, "
+        "~/.local/state/pmu\\-probe/\njournals, for restore\n.SH EXAMPLES\n",
+        out);
     roff_examples(out, overview_examples);
 }
 

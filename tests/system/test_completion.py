@@ -142,3 +142,10 @@ def test_the_manual_page(tmp_path):
         assert command in ("help", "version") or does.group(1)[1:] in squeezed
     for title in ("NAME", "SYNOPSIS", "COMMANDS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"):
         assert f"\n{title}\n" in text
+    for name in ("PMU_PROBE", "PMU_OPENOCD", "PMU_PROBE_PATIENCE", "NO_COLOR", "$XDG_CONFIG_HOME/pmu-probe/pmu-probe.conf", "--trust-conf"):
+        assert name in text[text.index("\nENVIRONMENT\n"):]
+    # The help, the manual and the page have the same codes
+    codes = re.findall(r"^\.TP\n(\d+)$", page.read_text(), re.M)
+    with open(os.path.join(ROOT, "docs/ci.md"), encoding="utf-8") as file:
+        assert sorted(set(re.findall(r"^\| (\d+) \|", file.read(), re.M))) == sorted(codes)
+    assert re.findall(r"(?:^|; )(\d+) ", run_tool("--help", "--all").out.split("Exit codes: ")[1].replace("\n", " ")) == codes
