@@ -343,7 +343,7 @@ TEST_WITH(the_recipe_passes_what_did_not_change_and_finds_what_did, start_seed, 
 {
     bool soaks = test_soaks();
     unsigned pairs = soaks ? 1000 : 60, slack = soaks ? 0 : 20,
-             chance = soaks ? 0 : 1; /* few pairs tell little */
+             chance = soaks ? 0 : 1; /* few pairs show little */
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         double threshold = recipes[i].threshold;
         struct length length = {20000, 20000, precision_for(threshold)};
