@@ -98,13 +98,13 @@ static int run_command(const struct context *context, struct error *error)
                                                                           : code;
 }
 
-/* `| head` has had enough. What else went wrong is an error all the same. */
-static int without_reader(int code, struct error *error)
+/* `| head` has had enough. What else went wrong is an error all the same, and a verdict stays what it is. */
+static int without_reader(int code, int verdict, struct error *error)
 {
     bool by_that = (error->kind == ERROR_CANCELLED || error->kind == ERROR_UNWRITTEN) && !error->added;
     if (by_that)
         error_clear(error);
-    return by_that || code == EXIT_INTERRUPTED ? EXIT_DONE : code;
+    return by_that || code == EXIT_INTERRUPTED || code == EXIT_DONE ? verdict : code;
 }
 
 /* The wire, if there is one, stays for the error's texts. */
@@ -113,7 +113,7 @@ static int main_run(const struct options *options, struct wire **wire, struct er
     struct output output, told = {0};
     bool plain = options->version || options->help, left = false;
     enum output_keep keep = KEEP_NOTHING;
-    int code = EXIT_DONE;
+    int code = EXIT_DONE, verdict = EXIT_DONE;
     uint64_t moved = 0;
     struct error unlogged = {0}; /* an unread log is not a failure */
     if (!plain && options->request.command == NULL) {
@@ -136,7 +136,8 @@ static int main_run(const struct options *options, struct wire **wire, struct er
                                          .load_offset = &moved,
                                          .log = options->verbose > 0 ? &log : NULL},
                               .out = output.file,
-                              .keep = &keep};
+                              .keep = &keep,
+                              .verdict = &verdict};
     log_line(context.around.log, "pmu-probe %s, %s", PMU_PROBE_VERSION,
              plain ? "" : options->request.command);
     if (options->version)
@@ -154,7 +155,7 @@ static int main_run(const struct options *options, struct wire **wire, struct er
     keep = keep == KEEP_NOTHING && error->kind == ERROR_NONE ? KEEP_ALL : keep;
     if (!output_close(&output, keep, &left, error))
         code = error_exit_code(ERROR_SYSTEM);
-    return left ? without_reader(code, error) : code;
+    return left ? without_reader(code, verdict, error) : code;
 }
 
 /* For scripts, and not in the help: the manual page and what completes a command line. */

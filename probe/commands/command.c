@@ -311,11 +311,17 @@ void command_ended(const struct context *context, const struct error *why, char 
         snprintf(out, size, "%s", is_unread(context) ? "nobody took the output" : "Ctrl-C");
 }
 
+void command_judges(const struct context *context, int code)
+{
+    if (context->verdict != NULL)
+        *context->verdict = code;
+}
+
 int command_interrupted(const struct context *context, struct error *error)
 {
     error_clear(error);
     if (is_unread(context))
-        return EXIT_DONE;
+        return context->verdict != NULL ? *context->verdict : EXIT_DONE;
     if (context->keep != NULL)
         *context->keep = KEEP_PART;
     return EXIT_INTERRUPTED;

@@ -227,6 +227,7 @@ struct context {
     size_t columns;                  /* of a text for a screen; 0: as `out` has */
     const struct progress *progress; /* where it is shown; NULL: on standard error */
     enum output_keep *keep;          /* see command_has_result; may be NULL */
+    int *verdict;                    /* see command_judges; may be NULL */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
@@ -240,6 +241,9 @@ void command_has_result(const struct context *context);
 /* A measurement that has some of its hits ended with `why`: "" if that was not an error. Fills summaries'
  * `ended`. */
 void command_ended(const struct context *context, const struct error *why, char *out, size_t size);
+/* The exit code if the reader of the output goes away: EXIT_INTERRUPTED while a verdict that was asked for is
+ * open. Without any it is EXIT_DONE. */
+void command_judges(const struct context *context, int code);
 /* A measurement that Ctrl-C ended has some of its hits: clears that error. Returns the exit code. */
 int command_interrupted(const struct context *context, struct error *error);
 /* ERROR_UNWRITTEN of what was not. */

@@ -72,6 +72,7 @@ static bool compare_files(struct compare_command *self, struct error *error)
     struct document document = document_new();
     document_add(&document, json_command_part("compare", ""));
     self->verdict = comparison_make(self->files, options->n_operands, self->threshold, &document);
+    command_judges(self->context, verdicts_exit_code(self->verdict));
     const struct rendering to = command_rendering(self->context);
     bool ok = compare_write(&to, &document);
     document_free(&document);

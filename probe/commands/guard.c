@@ -115,6 +115,7 @@ static bool guard_conclude(void *context, struct error *error)
     self->of.code = budget_run_is_misjudged(&self->run) ? EXIT_NOT_COMPARABLE
                     : over                              ? EXIT_REGRESSED
                                                         : EXIT_DONE;
+    self->of.cut = result->end == GUARD_CANCELLED && !over;
     return overruns_end(&self->overruns, result, self->of.why, error) && tell_change(self, error) &&
            command_wrote(guard_report_end(&self->report, result), error) &&
            (result->calls > 0 || self->of.why->kind == ERROR_NONE);

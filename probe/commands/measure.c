@@ -57,12 +57,26 @@ static bool write_result(void *self, const struct measure_parts *parts, struct e
     return ok;
 }
 
+static bool asks_for_a_verdict(const struct options *options)
+{
+    return options->baseline != NULL || options->check || options->budget != NULL;
+}
+
+/* Of what was measured to its end. */
+static void measure_judged(const struct measuring *self, bool concluded)
+{
+    if (concluded && self->has_result && !self->within && self->why->kind == ERROR_NONE && !self->cut)
+        command_judges(self->context, command_clock_code(self->session, self->code));
+}
+
 int measure_command(void *self, const struct measure_parts *parts, struct error *error)
 {
     struct measuring *measuring = self;
     const struct context *context = measuring->context;
     struct session *session = measuring->session;
     struct error after = {0};
+    if (!measuring->within)
+        command_judges(context, asks_for_a_verdict(context->options) ? EXIT_INTERRUPTED : EXIT_DONE);
     if (context->progress != NULL)
         measuring->progress = *context->progress;
     else if (!session->request->quiet)
@@ -74,6 +88,7 @@ int measure_command(void *self, const struct measure_parts *parts, struct error 
     struct error unconcluded = {0};
     measuring->why = error;
     bool concluded = !measuring->has_result || write_result(self, parts, &unconcluded);
+    measure_judged(measuring, concluded);
     if (measuring->has_result && error->kind == ERROR_CANCELLED) {
         measuring->code = command_interrupted(context, error);
         ok = true;

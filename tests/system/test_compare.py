@@ -41,6 +41,23 @@ def test_all_files_are_one_family(tmp_path):
     assert several.code == 4 and "regressed" not in several.out, several.out
 
 
+@pytest.mark.parametrize("words", [(), ("-j",), ("--format", "markdown")], ids=["text", "json", "markdown"])
+@pytest.mark.parametrize("later, code", [(1100, 1), (1000, 0)], ids=["slower", "same"])
+def test_a_verdict_stays_when_the_reader_goes_away(words, later, code, tmp_path):
+    """However long the output is: 600 regions are more than a pipe holds."""
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    for path, cycles in ((old, 1000), (new, later)):
+        path.write_text("".join(result_of_delta(cycles).replace("fir_filter", f"fir_{i}") for i in range(600)))
+    words = ["compare", str(old), str(new), "--threshold", "5%", *words]
+    assert run_tool(*words).code == code
+    tool = start_tool([TOOL, *words])
+    tool.stdout.read(1)
+    tool.stdout.close()
+    tool.stdout = None
+    result = finish_tool(tool)
+    assert result.code == code and result.err == "", result.err
+
+
 SHAPES = [("free", NOP_MORE, ["nop_more"]), ("slower", NOP_MORE, ["nop_more"]), ("slower", NOP_MORE, ["nop_more", "-e", "LSUCNT"]),
           ("free", NOP_MORE, ["nop_more", "--counter", "systick"]), ("free", WORK_BY_DATA, ["work_by_data"])]
 

@@ -7,6 +7,7 @@ import pty
 import select
 import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -223,6 +224,39 @@ def test_other_signals_put_the_target_back_too(way, number):
             tool.send_signal(number)
         result = finish_tool(tool)
         assert result.code == (0 if number == signal.SIGPIPE else INTERRUPTED) and "written" not in result.err, result.err
+        assert test_trace.snapshot(place) == before and place.board.state()["run"] == "running"
+
+
+def asked_by_delta(place, folder):
+    old = folder / "old.jsonl"
+    place.run("delta", "work_by_data", "-r", 10, "-j", "-o", old)
+    return "delta", "work_by_data", "--baseline", old, "-r", 100_000_000
+
+
+def asked_by_survey(_, folder):
+    regions = folder / "regions"
+    regions.write_text("work work_by_data <= 1000000 cycles\n")
+    return "survey", "--regions", regions, "--check", "--for", "1h"
+
+
+def asked_by_guard(_, __):
+    return "guard", "work_by_data", "--budget", 1_000_000
+
+
+@pytest.mark.parametrize("words", [(), ("-j",)], ids=["text", "json"])
+@pytest.mark.parametrize("asked", [asked_by_delta, asked_by_survey, asked_by_guard])
+def test_a_verdict_that_is_open_when_the_reader_goes_away_is_no_pass(asked, words, tmp_path):
+    with Place("m4/swd", scenario=WORK_BY_DATA) as place:
+        asked = asked(place, tmp_path)
+        before = test_trace.snapshot(place)
+        tool = place.start(*asked, *words)
+        place.wait_for_stops(20)
+        tool.stdout.close()
+        tool.stdout = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            tool.wait(1)
+        result = finish_tool(tool, signal.SIGINT if tool.poll() is None else None)  # not each output shows it before the end
+        assert result.code == INTERRUPTED and "written" not in result.err, result.err
         assert test_trace.snapshot(place) == before and place.board.state()["run"] == "running"
 
 
