@@ -11,13 +11,15 @@
 Failed: over the budget, regressed, or not measured. Error: not comparable. Skipped: inconclusive. Medians and verdicts
 become properties in the JUnit file.
 """
+import math
 import os
 import re
 
 import pytest
-from pmu_probe import VERDICTS, Pmu
+from pmu_probe import VERDICTS, Pmu, Record
 
 OUTCOMES = {"pass": "passed", "regressed": "failed", "over budget": "failed", "not comparable": "error", "inconclusive": "skipped"}
+FEW = 10  # hits of which a mean is judged
 
 
 def pytest_addoption(parser):
@@ -118,17 +120,78 @@ def reasons(run):
             (f", {column.why}" if column.get("why") else "")
 
 
+def student_above(t, df):
+    """The chance that Student's t exceeds `t`: Simpson's rule over the angle whose tangent is t / sqrt(df)."""
+    if t < 0 or df > 1e4:  # from there on as a normal distribution
+        return 1 - student_above(-t, df) if t < 0 else math.erfc(t / math.sqrt(2)) / 2
+    low, steps = math.atan(t / math.sqrt(df)), 4000
+    step = (math.pi / 2 - low) / steps
+    area = sum((2 + 2 * (i % 2) if i else 1) * math.cos(low + i * step) ** (df - 1) for i in range(steps)) * step / 3
+    return min(area * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(math.pi), 0.5)
+
+
+def chances(column, distance, off):
+    """As pmu-probe judges a mean (measure/verdict.c) that is so far above its limit: whether that is no chance, whether it is within."""
+    error, drift = max(column.get("mean_error", 0), column.get("sd", 0) / math.sqrt(column["count"])), column.get("drift", 0)
+    if not error > 0:
+        return distance > off, distance <= -off
+    df = max(1, min(column.get("mean_error_df", math.inf) or math.inf, column["count"] - 1))
+    shown = drift * min(1, drift / (2 * 1.2 * math.sqrt(3) * error))
+    return student_above((distance - off - drift) / error, df) < 0.001, student_above((-distance - off - shown) / error, df) < 0.01
+
+
+def left_out(run, name):
+    """Hits that are not in the statistics: the highest counts they may have, and whether of some that is not known."""
+    summary = run.summary
+    tainted = [hit for hit in run.hits if hit.tainted and not hit.get("warmup")]
+    known = [hit.values[name] for hit in tainted if hit.values.get(name) is not None and name not in hit.get("at_least", ())]
+    unknown = summary.get("left", 0) + summary.get("cut", 0) + max(summary.get("tainted", 0), len(tainted)) - len(known)
+    return known, unknown
+
+
 def within(run, column, limit, of):
-    """Verdict and reason for one column and its budget: as exact as the hits are."""
-    values = run.summary.time if column == "time" else run.columns[column]
-    cycles = run.cycles if column == "time" else values
-    part = cycles.get("plus_minus", 0) / (values.hz if column == "time" else 1)
-    known = [values.get(of), values.get("at_least_max") if of == "max" else None]
-    if known == [None, None]:
-        return "inconclusive", f"{of} of {column} is not known. {values.get('not_supported', '')}"
-    value = max(value for value in known if value is not None)
-    if value - part > limit:
-        return "over budget", f"{of} of {column} is {value:g}, the budget {limit:g}"
-    if value + part > limit or cycles.get("at_least"):
-        return "inconclusive", f"{of} of {column} is {value:g}, {'at least' if cycles.get('at_least') else f'±{part:g}'}"
+    """Verdict and reason for one column and its budget, as `survey --check` gives them."""
+    summary, is_time = run.summary, column == "time"
+    name = next(iter(run.columns)) if is_time else column
+    counted, time = run.columns[name], summary.get("time") or Record()
+    if counted.get(of) is None and (of != "max" or counted.get("at_least_max") is None):
+        return "inconclusive", f"{of} of {column} is not known. {counted.get('not_supported', '')}"
+    if is_time and not time.get("hz"):
+        return "not comparable", f"{of} of time: " + (summary.get("clock_change") or "the clock is not known: --freq gives it")
+    hz = time.hz if is_time else 1
+    known = [value / hz for value in (counted.get(of), counted.get("at_least_max") if of == "max" else None) if value is not None]
+    off = counted.get("plus_minus", 0) / hz + (limit * max(time.get("error_hz", 0), time.get("off_hz", 0)) / hz if is_time else 0)
+    verdict, why = decide(counted, known, limit, off, hz, of)
+    if verdict == "pass":
+        verdict, why = with_left_out(run, name, limit - off, hz, of)
+    if is_time and verdict != "over budget" and summary.get("clock_change"):
+        verdict, why = "not comparable", summary.clock_change
+    return verdict, f"{of} of {column} is {max(known):g}, {why or f'the budget {limit:g}'}" if verdict != "pass" else ""
+
+
+def decide(counted, known, limit, off, hz, of):
+    """Without what was left out."""
+    value, over, passes = max(known), max(known) - off > limit, max(known) + off <= limit
+    if of == "mean" and "count" in counted and not counted.get("at_least"):
+        over, passes = chances(counted, (value - limit) * hz, off * hz)
+        if (over or passes) and counted["count"] < FEW:
+            return "inconclusive", f"{counted['count']} hits: {FEW} would decide"
+    if over:
+        return "over budget", ""
+    if counted.get("at_least"):
+        return "inconclusive", "at least"
+    return ("pass", "") if passes else ("inconclusive", f"±{off:g}" if off or of != "mean" else "and more hits may decide")
+
+
+def with_left_out(run, name, limit, hz, of):
+    """What would pass, if not for them."""
+    known, unknown = left_out(run, name)
+    if unknown:
+        return "inconclusive", f"{unknown} calls were left, tainted or cut by the end: what they took is not known"
+    counted = run.columns[name]
+    most = max(known, default=0)
+    if of == "mean" and known and "count" in counted:
+        most = (counted.mean * counted["count"] + sum(known)) / (counted["count"] + len(known))
+    if most / hz > limit:
+        return "inconclusive", f"up to {most / hz:g} with tainted hits"
     return "pass", ""

@@ -506,6 +506,8 @@ static struct json_part time_object(const struct summary *summary)
         json_part_real(&time, "at_least_max", (double)cycles->at_least_max / hz);
     if (json_object_size(time.json) > 0)
         json_put_clock(&time, &summary->conditions);
+    if (time.json != NULL && json_object_get(time.json, "hz") != NULL && summary->conditions.clock_off_hz > 0)
+        json_part_real(&time, "off_hz", summary->conditions.clock_off_hz);
     return time;
 }
 

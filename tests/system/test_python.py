@@ -106,6 +106,47 @@ def test_a_budget_is_held_against_what_is_known():
     assert [within(timed, "time", limit, "max")[0] for limit in (0.52, 0.5, 0.48)] == ["pass", "inconclusive", "over budget"]
 
 
+def test_a_budget_passes_only_with_all_that_was_left_out():
+    """As the tool's own judge: measure/verdict.c, of which test_verdicts.c has the rows."""
+    from pytest_pmu_probe import student_above, within
+
+    def of(column=None, hits=(), time=None, **summary):
+        column = {"count": 100, "max": 100, "median": 90, "mean": 90, "sd": 0, **(column or {})}
+        lines = [{"type": "hit", "hit": i, "tainted": True, "values": {"CPU_CYCLES": value}, **more} for i, (value, more) in enumerate(hits)]
+        lines.append({"type": "summary", "tainted": len(hits), "columns": {"CPU_CYCLES": column}, "time": time or {"max": 0.5, "hz": 200}, **summary})
+        return Run(0, "\n".join(map(json.dumps, lines)))
+
+    rows = [(of(), 100, "max", "pass"), (of(hits=[(100, {})]), 100, "max", "pass"), (of(hits=[(101, {})]), 100, "max", "inconclusive"),
+            (of(hits=[(101, {"warmup": True})], tainted=0), 100, "max", "pass"), (of(tainted=95), 100, "max", "inconclusive"),
+            (of(hits=[(50, {"at_least": ["CPU_CYCLES"]})]), 100, "max", "inconclusive"), (of(left=1), 100, "max", "inconclusive"),
+            (of(cut=1, cut_at_least=5), 100, "max", "inconclusive"), (of(left=1), 99, "max", "over budget"),
+            (of(left=1), 95, "median", "inconclusive"), (of(hits=[(100, {})]), 95, "median", "inconclusive"),
+            (of(), 90, "mean", "pass"), (of(), 89, "mean", "over budget"), (of({"count": 9}), 90, "mean", "inconclusive"),
+            (of({"count": 9}), 80, "mean", "inconclusive"), (of({"sd": 10, "mean_error": 1, "mean_error_df": 99}), 92, "mean", "inconclusive"),
+            (of({"sd": 10, "mean_error": 1, "mean_error_df": 99}), 93, "mean", "pass"),
+            (of({"sd": 10, "mean_error": 1, "mean_error_df": 99}), 86, "mean", "over budget"),
+            (of({"sd": 10, "mean_error": 1, "mean_error_df": 99, "drift": 6}), 93, "mean", "inconclusive"),
+            (of(hits=[(190, {})]), 91, "mean", "pass"), (of(hits=[(200, {})]), 91, "mean", "inconclusive")]
+    for run, limit, what, verdict in rows:
+        assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (run.summary, limit, what)
+    for more, limit, verdict in [({}, 0.5, "pass"), ({"error_hz": 20}, 0.5, "inconclusive"), ({"off_hz": 20}, 0.5, "inconclusive"),
+                                 ({"error_hz": 20}, 0.56, "pass"), ({"error_hz": 20}, 0.4, "over budget")]:
+        assert within(of(time={"hz": 200, **more}), "time", limit, "max")[0] == verdict, (more, limit)
+    for t, df, chance in ((2.8214, 9, 0.01), (4.2968, 9, 0.001), (31.821, 1, 0.01), (2.3642, 100, 0.01), (-2.8214, 9, 0.99), (2.3264, 1e6, 0.01)):
+        assert student_above(t, df) == pytest.approx(chance, rel=1e-3)
+
+
+def test_a_budget_in_time_needs_a_clock():
+    from pytest_pmu_probe import within
+
+    def of(**more):
+        return Run(0, json.dumps({"type": "summary", "columns": {"CPU_CYCLES": {"max": 100}}, **more}))
+    assert within(of(), "time", 1, "max") == ("not comparable", "max of time: the clock is not known: --freq gives it")
+    assert within(of(clock_change="it stops"), "time", 1, "max")[1].endswith("it stops")
+    assert within(of(time={"max": 0.5, "hz": 200}, clock_change="it stops"), "time", 1, "max")[0] == "not comparable"
+    assert within(of(time={"max": 0.5, "hz": 200}, clock_change="it stops"), "time", 0.1, "max")[0] == "over budget"
+
+
 # --- pytest
 
 TESTS = """
