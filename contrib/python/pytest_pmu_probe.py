@@ -8,7 +8,7 @@
     def test_fir(pmu):
         pmu.delta("fir_filter", hits=100)
 
-Failed: over the budget, regressed, or not measured. Error: not comparable. Skipped: inconclusive. Medians and verdicts
+Failed: over the budget, regressed, or not measured. Error: not comparable, or no hit counts. Skipped: inconclusive. Medians and verdicts
 become properties in the JUnit file.
 """
 import math
@@ -18,7 +18,8 @@ import re
 import pytest
 from pmu_probe import VERDICTS, Pmu, Record
 
-OUTCOMES = {"pass": "passed", "regressed": "failed", "over budget": "failed", "not comparable": "error", "inconclusive": "skipped"}
+OUTCOMES = {"pass": "passed", "regressed": "failed", "over budget": "failed", "not comparable": "error", "not measured": "error",
+            "inconclusive": "skipped"}
 FEW = 10  # hits of which a mean is judged
 
 
@@ -79,7 +80,8 @@ class Judged:
                 pytest.fail(f"{path} does not exist: pytest --pmu-update writes it", pytrace=False)
             options.update(baseline=path, **compared.kwargs)
         run = self.board.delta(*region, **options)
-        if path and "baseline" not in options:
+        measured = run.code == 0 or run.of("verdict")  # else no hit counts, or the clock is wrong
+        if path and "baseline" not in options and measured:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(run.text)
@@ -87,9 +89,11 @@ class Judged:
         self.record(f"{name} core", run.header.core)
         for column in run.columns:
             self.record(f"{name} {column}", run.columns[column].get("median", "not supported"))
-        if "baseline" in options:
+        if not measured:
+            self.judge(name, "not measured", run.summary.get("advice") or run.said.strip() or f"exit code {run.code}")
+        elif "baseline" in options:
             self.judge(name, VERDICTS[run.code], "; ".join(reasons(run)))
-        for budget in self.item.iter_markers("pmu_budget"):
+        for budget in self.item.iter_markers("pmu_budget") if measured else ():
             for column, limit in budget.kwargs.items():
                 if column != "of":
                     self.judge(name, *within(run, column, limit, budget.kwargs.get("of", "max")))
@@ -114,6 +118,8 @@ class Judged:
 def reasons(run):
     """Of a verdict: why not compared, or each column's change."""
     yield from run.verdict.get("not_comparable", ())
+    if run.verdict.verdict != VERDICTS[run.code]:
+        yield run.summary.get("advice") or run.said.strip()
     for name in run.verdict.columns if not run.verdict.get("not_comparable") else ():
         column = run.verdict.columns[name]
         yield f"{name} {column.verdict}" + (f" {column.change:+.2%}" if column.get("change") is not None else "") + \

@@ -149,6 +149,41 @@ def test_a_budget_in_time_needs_a_clock():
 
 # --- pytest
 
+FAKE = """#!/bin/sh
+echo '{"type": "header", "core": "a core"}'
+echo '{"type": "summary", "hits": 5, "tainted": 5, "advice": "no hit counts: because", "columns": {"CPU_CYCLES": {"count": 0}}}'
+exit 5
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("--pmu-update",)])
+def test_a_run_of_which_no_hit_counts_is_not_measured(words, tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text(FAKE)
+    tool.chmod(0o755)
+    (tmp_path / "test_one.py").write_text(textwrap.dedent("""
+        import pytest
+
+        def test_plain(pmu):
+            pmu.delta("f")
+
+        @pytest.mark.pmu_budget(CPU_CYCLES=3)
+        def test_budget(pmu):
+            pmu.delta("f")
+
+        @pytest.mark.skipif("not config.option.pmu_update")
+        @pytest.mark.pmu_baseline
+        def test_baseline(pmu):
+            pmu.baseline_of = lambda region: "f.jsonl"
+            pmu.delta("f")
+    """))
+    environment = {name: value for name, value in tool_environment(PYTHONPATH=PYTHON).items() if not name.startswith("PYTEST_")}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "pytest_pmu_probe", "--rootdir=.", "--pmu-tool", str(tool), *words, "."],
+                          cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=WAIT)
+    assert f"{3 if words else 2} errors" in done.stdout and done.returncode == 1, done.stdout
+    assert "f: not measured: no hit counts: because" in done.stdout and not (tmp_path / "f.jsonl").exists(), done.stdout
+
+
 TESTS = """
     import json, os, pytest
     from pmu_probe import Pmu
