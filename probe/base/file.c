@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 50 };
@@ -55,6 +56,11 @@ int file_open_to_read(const char *path, const volatile sig_atomic_t *cancel)
         if (file_is_cancelled(cancel))
             return given_up(fd);
     return made_to_wait(fd);
+}
+
+bool file_take(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 /* Without O_NONBLOCK the open of a pipe waits for a writer. */

@@ -25,6 +25,8 @@ ssize_t file_read(int fd, void *out, size_t n, const volatile sig_atomic_t *canc
 size_t file_drop_mark(char *text, size_t size);
 /* All `n` bytes; false with errno. */
 bool file_write(int fd, const void *bytes, size_t n);
+/* Takes the file of an open descriptor until it is closed; false: someone else has it, whichever user's. */
+bool file_take(int fd);
 /* Whether a line can be written now, and nobody waits for a reader. */
 bool file_takes(int fd);
 

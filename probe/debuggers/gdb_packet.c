@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { RUN_BASE = 29, RUN_FEWEST = 3, ESCAPE = 0x7d, ESCAPED_BY = 0x20 };
@@ -219,8 +220,10 @@ void gdb_wire_init(struct gdb_wire *wire, int fd, bool is_gdb, const struct log 
 
 void gdb_wire_close(struct gdb_wire *wire)
 {
-    if (wire->fd >= 0)
+    if (wire->fd >= 0) {
+        (void)ioctl(wire->fd, TIOCNXCL); /* of a serial port that another program has open, too */
         close(wire->fd);
+    }
     wire->fd = -1;
     wire->lost = true;
 }

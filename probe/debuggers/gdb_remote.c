@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/file.h"
 #include "base/socket.h"
 #include "debuggers/gdb_session.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -418,6 +420,18 @@ struct debugger *gdb_remote_open(int fd, bool is_gdb, const struct log *log, con
     return NULL;
 }
 
+static void serial_refuse(const char *path, int reason, struct error *error)
+{
+    error_advise(error,
+                 reason == ENOENT  ? ERROR_NO_PROBE
+                 : reason == EBUSY ? ERROR_IN_USE
+                                   : ERROR_SYSTEM,
+                 reason == EACCES  ? "sudo adduser $USER dialout, and log in again."
+                 : reason == EBUSY ? "Another program has it, perhaps another user's pmu-probe."
+                                   : "A Black Magic Probe's first port is the GDB server.",
+                 "cannot open %.200s: %s", path, strerror(reason));
+}
+
 struct debugger *gdb_remote_serial(const char *path, const struct log *log, const struct deadline *deadline,
                                    struct error *error)
 {
@@ -425,10 +439,7 @@ struct debugger *gdb_remote_serial(const char *path, const struct log *log, cons
     struct termios line;
     int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        error_advise(error, errno == ENOENT ? ERROR_NO_PROBE : ERROR_SYSTEM,
-                     errno == EACCES ? "sudo adduser $USER dialout, and log in again."
-                                     : "A Black Magic Probe's first port is the GDB server.",
-                     "cannot open %.200s: %s", path, strerror(errno));
+        serial_refuse(path, errno, error);
         return NULL;
     }
     if (tcgetattr(fd, &line) != 0) {
@@ -436,6 +447,12 @@ struct debugger *gdb_remote_serial(const char *path, const struct log *log, cons
         close(fd);
         return NULL;
     }
+    if (!file_take(fd)) {
+        serial_refuse(path, EBUSY, error);
+        close(fd);
+        return NULL;
+    }
+    (void)ioctl(fd, TIOCEXCL); /* root is kept away by the lock alone: ioctl_tty(2) */
     cfmakeraw(&line);
     line.c_cflag |= CLOCAL | CREAD;
     (void)cfsetspeed(&line, B115200); /* USB goes at its own speed */

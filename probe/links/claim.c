@@ -4,7 +4,10 @@
 #include "base/values.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +30,8 @@ static bool claim_read_line(const char *path, char *out, size_t size)
     return read && out[0] != '\0';
 }
 
-/* Field 22 of /proc/PID/stat, counted after the name, which may hold anything. 0: the process does not exist.
- */
+/* Field 22 of /proc/PID/stat, counted after the name, which may hold anything. 0: not known; with hidepid a
+ * process of another user is not shown. */
 static uint64_t start_of(uint64_t process)
 {
     char path[64], line[STAT_ROOM];
@@ -103,19 +106,28 @@ bool claim_read(const char *text, struct claim *out)
 
 /* ---- who holds it ---- */
 
+/* proc(5), hidepid: kill() still tells whether a process exists. */
+static bool claim_process_exists(uint64_t process)
+{
+    return process > 0 && process <= INT_MAX && (kill((pid_t)process, 0) == 0 || errno != ESRCH);
+}
+
 /* What this machine knows of the other's process. */
-static enum { LIVES, DIED, ELSEWHERE } holder_of(const struct claim *other, const struct claim *ours)
+static enum { LIVES, DIED, UNKNOWN } holder_of(const struct claim *other, const struct claim *ours)
 {
     if (strcmp(other->host, ours->host) != 0 || strcmp(other->boot, ours->boot) != 0 ||
         strcmp(ours->boot, "-") == 0)
-        return ELSEWHERE;
-    return start_of(other->process) == other->started ? LIVES : DIED;
+        return UNKNOWN;
+    uint64_t started = start_of(other->process);
+    if (started == 0 || other->started == 0)
+        return claim_process_exists(other->process) ? UNKNOWN : DIED;
+    return started == other->started ? LIVES : DIED;
 }
 
 static bool may_succeed(const struct claim *ours, const struct claim *other)
 {
     int holder = holder_of(other, ours);
-    return holder == DIED || (holder == ELSEWHERE && ours->takes_over);
+    return holder == DIED || (holder == UNKNOWN && ours->takes_over);
 }
 
 bool claim_refuse(const struct claim *other, const char *name, struct error *error)

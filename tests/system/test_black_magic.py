@@ -1,6 +1,8 @@
 """A Black Magic Probe: a serial port, at which nothing has a core until `monitor swdp_scan` and `vAttach;1`. The fake answers as its
 gdb_main.c does, and has OpenOCD's GDB server carry out what concerns the core."""
+import array
 import binascii
+import fcntl
 import os
 import select
 import socket
@@ -10,8 +12,9 @@ import tty
 import pytest
 
 from gdb_place import GdbPlace
-from harness import WORK_BY_DATA, passages, returned, run_tool
+from harness import TOOL, WORK_BY_DATA, finish_tool, passages, returned, run_tool, start_tool
 
+TIOCGEXCL = 0x80045440  # asm-generic/ioctls.h
 NO_CORE = {b"g": b"EFF", b"m": b"EFF", b"G": b"EFF", b"M": b"EFF", b"p": b"EFF", b"P": b"EFF", b"X": b"EFF", b"Z": b"EFF", b"z": b"EFF",
            b"c": b"X1D", b"s": b"X1D", b"?": b"W00"}
 
@@ -159,6 +162,21 @@ def test_it_measures_through_a_serial_port(place):
     truth = passages(place.board.log(), place.symbol("work_by_data"), returned)
     assert result.cycles == [passage.cycles for passage in truth[-3:]] or result.cycles == [passage.cycles for passage in truth[:3]]
     assert place.board.state()["run"] in ("running", "asleep")
+    probe.close()
+
+
+def test_a_serial_port_is_one_tools(place):
+    probe = BlackMagic(place)
+    tool = start_tool([TOOL, "-p", f"gdb:{probe.path}", "--elf", place.elf, "delta", "work_by_data", "-r", "30"])
+    place.wait_for_stops(6)
+    assert array.array("i", fcntl.ioctl(probe.kept, TIOCGEXCL, bytes(4)))[0] == 1
+    with open(probe.path, "rb", buffering=0) as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert finish_tool(tool).code == 0
+    assert array.array("i", fcntl.ioctl(probe.kept, TIOCGEXCL, bytes(4)))[0] == 0
+    fcntl.flock(probe.kept, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as another user's pmu-probe has it
+    result = run_tool("-p", f"gdb:{probe.path}", "info")
+    assert result.code == 3 and "Device or resource busy" in result.err and "another user's pmu-probe" in result.err, result.err
     probe.close()
 
 

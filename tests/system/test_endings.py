@@ -382,6 +382,21 @@ def test_a_second_client_elsewhere_is_told_that_the_probe_may_be_in_use(monkeypa
         assert finish_tool(tool, signal.SIGINT).code == INTERRUPTED
 
 
+def test_a_second_user_is_refused_a_hid_probe(monkeypatch, tmp_path):
+    """hidraw(4) gives each report to everyone who has it open."""
+    with Place("m4/v1", scenario=WORK_BY_DATA) as place:
+        before = test_trace.snapshot(place)
+        tool = place.start("delta", "work_by_data", "-r", 100_000_000)
+        place.wait_for_stops(6)
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        for words in (["info"], ["delta", "work_by_data", "-r", 1]):
+            result = finish_tool(place.start(*words))
+            assert result.code == 3 and "is in use by another pmu-probe, perhaps another user's" in result.err, result.err
+        assert finish_tool(tool, signal.SIGINT).code == INTERRUPTED
+        assert test_trace.snapshot(place) == before and place.board.state()["run"] == "running"
+        assert finish_tool(place.start("info")).code == 0
+
+
 @pytest.mark.parametrize("kind", [*KINDS, "openocd"])
 @pytest.mark.parametrize("how", [SILENT, LATE])
 def test_ctrl_c_while_connecting(kind, how, monkeypatch):

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "links/dap/carrier.h"
 
+#include "base/file.h"
 #include "base/socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hidapi.h>
 #include <libusb.h>
 #include <stdio.h>
@@ -607,6 +609,7 @@ enum { DESCRIPTOR_ROOM = 4096, REPORT = 64, VENDOR_PAGES = 0xFF00, NXP = 0x1FC9 
 struct hid {
     struct carrier carrier; /* first */
     hid_device *device;
+    int lock;      /* the same node; -1: none */
     size_t report; /* bytes, without the report's number */
 };
 
@@ -732,7 +735,18 @@ static void hid_end(struct carrier *carrier)
     struct hid *hid = (struct hid *)carrier;
     hid_close(hid->device);
     (void)hid_exit();
+    if (hid->lock >= 0)
+        close(hid->lock);
     free(hid);
+}
+
+/* hidraw(4) gives each report to everyone who has the node open, other users and containers too: their
+ * replies would be mixed. */
+static bool hid_is_free(int lock, const char *name, struct error *error)
+{
+    return lock < 0 || file_take(lock) ||
+           error_advise(error, ERROR_IN_USE, "", "%s is in use by another pmu-probe, perhaps another user's",
+                        name);
 }
 
 struct carrier *hid_connect(const struct dap_found *found, struct error *error)
@@ -745,10 +759,14 @@ struct carrier *hid_connect(const struct dap_found *found, struct error *error)
     struct hid *hid = calloc(1, sizeof *hid);
     if (hid == NULL)
         return error_memory_null(error);
-    hid->device = hid_open_path(found->place);
+    hid->lock = open(found->place, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    hid->device = hid_is_free(hid->lock, name, error) ? hid_open_path(found->place) : NULL;
     if (hid->device == NULL) {
+        error_set(error, ERROR_NO_PROBE, "%s cannot be opened: does another program use it?", name);
+        if (hid->lock >= 0)
+            close(hid->lock);
         free(hid);
-        return error_null(error, ERROR_NO_PROBE, "%s cannot be opened: does another program use it?", name);
+        return NULL;
     }
     hid->report = read_report_size(found->place);
     hid->carrier.ops = &ops;

@@ -2,6 +2,8 @@
 #include "test.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static struct claim ours(void)
 {
@@ -85,4 +87,26 @@ TEST(a_place_is_taken_from_the_dead_alone)
     snprintf(kept, sizeof kept, "what is no claim");
     claim.takes_over = false;
     assert_true(claim_take(&claim, &place, "it", &error));
+}
+
+/* As with hidepid, where /proc does not show another user's process: here no file can be opened at all. */
+TEST(a_live_process_that_proc_does_not_show_keeps_its_place)
+{
+    const struct claim_place place = {.mark = keep};
+    struct claim claim = ours(), other = claim;
+    struct error error = {0};
+    struct rlimit files, none;
+    other.process = (uint64_t)getppid();
+    claim_write(&other, kept);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    none = files;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    bool taken = claim_take(&claim, &place, "it", &error);
+    other.process = INT32_MAX; /* beyond any process id */
+    claim_write(&other, kept);
+    bool of_none = claim_take(&claim, &place, "it", &(struct error){0});
+    setrlimit(RLIMIT_NOFILE, &files);
+    assert_fails(taken, &error, ERROR_IN_USE, "it is in use by pmu-probe delta, process");
+    assert_true(of_none);
 }
