@@ -27,9 +27,11 @@ static void on_signal(int number)
     static int64_t counted_us;
     static sig_atomic_t counted;
     int before = errno;
-    if (number == SIGPIPE && interrupted == 0)
+    bool theirs =
+        number == SIGPIPE || number == SIGXCPU; /* of a limit's, one follows each second: setrlimit(2) */
+    if (theirs && interrupted == 0)
         interrupted = 1;
-    if (number == SIGPIPE || (counted > 0 && deadline_host_us() - counted_us < TWICE_US))
+    if (theirs || (counted > 0 && deadline_host_us() - counted_us < TWICE_US))
         return;
     counted_us = deadline_host_us();
     counted++;
@@ -179,7 +181,9 @@ int main(int argc, char **argv)
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* else it runs under nohup */
         catch_signal(SIGHUP, SA_RESTART);
     catch_signal(SIGPIPE, SA_RESTART);
-    setlocale(LC_CTYPE, ""); /* for terminal_has_utf8() alone: numbers stay as in "C" */
+    catch_signal(SIGXCPU, SA_RESTART);
+    signal(SIGXFSZ, SIG_IGN); /* then a write beyond the limit fails, as on a full disk: setrlimit(2) */
+    setlocale(LC_CTYPE, "");  /* for terminal_has_utf8() alone: numbers stay as in "C" */
     if (run_for_script(argc, argv))
         return fflush(stdout) == 0 ? EXIT_DONE : error_exit_code(ERROR_SYSTEM);
     struct options options;

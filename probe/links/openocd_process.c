@@ -137,6 +137,7 @@ static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL); /* which main ignores */
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(log_fd, STDOUT_FILENO) >= 0 &&
         dup2(log_fd, STDERR_FILENO) >= 0)

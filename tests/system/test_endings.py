@@ -210,7 +210,7 @@ def test_on_a_terminal_the_word_goes_again():
 
 @pytest.mark.each_value
 @pytest.mark.parametrize("way", ["m4/swd", "m4/v2", "m4"])
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXCPU])
 def test_other_signals_put_the_target_back_too(way, number):
     """SIGPIPE is a reader that went away."""
     with Place(way, scenario=WORK_BY_DATA) as place:
@@ -258,6 +258,21 @@ def test_a_verdict_that_is_open_when_the_reader_goes_away_is_no_pass(asked, word
         result = finish_tool(tool, signal.SIGINT if tool.poll() is None else None)  # not each output shows it before the end
         assert result.code == INTERRUPTED and "written" not in result.err, result.err
         assert test_trace.snapshot(place) == before and place.board.state()["run"] == "running"
+
+
+def test_a_limit_of_cpu_time_is_told_each_second_and_is_no_second_ctrl_c(monkeypatch):
+    monkeypatch.setenv("PMU_PROBE_PATIENCE", "100")
+    with Behind() as behind:
+        before = test_trace.snapshot(behind.place)
+        tool = behind.measuring()
+        behind.relay.become(LATE)
+        wait_for(lambda: behind.relay.taken > 0, "a packet that gets a late answer")
+        for _ in range(3):
+            tool.send_signal(signal.SIGXCPU)
+            time.sleep(0.3)
+        behind.relay.late = (0, 0)
+        result = finish_tool(tool)
+        assert result.code == INTERRUPTED and test_trace.snapshot(behind.place) == before, result.err
 
 
 def test_under_nohup_a_closed_terminal_ends_nothing(tmp_path):
