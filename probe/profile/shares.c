@@ -51,7 +51,6 @@ struct making {
     struct row **rows;  /* owned */
     size_t n, room;
     struct location function; /* of the last address */
-    double squares;           /* of how many samples each batch has */
 };
 
 static const char *const state_names[PROFILE_STATES] = {
@@ -465,7 +464,7 @@ static void end_batch(struct making *making, uint64_t samples)
     if (samples == 0)
         return;
     making->out->batches++;
-    making->squares += (double)samples * (double)samples;
+    making->out->squares += (double)samples * (double)samples;
     for (size_t i = 0; i < making->n; i++) {
         struct row *row = making->rows[i];
         double off = row->now - row->share.part * (double)samples;
@@ -476,28 +475,47 @@ static void end_batch(struct making *making, uint64_t samples)
     }
 }
 
+/* What was not met once in this number of independent samples has a part below this, with 95 %. */
+static double part_unmet(double samples)
+{
+    static const double chance = 0.05;
+    return fmin(-log(chance) / samples, 1);
+}
+
+static double batches_of_equal_size(const struct shares *shares)
+{
+    double n = (double)shares->samples;
+    return shares->batches >= SHARES_BATCHES_LEAST ? n * n / shares->squares : 0;
+}
+
+/* A row of no or of all samples has not varied, and does not show how long what varies lasts: up to a batch.
+ */
+static double error_of_no_change(const struct shares *shares)
+{
+    double batches = batches_of_equal_size(shares);
+    return batches >= 2 ? part_unmet(batches) : NAN;
+}
+
 /* The error of a ratio of two sums over batches. Batches of different sizes vary as fewer equal ones would
  * (Kish's effective number). Neighbours that deviate alike say that what varies lasts as long as a batch:
  * then the sum of all varies more than theirs (Newey and West's estimate, of one lag). A small share varies
  * with its size: if few bursts were seen there may well be more, so that the interval is that of a score
- * test, which reaches further up. A share of all samples does not vary: then the part that would be missed
- * with a chance of 5 % counts, as if samples were independent. */
-static double plus_minus(const struct making *making, const struct row *row)
+ * test, which reaches further up; of a large share, of which all else is a small one, further down. Equal
+ * batches prove no more than independent samples would. */
+static void measure_error(const struct shares *shares, const struct row *row, struct share *out)
 {
     static const double in_one_tail = 0.025;
-    double n = (double)making->out->samples;
-    if (making->out->batches < SHARES_BATCHES_LEAST)
-        return NAN;
-    double batches = n * n / making->squares;
-    if (batches < 2)
-        return NAN;
-    double squares = row->squares + 2 * fmax(row->products, 0);
-    double error = sqrt(squares * batches / (batches - 1)) / n;
-    double half = error * verdict_student_quantile(in_one_tail, batches - 1);
-    double skew = fmax(1 - 2 * row->share.part, 0) * half / row->share.part;
+    double n = (double)shares->samples, batches = batches_of_equal_size(shares), part = out->part;
+    double lesser = fmin(part, 1 - part);
+    out->plus_minus = error_of_no_change(shares);
+    if (!isfinite(out->plus_minus) || !(lesser > 0))
+        return;
+    double squares = (row->squares + 2 * fmax(row->products, 0)) * batches / (batches - 1);
+    double half = sqrt(squares) / n * verdict_student_quantile(in_one_tail, batches - 1);
+    double skew = fabs(1 - 2 * part) * half / lesser;
     half *= skew / 2 + sqrt(1 + skew * skew / 4);
-    double least = row->squares > 0 ? 0 : -log(2 * in_one_tail) / n;
-    return fmin(fmax(half, least), 1);
+    out->plus_minus = fmin(fmax(half, part_unmet(n)), 1);
+    out->lasts = squares / (n * part * (1 - part)) * shares->seconds / n;
 }
 
 static void measure_errors(struct making *making, struct row *states[PROFILE_STATES])
@@ -525,7 +543,7 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
     end_batch(making, in_batch);
     for (size_t i = 0; i < making->n; i++) {
         struct share *share = &making->rows[i]->share;
-        share->plus_minus = plus_minus(making, making->rows[i]);
+        measure_error(out, making->rows[i], share);
         if (share->part >= large_part && share->plus_minus > uneven_part * share->part)
             out->is_uneven = true;
     }
@@ -707,6 +725,7 @@ static void add_side(struct share_side *to, const struct share_side *more)
     if (more->samples == 0)
         return;
     to->plus_minus = to->samples == 0 ? more->plus_minus : hypot(to->plus_minus, more->plus_minus);
+    to->lasts = fmax(to->lasts, more->lasts);
     to->samples += more->samples;
     to->part += more->part;
 }
@@ -720,19 +739,28 @@ static void shares_diff_merge(void *first, const void *other)
     add_side(&to->old, &row->old);
 }
 
-/* What did not occur once in this number of samples has a part below this, if samples were independent. */
-static double least_error(const struct shares *shares)
+static bool has_varied(const struct share_side *side)
 {
-    static const double chance = 0.05;
-    return shares->samples > 0 ? fmin(-log(chance) / (double)shares->samples, 1) : NAN;
+    return side->part > 0 && side->part < 1;
+}
+
+/* What a side has not seen change lasts as long as on the other side, if that has. */
+static void shares_diff_bound(struct share_side *side, const struct shares *its,
+                              const struct share_side *other)
+{
+    if (has_varied(side))
+        return;
+    side->plus_minus = error_of_no_change(its);
+    if (!has_varied(other))
+        return;
+    double samples = other->lasts > 0 ? other->lasts * (double)its->samples / its->seconds : 1;
+    side->plus_minus = its->samples > 0 ? part_unmet((double)its->samples / fmax(samples, 1)) : NAN;
 }
 
 static void shares_diff_judge(struct share_change *row, const struct shares *now, const struct shares *old)
 {
-    if (row->now.samples == 0)
-        row->now.plus_minus = least_error(now);
-    if (row->old.samples == 0)
-        row->old.plus_minus = least_error(old);
+    shares_diff_bound(&row->now, now, &row->old);
+    shares_diff_bound(&row->old, old, &row->now);
     row->change = row->now.part - row->old.part;
     row->plus_minus = hypot(row->now.plus_minus, row->old.plus_minus);
     row->is_noise = !(fabs(row->change) > row->plus_minus);
@@ -740,7 +768,8 @@ static void shares_diff_judge(struct share_change *row, const struct shares *now
 
 static struct share_side shares_diff_side_of(const struct share *row)
 {
-    return (struct share_side){.samples = row->samples, .part = row->part, .plus_minus = row->plus_minus};
+    return (struct share_side){
+        .samples = row->samples, .part = row->part, .plus_minus = row->plus_minus, .lasts = row->lasts};
 }
 
 bool shares_diff_make(const struct shares *now, const struct shares *old, struct shares_diff *out)

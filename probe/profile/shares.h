@@ -38,6 +38,7 @@ struct share {
     uint64_t children; /* samples with those of what it calls, if has_children */
     double part;       /* of all samples of the core, 0..1 */
     double plus_minus; /* half of the 95 % interval of `part`; NaN: too few batches */
+    double lasts;      /* s for which neighbouring samples are alike; 0: `part` has not varied */
 };
 
 struct shares {
@@ -52,6 +53,7 @@ struct shares {
     double stood_s;  /* for how long the samples stopped the core */
     uint64_t events; /* of the event that stopped it */
     size_t batches;
+    double squares;    /* of how many samples each batch has */
     bool has_children; /* rows are by these, the largest first: see call_tree_add_children */
     /* Reasons to trust the table less */
     bool is_few;    /* so few samples that the shares say little */
@@ -85,6 +87,7 @@ struct share_side {
     uint64_t samples;
     double part;
     double plus_minus; /* of a row that this side does not have: below what its part is, with 95 % */
+    double lasts;      /* as of a share */
 };
 
 struct share_change {

@@ -219,13 +219,14 @@ TEST(the_interval_covers_the_truth)
 }
 
 /* Bursts of what else is not executed, `bursts` a profile on average, each of some samples. Of those profiles
- * that have any, in how many of 100 the interval contains the truth. */
-static double covered_bursts(uint64_t seed, double bursts)
+ * that have any, in how many of 100 the interval contains the truth; *rest: of all profiles, that of all
+ * other samples. */
+static double covered_bursts(uint64_t seed, double bursts, double *rest)
 {
     enum { INTERVALS = 100, EACH = 1000, A_BURST = 4 };
     const double truth = bursts * A_BURST / (INTERVALS * (double)EACH);
     const int runs = test_soaks() ? 2000 : 800;
-    int seen = 0, hits = 0;
+    int seen = 0, hits = 0, rest_hits = 0;
     for (int run = 0; run < runs; run++) {
         struct profile *profile = profile_new(1);
         double next = -log(1 - profile_random(&seed)) / bursts * INTERVALS, part;
@@ -246,9 +247,14 @@ static double covered_bursts(uint64_t seed, double bursts)
         double error = error_of(&shares, 0x100, &part);
         seen += part > 0;
         hits += part > 0 && fabs(part - truth) <= error;
+        /* What is left of all is as sure as what is gone */
+        double its_part, its_error = error_of(&shares, 0x200, &its_part);
+        assert_true(part == 0 || fabs(its_error - error) < 1e-9);
+        rest_hits += fabs(its_part - (1 - truth)) <= its_error;
         shares_free(&shares);
         profile_file_free(profile);
     }
+    *rest = 100.0 * rest_hits / runs;
     return 100.0 * hits / seen;
 }
 
@@ -256,10 +262,30 @@ static double covered_bursts(uint64_t seed, double bursts)
 TEST(of_bursts_too)
 {
     static const double bursts[] = {3, 5, 8, 12, 20, 40};
+    double rest;
     for (size_t i = 0; i < sizeof bursts / sizeof *bursts; i++) {
-        double share = covered_bursts(19 + i, bursts[i]);
+        double share = covered_bursts(19 + i, bursts[i], &rest);
         assert_true(share >= 91 && share <= 99);
+        assert_true(rest >= 91);
     }
+    (void)covered_bursts(31, 0.5, &rest); /* mostly none is met */
+    assert_true(rest >= 91);
+}
+
+/* As many in each batch: that proves no more than as many independent samples do. */
+TEST(of_what_is_the_same_in_each_batch)
+{
+    struct profile *profile = profile_new(1);
+    for (int i = 0; i < 20; i++) {
+        struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
+        profile_count(interval, 0x100, 500);
+        profile_count(interval, 0x200, 1);
+    }
+    struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    for (size_t i = 0; i < shares.n; i++)
+        assert_true(fabs(shares.rows[i].plus_minus - 3.0 / 10020) < 1e-5);
+    shares_free(&shares);
+    profile_file_free(profile);
 }
 
 /* Growing intervals, of which the last have 1 % of all samples each. */
@@ -304,7 +330,8 @@ TEST(what_always_is)
         profile_count(profile_interval(profile, 0, i, i + 1), 0x10, 100);
     struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
     assert_true(shares.rows[0].part == 1);
-    assert_true(fabs(shares.rows[0].plus_minus - 3.0 / 2000) < 1e-5); /* the rule of three */
+    /* The rule of three, of batches: how long else a burst would last is not known */
+    assert_true(fabs(shares.rows[0].plus_minus - 3.0 / 20) < 0.001);
     shares_free(&shares);
     profile_file_free(profile);
 }

@@ -172,3 +172,48 @@ TEST(noise_is_what_it_says)
     assert_true(same > 0.01 && same < 0.09);
     assert_true(told(0.3, 0.38, 60) > 0.9);
 }
+
+/* 500 samples a half second; `burst` of them at 0x200 in each interval whose bit is set. */
+static struct shares with_bursts(unsigned intervals, uint64_t burst)
+{
+    struct profile *profile = profile_new(1);
+    struct shares shares;
+    for (unsigned i = 0; i < 20; i++) {
+        struct profile_interval *interval = profile_interval(profile, 0, i / 2.0, (i + 1) / 2.0);
+        uint64_t here = (intervals >> i & 1) * burst;
+        if (here < 500)
+            profile_count(interval, 0x100, 500 - here);
+        if (here > 0)
+            profile_count(interval, 0x200, here);
+    }
+    assert_true(shares_make(profile, 0, SHARES_ADDRESS, NULL, &shares));
+    profile_file_free(profile);
+    return shares;
+}
+
+/* Both rows of one split changed, or none did: `now` against `old`. */
+static bool split_has_changed(struct shares now_shares, struct shares old_shares)
+{
+    struct shares_diff diff;
+    assert_true(shares_diff_make(&now_shares, &old_shares, &diff));
+    assert_int_equal(diff.n, 2);
+    assert_true(fabs(diff.rows[0].plus_minus - diff.rows[1].plus_minus) < 1e-9);
+    assert_true(fabs(diff.rows[0].change + diff.rows[1].change) < 1e-9);
+    bool changed = !diff.rows[0].is_noise;
+    assert_true(diff.rows[1].is_noise == !changed);
+    shares_diff_free(&diff);
+    shares_free(&now_shares);
+    shares_free(&old_shares);
+    return changed;
+}
+
+TEST(rows_of_one_split_agree)
+{
+    enum { NONE = 0, SOME = 0x21112, ALL = 0xFFFFF };
+    assert_false(split_has_changed(with_bursts(SOME, 50), with_bursts(NONE, 0)));
+    assert_false(split_has_changed(with_bursts(NONE, 0), with_bursts(SOME, 50)));
+    assert_true(split_has_changed(with_bursts(ALL, 50), with_bursts(NONE, 0)));
+    assert_true(split_has_changed(with_bursts(ALL, 500), with_bursts(NONE, 0)));
+    /* A burst of the length that the other run saw: three of them in it would not have been unlikely */
+    assert_false(split_has_changed(with_bursts(0x49, 500), with_bursts(NONE, 0)));
+}
