@@ -26,7 +26,7 @@ static bool guard_on_overrun(void *context, const struct guard_overrun *overrun,
            command_wrote(guard_report_overrun(&self->report, overrun), error);
 }
 
-static void on_returned(void *context, uint64_t number, uint64_t counted)
+static void on_returned(void *context, uint64_t number, struct guard_count counted)
 {
     struct guarding *self = context;
     guard_report_returned(&self->report, number, counted);
@@ -114,6 +114,7 @@ static bool guard_conclude(void *context, struct error *error)
     bool over = result->overruns > 0 || result->unstopped > 0;
     self->of.code = budget_run_is_misjudged(&self->run) ? EXIT_NOT_COMPARABLE
                     : over                              ? EXIT_REGRESSED
+                    : result->unclear > 0               ? EXIT_INCONCLUSIVE
                                                         : EXIT_DONE;
     self->of.cut = result->end == GUARD_CANCELLED && !over;
     return overruns_end(&self->overruns, result, self->of.why, error) && tell_change(self, error) &&

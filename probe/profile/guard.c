@@ -56,12 +56,22 @@ static bool is_halt_known(const struct guard_result *result)
     return result->halt_most >= result->halt_least;
 }
 
-static bool guard_sink_count_of(struct guard *guard, const struct raw_hit *hit, uint64_t *counted)
+static uint64_t without_cost(uint64_t raw, uint64_t cost)
 {
+    return raw > cost ? raw - cost : 0;
+}
+
+/* Each halt cost something from the least to the most that was measured; if nothing was, any part of it all.
+ */
+static bool guard_sink_count_of(struct guard *guard, const struct raw_hit *hit, struct guard_count *counted)
+{
+    const struct guard_result *result = &guard->result;
     uint64_t raw = (guard_sink_value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
-    uint64_t cost = is_halt_known(&guard->result) ? hit->pairs * guard->result.halt_least : 0;
     uint64_t us = us_between(hit->before_us, hit->after_us);
-    *counted = raw > cost ? raw - cost : 0;
+    bool known = is_halt_known(result);
+    uint64_t unknown = guard->options.calibrate && hit->pairs > 0 ? raw : 0;
+    counted->most = without_cost(raw, known ? hit->pairs * result->halt_least : 0);
+    counted->spread = counted->most - without_cost(raw, known ? hit->pairs * result->halt_most : unknown);
     return plausible_count(&guard->plausible, 0, raw, us, hit->pairs + hit->steps, &guard->written);
 }
 
@@ -91,22 +101,34 @@ static void guard_sink_on_rehit(void *context, const struct raw_hit *hit)
 
 /* A count that wrapped says nothing of a call that overran: one that did not is below what it is armed for.
  */
+static void guard_sink_judge(struct guard_result *result, const struct guard_count *counted, uint64_t budget)
+{
+    uint64_t over = counted->most > budget ? counted->most - budget : 0;
+    if (over > counted->spread) {
+        result->unstopped++;
+    } else if (over > 0) {
+        result->unclear++;
+        result->unclear_by = over > result->unclear_by ? over : result->unclear_by;
+    }
+}
+
 static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
-    uint64_t counted = 0;
+    struct guard_count counted;
     if (guard->written.kind != ERROR_NONE || !guard_sink_count_of(guard, hit, &counted))
         return false;
     result->calls++;
     result->tainted += hit->tainted;
     (void)unseen_delays_note(&result->delays, guard->plausible.reading, hit->from, hit->to);
     guard->is_elsewhere = false;
-    if (counted > result->most)
+    if (counted.most > result->most.most)
         result->most = counted;
     if (hit->overran && guard->sink.returned != NULL)
         guard->sink.returned(guard->sink.context, result->overruns, counted);
-    result->unstopped += !hit->overran && counted > guard->options.budget;
+    if (!hit->overran)
+        guard_sink_judge(result, &counted, guard->options.budget);
     return result->overruns < guard->options.overruns && !guard_sink_is_over(guard);
 }
 

@@ -27,12 +27,17 @@ struct guard_overrun {
     struct stop_place place;
 };
 
+/* Events of a call. Halts do not all cost the same, so it may have been up to `spread` fewer. */
+struct guard_count {
+    uint64_t most, spread;
+};
+
 struct guard_sink {
     void *context;
     /* False, with `error`: the output failed. */
     bool (*overrun)(void *context, const struct guard_overrun *, struct error *);
     /* The call that overran has returned. */
-    void (*returned)(void *context, uint64_t number, uint64_t counted);
+    void (*returned)(void *context, uint64_t number, struct guard_count counted);
     /* It had been left without returning before the core stopped, elsewhere: that was not an overrun. */
     void (*left)(void *context, uint64_t number);
     void (*tick)(void *context, uint64_t calls, enum engine_wait);
@@ -54,10 +59,12 @@ struct guard_result {
     uint64_t calls;     /* that returned */
     uint64_t overruns;  /* that stopped the core */
     uint64_t unstopped; /* calls that were over the budget when they returned, and nothing had stopped them */
-    uint64_t left;      /* calls that were left without returning */
+    uint64_t unclear;   /* calls that may have been so: what halts cost differs by more than what is over */
+    uint64_t unclear_by; /* at most; the largest of these */
+    uint64_t left;       /* calls that were left without returning */
     uint64_t tainted; /* of `calls`, those in which an interrupt ran that the halt at the start had delayed */
     struct unseen_delays delays;    /* of `calls` */
-    uint64_t most;                  /* events of a call that returned */
+    struct guard_count most;        /* the longest call that returned */
     uint64_t halt_most, halt_least; /* events that a halt costs; most < least: not known */
     uint64_t skid;                  /* the largest of an overrun */
     double elapsed_s;

@@ -309,6 +309,17 @@ static const char *guard_amount(const struct guard_view *view, uint64_t count, c
     return out;
 }
 
+/* Of a call: "1,015 cycles, or up to 20 fewer" */
+static void print_taken(const struct guard_view *view, const json_t *line, const char *key,
+                        const char *spread)
+{
+    char amount[AMOUNT];
+    uint64_t fewer = field_count(line, spread);
+    fputs(guard_amount(view, field_count(line, key), amount), view->out);
+    if (fewer > 0)
+        fprintf(view->out, ", or up to %s fewer", NUMBER(fewer));
+}
+
 static void guard_report_print_begin(const struct guard_view *view, const json_t *line)
 {
     char budget[256], way[UTF8_CLEAN_ROOM(96)], clock[UTF8_CLEAN_ROOM(256)], text[2048];
@@ -352,13 +363,15 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     const char *ended = field_text(line, "ended");
     char amount[AMOUNT];
     uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
-             unstopped = field_count(line, "unstopped"), left = field_count(line, "left"),
-             tainted = field_count(line, "tainted");
+             unstopped = field_count(line, "unstopped"), unclear = field_count(line, "unclear"),
+             left = field_count(line, "left"), tainted = field_count(line, "tainted");
     fprintf(out, "%s overrun%s; ", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
     fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
             ELAPSED(field_real(line, "elapsed_s")));
-    if (calls > 0)
-        fprintf(out, ", the longest took %s", guard_amount(view, field_count(line, "most"), amount));
+    if (calls > 0) {
+        fputs(", the longest took ", out);
+        print_taken(view, line, "most", "most_spread");
+    }
     if (overruns > 0)
         fprintf(out, "\nthe budget was exceeded by at most %s",
                 guard_amount(view, field_count(line, "skid"), amount));
@@ -366,6 +379,11 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     if (unstopped > 0)
         fprintf(out, "%s call%s over the budget returned before the core could be stopped\n",
                 NUMBER(unstopped), PLURAL(unstopped));
+    if (unclear > 0)
+        fprintf(out,
+                "%s call%s may have been over the budget, by at most %s: what a halt costs differs as much\n",
+                NUMBER(unclear), PLURAL(unclear),
+                guard_amount(view, field_count(line, "unclear_by"), amount));
     if (left > 0)
         fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
     if (tainted > 0)
@@ -395,9 +413,15 @@ static void read_begin(struct guard_view *view, const json_t *line)
     view->each_s = seconds > 0 && view->budget > 0 ? seconds / (double)view->budget : 0;
 }
 
+static void print_returned(const struct guard_view *view, const json_t *line)
+{
+    fputs("  returned after ", view->out);
+    print_taken(view, line, "counted", "spread");
+    fputc('\n', view->out);
+}
+
 static void guard_report_print_line(struct guard_view *view, const json_t *line)
 {
-    char amount[AMOUNT];
     if (line_is_of(line, "guard"))
         guard_report_print_begin(view, line);
     else if (line_is_of(line, "overrun"))
@@ -407,7 +431,7 @@ static void guard_report_print_line(struct guard_view *view, const json_t *line)
     else if (line_is_of(line, "left"))
         fputs("  the call had been left: this is not an overrun\n", view->out);
     else if (line_is_of(line, "returned"))
-        fprintf(view->out, "  returned after %s\n", guard_amount(view, field_count(line, "counted"), amount));
+        print_returned(view, line);
     else if (line_is_of(line, "guard_end"))
         guard_report_print_end(view, line);
 }
@@ -476,13 +500,19 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
     json_part_unsigned(&line, "calls", result->calls);
     json_part_unsigned(&line, "overruns", result->overruns);
     json_part_unsigned(&line, "unstopped", result->unstopped);
+    if (result->unclear > 0) {
+        json_part_unsigned(&line, "unclear", result->unclear);
+        json_part_unsigned(&line, "unclear_by", result->unclear_by);
+    }
     if (result->left > 0)
         json_part_unsigned(&line, "left", result->left);
     if (result->tainted > 0)
         json_part_unsigned(&line, "tainted", result->tainted);
     unseen_delays_text(&result->delays, result->calls, "calls", doubt, sizeof doubt);
     json_part_text(&line, "doubt", doubt);
-    json_part_unsigned(&line, "most", result->most);
+    json_part_unsigned(&line, "most", result->most.most);
+    if (result->most.spread > 0)
+        json_part_unsigned(&line, "most_spread", result->most.spread);
     if (result->halt_most >= result->halt_least)
         json_part_unsigned(&line, "halt_cost", result->halt_least);
     if (result->overruns > 0)
@@ -513,10 +543,12 @@ bool guard_report_left(struct guard_report *report, uint64_t number)
     return guard_report_put(report, line);
 }
 
-bool guard_report_returned(struct guard_report *report, uint64_t number, uint64_t counted)
+bool guard_report_returned(struct guard_report *report, uint64_t number, struct guard_count counted)
 {
     struct json_part line = json_part_new("returned");
     json_part_unsigned(&line, "overrun", number);
-    json_part_unsigned(&line, "counted", counted);
+    json_part_unsigned(&line, "counted", counted.most);
+    if (counted.spread > 0)
+        json_part_unsigned(&line, "spread", counted.spread);
     return guard_report_put(report, line);
 }

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from harness import NOWHERE, PREEMPTED, RECURSE, SOAK, Place, Run, finish_tool, read_until, run_tool, wait_for
+from harness import NOWHERE, PREEMPTED, RECURSE, SOAK, WORK_BY_DATA, Place, Run, finish_tool, passages, read_until, returned, run_tool, wait_for
 from test_restore import assert_runs, journals, let_peer_finish, snapshot
 
 WITH_OVERRUNS = 4  # of `shares`
@@ -124,6 +124,23 @@ def test_calls_within_the_budget_are_not_stopped(way):
             assert 0 < end["most"] < WITHIN
             calls += end["calls"]
         assert_runs(place)
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "m55/swd"])
+def test_what_a_halt_may_have_cost_is_not_over_the_budget(way):
+    """A pair of halts adds 10 to 120 cycles: calls that end 30 below their budget are counted above it, and none was."""
+    with at(way, "free", WORK_BY_DATA, halt_cost="5..60") as place:
+        place.board.watch(place.symbol("work_by_data"))
+        place.run("guard", "work_by_data", "-j", "--budget", WITHIN, "--for", "300ms")
+        truth = max(passage.cycles for passage in passages(place.board.log(), place.symbol("work_by_data"), returned))
+        for _ in range(20):  # until one is counted so
+            result = place.run("guard", "work_by_data", "-j", "--budget", truth + 30, "--for", "500ms")
+            end = end_of(result)
+            assert result.code == (4 if "unclear" in end else 0) and end["overruns"] == end["unstopped"] == 0, (result.code, end)
+            if result.code == 4:
+                break
+        assert 0 < end["unclear_by"] <= end["most_spread"] and end["most"] - end["most_spread"] <= truth + 30 < end["most"], end
 
 
 @pytest.mark.any_row(1)

@@ -24,6 +24,8 @@ static struct rig {
     struct guard guard;
     const struct report *reports;
     size_t n, told_left;
+    uint64_t halt_costs[2]; /* with options.calibrate, */
+    bool no_costs;          /* unless this */
     struct deadline deadline;
     struct error error;
 } rig;
@@ -33,8 +35,11 @@ static bool run_reports(struct engine *engine, const struct engine_request *requ
 {
     const struct counter_stop_look look = {.late = 3};
     (void)engine;
+    for (size_t i = 0; i < request->rehits && !rig.no_costs && i < COUNT(rig.halt_costs); i++)
+        sink->rehit(sink->context,
+                    &(struct raw_hit){.to = {rig.halt_costs[i]}, .pairs = 1, .after_us = 1000});
     for (size_t i = 0; i < rig.n && i < request->hits; i++) {
-        struct raw_hit hit = {.to = {rig.reports[i].counted}, .after_us = 1000};
+        struct raw_hit hit = {.to = {rig.reports[i].counted}, .pairs = 1, .after_us = 1000};
         hit.from[0] = 0;
         if (rig.reports[i].what == RETURNS)
             sink->hit(sink->context, &hit);
@@ -132,8 +137,42 @@ GUARD_TEST(the_budget_itself_is_not_over_it)
     const struct guard_result *result = guard_of(calls, COUNT(calls));
     assert_int_equal(result->calls, 4);
     assert_int_equal(result->unstopped, 1);
-    assert_int_equal(result->most, BUDGET + 1);
+    assert_int_equal(result->most.most, BUDGET + 1);
+    assert_int_equal(result->most.spread, 0);
     assert_int_equal(result->overruns, 0);
+}
+
+/* With halts that cost from 20 to 40, a count proves no more than that. The first call only measures halts.
+ */
+GUARD_TEST(what_a_halt_may_have_cost_is_not_over_the_budget)
+{
+    static const struct report within[] = {{RETURNS, 60}, {RETURNS, BUDGET + 20}, {RETURNS, 60}},
+                               maybe[] = {{RETURNS, BUDGET + 35}, {RETURNS, BUDGET + 40}, {RETURNS, 60}},
+                               over[] = {{RETURNS, 60}, {RETURNS, BUDGET + 41}};
+    rig.guard.options.calibrate = true;
+    rig.halt_costs[0] = 40;
+    rig.halt_costs[1] = 20;
+    const struct guard_result *result = guard_of(within, COUNT(within));
+    assert_int_equal(result->unstopped + result->unclear, 0);
+    assert_int_equal(result->most.most, BUDGET);
+    assert_int_equal(result->most.spread, 20);
+    result = guard_of(maybe, COUNT(maybe));
+    assert_int_equal(result->unstopped, 0);
+    assert_true(result->unclear >= 2 && result->unclear_by == 20);
+    result = guard_of(over, COUNT(over));
+    assert_int_equal(result->unstopped, 1);
+    assert_int_equal(result->unclear, 0);
+}
+
+/* Not one halt was measured, as if a handler ran in each. */
+GUARD_TEST(a_halt_of_unknown_cost_proves_nothing)
+{
+    static const struct report calls[] = {{RETURNS, BUDGET + 35}, {RETURNS, 60}};
+    rig.guard.options.calibrate = true;
+    rig.no_costs = true;
+    const struct guard_result *result = guard_of(calls, COUNT(calls));
+    assert_int_equal(result->unstopped, 0);
+    assert_true(result->unclear > 0 && result->unclear_by == 35);
 }
 
 /* What stopped elsewhere was none of it; once, however often calls are left afterwards. */

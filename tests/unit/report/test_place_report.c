@@ -99,6 +99,8 @@ TEST(an_overrun)
     guard_is("{'type':'overrun','overrun':2,'calls':1,'counted':1204,'skid':4}",
              "overrun 2 after 1 call: where its registers cannot be read, after 1,204 cycles, skid 4\n");
     guard_is("{'type':'returned','overrun':2,'counted':31}", "  returned after 31 cycles\n");
+    guard_is("{'type':'returned','overrun':2,'counted':31,'spread':2}",
+             "  returned after 31 cycles, or up to 2 fewer\n");
     guard_is("{'type':'left','overrun':2}", "  the call had been left: this is not an overrun\n");
 }
 
@@ -125,6 +127,11 @@ TEST(the_end)
 {
     guard_is("{'type':'guard_end','calls':1,'most':1100,'elapsed_s':12,'ended':'time'}",
              "no overruns; 1 call returned in 12 s, the longest took 1,100 cycles\n");
+    guard_is(
+        "{'type':'guard_end','calls':2,'unclear':1,'unclear_by':15,'most':1015,'most_spread':20,"
+        "'elapsed_s':12,'ended':'time'}",
+        "no overruns; 2 calls returned in 12 s, the longest took 1,015 cycles, or up to 20 fewer\n"
+        "1 call may have been over the budget, by at most 15 cycles: what a halt costs differs as much\n");
     guard_is("{'type':'guard_end','elapsed_s':12,'ended':'Ctrl-C'}",
              "no overruns; 0 calls returned in 12 s\nended by Ctrl-C\n");
     guard_is("{'type':'guard_end','calls':2,'most':1100,'elapsed_s':12,'ended':'error'}",
