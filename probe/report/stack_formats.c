@@ -32,9 +32,10 @@ static int stack_folded_compare(const void *a, const void *b, void *stacks)
     return stack_folded_by_text(stacks, one, other);
 }
 
-static void print_frames(FILE *out, const struct stacks *stacks, const struct stack *row)
+static void print_frames(FILE *out, const struct stack_report *report, const struct stack *row)
 {
-    fprintf(out, "core %u", row->core);
+    const struct stacks *stacks = report->stacks;
+    fprintf(out, "core %u", profile_core_number(&report->profile->about, row->core));
     for (size_t i = row->depth; i-- > 0;) {
         char name[UTF8_CLEAN_ROOM(NAME)];
         utf8_clean(name, sizeof name,
@@ -59,7 +60,7 @@ bool stacks_folded(FILE *out, const struct stack_report *report)
         size_t first = i;
         for (; i < stacks->n && stack_folded_compare(&rows[first], &rows[i], (void *)stacks) == 0; i++)
             samples += rows[i].samples;
-        print_frames(out, stacks, &rows[first]);
+        print_frames(out, report, &rows[first]);
         fprintf(out, " %" PRIu64 "\n", samples);
     }
     free(rows);

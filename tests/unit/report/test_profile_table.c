@@ -180,6 +180,19 @@ STACK_TEST(of_each_format)
     assert_false(stacks_perf(output_full(), &stack_report));
 }
 
+/* The number that info has, not the place in the profile's list. */
+STACK_TEST(a_core_has_its_number_in_each_format)
+{
+    profile->about.numbers = calloc(2, sizeof *profile->about.numbers);
+    assert_non_null(profile->about.numbers);
+    profile->about.numbers[0] = 1;
+    profile->about.numbers[1] = 3;
+    assert_true(stacks_folded(output(), &stack_report));
+    OUTPUT_HAS("core 1;", "core 3;[unknown] 3\ncore 3;[asleep] 1\n");
+    assert_true(stacks_perf(output(), &stack_report));
+    OUTPUT_HAS("core1 2 0.0", "core3 4 0.5");
+}
+
 /* Each function is further in than its caller; in Markdown by blanks that a table keeps. */
 STACK_TEST(as_a_tree_of_calls)
 {
