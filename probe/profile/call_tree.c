@@ -218,8 +218,7 @@ static bool is_row_of(const struct share *row, const struct stack_function *func
 }
 
 /* SIZE_MAX: it is not a function, but the end of stacks that are cut short. */
-static bool call_tree_find_row(struct shares *shares, const struct stacks *stacks,
-                               const struct stack_function *function, size_t *out)
+static bool call_tree_find_row(struct shares *shares, const struct stack_function *function, size_t *out)
 {
     *out = 0;
     while (*out < shares->n && !is_row_of(&shares->rows[*out], function))
@@ -238,11 +237,7 @@ static bool call_tree_find_row(struct shares *shares, const struct stacks *stack
     *out = shares->n++;
     if (is_unknown(function))
         return true;
-    size_t length = strlen(function->name);
-    for (size_t i = 0; i < stacks->function_count; i++) /* its name without a mark, if there is one */
-        if (stacks->functions[i].entry == function->entry && strlen(stacks->functions[i].name) < length)
-            length = strlen(stacks->functions[i].name);
-    row->function = strndup(function->name, length);
+    row->function = strndup(function->name, function->plain);
     if (function->file != NULL && asprintf(&row->source, "%s:%u", function->file, function->line) < 0)
         row->source = NULL;
     return row->function != NULL && (row->source != NULL || function->file == NULL);
@@ -263,7 +258,7 @@ bool call_tree_add_children(const struct stacks *stacks, struct shares *shares)
     size_t *row_of = calloc(stacks->function_count + 1, sizeof *row_of);
     bool ok = row_of != NULL;
     for (size_t i = 0; i < stacks->function_count && ok; i++)
-        ok = call_tree_find_row(shares, stacks, &stacks->functions[i], &row_of[i]);
+        ok = call_tree_find_row(shares, &stacks->functions[i], &row_of[i]);
     size_t *last =
         ok ? calloc(shares->n + 1, sizeof *last) : NULL; /* the stack that counted it last, and 1 */
     for (size_t i = 0; i < stacks->n && last != NULL; i++) {

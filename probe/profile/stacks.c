@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,8 +352,9 @@ static bool cut_source(const char *source, char **file, unsigned *line)
     return *file != NULL;
 }
 
-/* False: out of memory. */
-static bool stacks_add_function(struct making *making, const char *name, const char *source, uint64_t entry)
+/* `like`: its entry, and what is known beside. False: out of memory. */
+static bool stacks_add_function(struct making *making, const struct stack_function *like, const char *name,
+                                const char *source)
 {
     struct stacks *out = making->out;
     struct stack_function *more =
@@ -361,44 +363,50 @@ static bool stacks_add_function(struct making *making, const char *name, const c
         return false;
     out->functions = more;
     struct stack_function *function = &out->functions[out->function_count++];
-    *function = (struct stack_function){.entry = entry, .name = strdup(name)};
+    *function = *like;
+    function->name = strdup(name);
+    function->plain = strlen(name);
     return cut_source(source, &function->file, &function->line) && function->name != NULL;
 }
 
 /* The last one of this name and entry, which is mostly the last of all. */
-static bool stacks_find_function(const struct stacks *stacks, const char *name, uint64_t entry, size_t *at)
+static bool stacks_find_function(const struct stacks *stacks, const struct stack_function *like,
+                                 const char *name, size_t *at)
 {
-    for (*at = stacks->function_count; (*at)-- > 0;)
-        if (stacks->functions[*at].entry == entry && strcmp(stacks->functions[*at].name, name) == 0)
+    for (*at = stacks->function_count; (*at)-- > 0;) {
+        const struct stack_function *one = &stacks->functions[*at];
+        if (one->entry == like->entry && one->is_guess == like->is_guess && strcmp(one->name, name) == 0)
             return true;
+    }
     return false;
 }
 
-static bool stacks_put_function(struct making *making, struct stack_place *place, const char *name,
-                                const char *source, uint64_t entry)
+static bool stacks_put_function(struct making *making, struct stack_place *place,
+                                const struct stack_function *like, const char *name, const char *source)
 {
-    if (stacks_find_function(making->out, name, entry, &place->function))
+    if (stacks_find_function(making->out, like, name, &place->function))
         return true;
     place->function = making->out->function_count;
-    return stacks_add_function(making, name, source, entry);
+    return stacks_add_function(making, like, name, source);
 }
 
 /* A place without a name is its own function. */
 static bool name_by_address(struct making *making, struct stack_place *place)
 {
+    const struct stack_function like = {.entry = place->address, .is_guess = place->is_guess};
     char name[NAME];
-    snprintf(name, sizeof name, "0x%08" PRIx64 "%s", place->address, place->is_guess ? guess_mark : "");
+    snprintf(name, sizeof name, "0x%08" PRIx64, place->address);
     place->function = making->out->function_count;
-    return stacks_add_function(making, name, "", place->address);
+    return stacks_add_function(making, &like, name, "");
 }
 
 static bool stacks_name_place(struct making *making, struct stack_place *place)
 {
     struct location at;
-    char name[sizeof at.name + sizeof guess_mark];
+    struct stack_function like = {.is_outside = true};
     if (place->state != PROFILE_STATES || place->is_cut)
-        return stacks_put_function(making, place, place->is_cut ? cut_name : shares_state_name(place->state),
-                                   "", 0);
+        return stacks_put_function(making, place, &like,
+                                   place->is_cut ? cut_name : shares_state_name(place->state), "");
     if (making->symbols == NULL)
         return name_by_address(making, place);
     symbols_describe(making->symbols, place->address, &at);
@@ -406,9 +414,89 @@ static bool stacks_name_place(struct making *making, struct stack_place *place)
         return false;
     const struct location *function = shares_function_of(making->symbols, place->address, &making->function);
     bool known = function->high > function->low;
-    snprintf(name, sizeof name, "%s%s", known ? function->name : "[unknown]",
-             place->is_guess ? guess_mark : "");
-    return stacks_put_function(making, place, name, known ? function->source : "", known ? function->low : 0);
+    like = (struct stack_function){
+        .entry = known ? function->low : 0, .is_guess = place->is_guess, .is_outside = !known};
+    return stacks_put_function(making, place, &like, known ? function->name : "[unknown]",
+                               known ? function->source : "");
+}
+
+/* ---- what tells functions of one name apart */
+
+static int stacks_by_name(const void *a, const void *b)
+{
+    const struct stack_function *one = *(const struct stack_function *const *)a,
+                                *other = *(const struct stack_function *const *)b;
+    return strcmp(one->name, other->name);
+}
+
+/* Among `n` functions of one name; one that is guessed in some stacks is the same function. */
+static bool is_told_by_source(struct stack_function *const *functions, size_t n,
+                              const struct stack_function *one)
+{
+    for (size_t i = 0; i < n; i++)
+        if (functions[i]->entry != one->entry && functions[i]->line == one->line &&
+            strcmp(or_empty(functions[i]->file), or_empty(one->file)) == 0)
+            return false;
+    return one->file != NULL;
+}
+
+static bool stacks_rename(struct stack_function *function, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool stacks_rename(struct stack_function *function, const char *format, ...)
+{
+    char *name = NULL;
+    va_list parts;
+    va_start(parts, format);
+    int length = vasprintf(&name, format, parts);
+    va_end(parts);
+    if (length < 0)
+        return false;
+    free(function->name);
+    function->name = name;
+    return true;
+}
+
+/* `n` functions of one name: overloads, or static ones. */
+static bool name_several(struct stack_function *const *functions, size_t n)
+{
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++) {
+        struct stack_function *one = functions[i];
+        ok = is_told_by_source(functions, n, one)
+                 ? stacks_rename(one, "%s [%s:%u]", one->name, one->file, one->line)
+                 : stacks_rename(one, "%s [0x%08" PRIx64 "]", one->name, one->entry);
+    }
+    return ok;
+}
+
+static bool mark_guesses(struct stacks *stacks)
+{
+    bool ok = true;
+    for (size_t i = 0; i < stacks->function_count && ok; i++) {
+        struct stack_function *one = &stacks->functions[i];
+        ok = !one->is_guess || stacks_rename(one, "%s%s", one->name, guess_mark);
+    }
+    return ok;
+}
+
+/* Other programs know a function by its name alone. Stackcollapse-perf drops what is in parentheses. */
+static bool tell_apart(struct stacks *stacks)
+{
+    size_t count = stacks->function_count;
+    struct stack_function **functions = calloc(count + 1, sizeof(*functions));
+    bool ok = functions != NULL;
+    for (size_t i = 0; i < count && ok; i++)
+        functions[i] = &stacks->functions[i];
+    if (ok)
+        qsort(functions, count, sizeof(*functions), stacks_by_name);
+    for (size_t i = 0, n; i < count && ok; i += n) {
+        bool several = false;
+        for (n = 1; i + n < count && strcmp(functions[i]->name, functions[i + n]->name) == 0; n++)
+            several = several || functions[i]->entry != functions[i + n]->entry;
+        ok = !several || name_several(&functions[i], n);
+    }
+    free(functions);
+    return ok && mark_guesses(stacks);
 }
 
 static bool name_places(struct making *making)
@@ -416,7 +504,7 @@ static bool name_places(struct making *making)
     for (size_t i = 0; i < making->out->place_count; i++)
         if (!stacks_name_place(making, &making->out->places[i]))
             return false;
-    return true;
+    return tell_apart(making->out);
 }
 
 /* ---- rows */

@@ -515,6 +515,8 @@ static bool profile_table_put_all(const struct rendering *to, const struct docum
 
 /* ---- folded */
 
+enum { FOLDED = 4096 };
+
 /* Neither ends a frame nor has a state's underscores. */
 static void profile_table_put_frame(FILE *out, const char *name, bool is_state)
 {
@@ -522,14 +524,71 @@ static void profile_table_put_frame(FILE *out, const char *name, bool is_state)
         fputc(*name == ';' ? ':' : is_state && *name == '_' ? ' ' : *name, out);
 }
 
-static void put_folded(FILE *out, const struct document *document)
+/* What a row is called: by its function, with the line where rows are lines. */
+static void folded_name(char *out, size_t size, const json_t *line, const char *sort)
 {
-    const char *sort = field_text(document_line(document, "profile"), "sort");
+    const char *name = field_text(line, strcmp(sort, "file") == 0      ? "source"
+                                        : strcmp(sort, "address") == 0 ? "function|address"
+                                                                       : "function");
+    snprintf(out, size, "%s", name[0] != '\0' ? name : "[unknown]");
+    if (strcmp(sort, "line") == 0 && field_text(line, "source")[0] != '\0')
+        text_add(out, size, " %s", field_text(line, "source"));
+}
+
+/* By its name, and with its source: the address, or true if rows of several addresses have that name. */
+static bool folded_note(json_t *names, const char *name, const char *address)
+{
+    const json_t *first = json_object_get(names, name);
+    if (first != NULL && strcmp(text_or_empty(first), address) == 0)
+        return true;
+    return json_object_set_new(names, name, first == NULL ? json_string(address) : json_true()) == 0;
+}
+
+/* NULL: out of memory. */
+static json_t *folded_names(const struct document *document, const char *sort)
+{
+    json_t *names = json_object();
     size_t i;
     const json_t *line;
+    char name[FOLDED];
+    bool ok = names != NULL;
     json_array_foreach(document->lines, i, line) {
-        const char *state = field_text(line, "state"), *source = field_text(line, "source");
-        if (!line_is_of(line, "share"))
+        const char *address = field_text(line, "address");
+        if (!ok || !line_is_of(line, "share") || address[0] == '\0')
+            continue;
+        folded_name(name, sizeof name, line, sort);
+        ok = folded_note(names, name, address);
+        text_add(name, sizeof name, " [%s]", field_text(line, "source"));
+        ok = ok && folded_note(names, name, address);
+    }
+    if (!ok)
+        json_decref(names);
+    return ok ? names : NULL;
+}
+
+/* Functions of one name are told apart as in stacks (profile/stacks.c). */
+static void folded_tell_apart(char *name, size_t size, const json_t *line, const json_t *names)
+{
+    const char *source = field_text(line, "source");
+    char with_source[FOLDED] = "";
+    if (!json_is_true(json_object_get(names, name)))
+        return;
+    text_add(with_source, sizeof with_source, "%s", name);
+    text_add(with_source, sizeof with_source, " [%s]", source);
+    bool by_source = source[0] != '\0' && !json_is_true(json_object_get(names, with_source));
+    text_add(name, size, " [%s]", by_source ? source : field_text(line, "address"));
+}
+
+static bool put_folded(FILE *out, const struct document *document)
+{
+    const char *sort = field_text(document_line(document, "profile"), "sort");
+    json_t *names = folded_names(document, sort);
+    size_t i;
+    const json_t *line;
+    char name[FOLDED];
+    json_array_foreach(document->lines, i, line) {
+        const char *state = field_text(line, "state");
+        if (!line_is_of(line, "share") || names == NULL)
             continue;
         fprintf(out, "core %" PRIu64 ";", field_count(line, "core"));
         if (state[0] != '\0') {
@@ -537,17 +596,14 @@ static void put_folded(FILE *out, const struct document *document)
             profile_table_put_frame(out, state, true);
             fputc(']', out);
         } else {
-            const char *name = field_text(line, strcmp(sort, "file") == 0      ? "source"
-                                                : strcmp(sort, "address") == 0 ? "function|address"
-                                                                               : "function");
-            profile_table_put_frame(out, name[0] != '\0' ? name : "[unknown]", false);
-        }
-        if (strcmp(sort, "line") == 0 && source[0] != '\0') {
-            fputc(' ', out);
-            profile_table_put_frame(out, source, false);
+            folded_name(name, sizeof name, line, sort);
+            folded_tell_apart(name, sizeof name, line, names);
+            profile_table_put_frame(out, name, false);
         }
         fprintf(out, " %" PRIu64 "\n", field_count(line, "samples"));
     }
+    json_decref(names);
+    return names != NULL;
 }
 
 /* ---- all */
@@ -563,8 +619,7 @@ static bool profile_table_put(const struct rendering *to, const struct document 
         return render_table(to, differs ? change_csv(sort) : &share_csv,
                             document_rows(document, differs ? "change" : "share", NULL));
     case FORMAT_FOLDED:
-        put_folded(to->out, document);
-        return true;
+        return put_folded(to->out, document);
     default:
         return profile_table_put_all(to, document);
     }

@@ -70,6 +70,8 @@ bool stacks_folded(FILE *out, const struct stack_report *report)
 /* ---- stack perf */
 
 enum { EVENTS_MOST = 1000000, STACK_PERF_NAME = UTF8_CLEAN_ROOM(512) };
+/* As perf has it. Readers show a frame "[unknown]" under the name of its module. */
+static const char module_unknown[] = "[unknown]";
 
 /* Rows of one core that share an interval, one after the other. */
 struct span {
@@ -102,7 +104,7 @@ static void join_words(char *text)
 static void module_of(const char *elf, char *out, size_t size)
 {
     const char *slash = elf != NULL ? strrchr(elf, '/') : NULL;
-    utf8_clean(out, size, slash != NULL ? slash + 1 : elf != NULL ? elf : "[unknown]");
+    utf8_clean(out, size, slash != NULL ? slash + 1 : elf != NULL ? elf : module_unknown);
     join_words(out);
 }
 
@@ -111,12 +113,14 @@ static void stack_perf_put_frame(FILE *out, const struct stacks *stacks, const s
 {
     char name[STACK_PERF_NAME], offset[32] = "";
     const struct stack_function *function = &stacks->functions[place->function];
-    bool has_offset = function->entry != 0 && place->address > function->entry;
+    bool has_offset = !function->is_outside && place->address > function->entry;
     utf8_clean(name, sizeof name, function->name);
     if (has_offset)
         snprintf(offset, sizeof offset, "+0x%" PRIx64, place->address - function->entry);
     fprintf(out, "\t%16" PRIx64 " %s%s (%s)\n", place->address, name, offset,
-            place->state == PROFILE_STATES ? module : "[core]");
+            place->state != PROFILE_STATES ? "[core]"
+            : function->is_outside         ? module_unknown
+                                           : module);
 }
 
 static void put_event(FILE *out, const struct stack_report *report, const struct stack *row, double at,
@@ -183,6 +187,7 @@ struct writer {
     uint64_t samples;
     size_t function; /* whose places are being written; SIZE_MAX: none yet */
     const char *file;
+    bool is_outside; /* the object that was named last is none */
 };
 
 /* Unknown: "???", as callgrind has it. */
@@ -190,6 +195,11 @@ static void stack_callgrind_put_name(FILE *out, const char *key, const char *tex
 {
     char name[UTF8_CLEAN_ROOM(512)];
     fprintf(out, "%s=%s\n", key, text != NULL ? utf8_clean(name, sizeof name, text) : "???");
+}
+
+static void put_object(const struct writer *writer, const char *key, bool is_outside)
+{
+    stack_callgrind_put_name(writer->out, key, is_outside ? NULL : writer->report->elf);
 }
 
 static int by_ends(const void *a, const void *b)
@@ -250,6 +260,8 @@ static void put_call(const struct writer *writer, const struct call *call)
 {
     const struct stacks *stacks = writer->report->stacks;
     const struct stack_function *function = &stacks->functions[call->function];
+    if (function->is_outside != writer->is_outside)
+        put_object(writer, "cob", function->is_outside);
     stack_callgrind_put_name(writer->out, "cfi", function->file);
     stack_callgrind_put_name(writer->out, "cfn", function->name);
     /* How often it was called is not known */
@@ -263,6 +275,9 @@ static void put_names(struct writer *writer, const struct stack_place *place)
     const struct stack_function *function = &writer->report->stacks->functions[place->function];
     if (place->function != writer->function) {
         fputc('\n', writer->out);
+        if (function->is_outside != writer->is_outside)
+            put_object(writer, "ob", function->is_outside);
+        writer->is_outside = function->is_outside;
         stack_callgrind_put_name(writer->out, "fl", function->file);
         stack_callgrind_put_name(writer->out, "fn", function->name);
         writer->file = function->file;

@@ -110,6 +110,44 @@ def test_callgrind_and_perf(profile):
     assert "not the program that was recorded" in folded.err and f"fn={SYMBOLS['caller_one'] + 2:#010x}" in folded.out
 
 
+def two_of_one_name(folder, calls):
+    """A profile of two static functions `helper`, of which one calls the other if so it is, and code outside the program."""
+    elf = os.path.join(BUILD, "fixtures/blink.elf")
+    named = subprocess.run(["arm-none-eabi-nm", elf], text=True, capture_output=True, check=True).stdout
+    one, other = sorted(int(address, 16) for address in re.findall(r"^(\w+) t helper$", named, re.M))
+    pc = {f"{one:#010x}": 4, f"{other:#010x}": 3, "0x1fff0100": 2}
+    row = {"type": "samples", "core": 0, "from": 0, "to": 1, "pc": pc}
+    if calls:
+        row["stacks"] = [{"samples": 4, "at": [f"{one:#010x}", f"{other + 2:#010x}"]}, {"samples": 3, "at": [f"{other:#010x}"]},
+                         {"samples": 2, "at": ["0x1fff0100", f"{one + 2:#010x}"]}]
+    head = {key: value for key, value in HEAD.items() if key != "build_id"}
+    path = folder / "two.jsonl"
+    path.write_text(text_of({**head, "elf": elf, "numbers": [3]}, row, {**END, "samples": 9}))
+    return path
+
+
+@pytest.mark.parametrize("calls", [True, False])
+def test_functions_of_one_name_are_told_apart(calls, tmp_path):
+    """Other programs know a function by its name, and one of perf's output by its module, too."""
+    path = two_of_one_name(tmp_path, calls)
+    folded = {tuple(stack.split(";")): int(n) for stack, n in
+              re.findall(r"^(.*) (\d+)$", report(path, "--format", "folded", "-q").out, re.M)}
+    leaves = {stack[-1]: n for stack, n in folded.items()}
+    assert {stack[0] for stack in folded} == {"core 3"} and sorted(leaves.values()) == [2, 3, 4] and leaves["[unknown]"] == 2
+    names = {name for name in leaves if name.startswith("helper")}
+    assert {re.fullmatch(r"helper \[(\w+\.c):\d+\]", name)[1] for name in names} == {"blink.c", "other.c"}
+    callgrind = report(path, "--format", "callgrind", "-q").out
+    assert set(re.findall(r"^fn=(.*)$", callgrind, re.M)) == {*names, "[unknown]"}
+    assert re.search(r"^ob=\?\?\?\nfl=\?\?\?\nfn=\[unknown\]$", callgrind, re.M)
+    perf = report(path, "--format", "perf", "-q").out
+    assert set(re.findall(r"^\t *\w+ (.*?)(?:\+0x\w+)? \((.*)\)$", perf, re.M)) == \
+        {*((name, "blink.elf") for name in names), ("[unknown]", "[unknown]")}
+    again = tmp_path / "report.jsonl"
+    again.write_text(report(path, "-j").out)
+    if not calls:
+        assert run_tool("show", again, "--format", "folded").out == report(path, "--format", "folded", "-q").out
+
+
 def test_it_writes_to_a_file(profile):
     out = profile.parent / "stacks.txt"
     assert report(profile, "--format", "folded", "-o", out).code == 0

@@ -5,6 +5,8 @@
 #include "profile/shares.h"
 #include "profile/stacks.h"
 
+#include <inttypes.h>
+
 static uint64_t samples_of(const struct stacks *stacks, unsigned core, const char *name)
 {
     uint64_t samples = 0;
@@ -65,6 +67,39 @@ TEST(sums_are_those_of_the_table)
     stacks_free(&stacks);
     symbols_close(symbols);
     profile_file_free(profile);
+}
+
+/* Overloads and static ones: other programs would add up what has one name. */
+TEST(functions_of_one_name_are_told_apart)
+{
+    static const char *const programs[] = {"blink", "nodebug"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct symbols *symbols = fixture_open(programs[i]);
+        struct location one, other;
+        struct error error;
+        char expected[2][LOCATION_NAME];
+        assert_true(symbols_locate(symbols, "blink.c:helper", &one, &error));
+        assert_true(symbols_locate(symbols, "other.c:helper", &other, &error));
+        struct profile *profile = profile_new(1);
+        struct profile_interval *interval = profile_interval(profile, 0, 0, 1);
+        bool first = one.address < other.address;
+        profile_count(interval, (first ? one : other).address, first ? 3 : 4);
+        profile_count(interval, (first ? other : one).address, first ? 4 : 3);
+        struct stacks stacks;
+        assert_true(stacks_make(profile, symbols, false, &stacks));
+        for (int k = 0; k < 2; k++) {
+            const struct location *at = k == 0 ? &one : &other;
+            if (at->source[0] != '\0')
+                snprintf(expected[k], sizeof expected[k], "helper [%s]", at->source);
+            else
+                snprintf(expected[k], sizeof expected[k], "helper [0x%08" PRIx64 "]", at->address);
+            assert_int_equal(samples_of(&stacks, 0, expected[k]), 3 + k);
+            assert_int_equal(stacks.functions[k].plain, strlen("helper"));
+        }
+        stacks_free(&stacks);
+        symbols_close(symbols);
+        profile_file_free(profile);
+    }
 }
 
 TEST(without_symbols_an_address_is_its_own_function)

@@ -130,8 +130,8 @@ PROFILE_TEST(against_an_older_one_of_another_kind)
 static struct stack_function functions[] = {
     {.name = "leaf", .file = "app.c", .line = 8, .entry = 0x8000100},
     {.name = "work \"quoted\" (int)\nfn=x", .file = "app.c", .line = 20, .entry = 0x8000200},
-    {.name = "[unknown]"},
-    {.name = "[asleep]"},
+    {.name = "[unknown]", .is_outside = true},
+    {.name = "[asleep]", .is_outside = true},
 };
 static struct stack_place places[] = {
     {.state = PROFILE_STATES, .address = 0x8000104, .function = 0, .file = "app.c", .line = 9},
