@@ -56,6 +56,22 @@ def test_prometheus(run):
     assert not list(folder.glob("*.new"))
 
 
+def test_two_regions_of_one_start(run, tmp_path):
+    """Each has its own name, as it is another region."""
+    _, columns = run
+    names = {}
+    for end in ("its return", "main.c:52", "main.c:90"):
+        lines = [{"type": "header", "core": "Cortex-M4", "region": {"start": "main.c:40", "end": end}}, {"type": "summary", "columns": columns}]
+        (tmp_path / "run.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        for recipe, words in (("bencher", "-s"), ("github-action-benchmark", "-s"), ("prometheus", "-sr")):
+            made = subprocess.run(["jq", words, "-f", os.path.join(ROOT, f"contrib/charts/{recipe}.jq"), tmp_path / "run.jsonl"], text=True,
+                                  capture_output=True, check=True).stdout
+            named = "main.c:40" if end == "its return" else f"main.c:40 to {end}"
+            assert re.search(rf'["=]"?{re.escape(named)}["\\ ]', made), made
+            names.setdefault(recipe, set()).add(made)
+    assert [len(made) for made in names.values()] == [3, 3, 3]
+
+
 def test_several_boards_side_by_side(tmp_path):
     """docs/farm.md: each board's own file, a budget that is exceeded, and a board that is not there."""
     with open(os.path.join(ROOT, "docs", "farm.md"), encoding="utf-8") as page:
