@@ -120,12 +120,33 @@ static bool has_region(const struct runs *runs, const struct conditions *wanted)
     return false;
 }
 
+/* Older surveys have the name alone: that of a region file is not where it starts. */
+static struct conditions unreached_region(const json_t *line)
+{
+    struct conditions named = {0};
+    const char *end = field_text(line, "end");
+    utf8_clean(named.start, sizeof named.start, field_text(line, "start|name"));
+    utf8_clean(named.end, sizeof named.end, end[0] != '\0' ? end : "its return");
+    return named;
+}
+
+static bool keep_unreached(struct side_reading *reading, json_t *object)
+{
+    struct runs *runs = reading->runs;
+    if (runs->unreached == NULL)
+        runs->unreached = json_array();
+    if (json_array_size(runs->unreached) == RUNS_MOST)
+        return true; /* more than that are said to be missing */
+    return json_array_append(runs->unreached, object) == 0 || error_memory(reading->error);
+}
+
 /* Each region of a survey is a run. */
 static bool take_region(struct side_reading *reading, json_t *object)
 {
     const struct conditions named = run_lines(reading->surveyed, object, NULL).conditions;
-    if (!json_is_true(field_of(object, "reached")) ||
-        (reading->out->summary != NULL && has_region(reading->runs, &named)))
+    if (!json_is_true(field_of(object, "reached")))
+        return keep_unreached(reading, object);
+    if (reading->out->summary != NULL && has_region(reading->runs, &named))
         return true;
     if (reading->out->summary != NULL && !next_run(reading))
         return false;
@@ -197,6 +218,22 @@ bool runs_are_of_one_region(const struct conditions *one, const struct condition
     return strcmp(one->start, other->start) == 0 && strcmp(one->end, other->end) == 0;
 }
 
+struct baseline runs_missing(const struct runs *runs, const struct conditions *like)
+{
+    struct baseline missing = {.missing = true};
+    size_t i;
+    const json_t *line;
+    memcpy(missing.file, runs->file, sizeof missing.file);
+    memcpy(missing.conditions.start, like->start, sizeof missing.conditions.start);
+    memcpy(missing.conditions.end, like->end, sizeof missing.conditions.end);
+    json_array_foreach(runs->unreached, i, line) {
+        const struct conditions named = unreached_region(line);
+        if (runs_are_of_one_region(&named, like))
+            missing.unreached = line;
+    }
+    return missing;
+}
+
 void baseline_free(struct baseline *run)
 {
     json_decref(run->header);
@@ -252,7 +289,7 @@ static bool read_runs(struct json_lines *lines, const char *path, struct runs *o
 
 bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error)
 {
-    out->n = 0;
+    *out = (struct runs){0};
     return read_runs(&(struct json_lines){.text = text, .size = size}, path, out, error);
 }
 
@@ -262,6 +299,8 @@ void runs_free(struct runs *runs)
         baseline_free(runs->of[i]);
         free(runs->of[i]);
     }
+    json_decref(runs->unreached);
+    runs->unreached = NULL;
     runs->n = 0;
 }
 
@@ -279,7 +318,7 @@ bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct
 bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct runs *out, struct error *error)
 {
     struct json_file file;
-    out->n = 0;
+    *out = (struct runs){0};
     if (!json_file_open(&file, path, cancel, error))
         return false;
     bool ok = read_runs(&file.lines, path, out, error);
@@ -427,6 +466,23 @@ static void compare_left(struct comparison *out, const struct baseline *base, co
                       100 * before, 100 * after);
 }
 
+/* Why one side has no run of the region. */
+static void add_missing(struct comparison *out, const struct baseline *side)
+{
+    const json_t *line = side->unreached;
+    const char *why = field_text(line, "why"), *how = field_of(line, "end") != NULL ? "reached" : "called";
+    double waited = field_real(line, "waited_s");
+    if (line == NULL)
+        json_list_say(&out->notes, "%s does not have this region", side->file);
+    else if (why[0] != '\0')
+        json_list_say(&out->notes, "%s has no hit of this region: %.512s", side->file, why);
+    else if (waited > 0)
+        json_list_say(&out->notes, "%s has no hit of this region: it was not %s in its %s there", side->file,
+                      how, ELAPSED(waited));
+    else
+        json_list_say(&out->notes, "%s has no hit of this region: it was not %s there", side->file, how);
+}
+
 static void comparison_add_notes(struct comparison *out, const struct baseline *base,
                                  const struct baseline *now)
 {
@@ -438,10 +494,12 @@ static void comparison_add_notes(struct comparison *out, const struct baseline *
         json_list_say(&out->notes, "warm-up differs: %" PRIu64 " -> %" PRIu64 " hits", warmup, its);
     compare_left(out, base, now);
     comparison_note_run(out, "the baseline", base);
+    if (base->missing)
+        add_missing(out, base);
     if (now->file[0] == '\0')
         return;
-    if (base->missing || now->missing)
-        json_list_say(&out->notes, "%s does not have this region", base->missing ? base->file : now->file);
+    if (now->missing)
+        add_missing(out, now);
     comparison_note_run(out, now->file, now);
 }
 
@@ -578,7 +636,8 @@ struct json_part runs_compare(const struct baseline *before, const struct baseli
     struct json_part line = json_part_new("verdict"), baseline = json_part_new(NULL),
                      region = json_part_new(NULL), columns = json_part_new(NULL);
     char started[32];
-    compare_conditions(&out, &before->conditions, &now->conditions);
+    if (!before->missing && !now->missing)
+        compare_conditions(&out, &before->conditions, &now->conditions);
     comparison_add_notes(&out, before, now);
     if (now->file[0] != '\0') /* else the run's own table has them */
         conditions_add_errata(&out.notes, now->summary);
@@ -646,9 +705,7 @@ static void compare_pair(struct comparing *self, const struct baseline *before, 
 static const struct baseline *missing_run(struct comparing *self, const struct baseline *other,
                                           const struct runs *runs)
 {
-    self->missing = (struct baseline){.missing = true};
-    self->missing.conditions = other->conditions;
-    memcpy(self->missing.file, runs->file, sizeof self->missing.file);
+    self->missing = runs_missing(runs, &other->conditions);
     return &self->missing;
 }
 
@@ -664,7 +721,7 @@ static const struct baseline *compare_find_region(const struct runs *runs, const
  */
 static bool are_of_one_run(const struct runs *old, const struct runs *new)
 {
-    return old->n == 1 && new->n == 1;
+    return old->n == 1 && new->n == 1 && old->unreached == NULL &&new->unreached == NULL;
 }
 
 /* As survey --baseline counts them. */

@@ -19,10 +19,11 @@
 /* A run, by its lines. Those of a file are not trusted: its columns are bounded, and what is compared of them
  * are counts. */
 struct baseline {
-    char file[256];           /* "": it has just ended */
-    bool is_named;            /* its region is named in the comparison, as that of a file always is */
-    bool missing;             /* the file lacks the region: no lines, and the conditions of the other run */
-    json_t *header, *summary; /* of a survey its region; NULL: none */
+    char file[256];               /* "": it has just ended */
+    bool is_named;                /* its region is named in the comparison, as that of a file always is */
+    bool missing;                 /* the file lacks the region: no lines, and the region's names alone */
+    const json_t *unreached;      /* of a missing one: its line, of a survey that did not reach it; NULL */
+    json_t *header, *summary;     /* of a survey its region; NULL: none */
     struct conditions conditions; /* of these lines; clean */
 };
 void baseline_free(struct baseline *run);
@@ -44,12 +45,15 @@ struct runs {
     bool is_profile; /* it is what record wrote, and an error */
     size_t n;
     struct baseline *of[RUNS_MOST];
+    json_t *unreached; /* lines of regions without a hit; NULL: there are none */
 };
 /* Errors as baseline_read; also if two of the runs are of one region. Free with runs_free, after an error
  * too. */
 bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct runs *out, struct error *error);
 bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error);
 void runs_free(struct runs *runs);
+/* In place of the run of a region, as `like` names it, that the file lacks. */
+struct baseline runs_missing(const struct runs *runs, const struct conditions *like);
 bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other);
 
 /* The line `verdict` of both. `family`: how many columns all verdicts of the command have. */

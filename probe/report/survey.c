@@ -287,6 +287,8 @@ static struct json_part survey_region_line(const struct survey_row *row)
                        row->why[0] == '\0' && row->summary != NULL && row->summary->cut > 0
                            ? "it was called, and had not returned when its turn ended"
                            : row->why);
+        if (row->start != NULL && strcmp(row->start, row->name) != 0)
+            json_part_text(&line, "start", row->start);
         if (row->end != NULL)
             json_part_text(&line, "end", row->end);
         if (row->no_turn)

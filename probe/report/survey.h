@@ -18,11 +18,12 @@
 struct survey_row {
     const char *name;              /* a location that finds it */
     const struct summary *summary; /* with its conditions; NULL: no hit */
-    const char *why;  /* it has no hit, or why its measurement ended early; "": it was not reached */
-    const char *end;  /* NULL: it is a function, up to its return */
-    uint64_t samples; /* of the PC that were in it before the survey */
-    bool no_turn;     /* there was no time for it */
-    double waited_s;  /* for its first call, in vain; 0: unknown */
+    const char *why;   /* it has no hit, or why its measurement ended early; "": it was not reached */
+    const char *end;   /* NULL: it is a function, up to its return */
+    const char *start; /* where it starts; NULL: at its name */
+    uint64_t samples;  /* of the PC that were in it before the survey */
+    bool no_turn;      /* there was no time for it */
+    double waited_s;   /* for its first call, in vain; 0: unknown */
     const struct verdict_line *budget; /* NULL: it has none */
     json_t *comparison;                /* with the baseline, its line; NULL: there is none */
 };

@@ -249,6 +249,7 @@ static void survey_fill_row(const struct survey_run *run, struct survey_region *
     *row = (struct survey_row){.name = survey_regions_name(region),
                                .summary = summary,
                                .why = region->why,
+                               .start = region->named.start.name,
                                .end = region->named.region.to_return ? NULL : region->named.end.name,
                                .samples = region->samples,
                                .no_turn = turns_had_none(region),

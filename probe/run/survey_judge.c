@@ -34,14 +34,13 @@ static json_t *compare_one(const struct survey_judge *self, const struct conditi
                            const struct survey_region *region, size_t family, bool *ok)
 {
     const struct baseline *before = find_before(self, region);
-    struct baseline now = {.conditions = *conditions}, missing = {.missing = true};
+    struct baseline now = {.conditions = *conditions};
     if (before == NULL && region->summary == NULL)
         return NULL;
     name_ends(region, &now.conditions);
     bool live = region->summary == NULL || baseline_live(&now, region->summary);
     now.is_named = true;
-    missing.conditions = now.conditions;
-    memcpy(missing.file, self->before->file, sizeof missing.file);
+    const struct baseline missing = runs_missing(self->before, &now.conditions);
     double threshold =
         region->line != NULL && region->line->threshold >= 0 ? region->line->threshold : self->threshold;
     struct json_part line = runs_compare(before != NULL ? before : &missing, &now, threshold, family);

@@ -101,6 +101,30 @@ def test_regions_are_matched_by_name_and_the_rest_is_compared(files, tmp_path):
     assert turned.out.count("\nbaseline ") == 2 and turned.out.rstrip().endswith("\nnot comparable over all 2")
 
 
+def test_a_region_that_the_other_file_lacks(files, tmp_path):
+    """Nothing of one file is said of the other; and a survey that did not reach it says so."""
+    header, *_, summary = map(json.loads, (files / "old.jsonl").read_text().splitlines())
+    head = {**header, "schema": "pmu-probe/2", "command": "survey", "build_id": "ab" * 20}
+    region = head.pop("region")
+    hits = [{**summary, "type": "region", "name": name, "reached": True, "region": {**region, "start": name}} for name in ("one", "two", "three", "four")]
+    none = [{"type": "region", "name": "two", "reached": False, "waited_s": 0.06},
+            {"type": "region", "name": "third", "start": "three", "reached": False, "why": "it was called, but not in its turns"}]
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    for path, lines, build in ((whole, hits, "ab"), (part, [hits[0], *none], "cd")):
+        lines = [{**head, "build_id": build * 20}, *lines, {"type": "summary", "regions": len(lines), "reached": 1, "seconds": 2}]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    why = {"two": "has no hit of this region: it was not called in its 60 ms there",
+           "three": "has no hit of this region: it was called, but not in its turns", "four": "does not have this region"}
+    for words in ((whole, part), (part, whole)):
+        result = run_tool("compare", *words, "-j", "--threshold", "50%")
+        verdicts = {line["region"]["start"]: line for line in result.lines if line["type"] == "verdict"}
+        assert result.code == 5 and set(verdicts) == {"one", *why}, result.out
+        for name, said in why.items():
+            assert verdicts[name]["notes"] == [f"{part} {said}"] and "not_comparable" not in verdicts[name]
+            assert verdicts[name]["baseline"].get("build_id") == ("ab" * 20 if words[0] == whole else None)
+            assert verdicts[name]["baseline"]["file"] == str(words[0])
+
+
 def test_each_later_file_is_compared_with_the_first(files):
     old, new, noisy = (files / f"{name}.jsonl" for name in ("old", "new", "noisy"))
     result = run_tool("compare", old, old, new, noisy, "-j")
