@@ -91,14 +91,23 @@ static void put_plus_minus(FILE *out, const json_t *first)
 
 /* ---- the histogram */
 
-static void delta_page_put_outliers(FILE *out, uint64_t n, uint64_t least, uint64_t most, const char *side)
+/* `whose`: "" of the run itself. */
+static void put_far_side(FILE *out, const char *whose, uint64_t n, uint64_t least, uint64_t most,
+                         const char *side)
 {
     char text[CELL];
     if (n == 0)
         return;
-    snprintf(text, sizeof text, "Not drawn, far %s: %s hit%s, %s%s%s.", side, NUMBER(n), PLURAL(n),
+    snprintf(text, sizeof text, "Not drawn%s, far %s: %s hit%s, %s%s%s.", whose, side, NUMBER(n), PLURAL(n),
              NUMBER(least), least != most ? " to " : "", least != most ? NUMBER(most) : "");
     html_element(out, "p", "outliers", text);
+}
+
+static void delta_page_put_outliers(FILE *out, const char *whose, const json_t *column)
+{
+    const struct outliers outliers = histogram_outliers(column);
+    put_far_side(out, whose, outliers.below, outliers.below_least, outliers.below_most, "below");
+    put_far_side(out, whose, outliers.above, outliers.above_least, outliers.above_most, "above");
 }
 
 /* The baseline's side of its column; NULL: the two cannot be compared. */
@@ -152,7 +161,8 @@ static void put_histogram(FILE *out, const struct delta_page *page, const char *
         drawn != NULL && histogram_bins(drawn, page->column, before, BINS) == hits.n ? before : NULL;
     if (base != NULL)
         snprintf(rule_text, sizeof rule_text, "baseline's median %s", MEAN(rule.at));
-    const struct outliers outliers = histogram_outliers(page->column);
+    hits.all = field_count(page->column, "count");
+    hits.all_before = field_count(drawn, "count");
     snprintf(title, sizeof title, "Hits by %s", page->name);
     histogram_says(page->column, says, sizeof says);
     text_join(says, sizeof says, "; a dashed line is the ", rule_text);
@@ -160,8 +170,9 @@ static void put_histogram(FILE *out, const struct delta_page *page, const char *
     fputs("<figure>\n", out);
     plot_histogram(&plot, &hits);
     put_histogram_keys(out, page, &hits);
-    delta_page_put_outliers(out, outliers.below, outliers.below_least, outliers.below_most, "below");
-    delta_page_put_outliers(out, outliers.above, outliers.above_least, outliers.above_most, "above");
+    delta_page_put_outliers(out, "", page->column);
+    if (hits.before != NULL)
+        delta_page_put_outliers(out, " of the baseline", drawn);
 }
 
 static void put_distribution(FILE *out, const struct delta_page *page)

@@ -258,15 +258,6 @@ static const char *label_of(const struct histogram_bin *bin, char out[LABEL])
     return out;
 }
 
-/* So that the heights of these bins together are 100. */
-static double percent_of(const struct histogram_bin *bins, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += (double)bins[i].count;
-    return sum > 0 ? 100 / sum : 0;
-}
-
 /* Paths have no percent: this one is in a frame of 1000 by 1000 that is stretched. */
 static void put_outline(const struct plot *plot, const struct histogram_bin *bins, size_t n, double scale)
 {
@@ -302,8 +293,8 @@ void plot_histogram(const struct plot *plot, const struct plot_hits *hits)
     char label[LABEL];
     const struct histogram_bin *bins = hits->bins, *before = hits->before;
     size_t n = hits->n;
-    double scale = before != NULL ? percent_of(bins, n) : 1,
-           its_scale = before != NULL ? percent_of(before, n) : 1;
+    double scale = before != NULL ? 100 / fmax((double)hits->all, 1) : 1,
+           its_scale = 100 / fmax((double)hits->all_before, 1);
     struct plot whole = *plot;
     whole.x.from = (double)bins[0].low - 0.5;
     whole.x.to = (double)bins[n - 1].high + 0.5;

@@ -59,7 +59,8 @@ struct plot_rule {
 struct plot_hits {
     const struct histogram_bin *bins;
     const struct histogram_bin *before; /* NULL, or an earlier run's in the same bins, as an outline. Heights
-                                           are percent of each run's drawn hits then. */
+                                           are percent of each run's hits then. */
+    uint64_t all, all_before;           /* each run's hits, with those far off, which are in no bin */
     size_t n;
     double low, high; /* a band; low >= high: none */
     const struct plot_rule *rules;

@@ -9,6 +9,7 @@ import pytest
 
 from harness import CALLED_TWICE, LONG_REGION, NOP_MORE, WAIT, WORK_BY_DATA, Place, run_tool
 from test_page import Page, allowed
+from test_show import result_of_delta
 from test_verdicts import Program
 
 TAGS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "strong", "dl", "dt", "dd", "div", "ul", "li", "section",
@@ -111,6 +112,23 @@ def test_the_page_of_delta_is_its_json_lines(tmp_path):
         assert conditions["core"] == header["core"] and conditions["probe"] == header["link"] and conditions["build"] == header["build_id"]
         command = page.all("pre", **{"class": "command"})[0]
         assert command.startswith("pmu-probe ") and "delta work_by_data -r 60 --warmup 3" in command
+
+
+def test_percent_of_hits_is_of_all_hits(tmp_path):
+    """Also of those far off, which are not drawn: 50 and 50 of 100 before, 40, 20 and 40 far above now."""
+    for name, bins, far in (("old", [[100, 50], [110, 50]], {}), ("new", [[100, 40], [110, 20]], {"above": {"count": 40, "least": 5000, "most": 6000}})):
+        head, summary = map(json.loads, result_of_delta(105).splitlines())
+        summary["columns"]["CPU_CYCLES"].update(min=100, max=6000 if far else 110, distribution={"low": 100, "high": 110, "width": 1, "bins": bins, **far})
+        (tmp_path / f"{name}.jsonl").write_text(f"{json.dumps(head)}\n{json.dumps(summary)}\n")
+    for words, heights, whose in (("old new", [0.8, 0.4], ""), ("new old", [1, 1], " of the baseline")):
+        result = run_tool("compare", *(tmp_path / f"{word}.jsonl" for word in words.split()), "--format", "html")
+        plot = re.search(r'<svg class="plot"[^>]*histogram.*?</figure>(.*?)</section>', result.out, re.S)
+        bars = [float(height) for height in re.findall(r'<rect class="bar"[^>]* height="([\d.]+)"', plot[0])]
+        assert [height / 182 for height in bars] == pytest.approx(heights, abs=0.001)  # of the 50 % that is the highest
+        outline = re.search(r'class="outline"[^>]* d="([^"]*)"', plot[0])[1]
+        tops = sorted({1 - float(top) / 1000 for top in re.findall(r"V([\d.]+)", outline)} - {0})
+        assert tops == pytest.approx([1] if not whose else [0.4, 0.8], abs=0.001)
+        assert re.findall(r"Not drawn[^<]*", plot[1]) == [f"Not drawn{whose}, far above: 40 hits, 5,000 to 6,000."]
 
 
 @pytest.mark.parametrize("words", [("-r", 30), pytest.param(("-r", 3000), marks=pytest.mark.soak)], ids=["few", "many"])
