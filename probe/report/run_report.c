@@ -353,13 +353,17 @@ static struct json_part facts_of(const struct run_lines *run)
         row_text(&facts, "halted", DURATION(field_real(summary, "halted_us") / 1e6));
         row_text(&facts, "halted_part", number_share(share, field_real(summary, "halted_share")));
     }
+    const char *name;
+    uint64_t tainted = field_count(summary, "tainted");
     row_flag(&facts, "all_equal", all_equal(summary));
+    if (tainted > 0 && n > tainted)
+        row_count(&facts, "that_count", n - tainted);
+    row_count(&facts, "compared", field_count(run_first(summary, &name), "count"));
     row_flag(&facts, "precise_by_all_equal", field_real(summary, "precision.mean") == 0);
     bool of_function = strcmp(run->conditions.end, "its return") == 0;
     row_count(&facts, of_function ? "left_calls" : "left_starts", field_count(summary, "left"));
     row_count(&facts, "unknown_exceptions", unknown_exceptions(summary));
     row_text(&facts, "cut_of", run_counted_in(summary));
-    const char *name;
     row_flag(&facts, "bounded",
              field_of(summary, "precision") != NULL &&
                  field_count(run_first(summary, &name), "at_least") > 0);
@@ -370,11 +374,13 @@ static struct json_part facts_of(const struct run_lines *run)
 static const struct sentence facts_first[] = {
     {NULL, NULL,
      "[{ended}: ]{hits,}[ of {!short_of}{short_of,}] hit{all?|s}[{!several} in {several} passes]"
-     "[{!seconds} in {seconds@}][{!all_equal}, all equal]"},
+     "[{!seconds} in {seconds@}]"
+     "[{!all_equal}{^that_count}, all equal][{!all_equal}{!that_count}, the {that_count,} that count all "
+     "equal]"},
     {"several", NULL, "Rows of different passes are of different hits."},
     {"warmup", NULL, "{warmup,} hit{warmup?|s} before for warm-up, not counted"},
     {"precise_by_all_equal", NULL,
-     "all equal: --precision {precision.wanted%} was reached; up to 3 in {hits,} may be others (95 "
+     "all equal: --precision {precision.wanted%} was reached; up to 3 in {compared,} may be others (95 "
      "%)"},
     {"within", "precise_by_all_equal",
      "mean ±{within} (95 %): --precision {precision.wanted%} was [{^precision.reached}not "
