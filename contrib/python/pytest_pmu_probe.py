@@ -137,7 +137,7 @@ def student_above(t, df):
 
 
 def chances(column, distance, off):
-    """As pmu-probe judges a mean (measure/verdict.c) that is so far above its limit: whether that is no chance, whether it is within."""
+    """As pmu-probe judges a mean (measure/verdict.c) that is so far above its limit: whether that is more than chance, whether it is within."""
     error, drift = max(column.get("mean_error", 0), column.get("sd", 0) / math.sqrt(column["count"])), column.get("drift", 0)
     if not error > 0:
         return distance > off, distance <= -off

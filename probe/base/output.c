@@ -127,7 +127,7 @@ static bool is_a_program(const char *path)
     return is;
 }
 
-/* Where a new file of that name comes to be: symbolic links may lead there. To be freed; NULL with errno. */
+/* Where a new file of that name is made: symbolic links may lead there. To be freed; NULL with errno. */
 static char *find_new(const char *name)
 {
     enum { LINKS = 40 }; /* as Linux follows: path_resolution(7) */

@@ -24,7 +24,7 @@ struct measuring {
     char ended[256];          /* the same in words; "" */
     int code;                 /* of what was measured */
     bool unwritten;
-    bool cut; /* its end came too early for a pass, which is no error */
+    bool cut; /* it ended too early for a pass, without an error */
 };
 
 /* `self` begins with a struct measuring. */

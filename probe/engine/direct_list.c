@@ -36,7 +36,7 @@ static bool describe_context(struct direct_engine *self, char *out, size_t size,
                  "CONTEXTIDR was 0x%" PRIX64 " at this stop. --context ID measures where it is ID; ",
                  self->results[at]);
     else if (unread.kind == ERROR_NONE)
-        snprintf(out, size, "CONTEXTIDR was 0 at this stop: this system may not tell processes apart. ");
+        snprintf(out, size, "CONTEXTIDR was 0 at this stop: this system may not keep it. ");
     return direct_restore_borrowed(self, error);
 }
 

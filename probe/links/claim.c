@@ -106,7 +106,7 @@ bool claim_read(const char *text, struct claim *out)
 
 /* ---- who holds it ---- */
 
-/* proc(5), hidepid: kill() still tells whether a process exists. */
+/* proc(5), hidepid: kill() still shows whether a process exists. */
 static bool claim_process_exists(uint64_t process)
 {
     return process > 0 && process <= INT_MAX && (kill((pid_t)process, 0) == 0 || errno != ESRCH);

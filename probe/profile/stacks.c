@@ -352,7 +352,7 @@ static bool cut_source(const char *source, char **file, unsigned *line)
     return *file != NULL;
 }
 
-/* `like`: its entry, and what is known beside. False: out of memory. */
+/* `like`: its entry, and what else is known. False: out of memory. */
 static bool stacks_add_function(struct making *making, const struct stack_function *like, const char *name,
                                 const char *source)
 {
@@ -420,7 +420,7 @@ static bool stacks_name_place(struct making *making, struct stack_place *place)
                                known ? function->source : "");
 }
 
-/* ---- what tells functions of one name apart */
+/* ---- how functions of one name differ */
 
 static int stacks_by_name(const void *a, const void *b)
 {
