@@ -38,7 +38,7 @@ static bool is_unclear_time(const char *text, double value)
     return value >= 1e-3 && value < CLEAR_MS * 1e-3 && isalpha((unsigned char)text[strlen(text) - 1]) == 0;
 }
 
-static bool is_plain(const char *text)
+static bool is_digits(const char *text)
 {
     return text[strspn(text, "0123456789")] == '\0';
 }
@@ -48,7 +48,7 @@ static bool is_unclear_speed(const char *text)
 {
     enum { UNCLEAR_LEAST = 1000, UNCLEAR_MOST = 99999 };
     uint64_t hz;
-    return is_plain(text) && value_count(text, UNCLEAR_MOST, &hz) && hz >= UNCLEAR_LEAST;
+    return is_digits(text) && value_count(text, UNCLEAR_MOST, &hz) && hz >= UNCLEAR_LEAST;
 }
 
 static bool refuse_value(const struct options *options, const struct option *option, const char *typed,
@@ -74,7 +74,7 @@ static bool refuse_value(const struct options *options, const struct option *opt
                  (int)(length < 32 ? length - 1 : 31), text);
     if (option->kind == OPTION_SPEED && is_unclear_speed(text))
         snprintf(error->text + used, room, ": write %.8sk for kHz, as OpenOCD and probe-rs mean it", text);
-    else if ((option->kind == OPTION_SPEED || option->kind == OPTION_FREQUENCY) && is_plain(text) &&
+    else if ((option->kind == OPTION_SPEED || option->kind == OPTION_FREQUENCY) && is_digits(text) &&
              value_count(text, 999, &hz) && hz > 0)
         snprintf(error->text + used, room, ", which is %.8s Hz (write %.8sM for %.8s MHz)", text, text, text);
     return false;
