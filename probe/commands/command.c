@@ -46,8 +46,8 @@ const struct command commands[COMMANDS] = {
     [COMMAND_DELTA] = {.name = "delta",
                        .operands = "FUNCTION | START END",
                        .does = "cycles from a start to an end, over many hits",
-                       .about = "FUNCTION is measured from entry to return; the same location twice is one "
-                                "round of a loop. Without -r and --for: up to 100 hits, or 2 s.",
+                       .about =
+                           "FUNCTION is from entry to return; the same location twice, a round of a loop.",
                        .examples =
                            "--elf app.elf delta fir_filter\n--elf app.elf delta main.c:40 main.c:52 -r "
                            "500\n--elf app.elf delta fir_filter -e LD_RETIRED -M CPI --for 5s\n--elf app.elf "
@@ -62,8 +62,8 @@ const struct command commands[COMMANDS] = {
         {.name = "survey",
          .operands = "[PATTERN...]",
          .does = "cycles of many functions, and their shares",
-         .about = "Functions whose names match a PATTERN of the shell, those that cost most (--hot N), or a "
-                  "file's regions. They take turns.",
+         .about = "Functions that match a PATTERN of the shell, those that cost most (--hot N), or a file's "
+                  "regions, by turns.",
          .examples = "--elf app.elf survey 'filter_*' 'Dsp::*'\n--elf app.elf survey --hot 10 "
                      "--write-regions app.regions\n--elf app.elf survey --regions app.regions --check\n",
          .words = survey_words,
@@ -74,8 +74,7 @@ const struct command commands[COMMANDS] = {
     [COMMAND_LINES] = {.name = "lines",
                        .operands = "FUNCTION",
                        .does = "the exact cost of each line of a function",
-                       .about = "The core stops wherever another line begins. Hits show which branches were "
-                                "taken. Without -r and --for: up to 100 calls, or 2 s.",
+                       .about = "The core stops wherever another line begins.",
                        .examples =
                            "--elf app.elf lines fir_filter\n--elf app.elf lines fir_filter -r 20 -j\n",
                        .needs = "a FUNCTION",
@@ -86,7 +85,7 @@ const struct command commands[COMMANDS] = {
     [COMMAND_STAT] = {.name = "stat",
                       .operands = "",
                       .does = "counts over a time window while the core runs",
-                      .about = "More events than counters take windows in a row, each as long as --for says.",
+                      .about = "More events than counters take several windows of --for.",
                       .examples = "stat --for 2s\nstat --for 1s -e INST_RETIRED,L1D_CACHE_REFILL -M "
                                   "CPI\nstat -I 500ms -j -o counts.jsonl\n",
                       .needs = "",
@@ -105,9 +104,8 @@ const struct command commands[COMMANDS] = {
          .group = COMMANDS_PROFILE,
          .operands = "",
          .does = "where the running core spends its time",
-         .about = "Its PC is sampled as fast as the link allows. With --every N a counter stops the core "
-                  "briefly every N events of -e, and shares are of these events. Samples go to " PROFILE_NAME
-                  ", or the file of -o, as JSON lines.",
+         .about = "Its PC is sampled as fast as the link allows, or every N events of -e (--every N), for "
+                  "which the core stops. Samples go to " PROFILE_NAME ", or the file of -o, as JSON lines.",
          .examples =
              "--elf app.elf record --for 10s\nrecord -a -o all.jsonl\n--elf app.elf record -e "
              "L1D_CACHE_REFILL --every 10k --for 10s\n--elf app.elf record -g --every 100k --for 10s\n",
@@ -119,8 +117,8 @@ const struct command commands[COMMANDS] = {
          .group = COMMANDS_PROFILE,
          .operands = "",
          .does = "the same, live: which functions run now",
-         .about = "A live screen of the last 5 s on a terminal, a list per interval elsewhere. Keys: ? shows "
-                  "all, arrows mark a function, d measures it (delta), l its lines, a annotates it, q quits.",
+         .about =
+             "A live screen of the last 5 s on a terminal (? shows its keys), a list per interval elsewhere.",
          .examples = "--elf app.elf top\n--elf app.elf top -I 200ms -j --for 10s\n",
          .needs = "",
          .formats = TEXT | JSON,
@@ -129,8 +127,7 @@ const struct command commands[COMMANDS] = {
         {.name = "guard",
          .operands = "FUNCTION",
          .does = "stops where a call has used up its budget",
-         .about = "A counter is armed in each call of FUNCTION. Where it stops the core, guard shows the "
-                  "place, the calls to it and the registers. Exit code 1: a call was over its budget.",
+         .about = "A counter stops the core where a call has used up its budget. Exit code 1: one had.",
          .examples = "--elf app.elf guard control_step --budget 40us\n--elf app.elf guard control_step "
                      "--budget 1200 --keep\nguard fft --budget \"10 L1D_CACHE_REFILL\" -r 50 -o late.jsonl\n",
          .needs = "a FUNCTION",
@@ -141,9 +138,8 @@ const struct command commands[COMMANDS] = {
     [COMMAND_IRQ] = {.name = "irq",
                      .operands = "",
                      .does = "every interrupt: calls, times, jitter",
-                     .about = "By the exception trace of a Cortex-M with an ITM; the core is never stopped. "
-                              "Times are from the entry mark to the exit mark. --regions and --check judge "
-                              "the handlers' times, with what interrupts them.",
+                     .about = "By the exception trace of a Cortex-M with an ITM, without a halt. --regions "
+                              "and --check judge handlers, with what interrupts them.",
                      .examples = "pmu-probe --elf app.elf irq\n"
                                  "pmu-probe --elf app.elf irq --for 10s --regions app.regions --check\n"
                                  "pmu-probe --elf app.elf irq --format perfetto -o irq.json\n",
@@ -154,9 +150,8 @@ const struct command commands[COMMANDS] = {
     [COMMAND_TASKS] = {.name = "tasks",
                        .operands = "",
                        .does = "slices of each task of an RTOS",
-                       .about = "By the data trace of a Cortex-M with an ITM: each write of the word that "
-                                "shows the running task. The core is never stopped. FreeRTOS, ThreadX and "
-                                "Zephyr are known; --task names any other word.",
+                       .about = "By the data trace of a Cortex-M with an ITM, without a halt: writes of the "
+                                "word that shows the task of FreeRTOS, ThreadX or Zephyr, or of --task.",
                        .examples = "pmu-probe --elf app.elf tasks\n"
                                    "pmu-probe --elf app.elf tasks --task state --for 10s\n"
                                    "pmu-probe --elf app.elf tasks --format perfetto -o tasks.json\n",
@@ -169,27 +164,26 @@ const struct command commands[COMMANDS] = {
          .group = COMMANDS_TARGET,
          .operands = "[LOCATION [END]]",
          .does = "why a counter cannot be read, and what helps",
-         .about = "--elf shows the program's lines that write the counter. With a LOCATION it measures what "
-                  "a halt there adds. --prove measures (hits of LOCATION, if given), puts everything back, "
-                  "and compares the registers with those before.",
+         .about = "--elf shows lines that write the counter, a LOCATION what a halt there adds. --prove "
+                  "measures, puts everything back, and compares registers.",
          .examples = "doctor\n--elf app.elf doctor fir_filter\n-C 1 doctor --mend\n--elf app.elf doctor "
                      "--prove fir_filter\n",
          .needs = "",
          .most = 2,
          .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
          .run = command_doctor},
-    [COMMAND_RESTORE] =
-        {.name = "restore",
-         .group = COMMANDS_TARGET,
-         .operands = "",
-         .does = "puts back what a killed pmu-probe has left",
-         .about = "It uses that run's journal and link. --force removes every breakpoint and lets the cores "
-                  "go (-C N: one), if another debugger was killed or the journal is gone; a journal "
-                  "is used first.",
-         .examples = "restore\n-p cmsis-dap:E6614103E7 restore\n--elf app.elf restore --force\n",
-         .needs = "",
-         .formats = TEXT,
-         .run = command_restore},
+    [COMMAND_RESTORE] = {.name = "restore",
+                         .group = COMMANDS_TARGET,
+                         .operands = "",
+                         .does = "puts back what a killed pmu-probe has left",
+                         .about =
+                             "It uses that run's journal and link. --force, without a journal or after "
+                             "another debugger, removes every breakpoint and lets the cores go (-C N: one).",
+                         .examples =
+                             "restore\n-p cmsis-dap:E6614103E7 restore\n--elf app.elf restore --force\n",
+                         .needs = "",
+                         .formats = TEXT,
+                         .run = command_restore},
     [COMMAND_RESET] = {.name = "reset",
                        .group = COMMANDS_TARGET,
                        .operands = "",
@@ -257,8 +251,8 @@ const struct command commands[COMMANDS] = {
                          .group = COMMANDS_PROFILE,
                          .operands = "OLD NEW [...]",
                          .does = "results of delta -j, or profiles",
-                         .about = "As delta --baseline, from files: each later file is compared with the "
-                                  "first, regions by name. Of profiles it shows what grew and shrank.",
+                         .about = "As delta --baseline: each later file with the first, regions by name. Of "
+                                  "profiles, what grew and shrank.",
                          .examples =
                              "compare main.jsonl branch.jsonl --threshold 2%\ncompare main.jsonl a.jsonl "
                              "b.jsonl --format markdown\ncompare before.jsonl profile.jsonl --sort line\n",
@@ -267,19 +261,17 @@ const struct command commands[COMMANDS] = {
                          .most = OPTION_OPERANDS,
                          .formats = TEXT | JSON | CSV | MARKDOWN | PAGE,
                          .run = command_compare},
-    [COMMAND_SHOW] =
-        {.name = "show",
-         .group = COMMANDS_PROFILE,
-         .operands = "FILE",
-         .does = "an old result, in any format",
-         .about = "FILE is what record, or another command with -j, wrote (not watch or top), in this "
-                  "version or an older one. It is shown as by that command, in each of its formats.",
-         .examples = "show run.jsonl\nshow run.jsonl --format html -o run.html\n",
-         .needs = "a FILE that a command wrote with -j, or record",
-         .least = 1,
-         .most = 1,
-         .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | STACKS,
-         .run = command_show},
+    [COMMAND_SHOW] = {.name = "show",
+                      .group = COMMANDS_PROFILE,
+                      .operands = "FILE",
+                      .does = "an old result, in any format",
+                      .about = "FILE is what record, or -j of any command but watch and top, wrote.",
+                      .examples = "show run.jsonl\nshow run.jsonl --format html -o run.html\n",
+                      .needs = "a FILE that a command wrote with -j, or record",
+                      .least = 1,
+                      .most = 1,
+                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | STACKS,
+                      .run = command_show},
     [COMMAND_SERVE] = {.name = "serve",
                        .operands = "",
                        .about = scripts_only,

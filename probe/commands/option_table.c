@@ -60,7 +60,7 @@ const struct option option_table[] = {
      .brief = "the probe: cmsis-dap, openocd, gdb:HOST:PORT, ...", .group = OPTIONS_LINK, .is_common = true},
     {0, "counters", "PROBE", OPTION_TEXT, AT(counters),
      PROBES | INFO | DELTA | SURVEY | DOCTOR | LIST | RESTORE,
-     .help = "msr[:CPU] or msr-agent:HOST[:PORT]: where the counters are; --probe has the run control",
+     .help = "where the counters are, if not --probe: msr[:CPU] or msr-agent:HOST[:PORT]",
      .values = "msr msr-agent:", .instead = {{NULL, "takes the counters of --probe", STAT | WATCH}},
      .group = OPTIONS_LINK, .is_rare = true},
     {0, "transport", "WIRES", OPTION_TEXT, AT(transport), LINKED,
@@ -80,13 +80,11 @@ const struct option option_table[] = {
     {'s', "search", "DIR", OPTION_OPENOCD, 0, LINKED, .help = "start OpenOCD with this folder for files",
      .acts = starts, .rivals = {{"probe", reaches, ALL}}, .group = OPTIONS_LINK, .is_rare = true},
     {0, "openocd", "PATH", OPTION_TEXT, AT(openocd_path), LINKED, .acts = "names a program to run",
-     .help = "which OpenOCD is started; default: $PMU_OPENOCD, else the one in PATH, of PlatformIO, the Pico "
-             "SDK or xPack",
+     .help = "which OpenOCD is started; default: $PMU_OPENOCD, or of PATH, PlatformIO, the Pico SDK, xPack",
      .rivals = {{"probe", reaches, ALL}}, .needs = {"file tcl", "needs -f FILE", ALL}, .group = OPTIONS_LINK,
      .is_rare = true},
     {0, "elf", "FILE", OPTION_TEXT, AT(elf), PROGRAM, .file = FILE_READ,
-     .help = "the program; default: the one recorded, or running, in this folder, build/, target/ or "
-             ".pio/build/",
+     .help = "the program; default: the one that runs, of this folder, build/, target/ or .pio/build/",
      .brief = "the program on the target", .is_common = true, .is_idle = true},
     {0, "load-offset", "OFFSET", OPTION_OFFSET, AT(load_offset), PROGRAM,
      .help = "how far above the addresses of --elf the program runs (0x130000, -0x1000)", .is_rare = true},
@@ -120,8 +118,8 @@ const struct option option_table[] = {
      .instead = {{NULL, "counts cycles", LINES}, {NULL, "takes the event with --budget \"N EVENT\"", GUARD}},
      .brief = "what to count: A,B,...; list shows them", .is_common = true},
     {0, "every", "N", OPTION_COUNT, AT(every), RECORD,
-     .help = "sample after every N events of -e (default: CPU_CYCLES), for which the core stops; -e alone: "
-             "some hundred times a second",
+     .help = "stop the core for a sample every N events of -e (default CPU_CYCLES); -e alone: some hundred "
+             "times a second",
      .least = EVENT_SAMPLER_LEAST, .most = EVENT_SAMPLER_MOST},
     {'g', "call-graph", NULL, OPTION_FLAG, AT(stacks), RECORD | REPORT,
      .help = "record: keep call stacks, for which each sample stops the core (needs --elf); report: the tree "
@@ -130,8 +128,8 @@ const struct option option_table[] = {
      .help = "what to compute from the counts (CPI): A,B of list, or a file of metrics",
      .brief = "what to compute from the counts, such as CPI"},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | LINES | GUARD,
-     .help = "number of hits (200, 10k); delta and lines: default 100 or 2 s, whichever is first; survey: of "
-             "each function, default all; guard: of overruns, default 1",
+     .help = "number of hits (200, 10k); delta and lines: default 100, at most 2 s; survey: of each "
+             "function, default all; guard: of overruns, default 1",
      .instead = {{NULL, ends_after, STAT | WATCH | RECORD | TOP}}, .brief = "number of hits",
      .is_common = true},
     {0, "budget", "BUDGET", OPTION_TEXT, TYPED(budget), GUARD,
@@ -140,19 +138,19 @@ const struct option option_table[] = {
      .acts = stops},
     {0, "for", "TIME", OPTION_SECONDS, AT(for_s),
      DELTA | SURVEY | LINES | STAT | WATCH | RECORD | TOP | GUARD | IRQ | TASKS,
-     .help = "how long (500ms, 2s, 1h); delta and lines: at most, for one hit at least; survey: in all, "
-             "default four turns of 250 ms each; irq and tasks: default 2 s; stat, watch, record, top and "
-             "guard: default until Ctrl-C",
+     .help = "how long (500ms, 2s, 1h); delta and lines: for one hit at least; survey: in all, default four "
+             "turns of 250 ms each; irq and tasks: default 2 s; stat, watch, record, top and guard: default "
+             "until Ctrl-C",
      .brief = "how long (500ms, 2s, 1h)", .is_common = true},
     {0, "hot", "N", OPTION_COUNT, AT(hot), SURVEY | ANNOTATE,
      .help = "survey: the N functions with most samples; annotate: the N hottest lines"},
     {0, "warmup", "N", OPTION_COUNT, AT(warmup), DELTA, .help = "measure N hits first that do not count",
      .instead = {{NULL, "counts no hits", STAT | WATCH | RECORD | TOP}}},
     {0, "precision", "PART", OPTION_PART, AT(precision), DELTA,
-     .help = "end when the mean is known to that part (1%, 0.01; 95 %), or after -r or --for, default 1min",
+     .help = "end when the mean is known to that part (1%, 0.01), or after -r, --for or 1min",
      .instead = {{NULL, ends_after, STAT | WATCH | RECORD | TOP}}},
     {'I', "interval", "TIME", OPTION_MILLISECONDS, AT(interval_ms), STAT | WATCH | TOP,
-     .help = "time between lines (200ms; a plain number from 100 up is in ms); watch and top: default 1s",
+     .help = "time between lines (200ms); watch and top: default 1s",
      .instead = {{NULL, "writes each hit with -j", DELTA}, {NULL, "chooses its intervals", RECORD}}},
     {0, "timeout", "TIME", OPTION_SECONDS, AT(timeout_s), DELTA | LINES | TOP | GUARD | CALIBRATE | DOCTOR,
      .help = "how long to wait for start or end; default 10s",
@@ -162,7 +160,7 @@ const struct option option_table[] = {
      .help = "count only while CONTEXTIDR is ID; any: user mode, in any process", .values = "any",
      .is_rare = true},
     {0, "calls", "FUNCTIONS", OPTION_TEXT, AT(calls), STAT,
-     .help = "count the calls of these functions, at most four, by the PMU of a Cortex-M52, M55 or M85"},
+     .help = "count calls of up to four functions (Cortex-M52, M55, M85)"},
     {0, "no-halt", NULL, OPTION_FLAG, AT(no_halt), DELTA,
      .help = "never stop the core: trace of Cortex-M33, M55, M85",
      .rivals = {{"event metric counter divide64 tick",
@@ -172,13 +170,12 @@ const struct option option_table[] = {
                 {"context", "trace shows no process", DELTA}},
      .brief = "never stop the core (Cortex-M33, M55, M85)"},
     {0, "trace", "WAY", OPTION_TEXT, AT(trace), DELTA | IRQ | TASKS,
-     .help = "how the trace of --no-halt, irq and tasks leaves the chip: fifo (RP2350's), etf (a trace "
-             "buffer) or swo; default: the first that is there",
+     .help = "how trace leaves the chip: fifo (RP2350), etf (a buffer) or swo; default: the first there",
      .values = "fifo etf swo", .needs = {"no-halt", "is of use with --no-halt only", DELTA},
      .rivals = {{"trace-ram", "is another way: one of the two", DELTA | IRQ | TASKS}}, .is_rare = true},
     {0, "trace-ram", "BUFFER", OPTION_TEXT, AT(trace_ram), DELTA | IRQ | TASKS,
-     .help = "RP2350: a DMA channel that the program does not use carries the trace into this buffer, which "
-             "is overwritten: a variable of 256 bytes to 32 KB, or *ADDRESS:BYTES",
+     .help = "RP2350: an unused DMA channel overwrites this buffer with the trace: a variable of 256 bytes "
+             "to 32 KB, or *ADDRESS:BYTES",
      .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
     {0, "swo-baud", "BAUD", OPTION_SPEED, AT(swo_baud), DELTA | IRQ | TASKS,
      .help = "the fastest baud of SWO that is tried (2M); default: 10M",
@@ -187,8 +184,8 @@ const struct option option_table[] = {
      .help = "the program's tick variable, which counts the wraps of SysTick",
      .instead = {{NULL, "reads SysTick often enough", STAT | WATCH}}, .is_rare = true},
     {0, "outliers", "N", OPTION_COUNT, AT(outliers), DELTA,
-     .help = "show registers and call stack of the N slowest hits, at most 64", .least = 1,
-     .most = SLOW_HITS_MOST, .formats = 1 << FORMAT_TEXT | 1 << FORMAT_JSON | 1 << FORMAT_HTML},
+     .help = "show registers and call stack of the N slowest hits", .least = 1, .most = SLOW_HITS_MOST,
+     .formats = 1 << FORMAT_TEXT | 1 << FORMAT_JSON | 1 << FORMAT_HTML},
     {0, "show", "WORDS", OPTION_TEXT, AT(show), DELTA,
      .help = "r0,sp,*0x20000000,variable,...: show them too, of --outliers or the longest hit"},
     {0, "no-calibrate", NULL, OPTION_FLAG, AT(no_calibrate), DELTA | SURVEY | GUARD | SERVE,
