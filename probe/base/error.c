@@ -23,21 +23,21 @@ static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_LEFT] = "pmu-probe restore puts the target back.",
     [ERROR_SERVER] = "Is the board file's adapter plugged in and free? -v shows what OpenOCD says.",
     [ERROR_NO_MSR] = "Load the driver (modprobe msr), and run pmu-probe as root.",
-    [ERROR_NO_AGENT] = "Start msr-agent on the card, as root; it serves one client, on the card's loopback: "
-                       "ssh -L 2001:localhost:2001 CARD.",
+    [ERROR_NO_AGENT] =
+        "Start msr-agent on the card, as root; it serves one client: ssh -L 2001:localhost:2001 CARD.",
     [ERROR_LINK_LOST] = "Check the cable, and OpenOCD's output. Then pmu-probe restore puts the target back; "
-                        "a reset does not, and restore --force removes breakpoints alone.",
+                        "a reset does not.",
     [ERROR_LINK_PROTOCOL] = "pmu-probe needs OpenOCD 0.12 or later, or another GDB server.",
     [ERROR_FAULT] = "Is the address mapped, and are the target's power and clocks on?",
-    [ERROR_ASLEEP] = "Is the target powered and connected? If it sleeps, wake it, or keep its debug clocks "
-                     "on (STM32: DBGMCU).",
+    [ERROR_ASLEEP] =
+        "Is it powered and connected? If it sleeps, wake it, or keep its debug clocks on (STM32: DBGMCU).",
     [ERROR_NO_TARGET] =
         "Are power, ground and debug wires connected? --transport and a lower --speed may help.",
     [ERROR_NO_CORE] = "pmu-probe info shows the cores; -C N takes one.",
     [ERROR_NO_COUNTER] = "pmu-probe info shows the counters; --counter NAME takes one.",
     [ERROR_WRITTEN] =
-        "The program, an operating system (perf, cpuidle) or another debugger does this; no count is right "
-        "then. pmu-probe --elf FILE doctor names the program's lines; --counter NAME takes another counter.",
+        "The program, an operating system (perf, cpuidle) or another debugger does this. pmu-probe --elf "
+        "FILE doctor names the program's lines; --counter NAME takes another counter.",
     [ERROR_WRITER_SOUGHT] = "Change the program, or take another counter (info): --counter NAME.",
     [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. " IF_KILLED,
     [ERROR_ADDRESS] = "Take a location in flash, or in RAM with code.",
@@ -45,10 +45,10 @@ static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_FOREIGN_STOP] =
         "The core is left halted there, for the debugger that set the breakpoint. " IF_KILLED,
     [ERROR_MOVED] = "Let OpenOCD's other clients (GDB, telnet, an IDE) leave the core alone meanwhile.",
-    [ERROR_CLEARED] = "Operating systems clear breakpoints when a core idles or wakes, and set their own "
-                      "(perf, gdb). Linux: cpuidle.off=1.",
+    [ERROR_CLEARED] =
+        "Operating systems do this when a core idles or wakes (Linux: cpuidle.off=1), or by perf and gdb.",
     [ERROR_RESET] = "A watchdog, a brown-out, the program, or an idle Cortex-A's lost power did it (Linux: "
-                    "cpuidle.off=1), or the program clears DEMCR.MON_REQ. No region with a reset counts.",
+                    "cpuidle.off=1), or the program clears DEMCR.MON_REQ.",
     [ERROR_NO_RESET] = "Press the board's button, or let OpenOCD use its reset line: reset_config srst_only.",
     [ERROR_LOCKUP] = "A fault in a fault handler does this: check it, then pmu-probe reset.",
     [ERROR_START] = "Does the program get there? --timeout waits longer.",
