@@ -283,8 +283,8 @@ static bool watch_caller(struct call *call, const struct call_access *access, st
     if (!region->may_be_left)
         return true;
     if (frame_is_on_stack(call_core_of(access))) {
-        call->doubt = "the code of this core is not read: where longjmp or an exception leaves a call, that "
-                      "and a later one may count as one";
+        call->doubt = "the code of this core is not read: a call that longjmp or an exception leaves may "
+                      "count with a later one as one";
         return true;
     }
     if (!entry_call(access, call->frame.lr, &caller, error))
@@ -339,7 +339,7 @@ static bool find_interrupted(struct call *call, const struct call_access *access
     if (exception_crosses(back) || (back & RETURN_KEEPS_CALLEES) == 0)
         return error_set(error, ERROR_STATE,
                          "not all returns of this handler are known, and it interrupted the other security "
-                         "state: name its last instruction as the end");
+                         "state: name its last instruction");
     if ((back & RETURN_TO_PSP) != 0 && !access->read(access->context, CORE_PSP, &sp, error))
         return false;
     if (!ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_PC), &pc,
@@ -479,9 +479,8 @@ static void prove_entry(struct call *call, const struct region *region)
             "the function jumps to its own entry, and several stacks may call it: a hit may begin in the "
             "middle of a call";
     else if (call->is_partial && call->has_ended && !region->one_stack && call->doubt == NULL)
-        call->doubt =
-            "the function jumps to its own entry, and several stacks may call it: a call counts only if "
-            "the one before was of the same caller";
+        call->doubt = "the function jumps to its own entry, and several stacks may call it: only calls after "
+                      "one of the same caller count";
 }
 
 static enum entered call_find_entry(struct call *call, const struct region *region, uint64_t back)

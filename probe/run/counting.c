@@ -345,7 +345,7 @@ static bool find_pended(struct session *session, struct address *out, struct err
     }
     return error_set(error, ERROR_SYMBOL,
                      "--tick xTickCount: the ELF has %s xPendedTicks, which has the ticks while FreeRTOS's "
-                     "scheduler is suspended. Name a variable that each tick counts up, or leave --tick out",
+                     "scheduler is suspended. Name another variable, or leave --tick out",
                      found == OBJECT_NONE ? "no" : "several variables");
 }
 
@@ -466,8 +466,7 @@ static bool calls_follow(const struct session *session, struct calls_parts *part
     }
     listing_free(&listing);
     return ok || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
-                              "--calls: it is not proved that none of its jumps leads to its start: it "
-                              "jumps on to too many functions");
+                              "--calls: its jumps may lead to its start: it jumps on to too many functions");
 }
 
 /* A comparator sees the entry execute, and not whether a call or the function's own jump led there. */
@@ -493,10 +492,10 @@ static bool calls_check_name(const struct session *session, const struct locatio
 {
     for (unsigned i = 0; i < n; i++)
         if (entries[i] == at->address)
-            return error_set(error, ERROR_USAGE,
-                             "--calls: two of its names are of one function, %.80s: its calls by either name "
-                             "are counted together",
-                             at->name);
+            return error_set(
+                error, ERROR_USAGE,
+                "--calls: two of its names are of one function, %.80s: its calls are counted together",
+                at->name);
     entries[n] = at->address;
     if (at->note[0] != '\0')
         request_note(session->request, "--calls %.80s: %s", at->name, at->note);

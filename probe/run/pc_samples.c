@@ -319,9 +319,9 @@ static bool begin_contexts(struct pc_samples *self, struct error *error)
                                          elf_memory_hides_in_sleep(&self->session);
         self->tasks.sleeps = core->contexts.hidden_in_sleep ? &self->session.device : self->tasks.sleeps;
         if (core->contexts.hidden_in_sleep)
-            pc_samples_note(self,
-                            "memory cannot be read while the core sleeps: tasks are of the time awake, and "
-                            "not proved: a sleep between two reads is not seen");
+            pc_samples_note(
+                self,
+                "memory cannot be read while the core sleeps: tasks are of the time awake, and not proved");
     }
     if (self->by_stops != NULL)
         self->by_stops->contexts = &self->cores[0].contexts;
@@ -436,11 +436,10 @@ static void tell_lost(struct pc_samples *self)
     if (self->by_stops->lost == 0 || self->noted_lost)
         return;
     self->noted_lost = true;
-    pc_samples_note(
-        self,
-        "the counter of %s was past 0 without a stop, and was armed anew: something else writes it, "
-        "or its overflow was lost (Cortex-A9: NXP ERR003719)",
-        self->event);
+    pc_samples_note(self,
+                    "the counter of %s was past 0 without a stop, and was armed anew: something else writes "
+                    "it, or an overflow was lost (Cortex-A9: NXP ERR003719)",
+                    self->event);
 }
 
 static bool take_samples(struct pc_samples *self, struct pc_samples_core *core, double us,

@@ -241,9 +241,8 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
             (symbols_pointers_reach(symbols, region->start) || symbols_pointers_reach(symbols, region->end)))
             return "the ends are in two functions: an end that a handler or a callback reaches may count";
         return goes && (place_nests(symbols, region->start) || place_nests(symbols, region->end))
-                   ? "the ends are in two functions, of which one may call itself: it is not proved that "
-                     "they are "
-                     "of one call"
+                   ? "the ends are in two functions, one of which may call itself: it is not proved that "
+                     "they are of one call"
                    : "";
     case FRAMES_KNOWN_ONE:
     case FRAMES_KNOWN:

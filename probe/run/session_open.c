@@ -80,7 +80,7 @@ static void note_past_cache(const struct session *session)
         if (session->device.cores[i].is_past_cache)
             request_note(session->request,
                          "OpenOCD reads memory past the data cache of core %zu: variables may be old. Give "
-                         "it: DAP apcsw 0x08000000 0x08000000 (dap names says DAP)",
+                         "it DAP apcsw 0x08000000 0x08000000 (dap names: DAP)",
                          i);
 }
 

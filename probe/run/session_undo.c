@@ -50,8 +50,8 @@ const char *session_without_journal(const struct session *session)
     return session != NULL && session->device.debugger != NULL
                ? "pmu-probe restore --force lets the core go; OpenOCD's Tcl port or a CMSIS-DAP probe shows "
                  "the rest."
-               : "pmu-probe restore --force removes breakpoints and catches, and lets the core go; pmu-probe "
-                 "reset starts the program anew.";
+               : "pmu-probe restore --force removes breakpoints and catches, and lets the core go; reset "
+                 "starts the program anew.";
 }
 
 /* "a run at 14:02 did not end, and it could not write its journal: what it left is not known" */
@@ -61,10 +61,9 @@ bool session_unknown_left(const struct session *session, const struct journal_he
     session_when(head->started_s, when, sizeof when);
     if (head->command[0] != '\0')
         snprintf(command, sizeof command, " of `%s`", head->command);
-    return error_advise(
-        error, ERROR_LEFT, session_without_journal(session),
-        "a run%s at %s did not end, and its journal is not whole: what it left on the target is not known",
-        command, when);
+    return error_advise(error, ERROR_LEFT, session_without_journal(session),
+                        "a run%s at %s did not end, and its journal is cut off: what it left is not known",
+                        command, when);
 }
 
 /* Whether the target still has what this journal names. One of another target stays where it is, and one
@@ -357,19 +356,18 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
     char what[64];
     own_breakpoint_describe(own, what, sizeof what);
     error_clear(error);
-    error_advise(
-        error, ERROR_FOREIGN_STOP,
-        own->is_comparator ? debugged ? "While it is debugged, the core halts there in place of "
-                                        "DebugMonitor, and is left halted. Measure with the comparator off."
-                                      : "While it is debugged, the core halts there in place of "
-                                        "DebugMonitor. It runs on. Measure with the comparator off."
-        : !own->is_call    ? "The core is left halted there. pmu-probe restore --force lets it go, into an "
-                             "exception; pmu-probe reset starts the program anew."
-        : stays ? "The core is left halted there, for a debugger that answers (OpenOCD: arm semihosting "
-                  "enable). pmu-probe restore --force lets it go on."
-                : "It runs on after the call, unanswered. The program sees a debugger (DHCSR.C_DEBUGEN): "
-                  "measure a build without semihosting.",
-        "stopped by %s at %s", what, place);
+    error_advise(error, ERROR_FOREIGN_STOP,
+                 own->is_comparator
+                     ? debugged ? "While it is debugged, the core halts there in place of "
+                                  "DebugMonitor, and is left halted. Measure with the comparator off."
+                                : "While it is debugged, the core halts there in place of "
+                                  "DebugMonitor. It runs on. Measure with the comparator off."
+                 : !own->is_call ? "The core is left halted there. pmu-probe restore --force lets it go, "
+                                   "into an exception; reset starts it anew."
+                 : stays         ? "The core is left halted there, for a debugger that answers (OpenOCD: arm "
+                                   "semihosting enable); restore --force lets it go."
+                         : "It runs on after the call, unanswered. Measure a build without semihosting.",
+                 "stopped by %s at %s", what, place);
 }
 
 static void name_stop(struct session *session, uint64_t pc, struct error *error)

@@ -95,9 +95,8 @@ static bool answers_second(const uint8_t *reply, size_t n)
 static bool no_answer(const struct dap_probe *probe, const struct deadline *limit, const struct error *why,
                       struct error *error)
 {
-    static const char taken[] =
-        "It serves one client at a time: end the other one; without one, start or plug it in again. "
-        "OpenOCD's Tcl port is -p openocd:HOST:PORT.";
+    static const char taken[] = "It serves one client at a time: end the other one, or start it again. "
+                                "OpenOCD's Tcl port is -p openocd:HOST:PORT.";
     const char *name = probe->carrier->name;
     if (deadline_cancelled(limit))
         return error_set(error, ERROR_CANCELLED, "cancelled");

@@ -83,8 +83,7 @@ static bool read_usb(const char *port, struct probe_spec *out, struct error *err
     if (!usb_port_is(port))
         return error_set(
             error, ERROR_USAGE,
-            "--probe cmsis-dap:usb: takes a bus and its ports, such as usb:1-1.4, not \"%.64s\"; "
-            "pmu-probe probes shows them",
+            "--probe cmsis-dap:usb: takes a place such as 1-1.4, not \"%.64s\"; pmu-probe probes shows them",
             port);
     snprintf(out->usb, sizeof out->usb, "%s", port);
     return true;
