@@ -170,10 +170,10 @@ FRESH_TEST(how_it_began_and_why_it_ended)
               "(95 %)\n");
     summary->tainted = 900; /* of which nobody knows the values */
     summary->hits = 1000;
-    footer_is(
-        "1,000 hits, the 100 that count all equal\n"
-        "all equal: --precision 1 % was reached; up to 3 in 100 may be others (95 %)\n"
-        "900 of 1,000 hits tainted: an interrupt that a halt had delayed ran inside; not in the table\n");
+    footer_is("1,000 hits, the 100 that count all equal\n"
+              "all equal: --precision 1 % was reached; up to 3 in 100 may be others (95 %)\n"
+              "900 of 1,000 hits tainted: an interrupt that a halt had delayed ran inside; not\n"
+              "  in the table\n");
     summary->tainted = 0;
     summary->hits = 100;
     summary->precise = INFINITY;
