@@ -4,7 +4,7 @@ SYM_DIR  := tests/unit/symbols/fixtures
 SYM_OUT  := $(BUILD)/fixtures
 SYM_BARE := -mcpu=cortex-m3 -mthumb -nostdlib -ffreestanding -ffunction-sections -Wl,--gc-sections -Wl,--build-id
 SYM_IN   := $(SYM_DIR)/startup.S $(SYM_DIR)/blink.c $(SYM_DIR)/other.c
-SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 library signed arrays_m arrays_a stores changes bases listing labels be8 unnamed sizeless ranges long stacks_m4 stacks_m0 stacks_a9 stacks_a53)
+SYM_ELFS := $(patsubst %,$(SYM_OUT)/%.elf,blink blink4 blink0 blinkz flash stripped nodebug shapes mixed host many names copies exits switches writes_a32 writes_a64 library signed arrays_m arrays_a stores changes bases listing labels be8 unnamed sizeless ranges long stacks_m4 stacks_m0 stacks_a9 stacks_a53 late_m4 late_a53)
 
 # $(call blink,FLAGS,ORIGIN): the program with its flash at ORIGIN, 0 if not given
 blink = sed 's/FLASH_ORIGIN/$(or $(2),0)/' $(SYM_DIR)/blink.ld > $@.ld && \
@@ -92,6 +92,10 @@ $(SYM_OUT)/stacks_a9.elf:
 	arm-none-eabi-gcc -mcpu=cortex-a9 -marm $(SYM_NEWLIB) $(SYM_DIR)/stacks.c tests/firmware/no_system.c -o $@
 $(SYM_OUT)/stacks_a53.elf:
 	aarch64-linux-gnu-gcc -mcpu=cortex-a53 -O2 -g -nostdlib -static -no-pie -Wl,-Ttext=0x10000 $(SYM_DIR)/stacks.c -o $@
+$(SYM_OUT)/late_m4.elf: $(SYM_DIR)/late.S
+	arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -nostdlib -Ttext 0x8000 $< -o $@
+$(SYM_OUT)/late_a53.elf: $(SYM_DIR)/late.S
+	aarch64-linux-gnu-gcc -nostdlib -static -no-pie -Wl,-Ttext=0x10000 $< -o $@
 $(SYM_OUT)/host.elf:
 	$(CC) -nostdlib -static -no-pie -fno-stack-protector -Wl,--build-id -O2 -g $(SYM_DIR)/host.c -o $@
 # 100000 functions, to show that lookups stay fast

@@ -229,7 +229,9 @@ static const char *frames_doubt(const struct named_region *named, struct symbols
         symbols_handlers_reach(symbols, region->start) || symbols_handlers_reach(symbols, region->end);
     switch (named->frames) {
     case FRAMES_UNKNOWN:
-        return "without call frame information it is not proved that both ends are of one call";
+        return "without call frame information that the code confirms it is not proved that both ends are of "
+               "one "
+               "call";
     case FRAMES_ONE_ONLY:
         return handlers ? "without call frame information it is not proved that both ends are in one handler "
                           "or in none"

@@ -868,16 +868,22 @@ static bool code_find_frame(const struct symbols *symbols, Dwarf_CFI *cfi, uint6
     return found;
 }
 
+/* Call frame information alone is not believed: see bases.c. */
 static bool frame_at(struct symbols *symbols, uint64_t address, struct frame_base *out)
 {
+    struct frame_base by_code = {.number = 0};
     bool found = lines_load(symbols) && code_find_frame(symbols, dwarf_getcfi(symbols->dwarf), address, out);
     if (!found) {
         Dwarf_CFI *in_memory = dwarf_getcfi_elf(symbols->elf);
         found = code_find_frame(symbols, in_memory, address, out);
         dwarf_cfi_end(in_memory);
     }
+    enum base_found shown = found ? bases_at(symbols, address, &by_code) : BASE_NOT_FOUND;
+    if (shown == BASE_FOUND)
+        *out = by_code;
     out->is_sp = out->number == (symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP);
-    return found && out->number < 32 && (out->number < 16 || symbols->machine == EM_AARCH64);
+    return shown != BASE_NOT_FOUND && out->number < 32 &&
+           (out->number < 16 || symbols->machine == EM_AARCH64);
 }
 
 /* In a function that never moves it SP is where the frame is. */

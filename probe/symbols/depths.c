@@ -80,8 +80,14 @@ static int a64_moves(uint32_t code)
     return pairs ? number * (1 << scale) : single ? number : DEPTH_UNKNOWN;
 }
 
-/* After this instruction, with `depth` before it. */
-static int depth_after(const struct code_instruction *one, const struct instruction *does, int depth)
+int depth_less(int depth, int32_t by)
+{
+    enum { MOST = 1 << 28 };
+    int64_t left = (int64_t)depth - by;
+    return left > -MOST && left < MOST ? (int)left : DEPTH_UNKNOWN;
+}
+
+int depth_after(const struct code_instruction *one, const struct instruction *does, int depth)
 {
     unsigned sp = depths_sp(one);
     bool adds = does->gives == GIVES_SUM && does->from == sp && does->with == NO_REGISTER;
@@ -89,9 +95,9 @@ static int depth_after(const struct code_instruction *one, const struct instruct
     bool accesses = does->access != ACCESS_NONE && does->base == sp && (does->list >> sp & 1) == 0;
     int moves = one->isa == ISA_A64 ? (accesses && sets ? a64_moves(one->code) : 0) : does->moves;
     if (accesses)
-        return moves == DEPTH_UNKNOWN ? DEPTH_UNKNOWN : depth - moves;
+        return moves == DEPTH_UNKNOWN ? DEPTH_UNKNOWN : depth_less(depth, moves);
     if (sets && adds && does->to == sp)
-        return depth - (int)does->number;
+        return depth_less(depth, (int32_t)does->number);
     return sets ? DEPTH_UNKNOWN : depth;
 }
 

@@ -51,6 +51,7 @@ struct expression {
     size_t depth;
     bool is_value, failed;
     bool is_unread; /* what failed was a register or memory */
+    bool is_other;  /* the rules are those of another place, where the frame is larger or smaller */
 };
 
 static void push(struct expression *self, uint64_t value)
@@ -166,6 +167,15 @@ static bool is_kept(const struct symbols *symbols, unsigned number)
     return symbols->machine == EM_AARCH64 ? number >= 19 && number <= 30 : number >= 4 && number <= 11;
 }
 
+/* Rules of the body, past the end of the frame: what lies below the stack pointer is restored. */
+static bool is_restored(struct expression *self, const struct symbols *symbols, const Dwarf_Op *ops, size_t n)
+{
+    unsigned sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP;
+    uint64_t at = 0;
+    return self->is_other && frames_evaluate(self, ops, n, true, &at) == FRAME_FOUND &&
+           at < self->state->value[sp];
+}
+
 /* One register of the caller. FRAME_OUTERMOST: the rules call it undefined, which of the return address
  * always says that nothing called it: DWARF 5, 6.4.4. */
 static enum frame_found find_register(struct expression *self, const struct symbols *symbols,
@@ -175,9 +185,10 @@ static enum frame_found find_register(struct expression *self, const struct symb
     size_t n = 0;
     if (dwarf_frame_register(frame, (int)number, room, &ops, &n) != 0)
         return FRAME_NO_RULES;
-    if (n > 0)
+    bool restored = n > 0 && is_restored(self, symbols, ops, n);
+    if (n > 0 && !restored)
         return frames_evaluate(self, ops, n, false, out);
-    bool is_same = ops == NULL || (is_kept(symbols, number) && !is_return);
+    bool is_same = restored || ops == NULL || (is_kept(symbols, number) && !is_return);
     if (!is_same)
         return FRAME_OUTERMOST;
     *out = self->state->value[number];
@@ -207,7 +218,10 @@ static enum frame_found apply_row(const struct symbols *symbols, Dwarf_Frame *fr
     if (dwarf_frame_cfa(frame, &ops, &n) != 0 || column < 0 || column >= (wide ? 32 : 16))
         return FRAME_NO_RULES;
     enum frame_found found = frames_evaluate(&self, ops, n, true, &self.cfa);
-    if (found != FRAME_FOUND)
+    self.is_other = state->knows_base && (found != FRAME_FOUND || self.cfa != state->base);
+    if (self.is_other)
+        self.cfa = state->base;
+    else if (found != FRAME_FOUND)
         return found;
     value[sp] = self.cfa;
     found = find_register(&self, symbols, frame, (unsigned)column, true, back);

@@ -122,6 +122,7 @@ struct symbols {
     bool unit_ranges_known, functions_known;
     struct ranges unit_ranges, functions; /* of all units */
     struct inline_calls inline_calls;
+    struct bases_kept *bases;  /* bases.c's */
     struct line_memory *lines; /* lines.c's: of the unit that was asked for last */
     struct debug_section line, line_str, str;
 };
@@ -350,6 +351,21 @@ enum returns symbols_returns(struct symbols *symbols, uint64_t entry);
  * gives a pointer to there away. */
 bool handlers_redirect(struct symbols *symbols);
 
+/* One less the other; INT_MIN: no stack is so large. */
+int depth_less(int depth, int32_t by);
+/* Bytes on the stack after an instruction, with `depth` before it; INT_MIN: that is not known. */
+int depth_after(const struct code_instruction *one, const struct instruction *does, int depth);
+
+/* --- bases.c: frames, by all instructions of a function --------------------------------------------- */
+
+enum base_found {
+    BASE_FOUND,     /* register plus offset is what SP was at the function's entry */
+    BASE_NOT_FOUND, /* the instructions do not show it */
+    BASE_UNREAD     /* there is no instruction of a function */
+};
+enum base_found bases_at(struct symbols *symbols, uint64_t address, struct frame_base *out);
+void bases_close(struct symbols *symbols);
+
 /* --- code.c: who calls whom, by the instructions ------------------------------------------------------ */
 
 /* The call that returns to the address, which has no Thumb bit. False: there is none. */
@@ -402,6 +418,8 @@ struct frame_state {
     uint64_t known;
     bool (*word)(void *context, uint64_t address, uint64_t *out);
     void *context;
+    bool knows_base; /* by the instructions: the frame's address is `base`, whatever the rules say */
+    uint64_t base;
 };
 enum frame_found { FRAME_FOUND, FRAME_NO_RULES, FRAME_NO_VALUE, FRAME_OUTERMOST };
 

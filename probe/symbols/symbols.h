@@ -253,7 +253,7 @@ enum frames {
     FRAMES_OF_TWO,    /* the two addresses are not known to be in one function */
     FRAMES_ONE_ONLY,  /* no second frame at a time, apart from handlers': it calls nothing, and no code
                          switches stacks; and where its frame is is not known */
-    FRAMES_UNKNOWN,   /* there is no call frame information */
+    FRAMES_UNKNOWN,   /* there is no call frame information, or the code does not confirm it */
     FRAMES_KNOWN_ONE, /* as the first, but the frame is known */
     FRAMES_KNOWN,
 };

@@ -224,11 +224,26 @@ static enum unwind_end find_by_beginning(struct walk *walk, const struct unwind_
 
 /* --- a caller by any way ------------------------------------------------------------------------------- */
 
+/* Where the frame of the code that the core is in ends, by its instructions. False: they do not show it. */
+static bool find_frame_base(const struct walk *walk, const struct unwind_frame *frame,
+                            struct frame_state *state)
+{
+    struct frame_base base = {.number = 0};
+    uint64_t all = walk->unwind->wide ? UINT64_MAX : UINT32_MAX;
+    if (!frame->is_exact || (!walk->unwind->wide && is_conditional(&walk->core)))
+        return true;
+    enum base_found found = bases_at(walk->unwind->symbols, frame->pc, &base);
+    state->knows_base = found == BASE_FOUND && knows(walk->core.known, base.number);
+    state->base = (walk->core.value[base.number] + (uint64_t)base.offset) & all;
+    return found != BASE_NOT_FOUND;
+}
+
 /* UNWIND_OUTERMOST with a `back` of 0: there is no caller. */
 static enum unwind_end find_by_rules(struct walk *walk, const struct unwind_frame *frame,
                                      struct caller *caller)
 {
-    struct frame_state state = {walk->core.value, walk->core.known, unwind_read_word, walk};
+    struct frame_state state = {walk->core.value, walk->core.known, unwind_read_word, walk, false, 0};
+    caller->is_guess = !find_frame_base(walk, frame, &state);
     switch (frame_rules_apply(walk->unwind->rules, unwind_place(frame), &state, caller->value, &caller->known,
                               &caller->back)) {
     case FRAME_FOUND:

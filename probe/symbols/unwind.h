@@ -51,7 +51,8 @@ enum unwind_end {
 struct unwind_frame {
     uint64_t pc;   /* Thumb bit cleared; a caller's is where the callee returns to */
     bool is_exact; /* the core was there, itself or when an exception was taken; else the call is before it */
-    bool is_guess; /* it, or a frame between it and the leaf, was found without call frame information */
+    bool is_guess; /* it, or a frame between it and the leaf, was found without call frame information
+                         that the code confirms */
     bool has_taken; /* an exception, whose handler is the frame before */
 };
 

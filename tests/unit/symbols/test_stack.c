@@ -277,6 +277,34 @@ OPEN_TEST(frames_of_two_places)
     assert_int_equal(symbols_frames(NULL, 0, 4, &start, &end), FRAMES_OF_TWO);
 }
 
+/* As LLVM describes frames: the information of the body holds also where there is no frame. */
+TEST(frames_are_where_the_instructions_have_them)
+{
+    static const struct {
+        const char *program, *entry, *place;
+        unsigned number;
+        int64_t offset;
+    } cases[] = {
+        {"late_m4", "early", "early_body", ARM_SP, 16},    {"late_m4", "early", "early_ends", ARM_SP, 0},
+        {"late_m4", "apart", "apart_body", ARM_SP, 16},    {"late_m4", "apart", "apart_returns", ARM_SP, 16},
+        {"late_m4", "apart", "apart_ends", ARM_SP, 0},     {"late_m4", "room", "room_body", 7, 8},
+        {"late_m4", "room", "room_ends", ARM_SP, 16},      {"late_m4", "chooses", "case_ends", ARM_SP, 16},
+        {"late_a53", "early", "early_body", A64_SP, 32},   {"late_a53", "early", "early_ends", A64_SP, 0},
+        {"late_a53", "apart", "apart_returns", A64_SP, 0}, {"late_a53", "apart", "apart_ends", A64_SP, 0},
+        {"late_a53", "room", "room_body", A64_FP, 32},     {"late_a53", "room", "room_ends", A64_SP, 0},
+        {"late_a53", "chooses", "case_ends", A64_SP, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct symbols *symbols = fixture(cases[i].program);
+        uint64_t entry = address_of(symbols, cases[i].entry), place = address_of(symbols, cases[i].place);
+        struct frame_base start = {0}, end = {0};
+        enum frames frames = symbols_frames(symbols, entry, place, &start, &end);
+        if (frames != FRAMES_KNOWN || end.number != cases[i].number || end.offset != cases[i].offset)
+            fail_msg("%s: frames %d, r%u%+lld", cases[i].place, frames, end.number, (long long)end.offset);
+        assert_true(start.is_sp && start.offset == 0);
+    }
+}
+
 /* One program at 0, where the linker leaves what it says of functions that it dropped, and elsewhere. */
 TEST(functions_that_were_dropped_have_no_frames)
 {

@@ -456,6 +456,8 @@ static const struct row rows[] = {
     {"M0+, exceptions, PSP", "stacks_m0", CORTEX_M0, true, true, .least = 88},
     {"A9", "stacks_a9", CORTEX_A9, .least = 98},
     {"A53", "stacks_a53", CORTEX_A53, .least = 98},
+    {"M4, as of LLVM", "late_m4", CORTEX_M4, .least = 100},
+    {"A53, as of LLVM", "late_a53", CORTEX_A53, .least = 100},
 };
 
 TEST(the_stack_at_any_instruction)

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the frame of a call is at each instruction, by the instructions: from the function's entry on, and
+ * back from its returns to what a table of jumps or the unwinder enters. Call frame information alone does
+ * not show it: LLVM describes where a frame is made and not where it ends (llvm-project issue 63598), nor a
+ * return before the frame is made; GCC does not describe the ends of Thumb-1 code.
+ */
+#include "base/values.h"
+#include "symbols/internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BASES_MOST_CODE = 1 << 16, BASES_REGISTERS = 32, BASE_UNKNOWN = INT_MIN };
+
+/* What is known before an instruction: how far each register is below the stack pointer of the entry. */
+struct base_state {
+    int below[BASES_REGISTERS];
+};
+
+struct base_place {
+    struct code_instruction one;
+    struct instruction does;
+    bool is_met;      /* `state` is known as far as it can be */
+    bool is_partly;   /* among conditional ones that move SP: the flags say where it is */
+    bool goes_on;     /* to the one after it */
+    bool is_back;     /* it is known by what follows */
+    bool conditional; /* also by an IT */
+    struct base_state state;
+};
+
+/* A jump out of the function. */
+struct base_way {
+    uint64_t target;
+    struct base_state state;
+};
+
+struct bases {
+    struct symbols *symbols;
+    struct extent function;
+    struct base_place *places; /* by address */
+    size_t n, room;
+    struct base_way *ways;
+    size_t n_ways, ways_room;
+    unsigned sp;
+    bool has_own_calls; /* of places in it, whose returns are not the function's */
+    bool found_more, failed;
+};
+
+/* IHI 0042 6.1.1, IHI 0055 6.1.1: what is the same after a call. */
+static bool is_the_same_after_call(const struct bases *self, unsigned which)
+{
+    return self->symbols->machine == EM_AARCH64 ? which >= 19 && which <= A64_FP : which >= 4 && which <= 11;
+}
+
+/* The state after an instruction that is carried out. What may change to another stack is taken to stay on
+ * this one: a stop shows the stack pointer. */
+static void base_follow(const struct bases *self, const struct base_place *place, struct base_state *state)
+{
+    const struct instruction *does = &place->does;
+    const struct base_state before = *state;
+    int sp = before.below[self->sp];
+    bool gives = does->gives == GIVES_SUM && does->with == NO_REGISTER && does->from < BASES_REGISTERS &&
+                 does->to < BASES_REGISTERS && does->access == ACCESS_NONE &&
+                 before.below[does->from] != BASE_UNKNOWN;
+    for (unsigned i = 0; i < BASES_REGISTERS; i++)
+        if ((does->writes >> i & 1) != 0 ||
+            (instruction_calls(does) && i != self->sp && !is_the_same_after_call(self, i)))
+            state->below[i] = BASE_UNKNOWN;
+    state->below[self->sp] = sp == BASE_UNKNOWN ? BASE_UNKNOWN : depth_after(&place->one, does, sp);
+    if (gives)
+        state->below[does->to] = depth_less(before.below[does->from], (int32_t)does->number);
+}
+
+/* --- the code ------------------------------------------------------------------------------------------- */
+
+static bool bases_read(struct bases *self)
+{
+    struct code_walk walk = {
+        .symbols = self->symbols, .low = self->function.low, .high = self->function.high};
+    struct code_instruction one;
+    unsigned in_block = 0;
+    while (code_next(&walk, &one)) {
+        struct base_place *more = array_grow(self->places, self->n + 1, &self->room, sizeof *more);
+        if (more == NULL)
+            return false;
+        self->places = more;
+        struct instruction does = code_decode(&one);
+        if (one.is_data)
+            continue;
+        self->has_own_calls =
+            self->has_own_calls ||
+            (does.kind == GOES_CALL && does.target > self->function.low && does.target < self->function.high);
+        self->places[self->n++] =
+            (struct base_place){.one = one,
+                                .does = does,
+                                .conditional = does.conditional || in_block > 0,
+                                .goes_on = does.kind != GOES_CALL || may_return(self->symbols, does.target)};
+        in_block = in_block > 0 ? in_block - 1 : does.kind == GOES_IT ? does.number : 0;
+    }
+    return true;
+}
+
+static struct base_place *place_at(const struct bases *self, uint64_t address)
+{
+    size_t n = sorted_until(self->places, self->n, sizeof *self->places, address);
+    return n > 0 && self->places[n - 1].one.address == address ? &self->places[n - 1] : NULL;
+}
+
+static struct base_place *place_after(const struct bases *self, const struct base_place *place)
+{
+    return place_at(self, place->one.address + place->one.size);
+}
+
+/* --- forward -------------------------------------------------------------------------------------------- */
+
+/* A way leads to the place with that state: what differs from another way's is not known there. */
+static void base_note(struct bases *self, struct base_place *place, const struct base_state *state)
+{
+    if (place == NULL)
+        return;
+    self->found_more = self->found_more || !place->is_met;
+    if (!place->is_met)
+        place->state = *state;
+    place->is_met = true;
+    for (unsigned i = 0; i < BASES_REGISTERS; i++)
+        if (place->state.below[i] != state->below[i] && place->state.below[i] != BASE_UNKNOWN) {
+            place->state.below[i] = BASE_UNKNOWN;
+            self->found_more = true;
+        }
+}
+
+static bool goes_elsewhere(const struct instruction *does)
+{
+    return does->kind >= GOES_JUMP && does->kind <= GOES_BACK;
+}
+
+/* Conditional instructions in a row that move SP, up to one that leaves if they are carried out. */
+struct base_run {
+    bool moves;
+    struct base_state before;
+};
+
+static void base_pass_place(struct bases *self, struct base_place *place, struct base_run *run)
+{
+    const struct instruction *does = &place->does;
+    if (!place->conditional && run->moves) /* it has not left: SP is here or there */
+        place->state.below[self->sp] = BASE_UNKNOWN;
+    run->moves = run->moves && place->conditional;
+    place->is_partly = run->moves;
+    struct base_state before = place->state, after = before;
+    base_follow(self, place, &after);
+    bool moves = place->conditional && after.below[self->sp] != before.below[self->sp];
+    if (moves && !run->moves)
+        *run = (struct base_run){.moves = true, .before = before};
+    if (does->kind == GOES_JUMP)
+        base_note(self, place_at(self, does->target), &after);
+    bool leaves = goes_elsewhere(does), resumes = leaves && run->moves;
+    if (place->goes_on && (!leaves || place->conditional))
+        base_note(self, place_after(self, place), resumes ? &run->before : leaves ? &before : &after);
+    run->moves = run->moves && !leaves;
+}
+
+static void bases_forward(struct bases *self)
+{
+    self->found_more = true;
+    while (self->found_more) {
+        struct base_run run = {.moves = false};
+        self->found_more = false;
+        for (size_t i = 0; i < self->n; i++)
+            if (self->places[i].is_met)
+                base_pass_place(self, &self->places[i], &run);
+    }
+}
+
+/* --- back from what is known ---------------------------------------------------------------------------- */
+
+static bool is_base_return(const struct bases *self, const struct instruction *does)
+{
+    return does->kind == GOES_BACK ||
+           (does->kind == GOES_AWAY && does->access == ACCESS_LOAD && does->base == self->sp);
+}
+
+static bool base_may_go_on(const struct base_place *place)
+{
+    return place->goes_on && (!goes_elsewhere(&place->does) || place->conditional);
+}
+
+/* The stack pointer and what the instruction does not write were before it as they are after it. */
+static void base_go_back(struct bases *self, struct base_place *place, const struct base_state *after)
+{
+    struct base_state zero = {.below = {0}};
+    base_follow(self, place, &zero);
+    int by = zero.below[self->sp];
+    if (by == BASE_UNKNOWN || after->below[self->sp] == BASE_UNKNOWN || (place->conditional && by != 0))
+        return;
+    place->is_met = place->is_back = self->found_more = true;
+    for (unsigned i = 0; i < BASES_REGISTERS; i++)
+        place->state.below[i] =
+            (place->does.writes >> i & 1) == 0 && zero.below[i] == 0 ? after->below[i] : BASE_UNKNOWN;
+    place->state.below[self->sp] = depth_less(after->below[self->sp], by);
+}
+
+static void bases_back(struct bases *self)
+{
+    struct base_state at_return;
+    for (unsigned i = 0; i < BASES_REGISTERS; i++)
+        at_return.below[i] = i == self->sp ? 0 : BASE_UNKNOWN;
+    self->found_more = true;
+    while (self->found_more) {
+        self->found_more = false;
+        for (size_t i = self->n; i-- > 0;) {
+            struct base_place *place = &self->places[i];
+            bool jumps = place->does.kind == GOES_JUMP;
+            const struct base_place *next = base_may_go_on(place) ? place_after(self, place) : NULL,
+                                    *to = jumps ? place_at(self, place->does.target) : NULL;
+            if (!place->is_met && is_base_return(self, &place->does))
+                base_go_back(self, place, &at_return);
+            if (!place->is_met && next != NULL && next->is_met)
+                base_go_back(self, place, &next->state);
+            if (!place->is_met && to != NULL && to->is_met)
+                base_go_back(self, place, &to->state);
+        }
+    }
+}
+
+static bool is_other_base(const struct bases *self, const struct base_place *to, int sp)
+{
+    int there = to != NULL && to->is_met ? to->state.below[self->sp] : BASE_UNKNOWN;
+    return there != BASE_UNKNOWN && sp != BASE_UNKNOWN && there != sp;
+}
+
+/* Ways that contradict each other; ends with another stack pointer, other than jumps by a table; and where
+ * the code goes elsewhere. */
+static bool bases_check(struct bases *self)
+{
+    for (size_t i = 0; i < self->n; i++) {
+        struct base_place *place = &self->places[i];
+        struct base_state after = place->state;
+        if (!place->is_met)
+            continue;
+        base_follow(self, place, &after);
+        int sp = after.below[self->sp];
+        const struct base_place *to =
+            place->does.kind == GOES_JUMP ? place_at(self, place->does.target) : NULL;
+        const struct base_place *next = base_may_go_on(place) ? place_after(self, place) : NULL;
+        if (place->is_back && (is_other_base(self, next, sp) || is_other_base(self, to, sp)))
+            place->state.below[self->sp] = BASE_UNKNOWN;
+        bool moved = is_base_return(self, &place->does) ? sp != 0 : place->does.kind == GOES_AWAY && sp < 0;
+        self->failed = self->failed || (moved && sp != BASE_UNKNOWN);
+        if (place->does.kind != GOES_JUMP || to != NULL)
+            continue;
+        struct base_way *more = array_grow(self->ways, self->n_ways + 1, &self->ways_room, sizeof *more);
+        if (more == NULL)
+            return false;
+        self->ways = more;
+        self->ways[self->n_ways++] = (struct base_way){place->does.target, after};
+    }
+    return true;
+}
+
+/* --- a function ----------------------------------------------------------------------------------------- */
+
+static void bases_drop(struct bases *self)
+{
+    free(self->places);
+    free(self->ways);
+    *self = (struct bases){.n = 0};
+}
+
+/* `whole`: what leads to this part of a function; NULL: it is entered at its first instruction. False: its
+ * ends contradict what was found, or there is no memory. */
+static bool bases_alone(struct bases *self, struct symbols *symbols, const struct extent *function,
+                        const struct bases *whole)
+{
+    *self = (struct bases){
+        .symbols = symbols, .function = *function, .sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP};
+    if (function->high - function->low > BASES_MOST_CODE || !symbols->has_code || !bases_read(self))
+        return false;
+    struct base_state entry;
+    for (unsigned i = 0; i < BASES_REGISTERS; i++)
+        entry.below[i] = i == self->sp ? 0 : BASE_UNKNOWN;
+    if (whole == NULL)
+        base_note(self, place_at(self, function->low), &entry);
+    for (size_t i = 0; whole != NULL && i < whole->n_ways; i++)
+        base_note(self, place_at(self, whole->ways[i].target), &whole->ways[i].state);
+    bases_forward(self);
+    if (!self->has_own_calls)
+        bases_back(self);
+    return bases_check(self) && !self->failed;
+}
+
+/* Whether the callee returns with another stack pointer than it was called with. */
+static bool call_moves(struct symbols *symbols, uint64_t callee)
+{
+    struct extent function = {0, 0};
+    struct bases self = {.n = 0};
+    bool moves = table_around(symbols, callee, &function) != NULL && function.low == callee &&
+                 !bases_alone(&self, symbols, &function, NULL) && self.failed;
+    bases_drop(&self);
+    return moves;
+}
+
+static bool bases_whole(struct bases *self, struct symbols *symbols, const struct extent *function,
+                        const struct bases *whole)
+{
+    bool found = bases_alone(self, symbols, function, whole);
+    uint64_t last = function->low;
+    for (size_t i = 0; i < self->n && found; i++) {
+        const struct instruction *does = &self->places[i].does;
+        found = does->kind != GOES_CALL || does->target == last || !call_moves(symbols, does->target);
+        last = does->kind == GOES_CALL ? does->target : last;
+    }
+    return found;
+}
+
+/* The frame's end at the place, by SP or else by a register that calls keep. */
+static bool base_of(const struct bases *self, const struct base_place *place, struct frame_base *out)
+{
+    if (!place->is_met || place->is_partly)
+        return false;
+    for (unsigned i = BASES_REGISTERS; i-- > 0;) {
+        unsigned which = i == BASES_REGISTERS - 1 ? self->sp : i;
+        if (place->state.below[which] == BASE_UNKNOWN ||
+            (which != self->sp && !is_the_same_after_call(self, which)))
+            continue;
+        *out = (struct frame_base){
+            .number = which, .is_sp = which == self->sp, .offset = place->state.below[which]};
+        return true;
+    }
+    return false;
+}
+
+/* --- what was found ------------------------------------------------------------------------------------- */
+
+struct base_row {
+    uint64_t address;
+    unsigned size;
+    enum base_found found;
+    struct frame_base base;
+};
+
+/* Of the functions that were asked for last. */
+struct bases_kept {
+    struct bases_of {
+        uint64_t low, high; /* high 0: none */
+        struct base_row *rows;
+        size_t n;
+    } of[64];
+};
+
+void bases_close(struct symbols *symbols)
+{
+    for (size_t i = 0; symbols->bases != NULL && i < sizeof symbols->bases->of / sizeof *symbols->bases->of;
+         i++)
+        free(symbols->bases->of[i].rows);
+    free(symbols->bases);
+    symbols->bases = NULL;
+}
+
+/* Nothing leads there, and from there only to constants or the function's end: what fills up to them. */
+static bool is_filler(const struct bases *self, size_t i)
+{
+    const struct base_place *place = &self->places[i];
+    for (; place != NULL && !place->is_met && place->does.kind <= GOES_UNSURE;)
+        place = place_after(self, place);
+    return place == NULL;
+}
+
+static bool bases_fill(struct bases_of *of, struct symbols *symbols, const struct extent *part)
+{
+    struct extent around = *part;
+    struct bases whole = {.n = 0}, self = {.n = 0};
+    symbols_whole(symbols, part->low, &around);
+    bool is_part = around.low != part->low;
+    bool known = (!is_part || bases_whole(&whole, symbols, &around, NULL)) &&
+                 bases_whole(&self, symbols, part, is_part ? &whole : NULL);
+    free(of->rows);
+    *of = (struct bases_of){part->low, part->high, calloc(self.n + 1, sizeof *of->rows), 0};
+    for (size_t i = 0; of->rows != NULL && i < self.n; i++) {
+        const struct base_place *place = &self.places[i];
+        struct base_row *row = &of->rows[of->n++];
+        *row = (struct base_row){.address = place->one.address, .size = place->one.size};
+        row->found = known && base_of(&self, place, &row->base) ? BASE_FOUND
+                     : is_filler(&self, i)                      ? BASE_UNREAD
+                                                                : BASE_NOT_FOUND;
+    }
+    bases_drop(&whole);
+    bases_drop(&self);
+    return of->rows != NULL;
+}
+
+enum base_found bases_at(struct symbols *symbols, uint64_t address, struct frame_base *out)
+{
+    struct extent function = {0, 0};
+    const struct symbol *symbol = table_around(symbols, address, &function);
+    if (symbol == NULL || !symbol_is_function(symbol))
+        return BASE_UNREAD;
+    if (symbols->bases == NULL)
+        symbols->bases = calloc(1, sizeof *symbols->bases);
+    if (symbols->bases == NULL)
+        return BASE_NOT_FOUND;
+    struct bases_of *of = &symbols->bases->of[(function.low >> 2) % (sizeof symbols->bases->of / sizeof *of)];
+    if ((of->low != function.low || of->high != function.high) && !bases_fill(of, symbols, &function))
+        return BASE_NOT_FOUND;
+    size_t n = sorted_until(of->rows, of->n, sizeof *of->rows, address);
+    const struct base_row *row = n > 0 ? &of->rows[n - 1] : NULL;
+    if (row == NULL || address >= row->address + row->size)
+        return BASE_UNREAD;
+    *out = row->base;
+    return row->found;
+}
