@@ -493,7 +493,7 @@ static bool walk_check_left(struct walking *self, bool *left, struct error *erro
 }
 
 /* Lets the core run to one of the first `n` stops. At one that is another call's, of this function or of its
- * caller, it goes on. *left: this call was left. */
+ * caller, it goes on; if that returns from this call, it was this call's. *left: this call was left. */
 static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, unsigned all, bool begins,
                        bool *left, struct error *error)
 {
@@ -508,9 +508,11 @@ static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, 
             return false;
         if (*left)
             break;
-        ours = ours && passage_is_among(stops, n, self->here);
-        if ((!passage_is_among(stops, all, self->here) && !pass(self, stops, all, false, &ours, error)) ||
-            !walk_look_at_other(self, stops, n, &ours, left, error))
+        bool returned = ours && self->here == self->engine->call.frame.end.pc;
+        ours = returned || (ours && passage_is_among(stops, n, self->here));
+        if (!returned &&
+            ((!passage_is_among(stops, all, self->here) && !pass(self, stops, all, false, &ours, error)) ||
+             !walk_look_at_other(self, stops, n, &ours, left, error)))
             return false;
     }
     return true;

@@ -3,8 +3,9 @@ made; and the ends of GCC's Thumb-1 functions. The assembly says what these comp
 import pytest
 
 from gdb_place import GdbPlace
-from harness import Place, wait_for
+from harness import NOWHERE, Place, wait_for
 from own_program import START, own_place
+from test_lines import CALLS, check_sum, lines, walked
 
 pytestmark = pytest.mark.any_fifth
 
@@ -114,3 +115,18 @@ def test_an_end_is_reached_where_the_frame_is_gone_or_not_yet_made(way, tmp_path
         check_pairs(place, "f", "f_end")
         check_pairs(place, "g", "g_end")
         check_pairs(place, "h", "h_end", 0 if "a53" in way else 8)
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "a53/swd", "rp2040/swd", "a9/swd"])
+def test_lines_of_a_function_that_returns_early_are_of_one_call(way, tmp_path):
+    """No step leads from one call into the next: the lines of a call are its cycles."""
+    with at_late(tmp_path, way, 0) as place:
+        for name in "fg":
+            place.board.watch(NOWHERE)
+            result = lines(place, name, "-r", CALLS)
+            truth = [cycles for cycles, _ in walked(place, name, [])]
+            hits = {row["line"] % 10: row["hits"] for row in result.rows}
+            assert len(truth) == CALLS == hits[1] == hits[6] + (hits[5] if name == "g" else 0), (hits, truth)
+            check_sum(result, truth)
+            assert result.summary["agrees"] and "frame" not in " ".join(result.summary["notes"]), result.summary
