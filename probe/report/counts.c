@@ -161,6 +161,7 @@ static struct json_part csv_row(const struct counts_report *report, const json_t
     json_object_set(row.json, "count", json_object_get(column, "count"));
     row_decimal(&row, "per_second", counts_rate(column), 3);
     row_text(&row, "errata", field_text(column, "errata"));
+    row_text(&row, "doubt", field_is(line, "slept") ? RESULT_SLEPT : "");
     row_text(&row, "at_least",
              field_is(column, "at_least")        ? "at least"
              : field_is(line, "seconds_at_most") ? "rate at least"

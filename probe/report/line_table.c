@@ -211,6 +211,7 @@ static struct json_part line_table_summary_line(const struct line_report *report
     struct check check = check_sum(report);
     struct json_part notes = json_list_new();
     struct json_part part = json_part_new("summary");
+    char unseen[256];
     json_part_unsigned(&part, "calls", costs->calls);
     json_part_unsigned(&part, "steps", costs->hops);
     json_part_unsigned(&part, "tainted", costs->tainted);
@@ -230,6 +231,10 @@ static struct json_part line_table_summary_line(const struct line_report *report
     }
     make_notes(report, &check, &notes);
     json_part_object(&part, "notes", notes);
+    unseen_delays_text(&costs->delays, costs->hops, "steps", unseen, sizeof unseen);
+    json_part_text(&part, "doubt", unseen);
+    if (costs->bounded > 0)
+        json_part_unsigned(&part, "bounded", costs->bounded);
     json_part_text(&part, "ended", report->ended);
     return part;
 }
@@ -248,6 +253,26 @@ static bool is_one_instruction(const json_t *line)
 {
     const json_t *blocks = field_of(line, "blocks");
     return json_array_size(blocks) == 1 && field_count(json_array_get(blocks, 0), "instructions") == 1;
+}
+
+static const struct sentence line_doubts[] = {
+    {"disturbed", NULL, "never measured exactly"},
+    {"differ", NULL, "the lines and the function differ by {not_attributed/2} cycles"},
+    {"doubt", NULL, "not proved to be exact: {doubt}"},
+    {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
+    {"left", NULL, "{left} call{left?|s} left without returning, not counted"},
+    {"ended", NULL, "it ended early: {ended}"},
+};
+
+/* Of CSV. */
+static void line_put_doubt(struct json_part *row, const json_t *line, const json_t *summary)
+{
+    struct json_part facts = json_part_copy(summary);
+    row_flag(&facts, "disturbed", field_is(line, "disturbed"));
+    row_flag(&facts, "differ", json_is_false(field_of(summary, "agrees")));
+    if (field_count(line, "hits") > 0)
+        sentences_put(row, "doubt", facts.json, line_doubts, sizeof line_doubts / sizeof *line_doubts);
+    json_decref(facts.json);
 }
 
 static struct json_part shown_line(const json_t *line, const char *region)
@@ -272,8 +297,11 @@ static bool line_table_put_lines(const struct rendering *to, const struct docume
     size_t i;
     const json_t *line;
     json_array_foreach(document->lines, i, line)
-        if (line_is_of(line, "line"))
-            document_add(&rows, shown_line(line, region));
+        if (line_is_of(line, "line")) {
+            struct json_part row = shown_line(line, region);
+            line_put_doubt(&row, line, document_line(document, "summary"));
+            document_add(&rows, row);
+        }
     return render_table(to, to->format == FORMAT_CSV ? &line_csv : &line_view, document_end(rows));
 }
 

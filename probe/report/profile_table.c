@@ -7,6 +7,7 @@
 #include "report/number.h"
 #include "report/page.h"
 #include "report/profile_file.h"
+#include "report/sentence.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
@@ -606,6 +607,35 @@ static bool put_folded(FILE *out, const struct document *document)
     return names != NULL;
 }
 
+/* ---- CSV */
+
+static const struct sentence share_doubts[] = {
+    {"old_cut", NULL, "the profile before is cut off"},
+    {"cut", NULL, "the profile is cut off"},
+    {"ended_early", NULL, "recording ended early"},
+};
+
+static json_t *doubted_rows(const struct document *document, const char *type)
+{
+    const json_t *profile = document_line(document, "profile"), *old = document_line(document, "old"), *line;
+    struct json_part facts = json_part_new(NULL);
+    struct document rows = document_new();
+    size_t i;
+    row_flag(&facts, "cut", field_is(profile, "cut"));
+    row_flag(&facts, "old_cut", field_is(old, "cut"));
+    row_flag(&facts, "ended_early", strcmp(field_text(profile, "ended"), "lost") == 0);
+    json_array_foreach(document->lines, i, line) {
+        struct json_part row = json_part_copy(line);
+        sentences_put(&row, "doubt", facts.json, share_doubts, sizeof share_doubts / sizeof *share_doubts);
+        if (line_is_of(line, type))
+            document_add(&rows, row);
+        else
+            json_decref(row.json);
+    }
+    json_decref(facts.json);
+    return document_end(rows);
+}
+
 /* ---- all */
 
 static bool profile_table_put(const struct rendering *to, const struct document *document)
@@ -617,7 +647,7 @@ static bool profile_table_put(const struct rendering *to, const struct document 
         return document_write(to->out, document);
     case FORMAT_CSV:
         return render_table(to, differs ? change_csv(sort) : &share_csv,
-                            document_rows(document, differs ? "change" : "share", NULL));
+                            doubted_rows(document, differs ? "change" : "share"));
     case FORMAT_FOLDED:
         return put_folded(to->out, document);
     default:

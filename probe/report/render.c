@@ -22,7 +22,7 @@
 enum {
     CELL = 512,
     CODE = 3 * 1024,
-    COLUMNS = 24,
+    COLUMNS = 32,
     GAP = 2,
     DEEP = 4,
     BINS = 16,

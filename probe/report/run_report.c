@@ -180,6 +180,30 @@ static void put_reason(struct json_part *row, const json_t *summary, const json_
     row_text(row, "reason", text);
 }
 
+/* In a row of CSV, what other formats say below the table. */
+static const struct sentence run_doubts[] = {
+    {"doubt", NULL, "not proved to be exact: {doubt}"},
+    {"ended", NULL, "it ended early: {ended}"},
+    {"tainted", NULL, "{tainted,} of {hits,} hit{hits?|s} tainted, not in the numbers"},
+    {"left", NULL, "{left,} call{left?|s} left without returning, not counted"},
+    {"cut", NULL, "{cut,} call{cut?|s} had not ended, not included"},
+    {"calls.isolated", NULL, "of isolated calls"},
+    {"calls.left_out", NULL, "{calls.left_out%} of the calls left out"},
+    {"slept", NULL, RESULT_SLEPT},
+    {"periods.in_bursts", NULL, "it may be called in bursts"},
+    {"uncalibrated", NULL, "overhead not measured: {uncalibrated}"},
+    {"near", NULL, "median, p90 and p99: to 0.1 %"},
+    {"disagreement", NULL, "{disagreement}"},
+};
+
+static void put_doubt(struct json_part *row, const json_t *summary, const json_t *column)
+{
+    struct json_part facts = json_part_copy(summary);
+    row_flag(&facts, "near", json_is_false(field_of(column, "median_exact")));
+    sentences_put(row, "doubt", facts.json, run_doubts, sizeof run_doubts / sizeof *run_doubts);
+    json_decref(facts.json);
+}
+
 struct json_part run_column_row(const json_t *summary, const char *name, json_t *column)
 {
     struct json_part row = json_part_copy(column);
@@ -193,6 +217,8 @@ struct json_part run_column_row(const json_t *summary, const char *name, json_t 
         json_part_unsigned(&row, "count", 0);
     if (field_of(row.json, "at_least") == NULL)
         json_part_unsigned(&row, "at_least", 0);
+    if (summary != NULL && run_is_counted(column))
+        put_doubt(&row, summary, column);
     return row;
 }
 
@@ -228,6 +254,7 @@ static struct json_part metric_row(const json_t *summary, const char *name, cons
         row_text(&row, "errata", text_in(summary, "metric_errata", name));
         row_real(&row, "mean", json_number_value(value));
         row_text(&row, "remark", unit);
+        put_doubt(&row, summary, NULL);
         return row;
     }
     snprintf(text, sizeof text, "<not counted>%s%s", why[0] != '\0' ? ": " : "", why);

@@ -145,14 +145,30 @@ void sentences_say(struct json_part *list, const json_t *line, const struct sent
         }
 }
 
-void sentences_join(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n)
+static void sentences_text(char *all, size_t size, const json_t *line, const struct sentence *sentences,
+                           size_t n)
 {
-    char all[2 * SENTENCE] = "", text[SENTENCE];
+    char text[SENTENCE];
+    all[0] = '\0';
     for (size_t i = 0; i < n; i++)
         if (sentence_holds(&sentences[i], line)) {
             sentence_fill(text, sizeof text, sentences[i].text, line);
-            text_join(all, sizeof all, "; ", text);
+            text_join(all, size, "; ", text);
         }
+}
+
+void sentences_put(struct json_part *row, const char *key, const json_t *line,
+                   const struct sentence *sentences, size_t n)
+{
+    char all[2 * SENTENCE];
+    sentences_text(all, sizeof all, line, sentences, n);
+    json_part_text(row, key, all);
+}
+
+void sentences_join(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n)
+{
+    char all[2 * SENTENCE];
+    sentences_text(all, sizeof all, line, sentences, n);
     if (all[0] != '\0')
         json_list_say(list, "%s", all);
 }

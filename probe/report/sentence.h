@@ -30,5 +30,8 @@ struct sentence {
 };
 /* Adds those that hold to a list of texts. */
 void sentences_say(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n);
-/* The same as one text, with "; " between them. */
+/* The same as one text, with "; " between them, at `key` of a row. */
+void sentences_put(struct json_part *row, const char *key, const json_t *line,
+                   const struct sentence *sentences, size_t n);
+/* The same in a list. */
 void sentences_join(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n);

@@ -194,13 +194,37 @@ static struct json_part stays_facts(const json_t *summary, bool of_word)
     return notes;
 }
 
-static bool stays_tables(const struct rendering *to, bool of_word, const json_t *lines)
+/* Of CSV. */
+static const struct sentence stays_doubts[] = {
+    {"calls.isolated", NULL, "of isolated calls"},
+    {"calls.left_out", NULL, "{calls.left_out%} of the calls left out, which may be longer than max"},
+    {"gaps", NULL, "trace was lost {gaps,} time{gaps?|s}: there were more calls"},
+    {"awake", NULL,
+     "shares and times between calls are of the {awake%} of the time in which the clock went on"},
+    {"other_size", NULL,
+     "{other_size,} write{other_size?|s} of another size: the task is not known after them"},
+    {"ended", NULL, "it ended early: {ended}"},
+};
+
+static void stays_put_doubt(struct json_part *row, const json_t *summary)
+{
+    json_t *calls = json_object_get(row->json, "calls");
+    struct json_part facts = json_part_copy(summary);
+    if (calls != NULL && json_object_set(facts.json, "calls", calls) == 0)
+        sentences_put(row, "doubt", facts.json, stays_doubts, sizeof stays_doubts / sizeof *stays_doubts);
+    json_decref(facts.json);
+}
+
+static bool stays_tables(const struct rendering *to, bool of_word, const json_t *lines, const json_t *summary)
 {
     struct document rows = document_new();
     size_t i;
     const json_t *line;
-    json_array_foreach(lines, i, line)
-        document_add(&rows, stays_row(line, "cycles"));
+    json_array_foreach(lines, i, line) {
+        struct json_part row = stays_row(line, "cycles");
+        stays_put_doubt(&row, summary);
+        document_add(&rows, row);
+    }
     const struct view *view = to->format == FORMAT_CSV ? (of_word ? &task_csv : &interrupt_csv)
                                                        : (of_word ? &task_view : &interrupt_view);
     return render_table(to, view, document_end(rows));
@@ -241,7 +265,7 @@ bool stays_write(const struct rendering *to, const struct document *document)
         conditions_write(to, &conditions);
     bool ok = to->format != FORMAT_HTML || checks_page(to, lines, NULL, summary);
     fputs(text ? "\n" : "", to->out);
-    ok = stays_tables(to, of_word, lines) && ok;
+    ok = stays_tables(to, of_word, lines, summary) && ok;
     if (to->format != FORMAT_CSV) {
         struct json_part notes = stays_facts(summary, of_word);
         if (to->explains)

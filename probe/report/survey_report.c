@@ -214,9 +214,12 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     if (!first)
         return row;
     if (survey_report_has_hits(region)) {
-        static const char *const keys[] = {"calls_per_second", "share", "share_plus_minus"};
+        static const char *const keys[] = {"calls_per_second", "calls_plus_minus", "share",
+                                           "share_plus_minus"};
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             row_real(&row, keys[k], field_real(region, keys[k]));
+        row_text(&row, "rate_bound", rate_is_bound(region) ? "<" : rate_is_vague(region) ? "~" : "");
+        row_text(&row, "share_bound", share_is_vague(region) ? "~" : share_bound(region));
         survey_report_put_rates(&row, region);
     }
     checks_add(&row, region, json_array_get(lines->verdicts, i));

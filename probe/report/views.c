@@ -10,6 +10,12 @@
 #define FIELD(of, name)         .key = (of), .heading = (name)
 #define COUNT(of, what)         .key = (of), .heading = (what), .as = AS_COUNT
 
+/* Of CSV: what a reader of the row's numbers must know; other formats have it in sentences. */
+#define DOUBT                                                                                                \
+    {                                                                                                        \
+        TEXT("doubt"), .optional = true                                                                      \
+    }
+
 /* ---- shares */
 
 #define SHARES(samples)                                                                                      \
@@ -78,6 +84,7 @@ static const struct view_column share_fields[] = {
     {NAME("function|task|exception|context", "function", NULL)},
     {TEXT("source")},
     {.key = "children", .heading = "children", .optional = true},
+    DOUBT,
 };
 const struct view share_csv = {COLUMNS(share_fields)};
 
@@ -127,11 +134,11 @@ const struct view *change_view(enum shares_sort sort)
     }
 
 static const struct view_column fields_by_function[] = {
-    CHANGE_FIELDS, {NAME("function", "function", "[unknown]")}, {TEXT("source")}};
+    CHANGE_FIELDS, {NAME("function", "function", "[unknown]")}, {TEXT("source")}, DOUBT};
 static const struct view_column fields_by_file[] = {
-    CHANGE_FIELDS, {NAME("source", "function", "[unknown]")}, {FIELD("", "source")}};
+    CHANGE_FIELDS, {NAME("source", "function", "[unknown]")}, {FIELD("", "source")}, DOUBT};
 static const struct view_column fields_by_address[] = {
-    CHANGE_FIELDS, {NAME("function", "function", NULL)}, {TEXT("source")}};
+    CHANGE_FIELDS, {NAME("function", "function", NULL)}, {TEXT("source")}, DOUBT};
 
 const struct view *change_csv(enum shares_sort sort)
 {
@@ -203,6 +210,7 @@ static const struct view_column line_fields[] = {
     {TEXT("max")},
     {TEXT("share")},
     {FIELD("text", "source")},
+    DOUBT,
 };
 const struct view line_csv = {COLUMNS(line_fields)};
 
@@ -212,7 +220,7 @@ const struct view line_csv = {COLUMNS(line_fields)};
     {                                                                                                        \
         TEXT("at_least")                                                                                     \
     }
-static const struct view_column counts_fields[] = {COUNTS("per_second"), {TEXT("errata")}},
+static const struct view_column counts_fields[] = {COUNTS("per_second"), {TEXT("errata")}, {TEXT("doubt")}},
                                 cores_fields[] = {COUNTS("cpus")};
 /* On a narrow terminal the last minute goes first, then the ends of names, the parts of the clock, the
  * totals. */
@@ -279,6 +287,7 @@ static const struct view_column run_fields[] = {
     {FIELD("why", "why"), .optional = true, .only = "judged"},
     {FIELD("file", "file"), .optional = true},
     {TEXT("errata"), .optional = true},
+    DOUBT,
 };
 const struct view run_csv = {COLUMNS(run_fields)};
 
@@ -309,6 +318,10 @@ static const struct view_column region_fields[] = {
     {FIELD("judged", "verdict"), .optional = true},
     {FIELD("verdict_why|why", "why"), .optional = true},
     {TEXT("errata"), .optional = true},
+    {TEXT("calls_plus_minus"), .optional = true},
+    {TEXT("rate_bound"), .optional = true},
+    {TEXT("share_bound"), .optional = true},
+    DOUBT,
 };
 const struct view region_csv = {COLUMNS(region_fields)};
 
@@ -378,6 +391,7 @@ static const struct view_column interrupt_fields[] = {
     {FIELD("interval.max", "interval_max")},
     {FIELD("judged", "verdict"), .optional = true},
     {FIELD("verdict_why", "why"), .optional = true},
+    DOUBT,
 };
 const struct view interrupt_csv = {COLUMNS(interrupt_fields)};
 
@@ -389,6 +403,7 @@ static const struct view_column task_fields[] = {
     {FIELD("between.min", "between_min")},
     {FIELD("between.median", "between_median")},
     {FIELD("between.max", "between_max")},
+    DOUBT,
 };
 const struct view task_csv = {COLUMNS(task_fields)};
 

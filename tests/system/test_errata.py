@@ -42,7 +42,7 @@ def test_every_view_of_a_wrong_count_has_its_mark(tmp_path):
         watch = place.run("watch", "-M", "CPI", "--for", "200ms", "-I", 100).out
         assert words(watch).count(A53) == 1 and re.search(r"^INST_RETIRED +\S+ s +~[\d,]+", watch, re.M), watch
         csv = place.run("stat", "-M", "CPI", "--for", "100ms", "--format", "csv").out.splitlines()
-        assert csv[0].endswith(",errata") and "erratum 855827" in csv[2] and "erratum" not in csv[1]
+        assert csv[0].endswith(",errata,doubt") and "erratum 855827" in csv[2] and "erratum" not in csv[1]
         delta = place.run("delta", "work_by_data", "-r", 3, "-e", "INST_RETIRED", "--format", "csv").out
         assert "erratum 855827" in delta and "~" not in delta
         page = place.run("delta", "work_by_data", "-r", 3, "-M", "IPC", "--format", "markdown").out

@@ -1,5 +1,7 @@
 """`show FILE`: what -j of a command wrote, in each format that the command has, as the command itself prints it."""
+import csv
 import html
+import io
 import json
 import re
 
@@ -195,6 +197,47 @@ def test_of_the_tool_as_it_was(tmp_path):
     file.write_text(result_of_delta(18204))
     for form in FORMATS:
         assert "CPU_CYCLES" in shown(file, form, tmp_path), form
+
+
+def rows_of(path):
+    """Of its CSV, each with the columns that have a text."""
+    result = run_tool("show", path, "-x", ";")
+    assert result.code == 0, result.err
+    return [{key: value for key, value in row.items() if value} for row in csv.DictReader(io.StringIO(result.out), delimiter=";")]
+
+
+def test_csv_says_what_makes_a_number_a_bound(tmp_path):
+    """What text says by a mark or a sentence is in a column of the row."""
+    head, summary = map(json.loads, result_of_delta(1000).splitlines())
+    delta, survey, lines, tasks, shares = (tmp_path / f"{name}.jsonl" for name in ("delta", "survey", "lines", "tasks", "shares"))
+
+    def write(path, *rows):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    write(delta, head, {**summary, "tainted": 60, "doubt": "D", "slept": True, "columns": {"CPU_CYCLES": {**summary["columns"]["CPU_CYCLES"], "median_exact": False}},
+                        "calls": {"seen": 200, "exact": 40, "isolated": True, "left_out": 0.5}})
+    row, = rows_of(delta)
+    for said in ("not proved to be exact: D", "60 of 100 hits tainted", "of isolated calls", "50 % of the calls left out", "seen asleep", "to 0.1 %"):
+        assert said in row["doubt"], row
+    region = {**summary, "type": "region", "reached": True, "calls_per_second": 100, "calls_plus_minus": 2, "share": 0.5, "share_plus_minus": 0.001}
+    periods = {"cut": {"cycles_at_least": True, "cut": True}, "most": {"cycles_at_least": True}, "burst": {"in_bursts": True}, "sure": {}}
+    write(survey, {**head, "schema": "pmu-probe/2", "command": "survey"},
+          *({**region, "name": name, "region": {"start": name, "end": "its return"}, "periods": of} for name, of in periods.items()),
+          {"type": "summary", "regions": 4, "reached": 4, "seconds": 1})
+    bounds = {row["region"]: (row.get("rate_bound"), row.get("share_bound"), row["calls_plus_minus"]) for row in rows_of(survey) if "share" in row}
+    assert bounds == {"cut": ("<", None, "2"), "most": ("<", "<", "2"), "burst": ("~", "~", "2"), "sure": (None, None, "2")}
+    write(lines, {**head, "command": "lines"}, {"type": "line", "line": 6, "hits": 5, "mean": 9, "share": 1, "blocks": [], "disturbed": True},
+          {"type": "line", "line": 7, "hits": 0, "blocks": []},
+          {"type": "summary", "calls": 5, "steps": 9, "sum": 9, "agrees": False, "not_attributed": 7, "bounded": 2})
+    assert [row.get("doubt") for row in rows_of(lines)] == \
+        ["never measured exactly; the lines and the function differ by 7.00 cycles; the counter may have wrapped unseen in 2 steps", None]
+    write(tasks, {**head, "command": "tasks"}, {"type": "task", "name": "one", "value": "0x20", "cycles": 9, "share": 1, "per_second": 1,
+                                                "calls": {"seen": 9, "exact": 2, "left_out": 0.25, "isolated": True}},
+          {"type": "summary", "seen": 9, "exact": 2, "gaps": 3, "awake": 0.5, "seconds": 1})
+    assert all(said in rows_of(tasks)[0]["doubt"] for said in ("isolated", "25 % of the calls", "lost 3 times", "of the 50 % of the time"))
+    write(shares, {**head, "command": "report"}, {"type": "profile", "file": "p", "cut": True, "sort": "address"},
+          {"type": "share", "core": 0, "share": 1, "samples": 3, "address": "0x0"}, {"type": "summary", "samples": 3})
+    assert rows_of(shares)[0]["doubt"] == "the profile is cut off"
 
 
 def test_what_is_there(tmp_path):

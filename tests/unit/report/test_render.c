@@ -186,7 +186,7 @@ TEST(an_interval_has_what_it_counted)
          TWO "{'type':'sample','since_begin':12.25,'columns':{" CYCLES "}}\n"
              "{'type':'sample','since_begin':0.0,'columns':{'CPU_CYCLES':{'count':7,'seconds':0.0}}}",
          false);
-    OUTPUT_HAS("\n,CPU_CYCLES,cycles,250000000,12.250000,2.5", "\n,CPU_CYCLES,cycles,7,,0.000000,0.000,,\n");
+    OUTPUT_HAS("\n,CPU_CYCLES,cycles,250000000,12.250000,2.5", "\n,CPU_CYCLES,cycles,7,,0.000000,0.000,,,\n");
     OUTPUT_LACKS("LD_RETIRED");
 }
 
