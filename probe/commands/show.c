@@ -59,14 +59,16 @@ static bool show_show(const struct context *context, const struct document *docu
     to.command = NULL; /* it is not what measured */
     const struct shown_result *result = show_find(document);
     char who[64];
-    if (document_line(document, "summary") == NULL && (result == NULL || result->needs_summary))
-        return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: no summary: that run was cut off",
-                            file);
+    const char *last = result != NULL ? result->last : "summary";
+    if (last != NULL && document_line(document, last) == NULL)
+        return error_advise(error, ERROR_USAGE, from_where, "%.256s: no %s: that run was cut off", file,
+                            last);
     if (result == NULL)
-        return error_advise(error, ERROR_SYSTEM, from_where, "%.256s: not a result that can be shown", file);
+        return error_advise(error, ERROR_USAGE, from_where, "%.256s: not a result that can be shown", file);
     snprintf(who, sizeof who, "show of a result of %s", result->command);
-    if (!show_has(result, to.format))
-        return format_refuse(to.format, "--format", who, result->formats, error);
+    unsigned formats = show_formats(result, document);
+    if ((formats >> to.format & 1) == 0)
+        return format_refuse(to.format, "--format", who, formats, error);
     command_has_result(context);
     return (reading->whole != NULL ? show_copy(reading->whole, to.out) : result->write(&to, document)) ||
            error_set(error, ERROR_UNWRITTEN, "the output could not be written");
@@ -88,8 +90,7 @@ static bool show_read(struct show_reading *reading, const struct context *contex
         document->left_out = reading->left_out;
         return true;
     }
-    return is_broken ? error_copy(error, &why)
-                     : error_advise(error, ERROR_SYSTEM, from_where, "%s", why.text);
+    return is_broken ? error_copy(error, &why) : error_advise(error, ERROR_USAGE, from_where, "%s", why.text);
 }
 
 bool command_facts(const struct context *context, struct document *document, struct error *error)

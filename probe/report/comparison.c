@@ -169,6 +169,10 @@ static bool baseline_take_line(struct side_reading *reading, json_t *object)
     bool of_survey = begins && is_survey(object) && strcmp(named, JSON_SCHEMA_2) == 0;
     if (!begun && schema == NULL)
         return baseline_fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
+    const char *command = begins ? field_text(object, "command") : strcmp(type, "guard") == 0 ? type : "";
+    if (command[0] != '\0' && !of_survey)
+        return baseline_fails(reading, "a result of %.32s, and those of delta and survey are compared",
+                              command);
     if (!of_survey && strcmp(named, PROFILE_SCHEMA) == 0) {
         if (reading->runs != NULL)
             reading->runs->is_profile = true;

@@ -181,7 +181,7 @@ const char *profile_row_kind(enum shares_sort sort)
     return sort == SHARES_LINE || sort == SHARES_ADDRESS ? sorts[SHARES_FUNCTION] : sorts[sort];
 }
 
-static enum shares_sort profile_sort_by_name(const char *name)
+enum shares_sort profile_sort_by_name(const char *name)
 {
     for (int i = 0; i < SHARES_SORTS; i++)
         if (strcmp(sorts[i], name) == 0)

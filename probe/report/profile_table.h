@@ -59,6 +59,8 @@ bool profile_json_core(FILE *out, const struct profile_report *report, const str
 
 /* What its rows are of: "function", "file", "task", "exception". */
 const char *profile_row_kind(enum shares_sort sort);
+/* Of a line `profile`. */
+enum shares_sort profile_sort_by_name(const char *name);
 
 struct profile_diff_report {
     const struct profile_report *now, *old;

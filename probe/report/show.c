@@ -44,21 +44,21 @@ static bool show_annotate(const struct rendering *to, const struct document *doc
 }
 
 static const struct shown_result results[] = {
-    {"info", ALL, true, target_write},
-    {"list", ALL, true, target_write},
-    {"probes", ALL, true, target_write},
-    {"doctor", ALL, false, target_write},
-    {"delta", ALL, true, delta_write},
-    {"survey", ALL, true, survey_write},
-    {"compare", ALL, true, compare_write},
-    {"lines", ALL, true, line_write},
+    {"info", ALL, "summary", target_write},
+    {"list", ALL, "summary", target_write},
+    {"probes", ALL, "summary", target_write},
+    {"doctor", ALL, NULL, target_write},
+    {"delta", ALL, "summary", delta_write},
+    {"survey", ALL, "summary", survey_write},
+    {"compare", ALL, "summary", compare_write},
+    {"lines", ALL, "summary", line_write},
     {"report", TEXTS | 1u << FORMAT_CSV | 1u << FORMAT_MARKDOWN | 1u << FORMAT_HTML | 1u << FORMAT_FOLDED,
-     true, profile_show},
-    {"annotate", ALL, true, show_annotate},
-    {"stat", TEXTS | 1u << FORMAT_CSV, true, counts_show},
-    {"guard", TEXTS, false, show_guard},
-    {"irq", ALL, true, stays_write},
-    {"tasks", ALL, true, stays_write},
+     "summary", profile_show},
+    {"annotate", ALL, "summary", show_annotate},
+    {"stat", TEXTS | 1u << FORMAT_CSV, "summary", counts_show},
+    {"guard", TEXTS, "guard_end", show_guard},
+    {"irq", ALL, "summary", stays_write},
+    {"tasks", ALL, "summary", stays_write},
 };
 
 /* Results of a region have no command in their header. */
@@ -83,7 +83,14 @@ const struct shown_result *show_find(const struct document *document)
     return NULL;
 }
 
-bool show_has(const struct shown_result *result, enum format format)
+/* Stacks are of one profile, and of functions, lines, files or addresses. */
+unsigned show_formats(const struct shown_result *result, const struct document *document)
 {
-    return (result->formats & 1u << format) != 0;
+    const char *sort = field_text(document_line(document, "profile"), "sort");
+    unsigned formats = result->formats;
+    if (document_line(document, "old") != NULL)
+        formats &= ~(1u << FORMAT_FOLDED);
+    if (profile_sort_by_name(sort) >= SHARES_CONTEXTS)
+        formats &= ~(1u << FORMAT_FOLDED | 1u << FORMAT_HTML);
+    return formats;
 }

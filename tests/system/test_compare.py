@@ -155,6 +155,16 @@ def test_what_cannot_be_compared_at_all(files, tmp_path):
     assert result.code == 0 and "pass" in (tmp_path / "out.txt").read_text()
 
 
+def test_results_of_other_commands(files, tmp_path):
+    """Each is called what it is, and not a profile or a run that was cut off."""
+    old, other = files / "old.jsonl", tmp_path / "other.jsonl"
+    for command, schema in (("lines", 2), ("irq", 2), ("tasks", 2), ("guard", 1), ("stat", 1), ("compare", 1)):
+        other.write_text(f'{{"schema":"pmu-probe/{schema}","type":"header","command":"{command}"}}\n{{"type":"guard_end","overruns":0}}\n')
+        for words in ((old, other), (other, old), (other, other)):
+            result = run_tool("compare", *words)
+            assert result.code == 2 and f"a result of {command}, and those of delta and survey" in unfolded(result.err), (command, result.err)
+
+
 def test_a_conf_has_the_threshold(files, tmp_path):
     (tmp_path / "pmu-probe.conf").write_text("threshold = 50%\n")
     result = finish_tool(start_tool(["env", "-C", str(tmp_path), TOOL, "compare", str(files / "old.jsonl"), str(files / "new.jsonl")]))

@@ -268,13 +268,28 @@ def test_files_that_are_none(text, where, what, tmp_path):
     file = tmp_path / "bad.jsonl"
     file.write_text(text)
     result = run_tool("show", file)
-    assert result.code == 3 and result.out == ""
+    assert result.code == 2 and result.out == ""
     assert f"bad.jsonl{where}: " in result.err.replace("\n  ", " ") and what in result.err.replace("\n  ", " ")
+
+
+def test_no_stacks_of_what_has_none(tmp_path):
+    """As report and compare refuse them: of tasks, and of two profiles."""
+    head = '{"schema":"pmu-probe/1","type":"header","command":"%s"}\n{"type":"profile","file":"p","sort":"%s"}\n%s{"type":"summary"}\n'
+    old = '{"type":"old","file":"q"}\n'
+    for command, sort, more in (("report", "task", ""), ("report", "exception", ""), ("report", "context", ""), ("compare", "function", old)):
+        (tmp_path / "report.jsonl").write_text(head % (command, sort, more))
+        result = run_tool("show", tmp_path / "report.jsonl", "--format", "folded")
+        assert result.code == 2 and result.out == "" and "--format" in result.err, (sort, result)
+    (tmp_path / "report.jsonl").write_text(head % ("report", "line", ""))
+    assert run_tool("show", tmp_path / "report.jsonl", "--format", "folded").code == 0
 
 
 def test_what_is_refused(tmp_path):
     file = tmp_path / "guard.jsonl"
     file.write_text(HEADER + '{"type":"guard","event":"CPU_CYCLES","budget":10}\n')
+    cut = run_tool("show", file)
+    assert cut.code == 2 and cut.out == "" and "no guard_end: that run was cut off" in cut.err
+    file.write_text(file.read_text() + '{"type":"guard_end","calls":0,"overruns":0}\n')
     assert run_tool("show", file).code == 0
     for words in [("show",), ("show", file, "--format", "html"), ("show", file, "-o", file), ("show", file, "--probe", "openocd")]:
         assert run_tool(*words).code == 2, words
