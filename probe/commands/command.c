@@ -140,9 +140,9 @@ const struct command commands[COMMANDS] = {
                      .does = "every interrupt: calls, times, jitter",
                      .about = "By the exception trace of a Cortex-M with an ITM, without a halt. --regions "
                               "and --check judge handlers, with what interrupts them.",
-                     .examples = "pmu-probe --elf app.elf irq\n"
-                                 "pmu-probe --elf app.elf irq --for 10s --regions app.regions --check\n"
-                                 "pmu-probe --elf app.elf irq --format perfetto -o irq.json\n",
+                     .examples = "--elf app.elf irq\n"
+                                 "--elf app.elf irq --for 10s --regions app.regions --check\n"
+                                 "--elf app.elf irq --format perfetto -o irq.json\n",
                      .words = stays_words,
                      .needs = "",
                      .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | TIMELINE,
@@ -152,9 +152,9 @@ const struct command commands[COMMANDS] = {
                        .does = "slices of each task of an RTOS",
                        .about = "By the data trace of a Cortex-M with an ITM, without a halt: writes of the "
                                 "word that shows the task of FreeRTOS, ThreadX or Zephyr, or of --task.",
-                       .examples = "pmu-probe --elf app.elf tasks\n"
-                                   "pmu-probe --elf app.elf tasks --task state --for 10s\n"
-                                   "pmu-probe --elf app.elf tasks --format perfetto -o tasks.json\n",
+                       .examples = "--elf app.elf tasks\n"
+                                   "--elf app.elf tasks --task state --for 10s\n"
+                                   "--elf app.elf tasks --format perfetto -o tasks.json\n",
                        .words = stays_words,
                        .needs = "",
                        .formats = TEXT | JSON | CSV | MARKDOWN | PAGE | TIMELINE,
@@ -264,7 +264,7 @@ const struct command commands[COMMANDS] = {
     [COMMAND_SHOW] = {.name = "show",
                       .group = COMMANDS_PROFILE,
                       .operands = "FILE",
-                      .does = "an old result, in any format",
+                      .does = "an old result, in its formats",
                       .about = "FILE is what record, or -j of any command but watch and top, wrote.",
                       .examples = "show run.jsonl\nshow run.jsonl --format html -o run.html\n",
                       .needs = "a FILE that a command wrote with -j, or record",

@@ -52,6 +52,7 @@ def test_help_knows_them_all():
     for command in COMMANDS:
         help_text = run_tool(command, "--help").out
         assert help_text == run_tool("help", command).out and help_text.count("(") == help_text.count(")")
+        assert "pmu-probe pmu-probe" not in help_text
         assert run_tool("--all", command, "--help").out == run_tool("help", "--all", command).out
     assert len(run_tool("--help").out.splitlines()) <= 42
 
