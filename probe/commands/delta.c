@@ -66,7 +66,7 @@ static bool delta_begin_result(void *context, struct error *error)
     if (!delta_draws(self))
         return true;
     self->timeline = (struct timeline){.out = self->of.context->out, .hz = self->of.conditions.clock_hz};
-    timeline_begin(&self->timeline, self->of.conditions.core);
+    timeline_begin(&self->timeline, &self->of.conditions);
     timeline_name(&self->timeline, 1, self->run.named.start.name);
     return command_wrote(self->timeline.ok, error);
 }

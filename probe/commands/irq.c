@@ -42,7 +42,7 @@ static bool irq_begin(void *context, struct error *error)
     if (self->of.context->options->format != FORMAT_PERFETTO)
         return true;
     self->timeline = (struct timeline){.out = self->of.context->out, .hz = self->of.conditions.clock_hz};
-    timeline_begin(&self->timeline, self->of.conditions.core);
+    timeline_begin(&self->timeline, &self->of.conditions);
     self->run.named = irq_named;
     self->run.stay = irq_stay;
     self->run.lost = irq_lost;

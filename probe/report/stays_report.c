@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/stays_report.h"
 
+#include "base/values.h"
 #include "report/conditions.h"
 #include "report/number.h"
 #include "report/page.h"
@@ -312,9 +313,16 @@ static void timeline_put_name(struct timeline *timeline, const char *what, uint3
     timeline_put(timeline, event);
 }
 
-void timeline_begin(struct timeline *timeline, const char *process)
+/* Times are counted cycles: where the counter stands in sleep, sleep has no place on the axis. */
+void timeline_begin(struct timeline *timeline, const struct conditions *conditions)
 {
+    char process[256];
+    double awake = conditions->clock_awake;
     timeline->ok = fputs("{\"traceEvents\": [\n", timeline->out) >= 0;
+    snprintf(process, sizeof process, "%s", conditions->core);
+    if (awake > 0)
+        text_add(process, sizeof process, "; no sleep is on the axis: the clock went on for %s of the time",
+                 PART(awake));
     timeline_put_name(timeline, "process_name", 0, process);
 }
 

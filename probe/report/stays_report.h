@@ -41,7 +41,7 @@ struct timeline {
     bool ok;
     uint64_t events;
 };
-void timeline_begin(struct timeline *timeline, const char *process);
+void timeline_begin(struct timeline *timeline, const struct conditions *conditions);
 void timeline_name(struct timeline *timeline, uint32_t track, const char *name);
 void timeline_stay(struct timeline *timeline, const struct trace_stay *stay);
 void timeline_lost(struct timeline *timeline, uint64_t cycles);

@@ -5,6 +5,7 @@
 #include "report/html.h"
 #include "report/plots.h"
 #include "report/results.h"
+#include "report/stays_report.h"
 #include "report/summaries.h"
 #include "report/survey.h"
 #include "report/survey_report.h"
@@ -257,4 +258,17 @@ TEST(frames_that_are_too_narrow_are_left_out)
     const struct call_tree flame = {.nodes = narrow, .n = 2};
     assert_int_equal(flame_svg(output(), &(struct flame_svg){.flame = &flame}), 2);
     OUTPUT_LACKS("<title>");
+}
+
+/* Its axis is of counted cycles, of which sleep has none. */
+TEST(a_timeline_says_that_sleep_is_not_on_its_axis)
+{
+    struct conditions conditions = {.core = "Cortex-M33 r0p4 core 0"};
+    struct timeline timeline = {.out = output(), .hz = 1e6};
+    timeline_begin(&timeline, &conditions);
+    OUTPUT_HAS("\"args\":{\"name\":\"Cortex-M33 r0p4 core 0\"}");
+    conditions.clock_awake = 0.25;
+    timeline = (struct timeline){.out = output(), .hz = 1e6};
+    timeline_begin(&timeline, &conditions);
+    OUTPUT_HAS("core 0; no sleep is on the axis: the clock went on for 25 % of the time\"}");
 }
