@@ -58,7 +58,7 @@ static void put_headlines(FILE *out, const struct delta_page *page)
         put_headline(out, "least to most", text, true);
         put_headline(out, "p99", NUMBER(field_count(first, "p99")), true);
         if (json_is_true(field_of(first, "calibrated"))) {
-            snprintf(text, sizeof text, "±%s", MEAN(field_real(first, "plus_minus")));
+            snprintf(text, sizeof text, "±%s", PLUS_MINUS(field_real(first, "plus_minus")));
             put_headline(out, "each hit", text, true);
         }
     }
@@ -81,7 +81,7 @@ static void put_plus_minus(FILE *out, const json_t *first)
         snprintf(text, sizeof text,
                  "±%s: one hit's count may be off by that: stopping the core adds %s on average, which is "
                  "subtracted, but varies.",
-                 MEAN(each), MEAN(overhead));
+                 PLUS_MINUS(each), MEAN(overhead));
     else
         snprintf(text, sizeof text,
                  "±0 means that each count is exact: stopping the core adds %s to a hit%s.",

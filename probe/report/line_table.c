@@ -318,11 +318,11 @@ static void put_sum(const struct rendering *to, const json_t *summary)
                 DECIMAL(field_real(summary, "function"), 2), NUMBER(hits), PLURAL(hits));
     render_text(to, "in no line: %s cycles; the halts leave ±%s open%s%s",
                 DECIMAL(field_real(summary, "not_attributed"), 2),
-                DECIMAL(field_real(summary, "halts_plus_minus"), 2),
+                number_error(NUMBER_TEXT, field_real(summary, "halts_plus_minus"), 2),
                 varies > 0         ? ", and these were different calls: ±"
                 : isfinite(varies) ? ""
                                    : ", and a call may differ from the next: more of them would show it (-r)",
-                varies > 0 ? DECIMAL(varies, 2) : "");
+                varies > 0 ? number_error(NUMBER_TEXT, varies, 2) : "");
 }
 
 bool line_write(const struct rendering *to, const struct document *document)

@@ -135,6 +135,17 @@ const char *number_mean(char out[NUMBER_ROOM], double mean)
     return number_decimal(out, NUMBER_ROOM, mean, decimals);
 }
 
+int number_error_decimals(double error)
+{
+    return error == floor(error) || error >= 10 ? 0 : error >= 1 ? 1 : 2;
+}
+
+const char *number_error(char out[NUMBER_ROOM], double error, int decimals)
+{
+    double scale = pow(10, decimals);
+    return number_decimal(out, NUMBER_ROOM, ceil(error * scale - 1e-6) / scale, decimals);
+}
+
 const char *number_change(char out[NUMBER_ROOM], double change)
 {
     char digits[NUMBER_ROOM];

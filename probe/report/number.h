@@ -26,6 +26,9 @@ const char *number_mean(char out[NUMBER_ROOM], double mean);     /* "18,204", "9
 const char *number_change(char out[NUMBER_ROOM], double change); /* "+0.15 %"; "" for NaN */
 const char *number_part(char out[NUMBER_ROOM], double part);     /* "2 %" */
 const char *number_share(char out[NUMBER_ROOM], double part);    /* "41.77 %" */
+/* An error, which is never rounded down, and how many decimals it deserves: "0.01", "1.3", "12". */
+int number_error_decimals(double error);
+const char *number_error(char out[NUMBER_ROOM], double error, int decimals);
 /* The error of a share in percent points, never rounded down: "0.55"; "?" for NaN */
 const char *number_points(char out[NUMBER_ROOM], double error);
 /* With two digits, rounded up: how far something may be off. */
@@ -45,6 +48,7 @@ const char *number_part_up(char out[NUMBER_ROOM], double part);
 #define MEAN(value)              number_mean(NUMBER_TEXT, value)
 #define CHANGE(value)            number_change(NUMBER_TEXT, value)
 #define SHARE(value)             number_share(NUMBER_TEXT, value)
+#define PLUS_MINUS(value)        number_error(NUMBER_TEXT, value, number_error_decimals(value))
 #define POINTS(value)            number_points(NUMBER_TEXT, value)
 #define PART(value)              number_part(NUMBER_TEXT, value)
 #define PART_UP(value)           number_part_up(NUMBER_TEXT, value)

@@ -61,18 +61,6 @@ static int decimals_for(double deviation)
     return decimals < 6 ? decimals : 6;
 }
 
-/* An error is never rounded down. */
-static int decimals_of_error(double error)
-{
-    return error == floor(error) || error >= 10 ? 0 : error >= 1 ? 1 : 2;
-}
-
-static const char *error_text(char out[NUMBER_ROOM], double error, int decimals)
-{
-    double scale = pow(10, decimals);
-    return number_decimal(out, NUMBER_ROOM, ceil(error * scale - 1e-6) / scale, decimals);
-}
-
 double run_mean_error(const json_t *column)
 {
     static const double each_side = 0.025;
@@ -85,10 +73,10 @@ void run_mean_text(char *out, size_t size, const json_t *column)
     char number[NUMBER_ROOM];
     double error = run_mean_error(column);
     int decimals = error >= 3  ? 0
-                   : error > 0 ? decimals_of_error(error)
+                   : error > 0 ? number_error_decimals(error)
                                : decimals_for(field_real(column, "sd"));
     snprintf(out, size, "%s%s%s", DECIMAL(field_real(column, "mean"), decimals), error > 0 ? " ±" : "",
-             error > 0 ? error_text(number, error, decimals) : "");
+             error > 0 ? number_error(number, error, decimals) : "");
 }
 
 static bool run_report_is_calibrated(const json_t *column)
@@ -132,7 +120,8 @@ static void put_uncertainty(struct json_part *row, const json_t *column)
     }
     row_flag(row, "has_each", each > 0);
     row_flag(row, "has_added", fabs(overhead) >= 0.05);
-    snprintf(text, sizeof text, "±%s", error_text(number, each >= 0 ? each : 0, decimals_of_error(each)));
+    snprintf(text, sizeof text, "±%s",
+             number_error(number, each >= 0 ? each : 0, number_error_decimals(each)));
     row_text(row, "each", text);
     row_text(row, "each_alone", number);
     /* 8, not 8.0; 0, not 0.0 */

@@ -1,7 +1,7 @@
 'use strict';
 /* Headings that sort their table: numbers from the largest, texts from the first, then the other way, then as it was. */
 (function () {
-  var units = { ns: 1e-9, 'µs': 1e-6, ms: 1e-3, s: 1, min: 60, k: 1e3, M: 1e6, G: 1e9, KiB: 1024, MiB: 1048576 };
+  var units = { ns: 1e-9, 'µs': 1e-6, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, kHz: 1e3, MHz: 1e6, GHz: 1e9, k: 1e3, M: 1e6, G: 1e9, KiB: 1024, MiB: 1048576 };
 
   /* The cell of a row below a heading; a cell over several columns, which says why there are no numbers, is none. */
   function cell(row, column) {
