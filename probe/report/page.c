@@ -96,14 +96,22 @@ static void put_about(FILE *out, const struct conditions *conditions)
 }
 
 /* What to do about a verdict other than pass. */
-static void page_put_todo(FILE *out, const char *verdict, const char *why)
+static void page_put_todo(FILE *out, const char *verdict, const char *why, bool by_budget)
 {
+    static const struct {
+        const char *verdict, *against_baseline, *by_budget;
+    } helps[] = {
+        {"regressed", "What to do: pmu-probe lines, in both builds.",
+         "What to do: pmu-probe lines shows which lines cost most."},
+        {"inconclusive", "What to do: measure more hits, or allow a larger threshold.",
+         "What to do: measure longer."},
+        {"not comparable", "What to do: write the baseline anew in the same way.", ""},
+    };
     char text[2 * CELL];
-    const char *todo =
-        strcmp(verdict, "regressed") == 0      ? "What to do: pmu-probe lines, in both builds."
-        : strcmp(verdict, "inconclusive") == 0 ? "What to do: measure more hits, or allow a larger threshold."
-        : strcmp(verdict, "pass") == 0         ? ""
-                                               : "What to do: write the baseline anew in the same way.";
+    const char *todo = "";
+    for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
+        if (strcmp(verdict, helps[i].verdict) == 0)
+            todo = by_budget ? helps[i].by_budget : helps[i].against_baseline;
     snprintf(text, sizeof text, "%s%s%s", why, why[0] != '\0' && todo[0] != '\0' ? ". " : "", todo);
     if (text[0] != '\0')
         html_element(out, "p", "todo", text);
@@ -123,7 +131,7 @@ void page_begin(const struct page *page)
     fputs("</strong>", page->to->out);
     html_text(page->to->out, page->about_verdict);
     fputs("</p>\n", page->to->out);
-    page_put_todo(page->to->out, page->verdict, or_empty(page->why));
+    page_put_todo(page->to->out, page->verdict, or_empty(page->why), page->by_budget);
 }
 
 /* ---- conditions */
@@ -172,7 +180,7 @@ static void put_overheads(struct html_table *table, const json_t *columns)
         snprintf(name, sizeof name, "what a halt adds to %s", key);
         if (known)
             snprintf(text, sizeof text, "%s ±%s, taken off", MEAN(field_real(column, "overhead")),
-                     MEAN(field_real(column, "plus_minus")));
+                     PLUS_MINUS(field_real(column, "plus_minus")));
         put_condition(table, name, known ? text : "not measured, and in the counts");
     }
 }

@@ -29,6 +29,7 @@ struct page {
     const struct conditions *conditions; /* NULL: of files, or of none */
     const char *verdict;                 /* its name; NULL or "": there is none */
     const char *about_verdict;           /* the words after it */
+    bool by_budget;                      /* no baseline led to it: budgets did, whose words say why */
     const char *why;                     /* below it; NULL: nothing */
     const json_t *columns;               /* what halts add to them is a condition; NULL: nothing */
     const struct document *document;     /* its lines */

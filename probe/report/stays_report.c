@@ -259,6 +259,7 @@ bool stays_write(const struct rendering *to, const struct document *document)
                               .conditions = &conditions,
                               .verdict = field_text(summary, "verdict"),
                               .about_verdict = " over all",
+                              .by_budget = true,
                               .document = document};
     page_begin(&page);
     bool text = to->format == FORMAT_TEXT, judged = field_of(summary, "verdict") != NULL;

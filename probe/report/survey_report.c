@@ -646,6 +646,18 @@ bool checks_page(const struct rendering *to, const json_t *regions, const json_t
     return ok;
 }
 
+/* A region's comparison is as bad as all is, and not a budget alone. */
+static bool is_by_baseline(const struct survey_lines *lines)
+{
+    const char *over_all = field_text(lines->summary, "verdict");
+    size_t i;
+    const json_t *verdict;
+    json_array_foreach(lines->verdicts, i, verdict)
+        if (strcmp(field_text(verdict, "verdict"), over_all) == 0)
+            return true;
+    return false;
+}
+
 /* A page, by what survey_write gives to it. */
 static bool survey_page(const struct rendering *to, const struct document *document,
                         const struct survey_lines *lines)
@@ -658,6 +670,7 @@ static bool survey_page(const struct rendering *to, const struct document *docum
                               .conditions = &lines->conditions,
                               .verdict = field_text(lines->summary, "verdict"),
                               .about_verdict = " over all",
+                              .by_budget = !is_by_baseline(lines),
                               .columns = field_of(first_of(lines), "columns"),
                               .document = document};
     page_begin(&page);

@@ -3,12 +3,13 @@ import csv
 import html
 import io
 import json
+import os
 import re
 
 import pytest
 
 from card import Agent, Card, card_available
-from harness import CALLED_TWICE, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool
+from harness import CALLED_TWICE, ROOT, WORK_BY_DATA, Place, finish_tool, run_tool, start_tool
 from test_annotate import built
 from test_report import END, HEAD, INTERVALS, samples, text_of
 from test_wire import recorded, replayed
@@ -238,6 +239,36 @@ def test_csv_says_what_makes_a_number_a_bound(tmp_path):
     write(shares, {**head, "command": "report"}, {"type": "profile", "file": "p", "cut": True, "sort": "address"},
           {"type": "share", "core": 0, "share": 1, "samples": 3, "address": "0x0"}, {"type": "summary", "samples": 3})
     assert rows_of(shares)[0]["doubt"] == "the profile is cut off"
+
+
+def test_pages_round_no_error_down(tmp_path):
+    head, summary = map(json.loads, result_of_delta(1000).splitlines())
+    summary["columns"]["CPU_CYCLES"].update(calibrated=True, overhead=0.0, plus_minus=0.004)
+    (tmp_path / "run.jsonl").write_text(f"{json.dumps(head)}\n{json.dumps(summary)}\n")
+    page = shown(tmp_path / "run.jsonl", "html", tmp_path)
+    assert page.count("±0.01") >= 3 and "±0.00" not in page
+    with open(os.path.join(ROOT, "probe/report/sort.js"), encoding="utf-8") as script:
+        units = re.search(r"units = \{(.*?)\}", script.read())[1]
+    assert {"ns", "us", "µs", "ms"} <= set(re.findall(r"[\wµ]+(?='?:)", units))  # us: of a page made in the C locale
+
+
+def test_a_page_of_budgets_speaks_of_no_baseline(tmp_path):
+    """That of a survey, and of irq; a survey that is slower than its baseline does."""
+    head, summary = map(json.loads, result_of_delta(1000).splitlines())
+    file = tmp_path / "run.jsonl"
+    for verdict, says in (("regressed", "pmu-probe lines shows"), ("inconclusive", "measure longer"), ("not comparable", None), ("pass", None)):
+        budget = {"budget": "max <= 1 ms", "verdict": verdict, "found_cycles": 9}
+        region = {**summary, "type": "region", "name": "one", "reached": True, "region": {"start": "one", "end": "its return"}, "budget": budget}
+        for command, line in (("survey", region), ("irq", {"type": "interrupt", "name": "one", "budget": budget})):
+            end = {"type": "summary", "regions": 1, "reached": 1, "seconds": 1, "seen": 1, "exact": 1, "verdict": verdict}
+            file.write_text("".join(json.dumps(one) + "\n" for one in ({**head, "schema": "pmu-probe/2", "command": command}, line, end)))
+            page = shown(file, "html", tmp_path)
+            todo = re.findall(r'<p class="todo">(.*?)</p>', page)
+            assert (says in todo[0] if says else not todo) and not re.search("both builds|threshold|baseline anew", "".join(todo)), (command, todo)
+    compared = {"type": "verdict", "verdict": "regressed", "baseline": {"file": "old"}, "columns": {}, "threshold": 0}
+    file.write_text("".join(json.dumps(one) + "\n" for one in (
+        {**head, "schema": "pmu-probe/2", "command": "survey"}, region, compared, {**end, "verdict": "regressed"})))
+    assert "pmu-probe lines, in both builds" in shown(file, "html", tmp_path)
 
 
 def test_what_is_there(tmp_path):
