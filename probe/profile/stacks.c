@@ -420,7 +420,7 @@ static bool stacks_name_place(struct making *making, struct stack_place *place)
                                known ? function->source : "");
 }
 
-/* ---- how functions of one name differ */
+/* ---- names of which several functions have one */
 
 static int stacks_by_name(const void *a, const void *b)
 {
@@ -483,12 +483,12 @@ static bool mark_guesses(struct stacks *stacks)
 static bool tell_apart(struct stacks *stacks)
 {
     size_t count = stacks->function_count;
-    struct stack_function **functions = calloc(count + 1, sizeof(*functions));
+    struct stack_function **functions = calloc(count + 1, sizeof(void *));
     bool ok = functions != NULL;
     for (size_t i = 0; i < count && ok; i++)
         functions[i] = &stacks->functions[i];
     if (ok)
-        qsort(functions, count, sizeof(*functions), stacks_by_name);
+        qsort(functions, count, sizeof(void *), stacks_by_name);
     for (size_t i = 0, n; i < count && ok; i += n) {
         bool several = false;
         for (n = 1; i + n < count && strcmp(functions[i]->name, functions[i + n]->name) == 0; n++)

@@ -64,10 +64,10 @@ bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, con
                         struct error *error);
 
 struct stack_function {
-    char *name;   /* as a row of the table by function, with that in which several of one name differ; without
-                     symbols the address */
-    size_t plain; /* bytes of `name` before that, and before a mark */
-    char *file;   /* of its entry; NULL: unknown */
+    char *name;      /* as a row of the table by function, distinct where several have one; without
+                        symbols the address */
+    size_t plain;    /* bytes of `name` before that, and before a mark */
+    char *file;      /* of its entry; NULL: unknown */
     unsigned line;   /* of its entry; 0: unknown */
     uint64_t entry;  /* 0: unknown */
     bool is_guess;   /* as its places */

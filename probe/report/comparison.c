@@ -136,7 +136,7 @@ static bool keep_unreached(struct side_reading *reading, json_t *object)
     if (runs->unreached == NULL)
         runs->unreached = json_array();
     if (json_array_size(runs->unreached) == RUNS_MOST)
-        return true; /* of more than that it is only noted that they are missing */
+        return true; /* beyond that a region is one that the file lacks */
     return json_array_append(runs->unreached, object) == 0 || error_memory(reading->error);
 }
 

@@ -567,7 +567,7 @@ static json_t *folded_names(const struct document *document, const char *sort)
     return ok ? names : NULL;
 }
 
-/* Functions of one name are named as in stacks (profile/stacks.c). */
+/* Functions of one name are distinguished as in stacks (profile/stacks.c). */
 static void folded_tell_apart(char *name, size_t size, const json_t *line, const json_t *names)
 {
     const char *source = field_text(line, "source");

@@ -314,7 +314,7 @@ static void timeline_put_name(struct timeline *timeline, const char *what, uint3
     timeline_put(timeline, event);
 }
 
-/* Times are counted cycles: where the counter stands in sleep, sleep has no place on the axis. */
+/* Times are counted cycles: where the counter stops in sleep, sleep has no place on the axis. */
 void timeline_begin(struct timeline *timeline, const struct conditions *conditions)
 {
     char process[256];

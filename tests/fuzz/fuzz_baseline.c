@@ -53,7 +53,8 @@ static void write_all(FILE *out, const struct document *document)
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const struct rendering to = {.out = out, .format = formats[i], .columns = 60, .separator = ','};
         const struct shown_result *result = show_find(document);
-        demand(result == NULL || (show_formats(result, document) >> formats[i] & 1) == 0 || result->write(&to, document));
+        demand(result == NULL || (show_formats(result, document) >> formats[i] & 1) == 0 ||
+               result->write(&to, document));
     }
 }
 

@@ -102,7 +102,7 @@ def test_regions_are_matched_by_name_and_the_rest_is_compared(files, tmp_path):
 
 
 def test_a_region_that_the_other_file_lacks(files, tmp_path):
-    """No fact of one file is printed as the other's; a survey that did not reach a region is named."""
+    """The other's facts are not given to it; and a survey that did not reach it says so."""
     header, *_, summary = map(json.loads, (files / "old.jsonl").read_text().splitlines())
     head = {**header, "schema": "pmu-probe/2", "command": "survey", "build_id": "ab" * 20}
     region = head.pop("region")
