@@ -6,6 +6,7 @@
 #include "device/settings.h"
 #include "engine/engine.h"
 #include "run/engine_use.h"
+#include "run/program.h"
 #include "run/region.h"
 #include "run/region_notes.h"
 #include "run/trial.h"
@@ -224,7 +225,8 @@ bool proof_make(struct session *session, struct proof *proof, struct error *erro
         return error_set(error, ERROR_USAGE, "--prove needs OpenOCD's Tcl port or a CMSIS-DAP probe");
     if (proof->start != NULL && (!region_locate(&self.region, session->symbols, proof->start, proof->end,
                                                 &session->request->process, error) ||
-                                 !region_look_into(&self.region, session->symbols, error)))
+                                 !region_look_into(&self.region, session->symbols, error) ||
+                                 !program_check_region(session, &self.region, error)))
         return false;
     snapshot_list(&self.before, &session->device, proof->block);
     struct deadline deadline = session_deadline(session);

@@ -301,7 +301,8 @@ static bool has_word(const struct session *session, const char *name, uint64_t *
 static bool counting_find_word(struct session *session, const char *name, struct address *out)
 {
     uint64_t address, size;
-    if (!has_word(session, name, &address, &size))
+    if (!has_word(session, name, &address, &size) ||
+        !session_check_address(session, address, name, &(struct error){0}))
         return false;
     *out = core_word(&session->device.chosen->core, address);
     out->size = (uint8_t)(size == 1 || size == 2 ? size : 4);
@@ -517,7 +518,8 @@ static bool calls_set(struct session *session, unsigned n, const char *name, uin
     if (session->symbols == NULL)
         return error_set(error, ERROR_ELF, "--calls names functions: give --elf FILE");
     if (!symbols_locate(session->symbols, name, &at, error) ||
-        !region_check_place(session->symbols, &at, error) || !calls_check_entry(session, &at, error) ||
+        !region_check_place(session->symbols, &at, error) ||
+        !session_check_address(session, at.address, name, error) || !calls_check_entry(session, &at, error) ||
         !calls_check_name(session, &at, entries, n, error) ||
         !ledger_read(device->ledger, core_word(core, DWT_CTRL), &ctrl, &deadline, error) ||
         !ledger_read(device->ledger, core_word(core, DWT_FUNCTION0 + far), &function, &deadline, error))

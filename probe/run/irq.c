@@ -217,6 +217,15 @@ static bool irq_listen(struct irq_run *run, struct error *error)
     return ok && (!run->stays.failed || error_memory(error));
 }
 
+static bool irq_check_addresses(const struct irq_run *run, struct error *error)
+{
+    bool ok =
+        !run->of_word || session_check_address(run->session, run->word.address, "the task's word", error);
+    for (size_t i = 0; ok && i < run->file.n; i++)
+        ok = session_check_address(run->session, run->handlers[i], run->file.lines[i].start, error);
+    return ok;
+}
+
 bool irq_run_measure(struct irq_run *run, struct error *error)
 {
     struct session *session = run->session;
@@ -226,8 +235,8 @@ bool irq_run_measure(struct irq_run *run, struct error *error)
     struct clock clock;
     double seen_hz = 0;
     device->looks_only = true;
-    if (!trace_can(&trace, device, false, &deadline, error) || !session_take_core(session, false, error) ||
-        !device_take_block(device, "dwt", &deadline, error) ||
+    if (!irq_check_addresses(run, error) || !trace_can(&trace, device, false, &deadline, error) ||
+        !session_take_core(session, false, error) || !device_take_block(device, "dwt", &deadline, error) ||
         !trial_counter(session, &clock, &seen_hz, error) ||
         !trial_trace_clock(session, &clock, &run->awake_hz, error))
         return false;

@@ -534,6 +534,10 @@ bool program_check_region(struct session *session, const struct named_region *na
     struct error after = {0};
     const struct extent start = {named->start.low, named->start.high},
                         end = {named->end.low, named->end.high};
+    if (!session_check_address(session, named->start.address, named->start.name, error) ||
+        (!named->region.to_return &&
+         !session_check_address(session, named->end.address, named->end.name, error)))
+        return false;
     if (session->symbols == NULL || session->device.chosen->core.memory_hidden || session->elf.may_be_other)
         return true;
     bool same = check_function(&check, &start, error) &&

@@ -93,6 +93,10 @@ bool session_look_again(struct session *session, int number, struct error *error
 void session_place(const struct session *session, uint64_t address, char *out, size_t size);
 /* False, with ERROR_FOREIGN_STOP: where the core was seen halted by someone else (device->stopped_at). */
 bool session_refuse_stop(const struct session *session, struct error *error);
+/* Before a place of the user's or the program's goes into a register of a core of 32 bits, which would cut
+ * it. */
+bool session_check_address(const struct session *session, uint64_t address, const char *name,
+                           struct error *error);
 /* ERROR_USAGE if nothing can stop the chosen core. */
 bool session_check_run_control(const struct session *session, struct error *error);
 /* False with ERROR_USAGE if nothing can be read while the core runs, which `command` needs. */

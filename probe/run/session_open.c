@@ -257,6 +257,16 @@ void session_add_doubt(const struct session *session, struct named_region *named
             text_join(named->region.doubt, sizeof named->region.doubt, "; ", doubts[i]);
 }
 
+bool session_check_address(const struct session *session, uint64_t address, const char *name,
+                           struct error *error)
+{
+    const struct core *core = &session->device.chosen->core;
+    return address <= UINT32_MAX || core_has(core, WIDE_REGISTERS) || !core_has(core, ARM_CODE) ||
+           error_advise(error, ERROR_USAGE, "",
+                        "%.64s is at 0x%" PRIx64 ", and addresses of the %s have 32 bits", name, address,
+                        core->name);
+}
+
 void session_conditions(struct session *session, const struct clock *clock, struct conditions *out)
 {
     const struct device *device = &session->device;

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from gdb_place import GdbPlace
-from harness import Place, unfolded
+from harness import WORK_BY_DATA, Place, unfolded
 from own_program import START, own_place
 
 UDF = b"\x00\xde"
@@ -145,3 +145,24 @@ def test_code_where_vbar_points_to_is_no_fault(tmp_path):
         assert place.symbol("run") < 0x800
         result = place.run("delta", "never", "--timeout", 1)
         assert result.code == 3 and "vector" not in result.err and "(run+0x" in result.err, result.err
+
+
+FAR = 0x100000000
+FAR_WAYS = ["m4/swd", "m4", "a9/swd", "a9", "r5/swd"]
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("way", FAR_WAYS)
+@pytest.mark.parametrize("command", ["delta", "delta from", "lines", "guard", "survey"])
+def test_a_place_beyond_32_bits_is_refused_and_not_cut(way, command, tmp_path):
+    """Its comparator would get the low half, where other code may be."""
+    with Place(way, scenario=WORK_BY_DATA) as place:
+        start, far = place.symbol("work_by_data"), place.symbol("work_by_data") + FAR
+        words = {"delta": ["delta", f"*{far:#x}", f"*{far + 4:#x}"], "delta from": ["delta", f"*{start:#x}", f"*{far + 4:#x}"],
+                 "lines": ["lines", f"*{far:#x}"], "guard": ["guard", f"*{far:#x}", "--budget", 1000],
+                 "survey": ["survey", "--regions", tmp_path / "regions", "--for", "1s"]}[command]
+        (tmp_path / "regions").write_text(f"far *{far:#x} *{far + 4:#x} <= 1000 cycles\n")
+        result = place.run(*words)
+        said = "a function" if command in ("lines", "guard") else "have 32 bits"
+        assert result.code in (2, 3) and said in result.out + result.err, (result.out, result.err)
+        assert not any(event.kind == "halt" and event.pc == start for event in place.board.log())
