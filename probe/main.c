@@ -8,10 +8,12 @@
 #include "wire/wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TWICE_US = 200000 }; /* timeout(1) and some shells send a signal to the process and to its group */
 
@@ -172,8 +174,17 @@ static bool run_for_script(int argc, char **argv)
     return manual || complete;
 }
 
+/* Else a file or socket of this run would be 0 to 2, and get its notes. It fails as a closed one does. */
+static void fill_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_streams();
     catch_signal(SIGINT, SA_RESTART);
     catch_signal(SIGTERM, SA_RESTART);
     catch_signal(SIGQUIT, SA_RESTART); /* Ctrl-\ would leave the target and the terminal as they are */

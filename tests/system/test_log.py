@@ -1,9 +1,10 @@
 """-v and -vv: what is exchanged, on standard error; the measurement is the same."""
+import json
 import re
 
 import pytest
 
-from harness import CLOSED_PORT, WORK_BY_DATA, Place, elf_of, run_tool
+from harness import CLOSED_PORT, WORK_BY_DATA, Place, elf_of, finish_tool, run_tool, start_tool
 
 LINE = re.compile(r" *\d+\.\d{6}  +\S.*")
 
@@ -49,3 +50,22 @@ def test_openocds_own_lines():
     told = log_of(run_tool("-v", *words))
     assert any(line.startswith("openocd: Info : Listening on port") for line in told)
     assert any(line.startswith("openocd: Open On-Chip Debugger") for line in told)
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m4"])
+@pytest.mark.parametrize("closed", ["0<&-", "2>&-", "0<&- 2>&-"])
+@pytest.mark.parametrize("to_file", [False, True])
+def test_a_closed_stream_is_no_file_of_the_run(way, closed, to_file, tmp_path):
+    """Else the connection is number 2, and gets the notes."""
+    with Place(way, "free", WORK_BY_DATA) as place:
+        words = place.words("delta", "work_by_data", "-r", 3, "-vv", "-j", *(["-o", tmp_path / "run.jsonl"] if to_file else []))
+        result = finish_tool(start_tool(["sh", "-c", f'exec "$@" {closed}', "sh", *map(str, words)]))
+        lines = (tmp_path / "run.jsonl").read_text() if to_file else result.out
+        assert result.code == 0 and [json.loads(line)["type"] for line in lines.splitlines()] == ["header", *["hit"] * 3, "summary"], result
+
+
+def test_a_closed_output_is_an_error(tmp_path):
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        words = place.words("delta", "work_by_data", "-r", 3)
+        result = finish_tool(start_tool(["sh", "-c", 'exec "$@" >&-', "sh", *map(str, words)]))
+        assert result.code == 3 and "could not be written" in result.err, result
