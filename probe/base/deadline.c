@@ -50,7 +50,7 @@ void deadline_use_clock(const struct deadline_clock *clock)
 int64_t deadline_host_us(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_BOOTTIME, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 

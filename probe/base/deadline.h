@@ -26,7 +26,9 @@ struct deadline {
 int64_t deadline_now_us(void);    /* monotonic */
 int64_t deadline_wall_s(void);    /* seconds since 1970 */
 void deadline_nap_us(int64_t us); /* while something changes on its own, over a link or in another process */
-/* The host's own monotonic clock, for what only the host sees: signals, output, progress, the log. */
+/* The host's own clock, for what only the host sees: signals, output, progress, the log. It goes on while the
+ * host is suspended, unlike CLOCK_MONOTONIC (clock_gettime(2)), as the target does: a counter may wrap then,
+ * and a deadline passes. */
 int64_t deadline_host_us(void);
 
 struct deadline_clock {

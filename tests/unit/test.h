@@ -28,6 +28,7 @@ struct timespec;
 
 /* What clock_gettime is to say of any clock, and what is to be done instead of sleeping. */
 typedef int test_clock(struct timespec *now);
+extern int test_clock_asked; /* by the last clock_gettime */
 typedef void test_nap(uint64_t us);
 
 void test_add(const char *file, int line, const char *name, CMUnitTestFunction test, CMFixtureFunction set_up,

@@ -4,6 +4,7 @@
 #include "base/deadline.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 static int unset(void **state)
 {
@@ -46,4 +47,14 @@ TEST(a_slice_ends_with_what_it_is_cut_from)
     cancel = 1;
     assert_true(deadline_passed(&slice) && deadline_cancelled(&slice));
     assert_int_equal(deadline_left_us(&slice), 0);
+}
+
+/* clock_gettime(2): CLOCK_MONOTONIC stands still while the host is suspended, and the target goes on. */
+TEST(time_goes_on_while_the_host_is_suspended)
+{
+    (void)deadline_host_us();
+    assert_int_equal(test_clock_asked, CLOCK_BOOTTIME);
+    test_clock_asked = CLOCK_REALTIME;
+    (void)deadline_now_us();
+    assert_int_equal(test_clock_asked, CLOCK_BOOTTIME);
 }
