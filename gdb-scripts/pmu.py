@@ -62,6 +62,12 @@ class Setting(gdb.Parameter):
         return [self.option, self.value] if self.option and self.value else []
 
 
+def address_of(value):
+    """Whatever the language of the frame, and its casts."""
+    of_itself = value.type.strip_typedefs().code in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD, gdb.TYPE_CODE_ARRAY)
+    return int(value.address if of_itself else value) & (1 << 64) - 1
+
+
 def engine_words(command, words):
     """The words of the engine's command line. An option in `words` wins over a setting."""
     words, given = list(words), set(words)
@@ -71,7 +77,7 @@ def engine_words(command, words):
             break
     for i, word in enumerate(words):
         if word.startswith("*") and not word[1:2].isdigit():  # *$pc, *main+4: GDB evaluates it
-            words[i] = f"*0x{int(gdb.parse_and_eval(f'(unsigned long long)({word[1:]})')):x}"
+            words[i] = f"*0x{address_of(gdb.parse_and_eval(word[1:])):x}"
         elif word.isdigit() and command == "delta" and (i == 0 or not words[i - 1].startswith("-")):
             symtab = gdb.selected_frame().find_sal().symtab  # a line of the current file
             words[i] = f"{os.path.basename(symtab.filename)}:{word}" if symtab else word
@@ -252,7 +258,12 @@ class Count(gdb.Function):
         found = counted.get("CPU_CYCLES" if name == "CYCLES" else name)
         if found is None:
             raise gdb.GdbError(f"{event.string()} is not counted, but {', '.join(AUTO.values)}: pmu auto on -e {event.string()}")
-        return found[self.which]
+        number, bound = found[self.which]
+        if bound == "?":
+            raise gdb.GdbError(f"{event.string()}: of some steps only a lower bound is known, of others an upper one")
+        if bound:
+            gdb.write(f"{event.string()} is at {'least' if bound == '>' else 'most'} that\n", gdb.STDERR)
+        return number
 
 
 class Pmu(gdb.Command):
@@ -334,7 +345,7 @@ The core stays halted where the last hit ended.""", True, True),
     ("stat", """Count while the core runs.
 Usage: pmu stat --for TIME [-e EVENTS]
 
-Each sample halts the core briefly.""", True),
+By OpenOCD's Tcl port the core runs all the time. Else each sample halts it briefly.""", True),
     ("record", """Sample where the core is, into profile.jsonl.
 Usage: pmu record [--for TIME] [-o FILE]
 
@@ -357,9 +368,9 @@ Usage: pmu calibrate [PLACE] [-e EVENTS]""", True),
 Usage: pmu doctor [--mend]"""),
 ]]
 COMMANDS.append(Report("report", """Show the shares of a profile that pmu record or pmu-probe wrote.
-Usage: pmu report [FILE] [--sort function|line|file|address]
+Usage: pmu report [FILE] [--sort KEY]
 
-It needs no target."""))
+KEY is function, line, file, address, task, exception or context. It needs no target."""))
 AUTO_COMMAND = AutoCommand()
 pmu_window.set_up()
 Help()

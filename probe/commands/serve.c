@@ -77,7 +77,7 @@ static bool next_line(struct serve_command *self, char *out)
 
 static const char *sign(const struct halt_cost_count *count)
 {
-    return count->at_least ? ">" : count->at_most ? "<" : "";
+    return count->at_least && count->at_most ? "?" : count->at_least ? ">" : count->at_most ? "<" : "";
 }
 
 static void serve_add(struct halt_cost_count *total, const struct halt_cost_count *count)

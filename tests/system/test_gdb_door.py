@@ -10,7 +10,7 @@ import time
 import pytest
 
 from gdb_door import GDB, SCRIPT, DoorPlace, Mi, Screen, Terminal
-from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned, unfolded, wait_for
+from harness import CALLED_TWICE, IN_RAM, LOOP_ROUND, SOAK, TOOL, WAIT, WORK_BY_DATA, passages, returned, tool_environment, unfolded, wait_for
 from own_program import START, own_place
 from test_record import part_of
 
@@ -105,7 +105,9 @@ def test_auto_sums_to_the_whole(chip, halt_cost):
             # A busy machine may take longer from stop to stop than SysTick from wrap to wrap
             vague = {("at least ", "")} if chip == "rp2040" else set()
             assert total == whole and {(bound, off) for bound, _, off in said} - vague == {("", "0")}
+            assert bool(vague) or "CPU_CYCLES is at" not in done.err
         else:  # a `next` is an unknown number of halts
+            assert "cycles is at most that" in done.err
             assert total > whole and all(bound == "at most " for bound, _, _ in said[:4])
         after = place.board.state()
         for name in PUT_BACK:
@@ -235,6 +237,36 @@ def test_refusals(tmp_path):
         done = place.gdb("detach", "pmu info", "pmu help", "set pmu timeout", "show pmu", "set pmu events A,B", "show pmu events", "help pmu delta")
         assert "there is no target yet: target extended-remote HOST:PORT" in done.err
         assert "pmu auto on" in done.out and "events = A,B\n" in done.out and "timeout = 10s (default)\n" in done.out and done.out.count("pmu delta FUNCTION") == 2
+
+
+def gdb_alone(*commands):
+    """With the scripts, a program and no target."""
+    words = [*GDB, "-batch", "-ex", f"source {SCRIPT}", "-ex", f"set pmu binary {TOOL}"]
+    return subprocess.run([*words, *(word for command in commands for word in ("-ex", command))], text=True, capture_output=True, timeout=WAIT,
+                          env=tool_environment())
+
+
+def test_a_bound_is_told_by_the_functions():
+    done = gdb_alone("python AUTO.engine, AUTO.busy = object(), True",
+                     "python AUTO.values = {'CPU_CYCLES': [(5, '>'), (7, '<')], 'A': [(9, ''), (11, '?')]}",
+                     'print $_pmu_delta("CYCLES")', 'print $_pmu("CYCLES")', 'print $_pmu_delta("A")', 'print $_pmu("A")',
+                     "python AUTO.engine = None")
+    assert re.findall(r"\$\d = (\d+)", done.stdout) == ["5", "7", "9"], done
+    assert done.stderr.splitlines() == ["CYCLES is at least that", "CYCLES is at most that",
+                                        "A: of some steps only a lower bound is known, of others an upper one"], done.stderr
+
+
+@pytest.mark.parametrize("language", ["auto", "c++", "rust", "ada", "pascal", "fortran"])
+def test_places_are_evaluated_in_each_language(language):
+    done = gdb_alone("set $place = 4660", f"set language {language}", 'python print(engine_words("delta", ["*$place", "*$place + 2"])[-2:])')
+    assert done.stdout == "['*0x1234', '*0x1236']\n", done
+
+
+def test_functions_and_arrays_are_places(tmp_path):
+    with DoorPlace("m4", "free", WORK_BY_DATA) as place:
+        start = place.symbol("work_by_data")
+        done = gdb_alone(f"file {place.elf}", 'python print(engine_words("delta", ["*work_by_data", "*work_by_data+4", "*&work_by_data", "*-4"])[-4:])')
+        assert done.stdout.splitlines()[-1] == str([f"*{start:#x}", f"*{start + 4:#x}", f"*{start:#x}", "*0xfffffffffffffffc"]), done
 
 
 def test_settings_and_functions_are_checked():
