@@ -21,9 +21,10 @@ from pmu_probe import RESTORES, Pmu
 # side sends a byte each BEAT seconds: sshd itself does not notice a silent network while the tool prints. The second signal ends a
 # tool whose output nobody reads.
 BEAT = 5
-WATCHED = """exec 3<&0
+WATCHED = """case $PMU_PROBE_PATIENCE in 0*|*[!0-9]*|"") patience=1;; *) patience=$PMU_PROBE_PATIENCE;; esac
+exec 3<&0
 "$@" </dev/null 3<&- & tool=$!
-{ while [ "$(timeout 20 head -c 1 <&3)" ]; do :; done; kill $tool; sleep 10; kill $tool; } >/dev/null 2>&1 & watch=$!
+{ while [ "$(timeout 20 head -c 1 <&3)" ]; do :; done; kill $tool; sleep $((10 * patience)); kill $tool; } >/dev/null 2>&1 & watch=$!
 exec 3<&-
 wait $tool; code=$?
 kill $watch 2>/dev/null

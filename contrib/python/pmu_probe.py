@@ -5,14 +5,32 @@
     run = Pmu(probe="cmsis-dap", elf="app.elf").delta("fir_filter", hits=100)
     assert run.cycles.max < 20_000
 """
+import ctypes
 import json
+import os
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 VERDICTS = {0: "pass", 1: "regressed", 4: "inconclusive", 5: "not comparable"}  # by exit code
-RESTORES = 20  # seconds that a terminated tool has to put the target back; it needs less
+RESTORES = 20  # seconds that a terminated tool has to put the target back; it needs less. Times $PMU_PROBE_PATIENCE
+LIBC = ctypes.CDLL(None)
+
+
+def patience():
+    """As the tool takes it: docs/configuration.md."""
+    text = os.environ.get("PMU_PROBE_PATIENCE", "")
+    return int(text) if text.isascii() and text.isdigit() and 1 <= int(text) <= 1000 else 1
+
+
+def end_with(parent):
+    """In the child: if Python dies, the tool gets SIGTERM, and puts the target back."""
+    if hasattr(LIBC, "prctl"):
+        LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 class PmuError(Exception):
@@ -125,7 +143,9 @@ class Pmu:
         """Exit code, standard output and standard error of a command line."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             # Its own session: Ctrl-C must not reach it a second time, which would end it before the target is put back
-            process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True)
+            parent = os.getpid()
+            process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True,
+                                       preexec_fn=lambda: end_with(parent))
             try:
                 code = self.wait_for(process)
             except BaseException:  # Ctrl-C, or a test's time limit
@@ -142,7 +162,7 @@ class Pmu:
     def stop(self, process):
         self.tell_to_end(process)
         try:
-            process.wait(RESTORES)
+            process.wait(RESTORES * patience())
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

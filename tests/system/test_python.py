@@ -88,6 +88,18 @@ def test_ctrl_c_in_python_puts_the_target_back():
         assert after["run"] == before["run"] and after["fp_comp"] == before["fp_comp"] and after["demcr"] == before["demcr"]
 
 
+def test_a_python_that_is_killed_leaves_no_tool_behind():
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        before = place.board.state()
+        script = f"import sys; sys.path.append({PYTHON!r}); from pmu_probe import Pmu; {pmu_of(place)!r}.delta('work_by_data', for_='1h')"
+        python = subprocess.Popen([sys.executable, "-c", script])
+        place.wait_for_stops(3)
+        python.kill()
+        python.wait(WAIT)
+        wait_for(lambda: place.board.state()["fp_comp"] == before["fp_comp"] and place.board.state()["demcr"] == before["demcr"], "the target to be as it was")
+        assert place.board.state()["run"] == before["run"]
+
+
 def test_a_budget_is_held_against_what_is_known():
     from pytest_pmu_probe import within
 

@@ -49,7 +49,7 @@ TEST(a_slice_ends_with_what_it_is_cut_from)
     assert_int_equal(deadline_left_us(&slice), 0);
 }
 
-/* clock_gettime(2): CLOCK_MONOTONIC stands still while the host is suspended, and the target goes on. */
+/* clock_gettime(2): CLOCK_MONOTONIC stops while the host is suspended, and the target goes on. */
 TEST(time_goes_on_while_the_host_is_suspended)
 {
     (void)deadline_host_us();
