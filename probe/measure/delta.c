@@ -394,6 +394,17 @@ static void periods_add(struct periods *periods, const struct periods *more)
     periods->at_least = periods->at_least || more->at_least;
 }
 
+/* Periods of calls that were left count as one with the next, in equal parts. */
+static void delta_sink_put_periods(struct summary *summary, const struct periods *more)
+{
+    double n = (double)more->n;
+    periods_add(&summary->periods, more);
+    for (uint64_t i = 0; i < more->n; i++) {
+        series_add(&summary->in_order.cycles, (double)more->cycles / n);
+        series_add(&summary->in_order.inside, (double)more->inside / n);
+    }
+}
+
 /* From the end of the last hit to the start of this one: together with the last hit it is the time from call
  * to call. Calls that were left count with the one after them that returned: an engine ends its run at a
  * return, and what precedes that would count too often. */
@@ -423,7 +434,7 @@ static void add_period(struct delta *delta, const struct raw_hit *raw)
     periods_add(&delta->before, &one);
     if (last->is_left)
         return;
-    periods_add(&delta->summary->periods, &delta->before);
+    delta_sink_put_periods(delta->summary, &delta->before);
     delta->before = (struct periods){0};
 }
 
@@ -727,7 +738,33 @@ static void finish_calibration(struct delta *delta)
     }
 }
 
-/* ---- the hit in which a run ended */
+/* ---- the wait, and the hit, in which a run ended */
+
+/* No call began in time: the longer a period, the more likely it is such a one. What only the halted core
+ * reads is taken from the time. */
+static void unfinished_note(struct delta *delta)
+{
+    const struct hit_end *last = &delta->last;
+    uint64_t values[READING_ROOM], before_us, after_us;
+    struct deadline soon = deadline_in_ms(patience_ms(CUT_MS), NULL);
+    struct error unread = {0};
+    struct widen between[READING_ROOM];
+    double cycles =
+        delta->options->clock.hz * (double)us_between(last->us, (uint64_t)deadline_now_us()) / 1e6;
+    if (!last->known)
+        return;
+    if (delta->summary->periods.has_waits &&
+        device_read(delta->device, values, &before_us, &after_us, &soon, &unread)) {
+        const struct evaluation_span span = {.from = last->values,
+                                             .to = values,
+                                             .longest_us = us_between(last->us, after_us),
+                                             .pairs = last->pairs,
+                                             .halted = true};
+        evaluation_step(&delta->evaluation, &span, between);
+        cycles = (double)evaluation_value(&delta->evaluation, 0, &between[0], last->pairs).count;
+    }
+    delta->summary->periods.unfinished += (double)last->count + fmax(cycles, 0);
+}
 
 static void cut_note(struct delta *delta, const struct error *why)
 {
@@ -803,6 +840,8 @@ static bool delta_sink_run_some(struct delta *delta, uint64_t hits, unsigned reh
     if (ok || waited)
         halts_end(delta);
     cut_note(delta, error);
+    if (error->kind == ERROR_START)
+        unfinished_note(delta);
     snprintf(delta->summary->uncalibrated, sizeof delta->summary->uncalibrated, "%s",
              delta->engine->uncalibrated);
     if (delta->written.kind != ERROR_NONE)

@@ -147,6 +147,8 @@ struct periods {
     bool at_least, inside_at_least; /* a lower bound */
     uint64_t n_unproved;            /* of these calls, those whose beginning is not proved: no hits */
     bool cut;                       /* with such a call at the end, of which only a lower bound is known */
+    double unfinished; /* cycles of those in which a turn ended before the next call: no periods, and long
+                          ones */
     double cycles2, inside2, product; /* sums of squares, and of cycles times inside: how they vary */
     uint64_t longest;
     /* Of the turns that began at random moments, the last ones: cycles up to the first call, at least. */
@@ -156,6 +158,11 @@ struct periods {
     struct turn_periods turns[PERIODS_TURNS]; /* those turns, the last ones; one in vain has n 0 */
     size_t n_turns;
     double share_most; /* what its callers show; 0: nothing */
+};
+
+/* The same periods in their order: neighbours may be alike. */
+struct period_series {
+    struct series cycles, inside;
 };
 
 /* A wait at whose end no call had been made. */
@@ -226,6 +233,7 @@ struct summary {
     struct summary_halts halts;     /* n 0: unknown */
     struct summary_calls calls;     /* of a run without halts; seen 0: of another one */
     struct periods periods;         /* of a counter of cycles; n 0: unknown */
+    struct period_series in_order;  /* of these */
     struct statistics *undisturbed; /* first column of hits without an exception; NULL: unknown */
     struct metric_result metrics[RESULT_METRICS];
     size_t n_metrics;

@@ -11,10 +11,13 @@
 
 /* --- what is known of all calls ------------------------------------------------------------------------- */
 
-/* Half of a mean's 95 % interval, by the sum of the squares of n deviations. */
-static double half_interval_of(double squares, double n)
+/* Half of a mean's 95 % interval, by the sum of the squares of n deviations, and their order. */
+static double half_interval_of(double squares, double n, const struct series *in_order)
 {
-    return squares > 0 ? verdict_student_quantile(0.025, n - 1) * sqrt(squares / (n - 1) / n) : 0;
+    if (!(squares > 0))
+        return 0;
+    const struct series_error error = series_error(in_order, sqrt(squares / (n - 1)), (uint64_t)n);
+    return verdict_student_quantile(0.025, error.df) * error.standard;
 }
 
 /* A turn may be shorter than the time between two bursts of calls, so that no period has that. Then the part
@@ -48,11 +51,19 @@ static double doubt_of_few(const struct periods *periods, double hz)
     return 1 - fmin(turns, pow(0.05, 1 / (double)periods->n));
 }
 
-/* The half interval of inside/cycles, by the sums of n periods. */
-static double half_interval_of_share(double share, const struct turn_periods *of)
+/* The half interval of inside/cycles, by the sums of n periods; `in_order` NULL: neighbours are not alike. */
+static double half_interval_of_share(double share, const struct turn_periods *of,
+                                     const struct period_series *in_order)
 {
     double squares = of->inside2 - 2 * share * of->product + share * share * of->cycles2;
-    return half_interval_of(squares, of->n) * of->n / of->cycles;
+    struct series off = {0};
+    for (size_t i = 0; in_order != NULL && i < in_order->cycles.n; i++)
+        off.means[i] = in_order->inside.means[i] - share * in_order->cycles.means[i];
+    if (in_order != NULL) {
+        off.n = in_order->cycles.n;
+        off.each = in_order->cycles.each;
+    }
+    return half_interval_of(squares, of->n, &off) * of->n / of->cycles;
 }
 
 static size_t turns_kept(const struct periods *periods)
@@ -76,7 +87,7 @@ static bool turns_differ(const struct periods *periods)
         const struct turn_periods *turn = &periods->turns[i];
         double share = turn->n >= ENOUGH ? turn->inside / turn->cycles : sum / n;
         double off = fabs(share - sum / n);
-        if (off > apart * sum / n && off > 3 * half_interval_of_share(share, turn))
+        if (off > apart * sum / n && off > 3 * half_interval_of_share(share, turn, NULL))
             return true;
     }
     return false;
@@ -149,7 +160,8 @@ struct survey_rate survey_rate(const struct summary *summary)
     rate.share_at_least = least && !periods->at_least;
     double n = (double)periods->n, cycles = (double)periods->cycles;
     double share = (double)periods->inside / cycles;
-    rate.doubt = half_interval_of(periods->cycles2 - cycles * cycles / n, n) * n / cycles;
+    rate.doubt =
+        half_interval_of(periods->cycles2 - cycles * cycles / n, n, &summary->in_order.cycles) * n / cycles;
     rate.per_second_at_most = periods->at_least || periods->cut;
     if (hz > 0)
         rate.per_second = (double)periods->n * hz / (double)periods->cycles;
@@ -160,9 +172,13 @@ struct survey_rate survey_rate(const struct summary *summary)
                                          .product = periods->product,
                                          .cycles2 = periods->cycles2};
         rate.share = share;
-        rate.plus_minus = half_interval_of_share(share, &all);
+        rate.plus_minus = half_interval_of_share(share, &all, &summary->in_order);
     }
     correct_for_bursts(periods, hz, &rate);
+    /* If chance makes the calls, the rate is lower by so much; if they are regular, as it is */
+    double unfinished = periods->unfinished / cycles;
+    rate.plus_minus += unfinished * rate.share;
+    rate.doubt += unfinished;
     double unproved = fmin(1, (double)periods->n_unproved / n);
     rate.plus_minus = fmax(rate.plus_minus, unproved * rate.share);
     rate.doubt = fmax(rate.doubt, unproved);

@@ -3,6 +3,8 @@
 
 #include "fake_engine.h"
 
+#include <math.h>
+
 enum { REGIONS = 2, CALL = 700, APART = 300, HALT = 11 };
 
 static struct fake_engine fake;
@@ -167,6 +169,30 @@ FRESH_TEST(a_turn_with_a_number_of_hits_lasts_as_long_as_it_is_to)
     end();
     assert_in_range(summaries[0].hits, 25, 35);
     assert_int_equal(summaries[1].hits, 5);
+}
+
+static void by_the_clock(struct fake_engine *engine, uint64_t number, struct raw_hit *hit)
+{
+    by_period(engine, number, hit);
+    hit->before_us = (uint64_t)*fake_clock();
+    hit->after_us = hit->before_us + 7;
+}
+
+/* After the fourth call none began within the second that was waited. The wait is known, here by
+ * the time. */
+FRESH_TEST(the_period_in_which_a_turn_ends_is_known_at_least)
+{
+    fake.make = by_the_clock;
+    fake.late_at = 5;
+    assert_false(turn(0, 10, 0));
+    assert_int_equal(error.kind, ERROR_START);
+    end();
+    const struct periods *periods = &summaries[0].periods;
+    assert_true(periods->n > 0);
+    assert_int_equal(periods->cycles, periods->n * (CALL + APART));
+    assert_int_equal(summaries[0].in_order.cycles.n, periods->n);
+    assert_true(summaries[0].in_order.inside.means[0] == CALL);
+    assert_true(fabs(periods->unfinished / 100e6 - 1.0) < 0.05);
 }
 
 /* Those with re-hits in them, and the step from one turn to the next, are left out. */

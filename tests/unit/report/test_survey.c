@@ -1,4 +1,5 @@
 /* What survey prints of many regions: bounds, those that were not called, those that had no time. */
+#include "profiles.h"
 #include "report/results.h"
 #include "report/summaries.h"
 #include "report/survey.h"
@@ -141,6 +142,103 @@ FRESH_TEST(turns_in_other_phases_stand_for_their_time)
     for (int i = 4; i < 6; i++)
         periods->turns[i] = periods->turns[0];
     assert_false(survey_rate(summary).bursts);
+}
+
+/* --- surveys of made-up programs ------------------------------------------------------------------------ */
+
+/* A call takes a tenth of the mean period, which is `mean` turns long. */
+struct program {
+    double mean, stay; /* stay 0: calls are made by chance; else calls in a row that are as close together */
+    bool rare;         /* of the two modes of `stay` */
+};
+
+static double next_period(struct program *program, uint64_t *seed)
+{
+    if (program->stay <= 0)
+        return -program->mean * log(1 - profile_random(seed));
+    if (profile_random(seed) < 1 / program->stay)
+        program->rare = !program->rare;
+    return program->mean * (program->rare ? 1.5 : 0.5) * (0.9 + 0.2 * profile_random(seed));
+}
+
+/* A turn of a million cycles, from a random moment on. Each wait may last as long as there was time at the
+ * run's beginning, and the first period of a run is not known: so delta.c has it. */
+static void run_turn(struct program *program, uint64_t *seed, struct summary *summary)
+{
+    enum { TURN = 1000000, AT_ONCE = 16 };
+    struct periods *periods = &summary->periods;
+    double at = -(20 + 5 * profile_random(seed)) * program->mean, inside = program->mean * TURN / 10;
+    while (at < 0)
+        at += next_period(program, seed);
+    if (at > 1)
+        return;
+    periods_add_wait(periods, (uint64_t)(at * TURN));
+    for (bool over = false; !over && at < 1;) {
+        double left = 1 - at;
+        for (int i = 0; i < AT_ONCE && !over; i++) {
+            double period = next_period(program, seed), cycles = period * TURN;
+            over = period > left || at + period >= 1;
+            at += period;
+            if (i > 0 && period > left)
+                periods->unfinished += left * TURN;
+            if (i == 0 || period > left)
+                continue;
+            periods->n++;
+            periods->cycles += (uint64_t)cycles;
+            periods->inside += (uint64_t)inside;
+            periods->cycles2 += cycles * cycles;
+            periods->inside2 += inside * inside;
+            periods->product += inside * cycles;
+            periods->longest = (uint64_t)fmax((double)periods->longest, cycles);
+            series_add(&summary->in_order.cycles, cycles);
+            series_add(&summary->in_order.inside, inside);
+        }
+    }
+}
+
+/* In how many of 100 surveys the share, and the rate, are within their ±. */
+static void covered_surveys(const struct program *of, size_t turns, double *share, double *rate)
+{
+    enum { RUNS = 400 };
+    uint64_t seed = 23;
+    *share = *rate = 0;
+    for (int run = 0; run < RUNS; run++) {
+        struct program program = *of;
+        struct summary *summary = calloc(1, sizeof *summary);
+        assert_non_null(summary);
+        summary->conditions.clock_hz = 1e6;
+        summary->periods.has_waits = true;
+        for (size_t i = 0; i < turns; i++)
+            run_turn(&program, &seed, summary);
+        struct survey_rate told = survey_rate(summary);
+        *share += (fabs(told.share - 0.1) <= told.plus_minus) * 100.0 / RUNS;
+        *rate +=
+            (fabs(told.per_second * of->mean - 1) <= told.doubt * told.per_second * of->mean) * 100.0 / RUNS;
+        free(summary);
+    }
+}
+
+/* As if periods were independent it would be 49 % of calls in rows of ten. */
+TEST(calls_that_come_in_rows_are_fewer)
+{
+    static const double stay[] = {2, 5, 10};
+    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
+        double share, rate;
+        covered_surveys(&(struct program){.mean = 0.004, .stay = stay[i]}, 4, &share, &rate);
+        assert_true(share >= 91 && rate >= 91);
+    }
+}
+
+/* By whole periods alone it would be 33 % of 256 turns of five periods each. */
+TEST(long_periods_end_with_their_turns)
+{
+    static const double mean[] = {0.05, 0.1, 0.2, 0.4};
+    for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
+        for (size_t turns = 16; turns <= 256; turns *= 4) {
+            double share, rate;
+            covered_surveys(&(struct program){.mean = mean[i]}, turns, &share, &rate);
+            assert_true(share >= 91 && rate >= 91);
+        }
 }
 
 FRESH_TEST(bounds_are_marked)
