@@ -66,9 +66,11 @@ struct profile_interval {
     size_t count_count;
     uint64_t states[PROFILE_STATES]; /* samples without an address */
     unsigned resets;                 /* of the target, seen in this interval */
-    double stood_s;                  /* for how long the samples stopped the core */
-    uint64_t events;                 /* of the event that stopped it */
-    struct call_stacks stacks;       /* of the same samples, if they have any; owned */
+    double
+        asleep_doubt; /* what part of the samples up to here may be asleep and does not count so, or awake */
+    double stood_s;   /* for how long the samples stopped the core */
+    uint64_t events;  /* of the event that stopped it */
+    struct call_stacks stacks; /* of the same samples, if they have any; owned */
 };
 
 /* What samples were taken of and with: the head of the file. Strings are owned, NULL where unknown. */

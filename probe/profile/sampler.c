@@ -566,6 +566,8 @@ static double awake_by_looks(const struct sampler *sampler, const struct divisio
 /* States in code that is known: all, those asleep, and those after a WFI or WFE. */
 struct known_looks {
     double all, asleep, at_sleeps;
+    double unlike;          /* asleep and not after a WFI or WFE, or the other way round */
+    double unknown, unsure; /* those in other code; the variance of how many of them are asleep */
 };
 
 static struct known_looks count_looks(const struct sampler *sampler)
@@ -576,11 +578,17 @@ static struct known_looks count_looks(const struct sampler *sampler)
         const struct profile_count *count = &looks->slots[i].count;
         enum sampler_place place =
             looks->slots[i].taken ? sampler_place_of(sampler, count->address) : SAMPLER_UNKNOWN;
-        if (place == SAMPLER_UNKNOWN)
+        double here = (double)count->samples;
+        double asleep = here > 0 ? (double)profile_tally_count(&sampler->ever.asleep, count->address) : 0;
+        if (place == SAMPLER_UNKNOWN) {
+            known.unknown += here;
+            known.unsure += here > 0 ? asleep * (here - asleep) / here : 0;
             continue;
-        known.all += (double)count->samples;
-        known.asleep += (double)profile_tally_count(&sampler->ever.asleep, count->address);
-        known.at_sleeps += place == SAMPLER_SLEEPS ? (double)count->samples : 0;
+        }
+        known.all += here;
+        known.asleep += asleep;
+        known.at_sleeps += place == SAMPLER_SLEEPS ? here : 0;
+        known.unlike += place == SAMPLER_SLEEPS ? here - asleep : asleep;
     }
     return known;
 }
@@ -641,6 +649,22 @@ static struct division divide(const struct sampler *sampler)
     return division;
 }
 
+/* States are fewer than samples, and their chance is that of the whole run: batches of samples do not show
+ * it. Samples at a WFI or WFE are too many by as many as states after one are more than states asleep, within
+ * two standard errors, and within the rule of three where both always agree. */
+static double asleep_doubt(const struct sampler *sampler)
+{
+    const struct known_looks known = count_looks(sampler);
+    double looks = known.all + known.unknown, samples = (double)sampler->known.samples;
+    double doubt = looks > 0 ? 2 * sqrt(known.unsure) / looks : 0;
+    if (known.all > 0 && samples > 0 && sampler->known.at_sleeps > 0) {
+        double too_many = ((double)sampler->known.at_sleeps - (double)sampler->known.asleep) / samples;
+        double off = fabs(too_many - (known.at_sleeps - known.asleep) / known.all);
+        doubt += off + (2 * sqrt(known.unlike) + 3) / known.all;
+    }
+    return fmin(doubt, 1);
+}
+
 static void count_known(struct sampler *sampler, const struct profile_tally *tally)
 {
     for (size_t i = 0; i < tally->room; i++) {
@@ -680,8 +704,11 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
         double asleep = (double)count.samples * part + sampler->rounded;
         double whole = fmin(fmax(floor(asleep + 0.5), 0), (double)count.samples);
         sampler->rounded = asleep - whole;
+        if (sampler_place_of(sampler, count.address) != SAMPLER_UNKNOWN)
+            sampler->known.asleep += (uint64_t)whole;
         profile_tally_move(tally, count.address, (uint64_t)whole, PROFILE_ASLEEP);
     }
+    tally->now.asleep_doubt = asleep_doubt(sampler);
     free_looks(&sampler->now);
 }
 

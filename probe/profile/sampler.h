@@ -94,6 +94,7 @@ struct sampler {
     /* Of all intervals, in code that is known. */
     struct sampler_known {
         uint64_t samples, at_sleeps; /* the latter at a WFI or WFE */
+        uint64_t asleep;             /* that were taken for it */
     } known;
 };
 

@@ -544,6 +544,8 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
     for (size_t i = 0; i < making->n; i++) {
         struct share *share = &making->rows[i]->share;
         measure_error(out, making->rows[i], share);
+        if (share->state == PROFILE_ASLEEP && isfinite(share->plus_minus))
+            share->plus_minus = fmin(share->plus_minus + out->asleep_doubt, 1);
         if (share->part >= large_part && share->plus_minus > uneven_part * share->part)
             out->is_uneven = true;
     }
@@ -566,6 +568,8 @@ static void sum_up(struct making *making)
         out->samples += profile_interval_samples(interval);
         out->resets += interval->resets;
         out->stood_s += interval->stood_s;
+        if (interval->to >= to)
+            out->asleep_doubt = fmin(interval->asleep_doubt, 1);
         out->events += interval->events;
         for (int state = 0; state < PROFILE_STATES; state++)
             out->states[state] += interval->states[state];
@@ -746,21 +750,23 @@ static bool has_varied(const struct share_side *side)
 
 /* What a side has not seen change lasts as long as on the other side, if that has. */
 static void shares_diff_bound(struct share_side *side, const struct shares *its,
-                              const struct share_side *other)
+                              const struct share_side *other, bool asleep)
 {
     if (has_varied(side))
         return;
     side->plus_minus = error_of_no_change(its);
-    if (!has_varied(other))
-        return;
-    double samples = other->lasts > 0 ? other->lasts * (double)its->samples / its->seconds : 1;
-    side->plus_minus = its->samples > 0 ? part_unmet((double)its->samples / fmax(samples, 1)) : NAN;
+    if (has_varied(other)) {
+        double samples = other->lasts > 0 ? other->lasts * (double)its->samples / its->seconds : 1;
+        side->plus_minus = its->samples > 0 ? part_unmet((double)its->samples / fmax(samples, 1)) : NAN;
+    }
+    side->plus_minus += asleep ? its->asleep_doubt : 0;
 }
 
 static void shares_diff_judge(struct share_change *row, const struct shares *now, const struct shares *old)
 {
-    shares_diff_bound(&row->now, now, &row->old);
-    shares_diff_bound(&row->old, old, &row->now);
+    bool asleep = row->row->state == PROFILE_ASLEEP;
+    shares_diff_bound(&row->now, now, &row->old, asleep);
+    shares_diff_bound(&row->old, old, &row->now, asleep);
     row->change = row->now.part - row->old.part;
     row->plus_minus = hypot(row->now.plus_minus, row->old.plus_minus);
     row->is_noise = !(fabs(row->change) > row->plus_minus);

@@ -49,6 +49,7 @@ struct shares {
     uint64_t samples; /* with and without an address */
     uint64_t states[PROFILE_STATES];
     double seconds;
+    double asleep_doubt; /* as the last interval has it; in the error of [asleep] */
     unsigned resets;
     double stood_s;  /* for how long the samples stopped the core */
     uint64_t events; /* of the event that stopped it */

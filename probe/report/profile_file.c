@@ -144,6 +144,8 @@ int profile_file_add(FILE *out, const struct profile_interval *interval)
     for (int i = 0; i < PROFILE_STATES; i++)
         if (interval->states[i] > 0)
             json_part_unsigned(&line, profile_file_state((enum profile_state)i), interval->states[i]);
+    if (interval->asleep_doubt > 0)
+        json_part_real(&line, "asleep_doubt", interval->asleep_doubt);
     if (interval->resets > 0)
         json_part_unsigned(&line, "resets", interval->resets);
     if (interval->events > 0) {
@@ -421,6 +423,7 @@ static bool merge_into(struct profile_interval *to, struct profile_interval *fro
         to->states[state] += from->states[state];
     to->events = from->events < most_samples - to->events ? to->events + from->events : most_samples;
     to->stood_s += from->stood_s;
+    to->asleep_doubt = from->asleep_doubt;
     bool merged = call_stacks_merge(&to->stacks, &from->stacks);
     profile_interval_free(from);
     return merged;
@@ -584,6 +587,7 @@ static void take_interval(struct profile_reading *reading, json_t *object, struc
     interval->resets = (unsigned)take_count(reading, object, "resets", most_resets);
     interval->events = take_count(reading, object, "events", most_samples);
     interval->stood_s = take_seconds(reading, object, "stood_s", false);
+    interval->asleep_doubt = take_seconds(reading, object, "asleep_doubt", false);
     take_counts(reading, object, "pc", interval);
     take_stacks(reading, track, object, interval);
     profile_file_add_interval(reading, track, interval);

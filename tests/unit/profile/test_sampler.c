@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "sampled_core.h"
 
 TEST_TIME(sampled_clock, sampled_nap)
@@ -164,6 +166,7 @@ TEST_WITH(the_sampled_address_decides_which_samples_slept, sampled_set_up, sampl
     assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 665, 679); /* 41 of 61 */
     assert_int_equal(sampled_at(&interval, WFI), 0);
     assert_int_equal(sampled_at(&interval, WORK) + interval.states[PROFILE_ASLEEP], all);
+    assert_true(interval.asleep_doubt > 0 && interval.asleep_doubt < 0.02);
     profile_interval_free(&interval);
 }
 
@@ -175,6 +178,37 @@ TEST_WITH(a_wfi_that_is_passed_awake_has_samples_of_its_own, sampled_set_up, sam
     assert_in_range(1000 * sampled_at(&interval, WFI) / all, 70, 130);
     assert_in_range(1000 * sampled_at(&interval, WORK) / all, 195, 205);
     profile_interval_free(&interval);
+}
+
+/* Half of the time at the WFI is awake, of 30 % of all. */
+static struct sampled_moment sleeps_half(uint64_t us)
+{
+    uint64_t phase = us % 7013;
+    if (phase < 1052)
+        return (struct sampled_moment){.pc = WFI, .dhcsr = ASLEEP};
+    return (struct sampled_moment){.pc = phase < 2104 ? WFI : WORK};
+}
+
+/* As long as states are too few to say that the WFI is passed awake, its samples are taken for sleep: what
+ * may be wrong with that is known. */
+TEST_WITH(what_states_leave_open_of_sleep_is_its_doubt, sampled_set_up, sampled_tear_down)
+{
+    const uint64_t sleeps_at = WFI;
+    const struct sampler_code code = {.context = (void *)&sleeps_at, .place = place_of_code};
+    bool any_wrong = false;
+    double all = 0, asleep = 0;
+    s.sampler.code = &code;
+    assert_true(sampled_begin(sleeps_half));
+    for (int64_t us = 14026; us <= 4000000; us *= 2) {
+        assert_true(sampled_run(us));
+        struct profile_interval interval = sampled_end();
+        all += (double)profile_interval_samples(&interval);
+        asleep += (double)interval.states[PROFILE_ASLEEP];
+        any_wrong = any_wrong || asleep / all > 0.2;
+        assert_true(fabs(asleep / all - 0.15) <= interval.asleep_doubt + 0.02);
+        profile_interval_free(&interval);
+    }
+    assert_true(any_wrong);
 }
 
 /* One WFE is passed awake, as in a lock that spins; a WFI sleeps. */

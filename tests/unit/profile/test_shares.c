@@ -336,6 +336,24 @@ TEST(what_always_is)
     profile_file_free(profile);
 }
 
+/* The chance of which states were read is that of all batches. */
+TEST(asleep_has_its_doubt)
+{
+    struct profile *profile = profile_new(1);
+    for (int i = 0; i < 20; i++) {
+        struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
+        profile_count(interval, 0x10, 60);
+        interval->states[PROFILE_ASLEEP] = 40;
+        interval->asleep_doubt = i < 19 ? 0.5 : 0.15;
+    }
+    struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_true(shares.rows[0].plus_minus < 0.01);
+    assert_true(shares.rows[1].state == PROFILE_ASLEEP);
+    assert_true(shares.rows[1].plus_minus > 0.15 && shares.rows[1].plus_minus < 0.16);
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
 TEST(too_few)
 {
     uint64_t seed = 3;
