@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { BASES_MOST_CODE = 1 << 16, BASES_REGISTERS = 32, BASE_UNKNOWN = INT_MIN };
+enum { BASES_PASSES = 200 }; /* over a function; compilers' code needs as many as its loops nest */
 
 /* What is known before an instruction: how far each register is below the stack pointer of the entry. */
 struct base_state {
@@ -165,13 +166,14 @@ static void base_pass_place(struct bases *self, struct base_place *place, struct
 static void bases_forward(struct bases *self)
 {
     self->found_more = true;
-    while (self->found_more) {
+    for (unsigned pass = 0; self->found_more && pass < BASES_PASSES; pass++) {
         struct base_run run = {.moves = false};
         self->found_more = false;
         for (size_t i = 0; i < self->n; i++)
             if (self->places[i].is_met)
                 base_pass_place(self, &self->places[i], &run);
     }
+    self->failed = self->found_more;
 }
 
 /* --- back from what is known ---------------------------------------------------------------------------- */
@@ -208,7 +210,7 @@ static void bases_back(struct bases *self)
     for (unsigned i = 0; i < BASES_REGISTERS; i++)
         at_return.below[i] = i == self->sp ? 0 : BASE_UNKNOWN;
     self->found_more = true;
-    while (self->found_more) {
+    for (unsigned pass = 0; self->found_more && pass < BASES_PASSES; pass++) {
         self->found_more = false;
         for (size_t i = self->n; i-- > 0;) {
             struct base_place *place = &self->places[i];
@@ -286,7 +288,7 @@ static bool bases_alone(struct bases *self, struct symbols *symbols, const struc
     for (size_t i = 0; whole != NULL && i < whole->n_ways; i++)
         base_note(self, place_at(self, whole->ways[i].target), &whole->ways[i].state);
     bases_forward(self);
-    if (!self->has_own_calls)
+    if (!self->has_own_calls && !self->failed)
         bases_back(self);
     return bases_check(self) && !self->failed;
 }

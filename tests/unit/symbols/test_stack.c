@@ -305,6 +305,15 @@ TEST(frames_are_where_the_instructions_have_them)
     }
 }
 
+TEST(code_that_only_goes_back_is_not_followed_for_long)
+{
+    struct symbols *symbols = fixture("late_a53");
+    struct frame_base start, end;
+    assert_int_equal(symbols_frames(symbols, address_of(symbols, "backwards"),
+                                    address_of(symbols, "backwards_ends"), &start, &end),
+                     FRAMES_ONE_ONLY);
+}
+
 /* One program at 0, where the linker leaves what it says of functions that it dropped, and elsewhere. */
 TEST(functions_that_were_dropped_have_no_frames)
 {
