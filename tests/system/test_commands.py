@@ -284,7 +284,7 @@ def test_a_probe_is_named_by_where_it_is_plugged_in(way, serial, monkeypatch, tm
         assert wrong.code == 3 and "is plugged in at usb:1-1.4; there is" in unfolded(wrong.err), wrong.err
         assert f"{serial} at usb:1-1" in unfolded(wrong.err)
         bad = run("cmsis-dap:usb:1-1:1.0", "info")
-        assert bad.code == 2 and 'a bus and its ports, such as usb:1-1.4, not "1-1:1.0"' in unfolded(bad.err), bad.err
+        assert bad.code == 2 and 'takes a place such as 1-1.4, not "1-1:1.0"' in unfolded(bad.err), bad.err
         process = place.start("delta", "-j", "work_by_data", "-r", 10000000)  # by "cmsis-dap" alone
         place.wait_for_stops(10)
         for name in ("usb:1-1", serial):

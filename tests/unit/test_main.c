@@ -1,6 +1,6 @@
 /*
- * The program of a folder's tests: PROGRAM [FILE [TEST]] runs all of them, or those of one file (test_text, or
- * dap/test_tcp where there are folders below), or of these the tests whose names match a pattern.
+ * The program of a folder's tests: PROGRAM [FILE [TEST]] runs all of them, or those of one file (test_text,
+ * or dap/test_tcp where there are folders below), or of these the tests whose names match a pattern.
  */
 #include "test.h"
 
