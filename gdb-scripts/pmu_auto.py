@@ -85,7 +85,7 @@ class Auto:
         def take(reply):
             words = reply.split()
             if words[:1] == ["value"]:
-                self.values[words[1]] = [(int(word.lstrip("<>")), word[:1] if word[0] in "<>?" else "") for word in words[2:4]]
+                self.values[words[1]] = [(int(word.lstrip("<>?")), word[:1] if word[0] in "<>?" else "") for word in words[2:4]]
             else:
                 tell(reply.removeprefix("text "))
         self.busy = True

@@ -528,15 +528,21 @@ static bool check_function(struct elf_check *check, const struct extent *code, s
     return true;
 }
 
+bool program_check_places(const struct session *session, const struct named_region *named,
+                          struct error *error)
+{
+    return session_check_address(session, named->start.address, named->start.name, error) &&
+           (named->region.to_return ||
+            session_check_address(session, named->end.address, named->end.name, error));
+}
+
 bool program_check_region(struct session *session, const struct named_region *named, struct error *error)
 {
     struct elf_check check = {.session = session};
     struct error after = {0};
     const struct extent start = {named->start.low, named->start.high},
                         end = {named->end.low, named->end.high};
-    if (!session_check_address(session, named->start.address, named->start.name, error) ||
-        (!named->region.to_return &&
-         !session_check_address(session, named->end.address, named->end.name, error)))
+    if (!program_check_places(session, named, error))
         return false;
     if (session->symbols == NULL || session->device.chosen->core.memory_hidden || session->elf.may_be_other)
         return true;

@@ -18,6 +18,9 @@ bool elf_check_fits(const struct symbols_machine *machine, const struct core *co
 bool program_open(struct session *session, struct error *error);
 /* Reaches the target, and checks that it runs the ELF. Changes nothing yet. */
 bool program_open_target(struct session *session, struct error *error);
+/* Whether the core has such addresses. ERROR_USAGE. */
+bool program_check_places(const struct session *session, const struct named_region *named,
+                          struct error *error);
 /* After that: the same of the functions of a region, whole. Functions that the program copies are not
  * compared. */
 bool program_check_region(struct session *session, const struct named_region *named, struct error *error);

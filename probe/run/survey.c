@@ -160,14 +160,15 @@ static void limit_time(struct survey_run *run)
     turns->hot_us = is_short ? turns->for_us : turns->for_us / 2;
 }
 
-/* Before anything is changed; of many, as many as take little time. */
+/* Before anything is changed; the code of many, as many as take little time. */
 static bool check_codes(struct survey_run *run, struct error *error)
 {
     enum { MOST = 64 };
-    for (size_t i = 0; i < run->regions.n && i < MOST; i++) {
+    for (size_t i = 0; i < run->regions.n; i++) {
         struct survey_region *one = &run->regions.at[i];
         struct error why = {0};
-        if (one->refused || program_check_region(run->session, &one->named, &why))
+        if (one->refused || (i < MOST ? program_check_region(run->session, &one->named, &why)
+                                      : program_check_places(run->session, &one->named, &why)))
             continue;
         if (why.kind != ERROR_ELF_MISMATCH)
             return error_copy(error, &why);

@@ -428,8 +428,9 @@ bool trial_trace_ring(const struct session *session, uint64_t *base, uint32_t *b
         *base = (at + most - 1) / most * most;
         *bytes = *base + most <= at + size ? most : 0;
     }
-    return *bytes > 0 ||
-           error_set(error, ERROR_USAGE,
+    if (*bytes > 0)
+        return session_check_address(session, *base + *bytes - 1, "--trace-ram", error);
+    return error_set(error, ERROR_USAGE,
                      "--trace-ram %.64s: none of its %llu bytes are a ring of %d bytes at a multiple of %d",
                      name, (unsigned long long)size, TRACE_RING_LEAST, TRACE_RING_LEAST);
 }

@@ -256,6 +256,13 @@ def test_a_bound_is_told_by_the_functions():
                                         "A: of some steps only a lower bound is known, of others an upper one"], done.stderr
 
 
+def test_bounds_are_read_as_the_engine_sends_them():
+    done = gdb_alone("python AUTO.engine = type('Engine', (), {'ask': lambda self, line: None,"
+                     " 'serve': lambda self, take, prefix: take('value A <7 ?12') or True})()",
+                     "python AUTO.ask('step', print); print(AUTO.values)", "python AUTO.engine = None")
+    assert done.stdout.splitlines()[-1:] == ["{'A': [(7, '<'), (12, '?')]}"], (done.stdout, done.stderr)
+
+
 @pytest.mark.parametrize("language", ["auto", "c++", "rust", "ada", "pascal", "fortran"])
 def test_places_are_evaluated_in_each_language(language):
     done = gdb_alone("set $place = 4660", f"set language {language}", 'python print(engine_words("delta", ["*$place", "*$place + 2"])[-2:])')
