@@ -145,7 +145,7 @@ static void region_find_stacks(struct named_region *named, struct symbols *symbo
 {
     struct region *region = &named->region;
     const struct extent function = {.low = region->start};
-    struct code_at_place stacks[REGION_STACKS];
+    struct code_at_place stacks[REGION_STACKS] = {0};
     uint64_t places[REGION_STACKS];
     size_t which = 0;
     if (!region->may_be_left || symbols == NULL)

@@ -13,7 +13,9 @@
 #include <string.h>
 
 enum { BASES_MOST_CODE = 1 << 16, BASES_REGISTERS = 32, BASE_UNKNOWN = INT_MIN };
-enum { BASES_PASSES = 200 }; /* over a function; compilers' code needs as many as its loops nest */
+/* Passes over a function: compilers' code needs as many as its loops nest. Instructions that are looked at
+ * for one function and what it calls. */
+enum { BASES_PASSES = 200, BASES_WORK = 1 << 22 };
 
 /* What is known before an instruction: how far each register is below the stack pointer of the entry. */
 struct base_state {
@@ -27,6 +29,7 @@ struct base_place {
     bool is_partly;   /* among conditional ones that move SP: the flags say where it is */
     bool goes_on;     /* to the one after it */
     bool is_back;     /* it is known by what follows */
+    bool is_filler;   /* nothing leads there, and from there only to constants or the function's end */
     bool conditional; /* also by an IT */
     struct base_state state;
 };
@@ -45,6 +48,7 @@ struct bases {
     struct base_way *ways;
     size_t n_ways, ways_room;
     unsigned sp;
+    size_t *work;       /* left of BASES_WORK */
     bool has_own_calls; /* of places in it, whose returns are not the function's */
     bool found_more, failed;
 };
@@ -74,7 +78,60 @@ static void base_follow(const struct bases *self, const struct base_place *place
         state->below[does->to] = depth_less(before.below[does->from], (int32_t)does->number);
 }
 
+/* --- what is kept ------------------------------------------------------------------------------------ */
+
+struct base_row {
+    uint64_t address;
+    unsigned size;
+    enum base_found found;
+    struct frame_base base;
+};
+
+/* Of the functions that were asked for last. */
+enum { BASES_FUNCTIONS = 512, BASES_CALLEES = 1024 };
+struct bases_kept {
+    struct bases_of {
+        uint64_t low, high;    /* high 0: none */
+        struct base_row *rows; /* NULL: its code was not read */
+        size_t n;
+    } of[BASES_FUNCTIONS];
+    struct bases_callee {
+        uint64_t low; /* 0: none */
+        bool asked, returns, looked, moves;
+    } callees[BASES_CALLEES];
+};
+
+static size_t slot_of(uint64_t low, size_t slots)
+{
+    return (size_t)(((low >> 1) * UINT64_C(0x9E3779B97F4A7C15)) >> 32) % slots;
+}
+
+static struct bases_callee *bases_callee(const struct symbols *symbols, uint64_t low)
+{
+    struct bases_callee *kept = &symbols->bases->callees[slot_of(low, BASES_CALLEES)];
+    if (kept->low != low)
+        *kept = (struct bases_callee){.low = low};
+    return kept;
+}
+
+/* As may_return, which reads the callee. */
+static bool bases_may_return(struct symbols *symbols, uint64_t callee)
+{
+    struct bases_callee *kept = bases_callee(symbols, callee);
+    if (!kept->asked)
+        kept->returns = may_return(symbols, callee);
+    kept->asked = true;
+    return kept->returns;
+}
+
 /* --- the code ------------------------------------------------------------------------------------------- */
+
+static bool bases_spend(const struct bases *self)
+{
+    bool can = *self->work >= self->n;
+    *self->work -= can ? self->n : *self->work;
+    return can;
+}
 
 static bool bases_read(struct bases *self)
 {
@@ -97,7 +154,8 @@ static bool bases_read(struct bases *self)
             (struct base_place){.one = one,
                                 .does = does,
                                 .conditional = does.conditional || in_block > 0,
-                                .goes_on = does.kind != GOES_CALL || may_return(self->symbols, does.target)};
+                                .goes_on = does.kind != GOES_CALL || does.conditional || in_block > 0 ||
+                                           bases_may_return(self->symbols, does.target)};
         in_block = in_block > 0 ? in_block - 1 : does.kind == GOES_IT ? does.number : 0;
     }
     return true;
@@ -152,6 +210,9 @@ static void base_pass_place(struct bases *self, struct base_place *place, struct
     place->is_partly = run->moves;
     struct base_state before = place->state, after = before;
     base_follow(self, place, &after);
+    for (unsigned i = 0; i < BASES_REGISTERS && place->conditional; i++)
+        if (i != self->sp && after.below[i] != before.below[i]) /* it may not be carried out */
+            after.below[i] = BASE_UNKNOWN;
     bool moves = place->conditional && after.below[self->sp] != before.below[self->sp];
     if (moves && !run->moves)
         *run = (struct base_run){.moves = true, .before = before};
@@ -166,7 +227,7 @@ static void base_pass_place(struct bases *self, struct base_place *place, struct
 static void bases_forward(struct bases *self)
 {
     self->found_more = true;
-    for (unsigned pass = 0; self->found_more && pass < BASES_PASSES; pass++) {
+    for (unsigned pass = 0; self->found_more && pass < BASES_PASSES && bases_spend(self); pass++) {
         struct base_run run = {.moves = false};
         self->found_more = false;
         for (size_t i = 0; i < self->n; i++)
@@ -210,7 +271,7 @@ static void bases_back(struct bases *self)
     for (unsigned i = 0; i < BASES_REGISTERS; i++)
         at_return.below[i] = i == self->sp ? 0 : BASE_UNKNOWN;
     self->found_more = true;
-    for (unsigned pass = 0; self->found_more && pass < BASES_PASSES; pass++) {
+    for (unsigned pass = 0; self->found_more && pass < BASES_PASSES && bases_spend(self); pass++) {
         self->found_more = false;
         for (size_t i = self->n; i-- > 0;) {
             struct base_place *place = &self->places[i];
@@ -274,10 +335,12 @@ static void bases_drop(struct bases *self)
 /* `whole`: what leads to this part of a function; NULL: it is entered at its first instruction. False: its
  * ends contradict what was found, or there is no memory. */
 static bool bases_alone(struct bases *self, struct symbols *symbols, const struct extent *function,
-                        const struct bases *whole)
+                        const struct bases *whole, size_t *work)
 {
-    *self = (struct bases){
-        .symbols = symbols, .function = *function, .sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP};
+    *self = (struct bases){.symbols = symbols,
+                           .function = *function,
+                           .sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP,
+                           .work = work};
     if (function->high - function->low > BASES_MOST_CODE || !symbols->has_code || !bases_read(self))
         return false;
     struct base_state entry;
@@ -293,64 +356,46 @@ static bool bases_alone(struct bases *self, struct symbols *symbols, const struc
     return bases_check(self) && !self->failed;
 }
 
-/* Whether the callee returns with another stack pointer than it was called with. */
-static bool call_moves(struct symbols *symbols, uint64_t callee)
+/* Whether the callee returns with another stack pointer than it was called with, or may. */
+static bool call_moves(struct symbols *symbols, uint64_t callee, size_t *work)
 {
     struct extent function = {0, 0};
     struct bases self = {.n = 0};
+    if (bases_callee(symbols, callee)->looked)
+        return bases_callee(symbols, callee)->moves;
     bool moves = table_around(symbols, callee, &function) != NULL && function.low == callee &&
-                 !bases_alone(&self, symbols, &function, NULL) && self.failed;
+                 !bases_alone(&self, symbols, &function, NULL, work) && self.failed;
     bases_drop(&self);
+    struct bases_callee *kept = bases_callee(symbols, callee);
+    kept->looked = *work > 0;
+    kept->moves = moves;
     return moves;
 }
 
 static bool bases_whole(struct bases *self, struct symbols *symbols, const struct extent *function,
-                        const struct bases *whole)
+                        const struct bases *whole, size_t *work)
 {
-    bool found = bases_alone(self, symbols, function, whole);
-    uint64_t last = function->low;
+    bool found = bases_alone(self, symbols, function, whole, work);
     for (size_t i = 0; i < self->n && found; i++) {
         const struct instruction *does = &self->places[i].does;
-        found = does->kind != GOES_CALL || does->target == last || !call_moves(symbols, does->target);
-        last = does->kind == GOES_CALL ? does->target : last;
+        found = does->kind != GOES_CALL || !call_moves(symbols, does->target, work);
     }
-    return found;
+    return found && *work > 0;
 }
 
-/* The frame's end at the place, by SP or else by a register that calls keep. */
+/* The frame's end at the place, by SP or else by the frame pointer: what another register holds on a way that
+ * is not followed, as by a table of jumps, is not known. */
 static bool base_of(const struct bases *self, const struct base_place *place, struct frame_base *out)
 {
-    if (!place->is_met || place->is_partly)
-        return false;
-    for (unsigned i = BASES_REGISTERS; i-- > 0;) {
-        unsigned which = i == BASES_REGISTERS - 1 ? self->sp : i;
-        if (place->state.below[which] == BASE_UNKNOWN ||
-            (which != self->sp && !is_the_same_after_call(self, which)))
-            continue;
-        *out = (struct frame_base){
-            .number = which, .is_sp = which == self->sp, .offset = place->state.below[which]};
-        return true;
-    }
-    return false;
+    enum instruction_set isa = place->one.isa;
+    unsigned pointer = isa == ISA_A64 ? A64_FP : isa == ISA_THUMB ? 7 : 11;
+    bool by_sp = place->state.below[self->sp] != BASE_UNKNOWN;
+    unsigned which = by_sp ? self->sp : pointer;
+    *out = (struct frame_base){.number = which, .is_sp = by_sp, .offset = place->state.below[which]};
+    return place->is_met && !place->is_partly && place->state.below[which] != BASE_UNKNOWN;
 }
 
 /* --- what was found ------------------------------------------------------------------------------------- */
-
-struct base_row {
-    uint64_t address;
-    unsigned size;
-    enum base_found found;
-    struct frame_base base;
-};
-
-/* Of the functions that were asked for last. */
-struct bases_kept {
-    struct bases_of {
-        uint64_t low, high; /* high 0: none */
-        struct base_row *rows;
-        size_t n;
-    } of[64];
-};
 
 void bases_close(struct symbols *symbols)
 {
@@ -361,36 +406,38 @@ void bases_close(struct symbols *symbols)
     symbols->bases = NULL;
 }
 
-/* Nothing leads there, and from there only to constants or the function's end: what fills up to them. */
-static bool is_filler(const struct bases *self, size_t i)
+static void find_filler(struct bases *self)
 {
-    const struct base_place *place = &self->places[i];
-    for (; place != NULL && !place->is_met && place->does.kind <= GOES_UNSURE;)
-        place = place_after(self, place);
-    return place == NULL;
+    for (size_t i = self->n; i-- > 0;) {
+        struct base_place *place = &self->places[i];
+        const struct base_place *next = place_after(self, place);
+        place->is_filler =
+            !place->is_met && place->does.kind <= GOES_UNSURE && (next == NULL || next->is_filler);
+    }
 }
 
-static bool bases_fill(struct bases_of *of, struct symbols *symbols, const struct extent *part)
+static void bases_fill(struct bases_of *of, struct symbols *symbols, const struct extent *part)
 {
     struct extent around = *part;
     struct bases whole = {.n = 0}, self = {.n = 0};
+    size_t work = BASES_WORK;
     symbols_whole(symbols, part->low, &around);
     bool is_part = around.low != part->low;
-    bool known = (!is_part || bases_whole(&whole, symbols, &around, NULL)) &&
-                 bases_whole(&self, symbols, part, is_part ? &whole : NULL);
+    bool known = (!is_part || bases_whole(&whole, symbols, &around, NULL, &work)) &&
+                 bases_whole(&self, symbols, part, is_part ? &whole : NULL, &work);
     free(of->rows);
-    *of = (struct bases_of){part->low, part->high, calloc(self.n + 1, sizeof *of->rows), 0};
+    *of = (struct bases_of){part->low, part->high, self.n > 0 ? calloc(self.n, sizeof *of->rows) : NULL, 0};
+    find_filler(&self);
     for (size_t i = 0; of->rows != NULL && i < self.n; i++) {
         const struct base_place *place = &self.places[i];
         struct base_row *row = &of->rows[of->n++];
         *row = (struct base_row){.address = place->one.address, .size = place->one.size};
         row->found = known && base_of(&self, place, &row->base) ? BASE_FOUND
-                     : is_filler(&self, i)                      ? BASE_UNREAD
+                     : place->is_filler                         ? BASE_UNREAD
                                                                 : BASE_NOT_FOUND;
     }
     bases_drop(&whole);
     bases_drop(&self);
-    return of->rows != NULL;
 }
 
 enum base_found bases_at(struct symbols *symbols, uint64_t address, struct frame_base *out)
@@ -403,8 +450,10 @@ enum base_found bases_at(struct symbols *symbols, uint64_t address, struct frame
         symbols->bases = calloc(1, sizeof *symbols->bases);
     if (symbols->bases == NULL)
         return BASE_NOT_FOUND;
-    struct bases_of *of = &symbols->bases->of[(function.low >> 2) % (sizeof symbols->bases->of / sizeof *of)];
-    if ((of->low != function.low || of->high != function.high) && !bases_fill(of, symbols, &function))
+    struct bases_of *of = &symbols->bases->of[slot_of(function.low, BASES_FUNCTIONS)];
+    if (of->low != function.low || of->high != function.high)
+        bases_fill(of, symbols, &function);
+    if (of->rows == NULL)
         return BASE_NOT_FOUND;
     size_t n = sorted_until(of->rows, of->n, sizeof *of->rows, address);
     const struct base_row *row = n > 0 ? &of->rows[n - 1] : NULL;

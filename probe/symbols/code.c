@@ -262,13 +262,15 @@ static bool goes_by_register(struct symbols *symbols, const struct extent *range
     return false;
 }
 
+static bool makes_calls(struct symbols *symbols, const struct extent *function);
+
 bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
 {
     struct reached reached = {.n = 0};
     bool ok = reached_roots(&reached, symbols, range, 1), is_open = !ok;
     for (size_t i = 0; ok && !is_open && i < reached.n; i++) {
         struct extent one = reached.items[i];
-        is_open = goes_by_register(symbols, &one);
+        is_open = goes_by_register(symbols, &one) || (symbols->has_libraries && makes_calls(symbols, &one));
         ok = reached_follow(&reached, symbols, &one);
     }
     free(reached.items);
@@ -879,6 +881,9 @@ static bool frame_at(struct symbols *symbols, uint64_t address, struct frame_bas
         dwarf_cfi_end(in_memory);
     }
     enum base_found shown = found ? bases_at(symbols, address, &by_code) : BASE_NOT_FOUND;
+    bool is_other = by_code.number != out->number || by_code.offset != out->offset;
+    if (shown == BASE_FOUND && !by_code.is_sp && is_other)
+        shown = BASE_NOT_FOUND;
     if (shown == BASE_FOUND)
         *out = by_code;
     out->is_sp = out->number == (symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP);

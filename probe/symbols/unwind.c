@@ -224,18 +224,22 @@ static enum unwind_end find_by_beginning(struct walk *walk, const struct unwind_
 
 /* --- a caller by any way ------------------------------------------------------------------------------- */
 
-/* Where the frame of the code that the core is in ends, by its instructions. False: they do not show it. */
-static bool find_frame_base(const struct walk *walk, const struct unwind_frame *frame,
-                            struct frame_state *state)
+/* Where the frame of the code that the core is in ends, by its instructions. *by_pointer: by the frame
+ * pointer, which only confirms the rules. */
+static enum base_found find_frame_base(const struct walk *walk, const struct unwind_frame *frame,
+                                       struct frame_state *state, bool *by_pointer)
 {
     struct frame_base base = {.number = 0};
     uint64_t all = walk->unwind->wide ? UINT64_MAX : UINT32_MAX;
+    *by_pointer = false;
     if (!frame->is_exact || (!walk->unwind->wide && is_conditional(&walk->core)))
-        return true;
+        return BASE_UNREAD;
     enum base_found found = bases_at(walk->unwind->symbols, frame->pc, &base);
-    state->knows_base = found == BASE_FOUND && knows(walk->core.known, base.number);
+    bool known = found == BASE_FOUND && knows(walk->core.known, base.number);
+    state->knows_base = known && base.is_sp;
     state->base = (walk->core.value[base.number] + (uint64_t)base.offset) & all;
-    return found != BASE_NOT_FOUND;
+    *by_pointer = known && !base.is_sp;
+    return found;
 }
 
 /* UNWIND_OUTERMOST with a `back` of 0: there is no caller. */
@@ -243,10 +247,12 @@ static enum unwind_end find_by_rules(struct walk *walk, const struct unwind_fram
                                      struct caller *caller)
 {
     struct frame_state state = {walk->core.value, walk->core.known, unwind_read_word, walk, false, 0};
-    caller->is_guess = !find_frame_base(walk, frame, &state);
+    bool by_pointer;
+    caller->is_guess = find_frame_base(walk, frame, &state, &by_pointer) == BASE_NOT_FOUND;
     switch (frame_rules_apply(walk->unwind->rules, unwind_place(frame), &state, caller->value, &caller->known,
                               &caller->back)) {
     case FRAME_FOUND:
+        caller->is_guess = caller->is_guess || (by_pointer && caller->value[walk->unwind->sp] != state.base);
         return UNWIND_OUTERMOST;
     case FRAME_OUTERMOST:
         caller->back = 0;

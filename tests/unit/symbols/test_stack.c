@@ -285,14 +285,14 @@ TEST(frames_are_where_the_instructions_have_them)
         unsigned number;
         int64_t offset;
     } cases[] = {
-        {"late_m4", "early", "early_body", ARM_SP, 16},    {"late_m4", "early", "early_ends", ARM_SP, 0},
-        {"late_m4", "apart", "apart_body", ARM_SP, 16},    {"late_m4", "apart", "apart_returns", ARM_SP, 16},
-        {"late_m4", "apart", "apart_ends", ARM_SP, 0},     {"late_m4", "room", "room_body", 7, 8},
-        {"late_m4", "room", "room_ends", ARM_SP, 16},      {"late_m4", "chooses", "case_ends", ARM_SP, 16},
-        {"late_a53", "early", "early_body", A64_SP, 32},   {"late_a53", "early", "early_ends", A64_SP, 0},
-        {"late_a53", "apart", "apart_returns", A64_SP, 0}, {"late_a53", "apart", "apart_ends", A64_SP, 0},
-        {"late_a53", "room", "room_body", A64_FP, 32},     {"late_a53", "room", "room_ends", A64_SP, 0},
-        {"late_a53", "chooses", "case_ends", A64_SP, 0},
+        {"late_m4", "early", "early_body", ARM_SP, 16}, {"late_m4", "early", "early_ends", ARM_SP, 0},
+        {"late_m4", "apart", "apart_body", ARM_SP, 16}, {"late_m4", "apart", "apart_returns", ARM_SP, 16},
+        {"late_m4", "apart", "apart_ends", ARM_SP, 0},  {"late_m4", "room", "room_body", 7, 8},
+        {"late_m4", "room", "room_ends", ARM_SP, 16},   {"late_m4", "chooses", "case_ends", ARM_SP, 16},
+        {"late_m4", "alters", "alters_body", 7, 8},     {"late_a53", "early", "early_body", A64_SP, 32},
+        {"late_a53", "early", "early_ends", A64_SP, 0}, {"late_a53", "apart", "apart_returns", A64_SP, 0},
+        {"late_a53", "apart", "apart_ends", A64_SP, 0}, {"late_a53", "room", "room_body", A64_FP, 32},
+        {"late_a53", "room", "room_ends", A64_SP, 0},   {"late_a53", "chooses", "case_ends", A64_SP, 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct symbols *symbols = fixture(cases[i].program);
@@ -303,6 +303,15 @@ TEST(frames_are_where_the_instructions_have_them)
             fail_msg("%s: frames %d, r%u%+lld", cases[i].place, frames, end.number, (long long)end.offset);
         assert_true(start.is_sp && start.offset == 0);
     }
+}
+
+TEST(a_function_that_is_too_long_to_be_read_proves_no_frame)
+{
+    struct symbols *symbols = fixture("late_a53");
+    struct frame_base start, end;
+    assert_int_equal(symbols_frames(symbols, address_of(symbols, "endless_body"),
+                                    address_of(symbols, "endless_ends"), &start, &end),
+                     FRAMES_UNKNOWN);
 }
 
 TEST(code_that_only_goes_back_is_not_followed_for_long)
