@@ -123,6 +123,9 @@ struct making {
     const struct profile *profile;
     const struct listing *listing;
     uint64_t low, high;
+    bool may_sleep; /* it has a WFI or WFE, or the doubt of sleep may be anywhere */
+    double doubt;   /* of all samples; see struct shares */
+    uint64_t asleep;
     struct annotation *out;
 };
 
@@ -187,6 +190,7 @@ static bool rewrite(const struct making *making, bool by_line, const struct prof
             to->counts[to->count_count++] = count;
     }
     to->count_count = profile_counts_join(to->counts, to->count_count);
+    to->asleep_doubt = by_line || !making->may_sleep ? 0 : from->asleep_doubt;
     for (int state = 0; by_line && state < PROFILE_STATES; state++)
         to->states[state] = 0;
     return true;
@@ -230,6 +234,16 @@ static bool annotation_measure_function(struct making *making)
     return true;
 }
 
+/* Of the function's samples: those asleep are none of them, but may be. */
+static void annotation_add_doubt(const struct making *making, uint64_t samples, struct annotated_line *line)
+{
+    double n = (double)samples;
+    double doubt = making->may_sleep ? making->doubt * (double)making->out->core_samples / n : 0;
+    double off = shares_doubt(fmin(doubt, 1), line->part, fmin((double)making->asleep / n, 1));
+    if (isfinite(line->plus_minus))
+        line->plus_minus = fmin(line->plus_minus + off, 1);
+}
+
 static bool measure_lines(struct making *making)
 {
     struct shares shares;
@@ -243,6 +257,7 @@ static bool measure_lines(struct making *making)
         line->samples = shares.rows[i].samples;
         line->part = shares.rows[i].part;
         line->plus_minus = shares.rows[i].plus_minus;
+        annotation_add_doubt(making, shares.samples, line);
     }
     out->is_few = shares.is_few;
     shares_free(&shares);
@@ -255,6 +270,9 @@ static bool judge_core(struct making *making)
     if (!shares_make(making->profile, making->out->core, SHARES_ADDRESS, NULL, &shares))
         return false;
     making->out->is_sparse = shares.is_sparse;
+    making->may_sleep |= shares.asleep_anywhere;
+    making->doubt = shares.asleep_doubt;
+    making->asleep = shares.states[PROFILE_ASLEEP];
     shares_free(&shares);
     return true;
 }
@@ -311,16 +329,17 @@ static void annotation_free(struct annotation *annotation)
 
 /* False: out of memory. */
 static bool annotate(const struct profile *profile, unsigned core, const struct annotated_function *function,
-                     struct annotation *out)
+                     bool may_sleep, struct annotation *out)
 {
     *out = (struct annotation){.core = core};
     struct making making = {.profile = profile,
                             .listing = &function->listing,
                             .low = function->at.low,
                             .high = function->at.high,
+                            .may_sleep = may_sleep,
                             .out = out};
-    bool ok = find_lines(&making) && annotation_measure_function(&making) && measure_lines(&making) &&
-              judge_core(&making);
+    bool ok = find_lines(&making) && judge_core(&making) && annotation_measure_function(&making) &&
+              measure_lines(&making);
     if (ok) {
         annotation_count_rows(&making);
         ok = find_borders(&making);
@@ -332,11 +351,12 @@ static bool annotate(const struct profile *profile, unsigned core, const struct 
 
 /* ---- all */
 
-static bool annotate_cores(const struct profile *profile, struct annotated_function *out)
+static bool annotate_cores(const struct profile *profile, struct symbols *symbols,
+                           struct annotated_function *out)
 {
-    bool ok = true;
+    bool ok = true, may_sleep = symbols_may_sleep(symbols, out->at.low, out->at.high);
     for (size_t i = 0; i < profile->about.core_count && ok; i++) {
-        ok = annotate(profile, (unsigned)i, out, &out->cores[i]);
+        ok = annotate(profile, (unsigned)i, out, may_sleep, &out->cores[i]);
         out->core_count += ok;
     }
     return ok;
@@ -363,7 +383,8 @@ bool annotated_function_make(const struct profile *profile, struct symbols *symb
         return false;
     out->texts = calloc(out->listing.file_count + 1, sizeof *out->texts);
     out->cores = calloc(profile->about.core_count + 1, sizeof *out->cores);
-    bool ok = out->texts != NULL && out->cores != NULL && read_texts(out) && annotate_cores(profile, out);
+    bool ok =
+        out->texts != NULL && out->cores != NULL && read_texts(out) && annotate_cores(profile, symbols, out);
     if (!ok)
         annotated_function_free(out);
     return ok || error_memory(error);

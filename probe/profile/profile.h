@@ -68,8 +68,9 @@ struct profile_interval {
     unsigned resets;                 /* of the target, seen in this interval */
     double
         asleep_doubt; /* what part of the samples up to here may be asleep and does not count so, or awake */
-    double stood_s;   /* for how long the samples stopped the core */
-    uint64_t events;  /* of the event that stopped it */
+    bool asleep_anywhere;      /* these may be in known code without a WFI or WFE, too */
+    double stood_s;            /* for how long the samples stopped the core */
+    uint64_t events;           /* of the event that stopped it */
     struct call_stacks stacks; /* of the same samples, if they have any; owned */
 };
 

@@ -709,6 +709,7 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
         profile_tally_move(tally, count.address, (uint64_t)whole, PROFILE_ASLEEP);
     }
     tally->now.asleep_doubt = asleep_doubt(sampler);
+    tally->now.asleep_anywhere = tally->now.asleep_doubt > 0 && !division.by_code;
     free_looks(&sampler->now);
 }
 

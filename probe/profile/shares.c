@@ -51,6 +51,8 @@ struct making {
     struct row **rows;  /* owned */
     size_t n, room;
     struct location function; /* of the last address */
+    uint64_t judged;          /* the function of the last answer of place_may_sleep: its end; 0: none */
+    bool sleeps;              /* that answer */
 };
 
 static const char *const state_names[PROFILE_STATES] = {
@@ -398,6 +400,23 @@ static bool name_row(struct making *making, uint64_t address, struct row *row)
                                                                     : "");
 }
 
+/* Whether samples at the address may count as sleep, or awake by mistake. */
+static bool place_may_sleep(struct making *making, uint64_t address)
+{
+    const struct shares *out = making->out;
+    if (!(out->asleep_doubt > 0))
+        return false;
+    if (out->asleep_anywhere || making->symbols == NULL || !symbols_is_code(making->symbols, address))
+        return true;
+    const struct location *function = shares_function_of(making->symbols, address, &making->function);
+    if (function->high <= function->low)
+        return true;
+    if (making->judged != function->high)
+        making->sleeps = symbols_may_sleep(making->symbols, function->low, function->high);
+    making->judged = function->high;
+    return making->sleeps;
+}
+
 static bool shares_make_rows(struct making *making)
 {
     for (size_t i = 0; i < making->n_places; i++) {
@@ -414,6 +433,7 @@ static bool shares_make_rows(struct making *making)
         if (making->row_of[i] == NULL)
             return false;
         making->row_of[i]->share.samples += place->samples;
+        making->row_of[i]->share.may_sleep |= place_may_sleep(making, place->address);
     }
     return true;
 }
@@ -429,6 +449,7 @@ static bool make_state_rows(struct making *making, struct row *out[PROFILE_STATE
             return false;
         row->share.state = (enum profile_state)state;
         row->share.samples = making->out->states[state];
+        row->share.may_sleep = state == PROFILE_ASLEEP;
         out[state] = shares_find_row(making, row);
         if (out[state] == NULL)
             return false;
@@ -518,6 +539,29 @@ static void measure_error(const struct shares *shares, const struct row *row, st
     out->lasts = squares / (n * part * (1 - part)) * shares->seconds / n;
 }
 
+double shares_doubt(double doubt, double part, double asleep)
+{
+    return fmin(doubt, fmax(part, asleep));
+}
+
+static double part_asleep_of(const struct shares *shares)
+{
+    return shares->samples > 0 ? (double)shares->states[PROFILE_ASLEEP] / (double)shares->samples : 0;
+}
+
+/* The chance of which states were read is that of all batches. */
+static void shares_add_doubt(struct shares *shares, struct share *share)
+{
+    bool asleep = share->state == PROFILE_ASLEEP;
+    if (!isfinite(share->plus_minus))
+        return;
+    if (share->may_sleep)
+        share->doubt = shares_doubt(shares->asleep_doubt, share->part, asleep ? 1 : part_asleep_of(shares));
+    share->doubt = fmin(share->doubt, 1 - share->plus_minus);
+    share->plus_minus += share->doubt;
+    shares->hides_doubt &= !(share->doubt > 0);
+}
+
 static void measure_errors(struct making *making, struct row *states[PROFILE_STATES])
 {
     struct shares *out = making->out;
@@ -541,13 +585,13 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
         before += samples;
     }
     end_batch(making, in_batch);
+    out->hides_doubt = out->asleep_doubt > 0 && isfinite(error_of_no_change(out));
     for (size_t i = 0; i < making->n; i++) {
         struct share *share = &making->rows[i]->share;
         measure_error(out, making->rows[i], share);
-        if (share->state == PROFILE_ASLEEP && isfinite(share->plus_minus))
-            share->plus_minus = fmin(share->plus_minus + out->asleep_doubt, 1);
         if (share->part >= large_part && share->plus_minus > uneven_part * share->part)
             out->is_uneven = true;
+        shares_add_doubt(out, share);
     }
 }
 
@@ -570,6 +614,7 @@ static void sum_up(struct making *making)
         out->stood_s += interval->stood_s;
         if (interval->to >= to)
             out->asleep_doubt = fmin(interval->asleep_doubt, 1);
+        out->asleep_anywhere |= interval->asleep_anywhere;
         out->events += interval->events;
         for (int state = 0; state < PROFILE_STATES; state++)
             out->states[state] += interval->states[state];
@@ -730,6 +775,8 @@ static void add_side(struct share_side *to, const struct share_side *more)
         return;
     to->plus_minus = to->samples == 0 ? more->plus_minus : hypot(to->plus_minus, more->plus_minus);
     to->lasts = fmax(to->lasts, more->lasts);
+    to->may_sleep |= more->may_sleep;
+    to->doubt += more->doubt;
     to->samples += more->samples;
     to->part += more->part;
 }
@@ -750,7 +797,7 @@ static bool has_varied(const struct share_side *side)
 
 /* What a side has not seen change lasts as long as on the other side, if that has. */
 static void shares_diff_bound(struct share_side *side, const struct shares *its,
-                              const struct share_side *other, bool asleep)
+                              const struct share_side *other)
 {
     if (has_varied(side))
         return;
@@ -759,14 +806,25 @@ static void shares_diff_bound(struct share_side *side, const struct shares *its,
         double samples = other->lasts > 0 ? other->lasts * (double)its->samples / its->seconds : 1;
         side->plus_minus = its->samples > 0 ? part_unmet((double)its->samples / fmax(samples, 1)) : NAN;
     }
-    side->plus_minus += asleep ? its->asleep_doubt : 0;
+}
+
+/* A row that this side does not have may have what is asleep. */
+static void shares_diff_doubt(struct share_side *side, const struct shares *its, bool asleep, bool may_sleep)
+{
+    if (side->samples == 0 && may_sleep)
+        side->doubt = shares_doubt(its->asleep_doubt, 0, asleep ? 1 : part_asleep_of(its));
+    if (isfinite(side->plus_minus))
+        side->plus_minus = fmin(side->plus_minus + fmin(side->doubt, its->asleep_doubt), 1);
 }
 
 static void shares_diff_judge(struct share_change *row, const struct shares *now, const struct shares *old)
 {
     bool asleep = row->row->state == PROFILE_ASLEEP;
-    shares_diff_bound(&row->now, now, &row->old, asleep);
-    shares_diff_bound(&row->old, old, &row->now, asleep);
+    bool may_sleep = row->now.may_sleep || row->old.may_sleep;
+    shares_diff_bound(&row->now, now, &row->old);
+    shares_diff_bound(&row->old, old, &row->now);
+    shares_diff_doubt(&row->now, now, asleep, may_sleep);
+    shares_diff_doubt(&row->old, old, asleep, may_sleep);
     row->change = row->now.part - row->old.part;
     row->plus_minus = hypot(row->now.plus_minus, row->old.plus_minus);
     row->is_noise = !(fabs(row->change) > row->plus_minus);
@@ -774,8 +832,12 @@ static void shares_diff_judge(struct share_change *row, const struct shares *now
 
 static struct share_side shares_diff_side_of(const struct share *row)
 {
-    return (struct share_side){
-        .samples = row->samples, .part = row->part, .plus_minus = row->plus_minus, .lasts = row->lasts};
+    return (struct share_side){.samples = row->samples,
+                               .part = row->part,
+                               .plus_minus = row->plus_minus - row->doubt,
+                               .lasts = row->lasts,
+                               .may_sleep = row->may_sleep,
+                               .doubt = row->doubt};
 }
 
 bool shares_diff_make(const struct shares *now, const struct shares *old, struct shares_diff *out)

@@ -39,6 +39,8 @@ struct share {
     double part;       /* of all samples of the core, 0..1 */
     double plus_minus; /* half of the 95 % interval of `part`; NaN: too few batches */
     double lasts;      /* s for which neighbouring samples are alike; 0: `part` has not varied */
+    bool may_sleep;    /* [asleep], or some of its samples may be asleep, or the other way round */
+    double doubt;      /* what that adds to plus_minus */
 };
 
 struct shares {
@@ -49,7 +51,9 @@ struct shares {
     uint64_t samples; /* with and without an address */
     uint64_t states[PROFILE_STATES];
     double seconds;
-    double asleep_doubt; /* as the last interval has it; in the error of [asleep] */
+    double
+        asleep_doubt; /* as the last interval has it; in the error of [asleep], and of where that is from */
+    bool asleep_anywhere; /* as any interval has it */
     unsigned resets;
     double stood_s;  /* for how long the samples stopped the core */
     uint64_t events; /* of the event that stopped it */
@@ -57,9 +61,10 @@ struct shares {
     double squares;    /* of how many samples each batch has */
     bool has_children; /* rows are by these, the largest first: see call_tree_add_children */
     /* Reasons to trust the table less */
-    bool is_few;    /* so few samples that the shares say little */
-    bool is_uneven; /* a large share differs much from one part of the run to the next */
-    bool is_sparse; /* the addresses are apart, as if only some instructions could be sampled */
+    bool is_few;      /* so few samples that the shares say little */
+    bool is_uneven;   /* a large share differs much from one part of the run to the next */
+    bool is_sparse;   /* the addresses are apart, as if only some instructions could be sampled */
+    bool hides_doubt; /* no row has asleep_doubt in its error */
 };
 
 /* Of a `sort` from SHARES_CONTEXTS on. */
@@ -75,6 +80,10 @@ const char *shares_state_name(enum profile_state state);
 /* "asleep 41.2 %" */
 void shares_state_text(enum profile_state state, uint64_t n, uint64_t of, char *out, size_t size);
 
+/* How far a part of all samples may be off that has `doubt` of them to share with sleep: it cannot lose more
+ * than it has, nor gain more than what is `asleep`. */
+double shares_doubt(double doubt, double part, double asleep);
+
 /* The function around an address, by its entry; unknown: low and high are 0. Addresses are in order, so it is
  * mostly the one that `last` has, which begins as {0}. */
 const struct location *shares_function_of(struct symbols *symbols, uint64_t address, struct location *last);
@@ -89,6 +98,8 @@ struct share_side {
     double part;
     double plus_minus; /* of a row that this side does not have: below what its part is, with 95 % */
     double lasts;      /* as of a share */
+    bool may_sleep;
+    double doubt; /* that is not in plus_minus yet */
 };
 
 struct share_change {

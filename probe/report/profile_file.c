@@ -146,6 +146,8 @@ int profile_file_add(FILE *out, const struct profile_interval *interval)
             json_part_unsigned(&line, profile_file_state((enum profile_state)i), interval->states[i]);
     if (interval->asleep_doubt > 0)
         json_part_real(&line, "asleep_doubt", interval->asleep_doubt);
+    if (interval->asleep_doubt > 0 && !interval->asleep_anywhere)
+        json_part_bool(&line, "asleep_by_code", true);
     if (interval->resets > 0)
         json_part_unsigned(&line, "resets", interval->resets);
     if (interval->events > 0) {
@@ -424,6 +426,7 @@ static bool merge_into(struct profile_interval *to, struct profile_interval *fro
     to->events = from->events < most_samples - to->events ? to->events + from->events : most_samples;
     to->stood_s += from->stood_s;
     to->asleep_doubt = from->asleep_doubt;
+    to->asleep_anywhere |= from->asleep_anywhere;
     bool merged = call_stacks_merge(&to->stacks, &from->stacks);
     profile_interval_free(from);
     return merged;
@@ -588,6 +591,8 @@ static void take_interval(struct profile_reading *reading, json_t *object, struc
     interval->events = take_count(reading, object, "events", most_samples);
     interval->stood_s = take_seconds(reading, object, "stood_s", false);
     interval->asleep_doubt = take_seconds(reading, object, "asleep_doubt", false);
+    bool by_code = json_is_true(json_object_get(object, "asleep_by_code"));
+    interval->asleep_anywhere = interval->asleep_doubt > 0 && !by_code;
     take_counts(reading, object, "pc", interval);
     take_stacks(reading, track, object, interval);
     profile_file_add_interval(reading, track, interval);

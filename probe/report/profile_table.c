@@ -50,6 +50,11 @@ static void profile_notes_of_core(struct json_part *notes, const struct profile 
     if (shares->is_uneven)
         json_list_say(notes, "A large share differs much within the run: the program has phases, or samples "
                              "are in step with a loop. Record longer, and compare two runs.");
+    if (shares->hides_doubt)
+        json_list_say(notes,
+                      "Up to %.1f %% of the samples may be asleep and do not count so, or the other way "
+                      "round: no row shows it.",
+                      100 * shares->asleep_doubt);
     if (shares->is_sparse && !by_block)
         json_list_say(notes, PROFILE_SPARSE);
     if (shares->states[PROFILE_NOT_PERMITTED] > 0)

@@ -459,9 +459,9 @@ struct instruction code_decode(const struct code_instruction *one)
     return does;
 }
 
-size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
+static size_t sleeps_in(struct symbols *symbols, uint64_t low, uint64_t high, uint64_t *out, size_t room)
 {
-    struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
+    struct code_walk walk = {.symbols = symbols, .low = low, .high = high};
     struct code_instruction one;
     size_t n = 0;
     while (code_next(&walk, &one)) {
@@ -472,6 +472,18 @@ size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
         n++;
     }
     return n;
+}
+
+size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room)
+{
+    return sleeps_in(symbols, 0, UINT64_MAX, out, room);
+}
+
+bool symbols_may_sleep(struct symbols *symbols, uint64_t low, uint64_t high)
+{
+    enum { LONGEST = 4 }; /* bytes of an instruction */
+    uint64_t before = low - (low < LONGEST ? low : LONGEST);
+    return sleeps_in(symbols, low, high, NULL, 0) > 0 || sleeps_in(symbols, before, low, NULL, 0) > 0;
 }
 
 bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it)

@@ -224,6 +224,8 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
 size_t symbols_loads_of(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
 /* The WFI and WFE of the program. Returns their number, which may exceed `room`. */
 size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room);
+/* Whether [low, high) has one, or the instruction after one. */
+bool symbols_may_sleep(struct symbols *symbols, uint64_t low, uint64_t high);
 /*
  * Whether the instruction is in the block of an IT, whose address is in *it. Cores differ in whether they
  * stop at one whose condition fails.

@@ -102,6 +102,31 @@ ANNOTATION_TEST(each_sample_once)
     annotated_function_free(&function);
 }
 
+/* Of a function without a WFI or WFE, unless the doubt is of any code; its lines are parts of it alone. */
+ANNOTATION_TEST(the_doubt_of_sleep_is_in_a_function_and_its_lines)
+{
+    open_program("blink");
+    profile = profile_new(1);
+    for (unsigned i = 0; i < 20; i++) {
+        struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
+        profile_count(interval, fir.low, 20);
+        profile_count(interval, fir.high, 60);
+        interval->states[PROFILE_ASLEEP] = 20;
+        interval->asleep_doubt = 0.1;
+    }
+    for (int anywhere = 0; anywhere < 2; anywhere++) {
+        profile->intervals[3].asleep_anywhere = anywhere > 0;
+        struct annotated_function function = annotate();
+        struct annotation *core = &function.cores[0];
+        struct annotated_line *line = &core->lines[core->line_of[0]];
+        assert_int_equal(line->samples, core->samples);
+        assert_true(fabs(core->plus_minus - (anywhere > 0 ? 0.1 : 0)) < 0.01);
+        assert_true(fabs(line->plus_minus - (anywhere > 0 ? 0.65 : 0.15)) <
+                    0.02); /* 10 of 20, and 3 batches */
+        annotated_function_free(&function);
+    }
+}
+
 /* Of a line of three instructions only the middle one is surely its own. */
 ANNOTATION_TEST(where_skid_matters)
 {

@@ -121,6 +121,7 @@ TEST_WITH(sleep_is_told_by_the_core_and_not_by_the_address, sampled_set_up, samp
     uint64_t all = profile_interval_samples(&interval);
     assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 680, 720);
     assert_in_range(1000 * sampled_at(&interval, WFI) / all, 80, 120);
+    assert_true(interval.asleep_doubt > 0 && interval.asleep_anywhere);
     assert_in_range(1000 * sampled_at(&interval, WORK) / all, 190, 210);
     profile_interval_free(&interval);
 }
@@ -167,6 +168,7 @@ TEST_WITH(the_sampled_address_decides_which_samples_slept, sampled_set_up, sampl
     assert_int_equal(sampled_at(&interval, WFI), 0);
     assert_int_equal(sampled_at(&interval, WORK) + interval.states[PROFILE_ASLEEP], all);
     assert_true(interval.asleep_doubt > 0 && interval.asleep_doubt < 0.02);
+    assert_false(interval.asleep_anywhere);
     profile_interval_free(&interval);
 }
 

@@ -3,8 +3,10 @@
 #include "../symbols/fixture.h"
 #include "profiles.h"
 
+#include "base/values.h"
 #include "profile/shares.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 static struct shares shares_of(const struct profile *profile, unsigned core, enum shares_sort sort,
@@ -336,22 +338,133 @@ TEST(what_always_is)
     profile_file_free(profile);
 }
 
-/* The chance of which states were read is that of all batches. */
-TEST(asleep_has_its_doubt)
+/* Intervals that are alike, of 100 samples; `anywhere`: what is asleep may be so in any code. */
+static struct profile *doubtful(const struct profile_count *counts, size_t n, uint64_t asleep, double doubt,
+                                bool anywhere)
 {
     struct profile *profile = profile_new(1);
     for (int i = 0; i < 20; i++) {
         struct profile_interval *interval = profile_interval(profile, 0, i, i + 1);
-        profile_count(interval, 0x10, 60);
-        interval->states[PROFILE_ASLEEP] = 40;
-        interval->asleep_doubt = i < 19 ? 0.5 : 0.15;
+        for (size_t k = 0; k < n; k++)
+            if (counts[k].samples > 0)
+                profile_count(interval, counts[k].address, counts[k].samples);
+        interval->states[PROFILE_ASLEEP] = asleep;
+        interval->asleep_doubt = i < 19 ? 0.5 : doubt;
+        interval->asleep_anywhere = anywhere;
     }
+    return profile;
+}
+
+static void assert_doubt(const struct share *row, double doubt)
+{
+    if (!(row->plus_minus >= doubt) || !(row->plus_minus < doubt + 0.01) || fabs(row->doubt - doubt) > 1e-9)
+        fail_msg("%s 0x%" PRIx64 ": %g", or_empty(row->function), row->address, row->plus_minus);
+}
+
+/* The chance of which states were read is that of all batches. Without a program any row may be asleep: it
+ * loses no more than it has, and gains no more than what is asleep. */
+TEST(asleep_has_its_doubt_and_so_has_what_it_is_from)
+{
+    static const struct profile_count counts[] = {{0x10, 88}, {0x20, 2}}, awake[] = {{0x10, 70}, {0x20, 30}};
+    struct profile *profile = doubtful(counts, 2, 10, 0.15, false);
     struct shares shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
-    assert_true(shares.rows[0].plus_minus < 0.01);
+    assert_doubt(&shares.rows[0], 0.15);
     assert_true(shares.rows[1].state == PROFILE_ASLEEP);
-    assert_true(shares.rows[1].plus_minus > 0.15 && shares.rows[1].plus_minus < 0.16);
+    assert_doubt(&shares.rows[1], 0.15);
+    assert_doubt(&shares.rows[2], 0.1);
+    assert_false(shares.is_uneven || shares.hides_doubt);
     shares_free(&shares);
     profile_file_free(profile);
+    /* None asleep, of which all may be */
+    profile = doubtful(awake, 2, 0, 0.4, true);
+    shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_doubt(&shares.rows[0], 0.4);
+    assert_doubt(&shares.rows[1], 0.3);
+    assert_false(shares.is_uneven || shares.hides_doubt);
+    shares_free(&shares);
+    profile_file_free(profile);
+}
+
+/* `blink` whose `main` begins with a WFI. */
+static struct symbols *open_sleeper(void)
+{
+    char path[512];
+    struct symbols *blink = fixture_open("blink");
+    struct segment segments[8];
+    struct location idle;
+    struct error error = {0};
+    assert_true(symbols_locate(blink, "main", &idle, &error));
+    size_t n = symbols_segments(blink, segments, COUNT(segments)), which = 0;
+    while (which < n && idle.low - segments[which].address >= segments[which].size)
+        which++;
+    assert_true(which < n && idle.low + 8 <= segments[which].address + segments[which].size);
+    FILE *file = fopen(fixture_path("blink", path, sizeof path), "rb");
+    static uint8_t bytes[1 << 18];
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_true(size < sizeof bytes);
+    fclose(file);
+    uint8_t *at = memmem(bytes, size, segments[which].bytes + (idle.low - segments[which].address), 8);
+    assert_non_null(at);
+    at[0] = 0x30; /* DDI 0403E A7.7.262: 0xBF30 */
+    at[1] = 0xBF;
+    symbols_close(blink);
+    struct symbols *symbols = symbols_open_memory(bytes, size, &error);
+    assert_non_null(symbols);
+    return symbols;
+}
+
+/* In known code only the functions with a WFI or WFE have samples that may be asleep. */
+TEST(the_doubt_of_sleep_is_where_the_program_sleeps)
+{
+    struct symbols *symbols = open_sleeper();
+    struct location fir, idle;
+    struct error error = {0};
+    assert_true(symbols_locate(symbols, "fir_filter", &fir, &error));
+    assert_true(symbols_locate(symbols, "main", &idle, &error));
+    assert_true(symbols_may_sleep(symbols, idle.low, idle.high));
+    assert_false(symbols_may_sleep(symbols, fir.low, fir.high));
+    assert_true(fir.low < idle.low);
+    const struct profile_count before[] = {{fir.low, 60}, {idle.low, 10}, {0xE0000000, 10}},
+                               after[] = {{fir.low, 60}, {idle.low, 20}, {0xE0000000, 10}},
+                               gone[] = {{fir.low, 60}, {0xE0000000, 10}};
+    struct profile *old = doubtful(before, 3, 20, 0.16, false), *now = doubtful(after, 3, 10, 0.16, false);
+    struct shares shares = shares_of(old, 0, SHARES_FUNCTION, symbols);
+    assert_doubt(row_of(&shares, "fir_filter", NULL), 0);
+    assert_doubt(row_of(&shares, "main", NULL), 0.16);
+    assert_doubt(row_of(&shares, NULL, NULL), 0.16); /* code that is not known */
+    /* What `main` has more than before may be asleep */
+    struct shares its = shares_of(now, 0, SHARES_FUNCTION, symbols);
+    struct shares_diff diff;
+    assert_true(shares_diff_make(&its, &shares, &diff));
+    assert_int_equal(diff.noise, diff.n);
+    shares_diff_free(&diff);
+    shares_free(&its);
+    profile_file_free(now);
+    /* It need not have one sample for that */
+    now = doubtful(gone, 2, 30, 0.16, false);
+    its = shares_of(now, 0, SHARES_FUNCTION, symbols);
+    assert_true(shares_diff_make(&its, &shares, &diff));
+    assert_int_equal(diff.noise, diff.n);
+    shares_diff_free(&diff);
+    shares_free(&its);
+    profile_file_free(now);
+    shares_free(&shares);
+    profile_file_free(old);
+    /* Sleep that is not at a WFI: its samples are from anywhere */
+    old = doubtful(before, 3, 20, 0.16, true);
+    shares = shares_of(old, 0, SHARES_FUNCTION, symbols);
+    assert_doubt(row_of(&shares, "fir_filter", NULL), 0.16);
+    shares_free(&shares);
+    profile_file_free(old);
+    /* A program that does not sleep: another than the recorded one */
+    const struct profile_count only[] = {{fir.low, 100}};
+    old = doubtful(only, 1, 0, 0.16, false);
+    shares = shares_of(old, 0, SHARES_FUNCTION, symbols);
+    assert_true(shares.hides_doubt);
+    shares_free(&shares);
+    profile_file_free(old);
+    symbols_close(symbols);
 }
 
 TEST(too_few)

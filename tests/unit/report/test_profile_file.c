@@ -68,8 +68,10 @@ static void write_example(FILE *out)
                                      .resets = 2,
                                      .events = 30001,
                                      .stood_s = 0.25,
+                                     .asleep_doubt = 0.5,
                                      .stacks = {.rows = stacks, .n = 2}};
-    struct profile_interval second = {.core = 0, .from = 0.1, .to = 1.0 / 3};
+    struct profile_interval second = {
+        .core = 0, .from = 0.1, .to = 1.0 / 3, .asleep_doubt = 0.125, .asleep_anywhere = true};
     struct profile_interval seen = {.core = 1, .to = 2, .counts = &value, .count_count = 1};
     struct profile_end end = {.elapsed_s = 10.002, .samples = 50, .why = "lost", .error = "no answer"};
     assert_int_equal(profile_file_begin(out, &about), 0);
