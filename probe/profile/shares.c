@@ -589,7 +589,7 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
     for (size_t i = 0; i < making->n; i++) {
         struct share *share = &making->rows[i]->share;
         measure_error(out, making->rows[i], share);
-        if (share->part >= large_part && share->plus_minus > uneven_part * share->part)
+        if (share->part >= large_part && share->lasts > 0 && share->plus_minus > uneven_part * share->part)
             out->is_uneven = true;
         shares_add_doubt(out, share);
     }

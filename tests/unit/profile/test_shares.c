@@ -336,6 +336,15 @@ TEST(what_always_is)
     assert_true(fabs(shares.rows[0].plus_minus - 3.0 / 20) < 0.001);
     shares_free(&shares);
     profile_file_free(profile);
+    /* So short that it is wide: nothing differs */
+    profile = profile_new(1);
+    for (int i = 0; i < 5; i++)
+        profile_count(profile_interval(profile, 0, i, i + 1), 0x10, 3000);
+    shares = shares_of(profile, 0, SHARES_ADDRESS, NULL);
+    assert_true(shares.rows[0].plus_minus > 0.55);
+    assert_false(shares.is_uneven || shares.is_few);
+    shares_free(&shares);
+    profile_file_free(profile);
 }
 
 /* Intervals that are alike, of 100 samples; `anywhere`: what is asleep may be so in any code. */
