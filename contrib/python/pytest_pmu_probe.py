@@ -21,6 +21,7 @@ from pmu_probe import VERDICTS, Pmu, Record
 OUTCOMES = {"pass": "passed", "regressed": "failed", "over budget": "failed", "not comparable": "error", "not measured": "error",
             "inconclusive": "skipped"}
 FEW = 10  # hits of which a mean is judged
+QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 def pytest_addoption(parser):
@@ -189,9 +190,34 @@ def decide(counted, known, limit, off, hz, of):
     return ("pass", "") if passes else ("inconclusive", f"±{off:g}" if off or of != "mean" else "and more hits may decide")
 
 
+def rank_of(part, count):
+    """Of a quantile, as pmu-probe has it: 0.07 of 100 is the 7th, although neither 0.07 nor the product is exact."""
+    return min(max(math.ceil(part * count * (1 - 1e-15)), 1), count)
+
+
+def most_of_quantile(run, name, part, known, unknown):
+    """How high it may be with what was left out. Without all hits' values: by the next quantile that is known."""
+    counted = run.columns[name]
+    rank = rank_of(part, counted["count"] + len(known) + unknown)
+    hits = [hit for hit in run.hits if not hit.tainted and not hit.get("warmup") and name not in hit.get("at_least", ())]
+    values = [hit.values[name] for hit in hits if hit.values.get(name) is not None]
+    if len(values) == counted["count"]:
+        values = sorted(values + known)
+        return values[rank - 1] if rank <= len(values) else math.inf
+    known_ranks = [(rank_of(q, counted["count"]), counted[key]) for key, q in (*QUANTILES.items(), ("max", 1)) if counted.get(key) is not None]
+    return min((value for at, value in known_ranks if at >= rank), default=math.inf)
+
+
 def with_left_out(run, name, limit, hz, of):
-    """What would pass, if not for them."""
+    """What would pass, if not for them. They make no minimum higher, and a quantile by some ranks."""
     known, unknown = left_out(run, name)
+    if of == "min" or not (known or unknown):
+        return "pass", ""
+    if of in QUANTILES and "count" in run.columns[name]:
+        if (most := most_of_quantile(run, name, QUANTILES[of], known, unknown) / hz) <= limit:
+            return "pass", ""
+        up_to = "" if math.isinf(most) else f"up to {most:g} "
+        return "inconclusive", f"{up_to}with {len(known) + unknown} calls that were left, tainted or cut by the end"
     if unknown:
         return "inconclusive", f"{unknown} calls were left, tainted or cut by the end: what they took is not known"
     counted = run.columns[name]

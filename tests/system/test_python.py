@@ -1,5 +1,6 @@
 """contrib/python: the module against the board's ground truth, and its pytest plugin in a real pytest on three boards at once."""
 import json
+import math
 import os
 import shutil
 import signal
@@ -139,6 +140,24 @@ def test_a_budget_passes_only_with_all_that_was_left_out():
             (of({"sd": 10, "mean_error": 1, "mean_error_df": 99}), 86, "mean", "over budget"),
             (of({"sd": 10, "mean_error": 1, "mean_error_df": 99, "drift": 6}), 93, "mean", "inconclusive"),
             (of(hits=[(190, {})]), 91, "mean", "pass"), (of(hits=[(200, {})]), 91, "mean", "inconclusive")]
+    for run, limit, what, verdict in rows:
+        assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (run.summary, limit, what)
+
+    def ordered(values, hits=(), **summary):
+        """Hits with these values, and others that were left out."""
+        text = of({"count": len(values), "max": max(values), "median": sorted(values)[math.ceil(len(values) / 2) - 1], "min": min(values)}, hits, **summary).text
+        return Run(0, "\n".join(json.dumps({"type": "hit", "hit": 1000 + i, "tainted": False, "values": {"CPU_CYCLES": value}}) for i, value in enumerate(values)) + "\n" + text)
+
+    # Of 99 hits the median is the 50th, of 100 too, and of 101 the 51st. Without their values the next that is known bounds it
+    values = [90] * 50 + [100] * 49
+    rows = [(ordered(values, hits=[(150, {})]), 95, "median", "pass"), (ordered(values, left=1), 95, "median", "pass"),
+            (ordered(values, left=2), 95, "median", "inconclusive"), (ordered(values, left=2), 100, "median", "pass"),
+            (ordered(values, hits=[(150, {}), (94, {})]), 95, "median", "pass"), (ordered(values, hits=[(150, {}), (96, {})]), 95, "median", "inconclusive"),
+            (ordered(values, left=99), 100, "median", "pass"), (ordered(values, left=100), 100, "median", "inconclusive"),
+            (ordered(values, cut=1), 90, "min", "pass"), (ordered(values, hits=[(150, {})], left=7), 90, "min", "pass"),
+            (ordered(values, hits=[(150, {})]), 120, "max", "inconclusive"),
+            (of({"count": 99}, hits=[(150, {})]), 95, "median", "pass"), (of({"count": 99}, left=2), 95, "median", "inconclusive"),
+            (of({"count": 99, "p90": 94}, left=2), 95, "median", "pass"), (of(left=2), 100, "median", "pass"), (of(left=101), 100, "median", "inconclusive")]
     for run, limit, what, verdict in rows:
         assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (run.summary, limit, what)
     for more, limit, verdict in [({}, 0.5, "pass"), ({"error_hz": 20}, 0.5, "inconclusive"), ({"off_hz": 20}, 0.5, "inconclusive"),
