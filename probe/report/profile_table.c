@@ -550,22 +550,41 @@ static bool folded_note(json_t *names, const char *name, const char *address)
     return json_object_set_new(names, name, first == NULL ? json_string(address) : json_true()) == 0;
 }
 
+/* Whether rows of one name are different code if their addresses differ: a function's entry and an
+ * instruction's are its own. A line's is the lowest that was sampled, which is another on each core, so of
+ * lines only those of one core are compared. Code without a function has one row, as in stacks. */
+static bool folded_has_own_address(const json_t *line, const char *sort)
+{
+    return field_text(line, "address")[0] != '\0' &&
+           (field_text(line, "function")[0] != '\0' || strcmp(sort, "address") == 0);
+}
+
+/* What rows with the name are noted by. */
+static void folded_key(char *out, size_t size, const json_t *line, const char *sort, const char *name)
+{
+    out[0] = '\0';
+    if (strcmp(sort, "line") == 0)
+        text_add(out, size, "%" PRIu64 ";", field_count(line, "core"));
+    text_add(out, size, "%s", name);
+}
+
 /* NULL: out of memory. */
 static json_t *folded_names(const struct document *document, const char *sort)
 {
     json_t *names = json_object();
     size_t i;
     const json_t *line;
-    char name[FOLDED];
+    char name[FOLDED], key[FOLDED];
     bool ok = names != NULL;
     json_array_foreach(document->lines, i, line) {
         const char *address = field_text(line, "address");
-        if (!ok || !line_is_of(line, "share") || address[0] == '\0')
+        if (!ok || !line_is_of(line, "share") || !folded_has_own_address(line, sort))
             continue;
         folded_name(name, sizeof name, line, sort);
-        ok = folded_note(names, name, address);
-        text_add(name, sizeof name, " [%s]", field_text(line, "source"));
-        ok = ok && folded_note(names, name, address);
+        folded_key(key, sizeof key, line, sort, name);
+        ok = folded_note(names, key, address);
+        text_add(key, sizeof key, " [%s]", field_text(line, "source"));
+        ok = ok && folded_note(names, key, address);
     }
     if (!ok)
         json_decref(names);
@@ -573,15 +592,16 @@ static json_t *folded_names(const struct document *document, const char *sort)
 }
 
 /* Functions of one name are distinguished as in stacks (profile/stacks.c). */
-static void folded_tell_apart(char *name, size_t size, const json_t *line, const json_t *names)
+static void folded_tell_apart(char *name, size_t size, const json_t *line, const char *sort,
+                              const json_t *names)
 {
     const char *source = field_text(line, "source");
-    char with_source[FOLDED] = "";
-    if (!json_is_true(json_object_get(names, name)))
+    char key[FOLDED];
+    folded_key(key, sizeof key, line, sort, name);
+    if (!folded_has_own_address(line, sort) || !json_is_true(json_object_get(names, key)))
         return;
-    text_add(with_source, sizeof with_source, "%s", name);
-    text_add(with_source, sizeof with_source, " [%s]", source);
-    bool by_source = source[0] != '\0' && !json_is_true(json_object_get(names, with_source));
+    text_add(key, sizeof key, " [%s]", source);
+    bool by_source = source[0] != '\0' && !json_is_true(json_object_get(names, key));
     text_add(name, size, " [%s]", by_source ? source : field_text(line, "address"));
 }
 
@@ -603,7 +623,7 @@ static bool put_folded(FILE *out, const struct document *document)
             fputc(']', out);
         } else {
             folded_name(name, sizeof name, line, sort);
-            folded_tell_apart(name, sizeof name, line, names);
+            folded_tell_apart(name, sizeof name, line, sort, names);
             profile_table_put_frame(out, name, false);
         }
         fprintf(out, " %" PRIu64 "\n", field_count(line, "samples"));

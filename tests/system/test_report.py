@@ -148,6 +148,37 @@ def test_functions_of_one_name_are_told_apart(calls, tmp_path):
         assert run_tool("show", again, "--format", "folded").out == report(path, "--format", "folded", "-q").out
 
 
+@pytest.mark.parametrize("sort", ["function", "line", "file", "address"])
+def test_cores_do_not_make_two_of_one(sort, tmp_path):
+    """Each core is sampled at addresses of its own. A row's name has one only if another of its name is other code."""
+    path = two_of_one_name(tmp_path, False)
+    head, row, end = map(json.loads, path.read_text().splitlines())
+    one, other = sorted(int(address, 16) for address in row["pc"])[:2]
+    rows = [{**row, "core": core, "pc": {f"{one + 2 * core:#010x}": 4, f"{0x1fff0100 + core:#010x}": 2}} for core in (0, 1)]
+    rows[1]["pc"][f"{other:#010x}"] = 1
+    path.write_text(text_of({**head, "cores": 2 * head["cores"], "numbers": [3, 4]}, *rows, {**end, "samples": 13}))
+    told = report(path, "--format", "folded", "--sort", sort, "-q").out
+    names = [{name for of, name in re.findall(r"^core (\d);(.*) \d+$", told, re.M) if of == core} for core in "34"]
+    if sort == "address":
+        assert all("[unknown]" not in of for of in names) and names[0].isdisjoint(names[1]), told
+        return
+    assert names[0] < names[1] if sort != "line" else not re.search(r"\[0x", told), told
+    assert "[unknown]" in names[0] & names[1] and len(names[0]) == 2 and len(names[1]) == 3, told
+    again = tmp_path / "again.jsonl"
+    again.write_text(report(path, "-j", "--sort", sort, "-q").out)
+    assert run_tool("show", again, "--format", "folded").out == told
+
+
+def test_two_lines_of_one_name_on_a_core(tmp_path):
+    """Copies of a function from a header: their lines have one name and one source, and are told apart by their addresses."""
+    head = {"schema": "pmu-probe/2", "type": "header", "command": "report"}
+    share = {"type": "share", "core": 0, "share": 0.5, "samples": 5, "function": "f", "source": "f.h:1"}
+    path = tmp_path / "lines.jsonl"
+    path.write_text(text_of(head, {"type": "profile", "file": "p", "sort": "line"}, {**share, "address": "0x10"}, {**share, "address": "0x20"},
+                            {**share, "core": 1, "address": "0x12"}, {"type": "summary", "samples": 15}))
+    assert run_tool("show", path, "--format", "folded").out == "core 0;f f.h:1 [0x10] 5\ncore 0;f f.h:1 [0x20] 5\ncore 1;f f.h:1 5\n"
+
+
 def test_it_writes_to_a_file(profile):
     out = profile.parent / "stacks.txt"
     assert report(profile, "--format", "folded", "-o", out).code == 0
