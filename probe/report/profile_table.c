@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CELL = 512, CALLS_DEEPEST = 60 };
@@ -521,8 +522,6 @@ static bool profile_table_put_all(const struct rendering *to, const struct docum
 
 /* ---- folded */
 
-enum { FOLDED = 4096 };
-
 /* Neither ends a frame nor has a state's underscores. */
 static void profile_table_put_frame(FILE *out, const char *name, bool is_state)
 {
@@ -530,24 +529,17 @@ static void profile_table_put_frame(FILE *out, const char *name, bool is_state)
         fputc(*name == ';' ? ':' : is_state && *name == '_' ? ' ' : *name, out);
 }
 
-/* What a row is called: by its function, with the line where rows are lines. */
-static void folded_name(char *out, size_t size, const json_t *line, const char *sort)
+/* What a row is called: by its function, with the line where rows are lines. NULL: out of memory. */
+static char *folded_name(const json_t *line, const char *sort)
 {
-    const char *name = field_text(line, strcmp(sort, "file") == 0      ? "source"
+    const char *source = strcmp(sort, "line") == 0 ? field_text(line, "source") : "",
+               *name = field_text(line, strcmp(sort, "file") == 0      ? "source"
                                         : strcmp(sort, "address") == 0 ? "function|address"
                                                                        : "function");
-    snprintf(out, size, "%s", name[0] != '\0' ? name : "[unknown]");
-    if (strcmp(sort, "line") == 0 && field_text(line, "source")[0] != '\0')
-        text_add(out, size, " %s", field_text(line, "source"));
-}
-
-/* By its name, and with its source: the address, or true if rows of several addresses have that name. */
-static bool folded_note(json_t *names, const char *name, const char *address)
-{
-    const json_t *first = json_object_get(names, name);
-    if (first != NULL && strcmp(text_or_empty(first), address) == 0)
-        return true;
-    return json_object_set_new(names, name, first == NULL ? json_string(address) : json_true()) == 0;
+    char *out = NULL;
+    bool ok = asprintf(&out, "%s%s%s", name[0] != '\0' ? name : "[unknown]", source[0] != '\0' ? " " : "",
+                       source) >= 0;
+    return ok ? out : NULL;
 }
 
 /* Whether rows of one name are different code if their addresses differ: a function's entry and an
@@ -559,13 +551,35 @@ static bool folded_has_own_address(const json_t *line, const char *sort)
            (field_text(line, "function")[0] != '\0' || strcmp(sort, "address") == 0);
 }
 
-/* What rows with the name are noted by. */
-static void folded_key(char *out, size_t size, const json_t *line, const char *sort, const char *name)
+/* What rows with the name are noted by, and with its source too unless that is NULL. NULL: out of memory. */
+static char *folded_key(const json_t *line, const char *sort, const char *name, const char *source)
 {
-    out[0] = '\0';
+    char core[NUMBER_ROOM] = "", *key = NULL;
     if (strcmp(sort, "line") == 0)
-        text_add(out, size, "%" PRIu64 ";", field_count(line, "core"));
-    text_add(out, size, "%s", name);
+        snprintf(core, sizeof core, "%" PRIu64 ";", field_count(line, "core"));
+    bool ok = asprintf(&key, "%s%s%s%s", core, name, source != NULL ? " [" : "", or_empty(source)) >= 0;
+    return ok ? key : NULL;
+}
+
+/* By its key, which it frees: the address, or true if rows of several addresses have it. */
+static bool folded_note(json_t *names, char *key, const char *address)
+{
+    const json_t *first = json_object_get(names, key);
+    bool ok = key != NULL;
+    if (first == NULL || strcmp(text_or_empty(first), address) != 0)
+        ok = json_object_set_new(names, key, first == NULL ? json_string(address) : json_true()) == 0 && ok;
+    free(key);
+    return ok;
+}
+
+static bool folded_note_row(json_t *names, const json_t *line, const char *sort)
+{
+    const char *address = field_text(line, "address");
+    char *name = folded_name(line, sort);
+    bool ok = name != NULL && folded_note(names, folded_key(line, sort, name, NULL), address) &&
+              folded_note(names, folded_key(line, sort, name, field_text(line, "source")), address);
+    free(name);
+    return ok;
 }
 
 /* NULL: out of memory. */
@@ -574,35 +588,46 @@ static json_t *folded_names(const struct document *document, const char *sort)
     json_t *names = json_object();
     size_t i;
     const json_t *line;
-    char name[FOLDED], key[FOLDED];
     bool ok = names != NULL;
-    json_array_foreach(document->lines, i, line) {
-        const char *address = field_text(line, "address");
-        if (!ok || !line_is_of(line, "share") || !folded_has_own_address(line, sort))
-            continue;
-        folded_name(name, sizeof name, line, sort);
-        folded_key(key, sizeof key, line, sort, name);
-        ok = folded_note(names, key, address);
-        text_add(key, sizeof key, " [%s]", field_text(line, "source"));
-        ok = ok && folded_note(names, key, address);
-    }
+    json_array_foreach(document->lines, i, line)
+        if (ok && line_is_of(line, "share") && folded_has_own_address(line, sort))
+            ok = folded_note_row(names, line, sort);
     if (!ok)
         json_decref(names);
     return ok ? names : NULL;
 }
 
-/* Functions of one name are distinguished as in stacks (profile/stacks.c). */
-static void folded_tell_apart(char *name, size_t size, const json_t *line, const char *sort,
-                              const json_t *names)
+/* Frees the key. */
+static bool folded_are_several(const json_t *names, char *key)
+{
+    bool several = json_is_true(json_object_get(names, key));
+    free(key);
+    return several;
+}
+
+/* What distinguishes functions of one name, as in stacks (profile/stacks.c); "": there is one. */
+static const char *folded_apart(const json_t *names, const json_t *line, const char *sort, const char *name)
 {
     const char *source = field_text(line, "source");
-    char key[FOLDED];
-    folded_key(key, sizeof key, line, sort, name);
-    if (!folded_has_own_address(line, sort) || !json_is_true(json_object_get(names, key)))
-        return;
-    text_add(key, sizeof key, " [%s]", source);
-    bool by_source = source[0] != '\0' && !json_is_true(json_object_get(names, key));
-    text_add(name, size, " [%s]", by_source ? source : field_text(line, "address"));
+    if (!folded_has_own_address(line, sort) || !folded_are_several(names, folded_key(line, sort, name, NULL)))
+        return "";
+    return source[0] != '\0' && !folded_are_several(names, folded_key(line, sort, name, source))
+               ? source
+               : field_text(line, "address");
+}
+
+static bool folded_put_row(FILE *out, const json_t *names, const json_t *line, const char *sort)
+{
+    char *name = folded_name(line, sort);
+    if (name == NULL)
+        return false;
+    const char *apart = folded_apart(names, line, sort, name);
+    profile_table_put_frame(out, name, false);
+    fputs(apart[0] != '\0' ? " [" : "", out);
+    profile_table_put_frame(out, apart, false);
+    fputs(apart[0] != '\0' ? "]" : "", out);
+    free(name);
+    return true;
 }
 
 static bool put_folded(FILE *out, const struct document *document)
@@ -611,10 +636,10 @@ static bool put_folded(FILE *out, const struct document *document)
     json_t *names = folded_names(document, sort);
     size_t i;
     const json_t *line;
-    char name[FOLDED];
+    bool ok = names != NULL;
     json_array_foreach(document->lines, i, line) {
         const char *state = field_text(line, "state");
-        if (!line_is_of(line, "share") || names == NULL)
+        if (!ok || !line_is_of(line, "share"))
             continue;
         fprintf(out, "core %" PRIu64 ";", field_count(line, "core"));
         if (state[0] != '\0') {
@@ -622,14 +647,12 @@ static bool put_folded(FILE *out, const struct document *document)
             profile_table_put_frame(out, state, true);
             fputc(']', out);
         } else {
-            folded_name(name, sizeof name, line, sort);
-            folded_tell_apart(name, sizeof name, line, sort, names);
-            profile_table_put_frame(out, name, false);
+            ok = folded_put_row(out, names, line, sort);
         }
         fprintf(out, " %" PRIu64 "\n", field_count(line, "samples"));
     }
     json_decref(names);
-    return names != NULL;
+    return ok;
 }
 
 /* ---- CSV */

@@ -169,6 +169,24 @@ def test_cores_do_not_make_two_of_one(sort, tmp_path):
     assert run_tool("show", again, "--format", "folded").out == told
 
 
+@pytest.mark.parametrize("sort", ["function", "line", "file", "address"])
+def test_folded_names_of_any_length(sort, tmp_path):
+    """A name is whole in its row, wherever a buffer would end in it, and two that differ at their ends are two."""
+    head = {"schema": "pmu-probe/2", "type": "header", "command": "report"}
+    path = tmp_path / "long.jsonl"
+    for length in (500, 1023, 1024, 2047, 2048, 4094, 4095, 4096, 6000):
+        name = "x" * (length % 2) + "\u00e9" * (length // 2)
+        key = "source" if sort == "file" else "function"
+        path.write_text(text_of(head, {"type": "profile", "file": "p", "sort": sort},
+                                *({"type": "share", "core": 0, "share": 0.5, "samples": 5, key: one, "address": f"0x{i:x}"} for i, one in enumerate((name + "one", name + "two"))),
+                                {"type": "share", "core": 0, "share": 0.1, "samples": 1, key: name + "one", "address": "0x80"},
+                                {"type": "summary", "samples": 11}))
+        result = run_tool("show", path, "--format", "folded")
+        apart = ("", "", "") if sort == "file" else (" [0x0]", "", " [0x80]")
+        assert result.code == 0 and result.out.splitlines() == \
+            [f"core 0;{name}{end}{more} {n}" for end, more, n in zip(("one", "two", "one"), apart, (5, 5, 1))], (length, result.err)
+
+
 def test_two_lines_of_one_name_on_a_core(tmp_path):
     """Copies of a function from a header: their lines have one name and one source, and are told apart by their addresses."""
     head = {"schema": "pmu-probe/2", "type": "header", "command": "report"}
