@@ -413,12 +413,7 @@ static bool annotation_table_put_all(const struct rendering *to, const struct do
 /* Lines and instructions. */
 static bool annotation_table_put_csv(const struct rendering *to, const struct document *document)
 {
-    json_t *rows = json_copy(document->lines);
-    for (size_t i = json_array_size(rows); i-- > 0;)
-        if (!line_is_of(json_array_get(rows, i), "line") &&
-            !line_is_of(json_array_get(rows, i), "instruction"))
-            json_array_remove(rows, i);
-    return render_table(to, &code_csv, rows);
+    return render_table(to, &code_csv, profile_doubted_rows(document, "line", "instruction"));
 }
 
 bool annotation_show(const struct rendering *to, const struct document *document)

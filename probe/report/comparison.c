@@ -438,13 +438,28 @@ static const struct sentence comparison_of_run[] = {
     {"slept", NULL, "{what}: " RESULT_SLEPT},
 };
 
+static struct json_part facts_of_run(const char *what, const struct baseline *run)
+{
+    struct json_part facts = json_part_copy(run->summary);
+    row_text(&facts, "what", what);
+    return facts;
+}
+
 static void comparison_note_run(struct comparison *out, const char *what, const struct baseline *run)
 {
     if (run->summary == NULL)
         return;
-    struct json_part facts = json_part_copy(run->summary);
-    row_text(&facts, "what", what);
+    struct json_part facts = facts_of_run(what, run);
     sentences_say(&out->notes, facts.json, comparison_of_run,
+                  sizeof comparison_of_run / sizeof *comparison_of_run);
+    json_decref(facts.json);
+}
+
+/* The same as one text. */
+static void put_base_doubt(struct json_part *baseline, const struct baseline *run)
+{
+    struct json_part facts = facts_of_run("the baseline", run);
+    sentences_put(baseline, "doubt", facts.json, comparison_of_run,
                   sizeof comparison_of_run / sizeof *comparison_of_run);
     json_decref(facts.json);
 }
@@ -659,6 +674,7 @@ struct json_part runs_compare(const struct baseline *before, const struct baseli
     json_part_text(&baseline, "started",
                    utf8_clean(started, sizeof started, field_text(before->header, "started")));
     json_part_text(&baseline, "build_id", before->conditions.build_id);
+    put_base_doubt(&baseline, before);
     json_part_object(&line, "baseline", baseline);
     for (size_t i = 0; i < out.n; i++)
         json_part_object(

@@ -660,10 +660,17 @@ static bool put_folded(FILE *out, const struct document *document)
 static const struct sentence share_doubts[] = {
     {"old_cut", NULL, "the profile before is cut off"},
     {"cut", NULL, "the profile is cut off"},
+    {"old_ended_early", NULL, "recording ended early before"},
     {"ended_early", NULL, "recording ended early"},
 };
 
-static json_t *doubted_rows(const struct document *document, const char *type)
+static bool has_ended_early(const json_t *profile)
+{
+    const char *ended = field_text(profile, "ended");
+    return ended[0] != '\0' && strcmp(ended, "time") != 0 && strcmp(ended, "Ctrl-C") != 0;
+}
+
+json_t *profile_doubted_rows(const struct document *document, const char *type, const char *other)
 {
     const json_t *profile = document_line(document, "profile"), *old = document_line(document, "old"), *line;
     struct json_part facts = json_part_new(NULL);
@@ -671,11 +678,12 @@ static json_t *doubted_rows(const struct document *document, const char *type)
     size_t i;
     row_flag(&facts, "cut", field_is(profile, "cut"));
     row_flag(&facts, "old_cut", field_is(old, "cut"));
-    row_flag(&facts, "ended_early", strcmp(field_text(profile, "ended"), "lost") == 0);
+    row_flag(&facts, "ended_early", has_ended_early(profile));
+    row_flag(&facts, "old_ended_early", has_ended_early(old));
     json_array_foreach(document->lines, i, line) {
         struct json_part row = json_part_copy(line);
         sentences_put(&row, "doubt", facts.json, share_doubts, sizeof share_doubts / sizeof *share_doubts);
-        if (line_is_of(line, type))
+        if (line_is_of(line, type) || line_is_of(line, other))
             document_add(&rows, row);
         else
             json_decref(row.json);
@@ -695,7 +703,7 @@ static bool profile_table_put(const struct rendering *to, const struct document 
         return document_write(to->out, document);
     case FORMAT_CSV:
         return render_table(to, differs ? change_csv(sort) : &share_csv,
-                            doubted_rows(document, differs ? "change" : "share"));
+                            profile_doubted_rows(document, differs ? "change" : "share", "share"));
     case FORMAT_FOLDED:
         return put_folded(to->out, document);
     default:

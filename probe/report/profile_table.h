@@ -47,6 +47,9 @@ struct document profile_document(const struct profile_report *report);
 bool profile_write(const struct rendering *to, const struct profile_report *report);
 /* The same of lines, also those of two profiles. */
 report_writer profile_show;
+/* Rows of CSV: the lines of one of two types, with what a reader of their shares must know of the profiles.
+ */
+json_t *profile_doubted_rows(const struct document *document, const char *type, const char *other);
 /* Parts of a page: what was recorded; each core with its table. False: out of memory. */
 void profile_put_head(const struct rendering *to, const struct document *document);
 bool profile_put_cores(const struct rendering *to, const struct document *document);

@@ -193,6 +193,16 @@ static void put_doubt(struct json_part *row, const json_t *summary, const json_t
     json_decref(facts.json);
 }
 
+void run_add_doubt(struct json_part *row, const char *before, const char *doubt)
+{
+    char text[2 * TEXT];
+    if (doubt[0] == '\0')
+        return;
+    snprintf(text, sizeof text, "%.1000s", field_text(row->json, "doubt"));
+    text_add(text, sizeof text, "%s%s%.1000s", text[0] != '\0' ? "; " : "", before, doubt);
+    row_text(row, "doubt", text);
+}
+
 struct json_part run_column_row(const json_t *summary, const char *name, json_t *column)
 {
     struct json_part row = json_part_copy(column);
@@ -218,6 +228,7 @@ static void add_verdict(struct json_part *row, const json_t *verdict, const json
     row_real(row, "change", field_real(line, "change"));
     row_text(row, "judged", field_text(line, "verdict"));
     row_text(row, "why", field_text(line, "why"));
+    run_add_doubt(row, "", field_text(verdict, "baseline.doubt"));
     check_put(row, verdict, line);
 }
 

@@ -26,6 +26,8 @@ const char *run_counted_in(const json_t *summary);
 bool run_is_exact(const json_t *result);
 /* A row of a column for the views: numbers as in the line, and as people read them. `column` may be NULL. */
 struct json_part run_column_row(const json_t *summary, const char *name, json_t *column);
+/* Adds to what CSV says of a row's numbers: `doubt`, with `before` before it, unless it is "". */
+void run_add_doubt(struct json_part *row, const char *before, const char *doubt);
 /* Of a counted column. False: it is an upper bound, for what halts add is not known, or to less than half of
  * it. */
 bool run_median(const json_t *column, uint64_t *median);

@@ -205,6 +205,10 @@ static struct json_part region_row(const struct survey_lines *lines, size_t i, c
     row_text(&row, "region", field_text(region, "name"));
     if (run_is_counted(of))
         json_part_unsigned(&row, "hits", field_count(of, "count"));
+    if (survey_report_has_hits(region))
+        run_add_doubt(&row, "", why_of(region));
+    run_add_doubt(&row, "it ended early: ", field_text(lines->summary, "ended"));
+    run_add_doubt(&row, "", field_text(json_array_get(lines->verdicts, i), "baseline.doubt"));
     if (!survey_report_has_hits(region)) {
         none_text(lines, region, text, sizeof text);
         row_text(&row, "reason", text);

@@ -178,7 +178,7 @@ const struct view *code_view(bool has_lines)
 
 static const struct view_column code_fields[] = {
     {TEXT("core")},       {TEXT("file")},    {TEXT("line")}, {TEXT("address")}, {TEXT("share")},
-    {TEXT("plus_minus")}, {TEXT("samples")}, {TEXT("code")}, {TEXT("text")},
+    {TEXT("plus_minus")}, {TEXT("samples")}, {TEXT("code")}, {TEXT("text")},    DOUBT,
 };
 const struct view code_csv = {COLUMNS(code_fields)};
 

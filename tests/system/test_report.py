@@ -150,7 +150,7 @@ def test_functions_of_one_name_are_told_apart(calls, tmp_path):
 
 @pytest.mark.parametrize("sort", ["function", "line", "file", "address"])
 def test_cores_do_not_make_two_of_one(sort, tmp_path):
-    """Each core is sampled at addresses of its own. A row's name has one only if another of its name is other code."""
+    """Each core is sampled at other addresses. A row's name has one only if another of its name is other code."""
     path = two_of_one_name(tmp_path, False)
     head, row, end = map(json.loads, path.read_text().splitlines())
     one, other = sorted(int(address, 16) for address in row["pc"])[:2]
@@ -188,7 +188,7 @@ def test_folded_names_of_any_length(sort, tmp_path):
 
 
 def test_two_lines_of_one_name_on_a_core(tmp_path):
-    """Copies of a function from a header: their lines have one name and one source, and are told apart by their addresses."""
+    """Copies of a function from a header: their lines have one name and one source, and other addresses."""
     head = {"schema": "pmu-probe/2", "type": "header", "command": "report"}
     share = {"type": "share", "core": 0, "share": 0.5, "samples": 5, "function": "f", "source": "f.h:1"}
     path = tmp_path / "lines.jsonl"

@@ -241,6 +241,44 @@ def test_csv_says_what_makes_a_number_a_bound(tmp_path):
     assert rows_of(shares)[0]["doubt"] == "the profile is cut off"
 
 
+@pytest.mark.parametrize("when", ["now", "before"])
+def test_csv_says_what_ended_early(when, tmp_path):
+    """Each row of each command, as text does: a survey, a profile, a function of one, and what a change is against."""
+    head, summary = map(json.loads, result_of_delta(1000).splitlines())
+    files = {name: tmp_path / f"{name}.jsonl" for name in ("survey", "report", "compare", "annotate", "delta")}
+    whole, early = ({"ended": "time"}, {"ended": "lost"})[::1 if when == "before" else -1]
+
+    def write(command, *rows):
+        files[command].write_text("".join(json.dumps(row) + "\n" for row in ({**head, "schema": "pmu-probe/2", "command": command}, *rows)))
+
+    profile = {"type": "profile", "file": "p", "cut": False, "sort": "function", **whole}
+    share = {"core": 0, "share": 1, "samples": 3, "address": "0x0", "function": "f", "line": 5}
+    write("compare", profile, {"type": "old", "file": "q", "cut": False, **early}, {"type": "core", "core": 0, "samples": 3, "old": {"samples": 3}},
+          {**share, "type": "change", "change": 0}, {"type": "summary"})
+    assert rows_of(files["compare"])[0]["doubt"] == ("recording ended early" if when == "now" else "recording ended early before")
+    if when == "now":
+        write("report", profile, {**share, "type": "share"}, {"type": "summary", "samples": 3})
+        write("annotate", profile, {**share, "type": "function"}, {**share, "type": "line"}, {**share, "type": "instruction"}, {"type": "summary"})
+        assert [row.get("doubt") for name in ("report", "annotate") for row in rows_of(files[name])] == 3 * ["recording ended early"]
+    ended = {"ended": "Ctrl-C"} if when == "now" else {}
+    verdict = {"type": "verdict", "verdict": "pass", "change": 0.1, "columns": {"CPU_CYCLES": {"verdict": "pass", "base": {"count": 9, "mean": 5}}},
+               "baseline": {"file": "b", **({"doubt": "the baseline ended early: Ctrl-C"} if when == "before" else {})}}
+    region = {**summary, "type": "region", "reached": True, "region": {"start": "a", "end": "its return"}, "periods": {}}
+    write("survey", {**region, "name": "a"}, verdict, {**region, "name": "b", "why": "it could not go on"}, {"type": "region", "name": "c", "reached": False},
+          {"type": "summary", "regions": 3, "reached": 2, "seconds": 1, **ended})
+    told = "it ended early: Ctrl-C"
+    assert {(row["region"], row.get("doubt")) for row in rows_of(files["survey"])} == \
+        set(zip("abc", [told, f"it could not go on; {told}", told] if when == "now" else ["the baseline ended early: Ctrl-C", "it could not go on", None]))
+    old, new = (tmp_path / f"{name}.jsonl" for name in ("old", "new"))
+    old.write_text(json.dumps(head) + "\n" + json.dumps({**summary, "ended": "Ctrl-C", "tainted": 2, "slept": True}) + "\n")
+    new.write_text(result_of_delta(1000))
+    first, second = (old, new) if when == "before" else (new, old)
+    compared = run_tool("compare", first, second, "-x", ";")
+    row = next(csv.DictReader(io.StringIO(compared.out), delimiter=";"))
+    assert ("the baseline ended early: Ctrl-C" if when == "before" else "it ended early: Ctrl-C") in row["doubt"], compared
+    assert "2 of 100 hits tainted" in row["doubt"] and "asleep" in row["doubt"], row
+
+
 def test_pages_round_no_error_down(tmp_path):
     head, summary = map(json.loads, result_of_delta(1000).splitlines())
     summary["columns"]["CPU_CYCLES"].update(calibrated=True, overhead=0.0, plus_minus=0.004)
