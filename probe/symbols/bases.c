@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum { BASES_MOST_CODE = 1 << 16, BASES_REGISTERS = 32, BASE_UNKNOWN = INT_MIN };
-/* Passes over a function: compilers' code needs as many as its loops nest. Instructions that are looked at
- * for one function and what it calls. */
+/* Passes over a function: compilers' code needs as many as its loops nest. Instructions that are read for one
+ * function and what it calls. */
 enum { BASES_PASSES = 200, BASES_WORK = 1 << 22 };
 
 /* What is known before an instruction: how far each register is below the stack pointer of the entry. */

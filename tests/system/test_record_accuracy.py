@@ -216,7 +216,7 @@ def test_a_wfe_that_does_not_sleep_is_not_asleep(chip, wire, tmp_path):
             share, row = truth[name] / every, shown[name]
             assert abs(row["share"] - share) <= 2 * row["plus_minus"], (name, share, row)
         assert shown["spin"]["share"] > 3 * shown.get("idle", {"share": 0})["share"]
-        # What the looks leave open of the sleep is in the errors of both
+        # What the samples leave open of the sleep is in the errors of both
         doubt = json.loads([line for line in path.read_text().splitlines() if '"asleep_by_code"' in line][-1])["asleep_doubt"]
         assert 0 < doubt and all(shown[name]["plus_minus"] >= min(doubt, shown[name]["share"]) for name in ("spin", "asleep"))
 

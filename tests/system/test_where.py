@@ -161,7 +161,7 @@ def test_a_place_beyond_32_bits_is_refused_and_not_cut(way, command, tmp_path):
         words = {"delta": ["delta", f"*{far:#x}", f"*{far + 4:#x}"], "delta from": ["delta", f"*{start:#x}", f"*{far + 4:#x}"],
                  "lines": ["lines", f"*{far:#x}"], "guard": ["guard", f"*{far:#x}", "--budget", 1000],
                  "survey": ["survey", "--regions", tmp_path / "regions", "--for", "1s"]}[command]
-        near = "".join(f"near{i} *{start:#x} *{start + 4:#x}\n" for i in range(70))  # of so many the code is not compared
+        near = "".join(f"near{i} *{start:#x} *{start + 4:#x}\n" for i in range(70))  # with 70, the code is not compared
         (tmp_path / "regions").write_text(near + f"far *{far:#x} *{far + 4:#x} <= 1000 cycles\n")
         result = place.run(*words)
         said = "a function" if command in ("lines", "guard") else "have 32 bits"
