@@ -48,7 +48,6 @@ struct bases {
     struct base_way *ways;
     size_t n_ways, ways_room;
     unsigned sp;
-    size_t *work;       /* left of BASES_WORK */
     bool has_own_calls; /* of places in it, whose returns are not the function's */
     bool found_more, failed;
 };
@@ -90,6 +89,7 @@ struct base_row {
 /* Of the functions that were asked for last. */
 enum { BASES_FUNCTIONS = 512, BASES_CALLEES = 1024 };
 struct bases_kept {
+    size_t work; /* left of BASES_WORK */
     struct bases_of {
         uint64_t low, high;    /* high 0: none */
         struct base_row *rows; /* NULL: its code was not read */
@@ -128,8 +128,9 @@ static bool bases_may_return(struct symbols *symbols, uint64_t callee)
 
 static bool bases_spend(const struct bases *self)
 {
-    bool can = *self->work >= self->n;
-    *self->work -= can ? self->n : *self->work;
+    size_t *work = &self->symbols->bases->work;
+    bool can = *work >= self->n;
+    *work -= can ? self->n : *work;
     return can;
 }
 
@@ -335,12 +336,10 @@ static void bases_drop(struct bases *self)
 /* `whole`: what leads to this part of a function; NULL: it is entered at its first instruction. False: its
  * ends contradict what was found, or there is no memory. */
 static bool bases_alone(struct bases *self, struct symbols *symbols, const struct extent *function,
-                        const struct bases *whole, size_t *work)
+                        const struct bases *whole)
 {
-    *self = (struct bases){.symbols = symbols,
-                           .function = *function,
-                           .sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP,
-                           .work = work};
+    *self = (struct bases){
+        .symbols = symbols, .function = *function, .sp = symbols->machine == EM_AARCH64 ? A64_SP : ARM_SP};
     if (function->high - function->low > BASES_MOST_CODE || !symbols->has_code || !bases_read(self))
         return false;
     struct base_state entry;
@@ -357,30 +356,30 @@ static bool bases_alone(struct bases *self, struct symbols *symbols, const struc
 }
 
 /* Whether the callee returns with another stack pointer than it was called with, or may. */
-static bool call_moves(struct symbols *symbols, uint64_t callee, size_t *work)
+static bool call_moves(struct symbols *symbols, uint64_t callee)
 {
     struct extent function = {0, 0};
     struct bases self = {.n = 0};
     if (bases_callee(symbols, callee)->looked)
         return bases_callee(symbols, callee)->moves;
     bool moves = table_around(symbols, callee, &function) != NULL && function.low == callee &&
-                 !bases_alone(&self, symbols, &function, NULL, work) && self.failed;
+                 !bases_alone(&self, symbols, &function, NULL) && self.failed;
     bases_drop(&self);
     struct bases_callee *kept = bases_callee(symbols, callee);
-    kept->looked = *work > 0;
+    kept->looked = symbols->bases->work > 0;
     kept->moves = moves;
     return moves;
 }
 
 static bool bases_whole(struct bases *self, struct symbols *symbols, const struct extent *function,
-                        const struct bases *whole, size_t *work)
+                        const struct bases *whole)
 {
-    bool found = bases_alone(self, symbols, function, whole, work);
+    bool found = bases_alone(self, symbols, function, whole);
     for (size_t i = 0; i < self->n && found; i++) {
         const struct instruction *does = &self->places[i].does;
-        found = does->kind != GOES_CALL || !call_moves(symbols, does->target, work);
+        found = does->kind != GOES_CALL || !call_moves(symbols, does->target);
     }
-    return found && *work > 0;
+    return found && symbols->bases->work > 0;
 }
 
 /* The frame's end at the place, by SP or else by the frame pointer: what another register holds on a way that
@@ -420,11 +419,11 @@ static void bases_fill(struct bases_of *of, struct symbols *symbols, const struc
 {
     struct extent around = *part;
     struct bases whole = {.n = 0}, self = {.n = 0};
-    size_t work = BASES_WORK;
+    symbols->bases->work = BASES_WORK;
     symbols_whole(symbols, part->low, &around);
     bool is_part = around.low != part->low;
-    bool known = (!is_part || bases_whole(&whole, symbols, &around, NULL, &work)) &&
-                 bases_whole(&self, symbols, part, is_part ? &whole : NULL, &work);
+    bool known = (!is_part || bases_whole(&whole, symbols, &around, NULL)) &&
+                 bases_whole(&self, symbols, part, is_part ? &whole : NULL);
     free(of->rows);
     *of = (struct bases_of){part->low, part->high, self.n > 0 ? calloc(self.n, sizeof *of->rows) : NULL, 0};
     find_filler(&self);
