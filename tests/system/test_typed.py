@@ -82,7 +82,7 @@ class Play:
             self.printed.append(self.process.stdout.readline())
             if self.printed[-1] == "":
                 why = self.process.communicate(timeout=WAIT)[1]
-                assert re.search("is taken|in use", why), why
+                assert re.search("taken|in use", why), why
                 return False
         return True
 
