@@ -40,7 +40,8 @@ static const char *const advice_of[ERROR_KINDS] = {
         "FILE doctor names the program's lines; --counter NAME takes another counter.",
     [ERROR_WRITER_SOUGHT] = "Change the program, or take another counter (info): --counter NAME.",
     [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. " IF_KILLED,
-    [ERROR_ADDRESS] = "Take a location in flash, or in RAM with code.",
+    [ERROR_ADDRESS] =
+        "Take a location in RAM with code, or in flash: of Cortex-M0, M3 and M4 below 0x20000000.",
     [ERROR_HALTED] = "--resume lets it run; or resume it in your debugger. " IF_KILLED,
     [ERROR_FOREIGN_STOP] =
         "The core is left halted there, for the debugger that set the breakpoint. " IF_KILLED,

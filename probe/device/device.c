@@ -363,7 +363,8 @@ static bool device_find(struct device *device, const struct device_request *requ
                         const struct deadline *deadline, struct error *error)
 {
     struct link_view views[TARGET_VIEWS];
-    struct found found = {.ledger = device->ledger, .deadline = deadline, .error = error, .views = views};
+    struct found found = {
+        .ledger = device->ledger, .deadline = deadline, .error = error, .views = views, .passed_over = -1};
     found.n_views = link_views(device->link, views, TARGET_VIEWS, error);
     if (found.n_views == 0)
         return error_set(error, ERROR_NO_CORE, "the link shows no target");
@@ -383,6 +384,7 @@ static bool device_find(struct device *device, const struct device_request *requ
     device->cores_cut = found.cores_cut;
     device->buses_cut = found.buses_cut;
     device->preferred = found.preferred;
+    device->passed_over = found.passed_over;
     return done;
 }
 
@@ -473,6 +475,21 @@ static bool choose_remote(struct device *device, int number, struct error *error
                      number >= 0 ? "" : ", where the program is");
 }
 
+static bool no_such_core(const struct device *device, int number, struct error *error)
+{
+    const struct core *last = &device->cores[device->n_cores - 1].core;
+    unsigned port = (unsigned)device->passed_over & 0xFFU;
+    char other[160] = "";
+    if (device->passed_over >= 0)
+        snprintf(other, sizeof other,
+                 ". Access port %u may have another, which is off, protected, or in no ROM table "
+                 "(--debug-base %u:0x%08X takes that)",
+                 port, port, (unsigned)DISCOVERY_M_SCS);
+    return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu%s", number,
+                     device->cores_cut ? " that is read" : "",
+                     last->numbered_by_unit ? (size_t)last->unit : device->n_cores - 1, other);
+}
+
 bool device_choose(struct device *device, int number, struct error *error)
 {
     if (device->n_cores == 0)
@@ -484,10 +501,7 @@ bool device_choose(struct device *device, int number, struct error *error)
         for (chosen = 0; chosen < device->n_cores && device->cores[chosen].core.unit != number;)
             chosen++;
     if (chosen >= device->n_cores)
-        return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu", number,
-                         device->cores_cut ? " that is read" : "",
-                         device->cores[0].core.numbered_by_unit ? device->cores[device->n_cores - 1].core.unit
-                                                                : device->n_cores - 1);
+        return no_such_core(device, number, error);
     device->chosen = &device->cores[chosen];
     return check_core(device, chosen, error);
 }

@@ -53,6 +53,7 @@ struct device {
     size_t n_buses;
     bool cores_cut, buses_cut;   /* there are more */
     struct error nothing;        /* why no core was found, if none was */
+    int passed_over;             /* as discovery.h has it */
     int preferred;               /* the core to take if the user names none */
     struct device_core *chosen;  /* one of `cores` */
     struct device_core *remote;  /* on another link: its counters are taken; NULL: those of `chosen` */

@@ -167,6 +167,9 @@ static const struct opener {
      "Nordic's CTRL-AP: nrfutil device recover (or OpenOCD's nrf52_recover) opens the chip and erases it."},
     {0x015, "Ask NXP's debug mailbox first (pyOCD, LinkServer); that erases nothing."},
     {0x373, "Silicon Labs' AAP: commander device unlock opens the chip and erases it."},
+    {0x00E,
+     "Freescale's MDM-AP: J-Link's unlock kinetis or OpenOCD's kinetis mdm mass_erase opens the chip and "
+     "erases it, unless mass erase is disabled."},
 };
 
 /* Whether a memory port is closed by the chip: CSW.DeviceEn, IHI 0031 C2.6.4. */
@@ -256,11 +259,12 @@ bool nothing_found(struct found *found, struct error *why)
                      "the chip closes access port %u to debuggers (CSW.DeviceEn is 0)", port & 0xFFU);
     else if (other != NULL)
         tell_other(other, why);
-    else if (found->has_passed_over)
+    else if (found->passed_over >= 0)
         error_set(why, ERROR_NO_CORE,
                   "%s. Access port %u has no ROM table that names a core. If it has a Cortex-M, give "
                   "--debug-base %u:0x%08X",
-                  nothing, found->passed_over & 0xFFU, found->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
+                  nothing, (unsigned)found->passed_over & 0xFFU, (unsigned)found->passed_over & 0xFFU,
+                  (unsigned)DISCOVERY_M_SCS);
     else
         error_set(why, ERROR_NO_CORE, "%s", nothing);
     return found->error->kind == ERROR_NONE;
@@ -320,10 +324,8 @@ bool discovery_m_run(struct found *found)
                     (verdicts[i] == PERHAPS && is_alone(found, kinds, verdicts, &found->views[i]));
         if (look && !add_if_cortex_m(found, &found->views[i]))
             return false;
-        if (verdicts[i] == PERHAPS && !look) {
-            found->has_passed_over = true;
+        if (verdicts[i] == PERHAPS && !look)
             found->passed_over = found->views[i].port;
-        }
     }
     return true;
 }

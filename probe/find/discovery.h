@@ -64,9 +64,8 @@ struct found {
     struct device_bus *buses; /* TARGET_BUSES of them */
     size_t n_buses;
     bool cores_cut, buses_cut; /* there are more */
-    bool has_passed_over;      /* a Cortex-M might be on this access port, but it was not read */
-    uint16_t passed_over;
-    int preferred; /* the core to take if the user names none */
+    int passed_over; /* the access port of a Cortex-M that may be there, but was not read; -1: none */
+    int preferred;   /* the core to take if the user names none */
 };
 
 /* An access port, which may lead anywhere. */

@@ -170,7 +170,9 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     if (!elf_memory_read(session, awake_look, piece, &words, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
         if (differs.kind == ERROR_FAULT)
-            differs.advice = "Is the program another chip's, or is power or a clock off?";
+            differs.advice =
+                "Is the program another chip's, or a clock off? Or is flash read-protected (STM32, RDP "
+                "level 1)? Then the program also stops until the next power-up.";
     } else if (elf_memory_compare(session, piece, &words, found, &differs)) {
         session->elf.shown_in_sleep = session->elf.shown_in_sleep || (words.asleep && found->has_code);
         return true;

@@ -20,7 +20,7 @@ void region_stop_note(const struct session *session, uint64_t at, char *out, siz
     out[0] = '\0';
     if (core_has_breakpoint_instruction(core) && !core_can_compare(core, at))
         snprintf(out, size,
-                 "a breakpoint instruction is put into RAM at 0x%08" PRIX64
+                 "a breakpoint instruction is put into memory at 0x%08" PRIX64
                  ": code that checks its own memory sees it",
                  at);
 }

@@ -116,7 +116,7 @@ def test_code_that_asks_for_a_debugger_has_a_note(tmp_path, way):
 @pytest.mark.parametrize("way", ["m4/swd", "rp2040", "m4"])
 def test_a_breakpoint_instruction_in_ram_is_said_first(tmp_path, way):
     source = PARTLY.replace("APART void slow_path", "__attribute__((section(\".in_ram\"), noinline, long_call)) void slow_path").replace("ASK", "")
-    words = "a breakpoint instruction is put into RAM at 0x20008000: code that checks its own memory sees it"
+    words = "a breakpoint instruction is put into memory at 0x20008000: code that checks its own memory sees it"
     with own_place(tmp_path, way, source, "-Wl,--section-start=.in_ram=0x20008000") as place:
         for command in (["delta", "slow_path", "-r", 3], ["survey", "slow_path", "-r", 3], ["doctor", "slow_path"], ["lines", "slow_path", "-r", 1],
                         *([["guard", "slow_path", "--budget", "10ms", "--for", "100ms"]] if way != "rp2040" else [])):

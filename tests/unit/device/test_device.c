@@ -188,7 +188,11 @@ FRESH_TEST(cores_are_chosen_by_number)
     assert_ptr_equal(f.device.chosen, &f.device.cores[0]);
     assert_true(device_choose(&f.device, 1, &f.error));
     assert_ptr_equal(f.device.chosen, &f.device.cores[1]);
-    assert_fails(device_choose(&f.device, 2, &f.error), &f.error, ERROR_NO_CORE, "");
+    assert_fails(device_choose(&f.device, 2, &f.error), &f.error, ERROR_NO_CORE, "the last one is core 1");
+    assert_null(strstr(f.error.text, "ccess port"));
+    f.device.passed_over = 3;
+    assert_fails(device_choose(&f.device, 2, &f.error), &f.error, ERROR_NO_CORE,
+                 "Access port 3 may have another, which is off, protected");
     assert_ptr_equal(f.device.chosen, &f.device.cores[1]);
 }
 
