@@ -48,12 +48,14 @@ static bool lines_conclude(void *context, struct error *error)
                                  .listing = &run->listing,
                                  .texts = run->texts,
                                  .costs = &run->costs,
-                                 .whole = &run->whole,
-                                 .unframed = run->unframed};
+                                 .whole = &run->whole};
     (void)error;
     snprintf(report.limit, sizeof report.limit, "%s", run->limit);
     snprintf(report.ended, sizeof report.ended, "%s", self->of.ended);
     line_costs_end(&run->costs);
+    for (size_t i = 0; i < run->blocks.n; i++)
+        report.unframed =
+            report.unframed || (run->blocks.at[i].is_unframed && run->costs.of_block[i].all.hits > 0);
     line_report_lines(&self->of.document, &report);
     return true;
 }

@@ -103,7 +103,8 @@ static const struct sentence notes_after_it[] = {
     {"unseen", NULL, "not proved to be exact: {unseen}"},
     {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured exactly"},
     {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
-    {"unframed", NULL, "without call frame information nested calls are not always distinguished"},
+    {"unframed", NULL,
+     "without call frame information that the code confirms nested calls are not always distinguished"},
     {"ended", NULL, "it ended early: {ended}"},
 };
 

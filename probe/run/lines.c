@@ -16,14 +16,14 @@ enum { CALLS = 100, CALLS_US = 2000000 };
  */
 
 /* At the function's entry the stack pointer is the call's. */
-static struct walk_frame lines_frame_at(struct lines_run *run, uint64_t place)
+static struct walk_frame lines_frame_at(const struct lines_run *run, uint64_t place, bool *is_unframed)
 {
     struct frame_base at_start, at_end;
     uint64_t entry = run->named.start.low;
     if (place == entry)
         return (struct walk_frame){.known = true, .base = CORE_SP};
     enum frames frames = symbols_frames(run->session->symbols, entry, place, &at_start, &at_end);
-    run->unframed = run->unframed || frames == FRAMES_UNKNOWN;
+    *is_unframed = *is_unframed || frames == FRAMES_UNKNOWN;
     if ((frames != FRAMES_KNOWN && frames != FRAMES_KNOWN_ONE) || !at_start.is_sp)
         return (struct walk_frame){.known = false};
     return (struct walk_frame){
@@ -74,8 +74,8 @@ static bool lines_read_code(struct lines_run *run, struct error *error)
                                            .is_thumb = block->is_thumb};
         for (unsigned next = 0; next < block->n_next; next++)
             run->walk[i].next[next] = block->next[next];
-        run->walk[i].at_low = lines_frame_at(run, block->low);
-        run->walk[i].at_last = lines_frame_at(run, block->last);
+        run->walk[i].at_low = lines_frame_at(run, block->low, &block->is_unframed);
+        run->walk[i].at_last = lines_frame_at(run, block->last, &block->is_unframed);
     }
     return ok || error_memory(error);
 }

@@ -38,7 +38,6 @@ struct lines_run {
     struct error written; /* by something else */
     int64_t begun_us;     /* the first call of the walk; 0: none yet */
     char limit[512];      /* of the engine that walked; "" */
-    bool unframed;        /* calls of one function inside another cannot be distinguished */
 };
 
 /* Before the target is touched. */

@@ -894,7 +894,8 @@ static bool frame_at(struct symbols *symbols, uint64_t address, struct frame_bas
     }
     enum base_found shown = found ? bases_at(symbols, address, &by_code) : BASE_NOT_FOUND;
     bool is_other = by_code.number != out->number || by_code.offset != out->offset;
-    if (shown == BASE_FOUND && !by_code.is_sp && is_other)
+    if ((shown == BASE_FOUND && !by_code.is_sp && is_other) ||
+        (shown == BASE_SUPPOSED && !bases_confirm(symbols, address, out)))
         shown = BASE_NOT_FOUND;
     if (shown == BASE_FOUND)
         *out = by_code;

@@ -360,10 +360,13 @@ int depth_after(const struct code_instruction *one, const struct instruction *do
 
 enum base_found {
     BASE_FOUND,     /* register plus offset is what SP was at the function's entry */
+    BASE_SUPPOSED,  /* so, if a jump by a table or the unwinder leads there: with CFI that says the same */
     BASE_NOT_FOUND, /* the instructions do not show it */
     BASE_UNREAD     /* there is no instruction of a function */
 };
 enum base_found bases_at(struct symbols *symbols, uint64_t address, struct frame_base *out);
+/* Whether they give the rule's register, SP or the frame pointer, the same distance. */
+bool bases_confirm(struct symbols *symbols, uint64_t address, const struct frame_base *rule);
 void bases_close(struct symbols *symbols);
 
 /* --- code.c: who calls whom, by the instructions ------------------------------------------------------ */

@@ -75,6 +75,8 @@ static bool arm_makes(const struct named *named, struct symbols *symbols, const 
         *out = (named->value[does->to] & 0xFFFF) | (uint64_t)does->number << 16;
     } else if (does->gives == GIVES_SUM && named_has(named, does->from)) {
         *out = named->value[does->from] + does->number;
+    } else if (does->gives == GIVES_SHIFT && does->number < 32 && named_has(named, does->from)) {
+        *out = named->value[does->from] << does->number;
     } else {
         makes = arm_adds_pc(named, one, does, out);
     }

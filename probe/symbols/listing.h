@@ -76,7 +76,8 @@ struct code_block {
     bool is_open;           /* known only when the last instruction executes */
     bool calls, calls_away; /* calls_away: the last one does, and returns to another place than after it */
     bool is_thumb;
-    bool is_inlined; /* set by the caller: it is another function's code */
+    bool is_inlined;  /* set by the caller: it is another function's code */
+    bool is_unframed; /* likewise: where its call's frame is is not known */
 };
 
 struct code_blocks {

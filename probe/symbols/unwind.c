@@ -224,22 +224,22 @@ static enum unwind_end find_by_beginning(struct walk *walk, const struct unwind_
 
 /* --- a caller by any way ------------------------------------------------------------------------------- */
 
-/* Where the frame of the code that the core is in ends, by its instructions. *by_pointer: by the frame
- * pointer, which only confirms the rules. */
+/* Where the frame of the code that the core is in ends, by its instructions. *confirms: that only confirms
+ * the rules, as where the frame pointer shows it. */
 static enum base_found find_frame_base(const struct walk *walk, const struct unwind_frame *frame,
-                                       struct frame_state *state, bool *by_pointer)
+                                       struct frame_state *state, bool *confirms)
 {
     struct frame_base base = {.number = 0};
     uint64_t all = walk->unwind->wide ? UINT64_MAX : UINT32_MAX;
-    *by_pointer = false;
+    *confirms = false;
     if (!frame->is_exact || (!walk->unwind->wide && is_conditional(&walk->core)))
         return BASE_UNREAD;
     enum base_found found = bases_at(walk->unwind->symbols, frame->pc, &base);
-    bool known = found == BASE_FOUND && knows(walk->core.known, base.number);
-    state->knows_base = known && base.is_sp;
+    bool known = found <= BASE_SUPPOSED && knows(walk->core.known, base.number);
+    state->knows_base = known && base.is_sp && found == BASE_FOUND;
     state->base = (walk->core.value[base.number] + (uint64_t)base.offset) & all;
-    *by_pointer = known && !base.is_sp;
-    return found;
+    *confirms = known && !state->knows_base;
+    return found == BASE_SUPPOSED && !known ? BASE_NOT_FOUND : found;
 }
 
 /* UNWIND_OUTERMOST with a `back` of 0: there is no caller. */
@@ -247,12 +247,12 @@ static enum unwind_end find_by_rules(struct walk *walk, const struct unwind_fram
                                      struct caller *caller)
 {
     struct frame_state state = {walk->core.value, walk->core.known, unwind_read_word, walk, false, 0};
-    bool by_pointer;
-    caller->is_guess = find_frame_base(walk, frame, &state, &by_pointer) == BASE_NOT_FOUND;
+    bool confirms;
+    caller->is_guess = find_frame_base(walk, frame, &state, &confirms) == BASE_NOT_FOUND;
     switch (frame_rules_apply(walk->unwind->rules, unwind_place(frame), &state, caller->value, &caller->known,
                               &caller->back)) {
     case FRAME_FOUND:
-        caller->is_guess = caller->is_guess || (by_pointer && caller->value[walk->unwind->sp] != state.base);
+        caller->is_guess = caller->is_guess || (confirms && caller->value[walk->unwind->sp] != state.base);
         return UNWIND_OUTERMOST;
     case FRAME_OUTERMOST:
         caller->back = 0;
