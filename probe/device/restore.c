@@ -97,22 +97,6 @@ bool restore_look(struct device *device, struct journal_file *file, struct left 
 
 /* --- putting it back ------------------------------------------------------------------------------------ */
 
-/* A debugger has the program's registers from before the run, and restores them itself: only our mark is
- * left. */
-static bool clear_mark(struct device *device, const struct deadline *deadline, struct error *error)
-{
-    const struct core *core = &device->chosen->core;
-    struct address at = core_status_register(core);
-    struct error unread = {0};
-    uint64_t status = 0, mark = core_borrowed_mark(core), ignored;
-    if (mark == 0 || !ledger_read(device->ledger, at, &status, deadline, &unread) || (status & mark) == 0)
-        return true;
-    struct step step = step_write(at, status & ~mark);
-    struct steps list = {.items = &step, .n = 1, .room = 1};
-    return ledger_allow(device->ledger, at, error) &&
-           ledger_run(device->ledger, &list, &ignored, deadline, error);
-}
-
 /* What the run had borrowed of the halted program, such as R0. To give it back once more does no harm. */
 static bool restore_give_back(struct device *device, const struct journal_file *file, struct restored *out,
                               const struct deadline *deadline, struct error *error)
@@ -123,8 +107,8 @@ static bool restore_give_back(struct device *device, const struct journal_file *
     struct steps list = {.items = items, .room = LIST_ROOM};
     bool was_reset = false;
     out->gave_back = has_borrowed(device, file);
-    if (device->debugger != NULL && file->n_borrowed > 0)
-        return clear_mark(device, deadline, error);
+    if (device->debugger != NULL && file->n_borrowed > 0) /* which has the program's registers itself */
+        return run_clear_mark(device->ledger, core, deadline, error);
     if (!out->gave_back)
         return true;
     size_t since = steps_add(&list, step_read(core_status_register(core))), done = since + 1;

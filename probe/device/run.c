@@ -106,6 +106,19 @@ static bool tell_unsettled(const struct error *refused, struct error *error)
                      "could not restore the registers that were borrowed: %s", refused->text);
 }
 
+bool run_clear_mark(struct ledger *ledger, const struct core *core, const struct deadline *deadline,
+                    struct error *error)
+{
+    struct address at = core_status_register(core);
+    struct error unread = {0};
+    uint64_t status = 0, mark = core_borrowed_mark(core), ignored;
+    if (mark == 0 || !ledger_read(ledger, at, &status, deadline, &unread) || (status & mark) == 0)
+        return true;
+    struct step step = step_write(at, status & ~mark);
+    struct steps list = {.items = &step, .n = 1, .room = 1};
+    return ledger_allow(ledger, at, error) && ledger_run(ledger, &list, &ignored, deadline, error);
+}
+
 static bool settle_loans(struct ledger *ledger, const struct core *core, const struct steps *list,
                          size_t *done, uint64_t *results, bool *was_reset, const struct deadline *deadline,
                          struct error *error)
@@ -126,7 +139,7 @@ static bool settle_loans(struct ledger *ledger, const struct core *core, const s
             there = steps_loan(list->items, list->n, loan.since, &loan);
         if (!there || (!is_open && !marked)) {
             *done = is_open ? list->n : *done;
-            return true;
+            return there || run_clear_mark(ledger, core, deadline, error);
         }
         if (!make_ready(ledger, core, list, loan.from, deadline, &refused))
             continue;
@@ -188,6 +201,7 @@ bool run_settle(struct ledger *ledger, const struct core *core, const struct ste
     bool cut = *done < list->n;
     if (!settle_loans(ledger, core, list, done, results, was_reset, deadline, error))
         return false;
+    ledger_note_given(ledger);
     if (cut && was_reset != NULL && *was_reset)
         clear_after_reset(ledger, core, deadline);
     return true;

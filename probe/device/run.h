@@ -38,6 +38,10 @@ bool run_is_stuck(const struct run_piece *piece);
  * deadline, or until it is stuck. Settles nothing. */
 struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t from, uint64_t *results,
                          const struct deadline *deadline, struct error *refused);
+/* Clears the mark of a loan whose registers the core has already: a debugger, which had them, let it go on.
+ * False only if the mark stays. */
+bool run_clear_mark(struct ledger *ledger, const struct core *core, const struct deadline *deadline,
+                    struct error *error);
 /*
  * Gives back what a list owes that ended after *done steps, if the core still has the program that it belongs
  * to. True: it owes nothing any more. After a failure it can be called again; *done is how far it got.

@@ -345,7 +345,7 @@ void journal_end(struct journal *journal)
 {
     if (journal == NULL)
         return;
-    if (journal->fd >= 0 && !journal->reopened)
+    if (journal->fd >= 0 && !journal->reopened && journal->n_borrowed == 0)
         unlink(journal->path);
     if (journal->fd >= 0)
         close(journal->fd);

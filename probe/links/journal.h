@@ -88,7 +88,7 @@ struct journal_warning {
     void (*tell)(void *context, const char *problem);
 };
 void journal_warn(struct journal *journal, struct journal_warning warning);
-/* Everything is put back: removes the file. */
+/* Everything is put back: removes the file, unless something of the program is still borrowed. */
 void journal_end(struct journal *journal);
 void journal_free(struct journal *journal); /* leaves the file; NULL is allowed */
 

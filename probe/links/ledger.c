@@ -66,6 +66,11 @@ void ledger_keep_journal(struct ledger *ledger, struct journal *journal)
     journal_begin(journal);
 }
 
+void ledger_note_given(struct ledger *ledger)
+{
+    (void)journal_borrow(ledger->book->journal, NULL, 0);
+}
+
 void ledger_end_journal(struct ledger *ledger)
 {
     journal_end(ledger->book->journal);

@@ -34,6 +34,7 @@ struct link *ledger_link(const struct ledger *ledger);
 void ledger_keep_journal(struct ledger *ledger, struct journal *journal);
 void ledger_sync(struct ledger *ledger);        /* the journal, before something that it does not see */
 void ledger_end_journal(struct ledger *ledger); /* everything is undone, and the core is as before */
+void ledger_note_given(struct ledger *ledger);  /* what was borrowed of the program is given back */
 bool ledger_adopt(struct ledger *ledger, const struct journal_entry *entry, struct error *error);
 bool ledger_release_core(struct ledger *ledger, const struct deadline *deadline, struct error *error);
 
