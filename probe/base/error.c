@@ -153,6 +153,7 @@ void error_clear(struct error *error)
     error->text[0] = '\0';
     error->subject = NULL;
     error->advice = NULL;
+    error->holder = 0;
     error->added = false;
 }
 

@@ -57,6 +57,7 @@ struct error {
     const char *subject;
     const char *advice; /* in place of the kind's, "" for none; NULL: the kind's */
     bool may_be_reset;  /* of ERROR_WRITTEN: a reset that no register shows does that, too */
+    long holder;        /* of ERROR_IN_USE: the process that has the lock (base/state.h); 0: not known */
     bool added;         /* there are further facts than that of its kind */
 };
 

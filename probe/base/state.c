@@ -104,11 +104,13 @@ static bool state_refuse(int fd, const char *name, struct error *error)
     char text[32] = "", holder[WORDS + 64] = "another pmu-probe", since[32] = "";
     struct stat file;
     struct tm when;
-    uint64_t process;
+    uint64_t process = 0;
     if (pread(fd, text, sizeof text - 1, 0) > 0 && numbers_read(text, 10, &process, 1) != NULL)
         describe_process((long)process, holder, sizeof holder);
     if (fstat(fd, &file) == 0 && localtime_r(&file.st_mtime, &when) != NULL)
         strftime(since, sizeof since, " since %H:%M", &when);
+    if (error->kind == ERROR_NONE)
+        error->holder = (long)process;
     return error_set(error, ERROR_IN_USE, "%s is in use by %s%s", name, holder, since);
 }
 

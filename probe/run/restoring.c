@@ -276,10 +276,16 @@ static bool restore_first(const struct restoring *of, struct error *error)
     return ok;
 }
 
-/* A run that is under way has its link: its journal is none of ours. */
+/* A run that is under way has the lock of its link: its journal is none of ours. Whoever else has the link,
+ * such as another user, keeps a journal from being put back. */
+static bool is_under_way(const struct journal_head *head, const struct error *refusal)
+{
+    return refusal->kind == ERROR_IN_USE && refusal->holder != 0 && refusal->holder == head->process;
+}
+
 static bool restore_all(struct restore_command *self, struct error *error)
 {
-    size_t n = journal_list(NULL, self->paths, MOST), in_use = 0;
+    size_t n = journal_list(NULL, self->paths, MOST), under_way = 0;
     struct deadline cancelled = {.at_us = INT64_MAX, .cancel = self->of->around->cancel};
     bool ok = true;
     if (n == 0)
@@ -292,12 +298,13 @@ static bool restore_all(struct restore_command *self, struct error *error)
         }
         bool done = self->file.headless ? session_unknown_left(NULL, &self->file.head, &one)
                                         : restore_one(self, &one);
-        in_use += one.kind == ERROR_IN_USE;
-        if (!done && one.kind != ERROR_IN_USE)
+        bool runs = is_under_way(&self->file.head, &one);
+        under_way += runs;
+        if (!done && !runs)
             ok = error_add(error, &one);
         journal_file_free(&self->file);
     }
-    if (in_use == n)
+    if (under_way == n)
         restore_say(self->of, NULL, "nothing to restore: the runs that have a journal are under way");
     return ok;
 }

@@ -1,17 +1,19 @@
 """What a run leaves that does not end, and the way back: the journal, `restore`, and what the next run says."""
+import fcntl
 import glob
 import json
 import os
 import random
 import re
 import signal
+import subprocess
 import time
 
 import pytest
 
 from cmsis_dap import Dap
-from harness import (IN_RAM, SOAK, WORK_BY_DATA, Place, finish_tool, forget_journal, passages, places, returned, run_tool, start_tool,
-                     unfolded, wait_for)
+from harness import (IN_RAM, INTERRUPTED, SOAK, TOOL, WORK_BY_DATA, Place, finish_tool, forget_journal, passages, places, returned, run_tool,
+                     start_tool, unfolded, wait_for)
 from test_trace import CODE_IN_RAM
 
 KILLS = 12 if SOAK else 2
@@ -35,6 +37,14 @@ def snapshot(place):
 
 def journals(folder):
     return glob.glob(os.path.join(folder, "*.journal"))
+
+
+def fnv(text):
+    """FNV-1a, of which the names of locks and journals are made."""
+    key = 0xCBF29CE484222325
+    for byte in text.encode():
+        key = (key ^ byte) * 0x100000001B3 % (1 << 64)
+    return key
 
 
 def let_peer_finish(place):
@@ -195,6 +205,63 @@ def test_one_at_a_time(way):
         out, _ = process.communicate()
         assert '"end"' in out
         assert place.run("info").code == 0
+
+
+def restore_of_all(place):
+    """Without a link that is named: those of all journals."""
+    words = [TOOL, "--elf", place.elf, "restore"]
+    return finish_tool(start_tool(place.board.in_namespace(words) if place.usb else words))
+
+
+@pytest.mark.parametrize("way", ["m4/swd", "m4/v1"])
+def test_a_run_under_way_is_left_alone(way, state_folder):
+    with Place(way, "free", WORK_BY_DATA) as place:
+        process = place.start("delta", "-j", "work_by_data", "-r", 10000000)
+        place.wait_for_stops(10)
+        kept = journals(state_folder)
+        result = restore_of_all(place)
+        assert result.code == 0 and "nothing to restore: the runs that have a journal are under way" in result.out, result
+        assert kept and journals(state_folder) == kept
+        assert finish_tool(process, signal.SIGINT).code == INTERRUPTED
+
+
+def test_who_else_has_the_probe_keeps_a_journal_from_being_put_back(monkeypatch, tmp_path, state_folder):
+    """Another user's pmu-probe: it knows nothing of the journal, and `restore` nothing of its lock."""
+    with Place("m4/v1", "free", WORK_BY_DATA) as place:
+        before = snapshot(place)
+        process = place.start("stat", "--for", "1000")
+        wait_for(lambda: journals(state_folder), "its first write")
+        process.kill()
+        process.communicate()
+        let_peer_finish(place)
+        kept = journals(state_folder)
+        with monkeypatch.context() as other:
+            other.setenv("XDG_STATE_HOME", str(tmp_path))
+            process = place.start("delta", "work_by_data", "-r", 100_000_000)
+            place.wait_for_stops(6)
+        result = restore_of_all(place)
+        assert result.code == 3 and "in use by another pmu-probe, perhaps another user's" in result.err, result
+        assert "under way" not in result.out and kept and journals(state_folder) == kept
+        assert finish_tool(process, signal.SIGINT).code == INTERRUPTED
+        assert restore_of_all(place).code == 0 and journals(state_folder) == []
+        assert snapshot(place) == before
+
+
+def test_a_journal_is_not_of_the_pmu_probe_that_has_its_link(state_folder):
+    """Its run was killed, and another of this user looks at the target."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        killed(place, hits=30)
+        kept = journals(state_folder)
+        link = json.loads(open(kept[0], encoding="ascii").readline())["link"]
+        with subprocess.Popen(["sleep", "60"]) as other, open(os.path.join(state_folder, f"{fnv(link):016x}.lock"), "w", encoding="ascii") as lock:
+            lock.write(f"{other.pid}\n\n")
+            lock.flush()
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            result = restore_of_all(place)
+            other.kill()
+        assert result.code == 3 and f"is in use by process {other.pid} (sleep 60)" in unfolded(result.err), result
+        assert "under way" not in result.out and journals(state_folder) == kept
+        assert restore_of_all(place).code == 0
 
 
 def test_without_a_place_for_it(monkeypatch):

@@ -40,6 +40,7 @@ TEST(a_lock_keeps_others_away_until_it_is_free)
     snprintf(self, sizeof self, "process %ld", (long)getpid());
     assert_has(error.text, "openocd a:1 is in use by ");
     assert_has(error.text, self);
+    assert_int_equal(error.holder, getpid());
     lock_free(first);
     assert_true(lock_take("openocd a:1", &first, &error) && first != NULL);
     lock_free(first);
