@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -138,6 +140,7 @@ static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL); /* which main ignores */
+    signal(SIGXCPU, SIG_IGN); /* it has our limit, see openocd_be_told_of_its_limit */
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(log_fd, STDOUT_FILENO) >= 0 &&
         dup2(log_fd, STDERR_FILENO) >= 0)
@@ -146,6 +149,21 @@ static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_
     ssize_t ignored = write(failure_fd, &failure, sizeof failure);
     (void)ignored;
     _exit(127);
+}
+
+/* The child has our limit of CPU time for itself, and may get there first. It does not end at that; we do, as
+ * if it were ours, while it still takes what puts the target back. */
+static void openocd_be_told_of_its_limit(pid_t pid)
+{
+    struct rlimit limit;
+    clockid_t spent;
+    timer_t timer; /* goes with its process, or with us */
+    struct sigevent tells = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
+    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT_MAX ||
+        clock_getcpuclockid(pid, &spent) != 0 || timer_create(spent, &tells, &timer) != 0)
+        return;
+    const struct itimerspec at = {.it_value = {.tv_sec = (time_t)limit.rlim_cur}};
+    (void)timer_settime(timer, 0, &at, NULL);
 }
 
 /* 0 when the child runs OpenOCD, else an errno. */
@@ -171,6 +189,7 @@ static int fork_openocd(struct openocd_process *process, char *const *argv)
     if (pid > 0) {
         process->pid = pid;
         process->log_fd = log[0];
+        openocd_be_told_of_its_limit(pid);
         ssize_t got = 0;
         do {
             got = read(failed[0], &failure, sizeof failure);

@@ -15,7 +15,7 @@ import pytest
 
 from card import Agent, Card, card_available
 from endings import CUT, LATE, PASS, SILENT, Behind, Relay
-from harness import INTERRUPTED, TOOL, WORK_BY_DATA, Place, finish_tool, has_open, run_tool, start_tool, wait_for
+from harness import INTERRUPTED, ROOT, TOOL, WORK_BY_DATA, Place, finish_tool, has_open, run_tool, start_tool, wait_for
 import test_trace
 
 PUTTING = "pmu-probe: putting the target back ...\n"
@@ -273,6 +273,22 @@ def test_a_limit_of_cpu_time_is_told_each_second_and_is_no_second_ctrl_c(monkeyp
         behind.relay.late = (0, 0)
         result = finish_tool(tool)
         assert result.code == INTERRUPTED and test_trace.snapshot(behind.place) == before, result.err
+
+
+@pytest.mark.parametrize("limit", ["-S -t 1", "-t 3"])
+@pytest.mark.parametrize("way", ["m4/swd", "config"])
+def test_a_limit_of_cpu_time_puts_the_target_back(way, limit):
+    """`ulimit -t` sets both limits alike, and at the hard one the kernel kills: setrlimit(2). OpenOCD has the tool's limits."""
+    with Place("m4" if way == "config" else way, scenario=WORK_BY_DATA) as place:
+        words = place.words()
+        if way == "config":
+            place.server.kill()
+            words = [TOOL, "-c", f"set BOARD_PORT {place.board.jtag_port}", "-f", os.path.join(ROOT, "openocd-cfg/boards/virtual.cfg"), "--elf", place.elf]
+        before = test_trace.snapshot(place)
+        words += ["delta", "-j", "work_by_data", "-r", "100000000"]
+        result = finish_tool(start_tool(["sh", "-c", f"ulimit {limit} && exec \"$@\"", "sh", *words]))
+        assert result.code == INTERRUPTED, (result.code, result.err[-2000:])
+        assert test_trace.snapshot(place) == before and place.board.state()["run"] == "running"
 
 
 def test_under_nohup_a_closed_terminal_ends_nothing(tmp_path):
