@@ -62,7 +62,7 @@ bool adi_add_ap(struct adi *adi, struct mem_ap ap)
 {
     if (adi->ap_count == ADI_APS)
         return false;
-    ap.csw = CSW_RESET | (adi->quirks & ADI_ERRORS_KEPT ? CSW_ERRNPASS | CSW_ERRSTOP : 0);
+    ap.csw = CSW_RESET | (adi->quirks & ADI_ERRORS ? CSW_ERRNPASS | CSW_ERRSTOP : 0);
     ap.error = adi->quirks & ADI_ERRORS_KEPT;
     ap.tar_high = adi->select1 = adi->quirks & ADI_LARGE ? 1 : 0;
     adi->aps[adi->ap_count++] = ap;
@@ -216,8 +216,9 @@ static bool begins_slow(struct adi *adi, const struct mem_ap *ap, unsigned reg)
 
 bool adi_parse_quirks(const char *text, unsigned *quirks)
 {
-    static const char *const names[] = {"no-system-power", "aliased",    "large",           "closed",
-                                        "adiv6",           "all-answer", "all-answer-high", "errors-kept"};
+    static const char *const names[] = {"no-system-power", "aliased",     "large",
+                                        "closed",          "adiv6",       "all-answer",
+                                        "all-answer-high", "errors-kept", "errors-awaited"};
     const size_t n = sizeof names / sizeof *names;
     *quirks = 0;
     while (*text) {
@@ -370,7 +371,7 @@ static bool banked_access(struct mem_ap *ap, unsigned reg, bool read, uint32_t *
 
 static void write_csw(struct mem_ap *ap, uint32_t value, unsigned quirks)
 {
-    uint32_t writable = CSW_WRITABLE | (quirks & ADI_ERRORS_KEPT ? CSW_ERRNPASS | CSW_ERRSTOP : 0);
+    uint32_t writable = CSW_WRITABLE | (quirks & ADI_ERRORS ? CSW_ERRNPASS | CSW_ERRSTOP : 0);
     ap->csw = (value & writable) | CSW_DEVICEEN;
     if ((ap->csw & CSW_SIZE) > 2 || ap->words_only) // no transfer wider than a word
         ap->csw = (ap->csw & ~CSW_SIZE) | 2;
@@ -410,7 +411,7 @@ static bool ap_access(struct mem_ap *ap, unsigned quirks, unsigned reg, bool rea
     *value = reg == AP_CSW   ? (ap->csw & ~(closed ? CSW_DEVICEEN : 0)) | (secure ? CSW_SPIDEN : 0)
              : reg == AP_TAR ? ap->tar
              : reg == AP_TAR_HIGH && large ? ap->tar_high
-             : reg == AP_CFG               ? (large ? CFG_LA : 0) | (quirks & ADI_ERRORS_KEPT ? CFG_ERR : 0)
+             : reg == AP_CFG               ? (large ? CFG_LA : 0) | (quirks & ADI_ERRORS ? CFG_ERR : 0)
              : reg == AP_TRR               ? ap->error
              : reg == AP_BASE              ? ap->base
              : reg == AP_IDR               ? ap->idr

@@ -52,7 +52,9 @@ enum {
     ADI_ALL_LOW = 1 << 5,         // ports of one line all answer until TARGETSEL; a 0 of one of them wins,
     ADI_ALL_HIGH = 1 << 6,        // or a 1
     ADI_ERRORS_KEPT = 1 << 7, // CFG.ERR: another debugger has left ERRNPASS and ERRSTOP set, after an error
+    ADI_ERRORS_AWAITED = 1 << 8, // the same, and there was none yet
 };
+#define ADI_ERRORS (ADI_ERRORS_KEPT | ADI_ERRORS_AWAITED)
 
 // Registers that no access port of silicon has (reserved, IHI 0031 C2.6): that this is a model, and its time
 // in ns. A model's clock has a rate in that time only: a busy host makes it late. The third one has us, in

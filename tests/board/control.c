@@ -81,6 +81,8 @@ static void state(struct command *c)
     const struct mem_ap *ap = &adi->aps[0];
     fputc('{', c->out);
     c->core->core->ops->describe(c->core->core, c->out);
+    if (adi->quirks & ADI_ERRORS)
+        fprintf(c->out, ",\"trr\":%d", ap->error);
     fprintf(c->out, ",\"csw\":%" PRIu32 ",\"tar\":%" PRIu32 ",\"sticky\":%s,\"accesses\":%" PRIu64, ap->csw,
             ap->tar, adi->sticky_error ? "true" : "false", adi->accesses);
     fprintf(c->out,

@@ -26,6 +26,18 @@ def test_a_debug_port_with_addresses(way, quirks):
         exact(place, place.delta("work_by_data", "-r", HITS))
 
 
+@pytest.mark.parametrize("way", ["m4/swd", "m4/jtag"])
+def test_an_error_of_ours_does_not_stop_the_debugger_before_us(way):
+    """IHI 0074 C2.6: with CSW.ERRSTOP an error that TRR.ERR shows ends all accesses after it."""
+    with Place(way, "free", WORK_BY_DATA, port_quirks="adiv6,errors-awaited") as place:
+        before = place.board.state()
+        assert before["trr"] == 0 and before["csw"] >> 16 & 3 == 3
+        result = place.run("delta", "*0x90000000", "*0x90000010", "--timeout", "0.1")  # nothing is there
+        assert result.code == 3, result
+        after = place.board.state()
+        assert (after["csw"], after["trr"]) == (before["csw"], 0), result
+
+
 def test_an_a_core_behind_openocd():
     """Its own targets say where its ports are: nothing else numbers them."""
     with Place("a53/swd", "free", WORK_BY_DATA, port_quirks="adiv6") as place:

@@ -352,6 +352,7 @@ static bool find_leftovers(struct finding *f, struct access_port *port)
         return false;
     if (port->v6 && (cfg & CFG_ERROR) == CFG_ERROR_1) {
         port->csw_base = port->csw_took = port->csw_base & ~(uint32_t)CSW_ERRORS;
+        port->errors_kept = true;
         if (!write_ap(f, ap_state_select(port, AP_TRR), AP_TRR & 0xF, 1))
             return false;
     }

@@ -307,18 +307,27 @@ static void dap_mark_cacheable(struct link *link, uint16_t unit)
     port->csw_known = false;
 }
 
-/* Restores CSW and the upper half of TAR, in spite of noise. */
+/* Restores CSW and the upper half of TAR, in spite of noise. With ERRSTOP in CSW the errors that our own
+ * accesses met would end the next debugger's: TRR.ERR is cleared first, as it was when we began to use the
+ * port. */
 static bool restore_port(struct adi *adi, const struct access_port *port)
 {
-    struct adi_access list[] = {{.request = DP_SELECT, .value = ap_state_select(port, AP_CSW)},
-                                {.request = TRANSFER_AP | AP_CSW, .value = port->csw_found},
-                                {.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found}};
+    struct adi_access list[5];
+    size_t n = 0;
+    if (port->errors_kept) {
+        list[n++] = (struct adi_access){.request = DP_SELECT, .value = ap_state_select(port, AP_TRR)};
+        list[n++] = (struct adi_access){.request = TRANSFER_AP | (AP_TRR & TRANSFER_REGISTER), .value = 1};
+    }
+    list[n++] = (struct adi_access){.request = DP_SELECT, .value = ap_state_select(port, AP_CSW)};
+    list[n++] = (struct adi_access){.request = TRANSFER_AP | AP_CSW, .value = port->csw_found};
+    if (port->tar_high_found != 0)
+        list[n++] = (struct adi_access){.request = TRANSFER_AP | AP_TAR_HIGH, .value = port->tar_high_found};
     struct error ignored = {0};
     for (int i = 0; i < CLOSE_TRIES; i++) {
         size_t done;
         enum adi_end end = adi_select(adi, port->unit >> 8, &ignored);
         if (end == ADI_OK)
-            end = adi_transfer(adi, list, port->tar_high_found != 0 ? 3 : 2, &done, &ignored);
+            end = adi_transfer(adi, list, n, &done, &ignored);
         if (end == ADI_OK)
             return true;
         if (end == ADI_LOST || adi_mend(adi, end, &ignored) == ADI_GONE)
