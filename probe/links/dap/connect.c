@@ -280,13 +280,24 @@ enum { ABSENT_IN_A_ROW = 8, ABSENT_ON_A_MICROCONTROLLER = 3 };
 /* Aliases: port 0 repeated this often, or repeated groups of ports, end the search. */
 enum { ALIASES_IN_A_ROW = 4, ALIAS_GROUP = 8, ALIAS_NUMBERS = 16 };
 enum { CFG_LARGE_ADDRESS = 1 << 1, CFG_ERROR = 0xF << 8, CFG_ERROR_1 = 1 << 8 };
-enum { PORTS_V5 = 256, BASEPTR_BANK = 2, DPIDR1_BANK = 1, SELECT1_BANK = 5, ADDRESS_SIZE = 0x7F };
+enum {
+    PORTS_V5 = 256,
+    BASEPTR_BANK = 2,
+    DPIDR1_BANK = 1,
+    SELECT1_BANK = 5,
+    ADDRESS_SIZE = 0x7F,
+    ROM_TABLES = 32
+};
 
 struct finding {
     struct adi *adi;
     struct ap_state *ap;
-    uint16_t number; /* debug port in bits 15:8 */
-    unsigned found;  /* access ports of this debug port */
+    uint16_t number;             /* debug port in bits 15:8 */
+    unsigned found;              /* access ports of this debug port */
+    bool wide;                   /* its addresses have more than 32 bits */
+    uint32_t tables[ROM_TABLES]; /* that are followed: they may name each other */
+    unsigned n_tables;
+    const struct deadline *deadline;
     struct error *error;
 };
 
@@ -470,6 +481,29 @@ static bool find_by_number(struct finding *f)
 
 static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth);
 
+static bool is_new_table(struct finding *f, uint32_t base)
+{
+    for (unsigned i = 0; i < f->n_tables; i++)
+        if (f->tables[i] == base)
+            return false;
+    if (f->n_tables == ROM_TABLES) {
+        f->ap->cut = true;
+        return false;
+    }
+    f->tables[f->n_tables++] = base;
+    return true;
+}
+
+/* CSW as found is that before the first of our writes: the second look at a port would find ours. */
+static bool has_port_at(const struct finding *f, uint32_t base)
+{
+    const struct ap_state *ap = f->ap;
+    for (size_t i = 0; i < ap->n; i++)
+        if ((ap->ports[i].unit & 0xFF00) == f->number && ap->ports[i].base == base)
+            return true;
+    return false;
+}
+
 static bool look_at_component(struct finding *f, uint32_t base, unsigned depth)
 {
     uint32_t cidr1, devarch, idr;
@@ -479,9 +513,11 @@ static bool look_at_component(struct finding *f, uint32_t base, unsigned depth)
     if ((cidr1 >> 4 & 0xF) != CLASS_CORESIGHT)
         return true;
     if ((devarch & 0xFFFF) == ARCHID_ROM)
-        return depth == 0 || find_in_rom(f, base, depth - 1);
+        return depth == 0 || !is_new_table(f, base) || find_in_rom(f, base, depth - 1);
     /* The SoC-600's adapter shows a port of an ADIv5 chip as if it were one of these. */
     if (((devarch & 0xFFFF) != ARCHID_MEM_AP && (devarch & 0xFFFF) != ARCHID_APV1) || f->found > 0xFF)
+        return true;
+    if (has_port_at(f, base))
         return true;
     uint32_t at = base + AP_IN_V6 + AP_IDR;
     return read_ap(f, at, at & 0xF, &idr) && add_port(f, true, base, (uint8_t)f->found, idr);
@@ -495,12 +531,16 @@ static bool find_in_rom(struct finding *f, uint32_t base, unsigned depth)
     unsigned words = rom_entry_words(devid);
     for (unsigned i = 0; i < rom_entries(false, words); i++) {
         uint32_t entry, high = 0, at = base + 4 * words * i;
+        if (deadline_cancelled(f->deadline))
+            return error_set(f->error, ERROR_CANCELLED, "cancelled");
         if (!read_ap(f, at, at & 0xF, &entry) || (words == 2 && !read_ap(f, at, (at & 0xF) + 4, &high)))
             return false;
         enum rom_entry is = rom_entry_of(false, entry);
         if (is == ROM_END)
             return true;
         uint64_t component = rom_entry_address(base, words, entry, high);
+        if (!f->wide) /* IHI 0074 D3: offsets are signed, and sums end at the bus's width */
+            component = (uint32_t)component;
         if (is == ROM_PRESENT && component <= UINT32_MAX && !look_at_component(f, (uint32_t)component, depth))
             return false;
     }
@@ -516,9 +556,10 @@ static bool find_by_address(struct finding *f)
     struct adi_access size = {.request = TRANSFER_READ | DP_DPIDR}, pointer = size,
                       upper = {.request = DP_CTRL_STAT};
     bool has_size, has_pointer, cleared = true;
-    if (!access_selected(f, DPIDR1_BANK, &size, &has_size) ||
-        (has_size && (size.value & ADDRESS_SIZE) > 32 &&
-         !access_selected(f, SELECT1_BANK, &upper, &cleared)) ||
+    if (!access_selected(f, DPIDR1_BANK, &size, &has_size))
+        return false;
+    f->wide = has_size && (size.value & ADDRESS_SIZE) > 32;
+    if ((f->wide && !access_selected(f, SELECT1_BANK, &upper, &cleared)) ||
         !access_selected(f, BASEPTR_BANK, &pointer, &has_pointer) ||
         adi_write_dp(f->adi, DP_SELECT, 0, f->error) == ADI_LOST)
         return false;
@@ -533,7 +574,8 @@ bool connect_find_ports(struct adi *adi, struct ap_state *ap, const struct deadl
     ap->n = 0;
     ap->cut = false;
     for (size_t i = 0; i < adi->n_ports; i++) {
-        struct finding f = {.adi = adi, .ap = ap, .number = (uint16_t)(i << 8), .error = error};
+        struct finding f = {
+            .adi = adi, .ap = ap, .number = (uint16_t)(i << 8), .deadline = deadline, .error = error};
         enum adi_end end = adi_select(adi, i, error);
         if (end == ADI_LOST)
             return false;

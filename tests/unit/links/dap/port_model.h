@@ -37,6 +37,11 @@ struct model_access {
     uint32_t address, value;
 };
 
+/* Of the components of a debug port with addresses. */
+struct model_word {
+    uint32_t at, value;
+};
+
 struct model {
     /* what the probe is like */
     unsigned packet_size, packet_count;
@@ -45,7 +50,9 @@ struct model {
     bool spoils_next; /* the word that is read after a match */
     bool loses_place; /* a match directly after a posted read: what it compares with is taken for requests */
     uint8_t nobody;   /* the acknowledge when nobody answers: the three bits that were on the line */
-    bool v6;          /* a ROM table at 0 that lists a MEM-AP at 0x2000 after one that is not there */
+    bool v6;          /* a ROM table at 0 that lists a MEM-AP at 0x2000 after one that is not there, */
+    const struct model_word *rom; /* or what these words say, up to one of 0; */
+    uint32_t rom_at;              /* BASEPTR */
     bool jtag; /* answers as over JTAG: a fault shows in CTRL/STAT only, and what follows is not done */
     uint8_t capabilities;
     /* the probe's own state */
@@ -168,15 +175,18 @@ static uint32_t model_register(const struct model *m, const struct model_port *p
     return at >= 0x2D00 && at < 0x2E00 ? at - 0x2D00 : 0x10000 + at;
 }
 
-static uint32_t model_component(uint32_t at)
+static uint32_t model_component(const struct model *m, uint32_t at)
 {
-    static const struct {
-        uint32_t at, value;
-    } words[] = {{0x0000, 0x00001002}, {0x0004, 0x00002003}, {0x0FBC, 0x47600AF7},
-                 {0x0FF4, 0x90},       {0x2FBC, 0x47700A17}, {0x2FF4, 0x90}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].at == at)
-            return words[i].value;
+    static const struct model_word usual[] = {{0x0000, 0x00001002},
+                                              {0x0004, 0x00002003},
+                                              {0x0FBC, 0x47600AF7},
+                                              {0x0FF4, 0x90},
+                                              {0x2FBC, 0x47700A17},
+                                              {0x2FF4, 0x90},
+                                              {0, 0}};
+    for (const struct model_word *word = m->rom != NULL ? m->rom : usual; word->value != 0; word++)
+        if (word->at == at)
+            return word->value;
     return 0;
 }
 
@@ -185,7 +195,7 @@ static uint32_t model_ap(struct model *m, struct model_port *p, uint8_t request,
     uint32_t reg = model_register(m, p, request);
     bool read = request & 2;
     if (reg >= 0x10000)
-        return model_component(reg - 0x10000);
+        return model_component(m, reg - 0x10000);
     switch (reg) {
     case 0x00:
         if (!read)
@@ -241,7 +251,7 @@ static int model_dp(struct model *m, struct model_port *p, uint8_t request, uint
     bool read = request & 2;
     uint8_t reg = request & 0xC, bank = p->select & 0xF;
     if (reg == 0 && read) {
-        *data = m->v6 && bank == 2 ? 1 : m->v6 && bank == 1 ? (m->large ? 40 : 32) : m->dpidr;
+        *data = m->v6 && bank == 2 ? m->rom_at | 1 : m->v6 && bank == 1 ? (m->large ? 40 : 32) : m->dpidr;
         return M_OK;
     }
     if (reg == 0) {

@@ -202,6 +202,38 @@ TEST(test_trouble_while_looking_for_addresses)
     }
 }
 
+/* Its addresses have 32 bits, and so has the sum: the entry leads back from 0x00F00000 to 0x2000. */
+TEST(test_entries_of_two_words_where_addresses_have_one)
+{
+    static const struct model_word rom[] = {
+        {0xF00000, 0xFF102003}, {0xF00FBC, 0x47600AF7}, {0xF00FC8, 1}, {0xF00FF4, 0x90},
+        {0x2FBC, 0x47700A17},   {0x2FF4, 0x90},         {0, 0}};
+    begin();
+    bench.model.v6 = true;
+    bench.model.dpidr = 0x4C013477;
+    bench.model.rom = rom;
+    bench.model.rom_at = 0xF00000;
+    assert_true(bench_connect(&bench));
+    assert_int_equal(bench.executor.compiler.ap.n, 1);
+    assert_int_equal(bench.executor.compiler.ap.ports[0].base, 0x2000);
+}
+
+TEST(test_tables_that_name_each_other)
+{
+    static const struct model_word rom[] = {{0x0000, 0x00001003}, {0x0004, 0x00002003}, {0x0008, 0x00002003},
+                                            {0x0FBC, 0x47600AF7}, {0x0FF4, 0x90},       {0x1000, 0xFFFFF003},
+                                            {0x1004, 0x00001003}, {0x1FBC, 0x47600AF7}, {0x1FF4, 0x90},
+                                            {0x2FBC, 0x47700A17}, {0x2FF4, 0x90},       {0, 0}};
+    begin();
+    bench.model.v6 = true;
+    bench.model.dpidr = 0x4C013477;
+    bench.model.rom = rom;
+    bench.model.ports[0].csw = 0x43000040;
+    assert_true(bench_connect(&bench));
+    assert_int_equal(bench.executor.compiler.ap.n, 1);
+    assert_int_equal(bench.executor.compiler.ap.ports[0].csw_found, 0x43000040);
+}
+
 /* ---- power */
 
 TEST(test_system_power_that_never_comes)
