@@ -131,6 +131,9 @@ TEST(tells_handlers_from_calls)
     m33.security = SECURITY_OPEN; /* a function that Non-secure code called: SG has cleared the bit */
     assert_non_null(core_no_return(&m33, 0x08000100));
     assert_null(core_no_return(&m33, 0x08000101));
+    assert_null(core_no_return(&m33, 0));
+    m33.security = SECURITY_HIDDEN; /* it never stops in the Secure state */
+    assert_null(core_no_return(&m33, 0x08000100));
 }
 
 /* xPSR, and whether what follows is done: EQ and NE, LT and GE, the last but one and the last of a block.
