@@ -150,6 +150,8 @@ def test_udev_lets_users_open_what_is_known_by_its_numbers():
     allowed = set(re.findall(r'ATTR\{idVendor\}=="(\w{4})", ATTR\{idProduct\}=="(\w{4})"', rules))
     reports = set(re.findall(r'ATTRS\{idVendor\}=="(\w{4})", ATTRS\{idProduct\}=="(\w{4})"', rules))
     assert len(known) > 10 and allowed == reports
+    for name in ("CMSIS-DAP", "CMSIS_DAP"):  # a v1 probe that only its interface's string says to be one
+        assert f'SUBSYSTEM=="hidraw", ATTRS{{interface}}=="*{name}*"' in rules
     assert {(vendor.lower(), product.lower()) for vendor, product in known} <= allowed
 
 
