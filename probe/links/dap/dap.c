@@ -281,14 +281,19 @@ static void dap_describe(struct link *link, char *out, size_t size)
     const char *name = dap->probe.carrier != NULL ? dap->probe.carrier->name : "cmsis-dap";
     const char *single =
         dap->probe.window == 1 && dap->probe.carrier != NULL ? dap->probe.carrier->loses_several : NULL;
-    char others[64] = "";
+    char missing[96] = "";
+    size_t used = 0;
     if (adi->jtag && adi->others > 0)
-        snprintf(others, sizeof others, ", %u more debug port%s on the chain not read", adi->others,
-                 adi->others == 1 ? "" : "s");
-    snprintf(out, size, "%s  %s %.3g MHz%s%s%s%s%s", name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
-             adi->match ? "" : ", waits by polling (the probe has no value match)",
-             single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "",
-             dap->executor.compiler.ap.cut ? ", not all access ports are read" : "", others);
+        used = (size_t)snprintf(missing, sizeof missing, ", %u more debug port%s on the chain not read",
+                                adi->others, PLURAL(adi->others));
+    if (dap->executor.compiler.ap.cut)
+        snprintf(missing + used, sizeof missing - used, ", not all access ports are read");
+    /* Results keep RESULT_LINK characters: of a long name the end is left out, not what is missing */
+    enum { RESULT_LINK = 127, WIRES_AND_CLOCK = 18 };
+    int most = missing[0] != '\0' ? RESULT_LINK - WIRES_AND_CLOCK - (int)strlen(missing) : LINK_NAME;
+    snprintf(out, size, "%.*s  %s %.3g MHz%s%s%s%s", most, name, adi->jtag ? "JTAG" : "SWD", adi->hz / 1e6,
+             missing, adi->match ? "" : ", waits by polling (the probe has no value match)",
+             single != NULL ? ", one packet at a time: " : "", single != NULL ? single : "");
 }
 
 static void dap_leave_power(struct link *link, enum link_power power)
