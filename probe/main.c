@@ -184,7 +184,7 @@ static void fill_standard_streams(void)
 }
 
 /* A shell's `ulimit -t` and systemd's LimitCPU= set both limits alike. At the hard one the kernel kills, and
- * it looks at that one first: setrlimit(2), kernel/time/posix-cpu-timers.c, check_process_timers. */
+ * it checks that one first: setrlimit(2); kernel/time/posix-cpu-timers.c, check_process_timers. */
 static void be_told_before_the_kill(void)
 {
     enum { AHEAD_S = 2 }; /* to put the target back */

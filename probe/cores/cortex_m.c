@@ -364,16 +364,16 @@ static bool cortex_m_returns_by_frame(const struct core *core, uint64_t lr)
     return lr >= EXC_RETURN && lr <= UINT32_MAX;
 }
 
-/* SG clears bit 0 of LR, so that BXNS returns to the Non-secure state and its stack (DDI 0553 C2.4, SG). That
- * is no proof: a program may hold anything in LR, and where Secure debug is not allowed the core never stops
- * in the Secure state. */
+/* SG clears bit 0 of LR, so that BXNS returns to the Non-secure state and its stack (DDI 0553 C2.4, SG). A
+ * program may hold other even values in LR, too. Where Secure debug is not allowed the core never stops in
+ * the Secure state. */
 static const char *no_return(const struct core *core, uint64_t lr)
 {
     if ((lr | 1) == (FNC_RETURN | 1))
         return "it was called from the Secure state, and returns there (LR is FNC_RETURN)";
     return core->security == SECURITY_OPEN && lr != 0 && (lr & 1) == 0
                ? "bit 0 of LR is 0: it was called from the Non-secure state, and its gateway, SG, can be "
-                 "measured, or LR is no return address"
+                 "measured, or LR does not hold a return address"
                : NULL;
 }
 

@@ -276,8 +276,8 @@ static bool restore_first(const struct restoring *of, struct error *error)
     return ok;
 }
 
-/* A run that is under way has the lock of its link: its journal is none of ours. Whoever else has the link,
- * such as another user, keeps a journal from being put back. */
+/* A run that is under way has the lock of its link: its journal is none of ours. Another
+ * process that has the link, such as another user's, keeps a journal from being put back. */
 static bool is_under_way(const struct journal_head *head, const struct error *refusal)
 {
     return refusal->kind == ERROR_IN_USE && refusal->holder != 0 && refusal->holder == head->process;

@@ -248,7 +248,7 @@ def test_who_else_has_the_probe_keeps_a_journal_from_being_put_back(monkeypatch,
 
 
 def test_a_journal_is_not_of_the_pmu_probe_that_has_its_link(state_folder):
-    """Its run was killed, and another of this user looks at the target."""
+    """Its run was killed, and another process of this user has the lock."""
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         killed(place, hits=30)
         kept = journals(state_folder)

@@ -494,7 +494,7 @@ static bool is_new_table(struct finding *f, uint32_t base)
     return true;
 }
 
-/* CSW as found is that before the first of our writes: the second look at a port would find ours. */
+/* CSW as found is that before the first of our writes: read again, it would be ours. */
 static bool has_port_at(const struct finding *f, uint32_t base)
 {
     const struct ap_state *ap = f->ap;
