@@ -116,7 +116,7 @@ static int without_reader(int code, int verdict, struct error *error)
 static int main_run(const struct options *options, struct wire **wire, struct error *error)
 {
     struct output output, told = {0};
-    bool plain = options->version || options->help, left = false;
+    bool plain = options->version || options->help, left = false, text_left = false;
     enum output_keep keep = KEEP_NOTHING;
     int code = EXIT_DONE, verdict = EXIT_DONE;
     uint64_t moved = 0;
@@ -142,7 +142,8 @@ static int main_run(const struct options *options, struct wire **wire, struct er
                                          .log = options->verbose > 0 ? &log : NULL},
                               .out = output.file,
                               .keep = &keep,
-                              .verdict = &verdict};
+                              .verdict = &verdict,
+                              .left = &text_left};
     log_line(context.around.log, "pmu-probe %s, %s", PMU_PROBE_VERSION,
              plain ? "" : options->request.command);
     if (options->version)
@@ -160,7 +161,7 @@ static int main_run(const struct options *options, struct wire **wire, struct er
     keep = keep == KEEP_NOTHING && error->kind == ERROR_NONE ? KEEP_ALL : keep;
     if (!output_close(&output, keep, &left, error))
         code = error_exit_code(ERROR_SYSTEM);
-    return left ? without_reader(code, verdict, error) : code;
+    return left || text_left ? without_reader(code, verdict, error) : code;
 }
 
 /* For scripts, and not in the help: the manual page and what completes a command line. */

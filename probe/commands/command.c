@@ -309,6 +309,12 @@ void command_judges(const struct context *context, int code)
         *context->verdict = code;
 }
 
+void command_is_left(const struct context *context)
+{
+    if (context->left != NULL)
+        *context->left = true;
+}
+
 int command_interrupted(const struct context *context, struct error *error)
 {
     error_clear(error);

@@ -228,6 +228,7 @@ struct context {
     const struct progress *progress; /* where it is shown; NULL: on standard error */
     enum output_keep *keep;          /* see command_has_result; may be NULL */
     int *verdict;                    /* see command_judges; may be NULL */
+    bool *left;                      /* see command_is_left; may be NULL */
 };
 
 /* 2 and 3 are those of errors: base/error.c. */
@@ -244,6 +245,8 @@ void command_ended(const struct context *context, const struct error *why, char 
 /* The exit code if the reader of the output goes away: EXIT_INTERRUPTED while a verdict that was asked for is
  * open. Without any it is EXIT_DONE. */
 void command_judges(const struct context *context, int code);
+/* The reader of standard output went away, while `out` is a file that -o names. */
+void command_is_left(const struct context *context);
 /* A measurement that Ctrl-C ended has some of its hits: clears that error. Returns the exit code. */
 int command_interrupted(const struct context *context, struct error *error);
 /* ERROR_UNWRITTEN of what was not. */

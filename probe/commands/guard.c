@@ -66,7 +66,7 @@ static bool guard_begin(void *context, struct error *error)
     return ok && overruns_begin(&self->overruns, run, error);
 }
 
-static bool tell_change(struct guarding *self, struct error *error)
+static bool tell_change(struct guarding *self)
 {
     FILE *out = self->report.out;
     const char *change = self->session.clock.change;
@@ -75,12 +75,11 @@ static bool tell_change(struct guarding *self, struct error *error)
         return true;
     self->report.budget_s = 0;
     if (self->report.format != FORMAT_JSON)
-        return command_wrote(fprintf(out, "%s: %s, and the budget is a time\n",
-                                     misjudged ? "no verdict" : "no times", change) > 0,
-                             error);
+        return fprintf(out, "%s: %s, and the budget is a time\n", misjudged ? "no verdict" : "no times",
+                       change) > 0;
     struct json_part line = json_part_new("clock");
     json_part_text(&line, "clock_change", change);
-    return command_wrote(json_part_write(out, line), error);
+    return json_part_write(out, line);
 }
 
 static bool guard_find(void *context, struct error *error)
@@ -117,18 +116,24 @@ static bool guard_conclude(void *context, struct error *error)
                     : result->unclear > 0               ? EXIT_INCONCLUSIVE
                                                         : EXIT_DONE;
     self->of.cut = result->end == GUARD_CANCELLED && !over;
-    return overruns_end(&self->overruns, result, self->of.why, error) && tell_change(self, error) &&
-           command_wrote(guard_report_end(&self->report, result), error) &&
-           (result->calls > 0 || self->of.why->kind == ERROR_NONE);
+    if (over) /* however the run ended, and whoever reads the rest */
+        command_judges(self->of.context, self->of.code);
+    if (!overruns_end(&self->overruns, result, self->of.why, error))
+        return false;
+    if (!tell_change(self) || !guard_report_end(&self->report, result))
+        self->of.unwritten = true;
+    return result->calls > 0 || self->of.why->kind == ERROR_NONE;
 }
 
 static void guard_free(void *context)
 {
     struct guarding *self = context;
-    bool left;
+    bool left = false;
     struct error untold = {0};
     if (self->text.file != NULL && !output_close(&self->text, KEEP_ALL, &left, &untold))
         self->of.unwritten = true;
+    if (left)
+        command_is_left(self->of.context);
     overruns_free(&self->overruns);
 }
 

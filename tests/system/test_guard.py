@@ -80,6 +80,25 @@ def test_a_reader_that_pauses_holds_nothing_up(tmp_path):
         assert result.code == 1 and result.out.count("overrun ") >= 40 and (tmp_path / "late.jsonl").exists(), result.err
 
 
+@pytest.mark.parametrize("words", [("-j",), (), ("-o", "late.jsonl")], ids=["json", "text", "file"])
+def test_an_overrun_that_was_shown_is_the_verdict_whoever_reads_the_rest(words, tmp_path):
+    """As `guard ... | head`: what is measured later, and the end of the output, find no reader."""
+    with at("m4/swd") as place:
+        program_of(place)
+        place.run("info")
+        before = snapshot(place)
+        words = [tmp_path / word if word.endswith(".jsonl") else word for word in words]
+        process = place.start("guard", "deadline", "--budget", BUDGET, "-r", 100_000, *words)
+        read_until(process, '"overrun"' if "-j" in words else "\noverrun ", 2)
+        process.stdout.close()
+        process.stdout = None
+        result = finish_tool(process)
+        assert result.code == 1 and result.err == "", (result.code, result.err)
+        assert_runs(place)
+        assert snapshot(place) == before
+        assert "-o" not in words or run_tool("report", words[1]).code == 0
+
+
 @pytest.mark.any_row(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_each_overrun_is_stopped_where_it_is(way):
