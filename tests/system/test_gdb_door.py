@@ -272,8 +272,8 @@ def test_places_are_evaluated_in_each_language(language):
 def test_functions_and_arrays_are_places(tmp_path):
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         start = place.symbol("work_by_data")
-        done = gdb_alone(f"file {place.elf}", 'python print(engine_words("delta", ["*work_by_data", "*work_by_data+4", "*&work_by_data", "*-4"])[-4:])')
-        assert done.stdout.splitlines()[-1] == str([f"*{start:#x}", f"*{start + 4:#x}", f"*{start:#x}", "*0xfffffffffffffffc"]), done
+        done = gdb_alone(f"file {place.elf}", 'python print(engine_words("delta", ["*work_by_data", "*work_by_data+4", "*&work_by_data", "*-4", "*(int)0x80001001"])[-5:])')
+        assert done.stdout.splitlines()[-1] == str([f"*{start:#x}", f"*{start + 4:#x}", f"*{start:#x}", "*0xfffffffc", "*0x80001001"]), done
 
 
 def test_settings_and_functions_are_checked():
