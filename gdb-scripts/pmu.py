@@ -65,6 +65,8 @@ class Setting(gdb.Parameter):
 def address_of(value):
     """Whatever the language of the frame, and its casts. Registers of 32 bits are signed in GDB (r0 to r12, lr: arm-core.xml)."""
     of_itself = value.type.strip_typedefs().code in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD, gdb.TYPE_CODE_ARRAY)
+    if of_itself and value.address is None:
+        raise Refused("an array that only GDB has is at no address")
     return int(value.address if of_itself else value) & (1 << 8 * value.type.pointer().sizeof) - 1
 
 

@@ -276,6 +276,11 @@ def test_functions_and_arrays_are_places(tmp_path):
         assert done.stdout.splitlines()[-1] == str([f"*{start:#x}", f"*{start + 4:#x}", f"*{start:#x}", "*0xfffffffc", "*0x80001001"]), done
 
 
+def test_an_array_that_only_gdb_has_is_no_place():
+    done = gdb_alone("set $both = {1, 2}", "pmu delta *$both")
+    assert done.stderr == "pmu: an array that only GDB has is at no address\n", done
+
+
 def test_settings_and_functions_are_checked():
     with DoorPlace("m4", "free", WORK_BY_DATA) as place:
         done = place.gdb("set pmu frequency foo", "show pmu frequency", "set pmu frequency 12M", "set pmu frequency 12m", "show pmu frequency",
