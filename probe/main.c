@@ -176,12 +176,13 @@ static bool run_for_script(int argc, char **argv)
     return manual || complete;
 }
 
-/* Else a file or socket of this run would be 0 to 2, and get its notes. It fails as a closed one does. */
+/* Else a file or socket of this run would be 0 to 2, and get its notes. It fails as a closed one does, and so
+ * does its name (/dev/stdout): a folder cannot be opened to be written. */
 static void fill_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
-            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+            (void)!(fd == STDIN_FILENO ? open("/dev/null", O_WRONLY) : open("/", O_RDONLY));
 }
 
 /* A shell's `ulimit -t` and systemd's LimitCPU= set both limits alike. At the hard one the kernel kills, and

@@ -47,12 +47,19 @@ static bool take_descriptor(struct output *output, int fd, struct error *error)
     return output_refuse(output, reason, error);
 }
 
+static bool can_be_written(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 /* 1 or 2 if `status` is that of standard output or standard error, else -1. */
 static int standard_stream(const struct stat *status)
 {
     struct stat own;
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fstat(fd, &own) == 0 && own.st_dev == status->st_dev && own.st_ino == status->st_ino)
+        if (can_be_written(fd) && fstat(fd, &own) == 0 && own.st_dev == status->st_dev &&
+            own.st_ino == status->st_ino)
             return fd;
     return -1;
 }

@@ -213,6 +213,18 @@ def test_standard_output_by_name_is_appended_to(file):
     assert os.listdir(file.parent) == [file.name]
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "1</dev/null", "2</dev/null"])
+def test_a_stream_that_takes_nothing_is_no_output(closed):
+    """What takes its place is no file that -o may name; its own name is refused."""
+    def written_to(name):
+        words = ["sh", "-c", f'exec "$@" {closed}', "sh", TOOL, "list", "--cpu", "dwt", "-o", name]
+        return finish_tool(start_tool(words)).code
+
+    assert written_to("/dev/null") == 0
+    if "&-" in closed:
+        assert written_to("/dev/stderr" if closed == "2>&-" else "/dev/stdout") == 2
+
+
 # --- a full disk
 
 FULL = [("info",), ("list",), ("list", "--cpu", "cortex-a9"), ("doctor",), ("probes",), ("doctor", "work_by_data"), ("--help",),
