@@ -50,7 +50,7 @@ int command_doctor(const struct context *context, struct error *error)
                               .around = &context->around,
                               .needs_name = measures ? command_names(options) : NULL,
                               .tolerates_left = !measures,
-                              .may_stop = measures};
+                              .may_stop = measures || options->prove};
     struct examination it = {.session = &session,
                              .document = &document,
                              .start = options->n_operands > 0 ? options->operands[0] : NULL,

@@ -108,7 +108,11 @@ def test_code_in_a_cache_is_compared_through_the_core(way):
         looked = place.run("info")  # changes nothing, and so does not stop the core
         assert looked.code == 3 and "delta reads through the core" in unfolded(looked.err), looked.err
         exact(place, ("work_by_data",), returned, 20)
+        proved = place.run("doctor", "--prove", "work_by_data")
+        assert proved.code == 0 and "registers are as before" in unfolded(proved.out), proved.err
         place.elf = elf_of(place.chip, "parked")
+        proved = place.run("doctor", "--prove", "start")
+        assert proved.code == 3 and "does not run this ELF" in unfolded(proved.err) and "delta reads" not in proved.err, proved.err
         other = place.run("delta", "start", "-r", 1)
         assert other.code == 3 and "the target does not run this ELF" in unfolded(other.err), other.err
         assert "delta looks" not in other.err
