@@ -46,6 +46,12 @@ void text_join(char *text, size_t size, const char *between, const char *piece)
         text_add(text, size, "%s%s", text[0] != '\0' ? between : "", piece);
 }
 
+void doubt_add(char doubt[DOUBT_ROOM], const char *text)
+{
+    if (strstr(doubt, text) == NULL)
+        text_join(doubt, DOUBT_ROOM, "; ", text);
+}
+
 const char *or_empty(const char *text)
 {
     return text != NULL ? text : "";

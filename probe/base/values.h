@@ -45,6 +45,10 @@ void text_add(char *text, size_t size, const char *format, ...) __attribute__((f
 void text_join(char *text, size_t size, const char *between, const char *piece);
 const char *or_empty(const char *text); /* NULL: "" */
 
+enum { DOUBT_ROOM = 1024 }; /* more than all doubts of a region, its calls and its counter have at once */
+/* Adds why a number is not proved, if that is not there yet. "" adds nothing. */
+void doubt_add(char doubt[DOUBT_ROOM], const char *text);
+
 /* Room for `n` items of `size` bytes: the array, which may have moved. NULL: out of memory, and `items`
  * stays. */
 void *array_grow(void *items, size_t n, size_t *room, size_t size);

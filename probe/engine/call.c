@@ -669,9 +669,8 @@ void call_doubt(const struct call *call, const struct region *region, struct eng
     char *out = engine->doubt;
     engine->unproved = call->doubt;
     out[0] = '\0';
-    text_join(out, sizeof engine->doubt, "; ", region->doubt);
-    if (call->doubt != NULL)
-        text_join(out, sizeof engine->doubt, "; ", call->doubt);
+    doubt_add(out, region->doubt);
+    doubt_add(out, or_empty(call->doubt));
 }
 
 /* ---- stops */

@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/values.h"
 #include "code/instruction.h"
 #include "counters/counter.h"
 #include "device/device.h"
@@ -32,7 +33,7 @@ bool process_check(const struct process *process, const struct core *core, struc
 /* The same for a core that a debugger halts and resumes. */
 bool process_check_debugged(const struct process *process, struct error *error);
 
-enum { REGION_EXITS = 8, REGION_WRITERS = 4, REGION_WORDS = 4, REGION_STACKS = 4, REGION_DOUBT = 256 };
+enum { REGION_EXITS = 8, REGION_WRITERS = 4, REGION_WORDS = 4, REGION_STACKS = 4 };
 
 /* An instruction by which an exception handler of a Cortex-M may return: if what it takes for the PC is an
  * EXC_RETURN. */
@@ -94,7 +95,7 @@ struct region {
     struct region_place entered; /* the entry of the function around both; `at` 0: it need not be watched */
     int64_t entered_apart;       /* there SP is `start_base` plus this */
     bool never_nests;            /* no call of that function runs in another, but in a Cortex-M's handler */
-    char doubt[REGION_DOUBT];    /* what the code leaves open, in words; "" */
+    char doubt[DOUBT_ROOM];      /* what the code leaves open, in words; "" */
     /* Instructions that change the count: a hit that reaches one ends the run with ERROR_WRITER_SOUGHT, and
      * so does arm if not each can have a breakpoint. Not for the round of a loop, nor for a walk. One that is
      * a store changes it only if it goes to one of `words`, which the registers show there. */
@@ -294,7 +295,7 @@ struct engine {
     /* See call_doubt; after arm, and after a run more. `unproved` is the part that the region does not say.
      */
     const char *unproved;
-    char doubt[2 * REGION_DOUBT];
+    char doubt[DOUBT_ROOM];
 };
 
 /* The direct engine: by the core's own debug registers, many hits in a list, each stop proved before the core

@@ -1154,7 +1154,7 @@ static void end_delays(struct summary *summary)
     const struct unseen_delays *delays = &summary->delays;
     bool tells = counts_exceptions(summary) || (delays->excepted > 0 && delays->unknown == 0);
     unseen_delays_text(delays, summary->hits - summary->tainted, "hits", text, sizeof text);
-    text_join(summary->doubt, sizeof summary->doubt, "; ", text);
+    doubt_add(summary->doubt, text);
     if (tells)
         return;
     statistics_free(summary->undisturbed);

@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/values.h"
 #include "counters/events.h"
 #include "device/device.h"
 #include "measure/statistics.h"
@@ -225,7 +226,7 @@ struct summary {
     uint64_t left;                  /* calls that began again before they returned; not in `hits` */
     uint64_t cut, cut_least; /* calls in which a run or turn ended, after at least that number of the first
                                 column; not in `hits`, but in the columns' at_least */
-    char doubt[512];         /* why the counts are not proved to be exact; "" */
+    char doubt[DOUBT_ROOM];  /* why the counts are not proved to be exact; "" */
     struct unseen_delays delays;    /* of the hits that are not tainted; in `doubt` at the end */
     bool slept;                     /* the core was seen asleep inside a hit */
     uint64_t steps_past;            /* stops at the end in another frame */

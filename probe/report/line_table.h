@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/values.h"
 #include "measure/line_costs.h"
 #include "measure/result.h"
 #include "profile/annotation.h"
@@ -25,7 +26,7 @@ struct line_report {
     const struct summary *whole; /* the function's own measurement */
     bool unframed;               /* calls of one function inside another cannot be distinguished */
     char ended[256];             /* why it ended early; "" */
-    char limit[512];             /* of the engine; "" */
+    char limit[DOUBT_ROOM];      /* why the engine does not prove the lines to be exact; "" */
 };
 
 /* The lines below the header. */

@@ -198,8 +198,8 @@ void run_add_doubt(struct json_part *row, const char *before, const char *doubt)
     char text[2 * TEXT];
     if (doubt[0] == '\0')
         return;
-    snprintf(text, sizeof text, "%.1000s", field_text(row->json, "doubt"));
-    text_add(text, sizeof text, "%s%s%.1000s", text[0] != '\0' ? "; " : "", before, doubt);
+    snprintf(text, sizeof text, "%.2000s", field_text(row->json, "doubt"));
+    text_add(text, sizeof text, "%s%s%.2000s", text[0] != '\0' ? "; " : "", before, doubt);
     row_text(row, "doubt", text);
 }
 

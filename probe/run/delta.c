@@ -148,8 +148,7 @@ static void take_all_calls(struct delta_run *run, const struct trace_calls *call
     cycles->calibrated = true;
     cycles->plus_minus = 0;
     if (calls->unpaired > 0 && !sees_tasks)
-        text_join(summary->doubt, sizeof summary->doubt, "; ",
-                  "calls overlap, and no word that shows the task is known (--task)");
+        doubt_add(summary->doubt, "calls overlap, and no word that shows the task is known (--task)");
     if (summary->n == 0 || share <= most)
         return;
     snprintf(cycles->unsupported, sizeof cycles->unsupported,
@@ -176,7 +175,7 @@ static bool delta_run_engine(void *context, struct engine *engine, const struct 
     bool ok = run->begin(run->context, error) &&
               delta_measure(engine, &session->device, &wanted, &sink, &run->summary, deadline, error);
     progress_clear(run->progress);
-    own_code_doubt(session, run->summary.doubt, sizeof run->summary.doubt);
+    own_code_doubt(session, run->summary.doubt);
     if (run->by_trace != NULL)
         take_all_calls(run, trace_engine_calls(run->by_trace), trial->sees_tasks);
     run->by_trace = NULL;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/values.h"
 #include "measure/delta.h"
 #include "measure/line_costs.h"
 #include "measure/plausible.h"
@@ -35,9 +36,9 @@ struct lines_run {
     struct halt_cost halts;
     struct line_costs costs;
     struct plausible plausible;
-    struct error written; /* by something else */
-    int64_t begun_us;     /* the first call of the walk; 0: none yet */
-    char limit[512];      /* of the engine that walked; "" */
+    struct error written;   /* by something else */
+    int64_t begun_us;       /* the first call of the walk; 0: none yet */
+    char limit[DOUBT_ROOM]; /* why what the engine walked is not proved to be exact; "" */
 };
 
 /* Before the target is touched. */

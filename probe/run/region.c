@@ -193,8 +193,7 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     bool skips = symbols_skips(symbols, region->start);
     region->may_be_left = skips || symbols_may_leave(symbols);
     if (skips)
-        text_join(region->doubt, sizeof region->doubt, "; ",
-                  "it may return elsewhere than to where LR says: such a call is not a hit");
+        doubt_add(region->doubt, "it may return elsewhere than to where LR says: such a call is not a hit");
     if (symbols != NULL && function.high > function.low)
         region->high = symbols_own_end(symbols, &function);
     named->recurs = symbols_recurs(symbols, &function);
@@ -299,8 +298,7 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
     region->never_nests = (region->start_again || lost) && never_nests(symbols, &function);
     if (lost && !two && symbols_is_entered(symbols, &function))
-        text_join(region->doubt, sizeof region->doubt, "; ",
-                  "other functions jump into this one: an end may belong to an earlier call");
+        doubt_add(region->doubt, "other functions jump into this one: an end may belong to an earlier call");
     if (lost && !two && !at_entry)
         region->entered = (struct region_place){function.low, region->start_is_thumb};
     return true;

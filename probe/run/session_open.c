@@ -253,8 +253,7 @@ void session_add_doubt(const struct session *session, struct named_region *named
 {
     const char *doubts[] = {doubt_of_cores(session, named), doubt_of_processes(&named->region.process)};
     for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
-        if (strstr(named->region.doubt, doubts[i]) == NULL)
-            text_join(named->region.doubt, sizeof named->region.doubt, "; ", doubts[i]);
+        doubt_add(named->region.doubt, doubts[i]);
 }
 
 bool session_check_address(const struct session *session, uint64_t address, const char *name,

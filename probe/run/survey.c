@@ -240,7 +240,7 @@ static void survey_describe_region(const struct survey_run *run, struct survey_r
     conditions_add_note(conditions, region->named.start.note);
     conditions_add_note(conditions, region->notes);
     snprintf(region->summary->doubt, sizeof region->summary->doubt, "%s", region->doubt);
-    own_code_doubt(run->session, region->summary->doubt, sizeof region->summary->doubt);
+    own_code_doubt(run->session, region->summary->doubt);
 }
 
 static void survey_fill_row(const struct survey_run *run, struct survey_region *region,

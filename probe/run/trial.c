@@ -223,12 +223,12 @@ bool own_code_check(struct session *session, struct error *error)
     return true;
 }
 
-void own_code_doubt(const struct session *session, char *doubt, size_t size)
+void own_code_doubt(const struct session *session, char doubt[DOUBT_ROOM])
 {
     char text[160];
     snprintf(text, sizeof text, "%s: nothing shows whether it runs in a hit", session->measured.own_write);
     if (session->measured.may_write)
-        text_join(doubt, size, "; ", text);
+        doubt_add(doubt, text);
 }
 
 /* --- sleep ---------------------------------------------------------------------------------------------- */

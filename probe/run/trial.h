@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/values.h"
 #include "profile/sampler.h"
 #include "run/region.h"
 #include "run/session.h"
@@ -18,7 +19,7 @@ void own_code_measured(struct session *session, struct named_region *named, bool
  * registers show. */
 bool own_code_check(struct session *session, struct error *error);
 /* Joins to a summary's doubt that the program itself may write the counter in a hit. */
-void own_code_doubt(const struct session *session, char *doubt, size_t size);
+void own_code_doubt(const struct session *session, char doubt[DOUBT_ROOM]);
 /* Whether another try may do better than the one that ended with `why`: from here on, own_code_check lets
  * the engine watch for such an instruction, where it can. */
 bool own_code_watch(struct session *session, const struct error *why);

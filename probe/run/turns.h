@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/values.h"
 #include "measure/delta.h"
 #include "report/canvas.h"
 #include "run/counting.h"
@@ -34,7 +35,7 @@ struct survey_region {
     unsigned looks;           /* in vain, since it was seen */
     int64_t waited_us;        /* for its start, in vain */
     unsigned unended;         /* turns in a row in which its end was not reached */
-    char doubt[512];          /* of its engine */
+    char doubt[DOUBT_ROOM];   /* of its engine */
     char notes[REGION_NOTES]; /* "" */
     bool may_sleep;           /* it has a WFI or WFE */
 };

@@ -4,6 +4,7 @@
 #include "base/values.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 TEST(numbers_are_read_strictly)
 {
@@ -67,4 +68,19 @@ TEST(items_at_or_before_an_address)
     for (size_t i = 0; i < COUNT(asked); i++)
         assert_int_equal(sorted_until(items, 4, sizeof *items, asked[i]), counts[i]);
     assert_int_equal(sorted_until(NULL, 0, sizeof *items, 7), 0);
+}
+
+TEST(a_doubt_is_told_once_and_whole)
+{
+    char doubt[DOUBT_ROOM] = "", first[300], second[400];
+    memset(first, 'a', sizeof first);
+    memset(second, 'b', sizeof second);
+    first[sizeof first - 1] = second[sizeof second - 1] = '\0';
+    for (int i = 0; i < 3; i++) {
+        doubt_add(doubt, first);
+        doubt_add(doubt, second);
+        doubt_add(doubt, "");
+    }
+    assert_int_equal(strlen(doubt), strlen(first) + 2 + strlen(second));
+    assert_non_null(strstr(doubt, second));
 }
