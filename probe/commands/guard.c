@@ -120,6 +120,7 @@ static bool guard_conclude(void *context, struct error *error)
         command_judges(self->of.context, self->of.code);
     if (!overruns_end(&self->overruns, result, self->of.why, error))
         return false;
+    self->report.doubt = self->run.doubt;
     if (!tell_change(self) || !guard_report_end(&self->report, result))
         self->of.unwritten = true;
     return result->calls > 0 || self->of.why->kind == ERROR_NONE;

@@ -199,6 +199,7 @@ struct walking {
     const struct engine_walk *walk;
     struct passage passage;
     struct other_stops others; /* until this call ends, besides those of its code */
+    bool is_limited;           /* a call that is left may not be seen: too few breakpoints */
     bool may_leave;            /* the core is at one that sets the stack pointer */
     bool passed;               /* the block of the hop: its last instruction was stepped over */
     uint64_t here;             /* as core_code makes it; where the core is */
@@ -388,13 +389,6 @@ static unsigned walk_add_others(const struct walking *self, uint64_t *stops, uns
     return n;
 }
 
-static void note_limit(struct walking *self)
-{
-    char *doubt = self->engine->engine.doubt;
-    snprintf(doubt, sizeof self->engine->engine.doubt,
-             "too few breakpoints are free: a left call and the next count as one");
-}
-
 /* Where the block goes: by a jump out of the function also back to where code outside jumps. Returns how
  * many, which may exceed PASSAGE_STOPS. */
 static unsigned walk_add_ways(const struct walking *self, bool inside, uint64_t *stops)
@@ -447,7 +441,7 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
     }
     *steps = fit < *n; /* outside */
     if (fit < *all && !*steps)
-        note_limit(self);
+        self->is_limited = true;
     *all = fit;
     return true;
 }
@@ -611,7 +605,7 @@ static bool walk_find_frame(struct walking *self, bool *inner, struct error *err
     self->others = engine->call.others;
     self->inner += *inner;
     if (engine->region.may_be_left && (self->others.n == 0 || self->others.n > PASSAGE_STOPS - 2))
-        note_limit(self);
+        self->is_limited = true;
     self->has_called = self->has_called || !*inner;
     engine->hits.under_way = true;
     engine->hits.hit = (struct raw_hit){.pairs = 1};
@@ -703,7 +697,11 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
     if (!passage_begin(&self.passage, direct, walk->region, stops, error))
         return false;
     direct_begin(direct, &wait, walk->sink);
-    if (!walk_calls(&self, &why))
+    bool ok = walk_calls(&self, &why);
+    call_doubt(&direct->call, walk->region, engine);
+    if (self.is_limited)
+        doubt_add(engine->doubt, "too few breakpoints are free: a left call and the next count as one");
+    if (!ok)
         return direct_tell_cause(direct, &why, error);
     return direct_check_neighbours(direct, true, error);
 }

@@ -94,6 +94,8 @@ static const struct sentence notes_before_it[] = {
      "overlap"},
 };
 
+#define NOT_FRAMED "without call frame information that the code confirms nested calls are not always distinguished"
+
 static const struct sentence notes_after_it[] = {
     {"left", NULL, "{left} call{left?|s} left without returning, not counted"},
     {"limit", NULL, "{limit}"},
@@ -103,8 +105,7 @@ static const struct sentence notes_after_it[] = {
     {"unseen", NULL, "not proved to be exact: {unseen}"},
     {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured exactly"},
     {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
-    {"unframed", NULL,
-     "without call frame information that the code confirms nested calls are not always distinguished"},
+    {"unframed", NULL, NOT_FRAMED},
     {"ended", NULL, "it ended early: {ended}"},
 };
 
@@ -212,7 +213,7 @@ static struct json_part line_table_summary_line(const struct line_report *report
     struct check check = check_sum(report);
     struct json_part notes = json_list_new();
     struct json_part part = json_part_new("summary");
-    char unseen[256];
+    char doubt[DOUBT_ROOM];
     json_part_unsigned(&part, "calls", costs->calls);
     json_part_unsigned(&part, "steps", costs->hops);
     json_part_unsigned(&part, "tainted", costs->tainted);
@@ -232,8 +233,10 @@ static struct json_part line_table_summary_line(const struct line_report *report
     }
     make_notes(report, &check, &notes);
     json_part_object(&part, "notes", notes);
-    unseen_delays_text(&costs->delays, costs->hops, "steps", unseen, sizeof unseen);
-    json_part_text(&part, "doubt", unseen);
+    unseen_delays_text(&costs->delays, costs->hops, "steps", doubt, sizeof doubt);
+    doubt_add(doubt, report->limit);
+    doubt_add(doubt, report->unframed ? NOT_FRAMED : "");
+    json_part_text(&part, "doubt", doubt);
     if (costs->bounded > 0)
         json_part_unsigned(&part, "bounded", costs->bounded);
     json_part_text(&part, "ended", report->ended);

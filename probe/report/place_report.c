@@ -496,7 +496,7 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
                                       [GUARD_NO_RETURN] = "no return",
                                       [GUARD_FAILED] = "error"};
     struct json_part line = json_part_new("guard_end");
-    char doubt[256];
+    char doubt[DOUBT_ROOM];
     json_part_unsigned(&line, "calls", result->calls);
     json_part_unsigned(&line, "overruns", result->overruns);
     json_part_unsigned(&line, "unstopped", result->unstopped);
@@ -509,6 +509,7 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
     if (result->tainted > 0)
         json_part_unsigned(&line, "tainted", result->tainted);
     unseen_delays_text(&result->delays, result->calls, "calls", doubt, sizeof doubt);
+    doubt_add(doubt, or_empty(report->doubt));
     json_part_text(&line, "doubt", doubt);
     json_part_unsigned(&line, "most", result->most.most);
     if (result->most.spread > 0)

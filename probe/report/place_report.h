@@ -64,7 +64,8 @@ struct guard_report {
     const char *errata; /* by which the core counts it wrongly; "" */
     const char *way;    /* how the core is stopped: "DWT cycle match" */
     uint64_t budget;
-    double budget_s; /* as the user gave it; 0: in events */
+    const char *doubt; /* why what is counted of its calls is not proved; for guard_report_end */
+    double budget_s;   /* as the user gave it; 0: in events */
     bool keeps;
     struct guard_view view;
 };

@@ -144,6 +144,8 @@ static bool budget_run_engine(void *context, struct engine *engine, const struct
     region_describe(&run->named, run->conditions);
     conditions_add_note(run->conditions, run->named.start.note);
     bool ok = run->begin(run->context, error) && guard_run(&run->guard, deadline, error);
+    snprintf(run->doubt, sizeof run->doubt, "%s", engine->doubt);
+    own_code_doubt(run->session, run->doubt);
     progress_clear(run->progress);
     return ok;
 }

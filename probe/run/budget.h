@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/values.h"
 #include "profile/guard.h"
 #include "report/canvas.h"
 #include "run/pc_samples.h"
@@ -36,6 +37,7 @@ struct budget_run {
     } ways[EVENT_STOP_WAYS], *way; /* the one that is used */
     struct stack_reader stacks;
     struct guard guard;
+    char doubt[DOUBT_ROOM]; /* why what is counted of calls is not proved; "" */
 };
 
 /* Before the target is touched; `budget` as it is typed, NULL: not given. */

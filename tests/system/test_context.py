@@ -1,6 +1,7 @@
 """Programs of an operating system: code in user mode is refused, unless the user says of which process it is. The firmware
 runs one function in User mode or at EL0 for two values of CONTEXTIDR, each on its own stack, by which the board's truth
 distinguishes them."""
+import csv
 import json
 import signal
 
@@ -118,6 +119,21 @@ def test_a_context_that_no_system_keeps_proves_nothing(way):
     with Place(way, "free", WORK_BY_DATA) as place:
         result = place.delta("work_by_data", "-r", 20, "--context", 0)
         assert "where the system does not keep CONTEXTIDR, it is 0 in every process" in result.summary["doubt"]
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_not_proved_is_said_in_each_format(way):
+    said = "a hit may begin in one process and end in another"
+    with user_place(way) as place:
+        lines = place.run("lines", "user_work", "-r", 5, "--context", "any", "-j")
+        assert lines.code == 0 and said in lines.summary["doubt"], lines.err
+        assert f"{said}\n" in place.run("lines", "user_work", "-r", 5, "--context", "any").out
+        table = place.run("lines", "user_work", "-r", 5, "--context", "any", "--format", "csv")
+        rows = list(csv.DictReader(table.out.splitlines()))
+        assert rows and all(said in row["doubt"] for row in rows if row["hits"] != "0"), table.out
+        guard = place.run("guard", "user_work", "--budget", 400000, "--for", "300ms", "--context", "any", "-j")
+        assert guard.code == 0 and said in guard.lines[-1]["doubt"], (guard.err, guard.lines)
 
 
 @pytest.mark.parametrize("way", WAYS)
