@@ -116,7 +116,7 @@ static bool guard_conclude(void *context, struct error *error)
                     : result->unclear > 0               ? EXIT_INCONCLUSIVE
                                                         : EXIT_DONE;
     self->of.cut = result->end == GUARD_CANCELLED && !over;
-    if (over) /* however the run ended, and whoever reads the rest */
+    if (over) /* however the run ended, and if nobody reads the rest */
         command_judges(self->of.context, self->of.code);
     if (!overruns_end(&self->overruns, result, self->of.why, error))
         return false;

@@ -215,7 +215,7 @@ def test_standard_output_by_name_is_appended_to(file):
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "1</dev/null", "2</dev/null"])
 def test_a_stream_that_takes_nothing_is_no_output(closed):
-    """What takes its place is no file that -o may name; its own name is refused."""
+    """-o never names what takes its place; its own name is refused."""
     def written_to(name):
         words = ["sh", "-c", f'exec "$@" {closed}', "sh", TOOL, "list", "--cpu", "dwt", "-o", name]
         return finish_tool(start_tool(words)).code
