@@ -471,6 +471,11 @@ FRESH_TEST(views_without_a_port_are_skipped)
     assert_true(run());
     assert_int_equal(f.link.reads, 0);
     assert_int_equal(f.found.n_cores, 0);
+    set_up();
+    add_table(zynq, COUNT(zynq));
+    f.views[f.n_views++] = (struct link_view){.type = "hla_target", .is_core = true};
+    server_views(); /* after it */
+    expect_zynq();
 }
 
 FRESH_TEST(a_lost_link_is_an_error_wherever_it_goes)

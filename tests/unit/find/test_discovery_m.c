@@ -203,6 +203,33 @@ FRESH_TEST(where_the_user_says)
     assert_has(f.error.text, "no Cortex-M answers");
 }
 
+/* With several, the one at that access port, whether it was found before or not. It has no PMU elsewhere. */
+FRESH_TEST(one_of_several_where_the_user_says)
+{
+    for (unsigned port = 0; port < 2; port++)
+        for (unsigned known = 0; known < 2; known++) {
+            const struct device_request request = {.core = -1, .debug = {true, port, SCS}},
+                                        with_pmu = {.core = (int)port, .pmu = {true, port, 0xE0003000}};
+            set_up();
+            for (unsigned i = 0; i < 2; i++) {
+                add_port(AHB);
+                if (known != 0 || i != port)
+                    add_cortex_m(i);
+            }
+            add_port(APB); /* such a chip is not searched without a table */
+            assert_true(run());
+            assert_int_equal(f.found.n_cores, 1 + known);
+            add_core(port);
+            assert_true(discovery_place(&f.found, &request));
+            assert_int_equal(f.found.n_cores, 2);
+            assert_int_equal(f.found.cores[f.found.preferred].core.unit, port);
+            if (known != 0) {
+                assert_false(discovery_place(&f.found, &with_pmu));
+                assert_error(&f.error, ERROR_USAGE, "--pmu-base: not for a Cortex-M");
+            }
+        }
+}
+
 /* The one that is closed is named, wherever it is among others. CSW.DeviceEn: IHI 0031 C2.6.4. */
 FRESH_TEST(a_port_that_the_chip_closed_is_named)
 {
