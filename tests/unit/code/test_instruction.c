@@ -207,6 +207,35 @@ TEST(results)
     }
 }
 
+/* How much memory an access takes, as far as the offset. */
+TEST(bytes_of_an_access)
+{
+    static const struct {
+        const char *text;
+        enum instruction_set isa;
+        uint32_t code, bytes;
+        int32_t offset, moves;
+    } lines[] = {
+        {"str r1, [r0, #4]", ISA_THUMB, 0x6041, 4, 4, 0},
+        {"strh r1, [r0, #2]", ISA_THUMB, 0x8041, 2, 2, 0},
+        {"strb r1, [r0, #1]", ISA_THUMB, 0x7041, 1, 1, 0},
+        {"ldrsb r1, [r0, r2]", ISA_THUMB, 0x5681, 1, 0, 0},
+        {"push {r4, lr}", ISA_THUMB, 0xB510, 8, -8, -8},
+        {"strb.w r1, [r0, #256]", ISA_THUMB, 0xF8801100, 1, 256, 0},
+        {"strh r1, [r0], #2", ISA_THUMB, 0xF8201B02, 2, 0, 2},
+        {"ldrd r4, r5, [r3, #16]!", ISA_THUMB, 0xE9F34504, 8, 16, 16},
+        {"strb r1, [r0, #1]", ISA_ARM, 0xE5C01001, 1, 1, 0},
+        {"strh r1, [r0, #-2]!", ISA_ARM, 0xE16010B2, 2, -2, -2},
+        {"strd r2, r3, [r0]", ISA_ARM, 0xE1C020F0, 8, 0, 0},
+        {"push {r4, lr}", ISA_ARM, 0xE92D4010, 8, -8, -8},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct instruction one = instruction_of(lines[i].isa, lines[i].code, PLACE);
+        if (one.bytes != lines[i].bytes || one.offset != lines[i].offset || one.moves != lines[i].moves)
+            fail_msg("%s: %u bytes at %d, moves %d", lines[i].text, one.bytes, one.offset, one.moves);
+    }
+}
+
 TEST(registers_that_change)
 {
     static const struct {
