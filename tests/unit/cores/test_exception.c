@@ -156,3 +156,30 @@ TEST(faults_of_an_armv8_core)
     armv8_fault(0x80380, 0, 0xBF000002, text, sizeof text);
     assert_string_equal(text, ", in the vector of SErrors (EL1): ESR 0xBF000002 (SError)");
 }
+
+/* In Abort mode: what a data abort has is told apart from what an instruction's has. */
+TEST(faults_of_an_armv7_core)
+{
+    static const struct {
+        uint64_t values[4];
+        const char *says;
+    } lines[] = {
+        {{0x805, 0x50000000, 0, 0x60000004},
+         ": DFSR 0x00000805 (translation), DFAR 0x50000000, IFSR 0x00000000, IFAR 0x60000004"},
+        {{0, 0x50000000, 0x00D, 0x60000004},
+         ": DFSR 0x00000000, DFAR 0x50000000, IFSR 0x0000000D (permission), IFAR 0x60000004"},
+        {{0x1C06, 0, 0x008, 0}, /* FS[4] */
+         ": DFSR 0x00001C06 (external abort, asynchronous), DFAR 0x00000000, "
+         "IFSR 0x00000008 (external abort), IFAR 0x00000000"},
+        {{0x606, 0, 0x405, 0}, /* of a long descriptor, and no code of these */
+         ": DFSR 0x00000606, DFAR 0x00000000, IFSR 0x00000405, IFAR 0x00000000"},
+    };
+    const struct core core = {.ops = &armv7_ops};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct exception_fault fault = {.status = 0x1D7, .has_values = true};
+        char text[256];
+        memcpy(fault.values, lines[i].values, sizeof fault.values);
+        exception_describe_faults(&core, &fault, text, sizeof text);
+        assert_string_equal(text, lines[i].says);
+    }
+}
