@@ -205,6 +205,14 @@ TEST(errors_name_the_line)
     }
 }
 
+TEST(as_many_events_as_a_metric_may_have)
+{
+    struct metric_set *set = parse_good("EVENTS A B C D E F G H I J K L M N O P\n"
+                                        "METRIC X = A+B+C+D+E+F+G+H+I+J+K+L+M+N+O+P+A");
+    assert_int_equal(metric_set_at(set, 0)->n_events, METRIC_EVENTS);
+    metric_set_free(set);
+}
+
 TEST(a_nul_ends_nothing)
 {
     static const char text[] = "METRIC X = 1\0+ 2";
