@@ -110,3 +110,51 @@ RELEASE_TEST(interrupts_that_were_held_off_are_let_in_before_it_goes_on)
     assert_int_equal(f.model.careless, 0);
     assert_false(f.model.maskints || f.model.halted);
 }
+
+/* Code before DATA_FROM, data up to NOBODY_KNOWS. */
+enum { PIECE = 0x20000100, DATA_FROM = PIECE + 16, NOBODY_KNOWS = PIECE + 32, BKPT = 0xBE00 };
+
+static enum mapping mapping_of_piece(void *context, uint64_t address)
+{
+    (void)context;
+    return address < DATA_FROM ? MAPPING_CODE : address < NOBODY_KNOWS ? MAPPING_DATA : MAPPING_NONE;
+}
+
+static void on_left(void *context, uint64_t place)
+{
+    (void)context;
+    size_t used = strlen(f.removed);
+    snprintf(f.removed + used, sizeof f.removed - used, "left %x; ", (unsigned)place);
+}
+
+RELEASE_TEST(breakpoint_instructions_are_removed_from_code_alone)
+{
+    static const struct release_sink all = {
+        .removed = on_removed, .mapping = mapping_of_piece, .left = on_left};
+    uint8_t file[48];
+    take();
+    for (size_t i = 0; i < sizeof file; i++)
+        file[i] = (uint8_t)(0x40 + i);
+    for (unsigned i = 0; i < sizeof file; i += 2) {
+        bool is_one = i == 6 || i == 24 || i == 40;
+        model_cell(&f.model, PIECE + i)->code = (uint16_t)(is_one ? BKPT : file[i] | file[i + 1] << 8);
+    }
+    f.removed[0] = '\0';
+    assert_true(release_code(&f.device, PIECE, file, sizeof file, &all, &f.deadline, &f.error));
+    assert_string_equal(f.removed, "breakpoint instruction 20000106; left 20000128; ");
+    assert_int_equal(model_halfword(&f.model, PIECE + 6), 0x4746);
+    assert_int_equal(model_halfword(&f.model, PIECE + 24), BKPT);
+    assert_int_equal(model_halfword(&f.model, PIECE + 40), BKPT);
+}
+
+RELEASE_TEST(after_a_reset_only_a_core_that_ran_goes_on)
+{
+    f.model.debug = f.model.halted = true;
+    take();
+    f.device.chosen->state = CORE_HALTED;
+    assert_true(reset_let_go(&f.device, &f.deadline, &f.error));
+    assert_true(f.model.halted);
+    f.device.chosen->state = CORE_RUNNING;
+    assert_true(reset_let_go(&f.device, &f.deadline, &f.error));
+    assert_false(f.model.halted);
+}
