@@ -179,6 +179,29 @@ FRESH_TEST(slices_are_waited_out)
     }
 }
 
+/* DHCSR tells of a reset once, whoever reads it. */
+FRESH_TEST(a_reset_is_noticed_wherever_in_a_list_it_comes)
+{
+    struct step items[3];
+    struct steps list = {.items = items, .room = COUNT(items)};
+    uint64_t results[COUNT(items)];
+    bool asleep;
+    for (size_t i = 0; i < COUNT(items); i++)
+        steps_add(&list, step_read((struct address){.space = SPACE_MEMORY, .size = 4, .offset = 0x20000000}));
+    for (long k = 0; k <= 5; k++) { /* the last: after it */
+        set_up();
+        open_it();
+        assert_true(device_choose(&f.device, -1, &f.error) && device_keep(&f.device, &f.deadline, &f.error));
+        f.model.what = TROUBLE_RESET;
+        f.model.trouble_at = f.model.accesses + k;
+        f.model.trouble_for = 1;
+        assert_true(
+            awake_look(&f.device, &f.device.chosen->core, &list, results, &asleep, &f.deadline, &f.error));
+        assert_int_equal(f.device.was_reset, k < 5);
+        device_close(&f.device);
+    }
+}
+
 FRESH_TEST(cores_are_chosen_by_number)
 {
     f.views[1] = f.views[0];
