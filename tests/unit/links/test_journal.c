@@ -257,6 +257,22 @@ FRESH_TEST(the_file_has_what_the_ledger_holds)
     assert_true(entries[2].restore.only_ours);
 }
 
+/* What a restore goes by, each alone. */
+FRESH_TEST(what_a_register_is_restored_by_is_in_the_file)
+{
+    const struct restore by[] = {{.only_ours = true}, {.moves = true}, {.ends_rest = true}};
+    for (unsigned i = 0; i < COUNT(by); i++)
+        write_to(0x1000 * (i + 1), 9, by[i]);
+    assert_true(left());
+    assert_int_equal(f.file.n, COUNT(by));
+    for (size_t i = 0; i < COUNT(by); i++) {
+        const struct restore *is = &f.file.entries[i].restore;
+        assert_int_equal(is->only_ours, by[i].only_ours);
+        assert_int_equal(is->moves, by[i].moves);
+        assert_int_equal(is->ends_rest, by[i].ends_rest);
+    }
+}
+
 /* A lock that was open at first, and is closed by the time that more is set. */
 FRESH_TEST(a_lock_that_is_held_late_is_closed_after_its_page)
 {

@@ -224,6 +224,25 @@ FRESH_TEST(flags_are_cleared_by_another_register_where_there_is_one)
     assert_int_equal(f.fake.writes[0].value, 0x2);
 }
 
+/* What something else has written since is told once, and no longer held. */
+FRESH_TEST(what_is_left_is_not_undone)
+{
+    struct left_alone left;
+    assert_true(ledger_write(f.ledger, at(0x10), 100, (struct restore){0}, &f.deadline, &f.error));
+    assert_true(ledger_write(f.ledger, at(0x20), 100, (struct restore){0}, &f.deadline, &f.error));
+    *fake_at(&f.fake, 0x10) = 7;
+    ledger_leave(f.ledger, at(0x10));
+    ledger_leave(f.ledger, at(0x30)); /* is not held */
+    assert_int_equal(ledger_held(f.ledger), 1);
+    assert_true(ledger_undo(f.ledger, &f.deadline, &f.error));
+    assert_int_equal(*fake_at(&f.fake, 0x10), 7);
+    assert_int_equal(*fake_at(&f.fake, 0x20), 0);
+    ledger_take_left(f.ledger, &left);
+    assert_int_equal(left.n, 1);
+    assert_int_equal(left.items[0].at.offset, 0x10);
+    assert_int_equal(left.items[0].why, LEFT_WRITTEN);
+}
+
 /* A card has 244 threads with seven registers each. */
 FRESH_TEST(it_holds_as_much_as_there_is)
 {
