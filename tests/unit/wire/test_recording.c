@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,29 +33,70 @@ static void close_nothing(struct link *link)
     (void)link;
 }
 
+enum { VIEWS = VIEW_RESET + 1 };
+
+/* One in each state. */
+static size_t view_in_each_state(struct link *link, struct link_view *out, size_t room, struct error *error)
+{
+    (void)link;
+    (void)error;
+    assert_true(room >= VIEWS);
+    for (unsigned i = 0; i < VIEWS; i++)
+        out[i] = (struct link_view){.unit = (uint16_t)(i << 8),
+                                    .name = "chip.cpu",
+                                    .type = "cortex_a",
+                                    .is_core = i != 1,
+                                    .has_port = i != 2,
+                                    .port = (uint16_t)(i + 1),
+                                    .debug_base = 0x80010000 + i,
+                                    .core_id = i,
+                                    .state = (enum view_state)i,
+                                    .counts_only = i == 3};
+    return VIEWS;
+}
+
+static bool runs_nothing(struct link *link, uint16_t unit, bool runs, const struct deadline *deadline,
+                         struct error *error)
+{
+    (void)link;
+    (void)unit;
+    (void)runs;
+    (void)deadline;
+    return error_set(error, ERROR_STATE, "not now");
+}
+
+/* `context`: not NULL if a server is between. */
 static struct link *open_link(void *context, struct error *error)
 {
-    static const struct link_ops ops = {.end = ends_badly, .close = close_nothing};
+    static const struct link_ops ops = {
+        .views = view_in_each_state, .end = ends_badly, .close = close_nothing};
+    static struct link_ops with_server;
     static struct link link;
-    (void)context;
     (void)error;
-    link = (struct link){.ops = &ops};
+    with_server = ops;
+    with_server.server_run = runs_nothing;
+    link = (struct link){.ops = context != NULL ? &with_server : &ops};
     return &link;
 }
 
 /* What a run sees. */
 struct seen {
     int64_t times[4];
+    struct link_view views[VIEWS];
+    size_t n_views;
+    bool has_server;
     bool ended;
     struct error why;
 };
 
-static struct seen run(struct wire *wire, struct error *error)
+static struct seen run(struct wire *wire, bool with_server, struct error *error)
 {
     struct seen seen = {.times = {deadline_now_us()}};
-    struct link *link = wire_connect(wire, open_link, NULL, error);
+    struct link *link = wire_connect(wire, open_link, with_server ? &seen : NULL, error);
     assert_non_null(link);
     seen.times[1] = deadline_now_us();
+    seen.has_server = link_has_server(link);
+    seen.n_views = link_views(link, seen.views, VIEWS, error);
     seen.ended = link_end(link, &seen.why);
     link_close(link);
     seen.times[2] = deadline_now_us();
@@ -65,27 +107,51 @@ static struct seen run(struct wire *wire, struct error *error)
     return seen;
 }
 
-TEST(a_replay_sees_what_the_run_saw_up_to_its_end)
+static void assert_views(const struct seen *seen)
 {
-    char folder[] = "/tmp/pmu-probe-wire-XXXXXX", path[64], *words[] = {"pmu-probe", "info"};
+    struct link_view views[VIEWS];
+    assert_int_equal(seen->n_views, view_in_each_state(NULL, views, VIEWS, NULL));
+    for (size_t i = 0; i < VIEWS; i++) {
+        const struct link_view *is = &seen->views[i], *was = &views[i];
+        if (is->unit != was->unit || strcmp(is->name, was->name) != 0 || strcmp(is->type, was->type) != 0 ||
+            is->is_core != was->is_core || is->has_port != was->has_port || is->port != was->port ||
+            is->debug_base != was->debug_base || is->core_id != was->core_id || is->state != was->state ||
+            is->counts_only != was->counts_only)
+            fail_msg("view %zu", i);
+    }
+}
+
+static void record_and_replay(const char *path, bool with_server)
+{
+    char *words[] = {"pmu-probe", "info"};
     volatile sig_atomic_t cancel = 0;
     const struct wire_run of = {.version = "1", .n = 2, .words = words, .cancel = &cancel};
     struct error error = {0};
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/run.wire", folder);
     struct wire *wire = wire_record(path, &of, &error);
     assert_non_null(wire);
-    struct seen was = run(wire, &error);
+    struct seen was = run(wire, with_server, &error);
     assert_false(was.ended);
     assert_string_equal(was.why.text, "the probe was unplugged");
     wire = wire_replay(path, &of, &error);
     assert_non_null(wire);
-    struct seen is = run(wire, &error);
+    struct seen is = run(wire, with_server, &error);
     assert_false(is.ended);
     assert_int_equal(is.why.kind, was.why.kind);
     assert_string_equal(is.why.text, was.why.text);
     for (size_t i = 0; i < COUNT(was.times); i++)
         assert_int_equal(is.times[i] - is.times[0], was.times[i] - was.times[0]);
+    assert_true(was.has_server == with_server && is.has_server == with_server);
+    assert_views(&was);
+    assert_views(&is);
     unlink(path);
+}
+
+TEST(a_replay_sees_what_the_run_saw_up_to_its_end)
+{
+    char folder[] = "/tmp/pmu-probe-wire-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/run.wire", folder);
+    record_and_replay(path, false);
+    record_and_replay(path, true);
     rmdir(folder);
 }
