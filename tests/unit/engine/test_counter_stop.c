@@ -146,6 +146,19 @@ TEST(the_core_runs_once_the_request_is_gone)
     expect_write(rig.list.n - 1, 0x80090090, 6);
 }
 
+/* Else it could come, and be told, in the halt that was asked for. */
+TEST(a_stop_is_disarmed_before_the_core_is_halted)
+{
+    make(M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);
+    counter_stop_add_halt(&rig.stop, &rig.list);
+    expect_write(0, FUNCTION0, 0);
+    expect_write(1, DHCSR, 0xA05F0003);
+    make(A9, &pmu_v7_kind, COUNTER_STOP_TRIGGER, 1, false);
+    counter_stop_add_halt(&rig.stop, &rig.list);
+    expect_write(0, PMU + 0xC60, 1);
+    assert_true(rig.list.n > 1);
+}
+
 TEST(an_overflow_of_an_m55_halts_only_while_it_is_let_go_so)
 {
     make(M55, &pmu_v81m_kind, COUNTER_STOP_OVERFLOW, 1, false);
