@@ -76,6 +76,8 @@ FRESH_TEST(a_bound_above_the_budget_exceeds_it)
     assert_int_equal(of_max(400).verdict, VERDICT_INCONCLUSIVE);
     assert_int_equal(of_max(200).verdict, VERDICT_REGRESSED);
     assert_non_null(strstr(of_max(200).why, "lower bound"));
+    assert_int_equal(of_mean(400, 1).verdict, VERDICT_INCONCLUSIVE);
+    assert_string_equal(of_mean(400, 1).why, "of some hits now only a lower bound is known");
 }
 
 FRESH_TEST(time_needs_a_clock)

@@ -255,6 +255,8 @@ FRESH_TEST(calls_far_apart_may_hide_a_wrap)
 {
     late_us = 60000000;
     assert_true(turn(0, 10, 0));
+    late_us = 0; /* that there was one stays true */
+    assert_true(turn(0, 20, 0));
     end();
     assert_true(summaries[0].periods.n > 0);
     assert_true(summaries[0].periods.at_least);
