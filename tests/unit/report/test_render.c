@@ -217,6 +217,14 @@ TEST(watch_tells_of_sleep_once_and_of_another_clock_at_its_end)
              "},'slept':true,'clock_change':'SystemCoreClock went elsewhere'}",
          true);
     OUTPUT_HAS("the core was seen asleep", "SystemCoreClock went elsewhere");
+    show(FORMAT_TEXT,
+         TWO "{'type':'sample','since_begin':1.0,'slept':true,'columns':{" CYCLES "}}\n"
+             "{'type':'sample','since_begin':2.0,'slept':true,'columns':{" CYCLES "}}",
+         true);
+    OUTPUT_HAS("the core was seen asleep", "2.000 s");
+    char *text = output_text(NULL);
+    assert_null(strstr(strstr(text, "seen asleep") + 1, "seen asleep"));
+    free(text);
 }
 
 /* ---- cores */
