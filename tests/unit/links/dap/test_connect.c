@@ -348,6 +348,19 @@ CONNECT_TEST(test_more_access_ports_than_are_looked_at)
     assert_true(bench.executor.compiler.ap.cut);
 }
 
+/* The next run, if this one is killed, finds what the port made of what was written. */
+CONNECT_TEST(test_bits_that_an_access_port_does_not_take)
+{
+    enum { NOT_TAKEN = 0xF000, TAKEN = 0x40000000 };
+    bench.model.ports[0].csw = TAKEN | NOT_TAKEN | 0x52;
+    assert_true(bench_connect(&bench));
+    const struct access_port *port = &bench.executor.compiler.ap.ports[0];
+    assert_int_equal(port->csw_found, TAKEN | NOT_TAKEN | 0x52);
+    assert_int_equal(port->csw_base & (TAKEN | NOT_TAKEN), TAKEN | NOT_TAKEN);
+    assert_int_equal(port->csw_took & (TAKEN | NOT_TAKEN), TAKEN);
+    assert_int_equal(port->csw_unsure & NOT_TAKEN, NOT_TAKEN);
+}
+
 CONNECT_TEST(test_upper_addresses_that_somebody_left)
 {
     bench.model.large = true;
