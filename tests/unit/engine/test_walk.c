@@ -84,6 +84,34 @@ RIG_TEST(each_block_of_each_call)
     rig_end_clean(rig);
 }
 
+/* Each round of it is a hop. */
+RIG_TEST(a_block_that_leads_to_itself)
+{
+    static const struct model_event rounds[] = {
+        {.kind = MODEL_AT, .cycles = 500, .pc = 0x1000, .sp = SP, .lr = BACK + 1},
+        {.kind = MODEL_AT, .cycles = 20, .pc = 0x1008, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x100A, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 6, .pc = 0x1008, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 1, .pc = 0x100A, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 3, .pc = 0x1010, .sp = SP},
+        {.kind = MODEL_AT, .cycles = 5, .pc = BACK, .sp = SP},
+    };
+    static const size_t from[] = {0, 1, 1, 3}, to[] = {1, 1, 3, 4};
+    struct walk_block looped[COUNT(blocks)];
+    struct walked walked = {.wanted = 2};
+    struct rig *rig = rig_fresh(rounds, COUNT(rounds));
+    memcpy(looped, blocks, sizeof looped);
+    looped[1].next[0] = 0x1008;
+    rig_begin(rig);
+    assert_string_equal(walk(rig, looped, &walked) ? "" : rig->error.text, "");
+    assert_int_equal(walked.n, 2 * COUNT(from));
+    for (size_t i = 0; i < walked.n; i++) {
+        assert_int_equal(walked.hops[i].from, from[i % COUNT(from)]);
+        assert_int_equal(walked.hops[i].to, to[i % COUNT(from)]);
+    }
+    rig_end_clean(rig);
+}
+
 static const struct region may_leave = {
     .start = 0x1000, .to_return = true, .low = 0x1000, .high = 0x1080, .may_be_left = true};
 
