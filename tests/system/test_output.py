@@ -206,9 +206,10 @@ def test_a_baseline_out_of_a_pipe(tmp_path):
         assert result.code == 0 and "pass" in result.out, result.err
 
 
-def test_standard_output_by_name_is_appended_to(file):
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_standard_stream_by_name_is_appended_to(file, stream):
     with open(file, "a", encoding="utf-8") as out:
-        code = subprocess.run([TOOL, "list", "--cpu", "dwt", "-o", "/dev/stdout"], stdout=out, timeout=WAIT, check=False).returncode
+        code = subprocess.run([TOOL, "list", "--cpu", "dwt", "-o", f"/dev/{stream}"], **{stream: out}, timeout=WAIT, check=False).returncode
     assert code == 0 and file.read_text().startswith(OLD) and "CPICNT" in file.read_text()
     assert os.listdir(file.parent) == [file.name]
 
