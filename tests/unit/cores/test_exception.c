@@ -157,7 +157,7 @@ TEST(faults_of_an_armv8_core)
     assert_string_equal(text, ", in the vector of SErrors (EL1): ESR 0xBF000002 (SError)");
 }
 
-/* In Abort mode: what a data abort has is told apart from what an instruction's has. */
+/* In Abort mode: a data abort has its own registers, and an instruction's has others. */
 TEST(faults_of_an_armv7_core)
 {
     static const struct {

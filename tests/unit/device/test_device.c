@@ -179,7 +179,7 @@ FRESH_TEST(slices_are_waited_out)
     }
 }
 
-/* DHCSR tells of a reset once, whoever reads it. */
+/* DHCSR shows a reset to one read. */
 FRESH_TEST(a_reset_is_noticed_wherever_in_a_list_it_comes)
 {
     struct step items[3];

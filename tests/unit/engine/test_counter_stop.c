@@ -146,7 +146,7 @@ TEST(the_core_runs_once_the_request_is_gone)
     expect_write(rig.list.n - 1, 0x80090090, 6);
 }
 
-/* Else it could come, and be told, in the halt that was asked for. */
+/* Else it could be taken for the cause of the halt that was asked for. */
 TEST(a_stop_is_disarmed_before_the_core_is_halted)
 {
     make(M4, &dwt_kind, COUNTER_STOP_MATCH, 0, false);

@@ -224,7 +224,7 @@ FRESH_TEST(flags_are_cleared_by_another_register_where_there_is_one)
     assert_int_equal(f.fake.writes[0].value, 0x2);
 }
 
-/* What something else has written since is told once, and no longer held. */
+/* What something else has written since is reported once, and no longer held. */
 FRESH_TEST(what_is_left_is_not_undone)
 {
     struct left_alone left;
