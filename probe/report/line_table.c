@@ -94,7 +94,8 @@ static const struct sentence notes_before_it[] = {
      "overlap"},
 };
 
-#define NOT_FRAMED "without call frame information that the code confirms nested calls are not always distinguished"
+#define NOT_FRAMED                                                                                           \
+    "without call frame information that the code confirms nested calls are not always distinguished"
 
 static const struct sentence notes_after_it[] = {
     {"left", NULL, "{left} call{left?|s} left without returning, not counted"},

@@ -278,7 +278,7 @@ static void run_sequence(unsigned number, struct tally *tally)
     struct widen widen = {0};
     struct judgement all = {.decidable = true};
     world_begin(&world, seed, number);
-    unsigned looks = 1 + (unsigned)random_below(&world, LOOKS);
+    unsigned looks = 1 + (unsigned)world_below(&world, LOOKS);
     for (unsigned i = 1; i <= looks; i++) {
         struct look now = world_look(&world);
         judge(&world, &now, i, &all, tally);

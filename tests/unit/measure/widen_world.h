@@ -51,7 +51,7 @@ struct look {
     struct evidence evidence;
 };
 
-static inline uint64_t random_next(struct world *world)
+static inline uint64_t world_random(struct world *world)
 {
     world->random += 0x9E3779B97F4A7C15U;
     uint64_t x = world->random;
@@ -60,27 +60,27 @@ static inline uint64_t random_next(struct world *world)
     return x ^ (x >> 31);
 }
 
-static inline uint64_t random_below(struct world *world, uint64_t limit)
+static inline uint64_t world_below(struct world *world, uint64_t limit)
 {
-    return random_next(world) % limit;
+    return world_random(world) % limit;
 }
 
 /* Below 2^bits, and every size as likely as every other. */
 static inline uint64_t random_log(struct world *world, unsigned bits)
 {
-    uint64_t size = random_below(world, bits + 1);
-    return size == 0 ? 0 : random_next(world) >> (64 - size);
+    uint64_t size = world_below(world, bits + 1);
+    return size == 0 ? 0 : world_random(world) >> (64 - size);
 }
 
 /* Between 0 and 1, neither of them. */
-static inline double random_part(struct world *world)
+static inline double world_part(struct world *world)
 {
-    return ((double)(random_next(world) >> 12) + 0.5) * 0x1p-52;
+    return ((double)(world_random(world) >> 12) + 0.5) * 0x1p-52;
 }
 
 static inline bool random_percent(struct world *world, unsigned percent)
 {
-    return random_below(world, 100) < percent;
+    return world_below(world, 100) < percent;
 }
 
 static inline void world_begin(struct world *world, uint64_t seed, unsigned number)
@@ -98,10 +98,10 @@ static inline void world_begin(struct world *world, uint64_t seed, unsigned numb
                                       .down = kind->down,
                                       .zero_is_top = kind->zero_is_top,
                                       .modulus = plain ? 0 : (uint64_t)modulus};
-    world->shown = shape_show(&world->shape, 0, random_next(world));
-    world->hz = 1e3 * pow(5e6, random_part(world));
-    world->times = often[random_below(world, 4)];
-    world->spans = rarely[random_below(world, 4)];
+    world->shown = shape_show(&world->shape, 0, world_random(world));
+    world->hz = 1e3 * pow(5e6, world_part(world));
+    world->times = often[world_below(world, 4)];
+    world->spans = rarely[world_below(world, 4)];
 }
 
 /* Short of 2^59, so that no sum of them is beyond 64 bits. */
@@ -109,7 +109,7 @@ static inline uint64_t world_step(struct world *world)
 {
     unsigned width = world->width + 6 < 59 ? world->width + 6 : 59;
     if (world->width < 50 && random_percent(world, 15)) { /* around whole periods */
-        uint64_t whole = random_below(world, 5) * (uint64_t)world->shape.modulus + random_below(world, 3);
+        uint64_t whole = world_below(world, 5) * (uint64_t)world->shape.modulus + world_below(world, 3);
         return whole > 0 ? whole - 1 : 0;
     }
     return random_log(world, width);
@@ -120,20 +120,20 @@ static inline uint64_t world_step(struct world *world)
 static inline void world_time(struct world *world, uint64_t count, struct evidence *e)
 {
     static const double no_time[] = {NAN, INFINITY, -INFINITY, -1};
-    double took = fmax(0, (double)count + 2 * random_part(world) - 1) / world->hz;
-    double late = ldexp((double)world->shape.modulus, -(int)random_below(world, 20)) / world->hz;
-    double off = random_percent(world, 30) ? 0 : ldexp(1, -7 - (int)random_below(world, 24));
+    double took = fmax(0, (double)count + 2 * world_part(world) - 1) / world->hz;
+    double late = ldexp((double)world->shape.modulus, -(int)world_below(world, 20)) / world->hz;
+    double off = random_percent(world, 30) ? 0 : ldexp(1, -7 - (int)world_below(world, 24));
     bool known = random_percent(world, world->times);
     e->timed_below = known && random_percent(world, 80);
     e->timed_above = known && random_percent(world, 95);
-    e->shortest_s = fmax(0, took * (1 - 0x1p-48) - late * random_part(world));
-    e->longest_s = took * (1 + 0x1p-48) + late * random_part(world);
+    e->shortest_s = fmax(0, took * (1 - 0x1p-48) - late * world_part(world));
+    e->longest_s = took * (1 + 0x1p-48) + late * world_part(world);
     e->slowest_hz = world->hz * (1 - off);
     e->fastest_hz = world->hz * (1 + off);
     if (!e->timed_below)
-        *(random_percent(world, 50) ? &e->shortest_s : &e->slowest_hz) = no_time[random_below(world, 4)];
+        *(random_percent(world, 50) ? &e->shortest_s : &e->slowest_hz) = no_time[world_below(world, 4)];
     if (!e->timed_above)
-        *(random_percent(world, 50) ? &e->longest_s : &e->fastest_hz) = no_time[random_below(world, 4)];
+        *(random_percent(world, 50) ? &e->longest_s : &e->fastest_hz) = no_time[world_below(world, 4)];
 }
 
 static inline struct look world_look(struct world *world)
