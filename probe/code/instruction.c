@@ -912,6 +912,42 @@ static void a64_word(struct instruction *out, uint32_t code, uint64_t address)
         a64_give(out, GIVES_OTHER, false, code, NO_REGISTER, 0);
 }
 
+/* --- exclusive accesses --------------------------------------------------------------------------------- */
+
+/* DDI 0403 A7.7.52 (LDREX) and the following, A7.7.167 (STREX); DDI 0553 C2.4: LDAEX and STLEX, and TT, where
+ * STREX would store the PC. Others of the second group are LDA, STL and TBB. */
+static bool is_exclusive_in_thumb(uint32_t code)
+{
+    enum { EXCLUSIVE_SIZES = 1 << 4 | 1 << 5 | 1 << 7 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15 };
+    bool of_word = (code & 0xFFF00F00) == 0xE8500F00 ||
+                   ((code & 0xFFF00000) == 0xE8400000 && field(code, 12, 4) != ARM_PC);
+    return of_word ||
+           ((code & 0xFFE00000) == 0xE8C00000 && instruction_bit(EXCLUSIVE_SIZES, field(code, 4, 4)));
+}
+
+/* DDI 0487 F4.1, "Synchronization primitives and Load-Acquire/Store-Release" of A32, and C4.1 of A64, where
+ * CAS and LDAR have bit 23, CASP bit 21 without bit 31. */
+static bool is_exclusive(enum instruction_set isa, uint32_t code)
+{
+    if (isa == ISA_THUMB)
+        return is_exclusive_in_thumb(code);
+    if (isa == ISA_ARM)
+        return code >> 28 != 15 && (code & 0x0F8002F0) == 0x01800290;
+    return (code & 0x3E800000) == 0x08000000 && (!instruction_bit(code, 21) || instruction_bit(code, 31));
+}
+
+static void note_exclusive(struct instruction *out, enum instruction_set isa, uint32_t code)
+{
+    bool clears = isa == ISA_THUMB ? code == 0xF3BF8F2F
+                  : isa == ISA_ARM ? code == 0xF57FF01F
+                                   : (code & 0xFFFFF0FF) == 0xD503305F;
+    bool loads = instruction_bit(code, isa == ISA_A64 ? 22 : 20);
+    if (clears)
+        out->exclusive = EXCLUSIVE_CLEAR;
+    else if (is_exclusive(isa, code))
+        out->exclusive = loads ? EXCLUSIVE_LOAD : EXCLUSIVE_STORE;
+}
+
 /* --- all ------------------------------------------------------------------------------------------------ */
 
 bool instruction_is_wide(uint32_t halfword)
@@ -931,6 +967,8 @@ struct instruction instruction_of(enum instruction_set isa, uint32_t code, uint6
                               .index = NO_REGISTER};
     if (isa == ISA_OTHER)
         out.kind = GOES_UNSURE;
+    if (isa != ISA_OTHER)
+        note_exclusive(&out, isa, code);
     if (isa == ISA_A64)
         a64_word(&out, code, address);
     if (isa == ISA_OTHER || isa == ISA_A64)

@@ -56,6 +56,10 @@ struct instruction {
     uint32_t bytes;
     uint32_t list; /* general registers that are loaded or stored, the lowest at the lowest address */
 
+    /* Of the local monitor: a load-exclusive opens it, a store-exclusive asks and closes it, CLREX closes it.
+     */
+    enum { EXCLUSIVE_NONE, EXCLUSIVE_LOAD, EXCLUSIVE_STORE, EXCLUSIVE_CLEAR } exclusive;
+
     uint32_t writes; /* general registers that it may change, also of `list`; without those of a callee */
 
     enum {

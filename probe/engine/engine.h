@@ -221,15 +221,18 @@ struct register_value {
     bool known;     /* false: the debugger does not have it */
 };
 
+enum { ENGINE_WAYS = 4 };
+
 struct walk_block {
     uint64_t low, last, high;
-    uint64_t next[2]; /* where it may go on in the function */
+    uint64_t next[ENGINE_WAYS]; /* where it may go on in the function */
     unsigned n_next;
     bool returns;    /* or the function may return */
     bool leaves;     /* so: by a jump to code outside, which may also jump back */
     bool is_open;    /* where it goes on is not known */
     bool calls_away; /* so, by a call at `last` that returns to another place than the one after it */
     bool is_thumb;   /* as region.start_is_thumb */
+    bool is_held;    /* the core is to stop behind its first instruction nowhere in it */
     /* There register `base` is the stack pointer of the function's entry plus `apart`. */
     struct walk_frame {
         bool known;

@@ -211,7 +211,8 @@ struct walking {
     uint64_t by_exception; /* entries that began no call, until there was one */
     uint64_t lost;         /* calls in a row that were left */
     int64_t returned_us;
-    int64_t ours_us; /* the last stop of this call */
+    int64_t ours_us;       /* the last stop of this call */
+    struct progress whole; /* since this call began */
     bool has_called;
 };
 
@@ -290,13 +291,16 @@ static bool walk_take_look(struct walking *self, const struct passage_steps *ste
     return true;
 }
 
-/* Stops of other calls may go on for ever. */
-static bool walk_may_go_on(const struct walking *self, struct error *error)
+/* Stops of other calls may go on for ever, and those of this one. */
+static bool walk_may_go_on(struct walking *self, struct error *error)
 {
     const struct direct_engine *engine = self->engine;
     if (deadline_cancelled(engine->deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");
-    return deadline_now_us() - self->ours_us < self->walk->timeout_ms * 1000 ||
+    progress_add(&self->whole, PROGRESS_WENT_ON);
+    bool is_late = deadline_now_us() - self->ours_us >= self->walk->timeout_ms * 1000 ||
+                   progress_is_late(&self->whole, engine->hits.request, &engine->hits.hit);
+    return !is_late ||
            progress_tell(&engine->progress, engine->hits.request, engine->core, &engine->hits.hit, 0, error);
 }
 
@@ -429,6 +433,11 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
     if (!is_open && !many && !passage_prepare(&self->passage, stops, *all, &fit, error))
         return false;
     bool few = many || fit < *n || (fit < *all && fit > 1);
+    if (inside && block->is_held && (is_open || few))
+        return error_set(error, ERROR_NO_COMPARATOR,
+                         "not each way out of the exclusive access at 0x%08" PRIX64
+                         " can have a breakpoint, and a step in it would make its store fail",
+                         block->low);
     if (inside && (is_open || few)) {
         *steps = core_code_place(self->here) >= core_code_place(last);
         stops[0] = last;
@@ -643,6 +652,7 @@ static bool walk_begin_call(struct walking *self, bool runs, struct error *error
             return false;
         runs = false;
     }
+    progress_note(&self->whole);
     self->block = block_at(self, self->here);
     return self->block < self->walk->n ||
            error_set(error, ERROR_ELF, "the function's entry is in none of its lines");
@@ -693,6 +703,8 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
     const struct engine_request wait = {.hits = UINT64_MAX, .timeout_ms = walk->timeout_ms};
     struct error why = {0};
     unsigned stops = walk->region->may_be_left || walk->n_joins > 0 ? PASSAGE_STOPS : 3;
+    for (size_t i = 0; i < walk->n; i++)
+        stops = walk->blocks[i].is_held ? PASSAGE_STOPS : stops;
     direct->deadline = deadline;
     if (!passage_begin(&self.passage, direct, walk->region, stops, error))
         return false;

@@ -71,6 +71,7 @@ static bool lines_read_code(struct lines_run *run, struct error *error)
                                            .leaves = block->leaves,
                                            .is_open = block->is_open,
                                            .calls_away = block->calls_away,
+                                           .is_held = block->is_held,
                                            .is_thumb = block->is_thumb};
         for (unsigned next = 0; next < block->n_next; next++)
             run->walk[i].next[next] = block->next[next];
@@ -209,6 +210,15 @@ static bool walk_lines(void *context, struct engine *engine, const struct deadli
     return run->written.kind == ERROR_NONE ? ok : error_replace(error, &run->written);
 }
 
+static const char *lines_held_note(const struct lines_run *run)
+{
+    for (size_t i = 0; i < run->blocks.n; i++)
+        if (run->blocks.at[i].is_held)
+            return "an exclusive access, from its load up to its store, counts to the line of the load, with "
+                   "other lines in it: a stop there would make the store fail";
+    return "";
+}
+
 static bool lines_measure(struct lines_run *run, struct error *error)
 {
     struct session *session = run->session;
@@ -229,6 +239,7 @@ static bool lines_measure(struct lines_run *run, struct error *error)
         plausible_begin(&session->device.reading, session->device.block->counts_cycles, clock, seen_hz);
     region_describe(&run->named, run->conditions);
     conditions_add_note(run->conditions, run->named.start.note);
+    conditions_add_note(run->conditions, lines_held_note(run));
     if (!run->begin(run->context, error))
         return false;
     if (!line_costs_begin(&run->costs, &run->blocks, &run->halts))

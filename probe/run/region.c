@@ -89,9 +89,26 @@ static bool refuse_data_place(struct symbols *symbols, const struct location *at
                         is_object ? "in the object " : "a constant", is_object ? object : " among the code");
 }
 
+/* `what`: of the place, with a verb. A stop there makes each retry of the program a hit. */
+static bool refuse_held(const char *name, const char *what, const struct held *held, struct error *error)
+{
+    char load[48] = "", store[96] = "";
+    if (held->load != 0)
+        snprintf(load, sizeof load, " at 0x%08" PRIx64, held->load);
+    if (held->store != 0)
+        snprintf(store, sizeof store, " at 0x%08" PRIx64 ", which *0x%" PRIx64 " follows", held->store,
+                 held->after);
+    return error_advise(
+        error, ERROR_USAGE, "Name a place before the load-exclusive, and what follows the store-exclusive.",
+        "%.200s %s between the load-exclusive%s and its store-exclusive%s: after a stop there "
+        "the store may fail, and the program tries again, each time",
+        name, what, load, store);
+}
+
 bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error)
 {
     uint64_t it, begins;
+    struct held held;
     struct location before;
     char sections[160];
     if (symbols_overlay(symbols, at->address, sections, sizeof sections))
@@ -110,6 +127,8 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
     default:
         break;
     }
+    if (symbols_held(symbols, at->address, &held))
+        return refuse_held(at->name, "is", &held, error);
     if (!symbols_it_of(symbols, at->address, &it))
         return true;
     symbols_describe(symbols, it, &before);
@@ -266,10 +285,13 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
 {
     struct region *region = &named->region;
     struct frame_base at_start, at_end;
+    struct held held;
     symbols_file(symbols, named->start.address, named->file, sizeof named->file);
     if (!region_check_place(symbols, &named->start, error) ||
         (!region->to_return && !region_check_place(symbols, &named->end, error)))
         return false;
+    if (region->to_return && symbols_return_held(symbols, region->start, &held))
+        return refuse_held(named->start.name, "returns to a place", &held, error);
     if (region->to_return)
         return region_look_at_function(named, symbols, error);
     named->frames = symbols_frames(symbols, region->start, region->end, &at_start, &at_end);
@@ -296,6 +318,10 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
         named->code = ways.code;
     bool elsewhere = two && (ways.leaves || ways.calls);
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
+    /* The engines step over such a start */
+    if ((region->start_again || region->start == region->end) &&
+        symbols_held_after(symbols, region->start, &held))
+        return refuse_held(named->start.name, "is left by single steps, into what is", &held, error);
     region->never_nests = (region->start_again || lost) && never_nests(symbols, &function);
     if (lost && !two && symbols_is_entered(symbols, &function))
         doubt_add(region->doubt, "other functions jump into this one: an end may belong to an earlier call");

@@ -430,6 +430,7 @@ static struct symbols *open_image(uint8_t *image, size_t size, const char *file,
 void symbols_move(struct symbols *symbols, uint64_t by)
 {
     bases_close(symbols);
+    exclusives_close(symbols);
     symbols->moved = by;
     symbols->entry = elf_moved(symbols, symbols->entry);
     for (size_t i = 0; i < symbols->section_count; i++) {
@@ -584,6 +585,7 @@ void symbols_close(struct symbols *symbols)
         return;
     functions_close(symbols);
     bases_close(symbols);
+    exclusives_close(symbols);
     lines_close(symbols);
     free(symbols->units);
     if (symbols->dwarf != NULL)

@@ -114,6 +114,18 @@ struct symbols {
         } * items;
         size_t n, room;
     } own_calls; /* see is_own_jump */
+    struct exclusives {
+        bool known;
+        struct held_function {
+            struct extent extent;
+            bool is_own;      /* it has an exclusive access itself */
+            bool opens, asks; /* it returns after a load-exclusive; begins with a store-exclusive */
+            bool open_entry, ahead_exit; /* it is called after such a load; returns before such a store */
+            struct held around;          /* so: of its caller */
+        } * items;
+        size_t n, room;
+        struct held_code *kept; /* exclusives.c's: of the function that was asked for last */
+    } exclusives;
 
     bool dwarf_loaded;
     Dwarf *dwarf;
@@ -368,6 +380,10 @@ enum base_found bases_at(struct symbols *symbols, uint64_t address, struct frame
 /* Whether they give the rule's register, SP or the frame pointer, the same distance. */
 bool bases_confirm(struct symbols *symbols, uint64_t address, const struct frame_base *rule);
 void bases_close(struct symbols *symbols);
+
+/* --- exclusives.c */
+
+void exclusives_close(struct symbols *symbols);
 
 /* --- code.c: who calls whom, by the instructions ------------------------------------------------------ */
 

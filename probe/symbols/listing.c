@@ -356,6 +356,7 @@ static bool joins(const struct code_instruction *one, const struct code_instruct
 
 static void listing_add_row(struct making *making, const struct code_instruction *one)
 {
+    struct held held;
     struct listing_row *row = &making->out->rows[making->out->n++];
     struct instruction does = code_decode(one);
     bool in_it = making->it_left > 0,
@@ -364,6 +365,7 @@ static void listing_add_row(struct making *making, const struct code_instruction
                                 .size = one->size,
                                 .is_data = one->is_data,
                                 .in_it = in_it,
+                                .is_held = symbols_held(making->symbols, one->address, &held),
                                 .code = one->code,
                                 .file = LISTING_NO_FILE,
                                 .flow = skips ? FLOW_AWAY : flow_of(&does),
@@ -502,12 +504,14 @@ static const struct listing_row *listing_row_of(const struct listing *listing, u
 }
 
 /* Of one block with the row before it. An IT and what it has conditions for are one piece, of the IT's line:
- * no core is sure to stop within it. */
+ * no core is sure to stop within it. So are a load-exclusive and what follows up to its store-exclusive. */
 static bool listing_continues(const struct listing *listing, size_t first, const struct listing_row *row)
 {
     const struct listing_row *before = row - 1, *begin = &listing->rows[first];
     if (before->is_data || before->address + before->size != row->address)
         return false;
+    if (!row->in_it && (row->is_held || before->is_held))
+        return row->is_held && (before->flow == FLOW_ON || before->may_go_on);
     return row->in_it || (before->flow == FLOW_ON && begin->line == row->line && begin->file == row->file);
 }
 
@@ -516,12 +520,12 @@ static void mark_targets(const struct listing *listing, bool *begins)
     for (size_t i = 0; i < listing->n; i++) {
         const struct listing_row *row = &listing->rows[i];
         const struct listing_row *target = row->flow == FLOW_TO ? listing_row_of(listing, row->target) : NULL;
-        if (target != NULL && !target->in_it)
+        if (target != NULL && !target->in_it && !target->is_held)
             begins[target - listing->rows] = true;
     }
     for (size_t i = 0; i < listing->n_joins; i++) {
         const struct listing_row *join = listing_row_of(listing, listing->joins[i]);
-        if (join != NULL && !join->in_it)
+        if (join != NULL && !join->in_it && !join->is_held)
             begins[join - listing->rows] = true;
     }
     for (size_t i = 0, first = 0; i < listing->n; i++) {
@@ -539,7 +543,52 @@ static void add_next(const struct listing *listing, struct code_block *block, ui
     for (unsigned i = 0; i < block->n_next; i++)
         if (block->next[i] == address)
             return;
-    block->next[block->n_next++] = address;
+    if (block->n_next < BLOCK_NEXT)
+        block->next[block->n_next++] = address;
+    else
+        block->is_open = true;
+}
+
+/* One way out of a row of a held block: on through held rows, else out of the block. */
+static bool take_way(const struct listing *listing, struct code_block *block, uint64_t to, bool *passed)
+{
+    const struct listing_row *row = listing_row_of(listing, to);
+    size_t i = row != NULL ? (size_t)(row - listing->rows) : 0;
+    bool is_inside = to > block->low && to < block->high, was = row != NULL && passed[i];
+    if (row != NULL && (row->is_held || is_inside)) {
+        passed[i] = true;
+        return !was;
+    }
+    /* A retry from the load on is part of the hop: the core cannot wait for a stop where it is */
+    if (row == NULL || to != block->low || i + 1 == listing->n || !row[1].is_held)
+        add_next(listing, block, to);
+    return false;
+}
+
+/* The ways out of a block that has an exclusive access: by each of its instructions, and by those of another
+ * block in which the access goes on. `passed` has room for a flag of each row. */
+static void set_held_next(const struct listing *listing, const struct listing_row *first,
+                          struct code_block *block, bool *passed)
+{
+    bool more = true;
+    memset(passed, 0, listing->n * sizeof *passed);
+    passed[first - listing->rows] = true;
+    block->is_held = true;
+    block->n_next = 0;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < listing->n; i++) {
+            const struct listing_row *row = &listing->rows[i];
+            if (!passed[i] || row->is_data)
+                continue;
+            block->returns = block->returns || row->flow == FLOW_RETURN;
+            block->is_open = block->is_open || row->flow == FLOW_AWAY;
+            if (row->flow == FLOW_TO)
+                more = take_way(listing, block, row->target, passed) || more;
+            if (row->flow == FLOW_ON || row->may_go_on)
+                more = take_way(listing, block, row->address + row->size, passed) || more;
+        }
+    }
 }
 
 static void set_next(const struct listing *listing, const struct listing_row *last, struct code_block *block)
@@ -560,26 +609,41 @@ static void set_next(const struct listing *listing, const struct listing_row *la
         add_next(listing, block, block->high);
 }
 
+/* By a jump: what follows a load-exclusive is in its block. */
+static bool leads_into_held(const struct listing *listing, const struct listing_row *last)
+{
+    const struct listing_row *to = last->flow == FLOW_TO ? listing_row_of(listing, last->target) : NULL;
+    return to != NULL && to->is_held;
+}
+
 bool blocks_make(const struct listing *listing, struct code_blocks *out, struct error *error)
 {
-    bool *begins = calloc(listing->n + 1, sizeof *begins);
+    bool *begins = calloc(2 * listing->n + 1, sizeof *begins);
     *out = (struct code_blocks){.at = calloc(listing->n + 1, sizeof *out->at)};
-    bool ok = begins != NULL && out->at != NULL, has_lines = false;
+    bool ok = begins != NULL && out->at != NULL, has_lines = false, is_held = false;
+    const struct listing_row *first = listing->rows;
     if (ok)
         mark_targets(listing, begins);
     for (size_t i = 0; ok && i < listing->n; i++) {
         const struct listing_row *row = &listing->rows[i];
         if (row->is_data)
             continue;
-        if (begins[i])
+        if (begins[i]) {
             out->at[out->n++] = (struct code_block){
                 .low = row->address, .file = row->file, .line = row->line, .is_thumb = row->is_thumb};
+            first = row;
+            is_held = false;
+        }
+        is_held = is_held || row->is_held;
         struct code_block *block = &out->at[out->n - 1];
         block->instructions++;
         block->calls = block->calls || row->calls;
         has_lines = has_lines || row->line > 0;
-        if (i + 1 == listing->n || begins[i + 1] || listing->rows[i + 1].is_data)
-            set_next(listing, row, block);
+        if (i + 1 < listing->n && !begins[i + 1] && !listing->rows[i + 1].is_data)
+            continue;
+        set_next(listing, row, block);
+        if (is_held || leads_into_held(listing, row))
+            set_held_next(listing, first, block, begins + listing->n);
     }
     free(begins);
     if (!ok)

@@ -28,6 +28,7 @@ struct listing_row {
     unsigned size; /* bytes: 2 or 4 */
     bool is_data;
     bool in_it;              /* in the block of an IT before it */
+    bool is_held;            /* see symbols_held */
     uint32_t code;           /* of a Thumb instruction of 4 bytes, the first halfword is the upper */
     char text[LISTING_TEXT]; /* "bl 0x8000124 <fir_filter>", the name padded to a column */
     size_t file;             /* index into listing.files; LISTING_NO_FILE: unknown */
@@ -62,7 +63,7 @@ size_t listing_row_at(const struct listing *listing, uint64_t address);
  * left at the last of them. Each block knows where it goes on. A call is part of the block, with all that the
  * callee does.
  */
-enum { BLOCK_NEXT = 2 };
+enum { BLOCK_NEXT = 4 }; /* more than two where an exclusive access has ways out */
 
 struct code_block {
     uint64_t low, last, high; /* the first instruction, the last at which a core stops, and the end */
@@ -76,6 +77,7 @@ struct code_block {
     bool is_open;           /* known only when the last instruction executes */
     bool calls, calls_away; /* calls_away: the last one does, and returns to another place than after it */
     bool is_thumb;
+    bool is_held;     /* it has an exclusive access, or part of one: no core is to stop within */
     bool is_inlined;  /* set by the caller: it is another function's code */
     bool is_unframed; /* likewise: where its call's frame is is not known */
 };

@@ -156,6 +156,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         d->idles_off = on;
     } else if (!strcmp(name, "erratum-740663")) {
         pmu_v7_set_erratum(&v7->pmu, on);
+    } else if (!strcmp(name, "loses-exclusives")) {
+        d->loses_exclusives = on;
     } else if (!strcmp(name, "secure-low")) {
         d->secure_low = on;
     } else if (!strcmp(name, "hyp-mode") && v7->profile->pmu.version == 2) {

@@ -106,6 +106,7 @@ struct v7_debug {
     uint32_t bvr[V7_BREAKPOINTS], bcr[V7_BREAKPOINTS], wvr[V7_WATCHPOINTS], wcr[V7_WATCHPOINTS];
     bool os_locked, locked, monitor_locked; // the latter two: the software locks
     bool lock_for_all;                      // which hold for a debugger too, and read as if there were none
+    bool loses_exclusives;                  // the local monitor is open after a halt
     bool secure_low;                        // Secure debug is not allowed; only DBGAUTHSTATUS says so
     bool idles_off;                         // WFI is taken for a powerdown
     bool was_off, was_reset;                // DBGPRSR.SPD, SR

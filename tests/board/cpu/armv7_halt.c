@@ -8,6 +8,7 @@
 
 // The interrupt that a peripheral may raise while the core is halted
 enum { HALT_IRQ = 3 };
+#define CLREX 0xF57FF01Fu
 // DBGBCR, DDI 0406C C11.11.2
 #define BCR_E         (1u << 0)
 #define BCR_PMC(bcr)  ((bcr) >> 1 & 3)
@@ -195,6 +196,8 @@ void v7_halt(struct armv7 *v7, unsigned moe)
     if (halt_cost_interrupts(v7->core->halt_cost))
         v7->pending |= 1u << HALT_IRQ;
     v7_log(v7, TRUTH_HALT, v7->pc, moe);
+    if (v7->debug.loses_exclusives)
+        v7_from_scratch(v7, CLREX, false);
     cti_input(&v7->cti, CTI_IN_HALTED);
 }
 

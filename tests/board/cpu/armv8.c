@@ -227,6 +227,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         v8->pmu_interrupts = v8->pmu_is_handled = on;
     } else if (!strcmp(name, "breakpoints-cleared")) {
         clear_breakpoints(v8);
+    } else if (!strcmp(name, "loses-exclusives")) {
+        d->loses_exclusives = on;
     } else if (!strcmp(name, "dirty-lines")) {
         v8->bus->dirty = on;
     } else if (!strcmp(name, "idles-off")) {

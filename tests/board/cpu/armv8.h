@@ -126,6 +126,7 @@ struct v8_debug {
     bool locked, monitor_locked;                                  // the software locks
     bool lock_for_all;                                            // which hold for a debugger too
     bool lock_lies;                                               // and read as if there were none
+    bool loses_exclusives;                                        // the local monitor is open after a halt
     bool idles_off;                                               // WFI is taken for a powerdown
     bool samples_in_monitor;                                      // PC samples are where Armv8.2 has them
     bool unsigned_non_secure, unsigned_secure;                    // the authentication signals are low

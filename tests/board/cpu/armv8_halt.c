@@ -16,6 +16,7 @@ enum { HALT_IRQ = 3 };
 #define BCR_TYPE(bcr) ((bcr) >> 20 & 15)
 enum { TYPE_MATCH = 0, TYPE_LINKED_MATCH = 1, TYPE_CONTEXT = 2, TYPE_LINKED_CONTEXT = 3 };
 enum { PMC_EL1 = 1, PMC_EL0 = 2, PMC_BOTH = 3, SSC_NON_SECURE = 1, SSC_SECURE = 2 };
+#define CLREX       0xD5033F5Fu
 #define BVR_ADDRESS 0x0000FFFFFFFFFFFCu
 
 bool v8_double_locked(const struct armv8 *v8)
@@ -207,6 +208,8 @@ void v8_halt(struct armv8 *v8, enum v8_status why)
     if (halt_cost_interrupts(v8->core.halt_cost))
         *v8_pending(v8) |= 1u << HALT_IRQ;
     v8_log(v8, TRUTH_HALT, v8->pc, why);
+    if (d->loses_exclusives && !v8->aarch32)
+        v8_stuff(v8, CLREX);
     cti_input(&v8->cti, CTI_IN_HALTED);
 }
 

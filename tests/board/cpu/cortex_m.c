@@ -179,6 +179,8 @@ static bool set_state(struct core *core, const char *name, bool on)
         cm->flavour.dwt_locked = cm->flavour.dwt_lock_lies = on;
     else if (strcmp(name, "no-cyccnt") == 0)
         cm->flavour.no_cyccnt = on;
+    else if (strcmp(name, "loses-exclusives") == 0)
+        cm->flavour.loses_exclusives = on;
     else if (strcmp(name, "it-stops-if-done") == 0 && cm->profile->v7m)
         cm->flavour.stops_if_done = on;
     else if (strcmp(name, "monitor-key") == 0 && cm->profile->v81m)

@@ -91,13 +91,14 @@ struct cm_debug {
 
 // States in which some parts start, for --core-state
 struct cm_flavour {
-    bool dirty_cache;   // the data cache is on, and ahead of memory
-    bool dwt_locked;    // the DWT's lock holds for a debugger too
-    bool dwt_lock_lies; // and says that it is open
-    bool no_cyccnt;     // the DWT has no counters
-    bool monitor_key;   // DEMCR.MONPRKEY is there: the Unprivileged Debug Extension
-    bool late_arrival;  // an exception of a higher priority that pends during an entry is entered instead
-    bool stops_if_done; // not at an instruction whose condition in an IT block fails
+    bool dirty_cache;      // the data cache is on, and ahead of memory
+    bool dwt_locked;       // the DWT's lock holds for a debugger too
+    bool dwt_lock_lies;    // and says that it is open
+    bool no_cyccnt;        // the DWT has no counters
+    bool monitor_key;      // DEMCR.MONPRKEY is there: the Unprivileged Debug Extension
+    bool late_arrival;     // an exception of a higher priority that pends during an entry is entered instead
+    bool loses_exclusives; // the local monitor is open after a halt
+    bool stops_if_done;    // not at an instruction whose condition in an IT block fails
     struct bus_security security;
 };
 
@@ -162,6 +163,7 @@ struct cortex_m {
     bool attention;     // something may have to happen before the next instruction
     bool cleared;       // it was checked for the instruction that starts now
     bool paused;        // the hook stopped the emulator
+    bool stuffing;      // an instruction of the board's own executes
     bool one_only;      // stop after one instruction
     uint8_t it;         // ITSTATE of the next instruction, where those of a block are executed one by one
     uint32_t it_end;    // of the block, in which the emulator cannot stop; 0: in none

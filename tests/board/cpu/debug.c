@@ -56,6 +56,23 @@ uint64_t cm_borrowed(const struct cortex_m *cm)
     return borrowed;
 }
 
+// "an exit from Debug state might [...] clear the Exclusives monitors" (DDI 0487 H2.5; of Armv7-M nothing
+// says that it does not). By CLREX, from a page that only the emulator has
+static void lose_exclusive(struct cortex_m *cm)
+{
+    enum { CLREX = (int)0x8F2FF3BF, SCRATCH = 0x7FFF0000, SCRATCH_SIZE = 4096 };
+    uint32_t pc = cm_pc(cm), op = (uint32_t)CLREX;
+    if (!cm->flavour.loses_exclusives || cm->it)
+        return;
+    (void)uc_mem_map(cm->uc, SCRATCH, SCRATCH_SIZE, UC_PROT_ALL); // again: it is there
+    uc_mem_write(cm->uc, SCRATCH, &op, sizeof op);
+    cm->stuffing = true;
+    if (uc_emu_start(cm->uc, SCRATCH | 1, SCRATCH + 4, 0, 0) != UC_ERR_OK)
+        fprintf(stderr, "board: the exclusive monitor cannot be cleared\n");
+    cm->stuffing = false;
+    cm_set_pc(cm, pc);
+}
+
 void cm_halt(struct cortex_m *cm, uint32_t cause)
 {
     for (unsigned i = 0; i < CM_PROGRAM; i++)
@@ -74,6 +91,7 @@ void cm_halt(struct cortex_m *cm, uint32_t cause)
     if (halt_cost_interrupts(cm->core.halt_cost))
         cm_pend(cm, HALT_IRQ);
     cm_log(cm, TRUTH_HALT, cm_pc(cm), cause);
+    lose_exclusive(cm);
 }
 
 static uint32_t run_notes(const struct cortex_m *cm, uint64_t seen_pending)

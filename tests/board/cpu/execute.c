@@ -92,6 +92,8 @@ static void on_instruction(uc_engine *uc, uint64_t address, uint32_t size, void 
     struct cortex_m *cm = user;
     uint32_t pc = (uint32_t)address;
     (void)size;
+    if (cm->stuffing)
+        return;
     bool was_alone = cm->last && cm->it;
     if (cm->last)
         finish(cm, pc);

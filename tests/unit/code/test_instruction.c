@@ -387,6 +387,58 @@ TEST(changes_of_the_mode)
             fail_msg("%s", lines[i].text);
 }
 
+TEST(exclusive_accesses)
+{
+    static const struct {
+        const char *text;
+        enum instruction_set isa;
+        uint32_t code;
+        int exclusive;
+    } lines[] = {
+        {"ldrex r3, [r2]", ISA_THUMB, 0xE8523F00, EXCLUSIVE_LOAD},
+        {"ldrex r3, [r2, #4]", ISA_THUMB, 0xE8523F01, EXCLUSIVE_LOAD},
+        {"ldrexb r0, [r1]", ISA_THUMB, 0xE8D10F4F, EXCLUSIVE_LOAD},
+        {"ldrexh r0, [r1]", ISA_THUMB, 0xE8D10F5F, EXCLUSIVE_LOAD},
+        {"ldrexd r4, r5, [r0]", ISA_THUMB, 0xE8D0457F, EXCLUSIVE_LOAD},
+        {"ldaex r0, [r1]", ISA_THUMB, 0xE8D10FEF, EXCLUSIVE_LOAD},
+        {"strex r1, r3, [r2]", ISA_THUMB, 0xE8423100, EXCLUSIVE_STORE},
+        {"strexb r9, r6, [r11]", ISA_THUMB, 0xE8CB6F49, EXCLUSIVE_STORE},
+        {"strexd r1, r12, lr, [r10]", ISA_THUMB, 0xE8CACE71, EXCLUSIVE_STORE},
+        {"stlex r0, r1, [r2]", ISA_THUMB, 0xE8C21FE0, EXCLUSIVE_STORE},
+        {"clrex", ISA_THUMB, 0xF3BF8F2F, EXCLUSIVE_CLEAR},
+        {"tt r0, r1", ISA_THUMB, 0xE841F000, EXCLUSIVE_NONE},
+        {"lda r0, [r1]", ISA_THUMB, 0xE8D10FAF, EXCLUSIVE_NONE},
+        {"stl r1, [r0]", ISA_THUMB, 0xE8C01FAF, EXCLUSIVE_NONE},
+        {"tbb [pc, r0]", ISA_THUMB, 0xE8DFF000, EXCLUSIVE_NONE},
+        {"ldrd r0, r1, [r2]", ISA_THUMB, 0xE9D20100, EXCLUSIVE_NONE},
+        {"ldrex r0, [r3]", ISA_ARM, 0xE1930F9F, EXCLUSIVE_LOAD},
+        {"ldrexd r8, r9, [r3]", ISA_ARM, 0xE1B38F9F, EXCLUSIVE_LOAD},
+        {"ldaex r0, [r1]", ISA_ARM, 0xE1910E9F, EXCLUSIVE_LOAD},
+        {"strex r2, r3, [r0]", ISA_ARM, 0xE1802F93, EXCLUSIVE_STORE},
+        {"strexeq r2, r3, [r0]", ISA_ARM, 0x01802F93, EXCLUSIVE_STORE},
+        {"stlex r2, r3, [r0]", ISA_ARM, 0xE1802E93, EXCLUSIVE_STORE},
+        {"clrex", ISA_ARM, 0xF57FF01F, EXCLUSIVE_CLEAR},
+        {"lda r1, [r0]", ISA_ARM, 0xE1901C9F, EXCLUSIVE_NONE},
+        {"stl r1, [r0]", ISA_ARM, 0xE180FC91, EXCLUSIVE_NONE},
+        {"swp r0, r1, [r2]", ISA_ARM, 0xE1020091, EXCLUSIVE_NONE},
+        {"ldaxr w0, [x1]", ISA_A64, 0x885FFC20, EXCLUSIVE_LOAD},
+        {"ldxrb w0, [x1]", ISA_A64, 0x085F7C20, EXCLUSIVE_LOAD},
+        {"ldxp x0, x2, [x1]", ISA_A64, 0xC87F0820, EXCLUSIVE_LOAD},
+        {"stlxr w3, w0, [x1]", ISA_A64, 0x8803FC20, EXCLUSIVE_STORE},
+        {"stxp w4, x0, x2, [x1]", ISA_A64, 0xC8240820, EXCLUSIVE_STORE},
+        {"clrex", ISA_A64, 0xD5033F5F, EXCLUSIVE_CLEAR},
+        {"ldar w0, [x1]", ISA_A64, 0x88DFFC20, EXCLUSIVE_NONE},
+        {"stlr w0, [x1]", ISA_A64, 0x889FFC20, EXCLUSIVE_NONE},
+        {"cas w0, w2, [x1]", ISA_A64, 0x88A07C22, EXCLUSIVE_NONE},
+        {"casp x0, x1, x2, x3, [x4]", ISA_A64, 0x48207C82, EXCLUSIVE_NONE},
+        {"ldadd w0, w2, [x1]", ISA_A64, 0xB8200022, EXCLUSIVE_NONE},
+        {"ldr x0, [x1]", ISA_A64, 0xF9400020, EXCLUSIVE_NONE},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++)
+        if ((int)instruction_of(lines[i].isa, lines[i].code, PLACE).exclusive != lines[i].exclusive)
+            fail_msg("%s", lines[i].text);
+}
+
 TEST(breakpoint_instructions)
 {
     static const struct {

@@ -291,6 +291,21 @@ RIG_TEST(stops_of_other_calls_are_no_progress)
     rig_end_clean(rig);
 }
 
+/* As where the stops themselves keep the call from going on. */
+RIG_TEST(a_call_that_never_ends_ends_the_walk)
+{
+    struct model_event events[4000] = {script[0]};
+    struct walked walked = {.wanted = 1, .is_long = true};
+    for (size_t i = 1; i < COUNT(events); i++)
+        events[i] = script[1 + i % 2];
+    struct rig *rig = rig_fresh(events, COUNT(events));
+    rig->model.limit = 0;
+    rig_begin(rig);
+    assert_fails(walk(rig, blocks, &walked), &rig->error, ERROR_END, "the end was not reached within");
+    assert_int_equal(walked.calls, 0);
+    rig_end_clean(rig);
+}
+
 RIG_TEST(other_stops_are_told)
 {
     static const struct {

@@ -73,6 +73,31 @@ TEST(lines_targets_and_branches_begin_blocks)
     blocks_are(&listing, expected, COUNT(expected));
 }
 
+/* ldrex; cbnz out; strex; cmp; bne ldrex; out: bx lr: each of another line. */
+TEST(an_exclusive_access_is_one_block)
+{
+    struct listing_row rows[6];
+    struct listing listing = {.rows = rows};
+    static const struct expected_block expected[] = {
+        {.low = 0x100, .last = 0x106, .line = 5, .next = {0x10E, 0x10A}},
+        {.low = 0x10A, .last = 0x10C, .line = 8, .next = {0x100, 0x10E}},
+        {.low = 0x10E, .last = 0x10E, .line = 9, .returns = true},
+    };
+    add_row(&listing, (struct listing_row){.address = 0x100, .size = 4, .line = 5});
+    add_row(&listing, (struct listing_row){.address = 0x104,
+                                           .line = 6,
+                                           .flow = FLOW_TO,
+                                           .target = 0x10E,
+                                           .may_go_on = true,
+                                           .is_held = true});
+    add_row(&listing, (struct listing_row){.address = 0x106, .size = 4, .line = 7, .is_held = true});
+    add_row(&listing, (struct listing_row){.address = 0x10A, .line = 8});
+    add_row(&listing, (struct listing_row){
+                          .address = 0x10C, .line = 8, .flow = FLOW_TO, .target = 0x100, .may_go_on = true});
+    add_row(&listing, (struct listing_row){.address = 0x10E, .line = 9, .flow = FLOW_RETURN});
+    blocks_are(&listing, expected, COUNT(expected));
+}
+
 TEST(a_call_that_does_not_return_after_itself_ends_a_block)
 {
     struct listing_row rows[3];
