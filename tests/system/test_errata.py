@@ -66,10 +66,13 @@ def test_list_shows_errata():
                        ("a9", ["erratum 795769, of unknown revisions: reads of CONTEXTIDR"]),
                        ("neoverse-n2", ["STALL_SLOT issue slots left empty; ~ erratum SDEN-1982442 of r0p0 to r0p2: too high by CPU_CYCLES",
                                         "STALL_SLOT_FRONTEND issue slots empty because of the frontend; ~ erratum SDEN-1982442"]),
+                       *((cpu, [f"~ erratum rr-{number}, of unknown revisions: too high"] +
+                               [f"BR_RETIRED; ~ erratum rr-{number}"] * (cpu != "a75"))
+                         for cpu, number in (("a55", 3664), ("a75", 3664), ("neoverse-e1", 3664), ("a520", 4091))),
                        ("m3", ["erratum 532314 of r0p0 to r1p1: goes on in sleep"])):
         listed = words(run_tool("list", "--cpu", cpu).out)
         assert all(line in listed for line in lines), listed
-    assert "erratum" not in run_tool("list", "--cpu", "m4").out + run_tool("list", "--cpu", "a57").out + run_tool("list", "--cpu", "neoverse-v2").out
+    assert "erratum" not in run_tool("list", "--cpu", "m4").out + run_tool("list", "--cpu", "a57").out + run_tool("list", "--cpu", "neoverse-v2").out + run_tool("list", "--cpu", "a76").out
     with Place("a9/swd", "free", WORK_BY_DATA) as place:
         events = {line.get("name"): line for line in place.run("list", "-j").lines}
         renamed = events["INST_OUT_OF_RENAME_STAGE"]["errata"]
