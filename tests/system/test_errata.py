@@ -7,7 +7,7 @@ from harness import WORK_BY_DATA, Place, run_tool
 
 A53 = "~ INST_RETIRED, CPI: erratum 855827: too high: an immediate branch may count more than once"
 A9 = ("~ INST_OUT_OF_RENAME_STAGE, CPI: erratum 740663, of unknown revisions: branches that a stall hides are missing, in a loop one each "
-      "round")
+      "round; erratum 761321, of unknown revisions: MRC and MCR are missing")
 ROWS = {"a53": ("INST_RETIRED", 1, "erratum-855827", A53), "a9": ("INST_OUT_OF_RENAME_STAGE", -1, "erratum-740663", A9)}
 
 
@@ -63,7 +63,7 @@ def test_every_view_of_a_wrong_count_has_its_mark(tmp_path):
 
 def test_list_shows_errata():
     for cpu, lines in (("a53", ["instructions; ~ erratum 855827 of r0p0 to r0p4: too high", "CYCLES / INST_RETIRED; ~ erratum 855827"]),
-                       ("a9", ["erratum 795769, of unknown revisions: reads of CONTEXTIDR"]),
+                       ("a9", ["erratum 775419, of unknown revisions: LDM of the PC", "erratum 795769, of unknown revisions: reads of CONTEXTIDR"]),
                        ("neoverse-n2", ["STALL_SLOT issue slots left empty; ~ erratum SDEN-1982442 of r0p0 to r0p2: too high by CPU_CYCLES",
                                         "STALL_SLOT_FRONTEND issue slots empty because of the frontend; ~ erratum SDEN-1982442"]),
                        *((cpu, [f"~ erratum rr-{number}, of unknown revisions: too high"] +
