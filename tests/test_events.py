@@ -81,7 +81,7 @@ def read(cpu, above=()):
             for code in drop(used, rest.split()):
                 del found[code]
         elif first == "erratum":
-            assert re.fullmatch(r"0x[0-9A-F]{2,4} (SDEN-)?\d{6,7} 0x[0-9A-F]{3} (any|r\dp\d(-r\dp\d)?)  \S.{5,90}", rest), f"{cpu}: {line}"
+            assert re.fullmatch(r"0x[0-9A-F]{2,4} ((SDEN-)?\d{6,7}|rr-\d{4}) 0x[0-9A-F]{3} (any|r\dp\d(-r\dp\d)?)  \S.{5,90}", rest), f"{cpu}: {line}"
             assert int(rest.split()[0], 16) in found, f"{cpu}: {line}"
         else:
             used = None

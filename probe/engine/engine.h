@@ -232,7 +232,7 @@ struct walk_block {
     bool is_open;    /* where it goes on is not known */
     bool calls_away; /* so, by a call at `last` that returns to another place than the one after it */
     bool is_thumb;   /* as region.start_is_thumb */
-    bool is_held;    /* the core is to stop behind its first instruction nowhere in it */
+    bool is_held;    /* at its first instruction alone the core may stop */
     /* There register `base` is the stack pointer of the function's entry plus `apart`. */
     struct walk_frame {
         bool known;

@@ -22,7 +22,7 @@ struct held_step {
     unsigned size;
     bool loads, stores, clears, sure; /* sure: without a condition */
     bool goes_on, leaves;             /* leaves: the function */
-    bool open, ahead;                 /* before it: a load-exclusive was, a store-exclusive may come */
+    bool open, ahead;                 /* before it: a load-exclusive was, a store-exclusive may be next */
 };
 
 struct held_code {
@@ -277,7 +277,7 @@ static const struct held_code *held_code_of(struct symbols *symbols, const struc
     return all->kept;
 }
 
-/* `after`: behind the instruction there, else before it. */
+/* `after`: after the instruction there, else before it. */
 static bool held_at(struct symbols *symbols, uint64_t address, bool after, struct held *out)
 {
     const struct held_function *function = held_function_of(symbols, address);

@@ -234,11 +234,11 @@ bool symbols_it_of(struct symbols *symbols, uint64_t address, uint64_t *it);
 
 /* A load-exclusive and its store-exclusive, or the calls that lead there; 0: it is not known. */
 struct held {
-    uint64_t load, store, after; /* after: the instruction behind the store */
+    uint64_t load, store, after; /* after: what follows the store */
 };
-/* Whether the place is behind such a load and not behind its store: a stop there may make the store fail. */
+/* Whether the place is after such a load and not after its store: a stop there may make the store fail. */
 bool symbols_held(struct symbols *symbols, uint64_t address, struct held *out);
-/* The same of the place behind the instruction there. */
+/* The same of the place after the instruction there. */
 bool symbols_held_after(struct symbols *symbols, uint64_t address, struct held *out);
 /* Whether the function returns to such a place. */
 bool symbols_return_held(struct symbols *symbols, uint64_t function, struct held *out);

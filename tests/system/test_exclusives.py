@@ -8,7 +8,7 @@ from harness import unfolded
 from own_program import START, own_place
 from test_lines import lines
 
-# `add` tries again until its store is done; `take` gives up; `by_calls` has the two in functions of their own.
+# `add` tries again until its store is done; `take` gives up; `by_calls` has the two in two functions.
 ADDS = START + r"""
 volatile uint32_t number, lock;
 #if defined __aarch64__
