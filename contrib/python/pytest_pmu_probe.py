@@ -148,12 +148,12 @@ def chances(column, distance, off):
 
 
 def left_out(run, name):
-    """Hits that are not in the statistics: the highest counts they may have, and whether of some that is not known."""
-    summary = run.summary
+    """Hits that are not in the statistics: the highest counts they may have, and of how many it is not known."""
+    summary, calls = run.summary, run.summary.get("calls") or Record()
     tainted = [hit for hit in run.hits if hit.tainted and not hit.get("warmup")]
     known = [hit.values[name] for hit in tainted if hit.values.get(name) is not None and name not in hit.get("at_least", ())]
     unknown = summary.get("left", 0) + summary.get("cut", 0) + max(summary.get("tainted", 0), len(tainted)) - len(known)
-    return known, unknown
+    return known, unknown + round(calls.get("left_out", 0) * (calls.get("seen", 0) + calls.get("gaps", 0)))
 
 
 def within(run, column, limit, of):
@@ -213,13 +213,15 @@ def with_left_out(run, name, limit, hz, of):
     known, unknown = left_out(run, name)
     if of == "min" or not (known or unknown):
         return "pass", ""
+    if gaps := (run.summary.get("calls") or Record()).get("gaps"):  # each may hide any number of calls
+        return "inconclusive", f"trace was lost {gaps} time{'s' * (gaps > 1)}: calls may lie wholly in a loss"
     if of in QUANTILES and "count" in run.columns[name]:
         if (most := most_of_quantile(run, name, QUANTILES[of], known, unknown) / hz) <= limit:
             return "pass", ""
         up_to = "" if math.isinf(most) else f"up to {most:g} "
-        return "inconclusive", f"{up_to}with {len(known) + unknown} calls that were left, tainted or cut by the end"
+        return "inconclusive", f"{up_to}with {len(known) + unknown} calls that were left, left out, tainted or cut by the end"
     if unknown:
-        return "inconclusive", f"{unknown} calls were left, tainted or cut by the end: what they took is not known"
+        return "inconclusive", f"{unknown} calls were left, left out, tainted or cut by the end: what they took is not known"
     counted = run.columns[name]
     most = max(known, default=0)
     if of == "mean" and known and "count" in counted:

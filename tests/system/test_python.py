@@ -160,6 +160,15 @@ def test_a_budget_passes_only_with_all_that_was_left_out():
             (of({"count": 99, "p90": 94}, left=2), 95, "median", "pass"), (of(left=2), 100, "median", "pass"), (of(left=101), 100, "median", "inconclusive")]
     for run, limit, what, verdict in rows:
         assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (run.summary, limit, what)
+    # By trace: 4 of 104 calls are no hits, or as many losses of trace, each of which may hide any number of calls
+    calls = {"seen": 104, "exact": 100, "left_out": 4 / 104, "isolated": True}
+    lost = {**calls, "seen": 100, "gaps": 4}
+    for of_calls, limit, what, verdict in [(calls, 100, "max", "inconclusive"), (calls, 99, "max", "over budget"), (calls, 100, "mean", "inconclusive"),
+                                           (calls, 100, "median", "pass"), (calls, 95, "p99", "inconclusive"), (calls, 95, "min", "pass"),
+                                           (lost, 100, "max", "inconclusive"), (lost, 100, "median", "inconclusive"), (lost, 95, "min", "pass"),
+                                           ({**calls, "exact": 104, "left_out": 0}, 100, "max", "pass")]:
+        run = of({"p99": 90, "min": 90}, calls=of_calls)
+        assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (of_calls, limit, what)
     for more, limit, verdict in [({}, 0.5, "pass"), ({"error_hz": 20}, 0.5, "inconclusive"), ({"off_hz": 20}, 0.5, "inconclusive"),
                                  ({"error_hz": 20}, 0.56, "pass"), ({"error_hz": 20}, 0.4, "over budget")]:
         assert within(of(time={"hz": 200, **more}), "time", limit, "max")[0] == verdict, (more, limit)
