@@ -179,14 +179,15 @@ def within(run, column, limit, of):
 def decide(counted, known, limit, off, hz, of):
     """Without what was left out."""
     value, over, passes = max(known), max(known) - off > limit, max(known) + off <= limit
-    if of == "mean" and "count" in counted and not counted.get("at_least"):
+    is_shown = over if of == "max" else passes and of == "min"  # whatever such hits took
+    if counted.get("at_least") and not is_shown:
+        return "inconclusive", "of some hits only a lower bound is known"
+    if of == "mean" and "count" in counted:
         over, passes = chances(counted, (value - limit) * hz, off * hz)
         if (over or passes) and counted["count"] < FEW:
             return "inconclusive", f"{counted['count']} hits: {FEW} would decide"
     if over:
         return "over budget", ""
-    if counted.get("at_least"):
-        return "inconclusive", "at least"
     return ("pass", "") if passes else ("inconclusive", f"±{off:g}" if off or of != "mean" else "and more hits may decide")
 
 

@@ -112,6 +112,9 @@ def test_a_budget_is_held_against_what_is_known():
     rows = [(exact, 100, "max", "pass"), (exact, 99, "max", "over budget"), (exact, 90, "median", "pass"), (exact, 89, "median", "over budget"),
             (near, 102, "max", "pass"), (near, 101, "max", "inconclusive"), (near, 99, "max", "inconclusive"), (near, 97, "max", "over budget"),
             (bound, 105, "max", "over budget"), (bound, 110, "max", "inconclusive"), (only, 109, "max", "over budget"),
+            *((of({"count": 40, what: 100, "at_least": 1, "at_least_max": 110}), limit, what, "inconclusive")
+              for what in ("mean", "median", "p90", "p99", "min") for limit in (20, 120) if (what, limit) != ("min", 120)),
+            (of({"min": 100, "at_least": 1, "at_least_max": 90}), 100, "min", "pass"),
             (only, 120, "max", "inconclusive"), (only, 120, "median", "inconclusive"), (of({"not_supported": "no"}), 9, "max", "inconclusive")]
     for run, limit, what, verdict in rows:
         assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (run.columns, limit, what)
