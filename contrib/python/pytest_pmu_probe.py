@@ -151,8 +151,11 @@ def left_out(run, name):
     """Hits that are not in the statistics: the highest counts they may have, and of how many it is not known."""
     summary, calls = run.summary, run.summary.get("calls") or Record()
     tainted = [hit for hit in run.hits if hit.tainted and not hit.get("warmup")]
-    known = [hit.values[name] for hit in tainted if hit.values.get(name) is not None and name not in hit.get("at_least", ())]
-    unknown = summary.get("left", 0) + summary.get("cut", 0) + max(summary.get("tainted", 0), len(tainted)) - len(known)
+    here = [hit for hit in tainted if summary.get("passes", 1) < 2 or hit.values.get(name) is not None]  # else of another pass
+    known = [hit.values[name] for hit in here if hit.values.get(name) is not None and name not in hit.get("at_least", ())]
+    unknown = summary.get("left", 0) + max(summary.get("tainted", 0) - len(tainted), 0) + len(here) - len(known)
+    if summary.get("passes", 1) < 2:  # else `at_least` has those of this column
+        unknown += summary.get("cut", 0)
     return known, unknown + round(calls.get("left_out", 0) * (calls.get("seen", 0) + calls.get("gaps", 0)))
 
 
