@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 VERDICTS = {0: "pass", 1: "regressed", 4: "inconclusive", 5: "not comparable"}  # by exit code
+LAST = {"guard": "guard_end", "show": "header"}  # of a command's lines, that which only a whole result has; of others the summary. `show` refuses others
 RESTORES = 20  # seconds that a terminated tool has to put the target back; it needs less. Times $PMU_PROBE_PATIENCE
 LIBC = ctypes.CDLL(None)
 
@@ -100,7 +101,7 @@ class Pmu:
         an underscore for what Python does not take as a name: `for_="2s"`, `no_calibrate=True`."""
         code, text, said = self.carry_out(self.line(command, *words, "--json", **options))
         run = Run(code, text, said) if code in VERDICTS else None
-        if run is None or not run.of("summary") and code != 5:  # a doctor that found something needs no summary
+        if run is None or not run.of(LAST.get(command, "summary")) and code != 5:  # a doctor that found something needs no summary
             raise self.error(code, said)
         return run
 

@@ -52,6 +52,23 @@ def test_other_commands_and_options():
         assert pmu.delta("nop_first", "nop_second", hits=3, quiet=True, timeout="5s").summary.hits == 3
 
 
+def test_each_command_ends_as_its_lines_do(tmp_path):
+    """guard has no summary, and what show prints ends as the result did."""
+    with Place("m4/swd", "free", WORK_BY_DATA) as place:
+        run = pmu_of(place).run("guard", "work_by_data", budget=400000, for_="100ms")
+        assert run.code == 0 and run.guard_end.overruns == 0 < run.guard_end.calls and run.lines[-1].type == "guard_end"
+        assert pmu_of(place).run("guard", "work_by_data", budget=10).code == 1
+        for name, result in (("guard", run), ("doctor", pmu_of(place).run("doctor"))):
+            path = tmp_path / f"{name}.jsonl"
+            path.write_text(result.text)
+            assert [line.type for line in Pmu(tool=TOOL).run("show", path).lines] == [line.type for line in result.lines]
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho '{\"type\": \"header\"}'\necho '{\"type\": \"guard\"}'\n")
+    tool.chmod(0o755)
+    with pytest.raises(PmuError, match="exit code 0"):
+        Pmu(tool=str(tool)).run("guard", "f")
+
+
 def test_the_tools_errors_are_exceptions_with_its_words():
     with Place("m4/swd", "free") as place:
         with pytest.raises(PmuError, match='no symbol .work_by_date. in m4-free.elf; did you mean work_by_data') as error:
