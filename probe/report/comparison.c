@@ -161,26 +161,35 @@ static bool end_survey(struct side_reading *reading)
     return reading->out->summary != NULL || baseline_fails(reading, "no region of this survey was reached");
 }
 
-static bool baseline_take_line(struct side_reading *reading, json_t *object)
+/* Whether a line that says its schema, or of which command it is, is of a result that can be compared. In a
+ * schema that is not known, a command may be something else. */
+static bool baseline_check_kind(struct side_reading *reading, const json_t *object, bool begins)
 {
     const char *type = field_text(object, "type"), *named = field_text(object, "schema");
     const json_t *schema = field_of(object, "schema");
-    bool begun = reading->out->header != NULL, begins = strcmp(type, "header") == 0;
-    bool of_survey = begins && is_survey(object) && strcmp(named, JSON_SCHEMA_2) == 0;
-    if (!begun && schema == NULL)
-        return baseline_fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
     const char *command = begins ? field_text(object, "command") : strcmp(type, "guard") == 0 ? type : "";
-    if (command[0] != '\0' && !of_survey)
+    bool of_survey = begins && is_survey(object), is_other = command[0] != '\0' && !of_survey;
+    bool is_profile = !of_survey && strcmp(named, PROFILE_SCHEMA) == 0;
+    const char *wanted = of_survey || strcmp(type, "profile") == 0 ? JSON_SCHEMA_2 : JSON_SCHEMA;
+    if (schema != NULL && strcmp(named, wanted) != 0 && !is_profile)
+        return baseline_fails(reading, "its schema is %.64s, and %s is wanted",
+                              json_is_string(schema) ? named : "no name", wanted);
+    if (is_other)
         return baseline_fails(reading, "a result of %.32s, and those of delta and survey are compared",
                               command);
-    if (!of_survey && strcmp(named, PROFILE_SCHEMA) == 0) {
-        if (reading->runs != NULL)
-            reading->runs->is_profile = true;
-        return baseline_fails(reading, "a profile of record: compare takes two of them, as files");
-    }
-    if (!of_survey && schema != NULL && strcmp(named, JSON_SCHEMA) != 0)
-        return baseline_fails(reading, "its schema is %.64s, and " JSON_SCHEMA " is wanted",
-                              json_is_string(schema) ? named : "no name");
+    if (is_profile && reading->runs != NULL)
+        reading->runs->is_profile = true;
+    return !is_profile || baseline_fails(reading, "a profile of record: compare takes two of them, as files");
+}
+
+static bool baseline_take_line(struct side_reading *reading, json_t *object)
+{
+    const char *type = field_text(object, "type");
+    bool begun = reading->out->header != NULL, begins = strcmp(type, "header") == 0;
+    if (!begun && field_of(object, "schema") == NULL)
+        return baseline_fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
+    if (!baseline_check_kind(reading, object, begins))
+        return false;
     if (type[0] == '\0' || (!begun && !begins))
         return baseline_fails(reading, "a line of no known type");
     if (begins)
