@@ -204,15 +204,15 @@ void call_tree_free(struct call_tree *tree)
 static bool is_unknown(const struct stack_function *function)
 {
     static const char unknown[] = "[unknown]";
-    return function->entry == 0 && strncmp(function->name, unknown, sizeof unknown - 1) == 0;
+    return function->is_outside && strncmp(function->name, unknown, sizeof unknown - 1) == 0;
 }
 
 /* A function that is guessed in some stacks is the same function. */
 static bool is_row_of(const struct share *row, const struct stack_function *function)
 {
     if (row->state != PROFILE_STATES)
-        return function->entry == 0 && strcmp(function->name, shares_state_name(row->state)) == 0;
-    if (function->entry == 0)
+        return function->is_outside && strcmp(function->name, shares_state_name(row->state)) == 0;
+    if (function->is_outside)
         return is_unknown(function) && row->function == NULL;
     return row->function != NULL && row->address == function->entry;
 }
@@ -226,7 +226,7 @@ static bool call_tree_find_row(struct shares *shares, const struct stack_functio
     if (*out < shares->n)
         return true;
     *out = SIZE_MAX;
-    if (function->entry == 0 && !is_unknown(function))
+    if (function->is_outside && !is_unknown(function))
         return true;
     struct share *rows = realloc(shares->rows, (shares->n + 1) * sizeof *rows);
     if (rows == NULL)

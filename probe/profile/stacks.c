@@ -258,9 +258,9 @@ bool stacks_are_in(const struct profile *profile)
     return false;
 }
 
-/* The entry of the function of which the address is a part that the compiler moved away, such as f.cold; 0:
- * of none. Such a part is jumped to, and has no frame. */
-static uint64_t entry_of_whole(struct symbols *symbols, uint64_t address, struct location *last)
+/* Whether the address is in a part that the compiler moved away, such as f.cold. Such a part is jumped to,
+ * and has no frame. `out`: the entry of the function that it is of. */
+static bool entry_of_whole(struct symbols *symbols, uint64_t address, struct location *last, uint64_t *out)
 {
     struct error ignored = {0};
     struct location whole;
@@ -268,16 +268,20 @@ static uint64_t entry_of_whole(struct symbols *symbols, uint64_t address, struct
     const struct location *part = symbols != NULL ? shares_function_of(symbols, address, last) : NULL;
     const char *cold = part != NULL && part->high > part->low ? strstr(part->name, ".cold") : NULL;
     if (cold == NULL)
-        return 0;
+        return false;
     const char *clone = strstr(part->name, " [clone");
     int length = (int)((clone != NULL && clone < cold ? clone : cold) - part->name);
     snprintf(name, sizeof name, "%.*s", length, part->name);
-    if (symbols_locate(symbols, name, &whole, &ignored) && whole.is_function_entry)
-        return whole.address;
-    snprintf(name, sizeof name, "%.*s:%.*s", (int)strcspn(part->source, ":"), part->source, length,
-             part->name);
-    error_clear(&ignored);
-    return symbols_locate(symbols, name, &whole, &ignored) && whole.is_function_entry ? whole.address : 0;
+    bool found = symbols_locate(symbols, name, &whole, &ignored) && whole.is_function_entry;
+    if (!found) {
+        snprintf(name, sizeof name, "%.*s:%.*s", (int)strcspn(part->source, ":"), part->source, length,
+                 part->name);
+        error_clear(&ignored);
+        found = symbols_locate(symbols, name, &whole, &ignored) && whole.is_function_entry;
+    }
+    if (found)
+        *out = whole.address;
+    return found;
 }
 
 /* Returns how many; `out` NULL: only that. */
@@ -305,8 +309,9 @@ static bool add_wholes(struct making *making, size_t *n)
         return false;
     making->out->places = places;
     for (size_t i = 0, each = *n; i < each; i++) {
-        places[i].whole = entry_of_whole(making->symbols, places[i].address, &making->function);
-        if (places[i].whole != 0)
+        places[i].is_part =
+            entry_of_whole(making->symbols, places[i].address, &making->function, &places[i].whole);
+        if (places[i].is_part)
             places[(*n)++] = (struct stack_place){
                 .state = PROFILE_STATES, .address = places[i].whole, .is_guess = places[i].is_guess};
     }
@@ -554,7 +559,7 @@ static void add_stack(const struct making *making, const struct profile_interval
     size_t first = out->frame_count;
     for (size_t i = 0; i < stack->depth; i++) {
         size_t at = out->frames[out->frame_count++] = find_place(making, stack->at[i], i >= stack->sure);
-        if (out->places[at].whole != 0)
+        if (out->places[at].is_part)
             out->frames[out->frame_count++] = find_place(making, out->places[at].whole, i >= stack->sure);
     }
     if (stack->end != UNWIND_OUTERMOST)

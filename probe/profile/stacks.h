@@ -64,12 +64,12 @@ bool stack_reader_place(struct stack_reader *reader, struct stop_place *out, con
                         struct error *error);
 
 struct stack_function {
-    char *name;      /* as a row of the table by function, distinct where several have one; without
-                        symbols the address */
-    size_t plain;    /* bytes of `name` before that, and before a mark */
-    char *file;      /* of its entry; NULL: unknown */
-    unsigned line;   /* of its entry; 0: unknown */
-    uint64_t entry;  /* 0: unknown */
+    char *name;    /* as a row of the table by function, distinct where several have one; without
+                      symbols the address */
+    size_t plain;  /* bytes of `name` before that, and before a mark */
+    char *file;    /* of its entry; NULL: unknown */
+    unsigned line; /* of its entry; 0: unknown */
+    uint64_t entry;
     bool is_guess;   /* as its places */
     bool is_outside; /* no code of the program: a state, code without a function, what is cut short */
 };
@@ -77,10 +77,10 @@ struct stack_function {
 struct stack_place {
     enum profile_state state; /* PROFILE_STATES: an address */
     uint64_t address;
-    bool is_guess; /* the frame below it may have another caller */
-    bool is_cut;   /* no address: what follows is not known */
-    uint64_t
-        whole; /* the entry of the function that it is a moved part of (f.cold): the frame above; 0: none */
+    bool is_guess;   /* the frame below it may have another caller */
+    bool is_cut;     /* no address: what follows is not known */
+    bool is_part;    /* of a function from which it was moved away (f.cold): */
+    uint64_t whole;  /* the entry of that, the frame above */
     size_t function; /* index into stacks.functions */
     char *file;      /* of the line, which inlined code has from elsewhere; NULL: unknown */
     unsigned line;   /* 0: unknown */

@@ -133,6 +133,53 @@ TEST(a_function_has_what_it_calls)
     profile_file_free(profile);
 }
 
+/* As where code begins at address 0, which is no mark of code that is not known. */
+TEST(a_function_at_address_0_has_what_it_calls)
+{
+    char boot[] = "boot", leaf[] = "leaf", named[] = "[asleep]", unknown[] = "[unknown]",
+         asleep[] = "[asleep]";
+    struct stack_function functions[] = {{.name = boot, .plain = 4},
+                                         {.name = leaf, .plain = 4, .entry = 0x10},
+                                         {.name = named, .plain = 8, .entry = 0x20},
+                                         {.name = unknown, .plain = 9, .is_outside = true},
+                                         {.name = asleep, .plain = 8, .is_outside = true}};
+    struct stack_place places[] = {
+        {.function = 0}, {.function = 1}, {.function = 2}, {.function = 3}, {.function = 4}};
+    size_t frames[] = {1, 0, 0, 2, 0, 3, 4};
+    struct stack rows[] = {{.first = 0, .depth = 2, .samples = 20},
+                           {.first = 2, .depth = 1, .samples = 5},
+                           {.first = 3, .depth = 2, .samples = 4},
+                           {.first = 5, .depth = 1, .samples = 3},
+                           {.first = 6, .depth = 1, .samples = 2}};
+    struct stacks stacks = {.functions = functions,
+                            .places = places,
+                            .frames = frames,
+                            .rows = rows,
+                            .function_count = 5,
+                            .place_count = 5,
+                            .frame_count = 7,
+                            .n = 5};
+    for (int sampled = 0; sampled < 2; sampled++) { /* with a row already, and as one that only calls */
+        struct shares shares = {.rows = calloc(2, sizeof *shares.rows)};
+        if (sampled)
+            shares.rows[shares.n++] =
+                (struct share){.state = PROFILE_STATES, .function = strdup(boot), .samples = 5};
+        shares.rows[shares.n++] = (struct share){.state = PROFILE_ASLEEP, .samples = 2};
+        assert_true(call_tree_add_children(&stacks, &shares));
+        assert_int_equal(shares.n, 5);
+        assert_string_equal(shares.rows[0].function, boot);
+        assert_int_equal(shares.rows[0].children, 29);
+        assert_int_equal(shares.rows[1].children, 20);
+        assert_string_equal(shares.rows[2].function, named);
+        assert_int_equal(shares.rows[2].children, 4);
+        assert_null(shares.rows[3].function);
+        assert_int_equal(shares.rows[3].children, 3);
+        assert_int_equal(shares.rows[4].state, PROFILE_ASLEEP);
+        assert_int_equal(shares.rows[4].children, 2);
+        shares_free(&shares);
+    }
+}
+
 /* A caller that was never sampled itself gets a row; recursion counts a sample once. */
 TEST(a_function_that_only_calls)
 {
