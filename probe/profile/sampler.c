@@ -566,9 +566,19 @@ static double awake_by_looks(const struct sampler *sampler, const struct divisio
 /* States in code that is known: all, those asleep, and those after a WFI or WFE. */
 struct known_looks {
     double all, asleep, at_sleeps;
-    double unlike;          /* asleep and not after a WFI or WFE, or the other way round */
-    double unknown, unsure; /* those in other code; the variance of how many of them are asleep */
+    double unlike;              /* asleep and not after a WFI or WFE, or the other way round */
+    double unknown, unsure;     /* those in other code; the variance of how many of them are asleep */
+    double alone, alone_asleep; /* of these, those at addresses with no other state */
 };
+
+/* One state at an address does not show how its states vary: all such addresses together do. */
+static void count_unknown_looks(struct known_looks *known, double here, double asleep)
+{
+    known->unknown += here;
+    known->unsure += here > 1 ? asleep * (here - asleep) / (here - 1) : 0;
+    known->alone += here > 1 ? 0 : here;
+    known->alone_asleep += here > 1 ? 0 : asleep;
+}
 
 static struct known_looks count_looks(const struct sampler *sampler)
 {
@@ -581,8 +591,7 @@ static struct known_looks count_looks(const struct sampler *sampler)
         double here = (double)count->samples;
         double asleep = here > 0 ? (double)profile_tally_count(&sampler->ever.asleep, count->address) : 0;
         if (place == SAMPLER_UNKNOWN) {
-            known.unknown += here;
-            known.unsure += here > 0 ? asleep * (here - asleep) / here : 0;
+            count_unknown_looks(&known, here, asleep);
             continue;
         }
         known.all += here;
@@ -590,6 +599,8 @@ static struct known_looks count_looks(const struct sampler *sampler)
         known.at_sleeps += place == SAMPLER_SLEEPS ? here : 0;
         known.unlike += place == SAMPLER_SLEEPS ? here - asleep : asleep;
     }
+    if (known.alone > 0)
+        known.unsure += known.alone_asleep * (known.alone - known.alone_asleep) / known.alone;
     return known;
 }
 
@@ -651,12 +662,14 @@ static struct division divide(const struct sampler *sampler)
 
 /* States are fewer than samples, and their chance is that of the whole run: batches of samples do not show
  * it. Samples at a WFI or WFE are too many by as many as states after one are more than states asleep, within
- * two standard errors, and within the rule of three where both always agree. */
+ * two standard errors, and within the rule of three where both always agree; so are those asleep elsewhere.
+ */
 static double asleep_doubt(const struct sampler *sampler)
 {
     const struct known_looks known = count_looks(sampler);
     double looks = known.all + known.unknown, samples = (double)sampler->known.samples;
-    double doubt = looks > 0 ? 2 * sqrt(known.unsure) / looks : 0;
+    bool any = known.unknown > 0 && sampler->ever.asleep.used > 0;
+    double doubt = any ? (2 * sqrt(known.unsure) + 3) / looks : 0;
     if (known.all > 0 && samples > 0 && sampler->known.at_sleeps > 0) {
         double too_many = ((double)sampler->known.at_sleeps - (double)sampler->known.asleep) / samples;
         double off = fabs(too_many - (known.at_sleeps - known.asleep) / known.all);

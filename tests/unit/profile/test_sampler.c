@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "../profiles.h"
 #include "sampled_core.h"
 
 TEST_TIME(sampled_clock, sampled_nap)
@@ -142,6 +143,40 @@ TEST_WITH(sleep_is_told_where_the_link_is_slower_than_the_program, sampled_set_u
     uint64_t all = profile_interval_samples(&interval);
     assert_in_range(1000 * interval.states[PROFILE_ASLEEP] / all, 640, 704); /* 41 of 61 */
     profile_interval_free(&interval);
+}
+
+/* Nothing is known of the code. Of these first states all at one address are asleep by chance, or each is at
+ * an address of its own: how they vary does not show there. */
+TEST_WITH(few_states_that_agree_prove_little, sampled_set_up, sampled_tear_down)
+{
+    enum { TRIES = 2000 };
+    uint64_t seed = test_seed() | 1;
+    s.sampler.core = &s.core.core;
+    for (size_t addresses = 1; addresses <= 24; addresses += 23)
+        for (size_t looks = 6; looks <= 24; looks += 18) {
+            size_t held = 0, wrong = 0;
+            for (size_t i = 0; i < TRIES; i++) {
+                for (size_t k = 0; k < looks; k++) {
+                    uint64_t at = WORK + 2 * (k % addresses), asleep = profile_random(&seed) < 0.8;
+                    assert_true(profile_tally_add(&s.sampler.now.all, at, 1));
+                    assert_true(profile_tally_add(&s.sampler.ever.all, at, 1));
+                    assert_true(profile_tally_add(&s.sampler.now.asleep, at, asleep));
+                    assert_true(profile_tally_add(&s.sampler.ever.asleep, at, asleep));
+                    assert_true(profile_tally_add(&s.tally, at, 100));
+                }
+                bool any = s.sampler.ever.asleep.used > 0;
+                sampler_settle(&s.sampler, &s.tally);
+                double part = (double)s.tally.now.states[PROFILE_ASLEEP] / (double)(100 * looks);
+                held += fabs(part - 0.8) <= s.tally.now.asleep_doubt;
+                wrong += any && !(s.tally.now.asleep_doubt > 0);
+                sampler_free(&s.sampler);
+                profile_tally_free(&s.tally);
+                s.tally = (struct profile_tally){0};
+                s.sampler.core = &s.core.core;
+            }
+            assert_int_equal(wrong, 0);
+            assert_in_range(held, TRIES * 95 / 100, TRIES);
+        }
 }
 
 /* The code is known: WFI sleeps, or something else does. */
