@@ -563,7 +563,8 @@ static double awake_by_looks(const struct sampler *sampler, const struct divisio
     return part < division->best ? 1 - part / division->best : 0;
 }
 
-/* States in code that is known: all, those asleep, and those after a WFI or WFE. */
+/* States in code that is known: all, those asleep, and those after a WFI or WFE. By addresses: whatever the
+ * code is. */
 struct known_looks {
     double all, asleep, at_sleeps;
     double unlike;              /* asleep and not after a WFI or WFE, or the other way round */
@@ -580,7 +581,7 @@ static void count_unknown_looks(struct known_looks *known, double here, double a
     known->alone_asleep += here > 1 ? 0 : asleep;
 }
 
-static struct known_looks count_looks(const struct sampler *sampler)
+static struct known_looks count_looks(const struct sampler *sampler, bool by_code)
 {
     struct known_looks known = {0};
     const struct profile_tally *looks = &sampler->ever.all;
@@ -590,10 +591,10 @@ static struct known_looks count_looks(const struct sampler *sampler)
             looks->slots[i].taken ? sampler_place_of(sampler, count->address) : SAMPLER_UNKNOWN;
         double here = (double)count->samples;
         double asleep = here > 0 ? (double)profile_tally_count(&sampler->ever.asleep, count->address) : 0;
-        if (place == SAMPLER_UNKNOWN) {
+        if (place == SAMPLER_UNKNOWN || !by_code)
             count_unknown_looks(&known, here, asleep);
+        if (place == SAMPLER_UNKNOWN)
             continue;
-        }
         known.all += here;
         known.asleep += asleep;
         known.at_sleeps += place == SAMPLER_SLEEPS ? here : 0;
@@ -636,17 +637,18 @@ static double sum_awake(const struct sampler *sampler, const struct division *di
     return sum;
 }
 
-/* Looks of a list are less independent than their number says: a sleep may last for several of them. */
+/* Looks of a list are less independent than their number says: a sleep may last for several of them. A few
+ * that all agree prove little (the rule of three). */
 static struct division divide(const struct sampler *sampler)
 {
     static const double errors = 6, least = 0.01;
     struct division division = {.by_code = false};
-    const struct known_looks known = count_looks(sampler);
+    const struct known_looks known = count_looks(sampler, true);
     if (known.all <= 0 || sampler->known.at_sleeps == 0)
         return division;
     double looked = known.asleep / known.all;
     double sampled = (double)sampler->known.at_sleeps / (double)sampler->known.samples;
-    double margin = least + errors * sqrt(looked * (1 - looked) / known.all);
+    double margin = least + errors * sqrt(looked * (1 - looked) / known.all) + 3 / known.all;
     /* A program may pass a WFI awake, and a core's register may be some instructions off */
     division.by_code = looked <= sampled + margin;
     division.of_some = sampled <= looked + margin;
@@ -664,10 +666,11 @@ static struct division divide(const struct sampler *sampler)
  * it. Samples at a WFI or WFE are too many by as many as states after one are more than states asleep, within
  * two standard errors, and within the rule of three where both always agree; so are those asleep elsewhere.
  */
-static double asleep_doubt(const struct sampler *sampler)
+static double asleep_doubt(const struct sampler *sampler, bool by_code)
 {
-    const struct known_looks known = count_looks(sampler);
-    double looks = known.all + known.unknown, samples = (double)sampler->known.samples;
+    const struct known_looks known = count_looks(sampler, by_code);
+    double looks = by_code ? known.all + known.unknown : known.unknown;
+    double samples = (double)sampler->known.samples;
     bool any = known.unknown > 0 && sampler->ever.asleep.used > 0;
     double doubt = any ? (2 * sqrt(known.unsure) + 3) / looks : 0;
     if (known.all > 0 && samples > 0 && sampler->known.at_sleeps > 0) {
@@ -706,7 +709,7 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
 {
     count_known(sampler, tally);
     const struct division division = divide(sampler);
-    bool any = sampler->ever.asleep.used > 0;
+    bool any = sampler->ever.asleep.used > 0, anywhere = sampler->code == NULL;
     for (size_t i = 0; any && i < tally->room; i++) {
         const struct profile_count count = tally->slots[i].count;
         if (!tally->slots[i].taken)
@@ -717,12 +720,13 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
         double asleep = (double)count.samples * part + sampler->rounded;
         double whole = fmin(fmax(floor(asleep + 0.5), 0), (double)count.samples);
         sampler->rounded = asleep - whole;
-        if (sampler_place_of(sampler, count.address) != SAMPLER_UNKNOWN)
-            sampler->known.asleep += (uint64_t)whole;
+        enum sampler_place place = sampler_place_of(sampler, count.address);
+        sampler->known.asleep += place != SAMPLER_UNKNOWN ? (uint64_t)whole : 0;
+        anywhere = anywhere || (place == SAMPLER_WORKS && whole > 0);
         profile_tally_move(tally, count.address, (uint64_t)whole, PROFILE_ASLEEP);
     }
-    tally->now.asleep_doubt = asleep_doubt(sampler);
-    tally->now.asleep_anywhere = tally->now.asleep_doubt > 0 && !division.by_code;
+    tally->now.asleep_doubt = asleep_doubt(sampler, division.by_code);
+    tally->now.asleep_anywhere = tally->now.asleep_doubt > 0 && anywhere;
     free_looks(&sampler->now);
 }
 

@@ -207,6 +207,61 @@ TEST_WITH(the_sampled_address_decides_which_samples_slept, sampled_set_up, sampl
     profile_interval_free(&interval);
 }
 
+/* In each interval samples and states at the WFI and elsewhere; `asleep`: the states there that are. */
+struct some_looks {
+    uint64_t samples, looks, asleep;
+};
+
+static struct profile_interval settle_looks(struct some_looks wfi, struct some_looks work)
+{
+    const struct some_looks of[] = {wfi, work};
+    struct profile_interval interval = {0};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t at = i == 0 ? WFI : WORK;
+        assert_true(profile_tally_add(&s.tally, at, of[i].samples));
+        assert_true(profile_tally_add(&s.sampler.now.all, at, of[i].looks));
+        assert_true(profile_tally_add(&s.sampler.ever.all, at, of[i].looks));
+        assert_true(profile_tally_add(&s.sampler.now.asleep, at, of[i].asleep));
+        assert_true(profile_tally_add(&s.sampler.ever.asleep, at, of[i].asleep));
+    }
+    assert_true(profile_tally_add(&s.sampler.stays.all, WFI, wfi.looks));
+    assert_true(profile_tally_add(&s.sampler.stays.asleep, WFI, wfi.asleep));
+    sampler_settle(&s.sampler, &s.tally);
+    assert_true(profile_tally_close(&s.tally, 1, &interval));
+    return interval;
+}
+
+/* The states of a first interval are too few to say that something but the WFI sleeps. */
+TEST_WITH(first_states_make_no_other_code_sleep, sampled_set_up, sampled_tear_down)
+{
+    const uint64_t sleeps_at = WFI;
+    const struct sampler_code code = {.context = (void *)&sleeps_at, .place = place_of_code};
+    s.sampler.core = &s.core.core;
+    s.sampler.code = &code;
+    for (unsigned i = 0; i < 20; i++) {
+        struct some_looks wfi = {i == 0 ? 51 : 450, i == 0 ? 3 : 8, i == 0 ? 3 : 8},
+                          work = {i == 0 ? 9 : 50, i > 0, 0};
+        struct profile_interval interval = settle_looks(wfi, work);
+        assert_true(interval.asleep_doubt > 0);
+        assert_false(interval.asleep_anywhere);
+        assert_int_equal(sampled_at(&interval, WORK), work.samples);
+        profile_interval_free(&interval);
+    }
+}
+
+/* As SLEEPONEXIT does. */
+TEST_WITH(sleep_without_a_wfi_may_be_anywhere, sampled_set_up, sampled_tear_down)
+{
+    const uint64_t sleeps_at = WFI;
+    const struct sampler_code code = {.context = (void *)&sleeps_at, .place = place_of_code};
+    s.sampler.core = &s.core.core;
+    s.sampler.code = &code;
+    struct profile_interval interval = settle_looks((struct some_looks){0}, (struct some_looks){300, 6, 4});
+    assert_int_equal(interval.states[PROFILE_ASLEEP], 200);
+    assert_true(interval.asleep_anywhere && interval.asleep_doubt > 0.5);
+    profile_interval_free(&interval);
+}
+
 TEST_WITH(a_wfi_that_is_passed_awake_has_samples_of_its_own, sampled_set_up, sampled_tear_down)
 {
     struct profile_interval interval = run_with_code(sleeps, WFI);
