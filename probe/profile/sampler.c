@@ -282,10 +282,17 @@ static void settle_pending(struct sampler *sampler, const struct pc_look *look, 
     sampler->pending = 0;
 }
 
+/* DHCSR.S_SLEEP (DDI 0403E C1.6.2). Armv7-A, -R and Armv8 have no such flag (DDI 0406C C11.11, DDI 0487
+ * H9.2). */
+static bool shows_sleep(const struct sampler *sampler)
+{
+    return core_has(sampler->core, SYSTEM_SPACE);
+}
+
 /* A Cortex-M that let the probe wait, and was not reset meanwhile, slept with its clocks off. */
 static void settle_missed(struct sampler *sampler, bool slept, struct profile_tally *tally)
 {
-    bool asleep = slept && core_has(sampler->core, SYSTEM_SPACE);
+    bool asleep = slept && shows_sleep(sampler);
     tally->now.states[asleep ? PROFILE_ASLEEP : PROFILE_IN_RESET] += sampler->missed;
     sampler->missed = 0;
 }
@@ -665,7 +672,7 @@ static struct division divide(const struct sampler *sampler)
 /* States are fewer than samples, and their chance is that of the whole run: batches of samples do not show
  * it. Samples at a WFI or WFE are too many by as many as states after one are more than states asleep, within
  * two standard errors, and within the rule of three where both always agree; so are those asleep elsewhere.
- */
+ * A core whose state does not show sleep has none that is counted. */
 static double asleep_doubt(const struct sampler *sampler, bool by_code)
 {
     const struct known_looks known = count_looks(sampler, by_code);
@@ -678,7 +685,7 @@ static double asleep_doubt(const struct sampler *sampler, bool by_code)
         double off = fabs(too_many - (known.at_sleeps - known.asleep) / known.all);
         doubt += off + (2 * sqrt(known.unlike) + 3) / known.all;
     }
-    return fmin(doubt, 1);
+    return shows_sleep(sampler) ? fmin(doubt, 1) : 0;
 }
 
 static void count_known(struct sampler *sampler, const struct profile_tally *tally)

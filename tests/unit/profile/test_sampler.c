@@ -249,6 +249,27 @@ TEST_WITH(first_states_make_no_other_code_sleep, sampled_set_up, sampled_tear_do
     }
 }
 
+/* Nothing of an A or R core shows sleep, and none is counted: there is nothing to doubt. */
+TEST_WITH(cores_without_a_sleep_flag_have_no_doubt_of_it, sampled_set_up, sampled_tear_down)
+{
+    static const struct core_ops *const all[] = {&cortex_m_ops, &armv7_ops, &armv8_ops,
+                                                 &armv8_ops_in_aarch32};
+    const uint64_t sleeps_at = WFI;
+    const struct sampler_code code = {.context = (void *)&sleeps_at, .place = place_of_code};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct core core = {.ops = all[i]};
+        s.sampler.core = &core;
+        s.sampler.code = &code;
+        struct profile_interval interval =
+            settle_looks((struct some_looks){200, 20, 0}, (struct some_looks){100, 10, 0});
+        assert_int_equal(interval.asleep_doubt > 0, i == 0);
+        assert_false(interval.asleep_anywhere);
+        assert_int_equal(sampled_at(&interval, WFI), 200);
+        profile_interval_free(&interval);
+        sampler_free(&s.sampler);
+    }
+}
+
 /* As SLEEPONEXIT does. */
 TEST_WITH(sleep_without_a_wfi_may_be_anywhere, sampled_set_up, sampled_tear_down)
 {
