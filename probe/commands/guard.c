@@ -110,7 +110,7 @@ static bool guard_conclude(void *context, struct error *error)
 {
     struct guarding *self = context;
     const struct guard_result *result = &self->run.guard.result;
-    bool over = result->overruns > 0 || result->unstopped > 0;
+    bool over = guard_is_over(result);
     self->of.code = budget_run_is_misjudged(&self->run) ? EXIT_NOT_COMPARABLE
                     : over                              ? EXIT_REGRESSED
                     : result->unclear > 0               ? EXIT_INCONCLUSIVE

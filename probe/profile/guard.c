@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/guard.h"
 
-enum { REHITS = 16, HALT_ROOM = 4096, CHAINED_BITS = 16 };
+enum { REHITS = 16, TRIES = 4, HALT_ROOM = 4096, CHAINED_BITS = 16 };
 
 uint64_t guard_most(uint64_t budget)
 {
@@ -99,6 +99,12 @@ static void guard_sink_on_rehit(void *context, const struct raw_hit *hit)
         result->halt_least = cost;
 }
 
+static void note_unclear(struct guard_result *result, uint64_t over)
+{
+    result->unclear++;
+    result->unclear_by = over > result->unclear_by ? over : result->unclear_by;
+}
+
 /* A count that wrapped says nothing of a call that overran: one that did not is below what it is armed for.
  */
 static void guard_sink_judge(struct guard_result *result, const struct guard_count *counted, uint64_t budget)
@@ -107,9 +113,35 @@ static void guard_sink_judge(struct guard_result *result, const struct guard_cou
     if (over > counted->spread) {
         result->unstopped++;
     } else if (over > 0) {
-        result->unclear++;
-        result->unclear_by = over > result->unclear_by ? over : result->unclear_by;
+        note_unclear(result, over);
     }
+}
+
+/* A call that was stopped is over the budget if the counter was armed for all that halts cost, too. */
+static bool is_stop_proof(const struct guard *guard)
+{
+    const struct guard_result *result = &guard->result;
+    return !guard->options.calibrate ||
+           (is_halt_known(result) && guard->armed >= guard->options.budget + result->halt_most);
+}
+
+static void end_unproved(struct guard *guard)
+{
+    guard->result.unproved -= guard->is_unproved;
+    guard->result.unclear -= guard->is_unproved;
+    guard->is_unproved = false;
+}
+
+/* Its whole count may prove what its stop did not. */
+static void judge_stopped(struct guard *guard, const struct guard_count *counted)
+{
+    struct guard_result *result = &guard->result;
+    uint64_t budget = guard->options.budget, over = counted->most > budget ? counted->most - budget : 0;
+    if (guard->is_unproved && over > result->unclear_by)
+        result->unclear_by = over;
+    if (over > counted->spread)
+        end_unproved(guard);
+    guard->is_unproved = false;
 }
 
 static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
@@ -127,7 +159,9 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
         result->most = counted;
     if (hit->overran && guard->sink.returned != NULL)
         guard->sink.returned(guard->sink.context, result->overruns, counted);
-    if (!hit->overran)
+    if (hit->overran)
+        judge_stopped(guard, &counted);
+    else
         guard_sink_judge(result, &counted, guard->options.budget);
     return result->overruns < guard->options.overruns && !guard_sink_is_over(guard);
 }
@@ -142,7 +176,9 @@ static void guard_sink_on_left(void *context, const struct raw_hit *hit)
     if (guard->is_elsewhere && guard->sink.left != NULL)
         guard->sink.left(guard->sink.context, result->overruns);
     result->overruns -= guard->is_elsewhere;
-    guard->is_elsewhere = false;
+    if (guard->is_elsewhere)
+        end_unproved(guard);
+    guard->is_elsewhere = guard->is_unproved = false;
 }
 
 static void guard_sink_on_tick(void *context, enum engine_wait wait)
@@ -169,6 +205,11 @@ static enum overrun_next guard_sink_on_overrun(void *context, const struct count
     overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, &overrun.place.stack, end);
     guard->is_elsewhere = overrun.is_elsewhere;
     result->overruns++;
+    guard->is_unproved = !is_stop_proof(guard);
+    if (guard->is_unproved) {
+        result->unproved++;
+        note_unclear(result, look->late);
+    }
     if (overrun.skid > result->skid)
         result->skid = overrun.skid;
     if (!guard->sink.overrun(guard->sink.context, &overrun, error))
@@ -238,7 +279,9 @@ bool guard_run(struct guard *guard, const struct deadline *deadline, struct erro
     struct error why = {0};
     *result = (struct guard_result){.halt_least = 1};
     guard->begun_us = deadline_now_us();
-    bool ok = !guard->options.calibrate || run_calls(guard, 1, REHITS, deadline, &why);
+    bool ok = true;
+    for (int i = 0; i < TRIES && ok && guard->options.calibrate && !is_halt_known(result); i++)
+        ok = (i > 0 && guard_sink_is_over(guard)) || run_calls(guard, 1, REHITS, deadline, &why);
     if (ok && !guard_sink_is_over(guard)) {
         guard_sink_arm(guard);
         ok = counter_stop_set(guard->stop, deadline, &why) && run_calls(guard, UINT64_MAX, 0, deadline, &why);

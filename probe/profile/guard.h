@@ -61,6 +61,7 @@ struct guard_result {
     uint64_t unstopped; /* calls that were over the budget when they returned, and nothing had stopped them */
     uint64_t unclear;   /* calls that may have been so: what halts cost differs by more than what is over */
     uint64_t unclear_by; /* at most; the largest of these */
+    uint64_t unproved;   /* of `overruns`, and of `unclear`: what halts cost may have stopped these */
     uint64_t left;       /* calls that were left without returning */
     uint64_t tainted; /* of `calls`, those in which an interrupt ran that the halt at the start had delayed */
     struct unseen_delays delays;    /* of `calls` */
@@ -85,8 +86,15 @@ struct guard {
     uint64_t armed; /* for this number of events; 0: the call has no budget */
     int64_t begun_us;
     struct error written; /* no count of a call may be so */
+    bool is_unproved;     /* the call under way had stopped the core, and is one of result.unproved */
     bool is_elsewhere;    /* the call under way had used up its budget, and the core was not in it */
 };
+
+/* A call was over the budget, whatever halts cost. */
+static inline bool guard_is_over(const struct guard_result *result)
+{
+    return result->overruns > result->unproved || result->unstopped > 0;
+}
 
 /* The most events that the counter is armed for with this budget, for counter_stop_choose. */
 uint64_t guard_most(uint64_t budget);

@@ -169,7 +169,7 @@ bool budget_run_measure(struct budget_run *run, struct error *error)
 bool budget_run_is_misjudged(const struct budget_run *run)
 {
     const struct guard_result *result = &run->guard.result;
-    bool over = result->overruns > 0 || result->unstopped > 0; /* a counter that stops says too little */
+    bool over = guard_is_over(result); /* a counter that stops says too little */
     return run->wanted.seconds > 0 && run->session->clock.change[0] != '\0' &&
            !(over && run->session->clock.stops);
 }

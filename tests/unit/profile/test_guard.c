@@ -175,6 +175,29 @@ GUARD_TEST(a_halt_of_unknown_cost_proves_nothing)
     assert_true(result->unclear > 0 && result->unclear_by == 35);
 }
 
+/* The halt at the start of a call may have taken what stopped the core. A stop that was armed for its cost is
+ * one of the call. */
+GUARD_TEST(a_stop_proves_nothing_where_halts_cost_what_is_not_known)
+{
+    static const struct report calls[] = {{RETURNS, 60}, {ELSEWHERE, 0}, {RETURNS, 60}},
+                               left[] = {{RETURNS, 60}, {ELSEWHERE, 0}, {LEFT, 0}};
+    rig.guard.options.calibrate = true;
+    rig.no_costs = true;
+    const struct guard_result *result = guard_of(calls, COUNT(calls));
+    assert_int_equal(result->overruns, 1);
+    assert_true(result->unclear == 1 && result->unclear_by == 3 && !guard_is_over(result));
+    result = guard_of(left, COUNT(left));
+    assert_true(result->overruns == 0 && result->unclear == 0 && result->unproved == 0);
+    rig.no_costs = false;
+    rig.halt_costs[0] = rig.halt_costs[1] = 20;
+    rig.stop.most = BUDGET + 19; /* no room for it */
+    result = guard_of(calls, COUNT(calls));
+    assert_true(result->overruns == 1 && result->unclear == 1 && !guard_is_over(result));
+    rig.stop.most = UINT32_MAX;
+    result = guard_of(calls, COUNT(calls));
+    assert_true(result->overruns == 1 && result->unclear == 0 && guard_is_over(result));
+}
+
 /* What stopped elsewhere was none of it; once, however often calls are left afterwards. */
 GUARD_TEST(a_call_that_was_left_did_not_overrun)
 {
