@@ -2,7 +2,7 @@
 /*
  * The guard: runs the calls of a function at full speed, and stops the core where a call has used up its
  * budget. Then the call goes on to its return, or the core is left halted for a debugger. The first call
- * measures what a halt costs, and has no budget.
+ * measures what a halt costs, and has no budget; more of them do so if exceptions hide it.
  */
 #pragma once
 

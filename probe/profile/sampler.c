@@ -282,7 +282,7 @@ static void settle_pending(struct sampler *sampler, const struct pc_look *look, 
     sampler->pending = 0;
 }
 
-/* DHCSR.S_SLEEP (DDI 0403E C1.6.2). Armv7-A, -R and Armv8 have no such flag (DDI 0406C C11.11, DDI 0487
+/* DHCSR.S_SLEEP (DDI 0403E C1.6.2). Armv7-A, -R and Armv8 lack it (DDI 0406C C11.11, DDI 0487
  * H9.2). */
 static bool shows_sleep(const struct sampler *sampler)
 {

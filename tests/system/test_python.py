@@ -180,13 +180,13 @@ def test_a_budget_passes_only_with_all_that_was_left_out():
             (of({"count": 99, "p90": 94}, left=2), 95, "median", "pass"), (of(left=2), 100, "median", "pass"), (of(left=101), 100, "median", "inconclusive")]
     for run, limit, what, verdict in rows:
         assert within(run, "CPU_CYCLES", limit, what)[0] == verdict, (run.summary, limit, what)
-    # Of several passes, each event has the hits of its own: those of another pass have no value of it
+    # Of several passes: hits of another pass have no value of an event
     other = {"type": "hit", "hit": 7, "pass": 2, "tainted": True, "values": {"LSUCNT": 999}}
     for more, limit, verdict in [({"tainted": 2}, 100, "pass"), ({"tainted": 2}, 99, "inconclusive"), ({"tainted": 3}, 100, "inconclusive"),
                                  ({"tainted": 2, "cut": 1}, 100, "pass"), ({"tainted": 2, "left": 1}, 100, "inconclusive")]:
         run = Run(0, json.dumps(other) + "\n" + of({"max": 95}, hits=[(100, {"pass": 1})], passes=2, **more).text)
         assert within(run, "CPU_CYCLES", limit, "max")[0] == verdict, (more, limit)
-    # By trace: 4 of 104 calls are no hits, or as many losses of trace, each of which may hide any number of calls
+    # By trace: 4 of 104 calls are left out, or as many losses of trace, each of which may hide any number of calls
     calls = {"seen": 104, "exact": 100, "left_out": 4 / 104, "isolated": True}
     lost = {**calls, "seen": 100, "gaps": 4}
     for of_calls, limit, what, verdict in [(calls, 100, "max", "inconclusive"), (calls, 99, "max", "over budget"), (calls, 100, "mean", "inconclusive"),

@@ -133,7 +133,7 @@ TEST(a_function_has_what_it_calls)
     profile_file_free(profile);
 }
 
-/* As where code begins at address 0, which is no mark of code that is not known. */
+/* As where code begins at address 0, which does not mark unknown code. */
 TEST(a_function_at_address_0_has_what_it_calls)
 {
     char boot[] = "boot", leaf[] = "leaf", named[] = "[asleep]", unknown[] = "[unknown]",

@@ -146,7 +146,7 @@ TEST_WITH(sleep_is_told_where_the_link_is_slower_than_the_program, sampled_set_u
 }
 
 /* Nothing is known of the code. Of these first states all at one address are asleep by chance, or each is at
- * an address of its own: how they vary does not show there. */
+ * a different address: how they vary does not show there. */
 TEST_WITH(few_states_that_agree_prove_little, sampled_set_up, sampled_tear_down)
 {
     enum { TRIES = 2000 };
