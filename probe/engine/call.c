@@ -693,6 +693,14 @@ void progress_add(struct progress *progress, enum progress_kind kind)
     progress->looked_us = now_us;
 }
 
+bool engine_prove(struct engine *engine, const struct region *region, struct error *error)
+{
+    if (engine->prove != NULL && !engine->prove(engine->prove_context, region, error))
+        return false;
+    engine->prove = NULL;
+    return true;
+}
+
 int64_t engine_patience_ms(const struct engine_request *request, bool under_way)
 {
     return !under_way && request->start_ms > 0 && request->start_ms < request->timeout_ms

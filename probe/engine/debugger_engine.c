@@ -314,7 +314,8 @@ static bool debugger_engine_reach_start(struct debugger_engine *self, bool *inne
         return false;
     self->at_start = false;
     if (!debuggee_confirm_stop(self, self->region.start, error) ||
-        !device_check_remote(self->device, &self->stop, error))
+        !device_check_remote(self->device, &self->stop, error) ||
+        !engine_prove(&self->engine, &self->region, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)

@@ -629,12 +629,13 @@ static bool look_at_start(struct direct_engine *self, enum segment *from, bool *
     bool spare = by_core && !is_framed(self) && !self->spare_read && direct_has_spare(self);
     bool mode = self->core->processes && self->region.process.which == PROCESS_NOT_SAID;
     *again = false;
-    if (*from > SEGMENT_ENTRY || (!mode && !frame && !spare))
+    bool prove = self->engine.prove != NULL;
+    if (*from > SEGMENT_ENTRY || (!mode && !frame && !spare && !prove))
         return true;
     if (*from == SEGMENT_AT_START && !direct_reach_start(self, error))
         return false;
     *from = SEGMENT_ENTRY;
-    if (mode && !direct_check_mode(self, error))
+    if (!engine_prove(&self->engine, &self->region, error) || (mode && !direct_check_mode(self, error)))
         return false;
     if (spare)
         return direct_find_spare(self, error);

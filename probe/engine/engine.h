@@ -285,6 +285,9 @@ struct engine_ops {
 struct engine {
     const struct engine_ops *ops;
     struct hit_budget budget; /* may be set before each call of run */
+    /* Whether what is measured is the ELF's, at the first stop at its start, for reads; NULL: it is. */
+    bool (*prove)(void *context, const struct region *, struct error *);
+    void *prove_context;
     bool keeps_end;   /* the direct engine leaves a core that was found halted at the end of the last hit */
     uint64_t resumes; /* so far, single steps with them: before each the core was halted */
     bool holds_core;  /* after a run: it is still halted at the last end */
@@ -300,6 +303,8 @@ struct engine {
     const char *unproved;
     char doubt[DOUBT_ROOM];
 };
+
+bool engine_prove(struct engine *engine, const struct region *region, struct error *error);
 
 /* The direct engine: by the core's own debug registers, many hits in a list, each stop proved before the core
  * is resumed from it. The device must outlive the engine. NULL: out of memory. */

@@ -127,10 +127,9 @@ static bool is_of_note(struct session *session, const struct segment *piece)
            piece->bytes < note.bytes + note.size;
 }
 
-/* A program that moved itself has moved the addresses in it, too. `apart`: how far the piece is above its
- * place in `symbols`. */
+/* A program that moved itself has moved the addresses in it, too. */
 static bool compare_moved(struct session *session, const struct segment *piece, const struct elf_words *words,
-                          uint32_t moved, uint64_t apart, struct elf_found *out, struct error *error)
+                          uint32_t moved, struct elf_found *out, struct error *error)
 {
     struct symbols_machine machine;
     bool is_note = is_of_note(session, piece);
@@ -145,7 +144,7 @@ static bool compare_moved(struct session *session, const struct segment *piece, 
         bool same = in_file == words->at[i] || in_file + moved == words->at[i];
         if (same && (is_note || out->has_code))
             continue;
-        bool decides = is_note || symbols_is_instruction(session->symbols, address - apart, in_file);
+        bool decides = is_note || symbols_is_instruction(session->symbols, address - piece->apart, in_file);
         out->has_code = out->has_code || (decides && !is_note);
         if (!same && decides)
             return error_set(error, ERROR_ELF_MISMATCH,
@@ -162,7 +161,7 @@ bool elf_memory_compare(struct session *session, const struct segment *piece, co
                         struct elf_found *out, struct error *error)
 {
     struct elf_found ignored = {0};
-    return compare_moved(session, piece, words, (uint32_t)session->request->load_offset, 0,
+    return compare_moved(session, piece, words, (uint32_t)session->request->load_offset,
                          out != NULL ? out : &ignored, error);
 }
 
@@ -171,7 +170,10 @@ struct segment elf_memory_piece(const struct segment *segment, size_t k, size_t 
     enum { PIECE = 4 * ELF_WORDS };
     size_t last = segment->size > PIECE ? segment->size - PIECE : 0;
     size_t offset = k + 1 == n ? last : last / (n > 1 ? n - 1 : 1) * k & ~(size_t)3;
-    return (struct segment){segment->address + offset, segment->size - offset, segment->bytes + offset};
+    return (struct segment){.address = segment->address + offset,
+                            .size = segment->size - offset,
+                            .bytes = segment->bytes + offset,
+                            .apart = segment->apart};
 }
 
 static bool segment_is_within(const struct segment *inner, const struct segment *outer)
@@ -220,25 +222,62 @@ static bool elf_memory_is_narrow(const struct session *session)
     return machine.number == EM_ARM;
 }
 
+static bool is_part_there(struct session *session, const struct segment *part, uint64_t offset,
+                          struct elf_found *found, struct error *why)
+{
+    for (size_t i = 0; i < ELF_PIECES; i++) {
+        struct segment piece = elf_memory_piece(part, i, ELF_PIECES);
+        struct elf_words words;
+        uint64_t linked = piece.address - piece.apart;
+        piece.address += offset - session->request->load_offset;
+        if (elf_memory_is_narrow(session))
+            piece.address &= UINT32_MAX;
+        piece.apart = piece.address - linked;
+        if (!elf_memory_read(session, awake_look, &piece, &words, why) ||
+            !compare_moved(session, &piece, &words, (uint32_t)offset, found, why))
+            return false;
+    }
+    return true;
+}
+
+struct segment elf_memory_run(const struct session *session, const struct segment *loaded)
+{
+    struct segment run = *loaded;
+    run.address -= loaded->apart;
+    run.apart = 0;
+    if (elf_memory_is_narrow(session))
+        run.address &= UINT32_MAX;
+    return run;
+}
+
+/* What cannot be read at either place shows nothing. */
+static bool is_copied_there(struct session *session, uint64_t offset, struct elf_found *found)
+{
+    struct segment copied[ELF_CODE];
+    size_t n = symbols_copied(session->symbols, copied, ELF_CODE);
+    for (size_t i = 0; i < n; i++) {
+        const struct segment run = elf_memory_run(session, &copied[i]);
+        struct error there = {0}, loaded = {0};
+        struct elf_found own[2] = {{0}};
+        bool same = is_part_there(session, &run, offset, &own[0], &there) ||
+                    is_part_there(session, &copied[i], offset, &own[1], &loaded);
+        if (!same && (there.kind == ERROR_ELF_MISMATCH || loaded.kind == ERROR_ELF_MISMATCH))
+            return false;
+        found->has_code = found->has_code || (same && (own[0].has_code || own[1].has_code));
+    }
+    return true;
+}
+
 bool elf_memory_is_whole(struct session *session, uint64_t offset)
 {
     struct segment parts[ELF_PARTS];
     struct elf_found found = {0};
+    struct error why = {0};
     size_t n = elf_memory_parts(session, parts);
-    for (size_t i = 0; i < n * ELF_PIECES; i++) {
-        struct segment piece = elf_memory_piece(&parts[i / ELF_PIECES], i % ELF_PIECES, ELF_PIECES);
-        struct elf_words words;
-        struct error differs = {0};
-        uint64_t linked = piece.address;
-        piece.address += offset - session->request->load_offset;
-        if (elf_memory_is_narrow(session))
-            piece.address &= UINT32_MAX;
-        if (!elf_memory_read(session, awake_look, &piece, &words, &differs) ||
-            !compare_moved(session, &piece, &words, (uint32_t)offset, piece.address - linked, &found,
-                           &differs))
+    for (size_t i = 0; i < n; i++)
+        if (!is_part_there(session, &parts[i], offset, &found, &why))
             return false;
-    }
-    return n > 0 && (found.has_code || found.others == 0);
+    return is_copied_there(session, offset, &found) && found.has_code;
 }
 
 /* The words of the target from an address on, as the file has its bytes. */

@@ -55,6 +55,8 @@ bool elf_memory_compare(struct session *session, const struct segment *piece, co
 size_t elf_memory_parts(struct session *session, struct segment out[ELF_PARTS]);
 /* Sections of code that are loaded where they run. */
 size_t elf_memory_code(struct session *session, struct segment *out, size_t room);
+/* What symbols_copied returns, at the place where it runs. */
+struct segment elf_memory_run(const struct session *session, const struct segment *loaded);
 /* The piece of a part that is the k-th of `n`: its beginning, its end, and what is between. */
 struct segment elf_memory_piece(const struct segment *segment, size_t k, size_t n);
 /* Whether all of the program's code is there, `offset` above its addresses: one function alone may be in

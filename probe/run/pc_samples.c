@@ -93,6 +93,8 @@ static void keep_doubts(struct pc_samples *self)
         pc_samples_keep(self,
                         "it is not known whether the target runs this ELF: its core slept, and memory may "
                         "read wrongly");
+    if (self->session.elf.unseen != NULL)
+        pc_samples_keep(self, self->session.elf.unseen);
     if (self->session.elf.differs)
         pc_samples_keep(self,
                         "code on the target differs from the ELF in places: the names there may be wrong");

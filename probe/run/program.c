@@ -2,6 +2,7 @@
 #include "run/program.h"
 
 #include "base/log.h"
+#include "links/ledger.h"
 #include "run/elf_files.h"
 #include "run/engine_use.h"
 #include "run/values.h"
@@ -112,13 +113,14 @@ static bool elf_check_look_by_core(struct session *session, uint64_t address, ui
 }
 
 /* False with ERROR_ELF_MISMATCH only when its own view differs. */
-static bool compare_by_core(struct session *session, const struct segment *piece, struct error *error)
+static bool compare_by_core(struct session *session, const struct segment *piece, struct elf_found *found,
+                            struct error *error)
 {
     struct elf_words words = {.skip = (4 - piece->address % 4) % 4};
     words.n = piece->size < words.skip ? 0 : (piece->size - words.skip) / 4;
     words.n = words.n < ELF_WORDS ? words.n : ELF_WORDS;
     if (!elf_check_look_by_core(session, piece->address + words.skip, words.at, words.n, error) ||
-        !elf_memory_compare(session, piece, &words, NULL, error))
+        !elf_memory_compare(session, piece, &words, found, error))
         return false;
     log_line(session->around->log, "0x%08" PRIX64 ": the core sees the ELF's code, memory has other",
              piece->address);
@@ -126,7 +128,8 @@ static bool compare_by_core(struct session *session, const struct segment *piece
 }
 
 /* The same of a core that sleeps, once it is halted: then its memory has a clock. */
-static bool compare_halted(struct session *session, const struct segment *piece, struct error *error)
+static bool compare_halted(struct session *session, const struct segment *piece, struct elf_found *found,
+                           struct error *error)
 {
     struct elf_words words;
     bool same = false;
@@ -136,7 +139,7 @@ static bool compare_halted(struct session *session, const struct segment *piece,
         return false;
     if (device_keep(&session->device, &deadline, error) && engine->ops->stand(engine, &deadline, error))
         same = elf_memory_read(session, awake_look, piece, &words, error) &&
-               elf_memory_compare(session, piece, &words, NULL, error);
+               elf_memory_compare(session, piece, &words, found, error);
     struct error stays = {0};
     if (!session_disarm(session, engine, &stays) && same)
         same = error_copy(error, &stays);
@@ -161,12 +164,20 @@ static const char *elf_check_cached(struct session *session)
                : "";
 }
 
+/* What differed at first is known, and counted. */
+static bool found_again(struct elf_found *found, const struct elf_found *again)
+{
+    found->has_code = found->has_code || again->has_code;
+    return true;
+}
+
 /* Compares the beginning of a piece of the file with the target: another program differs early. */
 static bool check_piece(struct session *session, const struct segment *piece, struct elf_found *found,
                         struct error *error)
 {
     struct elf_words words;
     struct error differs = {0}, by_core = {0}, ignored = {0};
+    struct elf_found again = {0};
     if (!elf_memory_read(session, awake_look, piece, &words, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
         if (differs.kind == ERROR_FAULT)
@@ -177,10 +188,10 @@ static bool check_piece(struct session *session, const struct segment *piece, st
         session->elf.shown_in_sleep = session->elf.shown_in_sleep || (words.asleep && found->has_code);
         return true;
     } else if (words.asleep && elf_memory_read(session, awake_read, piece, &words, &ignored) &&
-               elf_memory_compare(session, piece, &words, NULL, &ignored)) {
-        return true;
+               elf_memory_compare(session, piece, &words, &again, &ignored)) {
+        return found_again(found, &again);
     } else if (words.asleep && session->may_stop) {
-        return compare_halted(session, piece, error);
+        return compare_halted(session, piece, &again, error) && found_again(found, &again);
     } else if (words.asleep) {
         if (!session->elf.may_be_other)
             request_note(session->request, "it is not known whether the target runs this ELF: its core "
@@ -190,8 +201,8 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     }
     bool lost = differs.kind == ERROR_LINK_LOST || differs.kind == ERROR_CANCELLED;
     if (!lost && may_see_more(session)) {
-        if (session->may_stop && compare_by_core(session, piece, &by_core))
-            return true;
+        if (session->may_stop && compare_by_core(session, piece, &again, &by_core))
+            return found_again(found, &again);
         if (stops_there(by_core.kind))
             return error_copy(error, &by_core);
         if (!session->may_stop)
@@ -351,9 +362,9 @@ enum { SMALL_PART = 4 };
 
 struct elf_check {
     struct session *session;
-    struct segment code[ELF_CODE]; /* sections */
-    bool differs[ELF_CODE];
-    size_t n_code;
+    struct segment code[2 * ELF_CODE]; /* sections; from n_code on what symbols_copied has, where it runs */
+    bool differs[2 * ELF_CODE];
+    size_t n_code, n_all;
     uint64_t code_bytes;
     struct elf_found found;
     struct error first; /* of the code that differs, where the command may go on; ERROR_NONE: none */
@@ -363,7 +374,10 @@ static void elf_check_begin(struct elf_check *check, struct session *session)
 {
     *check = (struct elf_check){.session = session};
     check->n_code = elf_memory_code(session, check->code, ELF_CODE);
-    for (size_t i = 0; i < check->n_code; i++)
+    check->n_all = check->n_code + symbols_copied(session->symbols, check->code + check->n_code, ELF_CODE);
+    for (size_t i = check->n_code; i < check->n_all; i++)
+        check->code[i] = elf_memory_run(session, &check->code[i]);
+    for (size_t i = 0; i < check->n_all; i++)
         check->code_bytes += check->code[i].size;
 }
 
@@ -371,7 +385,7 @@ static bool is_most_there(struct elf_check *check, const struct segment *piece)
 {
     uint64_t bytes = 0;
     bool known = false;
-    for (size_t i = 0; i < check->n_code; i++) {
+    for (size_t i = 0; i < check->n_all; i++) {
         const struct segment *code = &check->code[i];
         bool around = piece->address >= code->address && piece->address - code->address < code->size;
         check->differs[i] = check->differs[i] || around;
@@ -455,6 +469,108 @@ static bool check_more_code(struct elf_check *check, struct error *error)
                                               check->found.other_at);
 }
 
+static const char program_unseen[] =
+    "no code could be compared: it is not known whether the target runs this ELF";
+
+static void tell_unseen(struct session *session, const char *what, uint64_t address)
+{
+    session->elf.unseen = program_unseen;
+    request_note(session->request,
+                 "%s0x%08" PRIX64 " cannot be read back: it is not known whether the target "
+                 "runs this ELF",
+                 what, address);
+}
+
+/* Other errors end the check. */
+static bool is_compared(const struct error *why)
+{
+    return why->kind == ERROR_ELF_MISMATCH || !stops_there(why->kind);
+}
+
+/* Words other than code are the program's to change. */
+static bool elf_check_same(struct elf_check *check, const struct segment *part, size_t pieces,
+                           struct error *why)
+{
+    struct elf_found found = {0};
+    for (size_t k = 0; k < pieces; k++) {
+        const struct segment piece = elf_memory_piece(part, k, pieces);
+        if (!check_piece(check->session, &piece, &found, why))
+            return false;
+    }
+    check->found.has_code = check->found.has_code || found.has_code;
+    return true;
+}
+
+/* What a part that the program copies shows: it is where it runs, where it is loaded, or not this ELF's. */
+enum copied { COPIED_RUNS, COPIED_LOADED, COPIED_OTHER, COPIED_UNREAD, COPIED_FAILED };
+
+static enum copied look_for_copied(struct elf_check *check, const struct segment *loaded, size_t pieces,
+                                   bool *is_read, struct error *why)
+{
+    const struct segment run = elf_memory_run(check->session, loaded);
+    struct error there = {0}, source = {0};
+    *is_read = true;
+    if (elf_check_same(check, &run, pieces, &there))
+        return COPIED_RUNS;
+    *is_read = there.kind == ERROR_ELF_MISMATCH;
+    if (is_compared(&there) && loaded->apart != 0 && elf_check_same(check, loaded, pieces, &source))
+        return COPIED_LOADED;
+    bool differs = source.kind == ERROR_ELF_MISMATCH;
+    error_copy(why,
+               is_compared(&there) && (differs || !is_compared(&source)) && !*is_read ? &source : &there);
+    if (!is_compared(&there) || !is_compared(&source)) {
+        error_copy(why, is_compared(&there) ? &source : &there);
+        return COPIED_FAILED;
+    }
+    return *is_read || differs ? COPIED_OTHER : COPIED_UNREAD;
+}
+
+/* Another image where it is loaded is another program: what the program changes is changed where it runs. */
+static bool check_copied(struct elf_check *check, const struct segment *loaded, struct error *error)
+{
+    struct session *session = check->session;
+    const struct segment run = elf_memory_run(session, loaded);
+    struct error why = {0};
+    bool is_read;
+    switch (look_for_copied(check, loaded, ELF_PIECES, &is_read, &why)) {
+    case COPIED_RUNS:
+        return true;
+    case COPIED_LOADED:
+        session->elf.differs = true;
+        request_note(
+            session->request, "the ELF's code of 0x%08" PRIX64 " is loaded, at 0x%08" PRIX64 ", and %s: %s",
+            run.address, loaded->address, is_read ? "not where it runs" : "cannot be read where it runs",
+            is_read ? "it is not copied yet, or something changed it" : "only the load image is compared");
+        return true;
+    case COPIED_UNREAD:
+        tell_unseen(session, "the ELF's code at ", run.address);
+        return true;
+    case COPIED_OTHER:
+        if (session->elf.same_build || loaded->apart == 0)
+            return elf_check_forgives(check, &run, &why) || error_copy(error, &why);
+        break;
+    case COPIED_FAILED:
+        break;
+    }
+    return error_copy(error, &why);
+}
+
+static bool check_all_copied(struct elf_check *check, struct error *error)
+{
+    struct session *session = check->session;
+    struct segment copied[ELF_CODE];
+    size_t n = symbols_copied(session->symbols, copied, ELF_CODE);
+    for (size_t i = 0; i < n; i++)
+        if (!check_copied(check, &copied[i], error))
+            return false;
+    if (!check->found.has_code && !session->elf.same_build && !session->elf.may_be_other &&
+        session->elf.unseen == NULL) {
+        session->elf.unseen = program_unseen;
+        request_note(session->request, "%s", program_unseen);
+    }
+    return true;
+}
+
 /* Compares the build ID, then the beginning, middle and end of each segment and section of code. */
 static bool check_memory(struct session *session, struct error *error)
 {
@@ -470,6 +586,7 @@ static bool check_memory(struct session *session, struct error *error)
         ok = check_part(&check, &parts[i], ELF_PIECES, error);
     if (ok && check.found.others > 0 && !session->elf.same_build)
         ok = check_more_code(&check, error);
+    ok = ok && check_all_copied(&check, error);
     if (!ok) {
         name_builds(session, parts, n, error);
         find_moved(session, error);
@@ -490,43 +607,150 @@ static bool elf_check(struct session *session, struct error *error)
 
 /* ---- what is measured */
 
-/* The part of it that is loaded where it runs; false: none, as of functions that the program copies to RAM.
- */
-static bool find_loaded(struct session *session, const struct extent *code, struct segment *out)
+/* The part of the code that one of the segments has, which run at their address less `apart`. */
+static bool find_in(const struct segment *segments, size_t n, const struct extent *code, struct segment *out)
 {
-    struct segment segments[ELF_SEGMENTS];
-    size_t n = symbols_segments(session->symbols, segments, ELF_SEGMENTS);
     for (size_t i = 0; i < n; i++) {
-        uint64_t from = segments[i].address, offset = code->low - from;
+        uint64_t from = segments[i].address - segments[i].apart, offset = code->low - from;
         if (code->low < from || offset >= segments[i].size || code->high <= code->low)
             continue;
         size_t left = segments[i].size - (size_t)offset, size = code->high - code->low;
-        *out = (struct segment){code->low, size < left ? size : left, segments[i].bytes + offset};
+        *out = (struct segment){.address = segments[i].address + offset,
+                                .size = size < left ? size : left,
+                                .bytes = segments[i].bytes + offset,
+                                .apart = segments[i].apart};
         return true;
     }
     return false;
 }
 
-static bool check_function(struct elf_check *check, const struct extent *code, struct error *error)
+static bool find_loaded(struct session *session, const struct extent *code, struct segment *out)
+{
+    struct segment segments[ELF_SEGMENTS];
+    return find_in(segments, symbols_segments(session->symbols, segments, ELF_SEGMENTS), code, out);
+}
+
+static bool find_copied(struct session *session, const struct extent *code, struct segment *out)
+{
+    struct segment copied[ELF_CODE];
+    return find_in(copied, symbols_copied(session->symbols, copied, ELF_CODE), code, out);
+}
+
+static size_t function_pieces(const struct segment *part)
 {
     enum { MOST = 16 };
-    struct segment part;
+    size_t pieces = (part->size + sizeof(uint32_t) * ELF_WORDS - 1) / (sizeof(uint32_t) * ELF_WORDS);
+    return pieces < MOST ? pieces : MOST;
+}
+
+/* A difference in the function: with the build ID in place, something has changed it. */
+static bool function_differs(struct session *session, const struct extent *code, struct error *why,
+                             struct error *error)
+{
     char place[256];
-    if (!find_loaded(check->session, code, &part))
+    session_place(session, code->low, place, sizeof place);
+    error_prefix(why, "the code of %.120s: ", place);
+    if (why->kind != ERROR_ELF_MISMATCH || !session->elf.same_build)
+        return error_copy(error, why);
+    request_note(session->request, "%s; its build ID is in place", why->text);
+    return true;
+}
+
+/* It is compared once more when the core stops at its start. */
+static bool check_later(struct session *session, const struct extent *code, struct error *error)
+{
+    const struct core *core = &session->device.chosen->core;
+    char place[256];
+    session_place(session, code->low, place, sizeof place);
+    bool is_stopped = session->may_stop && !session->request->no_halt;
+    if (!is_stopped || !core_can_compare(core, code->low) || session->elf.n_late == ELF_LATE)
+        return error_advise(error, ERROR_ELF_MISMATCH, "Begin when the program has copied it.",
+                            "the code of %.120s is loaded, and not yet where it runs%s", place,
+                            is_stopped ? ": a breakpoint instruction there would be overwritten" : "");
+    session->elf.late[session->elf.n_late++] = *code;
+    return true;
+}
+
+static bool check_copied_function(struct elf_check *check, const struct extent *code,
+                                  const struct segment *loaded, struct error *error)
+{
+    struct session *session = check->session;
+    struct error why = {0};
+    bool is_read = true, resets = session->request->reset;
+    switch (look_for_copied(check, loaded, function_pieces(loaded), &is_read, &why)) {
+    case COPIED_RUNS:
+        return !resets || check_later(session, code, error);
+    case COPIED_LOADED:
+        if (is_read || resets)
+            return check_later(session, code, error);
+        session->elf.unseen = program_unseen;
         return true;
-    size_t pieces = (part.size + sizeof(uint32_t) * ELF_WORDS - 1) / (sizeof(uint32_t) * ELF_WORDS);
-    for (size_t k = 0; k < pieces && k < MOST; k++) {
-        struct segment piece = elf_memory_piece(&part, k, pieces < MOST ? pieces : MOST);
-        struct error why = {0};
-        if (check_piece(check->session, &piece, &check->found, &why))
-            continue;
-        session_place(check->session, code->low, place, sizeof place);
-        error_prefix(&why, "the code of %.120s: ", place);
-        if (why.kind != ERROR_ELF_MISMATCH || !check->session->elf.same_build)
-            return error_copy(error, &why);
-        request_note(check->session->request, "%s; its build ID is in place", why.text);
+    case COPIED_UNREAD:
+        tell_unseen(session, "what is measured, at ", code->low);
         return true;
+    case COPIED_OTHER:
+    case COPIED_FAILED:
+        break;
     }
+    return function_differs(session, code, &why, error);
+}
+
+static bool check_function(struct elf_check *check, const struct extent *code, struct error *error)
+{
+    struct segment part;
+    if (!find_loaded(check->session, code, &part))
+        return !find_copied(check->session, code, &part) || check_copied_function(check, code, &part, error);
+    size_t pieces = function_pieces(&part);
+    for (size_t k = 0; k < pieces; k++) {
+        struct segment piece = elf_memory_piece(&part, k, pieces);
+        struct error why = {0};
+        if (!check_piece(check->session, &piece, &check->found, &why))
+            return function_differs(check->session, code, &why, error);
+    }
+    return true;
+}
+
+static bool read_halted(struct device *device, const struct core *core, const struct steps *list,
+                        uint64_t *results, bool *asleep, const struct deadline *deadline, struct error *error)
+{
+    (void)core;
+    *asleep = false;
+    return ledger_run(device->ledger, list, results, deadline, error);
+}
+
+/* The core is halted at a start of what is measured: by then it is copied. */
+static bool prove_late(struct session *session, const struct extent *code, struct error *error)
+{
+    struct segment loaded;
+    struct error why = {0};
+    if (!find_copied(session, code, &loaded))
+        return true;
+    const struct segment run = elf_memory_run(session, &loaded);
+    size_t pieces = function_pieces(&run);
+    for (size_t k = 0; k < pieces; k++) {
+        struct segment piece = elf_memory_piece(&run, k, pieces);
+        struct elf_words words;
+        if (!elf_memory_read(session, read_halted, &piece, &words, &why) ||
+            !elf_memory_compare(session, &piece, &words, NULL, &why))
+            return function_differs(session, code, &why, error);
+    }
+    return true;
+}
+
+bool program_prove(void *context, const struct region *region, struct error *error)
+{
+    struct session *session = context;
+    size_t kept = 0;
+    for (size_t i = 0; i < session->elf.n_late; i++) {
+        const struct extent code = session->elf.late[i];
+        bool its = (region->start >= code.low && region->start < code.high) ||
+                   (!region->to_return && region->end >= code.low && region->end < code.high);
+        if (!its)
+            session->elf.late[kept++] = code;
+        else if (!prove_late(session, &code, error))
+            return false;
+    }
+    session->elf.n_late = kept;
     return true;
 }
 

@@ -21,6 +21,8 @@ bool program_open_target(struct session *session, struct error *error);
 /* Whether the core has such addresses. ERROR_USAGE. */
 bool program_check_places(const struct session *session, const struct named_region *named,
                           struct error *error);
-/* After that: the same of the functions of a region, whole. Functions that the program copies are not
- * compared. */
+/* After that: the same of the functions of a region, whole. What the program has yet to copy is compared when
+ * the core first stops at the start. */
 bool program_check_region(struct session *session, const struct named_region *named, struct error *error);
+/* So, as engine.prove. */
+bool program_prove(void *session, const struct region *region, struct error *error);

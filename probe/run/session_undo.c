@@ -6,6 +6,7 @@
 #include "device/settings.h"
 #include "links/journal.h"
 #include "links/ledger.h"
+#include "run/program.h"
 #include "run/session.h"
 #include "run/trial.h"
 
@@ -329,8 +330,12 @@ struct engine *session_engine(struct session *session, struct error *error)
 {
     struct device *device = &session->device;
     struct engine *engine = device->debugger != NULL ? debugger_engine_new(device) : direct_new(device);
-    if (engine == NULL)
+    if (engine == NULL) {
         error_memory(error);
+    } else if (session->elf.n_late > 0) {
+        engine->prove = program_prove;
+        engine->prove_context = session;
+    }
     return engine;
 }
 

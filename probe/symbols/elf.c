@@ -622,7 +622,8 @@ static void collect(struct symbols *symbols, struct collection *collection, uint
         return;
     Elf_Data *data = elf_getdata_rawchunk(symbols->elf, (int64_t)offset, size, ELF_T_BYTE);
     if (data != NULL && data->d_buf != NULL && data->d_size == size)
-        collection->out[collection->count++] = (struct segment){address, data->d_size, data->d_buf};
+        collection->out[collection->count++] =
+            (struct segment){.address = address, .size = data->d_size, .bytes = data->d_buf};
 }
 
 /*
@@ -737,6 +738,76 @@ size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t roo
     return collection.count;
 }
 
+/* The segment that has the section's bytes. */
+static bool segment_of(struct symbols *symbols, const GElf_Shdr *section, GElf_Phdr *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; elf_getphdrnum(symbols->elf, &count) == 0 && i < count; i++)
+        if (segment_header(symbols, i, out) && section->sh_offset >= out->p_offset &&
+            section->sh_offset - out->p_offset < out->p_filesz &&
+            section->sh_size <= out->p_filesz - (section->sh_offset - out->p_offset))
+            return true;
+    return false;
+}
+
+/* The functions of a section from `from` on, up to a variable; false: there are none. */
+static bool next_functions(struct symbols *symbols, const GElf_Shdr *section, uint64_t from,
+                           struct extent *out)
+{
+    enum { GAP = 16 }; /* of alignment */
+    const struct table *table = table_get(symbols);
+    bool any = false;
+    for (size_t i = 0; i < table->function_count; i++) {
+        const struct symbol *function = &table->functions[i];
+        struct extent its = {0};
+        if (function->address < from || function->address < section->sh_addr ||
+            function->address - section->sh_addr >= section->sh_size)
+            continue;
+        (void)table_around(symbols, function->address, &its);
+        if (any && function->address > out->high && function->address - out->high > GAP)
+            break;
+        out->low = any ? out->low : function->address;
+        out->high = any && out->high > its.high ? out->high : its.high;
+        any = true;
+    }
+    uint64_t end = section->sh_addr + section->sh_size;
+    out->high = any && out->high > end ? end : out->high;
+    return any && out->high > out->low;
+}
+
+/* Of a section with variables the functions, which the program does not change. */
+static void collect_copied(struct symbols *symbols, struct collection *collection, const GElf_Shdr *section,
+                           uint64_t apart)
+{
+    size_t before = collection->count;
+    struct extent code = {.high = section->sh_addr};
+    while ((section->sh_flags & SHF_WRITE) && next_functions(symbols, section, code.high, &code))
+        collect(symbols, collection, code.low + apart, section->sh_offset + (code.low - section->sh_addr),
+                code.high - code.low);
+    if (code.high == section->sh_addr)
+        collect(symbols, collection, section->sh_addr + apart, section->sh_offset, section->sh_size);
+    for (size_t i = before; i < collection->count; i++)
+        collection->out[i].apart = apart;
+}
+
+size_t symbols_copied(struct symbols *symbols, struct segment *out, size_t room)
+{
+    struct collection collection = {.out = out, .room = room};
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        GElf_Phdr segment;
+        if (!symbols->has_code || !elf_section_header(symbols, section, &header) ||
+            header.sh_type != SHT_PROGBITS || (header.sh_flags & SHF_EXECINSTR) == 0 ||
+            (header.sh_flags & SHF_ALLOC) == 0 || !segment_of(symbols, &header, &segment))
+            continue;
+        uint64_t apart = segment.p_paddr + (header.sh_offset - segment.p_offset) - header.sh_addr;
+        bool varies = (header.sh_flags & SHF_WRITE) && ((segment.p_flags & PF_W) || segment.p_offset == 0);
+        if (apart != 0 || varies || segment.p_paddr != segment.p_vaddr)
+            collect_copied(symbols, &collection, &header, apart);
+    }
+    return collection.count;
+}
+
 const char *symbols_build_id(struct symbols *symbols)
 {
     if (symbols->build_id[0] != '\0')
@@ -782,8 +853,9 @@ bool symbols_build_note(struct symbols *symbols, struct segment *out)
             Elf_Data *raw = elf_rawdata(section, NULL);
             if (raw == NULL || raw->d_buf == NULL || description + note.n_descsz > raw->d_size)
                 return false;
-            *out = (struct segment){header.sh_addr + at, description + note.n_descsz - at,
-                                    (const uint8_t *)raw->d_buf + at};
+            *out = (struct segment){.address = header.sh_addr + at,
+                                    .size = description + note.n_descsz - at,
+                                    .bytes = (const uint8_t *)raw->d_buf + at};
             return true;
         }
     }

@@ -282,15 +282,20 @@ enum frames symbols_frames(struct symbols *symbols, uint64_t start, uint64_t end
 const char *symbols_lines_advice(struct symbols *symbols);
 
 struct segment {
-    uint64_t address; /* loaded and run there: only segments with p_paddr equal to p_vaddr */
+    uint64_t address; /* where it is loaded */
     size_t size;
     const uint8_t *bytes; /* owned by `symbols` */
+    uint64_t apart;       /* it runs at `address` less this, modulo 2^64 */
 };
 /*
  * Code and constants that must be the same in the target's memory and in the file: whole read-only segments,
- * and the read-only sections of writable ones. Returns how many, at most `room`.
+ * and the read-only sections of writable ones, if they run where they are loaded (p_paddr equal to p_vaddr).
+ * Returns how many, at most `room`.
  */
 size_t symbols_segments(struct symbols *symbols, struct segment *out, size_t room);
+/* The code that is loaded and not in these: what the program copies to where it runs, and functions among
+ * variables. */
+size_t symbols_copied(struct symbols *symbols, struct segment *out, size_t room);
 /* Sections of code, at the addresses where they run, even if the program itself copies them there. */
 size_t symbols_code(struct symbols *symbols, struct segment *out, size_t room);
 /*

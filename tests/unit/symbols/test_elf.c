@@ -60,6 +60,19 @@ TEST(segments_are_what_the_target_must_hold)
     assert_int_equal(symbols_segments(symbols, segments, 0), 0);
 }
 
+TEST(copied_code_is_known_where_it_is_loaded_and_where_it_runs)
+{
+    struct segment copied[8];
+    struct symbols *symbols = fixture("blink");
+    assert_int_equal(symbols_copied(symbols, copied, 8), 1);
+    struct location function = must_locate(symbols, "*0x20000000");
+    assert_int_equal(copied[0].address - copied[0].apart, function.low);
+    assert_true(copied[0].address < 0x10000 && copied[0].size >= function.high - function.low);
+    assert_int_equal(symbols_copied(symbols, copied, 0), 0);
+    /* nothing is copied there, and no function is among the variables */
+    assert_int_equal(symbols_copied(fixture("mixed"), copied, 8), 0);
+}
+
 /* One segment with code and variables: only what is never written */
 TEST(writable_segments_give_their_constant_sections)
 {

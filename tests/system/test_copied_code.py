@@ -1,0 +1,159 @@
+"""Code that the program itself copies to where it runs, or that lies among its variables: the target runs the ELF if it is there."""
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from gdb_place import GdbPlace
+from harness import Place, tool_environment, unfolded
+from own_program import START, built, own_place
+from test_no_elf import run_in
+
+COPY = r"""
+#define QUICK __attribute__((section(".ramfunc"), noinline, used))
+extern uint32_t data_start[], data_end[], data_load[];
+volatile uint32_t waits __attribute__((section(".noinit")));
+#define WORK QUICK void work(void) { for (uint32_t i = 0; i < 20; i++) sink += i; }
+#define OTHER QUICK void other(void) { for (uint32_t i = 0; i < 90; i++) sink ^= i * 3; }
+#if NEWER
+OTHER
+WORK
+#else
+WORK
+OTHER
+#endif
+static volatile uint32_t first[4] = {1, 2, 3, 4};
+static void (*volatile jobs[2])(void) = {work, other};
+APART void copy(void)
+{
+    volatile uint32_t *to = data_start;
+    for (const volatile uint32_t *from = data_load; to < data_end;)
+        *to++ = *from++;
+#if defined __aarch64__
+    __asm volatile("dsb sy\n isb");
+#elif __ARM_ARCH_PROFILE != 'M'
+    __asm volatile("dsb\n isb");
+#endif
+}
+APART void flash(void) { for (uint32_t i = 0; i < 10; i++) sink += i; }
+void run(void)
+{
+    for (waits = WAITS; waits != 0; round_count++)
+        ;
+    copy();
+    round_count = 0;
+    for (;; round_count++) {
+        first[round_count & 3]++;
+        jobs[0]();
+        flash();
+        jobs[1]();
+    }
+}
+"""
+SOURCE = START + COPY
+FLAGS = ["-Wl,--build-id=none", "-fno-pie", "-fno-toplevel-reorder"]
+WAYS = ["m4/swd", "r5/swd", "rp2040/swd", "a53/swd", "m7/swd", "a9/swd", "m4", "a9", "gdb m7"]
+
+
+@contextlib.contextmanager
+def a_place(folder, way, *flags):
+    kind = GdbPlace if way.startswith("gdb ") else Place
+    with own_place(folder, way.removeprefix("gdb "), SOURCE, *FLAGS, *(flags or ["-DWAITS=0"]), kind=kind) as place:
+        yield place
+
+
+def another(folder, place):
+    """The same program with its two functions exchanged: only what is copied differs."""
+    (folder / "newer").mkdir()
+    return built(folder / "newer", place.chip, SOURCE, *FLAGS, "-DNEWER=1", "-DWAITS=0")
+
+
+def code_of(place, elf, name, size=24):
+    """The bytes of a function in another ELF."""
+    raw = elf + ".data"
+    tool = "aarch64-linux-gnu-" if place.chip == "a53" else "arm-none-eabi-"
+    subprocess.run([tool + "objcopy", "-O", "binary", "-j", ".data", elf, raw], check=True)
+    nm = subprocess.run([tool + "nm", elf], check=True, capture_output=True, text=True).stdout
+    at = {line.split()[2]: int(line.split()[0], 16) for line in nm.splitlines() if len(line.split()) == 3}
+    with open(raw, "rb") as file:
+        return file.read()[at[name] - at["data_start"]:][:size]
+
+
+@pytest.mark.any_row(3)
+@pytest.mark.parametrize("way", WAYS)
+def test_another_programs_copied_code_is_refused(tmp_path, way):
+    with a_place(tmp_path, way) as place:
+        right = place.run("delta", "work", "-r", 3)
+        assert right.code == 0 and "ELF" not in right.err, right.err
+        place.elf = another(tmp_path, place)
+        for words in (["delta", "work", "-r", 3], ["delta", "flash", "-r", 3], ["survey", "work", "other", "-r", 2], ["info"],
+                      ["record", "--for", "100ms", "-o", tmp_path / "p.jsonl"]):
+            refused = place.run(*words)
+            assert refused.code == 3 and "does not run this ELF" in unfolded(refused.err), (words, refused.err)
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_the_search_does_not_take_another_programs(tmp_path, way):
+    with a_place(tmp_path, way) as place:
+        folder = tmp_path / "project"
+        folder.mkdir()
+        shutil.copy(place.elf, folder / "right.elf")
+        shutil.copy(another(tmp_path, place), folder / "wrong.elf")
+        os.utime(folder / "right.elf", (1, 1))
+        result = run_in(folder, *place.probe_words(), "delta", "work", "-r", 2)
+        assert result.code == 0 and "using right.elf (its code is on the target)" in unfolded(result.err), result.err
+        os.remove(folder / "right.elf")
+        assert "the target has the code of none of 1" in unfolded(run_in(folder, *place.probe_words(), "delta", "work").err)
+
+
+@contextlib.contextmanager
+def waiting(place, *words):
+    """The tool, once it waits for a program that has not copied anything yet."""
+    tool = subprocess.Popen(place.words(*words), env=tool_environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        first = tool.stderr.readline()
+        time.sleep(2)
+        yield tool
+        tool.out, tool.err = tool.communicate(timeout=60)
+        tool.err = first + tool.err
+    finally:
+        tool.kill()
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m7/swd", "r5/swd", "a9/swd", "a53/swd", "a9"])
+def test_what_is_not_copied_yet_is_compared_at_its_start(tmp_path, way):
+    with a_place(tmp_path, way, "-DWAITS=1") as place:
+        with waiting(place, "delta", "work", "-r", 3, "--timeout", 60) as tool:
+            assert tool.poll() is None
+            place.board.write_word("waits", 0)
+        assert tool.returncode == 0 and "not copied yet" in unfolded(tool.err) and "differs" not in tool.out, tool.err
+    with a_place(tmp_path, way, "-DWAITS=1") as place:
+        newer = code_of(place, another(tmp_path, place), "other")
+        with waiting(place, "delta", "work", "-r", 3, "--timeout", 60) as tool:
+            place.board.write("data_load", newer)
+            place.board.write_word("waits", 0)
+        assert tool.returncode == 3 and "does not run this ELF" in unfolded(tool.err), tool.err
+
+
+@pytest.mark.parametrize("way", ["m4/swd"])
+def test_no_breakpoint_instruction_goes_where_code_is_to_be_copied(tmp_path, way):
+    with a_place(tmp_path, way, "-DWAITS=1") as place:
+        refused = place.run("delta", "work", "-r", 1)
+        assert refused.code == 3 and "is loaded, and not yet where it runs: a breakpoint" in unfolded(refused.err), refused.err
+        assert place.board.state()["halts"] == 0
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m7/swd", "a9/swd"])
+def test_what_was_changed_where_it_runs(tmp_path, way):
+    with a_place(tmp_path, way) as place:
+        place.board.write("work", code_of(place, another(tmp_path, place), "other"))
+        refused = place.run("delta", "work", "-r", 2)
+        assert refused.code == 3 and "the code of own.c:" in unfolded(refused.err), refused.err
+        noted = place.run("delta", "flash", "-r", 2)
+        assert noted.code == 0 and "not copied yet, or something changed it" in unfolded(noted.err), noted.err
