@@ -55,6 +55,10 @@ static void note_inlined(const struct session *session, const struct named_regio
     if (named->region.to_return &&
         symbols_inline_calls(session->symbols, named->region.start, calls, sizeof calls) > 0)
         snprintf(out, size, "also inlined at %s: those are not hits", calls);
+    else if (named->region.to_return && symbols_is_split(session->symbols))
+        snprintf(out, size,
+                 "it is not known whether some calls are inlined, and so are not hits: the DWARF is "
+                 "split (-gsplit-dwarf)");
 }
 
 bool region_notes(struct session *session, const struct named_region *named, char *out, size_t size)

@@ -819,7 +819,13 @@ static bool refuse_name(struct symbols *symbols, const char *text, struct error 
     char guesses[NEAR_TEXT];
     near_init(&near, function, strlen(function));
     offer_symbols(symbols, &near);
-    return refuse_near(error, near_text(&near, guesses, sizeof guesses), "symbol", name, symbols);
+    (void)refuse_near(error, near_text(&near, guesses, sizeof guesses), "symbol", name, symbols);
+    struct error split = {0};
+    if (!symbols_is_split(symbols))
+        return false;
+    error_advise(&split, ERROR_SYMBOL, "Compile it without -gsplit-dwarf.",
+                 "it may be inlined, which its split DWARF does not show here");
+    return error_add(error, &split);
 }
 
 bool symbols_locate(struct symbols *symbols, const char *text, struct location *out, struct error *error)

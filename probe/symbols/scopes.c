@@ -785,6 +785,15 @@ static const struct inline_calls *inline_calls_of(struct symbols *symbols)
     return calls;
 }
 
+bool symbols_is_split(struct symbols *symbols)
+{
+    for (size_t i = 0; symbols != NULL && lines_load(symbols) && i < symbols->unit_count; i++)
+        if (dwarf_hasattr(&symbols->units[i].die, DW_AT_dwo_name) ||
+            dwarf_hasattr(&symbols->units[i].die, DW_AT_GNU_dwo_name))
+            return true;
+    return false;
+}
+
 /* "partial.c:6 (fast_path)"; returns the length. */
 static size_t describe_inline_call(const struct inline_call *call, bool goes_on, char *out, size_t room)
 {

@@ -72,6 +72,9 @@ size_t symbols_inlined(struct symbols *symbols, uint64_t address, struct inlined
 /* Other calls of the function at `entry`, at which it is inlined: "partial.c:6 (fast_path), ...". Returns
  * their number. */
 size_t symbols_inline_calls(struct symbols *symbols, uint64_t entry, char *out, size_t room);
+/* Whether functions and types are in other files (-gsplit-dwarf), which are not read: then it is not known
+ * what is inlined. */
+bool symbols_is_split(struct symbols *symbols);
 
 /* The i-th function's name, as in the source and without parameters; false: there are no more. */
 bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
