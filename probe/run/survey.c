@@ -14,6 +14,17 @@
 /* A survey that takes longer than the first ends after the second, if nothing else was asked for. */
 enum { LONG_S = 60, SHORT_US = 5000000 };
 
+/* A pattern may mean a function whose name is unknown. */
+static void note_unread(const struct survey_regions *regions, const struct request *request)
+{
+    size_t n = regions->unread;
+    if (n > 0)
+        request_note(
+            request,
+            "the name%s of %zu function%s cannot be read: %s symbol%s alone %s matched with the pattern",
+            PLURAL(n), n, PLURAL(n), n == 1 ? "its" : "their", PLURAL(n), n == 1 ? "was" : "were");
+}
+
 bool survey_run_choose(struct survey_run *run, const char *const *patterns, size_t n, const char *file,
                        struct error *error)
 {
@@ -25,10 +36,11 @@ bool survey_run_choose(struct survey_run *run, const char *const *patterns, size
         (!region_file_read(file, session->around->cancel, &run->file, error) ||
          !survey_regions_choose_lines(&run->regions, session->symbols, &run->file, process, error)))
         return false;
-    for (size_t i = 0; i < n; i++)
-        if (!survey_regions_choose(&run->regions, session->symbols, patterns[i], process, error))
-            return false;
-    return true;
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = survey_regions_choose(&run->regions, session->symbols, patterns[i], process, error);
+    note_unread(&run->regions, session->request);
+    return ok;
 }
 
 bool survey_run_has_hits(const struct survey_run *run)

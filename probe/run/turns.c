@@ -66,13 +66,19 @@ static bool is_part(const char *name)
     return strstr(name, ".cold") != NULL;
 }
 
+/* A name is matched whole, however long. */
+enum { NAME_WHOLE = 8192 };
+
 static bool choose_matching(struct survey_regions *regions, struct symbols *symbols, const char *pattern,
                             const struct process *process, struct error *error)
 {
-    char name[LOCATION_NAME];
+    char name[NAME_WHOLE];
     size_t matches = 0;
-    for (size_t i = 0; symbols_function_name(symbols, i, name, sizeof name); i++) {
+    enum function_name said;
+    regions->unread = 0;
+    for (size_t i = 0; (said = symbols_function_name(symbols, i, name, sizeof name)) != FUNCTION_NONE; i++) {
         struct location location;
+        regions->unread += said == FUNCTION_UNREAD;
         if (is_part(name) || fnmatch(pattern, name, 0) != 0)
             continue;
         matches++;

@@ -43,6 +43,8 @@ struct survey_region {
 struct survey_regions {
     struct survey_region *at; /* owned, and what it points to */
     size_t n, room;
+    size_t
+        unread; /* names of functions that a pattern was not held against, as their mangling cannot be read */
 };
 
 /* Adds the functions that a pattern names, each address once. ERROR_SYMBOL or ERROR_AMBIGUOUS: none, or a

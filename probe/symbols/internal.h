@@ -169,10 +169,11 @@ bool cursor_more(const struct cursor *cursor);
  */
 enum { DEMANGLED_ROOM = 2048 };
 
-/* Copies the name of a symbol as people write it, without its parameters: ns::class::function. */
-void name_plain(char *out, size_t room, const char *symbol);
+/* Copies the name of a symbol as people write it, without its parameters: ns::class::function. False: `out`
+ * has only its beginning, or the symbol, as its mangling cannot be read. */
+bool name_plain(char *out, size_t room, const char *symbol);
 /* With the parameters, if there are any: ns::class::function(int) const. */
-void name_signature(char *out, size_t room, const char *symbol);
+bool name_signature(char *out, size_t room, const char *symbol);
 /* Removes .lto_priv.0, .isra.1 and the like: the next build may give that number to another function. */
 void name_cut_number(char *name);
 
@@ -197,7 +198,8 @@ struct name_query {
 };
 
 void name_query_init(struct name_query *request, const char *text, size_t length);
-/* The query may be mangled, or as in the source, with or without parameters. */
+/* The query may be mangled, or as in the source, with or without parameters. A symbol that cannot be read and
+ * may have the name is like it: the name is ambiguous then. */
 enum likeness name_compare(const struct name_query *request, const char *symbol);
 
 /* --- elf.c: sections and segments ---------------------------------------------------------------------- */

@@ -699,13 +699,12 @@ static enum found locate_line(struct symbols *symbols, const char *text, struct 
     return FOUND_ONE;
 }
 
-bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room)
+enum function_name symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room)
 {
     const struct table *table = table_get(symbols);
     if (i >= table->function_count)
-        return false;
-    name_plain(out, room, table->functions[i].name);
-    return true;
+        return FUNCTION_NONE;
+    return name_plain(out, room, table->functions[i].name) ? FUNCTION_NAMED : FUNCTION_UNREAD;
 }
 
 /* Several names of one function follow each other. */

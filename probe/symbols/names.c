@@ -227,7 +227,9 @@ const char *near_text(const struct near *near, char *out, size_t room)
 
 /* --- demangling ----------------------------------------------------------------------------------------- */
 
-enum { MANGLED_ROOM = 2048 };
+/* Without DMGL_NO_RECURSE_LIMIT libiberty refuses names of more than 1024 characters (d_demangle_callback in
+ * its cp-demangle.c), as each character may take some of the stack: at most about 150 bytes. */
+enum { MANGLED_MOST = 1 << 14, READ_ROOM = 4 * DEMANGLED_ROOM };
 
 /* --- what compilers append ----------------------------------------------------------------------------- */
 
@@ -307,13 +309,15 @@ struct sink {
 static void demangle_take(const char *text, size_t length, void *opaque)
 {
     struct sink *sink = opaque;
-    if (length >= sink->room - sink->used)
-        longjmp(sink->full, 1);
-    memcpy(sink->out + sink->used, text, length);
-    sink->used += length;
+    size_t room = sink->room - 1 - sink->used, fits = length < room ? length : room;
+    memcpy(sink->out + sink->used, text, fits);
+    sink->used += fits;
     sink->out[sink->used] = '\0';
+    if (fits < length)
+        longjmp(sink->full, 1);
 }
 
+enum spelt { SPELT_NOT, SPELT_BEGIN, SPELT_WHOLE };
 enum form { FORM_PLAIN, FORM_SIGNATURE, FORM_WITH_RETURN, FORM_WITH_HASH, FORMS };
 
 static bool is_cxx_or_rust(const char *symbol)
@@ -321,25 +325,32 @@ static bool is_cxx_or_rust(const char *symbol)
     return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
 
-/* The choice is the hash for names of Rust, the parameters for names of C++. */
-static bool demangle(const char *mangled, enum form form, char *out, size_t room)
+/* The first `length` characters of a symbol, of a form. SPELT_BEGIN: `out` has the beginning of the name, and
+ * no room for more. The choice is the hash for names of Rust, the parameters for names of C++. */
+static enum spelt demangle(const char *symbol, size_t length, enum form form, char *out, size_t room)
 {
     static const int options[FORMS] = {
-        [FORM_PLAIN] = DMGL_ANSI,
-        [FORM_SIGNATURE] = DMGL_ANSI | DMGL_PARAMS | DMGL_RET_DROP,
-        [FORM_WITH_RETURN] = DMGL_ANSI | DMGL_PARAMS,
+        [FORM_PLAIN] = DMGL_ANSI | DMGL_NO_RECURSE_LIMIT,
+        [FORM_SIGNATURE] = DMGL_ANSI | DMGL_PARAMS | DMGL_RET_DROP | DMGL_NO_RECURSE_LIMIT,
+        [FORM_WITH_RETURN] = DMGL_ANSI | DMGL_PARAMS | DMGL_NO_RECURSE_LIMIT,
         [FORM_WITH_HASH] = DMGL_VERBOSE,
     };
+    char mangled[MANGLED_MOST];
     struct sink sink = {.out = out, .room = room};
     out[0] = '\0';
+    if (!is_cxx_or_rust(symbol) || length >= sizeof mangled)
+        return SPELT_NOT;
+    memcpy(mangled, symbol, length);
+    mangled[length] = '\0';
     if (setjmp(sink.full) != 0)
-        return false;
+        return SPELT_BEGIN;
     if (rust_demangle_callback(mangled, form == FORM_WITH_HASH ? DMGL_VERBOSE : 0, demangle_take, &sink) != 0)
-        return out[0] != '\0';
+        return out[0] != '\0' ? SPELT_WHOLE : SPELT_NOT;
     sink.used = 0;
     out[0] = '\0';
-    return form != FORM_WITH_HASH &&
-           cplus_demangle_v3_callback(mangled, options[form], demangle_take, &sink) != 0 && out[0] != '\0';
+    bool ok = form != FORM_WITH_HASH &&
+              cplus_demangle_v3_callback(mangled, options[form], demangle_take, &sink) != 0 && out[0] != '\0';
+    return ok ? SPELT_WHOLE : SPELT_NOT;
 }
 
 /* --- D, Fortran, Ada ------------------------------------------------------------------------------------ */
@@ -366,7 +377,7 @@ static bool decode_d(const char *symbol, char *out, size_t room)
         return false;
     while (isdigit((unsigned char)*at)) {
         size_t length = 0;
-        for (; isdigit((unsigned char)*at) && length < MANGLED_ROOM; at++)
+        for (; isdigit((unsigned char)*at) && length < MANGLED_MOST; at++)
             length = 10 * length + (size_t)(*at - '0');
         bool is_template = strncmp(at, "__", 2) == 0;
         if (length == 0 || strnlen(at, length) < length || is_template ||
@@ -453,12 +464,12 @@ static size_t names_noise(const char *text, size_t length)
     return begins(text, length, "::<") ? 2 : 0; /* foo::<u8> and foo<u8> */
 }
 
-/* Keeps blanks only between two words. */
-static void squeeze(char *out, size_t room, const char *text, size_t length)
+/* Keeps blanks only between two words. False: `out` has the beginning. */
+static bool squeeze(char *out, size_t room, const char *text, size_t length)
 {
-    size_t used = 0;
+    size_t used = 0, i = 0;
     bool blank = false;
-    for (size_t i = 0; i < length && used + 2 < room;) {
+    while (i < length && used + 2 < room) {
         size_t skip = names_noise(text + i, length - i);
         if (skip > 0 || isspace((unsigned char)text[i])) {
             blank = blank || skip == 0;
@@ -471,6 +482,7 @@ static void squeeze(char *out, size_t room, const char *text, size_t length)
         out[used++] = text[i++];
     }
     out[used] = '\0';
+    return i == length;
 }
 
 /* Mangling spells "operator" and text in braces differently. */
@@ -539,7 +551,8 @@ void name_query_init(struct name_query *request, const char *text, size_t length
             request->base = length;
     }
     request->suffix = request->suffix_text;
-    squeeze(request->squeezed, sizeof request->squeezed, text, request->base);
+    if (!squeeze(request->squeezed, sizeof request->squeezed, text, request->base))
+        request->squeezed[0] = '\0'; /* its beginning is another name */
     names_find_word(request->squeezed, request->word, sizeof request->word);
 }
 
@@ -556,10 +569,60 @@ static bool is_spelling(const char *wanted, const char *name)
              strcmp(rest, "&&") == 0 || strcmp(rest, "const&") == 0 || strcmp(rest, "const&&") == 0));
 }
 
+/* Whether the wanted name may be that of a symbol which cannot be read. Manglings have each word after its
+ * length; Rust's may have a _ in between. Names of C may begin with _R. */
+static bool may_be_named(const struct name_query *request, const char *symbol)
+{
+    const char *wanted = request->word, *at = symbol;
+    if (wanted[0] == '\0')
+        return symbol[1] == 'Z' && request->squeezed[0] != '\0';
+    for (; (at = strstr(at, wanted)) != NULL; at++) {
+        char length[24];
+        size_t digits = (size_t)snprintf(length, sizeof length, "%zu", strlen(wanted));
+        for (size_t before = digits; before <= digits + 1; before++)
+            if ((size_t)(at - symbol) >= before && memcmp(at - before, length, digits) == 0 &&
+                (before == digits || at[-1] == '_'))
+                return true;
+    }
+    return false;
+}
+
+/* The wanted name against a symbol's in one form. */
+enum compared { COMPARED_OTHER, COMPARED_SAME, COMPARED_UNKNOWN };
+
+static enum compared names_compare_form(const struct name_query *request, const char *symbol, size_t stem,
+                                        enum form form)
+{
+    char name[READ_ROOM], squeezed[READ_ROOM];
+    enum spelt spelt = demangle(symbol, stem, form, name, sizeof name);
+    if (spelt == SPELT_NOT)
+        return form == FORM_WITH_HASH ? COMPARED_OTHER : COMPARED_UNKNOWN;
+    squeeze(squeezed, sizeof squeezed, name, strlen(name));
+    if (spelt == SPELT_WHOLE)
+        return is_spelling(request->squeezed, squeezed) ? COMPARED_SAME : COMPARED_OTHER;
+    size_t seen = strlen(squeezed), wanted = strlen(request->squeezed);
+    return seen <= wanted + sizeof "const&&" &&
+                   strncmp(squeezed, request->squeezed, seen < wanted ? seen : wanted) == 0
+               ? COMPARED_UNKNOWN
+               : COMPARED_OTHER;
+}
+
+static enum likeness compare_mangled(const struct name_query *request, const char *symbol, size_t stem,
+                                     enum likeness likeness)
+{
+    bool known = true;
+    for (enum form form = FORM_PLAIN; form < FORMS; form++) {
+        enum compared compared = names_compare_form(request, symbol, stem, form);
+        if (compared == COMPARED_SAME)
+            return likeness;
+        known = known && compared != COMPARED_UNKNOWN;
+    }
+    return known || !may_be_named(request, symbol) ? UNLIKE : likeness;
+}
+
 enum likeness name_compare(const struct name_query *request, const char *symbol)
 {
     enum likeness likeness = LIKE_SAME;
-    char base[MANGLED_ROOM], name[DEMANGLED_ROOM], squeezed[DEMANGLED_ROOM];
     if (strncmp(symbol, request->text, request->length) == 0 && symbol[request->length] == '\0')
         return LIKE_SAME;
     bool mangled = is_cxx_or_rust(symbol);
@@ -576,50 +639,43 @@ enum likeness name_compare(const struct name_query *request, const char *symbol)
     }
     if (stem == request->base && strncmp(symbol, request->text, stem) == 0)
         return likeness;
-    if (!mangled || stem >= sizeof base)
-        return UNLIKE;
-    snprintf(base, sizeof base, "%.*s", (int)stem, symbol);
-    for (enum form form = FORM_PLAIN; form < FORMS; form++) {
-        if (!demangle(base, form, name, sizeof name))
-            continue;
-        squeeze(squeezed, sizeof squeezed, name, strlen(name));
-        if (is_spelling(request->squeezed, squeezed))
-            return likeness;
-    }
-    return UNLIKE;
+    return mangled ? compare_mangled(request, symbol, stem, likeness) : UNLIKE;
 }
 
-static void name_as(enum form form, char *out, size_t room, const char *symbol)
+/* Names of C may begin with _R, too; those of Rust are long. */
+static bool is_surely_mangled(const char *symbol)
+{
+    return is_cxx_or_rust(symbol) && (symbol[1] == 'Z' || strlen(symbol) > 64);
+}
+
+static bool name_as(enum form form, char *out, size_t room, const char *symbol)
 {
     static const char anonymous[] = "(anonymous namespace)::";
     enum likeness likeness = LIKE_SAME;
-    char base[MANGLED_ROOM], name[DEMANGLED_ROOM + 64];
+    char name[READ_ROOM + 64];
     size_t length = strlen(symbol), stem = strip_suffixes(symbol, length, &likeness);
-    bool shown = is_cxx_or_rust(symbol) && stem < sizeof base && length - stem < 64;
-    if (decode_d(symbol, name, sizeof name) || decode_fortran(symbol, name, sizeof name)) {
+    if (decode_d(symbol, name, DEMANGLED_ROOM) || decode_fortran(symbol, name, DEMANGLED_ROOM)) {
         name_copy(out, room, name, strlen(name));
-        return;
+        return strlen(name) < room;
     }
-    if (shown) {
-        snprintf(base, sizeof base, "%.*s", (int)stem, symbol);
-        shown = demangle(base, form, name, DEMANGLED_ROOM);
-    }
-    if (!shown) {
+    enum spelt spelt = length - stem < 64 ? demangle(symbol, stem, form, name, READ_ROOM) : SPELT_NOT;
+    if (spelt == SPELT_NOT) {
         name_copy(out, room, symbol, length);
-        return;
+        return length < room && !is_surely_mangled(symbol);
     }
     for (char *at; (at = strstr(name, anonymous)) != NULL;)
         memmove(at, at + strlen(anonymous), strlen(at + strlen(anonymous)) + 1);
     snprintf(name + strlen(name), sizeof name - strlen(name), "%s", symbol + stem);
     name_copy(out, room, name, strlen(name));
+    return spelt == SPELT_WHOLE && strlen(name) < room;
 }
 
-void name_plain(char *out, size_t room, const char *symbol)
+bool name_plain(char *out, size_t room, const char *symbol)
 {
-    name_as(FORM_PLAIN, out, room, symbol);
+    return name_as(FORM_PLAIN, out, room, symbol);
 }
 
-void name_signature(char *out, size_t room, const char *symbol)
+bool name_signature(char *out, size_t room, const char *symbol)
 {
-    name_as(FORM_SIGNATURE, out, room, symbol);
+    return name_as(FORM_SIGNATURE, out, room, symbol);
 }

@@ -76,8 +76,13 @@ size_t symbols_inline_calls(struct symbols *symbols, uint64_t entry, char *out, 
  * what is inlined. */
 bool symbols_is_split(struct symbols *symbols);
 
-/* The i-th function's name, as in the source and without parameters; false: there are no more. */
-bool symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
+/* Of the i-th function: its name, as in the source and without parameters. */
+enum function_name {
+    FUNCTION_NONE, /* there are no more */
+    FUNCTION_NAMED,
+    FUNCTION_UNREAD, /* `out` has the beginning of its name, or its symbol, as the mangling cannot be read */
+};
+enum function_name symbols_function_name(struct symbols *symbols, size_t i, char *out, size_t room);
 /* The i-th function's entry; functions are in the order of their addresses, several names of one follow each
  * other. Its name is a location that finds it alone, or "*0x10000200". */
 bool symbols_function(struct symbols *symbols, size_t i, struct location *out);

@@ -495,19 +495,19 @@ enum object_found symbols_find_object(struct symbols *symbols, const char *name,
 {
     const struct table *table = table_get(symbols);
     const struct symbol *found = NULL;
-    bool several = false;
+    bool several = false, is_global = false;
     struct name_query request;
     name_query_init(&request, name, strlen(name));
     for (size_t i = 0; i < table->object_count; i++) {
         const struct symbol *object = &table->objects[i];
         if (!table_is_object(symbols, object) || name_compare(&request, object->name) != LIKE_SAME)
             continue;
-        several |= found != NULL && found->address != object->address;
+        bool global = object->bind != STB_LOCAL, better = global && !is_global;
+        if (is_global && !global)
+            continue;
+        several = !better && (several || (found != NULL && found->address != object->address));
         found = object;
-        if (object->bind != STB_LOCAL) {
-            several = false;
-            break;
-        }
+        is_global = global;
     }
     if (found == NULL)
         return OBJECT_NONE;

@@ -44,6 +44,28 @@ void run(void)
 }
 """
 
+LONG_NAME = "_Z4work4ListIJ" + "10Parameters" * 150 + "EE"
+UNREAD_NAME = "_Z4work4ListIJ" + "10Parameters" * 1500 + "EE"
+OVERLOADS = START + r"""
+APART void work(uint32_t n) __asm__("_Z4workj");
+APART void other(uint32_t n) __asm__("OTHER");
+void work(uint32_t n) { sink += n; }
+void other(uint32_t n) { for (uint32_t i = 0; i < n; i++) sink ^= i; }
+void run(void) { for (;; round_count++) { work(3); other(9); } }
+"""
+
+
+@pytest.mark.parametrize("name", [LONG_NAME, UNREAD_NAME], ids=["long", "unread"])
+def test_an_overload_with_a_long_name_makes_a_name_ambiguous(tmp_path, name):
+    """2000 characters are more than libiberty reads unasked, 18000 more than the tool reads."""
+    elf = built(tmp_path, "m4", OVERLOADS.replace("OTHER", name))
+    for command in ("delta", "lines", "guard"):
+        said = run_tool("--elf", elf, "-p", f"openocd:127.0.0.1:{CLOSED_PORT}", command, "work", *(["--budget", "1ms"] if command == "guard" else []))
+        assert said.code == 2 and "`work` is at 2 places" in said.err, (command, said.err)
+    assert locate(elf, "_Z4workj").code == 0
+    survey = run_tool("--elf", elf, "-p", f"openocd:127.0.0.1:{CLOSED_PORT}", "survey", "work*")
+    assert ("the name of 1 function cannot be read" in unfolded(survey.err)) == (name == UNREAD_NAME), survey.err
+
 
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 def test_a_global_function_outweighs_the_weak_one_that_it_replaced(tmp_path, chip):

@@ -54,6 +54,69 @@ TEST(mangled_names_are_read)
     }
 }
 
+/* A mangled name with a type of `n` arguments. */
+static char *with_arguments(const char *begin, size_t n, const char *end)
+{
+    static const char argument[] = "10Parameters";
+    char *out = malloc(strlen(begin) + n * strlen(argument) + strlen(end) + 1);
+    assert_non_null(out);
+    char *at = out + sprintf(out, "%s", begin);
+    for (size_t i = 0; i < n; i++)
+        at += sprintf(at, "%s", argument);
+    sprintf(at, "%s", end);
+    return out;
+}
+
+/* 1024 characters are libiberty's bound; the names beyond 16384 are not read. */
+TEST(a_long_mangled_name_is_compared_as_a_short_one_is)
+{
+    static const size_t many[] = {1, 80, 90, 170, 180, 700, 1300};
+    char name[64];
+    for (size_t i = 0; i < COUNT(many); i++) {
+        char *symbol = with_arguments("_Z3run4ListIJ", many[i], "EE");
+        assert_true(name_plain(name, sizeof name, symbol));
+        assert_string_equal(name, "run");
+        assert_int_equal(likeness("run", symbol), LIKE_SAME);
+        assert_int_equal(likeness("un", symbol), UNLIKE);
+        assert_int_equal(likeness("run(int)", symbol), UNLIKE);
+        assert_int_equal(likeness("Parameters", symbol), UNLIKE);
+        free(symbol);
+        symbol = with_arguments("_ZN4ListIJ", many[i], "EE3runEv");
+        assert_int_equal(likeness("run", symbol), UNLIKE);
+        assert_int_equal(likeness("List", symbol), UNLIKE);
+        assert_true(name_plain(name, sizeof name, symbol) == (many[i] == 1));
+        free(symbol);
+    }
+}
+
+TEST(a_name_that_cannot_be_read_may_be_any_that_it_has_a_word_of)
+{
+    char *unread[] = {with_arguments("_Z3run4ListIJ", 1500, "EE"), with_arguments("_Z3run", 1, "?")};
+    char name[64];
+    for (size_t i = 0; i < COUNT(unread); i++) {
+        assert_true(name_plain(name, sizeof name, unread[i]) == (i == 1));
+        assert_int_equal(likeness("run", unread[i]), LIKE_SAME);
+        assert_int_equal(likeness("run(int)", unread[i]), LIKE_SAME);
+        assert_int_equal(likeness("un", unread[i]), UNLIKE);
+        assert_int_equal(likeness("Para", unread[i]), UNLIKE);
+        assert_int_equal(likeness("operator+", unread[i]), LIKE_SAME);
+        assert_int_equal(likeness("_Z3runi", unread[i]), UNLIKE);
+        free(unread[i]);
+    }
+    assert_int_equal(likeness("Reset", "_Reset"), UNLIKE);
+    assert_int_equal(likeness("operator+", "_Reset"), UNLIKE);
+}
+
+/* Of two that are read up to one place nothing is the other's. */
+TEST(a_wanted_name_is_not_found_by_its_beginning)
+{
+    char *symbol = with_arguments("_Z3runI4ListIJ", 600, "EEEvT_"), name[8 * DEMANGLED_ROOM];
+    assert_true(name_plain(name, sizeof name, symbol));
+    assert_int_equal(likeness(name, symbol), UNLIKE); /* longer than a request's room */
+    assert_int_equal(likeness("run", symbol), UNLIKE);
+    free(symbol);
+}
+
 TEST(one_function_is_written_in_many_ways)
 {
     static const struct {
