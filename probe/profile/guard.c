@@ -196,6 +196,7 @@ static enum overrun_next guard_sink_on_overrun(void *context, const struct count
     struct guard_result *result = &guard->result;
     uint64_t spread = is_halt_known(result) ? result->halt_most - result->halt_least : 0;
     struct guard_overrun overrun = {.number = result->overruns + 1,
+                                    .elapsed_s = (double)(deadline_now_us() - guard->begun_us) / 1e6,
                                     .calls = result->calls,
                                     .counted = guard->options.budget + look->late,
                                     .skid = look->late + spread};

@@ -19,6 +19,7 @@
 
 struct guard_overrun {
     uint64_t number;   /* from 1 */
+    double elapsed_s;  /* since the run began */
     uint64_t calls;    /* that returned before it */
     uint64_t counted;  /* of the call, up to there; what the halt itself costs is subtracted */
     uint64_t skid;     /* the budget is exceeded by at most so much */

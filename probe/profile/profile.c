@@ -80,8 +80,8 @@ uint64_t profile_interval_samples(const struct profile_interval *interval)
 
 double profile_interval_length(double elapsed)
 {
-    const double least = 0.005;
-    return elapsed / 100 > least ? elapsed / 100 : least;
+    const double least = 0.005, most = 60;
+    return elapsed / 100 < least ? least : elapsed / 100 > most ? most : elapsed / 100;
 }
 
 /* --- call stacks -----------------------------------------------------------------------------------------
@@ -174,6 +174,7 @@ bool call_stacks_add(struct call_stacks *set, const struct call_stack *stack)
     if (row->at == NULL)
         return false;
     memcpy(row->at, stack->at, stack->depth * sizeof *row->at);
+    set->frames += stack->depth;
     *slot = set->n++;
     return true;
 }
@@ -264,6 +265,17 @@ void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t 
         return;
     profile_find_slot(tally, address)->count.samples -= moved;
     tally->now.states[to] += moved;
+}
+
+bool profile_tally_is_large(const struct profile_tally *tally)
+{
+    static const char
+        count[] = "\"0x0123456789abcdef\": 18446744073709551615, ",
+        frame[] = "\"0x0123456789abcdef\", ",
+        stack[] = "{\"samples\": 18446744073709551615, \"at\": [], \"sure\": 64, \"cut\": \"no_memory\"}, ";
+    const struct call_stacks *stacks = &tally->now.stacks;
+    return tally->used * sizeof count + stacks->n * sizeof stack + stacks->frames * sizeof frame >=
+           PROFILE_TALLY_BYTES;
 }
 
 bool profile_tally_is_empty(const struct profile_tally *tally)

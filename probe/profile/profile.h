@@ -39,6 +39,7 @@ struct call_stack {
 struct call_stacks {
     struct call_stack *rows;
     size_t n, room;
+    size_t frames; /* of all rows */
     size_t *slots; /* a hash table of indexes into `rows`, and SIZE_MAX */
     size_t slot_count;
 };
@@ -132,8 +133,8 @@ void profile_interval_free(struct profile_interval *interval);
 size_t profile_counts_join(struct profile_count *counts, size_t n);
 /* With and without an address. */
 uint64_t profile_interval_samples(const struct profile_interval *interval);
-/* Of one that ends `elapsed` s after the first sample, at least: the file grows with the logarithm of time.
- */
+/* Of one that ends `elapsed` s after the first sample, at least: the file grows with the logarithm of time,
+ * and by a line a minute in the end. */
 double profile_interval_length(double elapsed);
 
 /* The interval under way. What it holds does not grow with time, but with the code that is executed in it. */
@@ -154,6 +155,10 @@ uint64_t profile_tally_count(const struct profile_tally *tally, uint64_t address
 void profile_tally_move(struct profile_tally *tally, uint64_t address, uint64_t samples,
                         enum profile_state to);
 bool profile_tally_is_empty(const struct profile_tally *tally);
+/* As text it may have this many bytes: it is to be closed before it gets longer than a line of a file can be.
+ */
+enum { PROFILE_TALLY_BYTES = 8 << 20 };
+bool profile_tally_is_large(const struct profile_tally *tally);
 /* Ends the interval, which is the caller's to free, and begins the next one at the same time. False: out of
  * memory, and it goes on. */
 bool profile_tally_close(struct profile_tally *tally, double to, struct profile_interval *out);

@@ -32,7 +32,7 @@ bool profile_file_conclude(FILE *out, double elapsed_s, uint64_t samples, const 
                            bool cancelled, struct error *error);
 
 enum {
-    PROFILE_LINE_MAX = 16 << 20,
+    PROFILE_LINE_MAX = 2 * PROFILE_TALLY_BYTES,
     PROFILE_CORES_MAX = 256,
     PROFILE_TASKS_MAX = 1024, /* that have names */
     PROFILE_NOTES_MAX = 64,

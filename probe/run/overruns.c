@@ -30,6 +30,16 @@ bool overruns_begin(struct overruns *self, const struct budget_run *run, struct 
     return profile_file_wrote(profile_file_begin(self->out, about), error);
 }
 
+static bool write_overruns(struct overruns *self, double elapsed_s, struct error *error)
+{
+    struct profile_interval interval = {0};
+    if (!profile_tally_close(&self->tally, elapsed_s, &interval))
+        return error_memory(error);
+    int written = profile_file_add(self->out, &interval);
+    profile_interval_free(&interval);
+    return profile_file_wrote(written, error);
+}
+
 static bool add_overrun(struct overruns *self, const struct guard_overrun *overrun, struct error *error)
 {
     const struct unwind_stack *stack = &overrun->place.stack;
@@ -39,9 +49,10 @@ static bool add_overrun(struct overruns *self, const struct guard_overrun *overr
         self->tally.now.states[PROFILE_NOT_PERMITTED]++;
         return true;
     }
-    return (call_stacks_add_found(&self->tally.now.stacks, stack) &&
-            profile_tally_add(&self->tally, unwind_place(&stack->at[0]), 1)) ||
-           error_memory(error);
+    if (!call_stacks_add_found(&self->tally.now.stacks, stack) ||
+        !profile_tally_add(&self->tally, unwind_place(&stack->at[0]), 1))
+        return error_memory(error);
+    return !profile_tally_is_large(&self->tally) || write_overruns(self, overrun->elapsed_s, error);
 }
 
 static bool add_held(struct overruns *self, struct error *error)
@@ -70,17 +81,13 @@ void overruns_left(struct overruns *self)
 bool overruns_end(struct overruns *self, const struct guard_result *result, const struct error *why,
                   struct error *error)
 {
-    struct profile_interval interval = {0};
     const struct error none = {0};
     if (!add_held(self, error))
         return false;
-    if (self->out == NULL || profile_tally_is_empty(&self->tally))
+    bool empty = profile_tally_is_empty(&self->tally);
+    if (self->out == NULL || (empty && !(self->tally.now.from > 0)))
         return true;
-    if (!profile_tally_close(&self->tally, result->elapsed_s, &interval))
-        return error_memory(error);
-    int written = profile_file_add(self->out, &interval);
-    profile_interval_free(&interval);
-    return profile_file_wrote(written, error) &&
+    return (empty || write_overruns(self, result->elapsed_s, error)) &&
            profile_file_conclude(self->out, result->elapsed_s, result->overruns,
                                  result->end == GUARD_FAILED ? why : &none, result->end == GUARD_CANCELLED,
                                  error);

@@ -488,6 +488,17 @@ bool pc_samples_sample(struct pc_samples *self, double us, struct error *error)
     return true;
 }
 
+bool pc_samples_are_many(const struct pc_samples *self)
+{
+    bool many = false;
+    for (size_t i = 0; i < self->n; i++) {
+        many = many || profile_tally_is_large(&self->cores[i].tally);
+        for (size_t k = 0; k < PROFILE_CONTEXTS; k++)
+            many = many || profile_tally_is_large(&self->cores[i].contexts.of[k].tally);
+    }
+    return many;
+}
+
 static bool close_tally(const struct pc_samples *self, struct profile_tally *tally, size_t core,
                         struct profile_interval *out, bool *any, struct error *error)
 {

@@ -81,6 +81,8 @@ bool pc_samples_sample(struct pc_samples *self, double us, struct error *error);
 double pc_samples_stood(const struct pc_samples *self);
 /* Ctrl-C, or the time of --for. */
 bool pc_samples_is_over(const struct pc_samples *self);
+/* Of any core: the interval is to end now. */
+bool pc_samples_are_many(const struct pc_samples *self);
 /* Ends the interval of a core; *any is false if nothing was sampled in it, and it goes on. */
 bool pc_samples_close(struct pc_samples *self, size_t core, struct profile_interval *out, bool *any,
                       struct error *error);

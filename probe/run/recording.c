@@ -89,7 +89,8 @@ static bool record_sample(struct recording *self, struct error *error)
         if (!pc_samples_sample(pc_samples, length * 1e6 / 2, error))
             return false;
         pc_samples_meet_tasks(pc_samples);
-        if (pc_samples->elapsed_s - self->written_s < profile_interval_length(pc_samples->elapsed_s))
+        if (pc_samples->elapsed_s - self->written_s < profile_interval_length(pc_samples->elapsed_s) &&
+            !pc_samples_are_many(pc_samples))
             continue;
         if (!write_intervals(self, false, error))
             return false;

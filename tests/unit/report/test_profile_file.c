@@ -340,3 +340,42 @@ TEST(a_full_disk)
     assert_int_equal(profile_file_add(output_full(), &interval), -ENOSPC);
     assert_int_equal(profile_file_end(output_full(), &end), -ENOSPC);
 }
+
+/* The longest stacks with the longest addresses, none twice: what is closed in time can be read. */
+TEST(a_tally_is_large_before_its_line_is_too_long)
+{
+    static const struct profile_about about = {.core_count = 0};
+    char *names[] = {"Cortex-A53"};
+    struct profile_about of = about;
+    struct profile_tally tally = {.now.core = 0};
+    struct profile_interval interval;
+    struct profile *profile = NULL;
+    struct error error = {0};
+    uint64_t at[UNWIND_FRAMES], n = 0;
+    struct call_stack stack = {
+        .samples = UINT64_C(1) << 40, .at = at, .depth = UNWIND_FRAMES, .sure = 1, .end = UNWIND_NO_MEMORY};
+    size_t size, longest = 0;
+    FILE *out = output();
+    of.cores = names;
+    of.core_count = 1;
+    profile_file_begin(out, &of);
+    while (!profile_tally_is_large(&tally)) {
+        for (size_t i = 0; i < UNWIND_FRAMES; i++)
+            at[i] = UINT64_C(0xffff800000000000) + 4 * n++;
+        assert_true(call_stacks_add(&tally.now.stacks, &stack) &&
+                    profile_tally_add(&tally, at[0], stack.samples));
+    }
+    assert_true(profile_tally_close(&tally, 1, &interval));
+    assert_int_equal(profile_file_add(out, &interval), 0);
+    assert_false(profile_tally_is_large(&tally));
+    profile_interval_free(&interval);
+    profile_tally_free(&tally);
+    char *text = output_text(&size);
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+        longest = (size_t)(end - line) > longest ? (size_t)(end - line) : longest;
+    assert_in_range(longest, PROFILE_TALLY_BYTES / 2, PROFILE_TALLY_BYTES + 4096);
+    profile_file_parse(text, size, "p.jsonl", &profile, &error);
+    assert_string_equal(error.text, "");
+    profile_file_free(profile);
+    free(text);
+}
