@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/comparison.h"
 
+#include "base/values.h"
 #include "report/comparison_report.h"
 #include "report/conditions.h"
 #include "report/json.h"
@@ -41,8 +42,10 @@ static bool is_count(const json_t *object, const char *key)
 static bool next_run(struct side_reading *reading)
 {
     struct runs *runs = reading->runs;
-    if (runs->n == RUNS_MOST)
-        return baseline_fails(reading, "more than %d runs", RUNS_MOST);
+    struct baseline **of = array_grow(runs->of, runs->n + 1, &runs->room, sizeof *of);
+    if (of == NULL)
+        return error_memory(reading->error);
+    runs->of = of;
     struct baseline *next = calloc(1, sizeof *next);
     if (next == NULL)
         return error_memory(reading->error);
@@ -93,6 +96,108 @@ static bool check_column(const struct side_reading *reading, const char *key, co
            baseline_fails(reading, "no plus_minus of %.48s, which was calibrated", name);
 }
 
+/* --- runs by their regions ------------------------------------------------------------------------------ */
+
+bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other)
+{
+    return strcmp(one->start, other->start) == 0 && strcmp(one->end, other->end) == 0;
+}
+
+/* Older surveys have the name alone: that of a region file is not where it starts. */
+static struct conditions unreached_region(const json_t *line)
+{
+    struct conditions named = {0};
+    const char *end = field_text(line, "end");
+    utf8_clean(named.start, sizeof named.start, field_text(line, "start|name"));
+    utf8_clean(named.end, sizeof named.end, end[0] != '\0' ? end : "its return");
+    return named;
+}
+
+/* FNV-1a of both names, each with its end. */
+static uint64_t hash_region(const struct conditions *named)
+{
+    const char *names[] = {named->start, named->end};
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k <= strlen(names[i]); k++)
+            hash = (hash ^ (uint8_t)names[i][k]) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+static bool runs_index_is(const struct runs *runs, const struct runs_index *index, size_t which,
+                          const struct conditions *wanted)
+{
+    if (index == &runs->of_region)
+        return runs_are_of_one_region(&runs->of[which - 1]->conditions, wanted);
+    const struct conditions named = unreached_region(json_array_get(runs->unreached, which - 1));
+    return runs_are_of_one_region(&named, wanted);
+}
+
+/* Its slot, or the free one where it belongs. There is always a free one. */
+static struct runs_slot *runs_index_slot(const struct runs *runs, const struct runs_index *index,
+                                         uint64_t hash, const struct conditions *wanted)
+{
+    size_t at = (size_t)hash & (index->room - 1);
+    while (index->slots[at].which != 0 &&
+           (index->slots[at].hash != hash || !runs_index_is(runs, index, index->slots[at].which, wanted)))
+        at = (at + 1) & (index->room - 1);
+    return &index->slots[at];
+}
+
+/* From 1; 0: none. */
+static size_t runs_index_find(const struct runs *runs, const struct runs_index *index,
+                              const struct conditions *wanted)
+{
+    return index->room == 0 ? 0 : runs_index_slot(runs, index, hash_region(wanted), wanted)->which;
+}
+
+static bool runs_index_grow(struct runs_index *index)
+{
+    size_t room = index->room > 0 ? 2 * index->room : 64;
+    struct runs_slot *slots = calloc(room, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    for (size_t i = 0; i < index->room; i++) {
+        size_t at = (size_t)index->slots[i].hash & (room - 1);
+        while (slots[at].which != 0)
+            at = (at + 1) & (room - 1);
+        slots[at] = index->slots[i];
+    }
+    free(index->slots);
+    index->slots = slots;
+    index->room = room;
+    return true;
+}
+
+/* Of two of one region the later one is found. False: out of memory. */
+static bool runs_index_put(const struct runs *runs, struct runs_index *index, const struct conditions *named,
+                           size_t which)
+{
+    if (2 * index->n >= index->room && !runs_index_grow(index))
+        return false;
+    uint64_t hash = hash_region(named);
+    struct runs_slot *slot = runs_index_slot(runs, index, hash, named);
+    index->n += slot->which == 0;
+    *slot = (struct runs_slot){.hash = hash, .which = which};
+    return true;
+}
+
+const struct baseline *runs_find(const struct runs *runs, const struct conditions *wanted)
+{
+    size_t which = runs_index_find(runs, &runs->of_region, wanted);
+    return which > 0 ? runs->of[which - 1] : NULL;
+}
+
+/* Of the run that was read last. */
+static bool note_region(struct side_reading *reading)
+{
+    struct runs *runs = reading->runs;
+    const struct conditions *named = &reading->out->conditions;
+    if (runs->twin == NULL)
+        runs->twin = runs_find(runs, named);
+    return runs_index_put(runs, &runs->of_region, named, runs->n) || error_memory(reading->error);
+}
+
 static bool take_summary(struct side_reading *reading, json_t *object)
 {
     json_t *columns = json_object_get(object, "columns"), *column;
@@ -108,26 +213,7 @@ static bool take_summary(struct side_reading *reading, json_t *object)
             return false;
     reading->out->summary = json_incref(object);
     take_conditions(reading->out);
-    return true;
-}
-
-/* A region file may have one region twice, with two budgets. */
-static bool has_region(const struct runs *runs, const struct conditions *wanted)
-{
-    for (size_t i = 0; i < runs->n; i++)
-        if (runs_are_of_one_region(&runs->of[i]->conditions, wanted))
-            return true;
-    return false;
-}
-
-/* Older surveys have the name alone: that of a region file is not where it starts. */
-static struct conditions unreached_region(const json_t *line)
-{
-    struct conditions named = {0};
-    const char *end = field_text(line, "end");
-    utf8_clean(named.start, sizeof named.start, field_text(line, "start|name"));
-    utf8_clean(named.end, sizeof named.end, end[0] != '\0' ? end : "its return");
-    return named;
+    return reading->runs == NULL || note_region(reading);
 }
 
 static bool keep_unreached(struct side_reading *reading, json_t *object)
@@ -135,9 +221,10 @@ static bool keep_unreached(struct side_reading *reading, json_t *object)
     struct runs *runs = reading->runs;
     if (runs->unreached == NULL)
         runs->unreached = json_array();
-    if (json_array_size(runs->unreached) == RUNS_MOST)
-        return true; /* beyond that a region is one that the file lacks */
-    return json_array_append(runs->unreached, object) == 0 || error_memory(reading->error);
+    const struct conditions named = unreached_region(object);
+    return (json_array_append(runs->unreached, object) == 0 &&
+            runs_index_put(runs, &runs->of_unreached, &named, json_array_size(runs->unreached))) ||
+           error_memory(reading->error);
 }
 
 /* Each region of a survey is a run. */
@@ -146,8 +233,8 @@ static bool take_region(struct side_reading *reading, json_t *object)
     const struct conditions named = run_lines(reading->surveyed, object, NULL).conditions;
     if (!json_is_true(field_of(object, "reached")))
         return keep_unreached(reading, object);
-    if (reading->out->summary != NULL && has_region(reading->runs, &named))
-        return true;
+    if (reading->out->summary != NULL && runs_find(reading->runs, &named) != NULL)
+        return true; /* a region file may have one region twice, with two budgets */
     if (reading->out->summary != NULL && !next_run(reading))
         return false;
     if (reading->out->header == NULL)
@@ -226,24 +313,14 @@ static bool baseline_read_lines(struct side_reading *reading, struct json_lines 
            baseline_fails(reading, "no summary: that run was cut off");
 }
 
-bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other)
-{
-    return strcmp(one->start, other->start) == 0 && strcmp(one->end, other->end) == 0;
-}
-
 struct baseline runs_missing(const struct runs *runs, const struct conditions *like)
 {
     struct baseline missing = {.missing = true};
-    size_t i;
-    const json_t *line;
     memcpy(missing.file, runs->file, sizeof missing.file);
     memcpy(missing.conditions.start, like->start, sizeof missing.conditions.start);
     memcpy(missing.conditions.end, like->end, sizeof missing.conditions.end);
-    json_array_foreach(runs->unreached, i, line) {
-        const struct conditions named = unreached_region(line);
-        if (runs_are_of_one_region(&named, like))
-            missing.unreached = line;
-    }
+    size_t which = runs_index_find(runs, &runs->of_unreached, like);
+    missing.unreached = which > 0 ? json_array_get(runs->unreached, which - 1) : NULL;
     return missing;
 }
 
@@ -284,13 +361,9 @@ bool baseline_parse(const char *text, size_t size, const char *path, struct base
 
 static bool check_regions(struct side_reading *reading)
 {
-    const struct runs *runs = reading->runs;
-    for (size_t i = 0; i < runs->n; i++)
-        for (size_t k = 0; k < i; k++)
-            if (runs_are_of_one_region(&runs->of[i]->conditions, &runs->of[k]->conditions))
-                return baseline_fails(reading, "two runs of one region: %.80s, %.80s",
-                                      runs->of[i]->conditions.start, runs->of[i]->conditions.end);
-    return true;
+    const struct baseline *twin = reading->runs->twin;
+    return twin == NULL || baseline_fails(reading, "two runs of one region: %.80s, %.80s",
+                                          twin->conditions.start, twin->conditions.end);
 }
 
 static bool read_runs(struct json_lines *lines, const char *path, struct runs *out, struct error *error)
@@ -313,8 +386,10 @@ void runs_free(struct runs *runs)
         free(runs->of[i]);
     }
     json_decref(runs->unreached);
-    runs->unreached = NULL;
-    runs->n = 0;
+    free(runs->of);
+    free(runs->of_region.slots);
+    free(runs->of_unreached.slots);
+    *runs = (struct runs){0};
 }
 
 bool baseline_read(const char *path, const volatile sig_atomic_t *cancel, struct baseline *out,
@@ -738,14 +813,6 @@ static const struct baseline *missing_run(struct comparing *self, const struct b
     return &self->missing;
 }
 
-static const struct baseline *compare_find_region(const struct runs *runs, const struct baseline *like)
-{
-    for (size_t i = 0; i < runs->n; i++)
-        if (runs_are_of_one_region(&runs->of[i]->conditions, &like->conditions))
-            return runs->of[i];
-    return NULL;
-}
-
 /* Two files of one run each are compared whatever their regions are: then the reason says how these differ.
  */
 static bool are_of_one_run(const struct runs *old, const struct runs *new)
@@ -758,7 +825,7 @@ static size_t compare_family_of(const struct runs *old, const struct runs *new)
 {
     size_t family = 0;
     for (size_t i = 0; i < new->n; i++)
-        if (are_of_one_run(old, new) || compare_find_region(old, new->of[i]) != NULL)
+        if (are_of_one_run(old, new) || runs_find(old, &new->of[i]->conditions) != NULL)
             family += baseline_columns(new->of[i]);
     return family;
 }
@@ -770,11 +837,11 @@ static void compare_file(struct comparing *self, const struct runs *old, const s
         return;
     }
     for (size_t i = 0; i < old->n; i++) {
-        const struct baseline *now = compare_find_region(new, old->of[i]);
+        const struct baseline *now = runs_find(new, &old->of[i]->conditions);
         compare_pair(self, old->of[i], now != NULL ? now : missing_run(self, old->of[i], new));
     }
     for (size_t i = 0; i < new->n; i++)
-        if (compare_find_region(old, new->of[i]) == NULL)
+        if (runs_find(old, &new->of[i]->conditions) == NULL)
             compare_pair(self, missing_run(self, new->of[i], old), new->of[i]);
 }
 

@@ -39,19 +39,29 @@ bool baseline_parse(const char *text, size_t size, const char *path, struct base
                     struct error *error);
 
 /* A file of several runs, one after the other, each of another region. */
-enum { RUNS_MOST = 1024 };
+struct runs_index { /* a hash table, by regions */
+    struct runs_slot {
+        uint64_t hash;
+        size_t which; /* from 1; 0: free */
+    } * slots;
+    size_t n, room;
+};
 struct runs {
     char file[256];
     bool is_profile; /* it is what record wrote, and an error */
-    size_t n;
-    struct baseline *of[RUNS_MOST];
-    json_t *unreached; /* lines of regions without a hit; NULL: there are none */
+    size_t n, room;
+    struct baseline **of; /* owned */
+    json_t *unreached;    /* lines of regions without a hit; NULL: there are none */
+    struct runs_index of_region, of_unreached;
+    const struct baseline *twin; /* the first run of a region that another one has; NULL */
 };
 /* Errors as baseline_read; also if two of the runs are of one region. Free with runs_free, after an error
  * too. */
 bool runs_read(const char *path, const volatile sig_atomic_t *cancel, struct runs *out, struct error *error);
 bool runs_parse(const char *text, size_t size, const char *path, struct runs *out, struct error *error);
 void runs_free(struct runs *runs);
+/* The run of a region, as its conditions name it; NULL: the file lacks it. */
+const struct baseline *runs_find(const struct runs *runs, const struct conditions *wanted);
 /* In place of the run of a region, as `like` names it, that the file lacks. */
 struct baseline runs_missing(const struct runs *runs, const struct conditions *like);
 bool runs_are_of_one_region(const struct conditions *one, const struct conditions *other);

@@ -23,10 +23,7 @@ static const struct baseline *find_before(const struct survey_judge *self, const
     name_ends(region, &wanted);
     utf8_clean(clean.start, sizeof clean.start, wanted.start);
     utf8_clean(clean.end, sizeof clean.end, wanted.end);
-    for (size_t i = 0; i < self->before->n; i++)
-        if (runs_are_of_one_region(&self->before->of[i]->conditions, &clean))
-            return self->before->of[i];
-    return NULL;
+    return runs_find(self->before, &clean);
 }
 
 /* NULL, without an error: neither run has the region. */

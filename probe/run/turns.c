@@ -26,17 +26,17 @@ static bool has_it(const struct survey_regions *regions, uint64_t start)
 
 static struct survey_region *survey_regions_add(struct survey_regions *regions, struct error *error)
 {
-    if (regions->n == regions->room) {
-        size_t room = regions->room > 0 ? 2 * regions->room : 64;
-        struct survey_region *more =
-            room <= FUNCTIONS_MOST ? realloc(regions->at, room * sizeof *more) : NULL;
-        if (more == NULL) {
-            error_memory(error);
-            return NULL;
-        }
-        regions->at = more;
-        regions->room = room;
+    if (regions->n == FUNCTIONS_MOST) {
+        error_set(error, ERROR_USAGE, "more than %zu functions: a narrower pattern is needed",
+                  FUNCTIONS_MOST);
+        return NULL;
     }
+    struct survey_region *more = array_grow(regions->at, regions->n + 1, &regions->room, sizeof *more);
+    if (more == NULL) {
+        error_memory(error);
+        return NULL;
+    }
+    regions->at = more;
     struct survey_region *region = &regions->at[regions->n++];
     *region = (struct survey_region){.seen = false};
     return region;

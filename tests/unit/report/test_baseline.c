@@ -194,11 +194,33 @@ TEST(too_much_of_it)
         free(text);
     }
     FILE *out = output();
-    for (int i = 0; i <= RUNS_MOST; i++)
+    enum { RUNS = 5000 };
+    for (int i = 0; i < RUNS; i++)
         fprintf(out, "{\"schema\":\"pmu-probe/1\",\"type\":\"header\",\"region\":{\"start\":\"f%d\"}}\n%s", i,
                 SUMMARY("1"));
     text = output_text(&size);
-    refused(true, text, size, ":2049: more than 1024 runs");
+    struct runs runs;
+    struct error why = {0};
+    assert_true(runs_parse(text, size, "b.jsonl", &runs, &why) && runs.n == RUNS);
+    struct conditions wanted = {.start = "f4999"};
+    assert_ptr_equal(runs_find(&runs, &runs.of[0]->conditions), runs.of[0]);
+    memcpy(wanted.end, runs.of[0]->conditions.end, sizeof wanted.end);
+    assert_ptr_equal(runs_find(&runs, &wanted), runs.of[RUNS - 1]);
+    runs_free(&runs);
+    free(text);
+    out = output();
+    fputs(SURVEY REACHED("work"), out);
+    for (int i = 0; i < RUNS; i++)
+        fprintf(out, "{\"type\":\"region\",\"name\":\"f%d\",\"reached\":false,\"end\":\"\"}\n", i);
+    fputs(SURVEYED, out);
+    text = output_text(&size);
+    assert_true(runs_parse(text, size, "b.jsonl", &runs, &why));
+    wanted = (struct conditions){.start = "f4999", .end = "its return"};
+    assert_string_equal(json_string_value(json_object_get(runs_missing(&runs, &wanted).unreached, "name")),
+                        "f4999");
+    wanted.start[0] = 'g';
+    assert_null(runs_missing(&runs, &wanted).unreached);
+    runs_free(&runs);
     free(text);
     size = sizeof HEADER + LINES_LINE_MAX + 1;
     text = malloc(size);
