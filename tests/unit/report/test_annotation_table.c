@@ -123,9 +123,10 @@ TEST(a_sum_that_is_not_the_functions_is_a_warning)
                "\nin 1 of 8 steps an interrupt ran that a halt had delayed",
                "\nthe counter may have wrapped unseen in 1 step", "without call frame information",
                "\nit ended early: Ctrl-C\n");
-    assert_string_equal(field_text(document_line(&document, "summary"), "doubt"),
-                        "pin the task; without call frame information nested calls are not always "
-                        "distinguished");
+    assert_string_equal(
+        field_text(document_line(&document, "summary"), "doubt"),
+        "pin the task; without call frame information that the code confirms nested calls are not always "
+        "distinguished");
     assert_false(line_write(TO_FULL(FORMAT_TEXT), &document));
     assert_false(line_write(TO_FULL(FORMAT_JSON), &document));
     document_free(&document);
