@@ -546,10 +546,11 @@ bool sampler_take(struct sampler *sampler, int64_t us, struct profile_tally *tal
 /* Which part of the samples at a WFI or WFE was taken awake. How many these are in all follows from the time
  * asleep; how many are of each WFI or WFE, from the states that were read at it. */
 struct division {
-    bool by_code; /* else by the states after each address */
-    bool of_some; /* only those which clearly do not sleep were passed awake */
-    double best;  /* the largest part of the states at one of them that are asleep */
-    double mean;  /* of those at all */
+    bool elsewhere; /* more states are asleep than samples can be at one of them */
+    bool by_code;   /* else by the states after each address */
+    bool of_some;   /* only those which clearly do not sleep were passed awake */
+    double best;    /* the largest part of the states at one of them that are asleep */
+    double mean;    /* of those at all */
     double scale, rest;
 };
 
@@ -651,13 +652,17 @@ static struct division divide(const struct sampler *sampler)
     static const double errors = 6, least = 0.01;
     struct division division = {.by_code = false};
     const struct known_looks known = count_looks(sampler, true);
-    if (known.all <= 0 || sampler->known.at_sleeps == 0)
+    if (known.all <= 0)
         return division;
     double looked = known.asleep / known.all;
-    double sampled = (double)sampler->known.at_sleeps / (double)sampler->known.samples;
+    double at_sleeps = (double)sampler->known.at_sleeps;
+    double sampled = at_sleeps > 0 ? at_sleeps / (double)sampler->known.samples : 0;
     double margin = least + errors * sqrt(looked * (1 - looked) / known.all) + 3 / known.all;
     /* A program may pass a WFI awake, and a core's register may be some instructions off */
-    division.by_code = looked <= sampled + margin;
+    division.elsewhere = looked > sampled + margin;
+    if (!(at_sleeps > 0))
+        return division;
+    division.by_code = !division.elsewhere;
     division.of_some = sampled <= looked + margin;
     compare_sleeps(sampler, &division);
     double sum = sum_awake(sampler, &division);
@@ -716,7 +721,7 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
 {
     count_known(sampler, tally);
     const struct division division = divide(sampler);
-    bool any = sampler->ever.asleep.used > 0, anywhere = sampler->code == NULL;
+    bool any = sampler->ever.asleep.used > 0, anywhere = false;
     for (size_t i = 0; any && i < tally->room; i++) {
         const struct profile_count count = tally->slots[i].count;
         if (!tally->slots[i].taken)
@@ -733,7 +738,8 @@ void sampler_settle(struct sampler *sampler, struct profile_tally *tally)
         profile_tally_move(tally, count.address, (uint64_t)whole, PROFILE_ASLEEP);
     }
     tally->now.asleep_doubt = asleep_doubt(sampler, division.by_code);
-    tally->now.asleep_anywhere = tally->now.asleep_doubt > 0 && anywhere;
+    tally->now.asleep_anywhere =
+        tally->now.asleep_doubt > 0 && (sampler->code == NULL || (anywhere && division.elsewhere));
     free_looks(&sampler->now);
 }
 
