@@ -1165,6 +1165,9 @@ void delta_end(struct delta *delta)
 {
     end_columns(delta);
     end_delays(delta->summary);
+    if (delta->evaluation.evidence.refuted)
+        text_join(delta->summary->doubt, sizeof delta->summary->doubt, "; ",
+                  "a hit contradicts the ticks, so those before it may be wrong by whole periods");
     delta->summary->seconds = (double)delta->turns_us / 1e6;
     free(delta->passes);
     free(delta);

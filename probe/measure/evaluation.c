@@ -254,6 +254,10 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
                                    .longest_us = us_between(hit->before_us, hit->after_us),
                                    .pairs = hit->pairs + hit->steps,
                                    .halted = true};
+    const struct counter *first = &evaluation->reading->counters[0];
+    if (evaluation->counts_cycles && !first->reloads &&
+        wrap_evidence_is_refuted(&evaluation->evidence, first, hit->from, hit->to))
+        evaluation->evidence.refuted = true;
     wrap_evidence_see(&evaluation->evidence, hit->from);
     wrap_evidence_see(&evaluation->evidence, hit->to);
     if (!evaluation->polled)

@@ -241,6 +241,8 @@ static void narrow_by_tick(const struct wrap_evidence *evidence, const struct co
     uint64_t elapsed = counter_elapsed(counter, from[which], to[which]);
     bool over = counter_phase(counter, to[which]) < counter_phase(counter, from[which]);
     bool early = is_doubtful(from[evidence->at + 1]), late = is_doubtful(to[evidence->at + 1]);
+    if (evidence->unproved || evidence->refuted)
+        return;
     if (ticks > 0 && (uint64_t)ticks > INT64_MAX / period - 2)
         return; /* no total could hold them */
     if (ticks < -1 || ticks + late < over) {
@@ -258,7 +260,7 @@ static void narrow_by_tick(const struct wrap_evidence *evidence, const struct co
         if (again < 0 || (uint64_t)again * period + elapsed <= bounds->most)
             high = UINT64_MAX;
     }
-    widen_by_span(bounds, low, high);
+    widen_by_span(bounds, low, evidence->may_lose ? UINT64_MAX : high);
 }
 
 static void narrow_by_timer(const struct wrap_evidence *evidence, const struct counter *counter,
@@ -280,6 +282,15 @@ void wrap_evidence_narrow(const struct wrap_evidence *evidence, const struct cou
         narrow_by_tick(evidence, counter, from, to, which, bounds);
     else if (evidence->kind == EVIDENCE_TIMER && evidence->runs)
         narrow_by_timer(evidence, counter, from, to, which, bounds);
+}
+
+bool wrap_evidence_is_refuted(const struct wrap_evidence *evidence, const struct counter *counter,
+                              const uint64_t *from, const uint64_t *to)
+{
+    struct widen_bounds alone = {.most = UINT64_MAX};
+    if (evidence->kind == EVIDENCE_TICK)
+        narrow_by_tick(evidence, counter, from, to, 0, &alone);
+    return alone.least > alone.most;
 }
 
 void wrap_evidence_see(struct wrap_evidence *evidence, const uint64_t *values)

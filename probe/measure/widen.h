@@ -60,6 +60,8 @@ struct wrap_evidence {
     bool has_pended;
     bool wants_clock;        /* the clock is not known exactly: the timer gives an upper bound alone */
     uint64_t each, modulus;  /* of the tick variable */
+    bool may_lose;           /* ticks, as only one can be pending: they are a lower bound alone */
+    bool unproved, refuted;  /* the ticks bound nothing: nothing shows who counts them; a hit contradicted */
     double slow_hz, fast_hz; /* the counter's rate against the timer's, which ... */
     bool claimed; /* ... is claimed alone: where it leaves several totals, it bounds none of them */
     /* The watchdog makes its tick, and the program has to start that: only a timer that was seen to go on
@@ -87,6 +89,9 @@ enum clock_fit wrap_evidence_fit(const struct counter *counter, const struct tim
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline,
                               struct error *error);
+/* Whether ticks are evidence, and two readings, both of a halted core, contradict them. */
+bool wrap_evidence_is_refuted(const struct wrap_evidence *evidence, const struct counter *counter,
+                              const uint64_t *from, const uint64_t *to);
 /* The next values that were read, of a halted core. */
 void wrap_evidence_see(struct wrap_evidence *evidence, const uint64_t *values);
 /* Checks, while the core runs for some 50 ms, that the variable goes up once a period of the counter. */

@@ -8,6 +8,7 @@
 #include "symbols/symbols.h"
 
 #include "run/region.h"
+#include "run/ticks.h"
 #include "run/values.h"
 
 #include <errno.h>
@@ -364,7 +365,8 @@ static bool take_tick(struct counting *counting, struct session *session, const 
         (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
         return false;
     return wrap_evidence_take_tick(&counting->evidence, &session->device, &tick, error) &&
-           wrap_evidence_check(&counting->evidence, &session->device, clock, &deadline, error);
+           wrap_evidence_check(&counting->evidence, &session->device, clock, &deadline, error) &&
+           ticks_judge(session, &tick, &counting->evidence, error);
 }
 
 /* A counter that may wrap between two readings needs a slower one as evidence. */

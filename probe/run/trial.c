@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_HANDLER = 11, INTERRUPTS = 32, MOST_VECTORS = 256 }; /* SVC is the first that is not a fault */
+enum { FIRST_HANDLER = 11, INTERRUPTS = 32 }; /* SVC is the first that is not a fault */
 
 static size_t places_of(const struct session *session, uint64_t *out)
 {
@@ -58,14 +58,13 @@ bool own_code_writes_inside(const struct session *session, const struct extent *
     return true;
 }
 
-/* The handlers that the target has now, of a Cortex-M. What cannot be read has none. */
-static size_t read_handlers(struct session *session, struct extent *out)
+size_t own_code_handlers(struct session *session, struct extent *out, uint16_t *numbers)
 {
     const struct core *core = &session->device.chosen->core;
     struct deadline deadline = session_deadline(session);
-    struct step items[MOST_VECTORS];
-    uint64_t results[MOST_VECTORS], table, lines;
-    struct steps list = {.items = items, .room = MOST_VECTORS};
+    struct step items[OWN_CODE_VECTORS];
+    uint64_t results[OWN_CODE_VECTORS], table, lines;
+    struct steps list = {.items = items, .room = OWN_CODE_VECTORS};
     struct error unread = {0};
     size_t n = 0;
     if (!core_has(core, SYSTEM_SPACE) ||
@@ -73,13 +72,16 @@ static size_t read_handlers(struct session *session, struct extent *out)
         !ledger_read(session->device.ledger, cortex_m_lines(core), &lines, &deadline, &unread))
         return 0;
     size_t all = 16 + INTERRUPTS * ((lines & 0xF) + 1);
-    for (size_t i = FIRST_HANDLER; i < all && i < MOST_VECTORS; i++)
+    for (size_t i = FIRST_HANDLER; i < all && i < OWN_CODE_VECTORS; i++)
         steps_add(&list, step_read(core_word(core, (table & ~UINT64_C(0x7F)) + 4 * i)));
     if (!ledger_read_list(session->device.ledger, &list, results, &deadline, &unread))
         return 0;
     for (size_t i = 0; i < list.n; i++)
-        if ((results[i] & 1) != 0)
+        if ((results[i] & 1) != 0) {
+            if (numbers != NULL)
+                numbers[n] = (uint16_t)(FIRST_HANDLER + i);
             out[n++] = (struct extent){.low = results[i] & ~UINT64_C(1)};
+        }
     return n;
 }
 
@@ -145,13 +147,13 @@ static bool is_writing_place(const uint64_t *places, size_t n, uint64_t place)
 bool own_code_watch_region(struct session *session, const struct extent *code, struct region *region,
                            uint64_t *first)
 {
-    struct extent ranges[1 + MOST_VECTORS];
+    struct extent ranges[1 + OWN_CODE_VECTORS];
     uint64_t places[DEVICE_CHANGES], stops[REGION_WRITERS];
     size_t n_places = places_of(session, places), n_ranges = 0, which = 0;
     region->n_writers = 0;
     if (code->low != 0)
         ranges[n_ranges++] = *code;
-    n_ranges += read_handlers(session, ranges + n_ranges);
+    n_ranges += own_code_handlers(session, ranges + n_ranges, NULL);
     size_t n =
         symbols_stops_before(session->symbols, ranges, n_ranges, places, n_places, stops, REGION_WRITERS);
     for (size_t i = 0; i < n; i++)
@@ -183,7 +185,7 @@ static void own_code_note(struct session *session, uint64_t first, size_t n, con
 
 bool own_code_check(struct session *session, struct error *error)
 {
-    struct extent handlers[MOST_VECTORS];
+    struct extent handlers[OWN_CODE_VECTORS];
     uint64_t places[DEVICE_CHANGES];
     char what[112];
     size_t n = places_of(session, places);
@@ -203,7 +205,7 @@ bool own_code_check(struct session *session, struct error *error)
     }
     size_t n_handlers = 0, which = 0;
     if (session->measured.region != NULL || session->measured.by_parts)
-        n_handlers = read_handlers(session, handlers);
+        n_handlers = own_code_handlers(session, handlers, NULL);
     if (session->measured.region != NULL) {
         if (session->measured.inside.low != 0 &&
             own_code_writes_inside(session, &session->measured.inside, 1, what, sizeof what))

@@ -31,6 +31,11 @@ bool own_code_watch_region(struct session *session, const struct extent *code, s
 bool own_code_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
                             size_t size);
 
+enum { OWN_CODE_VECTORS = 256 };
+/* The handlers that the target has now, of a Cortex-M, and the exceptions' numbers, unless NULL; both have
+ * room for OWN_CODE_VECTORS. What cannot be read has none. */
+size_t own_code_handlers(struct session *session, struct extent *out, uint16_t *numbers);
+
 /* Of a WFI or WFE in the code, or in what it calls by a number; "": there is none. */
 void own_code_sleep_note(struct session *session, const struct extent *code, char *out, size_t size);
 /* So, of a Cortex-M's load of DHCSR, by which a program sees that a debugger is there. */

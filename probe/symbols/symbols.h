@@ -230,6 +230,24 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
 /* A Cortex-M's loads of a word, as far as constants show them. Returns their number, which may exceed
  * `room`. */
 size_t symbols_loads_of(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
+/* The instructions, at most, that a function of a Cortex-M runs with what it calls. UINT64_MAX: not known, as
+ * with a loop. */
+uint64_t symbols_longest(struct symbols *symbols, uint64_t function);
+/* Whether a call of it may return. */
+bool symbols_may_return(struct symbols *symbols, uint64_t function);
+/* What runs, and where its measurement starts; `anything`: that is not known. */
+struct symbols_masks {
+    const struct extent *ranges; /* as of symbols_reach */
+    size_t n;
+    uint64_t start;
+    bool anything;
+};
+/* The instructions, at most, that run while a Cortex-M's PRIMASK, BASEPRI or FAULTMASK holds interrupts off:
+ * in the ranges, or around the start. UINT64_MAX: not known; *at: the instruction that masks. */
+uint64_t symbols_masked(struct symbols *symbols, const struct symbols_masks *asked, uint64_t *at);
+/* A Cortex-M's writes of MSP and PSP, which tasks are switched by. Returns their number, which may exceed
+ * `room`. */
+size_t symbols_task_switches(struct symbols *symbols, uint64_t *out, size_t room);
 /* The WFI and WFE of the program. Returns their number, which may exceed `room`. */
 size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room);
 /* Whether [low, high) has one, or the instruction after one. */

@@ -4,6 +4,7 @@
 
 #define SYST_RVR  (*(volatile uint32_t *)0xE000E014)
 #define SYST_CVR  (*(volatile uint32_t *)0xE000E018)
+#define NVIC_ISER (*(volatile uint32_t *)0xE000E100)
 #define NVIC_ISPR (*(volatile uint32_t *)0xE000E200)
 
 enum { PHASES = 32, IRQ4 = 4, FAR_FROM_TICK = 1000 };
@@ -97,6 +98,9 @@ static void edges(uint32_t what)
     if (what & DO_ABOVE_TICK) {
         while (SYST_CVR < FAR_FROM_TICK)
             ;
+#ifdef TICK_MS
+        NVIC_ISER = 1u << IRQ4;
+#endif
         NVIC_ISPR = 1u << IRQ4;
     }
     if (what & DO_SUSPENDED)

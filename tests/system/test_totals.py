@@ -33,6 +33,12 @@ def all_exact(result, truth):
         assert hit["values"]["CPU_CYCLES"] == passage.cycles, hit
 
 
+def all_bounds(result, truth):
+    """Lower bounds, which are the truth but for the halts' spread."""
+    for hit, passage in zip(result.hits, truth):
+        assert hit.get("at_least") and passage.cycles - 64 <= hit["values"]["CPU_CYCLES"] <= passage.cycles, hit
+
+
 def counter_of(place):
     return () if place.chip == "rp2040" else ("--counter", "systick")
 
@@ -88,12 +94,14 @@ def test_ticks_of_ten_milliseconds():
 
 @pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd"])
 def test_start_and_end_at_every_phase_of_a_reload(way):
-    """CVR 0, the tick pending with interrupts masked, one cycle before and after it."""
+    """CVR 0, the tick pending with interrupts masked, one cycle before and after it. The masked code waits in a loop, so
+    that a tick might be lost: bounds, which are the truth but for what the halts leave open."""
     with Place(way, "ms", TICK_EDGE, **FAST) as place:
         result = place.delta("tick_edge_start", "tick_edge_end", "-r", 400 if SOAK else 120, "--tick", "tick_count", "--freq", "50M",
                              *counter_of(place))
         truth = passages(place.board.log(), place.symbol("tick_edge_start"), at(place.symbol("tick_edge_end")))
-        all_exact(result, truth)
+        all_bounds(result, truth)
+        assert "ticks may be lost" in result.out + result.err
         assert len({passage.cycles for passage in truth}) > 20
 
 
@@ -102,7 +110,7 @@ def test_ticks_put_by_while_the_scheduler_is_suspended():
         place.board.write_word("tick_style", 2)
         result = place.delta("suspended", "-r", 20, "--tick", "xTickCount", "--freq", "50M", "--counter", "systick")
         truth = passages(place.board.log(), place.symbol("suspended"), returned)
-        all_exact(result, truth)
+        all_bounds(result, truth)  # it adds them in a loop, with interrupts off
         assert any(passage.cycles > 12000 for passage in truth), "no tick was put by"
 
 
