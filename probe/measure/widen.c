@@ -115,6 +115,12 @@ static bool finds_timer(struct device *device, const struct deadline *deadline)
            (id & DBGPAUSE_BOTH) == DBGPAUSE_BOTH;
 }
 
+bool wrap_evidence_is_timer(struct device *device, uint64_t address, const struct deadline *deadline)
+{
+    enum { TIMER_PAGE = ~0xFFF };
+    return (address & (uint64_t)TIMER_PAGE) == (TIMERAWL & TIMER_PAGE) && finds_timer(device, deadline);
+}
+
 /* A sample that takes half a period proves nothing, as chance would let it fit. */
 enum clock_fit wrap_evidence_fit(const struct counter *counter, const struct timer_look *looks, size_t n,
                                  double hz)

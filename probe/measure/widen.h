@@ -85,6 +85,8 @@ struct timer_look {
  */
 enum clock_fit wrap_evidence_fit(const struct counter *counter, const struct timer_look *looks, size_t n,
                                  double hz);
+/* Whether the address is a register of an RP2040's timer that stops while a core is halted. */
+bool wrap_evidence_is_timer(struct device *device, uint64_t address, const struct deadline *deadline);
 /* True, with kind EVIDENCE_NONE, without such a timer. */
 bool wrap_evidence_take_timer(struct wrap_evidence *evidence, struct device *device,
                               const struct clock *clock, const struct deadline *deadline,

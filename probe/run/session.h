@@ -70,6 +70,11 @@ struct session {
         bool known;
     } asks;
     struct {
+        struct symbols_wait at[64]; /* the program's waits for hardware */
+        size_t n;
+        bool known;
+    } waits;
+    struct {
         uint64_t at; /* SystemCoreClock, whose value is the clock; 0: another clock */
         uint32_t was;
         char change[96]; /* "" */

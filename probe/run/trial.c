@@ -10,6 +10,7 @@
 #include "run/values.h"
 #include "trace/trace.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static size_t places_of(const struct session *session, uint64_t *out)
 void own_code_measured(struct session *session, struct named_region *named, bool may_watch)
 {
     const struct region *region = &named->region;
-    session_add_doubt(session, named);
+    own_code_doubts(session, named);
     session->measured.region = named;
     session->measured.inside = region_code(named);
     session->measured.may_watch = may_watch && (region->to_return || region->start != region->end);
@@ -299,6 +300,69 @@ void own_code_debugger_note(struct session *session, const struct extent *code, 
     session_place(session, session->asks.at[which], place, sizeof place);
     snprintf(out, size, "%.120s reads DHCSR, which shows a debugger: it may do other work without one",
              place);
+}
+
+/* --- hardware ------------------------------------------------------------------------------------------- */
+
+/* Without those for what stops while the core is halted: RP2040 datasheet 4.6.5 (DBGPAUSE). */
+static size_t find_waits(struct session *session, uint64_t *out, const struct symbols_wait **waits)
+{
+    enum { WAITS = sizeof session->waits.at / sizeof *session->waits.at };
+    struct deadline deadline = session_deadline(session);
+    size_t kept = 0;
+    *waits = session->waits.at;
+    if (!session->waits.known) {
+        size_t n = symbols_waits(session->symbols, session->waits.at, WAITS);
+        session->waits.n = n < WAITS ? n : WAITS;
+        session->waits.known = true;
+        for (size_t i = 0; i < session->waits.n; i++)
+            if (!wrap_evidence_is_timer(&session->device, session->waits.at[i].word, &deadline))
+                session->waits.at[kept++] = session->waits.at[i];
+        session->waits.n = kept;
+    }
+    for (size_t i = 0; i < session->waits.n; i++)
+        out[i] = session->waits.at[i].at;
+    return session->waits.n;
+}
+
+/* Armv6-M, which has no trace of the DWT, has SysTick alone. */
+static bool may_trace(const struct device *device)
+{
+    const struct device_core *core = device->chosen;
+    for (size_t i = 0; i < core->n_blocks; i++)
+        if (core->blocks[i].kind != &systick_kind && core->blocks[i].unusable[0] == '\0')
+            return true;
+    return false;
+}
+
+/* Of a region that may find the hardware ready, as the halt at its start takes longer than a wait. */
+static void add_wait_doubt(struct session *session, struct named_region *named)
+{
+    const struct core *core = &session->device.chosen->core;
+    const struct extent code = region_code(named);
+    uint64_t places[sizeof session->waits.at / sizeof *session->waits.at];
+    const struct symbols_wait *waits;
+    char place[256], text[224];
+    size_t which = 0;
+    if (session->symbols == NULL || code.low == 0 || session->request->no_halt ||
+        !core_has(core, SYSTEM_SPACE))
+        return;
+    size_t n = find_waits(session, places, &waits);
+    if (n == 0 || !symbols_reach(session->symbols, &code, 1, places, n, &which))
+        return;
+    session_place(session, places[which], place, sizeof place);
+    snprintf(text, sizeof text,
+             "%.80s waits for hardware (0x%08" PRIX64
+             "), which goes on while the start is halted: the wait may be too short%s",
+             place, waits[which].word, may_trace(&session->device) ? " (try --no-halt)" : "");
+    if (strstr(named->region.doubt, text) == NULL)
+        text_join(named->region.doubt, sizeof named->region.doubt, "; ", text);
+}
+
+void own_code_doubts(struct session *session, struct named_region *named)
+{
+    session_add_doubt(session, named);
+    add_wait_doubt(session, named);
 }
 
 /* ---- trial */

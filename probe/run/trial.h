@@ -31,6 +31,9 @@ bool own_code_watch_region(struct session *session, const struct extent *code, s
 bool own_code_writes_inside(const struct session *session, const struct extent *ranges, size_t n, char *out,
                             size_t size);
 
+/* Adds what is not proved of the region: session_add_doubt's, and that its code waits for hardware. */
+void own_code_doubts(struct session *session, struct named_region *named);
+
 enum { OWN_CODE_VECTORS = 256 };
 /* The handlers that the target has now, of a Cortex-M, and the exceptions' numbers, unless NULL; both have
  * room for OWN_CODE_VECTORS. What cannot be read has none. */

@@ -436,10 +436,10 @@ static bool is_its_own(enum error_kind kind)
 static bool begin_region(struct turns *turns, struct survey_region *region, struct error *error)
 {
     static const struct delta_sink sink_of_all = {.hit = turns_on_hit, .tick = turns_on_tick};
-    const struct session *session = turns->session;
+    struct session *session = turns->session;
     if (region->delta != NULL)
         return true;
-    session_add_doubt(session, &region->named);
+    own_code_doubts(session, &region->named);
     if (region->named.recurs)
         text_join(
             region->named.region.doubt, sizeof region->named.region.doubt, "; ",
