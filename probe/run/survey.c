@@ -32,6 +32,8 @@ bool survey_run_choose(struct survey_run *run, const char *const *patterns, size
     const struct process *process = &session->request->process;
     if (!counting_check_tick(session, error))
         return false;
+    run->regions.cancel = session->around->cancel;
+    run->regions.progress = run->progress;
     if (file != NULL &&
         (!region_file_read(file, session->around->cancel, &run->file, error) ||
          !survey_regions_choose_lines(&run->regions, session->symbols, &run->file, process, error)))

@@ -42,6 +42,15 @@ static struct survey_region *survey_regions_add(struct survey_regions *regions, 
     return region;
 }
 
+/* What a function does is found in all code of a program: of a large one that takes long. */
+static bool regions_go_on(struct survey_regions *regions, struct error *error)
+{
+    if (regions->progress != NULL)
+        progress_show(regions->progress, "reading the program: function %zu", regions->n + 1);
+    return regions->cancel == NULL || *regions->cancel == 0 ||
+           error_set(error, ERROR_CANCELLED, "interrupted");
+}
+
 /* A function that delta would refuse is kept, with the reason. */
 static bool survey_regions_add_function(struct survey_regions *regions, struct symbols *symbols,
                                         const struct location *location, const struct process *process,
@@ -50,6 +59,8 @@ static bool survey_regions_add_function(struct survey_regions *regions, struct s
     struct error why = {0};
     if (has_it(regions, location->address))
         return true;
+    if (!regions_go_on(regions, error))
+        return false;
     struct survey_region *one = survey_regions_add(regions, error);
     if (one == NULL)
         return false;
@@ -123,7 +134,7 @@ bool survey_regions_choose_lines(struct survey_regions *regions, struct symbols 
 {
     for (size_t i = 0; i < file->n; i++) {
         const struct region_line *line = &file->lines[i];
-        struct survey_region *one = survey_regions_add(regions, error);
+        struct survey_region *one = regions_go_on(regions, error) ? survey_regions_add(regions, error) : NULL;
         struct error why = {0};
         if (one == NULL)
             return false;

@@ -41,7 +41,9 @@ struct survey_region {
 };
 
 struct survey_regions {
-    struct survey_region *at; /* owned, and what it points to */
+    struct survey_region *at;            /* owned, and what it points to */
+    const volatile sig_atomic_t *cancel; /* these two while the program is read; may be NULL */
+    struct progress *progress;
     size_t n, room;
     size_t
         unread; /* names of functions that a pattern was not held against, as their mangling cannot be read */

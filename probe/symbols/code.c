@@ -168,7 +168,56 @@ void symbols_whole(struct symbols *symbols, uint64_t address, struct extent *out
 struct reached {
     struct extent *items;
     size_t n, room;
+    size_t *slots; /* a hash table of indexes from 1; 0: free. Those of items that are gone stay */
+    size_t slot_count, used;
 };
+
+static void reached_free(struct reached *reached)
+{
+    free(reached->items);
+    free(reached->slots);
+    *reached = (struct reached){.n = 0};
+}
+
+static bool are_same_extents(const struct extent *one, const struct extent *other)
+{
+    return one->low == other->low && one->high == other->high;
+}
+
+/* The slot of this extent, or the free one where it belongs. There is always a free one. */
+static size_t *reached_slot(const struct reached *reached, const struct extent *extent)
+{
+    size_t at = (size_t)((extent->low * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (reached->slot_count - 1);
+    for (; reached->slots[at] != 0; at = (at + 1) & (reached->slot_count - 1))
+        if (reached->slots[at] <= reached->n &&
+            are_same_extents(&reached->items[reached->slots[at] - 1], extent))
+            break;
+    return &reached->slots[at];
+}
+
+static bool reached_has_extent(const struct reached *reached, const struct extent *extent)
+{
+    return reached->slot_count > 0 && *reached_slot(reached, extent) != 0;
+}
+
+static bool reached_slots_grow(struct reached *reached)
+{
+    if (2 * (reached->used + 1) < reached->slot_count)
+        return true;
+    size_t count = 64;
+    while (count < 4 * (reached->n + 1))
+        count *= 2;
+    size_t *slots = calloc(count, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    free(reached->slots);
+    reached->slots = slots;
+    reached->slot_count = count;
+    reached->used = reached->n;
+    for (size_t i = 0; i < reached->n; i++)
+        *reached_slot(reached, &reached->items[i]) = i + 1;
+    return true;
+}
 
 static bool reached_grow(struct reached *reached, struct extent extent)
 {
@@ -176,7 +225,12 @@ static bool reached_grow(struct reached *reached, struct extent extent)
     if (items == NULL)
         return false;
     reached->items = items;
+    if (!reached_slots_grow(reached))
+        return false;
+    size_t *slot = reached_slot(reached, &extent);
+    reached->used += *slot == 0;
     reached->items[reached->n++] = extent;
+    *slot = reached->n;
     return true;
 }
 
@@ -185,10 +239,7 @@ static bool reached_add(struct reached *reached, struct symbols *symbols, uint64
     struct extent extent = {0, 0};
     if (table_around(symbols, address, &extent) == NULL)
         return true;
-    for (size_t i = reached->n; i-- > 0;)
-        if (reached->items[i].low == extent.low && reached->items[i].high == extent.high)
-            return true;
-    return reached_grow(reached, extent);
+    return reached_has_extent(reached, &extent) || reached_grow(reached, extent);
 }
 
 /* Whether it calls a function or goes on in another one than that. */
@@ -248,7 +299,7 @@ bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t 
     struct reached reached = {.n = 0};
     bool found = reached_roots(&reached, symbols, ranges, n_ranges) &&
                  reached_places(&reached, symbols, 0, places, n_places, place, 1) > 0;
-    free(reached.items);
+    reached_free(&reached);
     return found;
 }
 
@@ -273,7 +324,7 @@ bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
         is_open = goes_by_register(symbols, &one) || (symbols->has_libraries && makes_calls(symbols, &one));
         ok = reached_follow(&reached, symbols, &one);
     }
-    free(reached.items);
+    reached_free(&reached);
     return is_open || !ok;
 }
 
@@ -304,7 +355,7 @@ bool symbols_nests(struct symbols *symbols, const struct extent *function)
         ok = whole.low == function->low ? reached_follow_part(&reached, symbols, &one, function)
                                         : reached_follow(&reached, symbols, &one);
     }
-    free(reached.items);
+    reached_free(&reached);
     return nests || !ok;
 }
 
@@ -362,7 +413,7 @@ size_t symbols_stops_before(struct symbols *symbols, const struct extent *ranges
         for (size_t i = 0; n <= room && i < n_ranges; i++)
             n = ways_of(symbols, ranges[i], &reached, places, n_places, out, n, room);
     }
-    free(reached.items);
+    reached_free(&reached);
     return n;
 }
 
@@ -722,14 +773,14 @@ static bool word_next(const struct symbols *symbols, struct word_walk *walk, uin
 
 /* Adds the functions whose address a word has, or code makes, without the start-up: so the vector table
  * names handlers. */
-static bool pointed_find(struct reached *out, struct symbols *symbols)
+static bool pointed_search(struct reached *out, struct symbols *symbols)
 {
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
     struct search search = {.symbols = symbols};
     struct code_instruction one;
     struct named named = {.known = 0};
     struct word_walk words = {.n = 0};
-    size_t from = out->n, kept = from;
+    size_t kept = 0;
     uint32_t word;
     bool ok = true;
     while (ok && word_next(symbols, &words, &word)) {
@@ -743,11 +794,32 @@ static bool pointed_find(struct reached *out, struct symbols *symbols)
              pointed_add(out, symbols, made & ~UINT64_C(1));
     }
     search_skip_start(&search);
-    for (size_t i = from; i < out->n; i++)
+    for (size_t i = 0; i < out->n; i++)
         if (search.skip_until == 0 || out->items[i].low != search.skip)
             out->items[kept++] = out->items[i];
     out->n = kept;
     return ok;
+}
+
+/* All code is searched once. */
+static bool kept_find(struct reached *out, struct symbols *symbols, struct extents_kept *kept,
+                      bool (*search)(struct reached *, struct symbols *))
+{
+    struct reached found = {.n = 0};
+    bool ok = kept->known || search(&found, symbols);
+    if (ok && !kept->known) {
+        *kept = (struct extents_kept){.known = true, .items = found.items, .n = found.n};
+        found.items = NULL;
+    }
+    reached_free(&found);
+    for (size_t i = 0; ok && i < kept->n; i++)
+        ok = reached_has_extent(out, &kept->items[i]) || reached_grow(out, kept->items[i]);
+    return ok;
+}
+
+static bool pointed_find(struct reached *out, struct symbols *symbols)
+{
+    return kept_find(out, symbols, &symbols->pointed, pointed_search);
 }
 
 static bool handlers_choose_return(struct symbols *symbols, const struct search *search);
@@ -768,7 +840,7 @@ bool symbols_may_leave(struct symbols *symbols)
     return symbols->may_leave;
 }
 
-size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room)
+static size_t stacks_search(struct symbols *symbols, struct code_at_place *out, size_t room)
 {
     struct search search = {.symbols = symbols, .high = UINT64_MAX};
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
@@ -776,8 +848,6 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
     struct stack_code code = {0};
     struct stack_copies copies = {0};
     size_t n = 0;
-    if (symbols->has_libraries)
-        return SIZE_MAX;
     search_skip_start(&search);
     while (code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
@@ -794,6 +864,22 @@ size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t
         n++;
     }
     return n;
+}
+
+size_t symbols_stacks(struct symbols *symbols, struct code_at_place *out, size_t room)
+{
+    struct stacks_kept *kept = &symbols->stacks;
+    size_t most = sizeof kept->at / sizeof *kept->at;
+    if (symbols->has_libraries)
+        return SIZE_MAX;
+    if (room > most)
+        return stacks_search(symbols, out, room);
+    if (!kept->known)
+        kept->n = stacks_search(symbols, kept->at, most);
+    kept->known = true;
+    for (size_t i = 0; i < room && i < kept->n; i++)
+        out[i] = kept->at[i];
+    return kept->n;
 }
 
 static bool makes_calls(struct symbols *symbols, const struct extent *function)
@@ -972,8 +1058,7 @@ static bool calls_any(struct symbols *symbols, const struct extent *range)
     return false;
 }
 
-/* *out: the functions that end by the return from an exception. False: out of memory. */
-static bool find_handlers(struct symbols *symbols, struct reached *out)
+static bool handlers_search(struct reached *out, struct symbols *symbols)
 {
     struct code_walk walk = {.symbols = symbols, .high = UINT64_MAX};
     struct code_instruction one;
@@ -981,6 +1066,12 @@ static bool find_handlers(struct symbols *symbols, struct reached *out)
     while (ok && code_next(&walk, &one))
         ok = one.is_data || !code_returns_from_exception(&one) || reached_add(out, symbols, one.address);
     return ok;
+}
+
+/* *out: the functions that end by the return from an exception. False: out of memory. */
+static bool find_handlers(struct symbols *symbols, struct reached *out)
+{
+    return kept_find(out, symbols, &symbols->handlers, handlers_search);
 }
 
 /* Of AArch32: whether it returns from its exception by LR or the stack, and has given LR another value than
@@ -1012,7 +1103,7 @@ static bool handlers_choose_return(struct symbols *symbols, const struct search 
     for (size_t i = 0; !chooses && i < handlers.n; i++)
         chooses =
             handlers.items[i].low != search->skip && handler_chooses_return(symbols, &handlers.items[i]);
-    free(handlers.items);
+    reached_free(&handlers);
     return chooses;
 }
 
@@ -1033,7 +1124,7 @@ bool symbols_handlers_reach(struct symbols *symbols, uint64_t address)
         (symbols->machine == EM_ARM && symbols->profile == 0) || symbols->has_libraries)
         return true; /* the vector table names them, or a library calls them: as threads, or at signals */
     bool may = !find_handlers(symbols, &reached) || roots_reach(&reached, symbols, address);
-    free(reached.items);
+    reached_free(&reached);
     return may;
 }
 
@@ -1043,7 +1134,7 @@ bool symbols_pointers_reach(struct symbols *symbols, uint64_t address)
     if (symbols == NULL || !symbols->has_code || symbols->profile != 'M')
         return symbols_handlers_reach(symbols, address);
     bool may = !pointed_find(&reached, symbols) || roots_reach(&reached, symbols, address);
-    free(reached.items);
+    reached_free(&reached);
     return may;
 }
 
@@ -1094,8 +1185,8 @@ bool symbols_recurs(struct symbols *symbols, const struct extent *function)
         }
     }
     found = found || (is_open && reached.n > 1 && reached_has(&pointed, function->low));
-    free(pointed.items);
-    free(reached.items);
+    reached_free(&pointed);
+    reached_free(&reached);
     return found || !ok;
 }
 
@@ -1490,8 +1581,8 @@ bool symbols_jumps_to(struct symbols *symbols, const struct extent *function)
         }
         was_open = is_open;
     }
-    free(pointed.items);
-    free(reached.items);
+    reached_free(&pointed);
+    reached_free(&reached);
     return found || !ok;
 }
 
@@ -1524,7 +1615,7 @@ static bool jumps_lead(struct symbols *symbols, uint64_t from, uint64_t function
         ok = found || jumps_follow(&reached, symbols, &one, function, &found, is_open);
         *is_open = *is_open || (!found && goes_by_stack(symbols, &one));
     }
-    free(reached.items);
+    reached_free(&reached);
     *is_open = *is_open || !ok;
     return found;
 }

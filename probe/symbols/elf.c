@@ -598,6 +598,8 @@ void symbols_close(struct symbols *symbols)
     free(symbols->sections);
     free(symbols->code);
     free(symbols->jumps.items);
+    free(symbols->pointed.items);
+    free(symbols->handlers.items);
     free(symbols->own_calls.items);
     if (symbols->debug != symbols->elf)
         elf_end(symbols->debug);

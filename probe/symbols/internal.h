@@ -107,6 +107,16 @@ struct symbols {
         uint64_t *items; /* where jumps lead, sorted */
         size_t n, room;
     } jumps;
+    struct extents_kept {
+        bool known;
+        struct extent *items; /* owned */
+        size_t n;
+    } pointed, handlers; /* see pointed_find, find_handlers */
+    struct stacks_kept {
+        bool known;
+        size_t n; /* may exceed the room */
+        struct code_at_place at[16];
+    } stacks; /* see symbols_stacks */
     struct own_calls {
         struct own_call {
             uint64_t target;

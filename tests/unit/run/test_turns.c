@@ -24,3 +24,19 @@ TEST(a_pattern_takes_functions_and_none_of_their_cold_parts)
     survey_regions_free(&regions);
     symbols_close(symbols);
 }
+
+/* A large program is read for minutes. */
+TEST(a_signal_ends_the_choice_of_functions)
+{
+    const volatile sig_atomic_t came = 1, none = 0;
+    const struct process process = {0};
+    struct survey_regions regions = {.cancel = &came};
+    struct error error = {0};
+    assert_false(survey_regions_choose(&regions, fixture("blink"), "*", &process, &error));
+    assert_int_equal(error.kind, ERROR_CANCELLED);
+    assert_int_equal(regions.n, 0);
+    regions.cancel = &none;
+    assert_true(survey_regions_choose(&regions, fixture("blink"), "*", &process, &error));
+    assert_in_range(regions.n, 5, 100);
+    survey_regions_free(&regions);
+}
