@@ -783,7 +783,8 @@ bool program_check_region(struct session *session, const struct named_region *na
 static unsigned symbols_rank(struct symbols *symbols)
 {
     char name[64];
-    return (symbols_function_name(symbols, 0, name, sizeof name) != FUNCTION_NONE) + (symbols_lines_advice(symbols) == NULL);
+    return (symbols_function_name(symbols, 0, name, sizeof name) != FUNCTION_NONE) +
+           (symbols_lines_advice(symbols) == NULL);
 }
 
 /* Of the files found, newest first: session->elf.found is the first that the target runs, of those with most

@@ -66,7 +66,7 @@ struct access_port {
     uint32_t csw_unsure;          /* the bits in which a killed run's note of it may differ */
     uint32_t idr;
     uint32_t tar_high_found; /* TAR[63:32] before us; now 0, or it does not exist */
-    bool errors_kept;        /* IHI 0074 C2.6, CFG.ERR: TRR.ERR shows that there was an error since it was cleared */
+    bool errors_kept; /* IHI 0074 C2.6, CFG.ERR: TRR.ERR shows that there was an error since it was cleared */
     bool csw_known, tar_known;
     uint32_t csw, tar;
 };
