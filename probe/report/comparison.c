@@ -42,7 +42,7 @@ static bool is_count(const json_t *object, const char *key)
 static bool next_run(struct side_reading *reading)
 {
     struct runs *runs = reading->runs;
-    struct baseline **of = array_grow(runs->of, runs->n + 1, &runs->room, sizeof *of);
+    struct baseline **of = array_grow(runs->of, runs->n + 1, &runs->room, sizeof(struct baseline *));
     if (of == NULL)
         return error_memory(reading->error);
     runs->of = of;

@@ -652,7 +652,7 @@ static bool name_as(enum form form, char *out, size_t room, const char *symbol)
 {
     static const char anonymous[] = "(anonymous namespace)::";
     enum likeness likeness = LIKE_SAME;
-    char name[READ_ROOM + 64];
+    char name[READ_ROOM + 64] = "";
     size_t length = strlen(symbol), stem = strip_suffixes(symbol, length, &likeness);
     if (decode_d(symbol, name, DEMANGLED_ROOM) || decode_fortran(symbol, name, DEMANGLED_ROOM)) {
         name_copy(out, room, name, strlen(name));
