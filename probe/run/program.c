@@ -627,13 +627,15 @@ static bool find_in(const struct segment *segments, size_t n, const struct exten
 static bool find_loaded(struct session *session, const struct extent *code, struct segment *out)
 {
     struct segment segments[ELF_SEGMENTS];
-    return find_in(segments, symbols_segments(session->symbols, segments, ELF_SEGMENTS), code, out);
+    size_t n = symbols_segments(session->symbols, segments, ELF_SEGMENTS);
+    return find_in(segments, n, code, out);
 }
 
 static bool find_copied(struct session *session, const struct extent *code, struct segment *out)
 {
     struct segment copied[ELF_CODE];
-    return find_in(copied, symbols_copied(session->symbols, copied, ELF_CODE), code, out);
+    size_t n = symbols_copied(session->symbols, copied, ELF_CODE);
+    return find_in(copied, n, code, out);
 }
 
 static size_t function_pieces(const struct segment *part)

@@ -278,7 +278,7 @@ static bool restore_first(const struct restoring *of, struct error *error)
 
 /* A run that is under way has the lock of its link: its journal is none of ours. Another
  * process that has the link, such as another user's, keeps a journal from being put back. */
-static bool is_under_way(const struct journal_head *head, const struct error *refusal)
+static bool run_is_under_way(const struct journal_head *head, const struct error *refusal)
 {
     return refusal->kind == ERROR_IN_USE && refusal->holder != 0 && refusal->holder == head->process;
 }
@@ -298,7 +298,7 @@ static bool restore_all(struct restore_command *self, struct error *error)
         }
         bool done = self->file.headless ? session_unknown_left(NULL, &self->file.head, &one)
                                         : restore_one(self, &one);
-        bool runs = is_under_way(&self->file.head, &one);
+        bool runs = run_is_under_way(&self->file.head, &one);
         under_way += runs;
         if (!done && !runs)
             ok = error_add(error, &one);
