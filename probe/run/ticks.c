@@ -23,7 +23,13 @@ struct ticks_handlers {
 /* DDI 0403 B3.2.10 to B3.2.12 (SHPR), B3.4.9 (NVIC_IPR), B3.4.4 (NVIC_ISER), B1.5.4 (PRIGROUP). */
 static bool read_priorities(struct session *session, struct ticks_handlers *handlers)
 {
-    enum { SHPR2 = 0xE000ED1C, NVIC_ISER = 0xE000E100, NVIC_IPR = 0xE000E400, FIRST_OF_SHPR2 = 8 };
+    enum {
+        SHPR2 = 0xE000ED1C,
+        SHPR3 = 0xE000ED20,
+        NVIC_ISER = 0xE000E100,
+        NVIC_IPR = 0xE000E400,
+        FIRST_OF_SHPR2 = 8
+    };
     enum { WORDS = (OWN_CODE_VECTORS - VECTOR_INTERRUPT) / 4, ENABLES = OWN_CODE_VECTORS / 32 };
     const struct core *core = &session->device.chosen->core;
     struct deadline deadline = session_deadline(session);
@@ -37,7 +43,7 @@ static bool read_priorities(struct session *session, struct ticks_handlers *hand
     unsigned words = (last - VECTOR_SYSTICK + 3) / 4, enables = (last - VECTOR_SYSTICK + 31) / 32;
     steps_add(&list, step_read(core_word(core, AIRCR)));
     steps_add(&list, step_read(core_word(core, SHPR2)));
-    steps_add(&list, step_read(core_word(core, SHPR2 + 4)));
+    steps_add(&list, step_read(core_word(core, SHPR3)));
     for (unsigned i = 0; i < words; i++)
         steps_add(&list, step_read(core_word(core, NVIC_IPR + UINT64_C(4) * i)));
     for (unsigned i = 0; i < enables; i++)
