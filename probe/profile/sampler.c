@@ -286,7 +286,7 @@ static void settle_pending(struct sampler *sampler, const struct pc_look *look, 
  * H9.2). */
 static bool shows_sleep(const struct sampler *sampler)
 {
-    return core_has(sampler->core, SYSTEM_SPACE);
+    return sampler->core != NULL && core_has(sampler->core, SYSTEM_SPACE); /* NULL: it has ended */
 }
 
 /* A Cortex-M that let the probe wait, and was not reset meanwhile, slept with its clocks off. */

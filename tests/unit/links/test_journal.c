@@ -262,7 +262,7 @@ FRESH_TEST(what_a_register_is_restored_by_is_in_the_file)
 {
     const struct restore by[] = {{.only_ours = true}, {.moves = true}, {.ends_rest = true}};
     for (unsigned i = 0; i < COUNT(by); i++)
-        write_to(0x1000 * (i + 1), 9, by[i]);
+        write_to(UINT64_C(0x1000) * (i + 1), 9, by[i]);
     assert_true(left());
     assert_int_equal(f.file.n, COUNT(by));
     for (size_t i = 0; i < COUNT(by); i++) {

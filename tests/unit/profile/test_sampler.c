@@ -249,7 +249,7 @@ TEST_WITH(first_states_make_no_other_code_sleep, sampled_set_up, sampled_tear_do
     }
 }
 
-/* Nor does a state that came later than a sample of other code, before any at the WFI. */
+/* Nor does a state that arrived later than a sample of other code, before any at the WFI. */
 TEST_WITH(late_first_states_make_no_other_code_sleep, sampled_set_up, sampled_tear_down)
 {
     const uint64_t sleeps_at = WFI;
@@ -265,11 +265,11 @@ TEST_WITH(late_first_states_make_no_other_code_sleep, sampled_set_up, sampled_te
 /* Nothing of an A or R core shows sleep, and none is counted: there is nothing to doubt. */
 TEST_WITH(cores_without_a_sleep_flag_have_no_doubt_of_it, sampled_set_up, sampled_tear_down)
 {
-    static const struct core_ops *const all[] = {&cortex_m_ops, &armv7_ops, &armv8_ops,
-                                                 &armv8_ops_in_aarch32};
+    static const struct core_ops *const all[4] = {&cortex_m_ops, &armv7_ops, &armv8_ops,
+                                                  &armv8_ops_in_aarch32};
     const uint64_t sleeps_at = WFI;
     const struct sampler_code code = {.context = (void *)&sleeps_at, .place = place_of_code};
-    for (size_t i = 0; i < COUNT(all); i++) {
+    for (size_t i = 0; i < 4; i++) {
         const struct core core = {.ops = all[i]};
         s.sampler.core = &core;
         s.sampler.code = &code;
