@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, NAP_US = 2000, LOOK_US = 200000, CALM_US = 2000 };
+enum { LIST_ROOM = 2 * COUNTER_STOP_STEPS, NAP_US = 2000, LOOK_US = 200000, CALM_US = 2000, TELL_MS = 100 };
 
 /* --- lists ---------------------------------------------------------------------------------------------- */
 
@@ -252,9 +252,20 @@ static bool counter_stop_tell_stop(struct counter_stop *stop, enum counter_stop_
                                    struct counter_stop_look *look, const struct deadline *deadline,
                                    struct error *error)
 {
+    struct deadline soon = deadline_slice(deadline, TELL_MS);
+    struct error why = {0};
     enum core_state now;
-    if (!look_now(stop, true, look, deadline, error))
-        return false;
+    if (!look_now(stop, true, look, &soon, &why)) {
+        if (why.kind != ERROR_ASLEEP)
+            return error_copy(error, &why);
+        if (!counter_stop_read_state(stop, &now, deadline, error))
+            return false;
+        *state = COUNTER_STOP_RUNS;
+        if (now != CORE_HALTED) /* a reset let it go in between: look_around finds that */
+            return true;
+        if (!look_now(stop, true, look, deadline, error))
+            return false;
+    }
     bool was_reset = look->was_reset || core_cause(stop->core, look->cause, 0) == STOP_RESET;
     if (look->is_ours || was_reset) {
         *state = look->is_ours ? COUNTER_STOP_STANDS : COUNTER_STOP_RESET;
