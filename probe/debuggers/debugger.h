@@ -136,6 +136,7 @@ struct debugger {
     struct debugger_facts facts;
     bool stays_halted; /* when the session ends */
     bool undoing;      /* no hit is measured any more: a lost connection may be made again */
+    bool halted_anew;  /* that was done: the server gave back what was borrowed. run_settle clears it */
     struct access access;
 };
 

@@ -154,9 +154,10 @@ static void tell_blindly(struct gdb_session *session, const struct debugger_fact
 
 /* ---- a new connection ---- */
 
-static bool connect_again(struct gdb_session *session, struct debugger_facts *facts,
+static bool connect_again(struct gdb_session *session, struct debugger *debugger,
                           const struct deadline *deadline, struct error *error)
 {
+    struct debugger_facts *facts = &debugger->facts;
     struct error why = {0};
     struct debugger_facts found = {0}; /* what counts is what was found first */
     if (session->port == 0)
@@ -168,6 +169,7 @@ static bool connect_again(struct gdb_session *session, struct debugger_facts *fa
         return error_set(error, ERROR_LINK_LOST, "%s", why.text);
     gdb_wire_init(&session->wire, fd, false, session->wire.log);
     gdb_session_forget(session);
+    debugger->halted_anew = true;
     if (gdb_session_begin(session, &found, &session->mended_stop, deadline, &why)) {
         if (facts->server == SERVER_UNKNOWN)
             facts->server = found.server;
@@ -180,7 +182,7 @@ static bool connect_again(struct gdb_session *session, struct debugger_facts *fa
     return error_set(error, ERROR_LINK_LOST, "%s", why.text);
 }
 
-bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const struct deadline *deadline,
+bool gdb_mend(struct gdb_session *session, struct debugger *debugger, const struct deadline *deadline,
               struct error *error)
 {
     struct error ignored = {0};
@@ -194,10 +196,10 @@ bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const s
     if (limit.at_us > deadline->at_us)
         limit.at_us = deadline->at_us;
     limit.cancel = NULL;
-    bool back = mend_here(session, facts, &limit, &ignored);
+    bool back = mend_here(session, &debugger->facts, &limit, &ignored);
     /* A server with one client may not have noticed yet that the old connection is gone */
     for (struct error why = {0}; !back; error_clear(&why)) {
-        back = connect_again(session, facts, &limit, &why);
+        back = connect_again(session, debugger, &limit, &why);
         if (!back && (session->port == 0 || !session->wire.hung_up || deadline_passed(&limit)))
             return error_copy(error, &why);
         if (!back)
@@ -242,7 +244,7 @@ static bool detach(struct gdb_session *session, struct debugger *debugger, struc
     struct debugger_stop stop;
     struct error why = {0}, refused = {0};
     bool runs = true;
-    if (!gdb_mend(session, &debugger->facts, &soon, error))
+    if (!gdb_mend(session, debugger, &soon, error))
         return false;
     if (!session->server_told && !session->running &&
         !gdb_tell_server(session, &debugger->facts, &soon, error))

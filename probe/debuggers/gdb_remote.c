@@ -43,7 +43,7 @@ static struct gdb_session *session_of(struct debugger *debugger)
 static bool is_connected(struct debugger *debugger, const struct deadline *deadline, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
-    return !session->wire.lost || !debugger->undoing || gdb_mend(session, &debugger->facts, deadline, error);
+    return !session->wire.lost || !debugger->undoing || gdb_mend(session, debugger, deadline, error);
 }
 
 static bool must_be_halted(struct debugger *debugger, const struct deadline *deadline, struct error *error)

@@ -129,7 +129,7 @@ bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *sto
  */
 /* Makes a lost session usable to undo things, and halts the core; nothing to do if it is not lost. Tries for
  * a short time in all, and then fails at once. */
-bool gdb_mend(struct gdb_session *session, struct debugger_facts *facts, const struct deadline *deadline,
+bool gdb_mend(struct gdb_session *session, struct debugger *debugger, const struct deadline *deadline,
               struct error *error);
 /* Of a halted core: one whose answer was lost may be set, though nobody counts on it. */
 bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *deadline, struct error *error);

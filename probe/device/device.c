@@ -684,6 +684,8 @@ bool device_undo(struct device *device, const struct deadline *deadline, struct 
     if (device->server_held && !link_hold(device->link, false, error))
         return false;
     device->server_held = device->was_reset = device->watches_resets = device->kept_halted = false;
+    if (device->chosen != NULL && !run_end_loans(device->ledger, &device->chosen->core, deadline, error))
+        return false;
     if (!control->after_undo(device, deadline, error))
         return false;
     device->leave = LEAVE_AS_IT_IS;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/run.h"
 
+#include "debuggers/debugger.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>
@@ -119,6 +120,13 @@ bool run_clear_mark(struct ledger *ledger, const struct core *core, const struct
     return ledger_allow(ledger, at, error) && ledger_run(ledger, &list, &ignored, deadline, error);
 }
 
+/* A server whose client is gone lets the core run with the registers that it had found. */
+static bool gave_back_itself(struct ledger *ledger)
+{
+    const struct debugger *debugger = link_debugger(ledger_link(ledger));
+    return debugger != NULL && debugger->halted_anew;
+}
+
 static bool settle_loans(struct ledger *ledger, const struct core *core, const struct steps *list,
                          size_t *done, uint64_t *results, bool *was_reset, const struct deadline *deadline,
                          struct error *error)
@@ -133,6 +141,7 @@ static bool settle_loans(struct ledger *ledger, const struct core *core, const s
             deadline_nap_us(NAP_US);
         if (!run_is_there(ledger, core, &there, &marked, was_reset, deadline, &refused))
             return tell_unsettled(&refused, error);
+        there = there && !gave_back_itself(ledger);
         /* Without the mark the registers are given back, though the answer was lost, or not yet changed. With
          * it the list reached the next loan, and that answer was lost. */
         if (there && !marked && is_open && loan.since != SIZE_MAX)
@@ -198,13 +207,30 @@ static void clear_after_reset(struct ledger *ledger, const struct core *core, co
 bool run_settle(struct ledger *ledger, const struct core *core, const struct steps *list, size_t *done,
                 uint64_t *results, bool *was_reset, const struct deadline *deadline, struct error *error)
 {
+    struct debugger *debugger = link_debugger(ledger_link(ledger));
     bool cut = *done < list->n;
     if (!settle_loans(ledger, core, list, done, results, was_reset, deadline, error))
         return false;
+    if (gave_back_itself(ledger) && !run_clear_mark(ledger, core, deadline, error))
+        return false;
+    if (debugger != NULL)
+        debugger->halted_anew = false;
     ledger_note_given(ledger);
     if (cut && was_reset != NULL && *was_reset)
         clear_after_reset(ledger, core, deadline);
     return true;
+}
+
+bool run_end_loans(struct ledger *ledger, const struct core *core, const struct deadline *deadline,
+                   struct error *error)
+{
+    struct error unread = {0};
+    uint64_t status;
+    if (core_borrowed_mark(core) == 0 || link_debugger(ledger_link(ledger)) == NULL)
+        return true;
+    /* A connection that was lost shows, and is made again, at the next access. */
+    (void)ledger_read(ledger, core_status_register(core), &status, deadline, &unread);
+    return !gave_back_itself(ledger) || run_clear_mark(ledger, core, deadline, error);
 }
 
 /* For a list that has borrowed nothing: settling it did not ask. */

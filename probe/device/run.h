@@ -42,6 +42,9 @@ struct outcome run_steps(struct ledger *ledger, const struct steps *list, size_t
  * False only if the mark stays. */
 bool run_clear_mark(struct ledger *ledger, const struct core *core, const struct deadline *deadline,
                     struct error *error);
+/* The same at the end of a run, where a server gave the registers back itself. */
+bool run_end_loans(struct ledger *ledger, const struct core *core, const struct deadline *deadline,
+                   struct error *error);
 /*
  * Gives back what a list owes that ended after *done steps, if the core still has the program that it belongs
  * to. True: it owes nothing any more. After a failure it can be called again; *done is how far it got.
