@@ -637,6 +637,17 @@ bool device_check_reset(struct device *device, const struct deadline *deadline, 
     return error_set(error, ERROR_RESET, "the target was reset");
 }
 
+bool device_reset_is_new(struct device *device, const struct deadline *deadline)
+{
+    const struct core *core = device->chosen != NULL ? &device->chosen->core : NULL;
+    struct error unread = {0};
+    uint64_t cause;
+    return core != NULL && device->ledger != NULL && device->debugger == NULL &&
+           core->resets == RESETS_NOTICED && !core_marks_resets(core) &&
+           ledger_read(device->ledger, core_reset_register(core), &cause, deadline, &unread) &&
+           core_reset_seen(core, cause);
+}
+
 bool device_check_witness(struct device *device, const struct deadline *deadline, struct error *error)
 {
     struct error changed = {0};

@@ -166,6 +166,8 @@ bool device_poll(struct device *device, uint64_t *values, uint64_t *before_us, u
                  struct device_poll *look, const struct deadline *deadline, struct error *error);
 /* ERROR_RESET: the core was reset since its counter was taken, or since the last reset that was expected. */
 bool device_check_reset(struct device *device, const struct deadline *deadline, struct error *error);
+/* The same by the flag that a read of it clears: what nobody has reported yet. False where there is none. */
+bool device_reset_is_new(struct device *device, const struct deadline *deadline);
 /* A reset up to here was expected. */
 void device_watch_resets(struct device *device);
 /* ERROR_WRITTEN: a register on which counts depend has changed; ERROR_RESET: by a reset. */

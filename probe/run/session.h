@@ -83,7 +83,8 @@ struct session {
     } clock;
     struct {
         struct progress progress;
-        bool shown; /* that it takes long */
+        bool shown;     /* that it takes long */
+        bool was_reset; /* the target, meanwhile */
     } putting_back;
 };
 

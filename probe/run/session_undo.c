@@ -278,6 +278,7 @@ bool session_undo_insist(struct session *session,
             progress_clear(&session->putting_back.progress);
             return true;
         }
+        session->putting_back.was_reset |= once.kind == ERROR_RESET;
         bool is_lost = once.kind == ERROR_LINK_LOST,
              may_come_back = is_lost && link_comes_back(session->link);
         if (is_lost)
@@ -317,7 +318,12 @@ bool session_undo(struct session *session, struct error *error)
     static const struct error caught = {.kind = ERROR_STATE,
                                         .text = "a catch of resets is left: after a reset the core halts"};
     const struct device *device = &session->device;
+    struct deadline deadline = session_last_deadline(session);
+    bool was_reset = device_reset_is_new(&session->device, &deadline);
     bool undone = session_undo_insist(session, undo_target, &session->device, error);
+    deadline = session_last_deadline(session);
+    if (device_reset_is_new(&session->device, &deadline) || was_reset || session->putting_back.was_reset)
+        request_note(session->request, "the target was reset while it was put back");
     session_tell_left(session);
     if (undone)
         return true;

@@ -316,7 +316,9 @@ class Troubled:
             result = self.run(case)
             self.note(case, result, self.place)
             expected = *CODES.get(case.command, (0, 3)), *([INTERRUPTED] if case.event in ("interrupt", "terminate") else [])
-            assert result.code in expected, f"exit {result.code}: {result.err}"
+            if case.strike.kind == "double" and "the clock is wrong" in result.out:
+                expected = *expected, 5  # answers were those of the read before: a counter seems to stand, or to go on late
+            assert result.code in expected, f"exit {result.code}: {result.err}{result.out}"
             said = result.err or case.command.startswith("doctor") or result.code == INTERRUPTED and '"ended":"Ctrl-C"' in result.out
             assert result.code == 0 or said, "no word about why"
             if not nobody_sees(case.strike, self.place):
