@@ -262,10 +262,7 @@ static bool etf_open(struct trace *trace, const struct deadline *deadline, struc
         {.at = tmc_word(trace, TMC_MODE), .test = 3, .set = TMC_SOFTWARE_FIFO},
         {.at = tmc_word(trace, TMC_FFCR), .set = TMC_FORMATS, .always = true},
         {.at = tmc_word(trace, TMC_CTL), .test = TMC_CAPTURES, .set = TMC_CAPTURES, .watched = "TMC_CTL"}};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!trace_set(trace, settings[i], deadline, error))
-            return false;
-    return true;
+    return trace_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error);
 }
 
 static size_t etf_take_word(struct trace *trace, uint32_t word, uint8_t *out)

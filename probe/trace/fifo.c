@@ -111,15 +111,6 @@ static bool fifo_find_input(const struct trace *trace, uint64_t *input, const st
     return true;
 }
 
-static bool fifo_set_each(struct trace *trace, const struct setting *settings, size_t n,
-                          const struct deadline *deadline, struct error *error)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!trace_set(trace, settings[i], deadline, error))
-            return false;
-    return true;
-}
-
 /* FFSR until the flush is over and the formatter is stopped. A stopped one is what the manual asks for before
  * FFCR changes; on silicon a script is known that waits for the flush alone, so after some time that is
  * enough. */
@@ -174,9 +165,9 @@ static bool fifo_open(struct trace *trace, const struct deadline *deadline, stru
     trace->words = calloc(FIFO_STEPS, sizeof *trace->words);
     if (trace->steps == NULL || trace->words == NULL)
         return error_memory(error);
-    if (!fifo_set_each(trace, before, sizeof before / sizeof *before, deadline, error) ||
+    if (!trace_set_each(trace, before, sizeof before / sizeof *before, deadline, error) ||
         !fifo_stop_port(trace, deadline, error) ||
-        !fifo_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error))
+        !trace_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error))
         return false;
     const struct setting go = {.at = fifo_word(trace, RP2350_FIFO_STATUS), .test = FIFO_FLUSH};
     return fifo_check_empty(trace, deadline, error) && trace_set(trace, go, deadline, error);
@@ -277,7 +268,7 @@ static bool ring_open(struct trace *trace, const struct deadline *deadline, stru
          .set = ring_control(trace),
          .always = true,
          .restore = {.mask = DMA_STATE - 1}}};
-    if (!fifo_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error))
+    if (!trace_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error))
         return false;
     snprintf(trace->where, sizeof trace->where,
              "the RP2350's trace FIFO, by DMA channel %u into %u bytes at 0x%08llX", trace->ring.channel,

@@ -122,11 +122,9 @@ static bool swo_open(struct trace *trace, const struct deadline *deadline, struc
     swo_find_kept(trace, deadline);
     if (trace->kept == 0 && !trace_open_pin(trace, deadline, error))
         return false;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!trace_set(trace, settings[i], deadline, error))
-            return false;
     /* A server writes it */
-    if (!ledger_hold(trace->device->ledger, swo_word(trace, swo_tpiu + TPIU_ACPR), (struct restore){0}, NULL,
+    if (!trace_set_each(trace, settings, sizeof settings / sizeof *settings, deadline, error) ||
+        !ledger_hold(trace->device->ledger, swo_word(trace, swo_tpiu + TPIU_ACPR), (struct restore){0}, NULL,
                      deadline, error) ||
         !swo_next(trace, &more, deadline, error))
         return false;

@@ -34,6 +34,15 @@ bool trace_set(struct trace *trace, struct setting setting, const struct deadlin
     return true;
 }
 
+bool trace_set_each(struct trace *trace, const struct setting *settings, size_t n,
+                    const struct deadline *deadline, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!trace_set(trace, settings[i], deadline, error))
+            return false;
+    return true;
+}
+
 /* ---- what the core has */
 
 static uint64_t function_at(unsigned n)
@@ -94,19 +103,18 @@ static const struct counter_register trace_registers[] = {
 bool trace_can(struct trace *trace, struct device *device, bool code, const struct deadline *deadline,
                struct error *error)
 {
-    static const char halting[] = "delta without --no-halt measures here; stat counts without a halt.";
     const struct core *core = &device->chosen->core;
     uint64_t arch, ctrl, demcr;
     trace->device = device;
     device->emits = trace_registers;
     device->n_emits = sizeof trace_registers / sizeof *trace_registers;
     if (device->debugger != NULL || !core_has(core, SYSTEM_SPACE))
-        return trace_refuse(error, halting,
+        return trace_refuse(error, TRACE_HALTING,
                             device->debugger != NULL
                                 ? "through a GDB server no trace can be read while the core runs"
-                                : "only a Cortex-M emits the trace that is needed to measure without a halt");
+                                : "only a Cortex-M emits this trace");
     if (cortex_m_is_baseline(core))
-        return trace_refuse(error, halting, "the DWT of a Cortex-M0, M0+ and M23 emits no trace");
+        return trace_refuse(error, TRACE_HALTING, "the DWT of a Cortex-M0, M0+ and M23 emits no trace");
     if (!trace_read(trace, DEMCR, &demcr, deadline, error) ||
         !trace_read(trace, DWT_DEVARCH, &arch, deadline, error) ||
         !trace_read(trace, DWT_CTRL, &ctrl, deadline, error))
@@ -114,11 +122,11 @@ bool trace_can(struct trace *trace, struct device *device, bool code, const stru
     trace->is_v8 = cortex_m_is_v8(core);
     trace->is_off = (demcr & DEMCR_TRCENA) == 0;
     if (!trace->is_off && (ctrl & DWT_NOTRCPKT) != 0)
-        return trace_refuse(error, halting, "this core's DWT emits no trace (DWT_CTRL.NOTRCPKT is set)");
+        return trace_refuse(error, TRACE_HALTING, TRACE_NOTRCPKT);
     if (code && !trace->is_v8)
-        return trace_refuse(error, halting,
-                            "the comparators of a Cortex-M3, M4 and M7 emit nothing for an instruction's "
-                            "address: only those of Armv8-M do");
+        return trace_refuse(error, TRACE_HALTING,
+                            "only comparators of Armv8-M emit trace for an instruction's address, not a "
+                            "Cortex-M3's, M4's or M7's");
     if ((ctrl & (DWT_PCSAMPLENA | DWT_CYCEVTENA)) != 0)
         return trace_refuse(error, "Measure with that switched off.",
                             "something else has the DWT emit PC samples or cycle events "
@@ -136,11 +144,10 @@ static bool trace_choose_sink(struct trace *trace, const struct deadline *deadli
         trace->sink = sink;
         return true;
     }
-    return trace_refuse(error, "delta without --no-halt measures here.",
-                        wanted != NULL
-                            ? "this way out of the chip is not there for the trace"
-                            : "its trace has no way out: this chip has no trace buffer that is known, and "
-                              "the probe takes in no SWO of it");
+    return trace_refuse(error, TRACE_HALTING,
+                        wanted != NULL ? "this way out of the chip is not there"
+                                       : "its trace has no way out: no trace buffer of this chip is known, "
+                                         "and the probe takes in no SWO");
 }
 
 /* ---- settings */
@@ -361,7 +368,7 @@ static bool trace_calibrate(struct trace *trace, const struct deadline *deadline
         return error_advise(error, ERROR_NO_COUNTER, reason.advice, "no trace arrives through %s: %s",
                             trace->where, reason.text);
     if (calibration->beats == 0)
-        return error_advise(error, ERROR_NO_COUNTER, "doctor shows the state of the core.",
+        return error_advise(error, ERROR_NO_COUNTER, TRACE_DOCTOR,
                             "no trace arrives through %s, and no register shows why: is the pin wired?",
                             trace->where);
     return error_set(error, ERROR_NO_COUNTER,

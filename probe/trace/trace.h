@@ -127,6 +127,11 @@ bool trace_poll(struct trace *trace, const struct deadline *deadline, struct err
 void trace_close(struct trace *trace, const struct deadline *deadline);
 
 /* Why no trace arrives; state: "NO CLOCK". False: nothing shows it. Reads alone. */
+/* Advice, and why a DWT has none: of `trace_can` and of the reasons. */
+#define TRACE_HALTING  "delta without --no-halt measures here; stat counts without a halt."
+#define TRACE_DOCTOR   "doctor shows the state of the core."
+#define TRACE_NOTRCPKT "this core's DWT emits no trace (DWT_CTRL.NOTRCPKT is set)"
+
 struct trace_reason {
     char state[24], text[160];
     const char *advice;
@@ -144,6 +149,8 @@ void trace_foresee(struct device *device, struct trace_prospect *out, const stru
 /* For sinks: makes a setting, and has its tested bits watched. */
 bool trace_set(struct trace *trace, struct setting setting, const struct deadline *deadline,
                struct error *error);
+bool trace_set_each(struct trace *trace, const struct setting *settings, size_t n,
+                    const struct deadline *deadline, struct error *error);
 void trace_give(struct trace *trace, const uint8_t *bytes, size_t n);
 void trace_lose(struct trace *trace);
 /* What a known chip wants written before SWO leaves it; whether its program has that pin for itself. */

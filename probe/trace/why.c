@@ -17,6 +17,8 @@ static bool why_read(const struct trace *trace, uint64_t offset, uint64_t *out,
                        &unread);
 }
 
+static const char by_chip[] = "Only the chip can allow it: its life cycle state, or a register of it.";
+
 static bool trace_blame(struct trace_reason *out, const char *state, const char *text, const char *advice)
 {
     snprintf(out->state, sizeof out->state, "%s", state);
@@ -37,23 +39,19 @@ static bool why_secure(const struct trace *trace, struct trace_reason *out, cons
         return false;
     bool non_secure = (status >> NSNID & 3) != OFF, secure = (status >> SNID & 3) != OFF;
     if (!non_secure)
-        return trace_blame(out, "REFUSED", "the chip allows no trace (DAUTHSTATUS: NIDEN is low)",
-                           "Only the chip can allow it: its life cycle state, or a register of it.");
+        return trace_blame(out, "REFUSED", "the chip allows no trace (DAUTHSTATUS: NIDEN is low)", by_chip);
     if (!secure && trace->is_set)
         return trace_blame(out, "Non-secure only",
-                           "Secure code emits no trace (DAUTHSTATUS: SPNIDEN is low), nor counts",
-                           "Only the chip can allow it: its life cycle state, or a register of it.");
+                           "Secure code emits no trace (DAUTHSTATUS: SPNIDEN is low), nor counts", by_chip);
     return false;
 }
 
 static bool why_other_core(const struct trace *trace, struct trace_reason *out)
 {
     return trace->sink == &trace_etf && trace->etf.is_other_cores &&
-           trace_blame(
-               out, "OTHER CORE",
-               "the trace buffer of this STM32H7 takes the Cortex-M7's trace: this core's way to it is "
-               "not known",
-               "delta with halts measures here, and stat counts without a halt.");
+           trace_blame(out, "OTHER CORE",
+                       "the trace buffer of this STM32H7 takes the Cortex-M7's trace, not this core's",
+                       TRACE_HALTING);
 }
 
 static bool why_no_packets(const struct trace *trace, struct trace_reason *out,
@@ -62,8 +60,7 @@ static bool why_no_packets(const struct trace *trace, struct trace_reason *out,
     uint64_t demcr, ctrl;
     return why_read(trace, DEMCR, &demcr, deadline) && (demcr & DEMCR_TRCENA) != 0 &&
            why_read(trace, DWT_CTRL, &ctrl, deadline) && (ctrl & DWT_NOTRCPKT) != 0 &&
-           trace_blame(out, "NONE", "this core's DWT emits no trace (DWT_CTRL.NOTRCPKT is set)",
-                       "delta without --no-halt measures here; stat counts without a halt.");
+           trace_blame(out, "NONE", TRACE_NOTRCPKT, TRACE_HALTING);
 }
 
 /* An ITM that stays busy has something to send, and nothing takes it. */
@@ -103,12 +100,10 @@ static bool why_garbage(const struct trace *trace, struct trace_reason *out)
     if (trace->bytes == 0 || trace->calibration.beats > 0)
         return false;
     snprintf(text, sizeof text, "%" PRIu64 " bytes arrive, and are not this core's trace%s", trace->bytes,
-             trace->sink == &trace_swo
-                 ? ": the baud is off by more than 3 %, for the port's clock is not the core's"
-                 : "");
+             trace->sink == &trace_swo ? ": the baud is off by more than 3 %" : "");
     return trace_blame(out, "DAMAGED", text,
                        trace->sink == &trace_swo ? "--freq HZ gives the clock, --swo-baud BAUD a slower baud."
-                                                 : "doctor shows the state of the core.");
+                                                 : TRACE_DOCTOR);
 }
 
 bool trace_find_reason(struct trace *trace, struct trace_reason *out, const struct deadline *deadline)
