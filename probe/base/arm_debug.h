@@ -139,7 +139,6 @@ enum {
 
 /* In a TPIU, in a funnel. */
 enum {
-    TPIU_SSPSR = 0x000,
     TPIU_CSPSR = 0x004,
     TPIU_ACPR = 0x010,
     TPIU_SPPR = 0x0F0,

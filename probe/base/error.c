@@ -11,9 +11,7 @@ enum { EXIT_USAGE = 2, EXIT_MEASURE = 3 };
 
 static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_USAGE] = "pmu-probe help COMMAND shows its options.",
-    [ERROR_SYMBOL] =
-        "A location is function, ns::Class::method(int), file.c:function, file.c:42 or *0x10000200. "
-        "A macro has only lines.",
+    [ERROR_SYMBOL] = ERROR_LOCATIONS " A macro has only lines.",
     [ERROR_AMBIGUOUS] = "Name one of them as written above.",
     [ERROR_ELF] = "Name the linker's ELF file: --elf FILE.",
     [ERROR_ELF_MISMATCH] = "Flash it, or name the program that runs; if it was moved: --load-offset.",
@@ -35,9 +33,8 @@ static const char *const advice_of[ERROR_KINDS] = {
         "Are power, ground and debug wires connected? --transport and a lower --speed may help.",
     [ERROR_NO_CORE] = "pmu-probe info shows the cores; -C N takes one.",
     [ERROR_NO_COUNTER] = "pmu-probe info shows the counters; --counter NAME takes one.",
-    [ERROR_WRITTEN] =
-        "The program, an operating system (perf, cpuidle) or another debugger does this. pmu-probe --elf "
-        "FILE doctor names the program's lines; --counter NAME takes another counter.",
+    [ERROR_WRITTEN] = "The program, an operating system (perf, cpuidle) or another debugger does this. "
+                      "pmu-probe --elf FILE doctor names lines; --counter NAME takes another counter.",
     [ERROR_WRITER_SOUGHT] = "Change the program, or take another counter (info): --counter NAME.",
     [ERROR_NO_COMPARATOR] = "Remove a hardware breakpoint in the other debugger. " IF_KILLED,
     [ERROR_ADDRESS] =
@@ -45,15 +42,15 @@ static const char *const advice_of[ERROR_KINDS] = {
     [ERROR_HALTED] = "--resume lets it run; or resume it in your debugger. " IF_KILLED,
     [ERROR_FOREIGN_STOP] =
         "The core is left halted there, for the debugger that set the breakpoint. " IF_KILLED,
-    [ERROR_MOVED] = "Let OpenOCD's other clients (GDB, telnet, an IDE) leave the core alone meanwhile.",
+    [ERROR_MOVED] = "Let OpenOCD's other clients (GDB, telnet, an IDE) leave the core alone.",
     [ERROR_CLEARED] =
-        "Operating systems do this when a core idles or wakes (Linux: cpuidle.off=1), or by perf and gdb.",
+        "Operating systems do this when a core idles (Linux: cpuidle.off=1), or by perf and gdb.",
     [ERROR_RESET] = "A watchdog, a brown-out, the program, or an idle Cortex-A's lost power did it (Linux: "
                     "cpuidle.off=1), or the program clears DEMCR.MON_REQ.",
     [ERROR_NO_RESET] = "Press the board's button, or let OpenOCD use its reset line: reset_config srst_only.",
     [ERROR_LOCKUP] = "A fault in a fault handler does this: check it, then pmu-probe reset.",
     [ERROR_START] = "Does the program get there? --timeout waits longer.",
-    [ERROR_END] = "Does every way from the start lead there? --timeout waits longer.",
+    [ERROR_END] = "Does every way lead there? --timeout waits longer.",
 };
 
 static void set_fact(struct error *error, enum error_kind kind, const char *advice, const char *format,

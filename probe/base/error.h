@@ -87,5 +87,8 @@ void error_clear(struct error *error);
 /* Its facts on one line, for tables and summaries: "one. Another", and of a list "these: one, another". */
 const char *error_on_one_line(const struct error *error, char *out, size_t size);
 /* What the user can do next; NULL if the fact says it all. */
+#define ERROR_LOCATIONS                                                                                      \
+    "A location is function, function+0x10, file.c:function, ns::Class::method(int), file.c:42 or "          \
+    "*0x10000200."
 const char *error_advice(const struct error *error);
 int error_exit_code(enum error_kind kind);

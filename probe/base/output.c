@@ -298,8 +298,7 @@ static bool close_spool(struct output *output)
 {
     if (output_is_unread(output))
         fprintf(stderr,
-                "pmu-probe: nobody took the output, and %d MB of it waited: the run was ended. -o FILE needs "
-                "no reader.\n",
+                "pmu-probe: nobody took %d MB of output, so the run was ended. -o FILE needs no reader.\n",
                 SPOOL_MOST >> 20);
     bool whole = spool_close(output->spool);
     int reason = errno;

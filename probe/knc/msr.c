@@ -31,7 +31,7 @@ static bool files_explain(const char *path, int failure, struct error *error)
 {
     if (failure == ENOENT)
         return error_set(error, ERROR_NO_MSR,
-                         "there is no %s: the msr driver is not loaded, or this CPU does not exist", path);
+                         "no %s: the msr driver is not loaded, or this CPU does not exist", path);
     if (failure == ENXIO || failure == EIO)
         return error_set(error, ERROR_NO_MSR, "%s: this CPU is off, or has no model-specific registers",
                          path);
@@ -150,10 +150,8 @@ static struct link *msr_files_open(const char *root, int cpu, struct error *erro
 {
     static const struct msr_carrier_ops ops = {.run = files_run, .close = close_files};
     struct msr_files *files = calloc(1, sizeof *files);
-    if (files == NULL) {
-        error_memory(error);
-        return NULL;
-    }
+    if (files == NULL)
+        return error_memory_null(error);
     for (size_t i = 0; i < MSR_CPUS; i++)
         files->fds[i] = UNOPENED;
     snprintf(files->root, sizeof files->root, "%s", root);
@@ -261,6 +259,7 @@ struct msr_agent {
     struct ending *ending; /* may be NULL */
 };
 
+static const char no_agent[] = "it does not answer as an msr-agent";
 static const char version[] = "Start the msr-agent of this pmu-probe's release.";
 
 static bool agent_lose(struct msr_agent *agent, enum error_kind kind, const char *what, struct error *error)
@@ -368,8 +367,7 @@ static bool take_beat(struct msr_agent *agent, const struct deadline *deadline, 
         return true;
     agent->owes_beat = false;
     return receive_all(agent, bytes, sizeof bytes, deadline, error) &&
-           (is_beat(agent, bytes) ||
-            agent_lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error));
+           (is_beat(agent, bytes) || agent_lose(agent, ERROR_LINK_PROTOCOL, no_agent, error));
 }
 
 static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, size_t n, uint64_t *results,
@@ -391,7 +389,7 @@ static enum why run_alone(struct msr_agent *agent, const struct msr_op *ops, siz
         !receive_all(agent, bytes, FRAME_HEADER, &deadline, error))
         return LINK_LOST;
     if (!frame_reply(bytes, n, agent->serial, &values, &why) || why == FRAME_NONSENSE) {
-        agent_lose(agent, ERROR_LINK_PROTOCOL, "it does not answer as an msr-agent", error);
+        agent_lose(agent, ERROR_LINK_PROTOCOL, no_agent, error);
         return LINK_LOST;
     }
     if (!receive_all(agent, bytes, values * FRAME_VALUE, &deadline, error))
