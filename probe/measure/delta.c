@@ -1042,15 +1042,6 @@ static bool measure_all(struct delta *delta, struct error *error)
     return true;
 }
 
-static bool counts_exceptions(const struct summary *summary)
-{
-    for (size_t i = 0; i < summary->n; i++)
-        if (result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT &&
-            summary->columns[i].unsupported[0] == '\0')
-            return true;
-    return false;
-}
-
 static bool begin_columns(struct delta *delta, struct error *error)
 {
     const struct plan *plan = delta->options->plan;
@@ -1065,7 +1056,7 @@ static bool begin_columns(struct delta *delta, struct error *error)
         if (column->statistics == NULL)
             return error_memory(error);
     }
-    if (counts_exceptions(summary) || delta->device->sees_exceptions)
+    if (summary_counts_exceptions(summary) || delta->device->sees_exceptions)
         summary->undisturbed = statistics_new();
     return true;
 }
@@ -1152,7 +1143,7 @@ static void end_delays(struct summary *summary)
 {
     char text[256];
     const struct unseen_delays *delays = &summary->delays;
-    bool tells = counts_exceptions(summary) || (delays->excepted > 0 && delays->unknown == 0);
+    bool tells = summary_counts_exceptions(summary) || (delays->excepted > 0 && delays->unknown == 0);
     unseen_delays_text(delays, summary->hits - summary->tainted, "hits", text, sizeof text);
     doubt_add(summary->doubt, text);
     if (tells)

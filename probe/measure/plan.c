@@ -120,11 +120,10 @@ static bool explain_group(const struct placing *p, size_t first, struct error *e
     if (members > counters)
         return error_set(error, ERROR_USAGE, "a group of %u event%s needs %u counter%s, and there are %u",
                          members, PLURAL(members), members, PLURAL(members), counters);
-    return error_set(
-        error, ERROR_USAGE,
-        "a group of %u events needs %u counters; there are %u, but some of these events can only be "
-        "counted by the same one",
-        members, members, counters);
+    return error_set(error, ERROR_USAGE,
+                     "a group of %u events needs %u counters, and there are %u, but some of these events "
+                     "need the same one",
+                     members, members, counters);
 }
 
 /* Puts the group into the first pass that can take it, or into a new one. */

@@ -144,8 +144,8 @@ const char *conditions_no_time(const struct conditions *conditions, bool slept, 
         return NULL;
     if (slept)
         return stops ? "the core slept inside, and its counter stops then: calls take longer"
-                     : "the core slept inside, and its counter may stop then: calls may take longer";
-    return stops ? "the core may sleep inside, and its counter stops then: calls may take longer"
+                     : "the core slept inside, and its counter may stop then";
+    return stops ? "the core may sleep inside, and its counter stops then"
                  : "the core may sleep inside, and its counter may stop then";
 }
 
@@ -250,4 +250,13 @@ void unseen_delays_text(const struct unseen_delays *delays, uint64_t all, const 
     if (delays->unknown > 0)
         text_add(out, size, "%sno counter shows whether exceptions ran in %" PRIu64 " of %" PRIu64 " %s: %s",
                  out[0] != '\0' ? "; " : "", delays->unknown, all, what, unseen);
+}
+
+bool summary_counts_exceptions(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->n; i++)
+        if (result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT &&
+            summary->columns[i].unsupported[0] == '\0')
+            return true;
+    return false;
 }

@@ -248,6 +248,8 @@ struct summary {
 /* A column that was counted has no number, for an interrupt ran in each of its hits that pended while the
  * core was halted. */
 bool summary_is_tainted(const struct summary *summary);
+/* By a column that is supported. */
+bool summary_counts_exceptions(const struct summary *summary);
 
 #define RESULT_TAINTED                                                                                       \
     "no hit counts: an interrupt ran in each that a halt had delayed. Freeze timers in halts (DBGMCU, "      \

@@ -2,7 +2,6 @@
 #include "measure/stays.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,15 +88,6 @@ uint64_t stays_left_out(const struct stay_row *row)
     return row->late + row->lost + row->unended;
 }
 
-static void judge_say(struct verdict_line *line, enum verdict verdict, const char *why, ...)
-{
-    va_list list;
-    va_start(list, why);
-    vsnprintf(line->why, sizeof line->why, why, list);
-    va_end(list);
-    line->verdict = verdict;
-}
-
 /* Of a call that is not whole its part is a lower bound. */
 static void judge_parts(const struct stay_row *row, bool is_max, struct verdict_line *line)
 {
@@ -109,10 +99,10 @@ static void judge_parts(const struct stay_row *row, bool is_max, struct verdict_
     if (is_max && (double)row->proved_part > limit && line->verdict != VERDICT_REGRESSED) {
         line->now.max = row->proved_part;
         line->change = ((double)row->proved_part - line->base.mean) / line->base.mean;
-        judge_say(line, VERDICT_REGRESSED, why, row->proved_part);
+        verdict_conclude(line, VERDICT_REGRESSED, why, row->proved_part);
     } else if (line->verdict == VERDICT_PASS &&
                (is_max ? part : (n * line->now.mean + part) / (n + 1)) > limit) {
-        judge_say(line, VERDICT_INCONCLUSIVE, why, row->longest_part);
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, why, row->longest_part);
     }
 }
 
@@ -132,9 +122,9 @@ bool stays_judge(const struct stays *stays, const struct stay_row *row, const st
     free(summary);
     judge_parts(row, budget->of == BUDGET_MAX, out);
     if (out->verdict == VERDICT_PASS && stays->losses > 0)
-        judge_say(out, VERDICT_INCONCLUSIVE,
-                  "trace was lost %" PRIu64 " time%s: calls may lie wholly in a loss", stays->losses,
-                  stays->losses == 1 ? "" : "s");
+        verdict_conclude(out, VERDICT_INCONCLUSIVE,
+                         "trace was lost %" PRIu64 " time%s: calls may lie wholly in a loss", stays->losses,
+                         stays->losses == 1 ? "" : "s");
     return true;
 }
 

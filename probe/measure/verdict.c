@@ -205,7 +205,10 @@ static double verdict_chance_of(double distance, struct deviation deviation)
     return verdict_student_above(distance / deviation.error, deviation.df);
 }
 
-static void verdict_conclude(struct verdict_line *line, enum verdict verdict, const char *why, ...)
+static const char too_large[] = "the numbers are too large to compare";
+static const char base_is_zero[] = "the baseline is 0";
+
+void verdict_conclude(struct verdict_line *line, enum verdict verdict, const char *why, ...)
 {
     va_list list;
     va_start(list, why);
@@ -289,8 +292,8 @@ static void tell_few(struct verdict_line *line)
 
 static void tell_calibration(struct verdict_line *line, double off)
 {
-    verdict_conclude(line, VERDICT_INCONCLUSIVE,
-                     "within ± %g of the limit, which is what calibration leaves open", off);
+    verdict_conclude(line, VERDICT_INCONCLUSIVE, "within ± %g of the limit, which calibration leaves open",
+                     off);
 }
 
 static void decide_exactly(struct verdict_line *line, const struct question *question)
@@ -304,7 +307,7 @@ static void decide_exactly(struct verdict_line *line, const struct question *que
     else if (has_few(line))
         tell_few(line);
     else
-        verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
+        verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : base_is_zero);
 }
 
 /* "9 %" of the baseline, rounded up in its second digit; the value itself if the baseline is 0. */
@@ -352,7 +355,7 @@ static void tell_noise(struct verdict_line *line, const struct question *questio
     double noise = error + (question->distance > 0 ? question->drift : question->shown),
            room = size - question->off;
     if (!isfinite(noise / (mean > 0 ? mean : 1) * 100)) {
-        verdict_conclude(line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
+        verdict_conclude(line, VERDICT_INCONCLUSIVE, too_large);
         return;
     }
     verdict_put_part(noise_text, sizeof noise_text, noise, mean);
@@ -401,7 +404,7 @@ static void decide_by_chance(struct verdict_line *line, const struct question *q
         if (has_few(line))
             tell_few(line);
         else
-            verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : "the baseline is 0");
+            verdict_conclude(line, VERDICT_REGRESSED, "%s", line->base.mean > 0 ? "" : base_is_zero);
     } else if (verdict_chance_of(-distance - off - shown, deviation) < chance_passed) {
         verdict_conclude(line, VERDICT_PASS, "%s", "");
     } else if (off > 0 && (verdict_chance_of(distance - drift, deviation) < question->chance ||
@@ -433,7 +436,7 @@ struct verdict_line verdict_decide_among(const struct verdict_side *base, const 
     double error = error_alone(base, now, factor);
     if (!isfinite(question.limit) || !isfinite(question.off) || !isfinite(question.drift) ||
         !isfinite(error) || !(threshold >= 0)) {
-        verdict_conclude(&line, VERDICT_INCONCLUSIVE, "the numbers are too large to compare");
+        verdict_conclude(&line, VERDICT_INCONCLUSIVE, too_large);
     } else if (!(error > 0)) {
         decide_exactly(&line, &question);
     } else {

@@ -50,6 +50,9 @@ bool verdict_threshold(const char *text, double *out);
  * together: by chance even one of them regresses in at most 1 % of cases. */
 struct verdict_line verdict_decide_among(const struct verdict_side *base, const struct verdict_side *now,
                                          double threshold, size_t family);
+/* `why`: "" of a pass. */
+void verdict_conclude(struct verdict_line *line, enum verdict verdict, const char *why, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The first of these that one of the two is: regressed, not comparable, inconclusive, pass. */
 enum verdict verdict_both(enum verdict one, enum verdict other);
 /* Where the change of the true means lies with 95 %, as a part of the baseline's mean. False: it is not

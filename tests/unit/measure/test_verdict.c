@@ -154,7 +154,7 @@ TEST(calibration_is_granted)
     now.mean = 476;
     assert_verdict(VERDICT_PASS, base, now, 0.01);
     struct verdict_line line = verdict_decide_among(&base, &now, 0, 1);
-    assert_string_equal(line.why, "within ± 2 of the limit, which is what calibration leaves open");
+    assert_string_equal(line.why, "within ± 2 of the limit, which calibration leaves open");
 
     base = side(100, 18204, 61), now = side(100, 18240, 58);
     now.plus_minus = 4; /* 32 cycles are still too many to be chance, 20 are not */
@@ -162,7 +162,7 @@ TEST(calibration_is_granted)
     now.plus_minus = 16;
     assert_verdict(VERDICT_INCONCLUSIVE, base, now, 0);
     line = verdict_decide_among(&base, &now, 0, 1);
-    assert_string_equal(line.why, "within ± 16 of the limit, which is what calibration leaves open");
+    assert_string_equal(line.why, "within ± 16 of the limit, which calibration leaves open");
     base.plus_minus = 1; /* of the base it grows with the threshold */
     now = side(100, 30000, 0), base.sd = 0, base.mean = 10000;
     now.mean = 30003.5;
