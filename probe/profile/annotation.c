@@ -349,8 +349,6 @@ static bool annotate(const struct profile *profile, unsigned core, const struct 
     return ok;
 }
 
-/* ---- all */
-
 static bool annotate_cores(const struct profile *profile, struct symbols *symbols,
                            struct annotated_function *out)
 {

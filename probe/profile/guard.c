@@ -221,8 +221,6 @@ static enum overrun_next guard_sink_on_overrun(void *context, const struct count
     return OVERRUN_STAYS;
 }
 
-/* --- the run -------------------------------------------------------------------------------------------- */
-
 /* The first call is awaited even if --for is over. */
 static int64_t timeout_ms(const struct guard *guard)
 {

@@ -595,8 +595,6 @@ static void measure_errors(struct making *making, struct row *states[PROFILE_STA
     }
 }
 
-/* ---- all */
-
 static void sum_up(struct making *making)
 {
     struct shares *out = making->out;
