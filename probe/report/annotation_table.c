@@ -46,21 +46,16 @@ static void annotation_table_note_core(struct json_part *notes, const struct pro
         lines = lines || core->lines[i].line > 0;
     }
     if (core->is_few && core->samples > 0)
-        json_list_say(
-            notes, "Few samples of this function: the shares are rough. Record longer (record --for 10s).");
+        json_list_say(notes, PROFILE_FEW);
     if (core->is_sparse && !profile->about.by_block)
         json_list_say(notes, PROFILE_SPARSE);
     if (core->samples > 0 && !exact && lines)
         json_list_say(notes,
                       "A sample may be at a neighbouring instruction (skid): trust lines, not instructions.");
     if (borders && !exact && lines)
-        json_list_say(
-            notes,
-            "~: most samples of this line are at its border: because of skid, trust both lines together.");
+        json_list_say(notes, "~: most samples of this line are at its border: trust both lines together.");
     note_texts(notes, function);
 }
-
-/* ---- the document */
 
 static void json_place(struct json_part *line, const struct annotated_function *function, size_t file,
                        unsigned number)
@@ -98,8 +93,7 @@ static struct json_part function_line(const struct annotation_report *report, co
     json_part_real(&line, "share", core->part);
     json_part_real(&line, "plus_minus", core->plus_minus);
     json_part_unsigned(&line, "files", report->function->listing.file_count);
-    if (report->hot > 0)
-        json_part_unsigned(&line, "hot", report->hot);
+    json_part_some(&line, "hot", report->hot);
     annotation_table_note_core(&notes, report->profile, report->function, core);
     json_part_object(&line, "notes", notes);
     return line;
@@ -130,8 +124,7 @@ static struct json_part annotation_table_line_line(const struct annotation_repor
                        or_empty(source_text_line(&report->function->texts[row->file], row->line)));
     json_share(&line, row->samples, core->samples);
     json_part_real(&line, "plus_minus", row->plus_minus);
-    if (row->at_border && !has_no_skid(report->profile))
-        json_part_bool(&line, "at_border", true);
+    json_part_true(&line, "at_border", row->at_border && !has_no_skid(report->profile));
     if (row > core->lines && report->hot == 0 && row->file != LISTING_NO_FILE)
         json_before(&line, report, row - 1, row);
     return line;

@@ -10,6 +10,7 @@
 #include "report/run_report.h"
 #include "report/sentence.h"
 #include "report/terminal.h"
+#include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -71,7 +72,7 @@ static bool take_header(struct side_reading *reading, json_t *object)
     if (another && reading->runs == NULL)
         return baseline_fails(reading, "a second header; a baseline is one run");
     if (another && (reading->out->summary == NULL || reading->surveyed != NULL))
-        return baseline_fails(reading, "a header before the summary of the run above, which was cut off");
+        return baseline_fails(reading, "a header before the summary: the run above was cut off");
     if (another && !next_run(reading))
         return false;
     reading->out->header = json_incref(object);
@@ -274,11 +275,11 @@ static bool baseline_take_line(struct side_reading *reading, json_t *object)
     const char *type = field_text(object, "type");
     bool begun = reading->out->header != NULL, begins = strcmp(type, "header") == 0;
     if (!begun && field_of(object, "schema") == NULL)
-        return baseline_fails(reading, "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j");
+        return baseline_fails(reading, DOCUMENT_NO_HEADER);
     if (!baseline_check_kind(reading, object, begins))
         return false;
     if (type[0] == '\0' || (!begun && !begins))
-        return baseline_fails(reading, "a line of no known type");
+        return baseline_fails(reading, DOCUMENT_NO_TYPE);
     if (begins)
         return take_header(reading, object);
     if (reading->surveyed != NULL && strcmp(type, "region") == 0)
@@ -447,12 +448,6 @@ static void comparison_link_kind(char *out, size_t size, const char *link)
     out[strcspn(out, " :")] = '\0';
 }
 
-static const char *comparison_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static bool is_measured(const struct conditions *conditions)
 {
     return strcmp(conditions->clock_source, "measured") == 0;
@@ -478,7 +473,7 @@ static void compare_clocks(struct comparison *out, const struct conditions *base
 
 static void compare_elves(struct comparison *out, const struct conditions *base, const struct conditions *now)
 {
-    const char *before = comparison_base_name(base->elf), *after = comparison_base_name(now->elf);
+    const char *before = name_of_file(base->elf), *after = name_of_file(now->elf);
     if (base->elf[0] == '\0' || now->elf[0] == '\0' || strcmp(before, after) == 0)
         return;
     json_list_say(&out->notes, "ELF files differ (%.128s -> %.128s)", before, after);
@@ -515,10 +510,10 @@ static void compare_conditions(struct comparison *out, const struct conditions *
 static const struct sentence comparison_of_run[] = {
     {"ended", NULL, "{what} ended early: {ended}"},
     {"doubt", NULL, "{what} is not proved to be exact: {doubt}"},
-    {"left", NULL, "{what}: {left,} call{left?|s} left without returning, not counted"},
-    {"cut", NULL, "{what} ended in a call, of which only a lower bound is known"},
+    {"left", NULL, "{what}: " SENTENCE_LEFT},
+    {"cut", NULL, "{what} ended in a call, whose time is only a lower bound"},
     {"tainted", NULL, "{what}: {tainted,} of {hits,} hit{hits?|s} tainted, not in its means"},
-    {"calls.isolated", NULL, "{what}: of isolated calls, {calls.left_out%} are left out"},
+    {"calls.isolated", NULL, "{what}: of isolated calls; " SENTENCE_LEFT_OUT},
     {"slept", NULL, "{what}: " RESULT_SLEPT},
 };
 
@@ -577,13 +572,11 @@ static void add_missing(struct comparison *out, const struct baseline *side)
     double waited = field_real(line, "waited_s");
     if (line == NULL)
         json_list_say(&out->notes, "%s does not have this region", side->file);
-    else if (why[0] != '\0')
-        json_list_say(&out->notes, "%s has no hit of this region: %.512s", side->file, why);
-    else if (waited > 0)
-        json_list_say(&out->notes, "%s has no hit of this region: it was not %s in its %s there", side->file,
-                      how, ELAPSED(waited));
     else
-        json_list_say(&out->notes, "%s has no hit of this region: it was not %s there", side->file, how);
+        json_list_say(&out->notes, "%s has no hit of this region: %s%.512s%s%s", side->file,
+                      why[0] != '\0' ? "" : "not ", why[0] != '\0' ? why : how,
+                      why[0] == '\0' && waited > 0 ? " in its " : "",
+                      why[0] == '\0' && waited > 0 ? ELAPSED(waited) : "");
 }
 
 static void comparison_add_notes(struct comparison *out, const struct baseline *base,
@@ -671,8 +664,8 @@ static void compare_column(struct comparison *out, const char *name, const json_
     else if (is_unsupported(base) || is_unsupported(column))
         why = is_unsupported(column) ? "not supported now" : "not supported in the baseline";
     else if (comparison_is_calibrated(base) != comparison_is_calibrated(column) && before.n > 0 && now.n > 0)
-        why = comparison_is_calibrated(column) ? "what a halt adds is removed now, but not in the baseline"
-                                               : "what a halt adds is removed in the baseline, but not now";
+        why = comparison_is_calibrated(column) ? "what a halt adds is removed only now"
+                                               : "what a halt adds is removed only in the baseline";
     comparison_add_line(out, name, &before, &now, why);
 }
 
@@ -702,8 +695,7 @@ static struct json_part side_object(const struct verdict_side *side)
             json_part_unsigned(&object, "median", side->median);
         json_part_real(&object, "plus_minus", side->plus_minus);
     }
-    if (side->at_least)
-        json_part_bool(&object, "at_least", true);
+    json_part_true(&object, "at_least", side->at_least);
     return object;
 }
 

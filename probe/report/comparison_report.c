@@ -362,8 +362,8 @@ bool comparison_put_table(FILE *out, json_t *rows, const char *caption, double s
     char text[CELL];
     if (scale > 0)
         snprintf(text, sizeof text,
-                 "%.200s. Means. The bars show where a change lies with 95 %%, from -%s at the left to +%s "
-                 "at the right; the thin line is where nothing changed, the dashed one the threshold.",
+                 "%.200s. Means. A bar is where a change lies with 95 %%, from -%s to +%s; the thin line is "
+                 "no change, the dashed one the threshold.",
                  caption, PART_UP(scale), PART_UP(scale));
     else
         snprintf(text, sizeof text, "%.200s. Means.", caption);

@@ -49,6 +49,9 @@ const char *counts_rate_mark(const json_t *line, const json_t *column)
     return field_is(column, "at_least") || field_is(line, "seconds_at_most") ? ">=" : "";
 }
 
+static const char rates_at_most[] =
+    "rates (>=) are lower bounds: the time between two halts is known at most";
+
 /* ---- lines of text */
 
 /* Aligned if the line has room, else folded. */
@@ -112,9 +115,7 @@ static void put_footer(const struct counts_report *report, const json_t *line, c
     if (halts > 0)
         render_text(to, "the core was halted %s time%s (%s in all) to read its counters; %s", NUMBER(halts),
                     PLURAL(halts), DURATION((double)field_count(summary, "halted_us") / 1e6),
-                    field_is(summary, "seconds_at_most")
-                        ? "the time is that between these halts, at most, and rates (>=) are lower bounds"
-                        : "the counts include that");
+                    field_is(summary, "seconds_at_most") ? rates_at_most : "the counts include that");
     if (lost > 0)
         render_text(to, "%s read%s too late: a counter may have wrapped, and totals are lower bounds",
                     NUMBER(lost), lost == 1 ? " was" : "s were");
@@ -261,7 +262,7 @@ static void put_rates_row(struct counts_report *report, size_t i, const char *ke
     report->totals[i].at_least = report->totals[i].at_least || at_least;
     if (report->totals[i].at_least && !report->bounds_told) {
         report->bounds_told = true;
-        render_text(&report->to, ">=: at least; reads were too late, and a counter may have wrapped");
+        render_text(&report->to, ">=: reads were too late, and a counter may have wrapped");
     }
     snprintf(count, sizeof count, "%s%s%s", at_least ? ">=" : "", conditions_mark(column),
              NUMBER(field_count(column, "count")));
@@ -283,8 +284,7 @@ static void put_interval(struct counts_report *report, const json_t *line)
     if (!report->errata_told)
         put_errata(&report->to, line);
     if (!report->errata_told && field_is(line, "seconds_at_most"))
-        render_text(&report->to,
-                    "rates are lower bounds: the core ran between two halts, which is known at most");
+        render_text(&report->to, "%s", rates_at_most);
     report->errata_told = true;
     if (!report->sleep_told && field_is(line, "slept"))
         render_text(&report->to, "%s", RESULT_SLEPT);
@@ -393,8 +393,6 @@ static bool put_cores(const struct counts_report *report, const json_t *rows)
             document_add(&list, csv_row(report, row, text_or_empty(name)));
     return counts_put_csv(report, document_end(list));
 }
-
-/* ---- all */
 
 bool counts_begin(const struct counts_report *report)
 {

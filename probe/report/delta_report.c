@@ -10,6 +10,7 @@
 #include "report/place_report.h"
 #include "report/plots.h"
 #include "report/run_report.h"
+#include "report/sentence.h"
 #include "report/stays_report.h"
 #include "report/terminal.h"
 #include "report/views.h"
@@ -76,15 +77,14 @@ static void put_plus_minus(FILE *out, const json_t *first)
     if (first == NULL)
         return;
     if (!json_is_true(field_of(first, "calibrated")))
-        snprintf(text, sizeof text, "No ±: what a stop costs was not measured, and is in each count.");
+        snprintf(text, sizeof text, "No ±: " SENTENCE_UNMEASURED ".");
     else if (each > 0)
-        snprintf(text, sizeof text,
-                 "±%s: one hit's count may be off by that: stopping the core adds %s on average, which is "
-                 "subtracted, but varies.",
-                 PLUS_MINUS(each), MEAN(overhead));
+        snprintf(
+            text, sizeof text,
+            "±%s: one hit may be off by that: a halt adds %s on average, which is subtracted, but varies.",
+            PLUS_MINUS(each), MEAN(overhead));
     else
-        snprintf(text, sizeof text,
-                 "±0 means that each count is exact: stopping the core adds %s to a hit%s.",
+        snprintf(text, sizeof text, "±0: each count is exact: a halt adds %s to a hit%s.",
                  overhead != 0 ? MEAN(overhead) : "nothing", overhead != 0 ? ", which is subtracted" : "");
     html_element(out, "p", "plus-minus", text);
 }
@@ -199,10 +199,9 @@ static const struct {
     const char *words, *key;
 } kinds[HIT_KINDS] = {
     [HIT_CLEAN] = {PLOT_PLAIN, "", "a hit"},
-    [HIT_TAINTED] = {PLOT_ODD, ", tainted", "tainted: a delayed interrupt ran in it; not in the numbers"},
-    [HIT_AT_LEAST] = {PLOT_BOUND, " at least",
-                      "at least: its counter may have overflowed; not in the numbers"},
-    [HIT_WARMUP] = {PLOT_FAINT, ", for warm-up", "to warm up; not in the numbers"},
+    [HIT_TAINTED] = {PLOT_ODD, ", tainted", "tainted: a delayed interrupt ran in it"},
+    [HIT_AT_LEAST] = {PLOT_BOUND, " at least", "at least: its counter may have overflowed"},
+    [HIT_WARMUP] = {PLOT_FAINT, ", for warm-up", "to warm up"},
 };
 
 static void put_single(const struct plot *plot, const struct hit_span *span, enum hit_kind kind)
@@ -268,18 +267,19 @@ static void put_timeline(FILE *out, const struct delta_page *page)
     plot_end(&plot);
     fputs("<figcaption>", out);
     html_text(out, page->name);
-    fputs(" up, seconds since the begin to the right", out);
+    fputs(" up, seconds to the right", out);
     if (times->each > 1)
         fprintf(out, "; %" PRIu64 " successive hits together, from the lowest to the highest", times->each);
     fputs(".<br>\n", out);
     for (int kind = 0; kind < HIT_KINDS; kind++)
-        if (seen[kind])
-            plot_key(out, kinds[kind].look, kinds[kind].key);
+        if (seen[kind]) {
+            snprintf(says, sizeof says, "%s%s", kinds[kind].key,
+                     kind != HIT_CLEAN ? "; not in the numbers" : "");
+            plot_key(out, kinds[kind].look, says);
+        }
     fputs("</figcaption>\n</figure>\n", out);
     page_end_section(out);
 }
-
-/* ---- the page */
 
 static bool delta_page_put_numbers(const struct rendering *to, const struct delta_page *page)
 {
@@ -532,8 +532,6 @@ static bool compare_report_put_rows(const struct rendering *to, const json_t *ve
     }
     return run_write_csv(to, rows, "judged") && ok;
 }
-
-/* ---- the page */
 
 static void put_notes(FILE *out, const json_t *verdict)
 {

@@ -269,8 +269,7 @@ static bool check_header(const json_t *header, const char *path, unsigned line, 
     if (line_is_of(header, "header") && known)
         return true;
     return error_set_in_file(error, path, line,
-                             schema[0] == '\0' ? "no header of schema " JSON_SCHEMA
-                                                 ": not written by pmu-probe -j%s"
+                             schema[0] == '\0' ? DOCUMENT_NO_HEADER "%s"
                                                : "its schema is %.64s, which is not a result of a command",
                              schema);
 }

@@ -11,6 +11,10 @@
 
 #include <signal.h>
 
+/* What is wrong with lines that are none of a result, or of another kind. */
+#define DOCUMENT_NO_HEADER "no header of schema " JSON_SCHEMA ": not written by pmu-probe -j"
+#define DOCUMENT_NO_TYPE   "a line of no known type"
+
 struct document {
     json_t *lines; /* an array */
     bool ok;       /* stays false after the first failure: out of memory */

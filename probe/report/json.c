@@ -65,6 +65,18 @@ void json_part_bool(struct json_part *part, const char *key, bool value)
     json_put(part, key, json_boolean(value));
 }
 
+void json_part_some(struct json_part *part, const char *key, uint64_t value)
+{
+    if (value > 0)
+        json_part_unsigned(part, key, value);
+}
+
+void json_part_true(struct json_part *part, const char *key, bool value)
+{
+    if (value)
+        json_part_bool(part, key, true);
+}
+
 json_t *json_hex(uint64_t address)
 {
     char text[32];
@@ -343,10 +355,8 @@ struct json_part json_hit_part(const struct hit_result *hit, const struct summar
     if (summary->passes > 1)
         json_part_unsigned(&line, "pass", hit->pass + UINT64_C(1));
     json_part_bool(&line, "tainted", hit->tainted);
-    if (hit->excepted)
-        json_part_bool(&line, "exception", true);
-    if (hit->warmup)
-        json_part_bool(&line, "warmup", true);
+    json_part_true(&line, "exception", hit->excepted);
+    json_part_true(&line, "warmup", hit->warmup);
     json_part_real(&line, "seconds", hit->seconds);
     json_t *bounds = json_array();
     for (size_t i = 0; i < hit->n; i++) {
@@ -481,8 +491,7 @@ static struct json_part column_object(const struct column *column)
     if (column->at_least > 0) {
         json_part_unsigned(&object, "at_least", column->at_least);
         json_part_unsigned(&object, "at_least_max", column->at_least_max);
-        if (column->bits > 0)
-            json_part_unsigned(&object, "bits", column->bits);
+        json_part_some(&object, "bits", column->bits);
     }
     return object;
 }
@@ -547,11 +556,9 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
 {
     struct json_part columns = json_part_new(NULL);
     json_part_unsigned(line, "hits", summary->hits);
-    if (summary->wanted > 0)
-        json_part_unsigned(line, "wanted", summary->wanted);
+    json_part_some(line, "wanted", summary->wanted);
     json_part_unsigned(line, "tainted", summary->tainted);
-    if (summary->warmup > 0)
-        json_part_unsigned(line, "warmup", summary->warmup);
+    json_part_some(line, "warmup", summary->warmup);
     if (summary->precision > 0) {
         struct json_part precision = json_part_new(NULL);
         json_part_real(&precision, "wanted", summary->precision);
@@ -559,26 +566,22 @@ void json_summary_fill(struct json_part *line, const struct summary *summary)
         json_part_real(&precision, "mean", summary->precise);
         json_part_object(line, "precision", precision);
     }
-    if (summary->left > 0)
-        json_part_unsigned(line, "left", summary->left);
+    json_part_some(line, "left", summary->left);
     if (summary->cut > 0) {
         json_part_unsigned(line, "cut", summary->cut);
         json_part_unsigned(line, "cut_at_least", summary->cut_least);
     }
-    if (summary->steps_past > 0)
-        json_part_unsigned(line, "steps_past", summary->steps_past);
+    json_part_some(line, "steps_past", summary->steps_past);
     json_part_object(line, "calls", calls_object(summary));
     json_part_text(line, "doubt", summary->doubt);
-    if (summary->slept)
-        json_part_bool(line, "slept", true);
+    json_part_true(line, "slept", summary->slept);
     json_part_real(line, "seconds", summary->seconds);
     if (summary->halts.us > 0) {
         json_part_unsigned(line, "halts", summary->halts.n);
         json_part_real(line, "halted_us", summary->halts.us);
         json_part_real(line, "halted_plus_minus_us", summary->halts.plus_minus_us);
         json_part_real(line, "halted_share", summary->halts.share);
-        if (summary->halts.at_most)
-            json_part_bool(line, "halted_at_most", true);
+        json_part_true(line, "halted_at_most", summary->halts.at_most);
     }
     if (summary->passes > 1)
         json_part_unsigned(line, "passes", summary->passes);

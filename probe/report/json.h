@@ -41,6 +41,9 @@ void json_part_text(struct json_part *part, const char *key, const char *text); 
 void json_part_unsigned(struct json_part *part, const char *key, uint64_t value);
 void json_part_real(struct json_part *part, const char *key,
                     double value); /* NaN and infinity are left out */
+/* Leaves out 0, or false. */
+void json_part_some(struct json_part *part, const char *key, uint64_t value);
+void json_part_true(struct json_part *part, const char *key, bool value);
 void json_part_bool(struct json_part *part, const char *key, bool value);
 void json_part_hex(struct json_part *part, const char *key, uint64_t address);
 /* These free what they put in, and leave out an empty object or array. */

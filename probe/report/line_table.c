@@ -73,8 +73,7 @@ static void note_it_lines(const struct listing *listing, struct json_part *notes
             text_add(list, sizeof list, "%s%u", n > 1 ? ", " : "", row->line);
     }
     if (n > 0)
-        json_list_say(notes,
-                      "code of line%s %s counts in the line of its IT: not every core stops between them",
+        json_list_say(notes, "code of line%s %s counts in the line of its IT, in which not every core stops",
                       PLURAL(n), list);
 }
 
@@ -83,31 +82,29 @@ static const struct sentence notes_before_it[] = {
      "warning: the lines and the function differ by {differs/2} cycles, more than {plus_minus}{tolerance/2}: "
      "stops change what it does"},
     {"callers", NULL,
-     "c: {callers} line{callers? calls a|s call} function{callers?|s}; the time of what is called is in the "
-     "line"},
+     "c: {callers} line{callers? calls a|s call} function{callers?|s}, whose time is in the line"},
     {"inlined", NULL, "i: {inlined} line{inlined? is|s are} of an inlined function, whose code counts here"},
     {"mixed", NULL,
-     "m: the instructions of {mixed} line{mixed?|s} are mixed with others'; what an instruction waits is in "
-     "the line where it waits"},
+     "m: the instructions of {mixed} line{mixed?|s} are mixed with others'; a wait is in the line that "
+     "waits"},
     {"alone", NULL,
      "1: {alone} line{alone? has|s have} one instruction only; stops empty the pipeline, which hides "
      "overlap"},
 };
 
-#define NOT_FRAMED                                                                                           \
-    "without call frame information that the code confirms nested calls are not always distinguished"
+#define MAY_HAVE_WRAPPED "the counter may have wrapped unseen in {bounded} step{bounded?|s}"
+#define NOT_FRAMED       "without call frame information, nested calls are not always distinguished"
 
 static const struct sentence notes_after_it[] = {
-    {"left", NULL, "{left} call{left?|s} left without returning, not counted"},
+    {"left", NULL, SENTENCE_LEFT},
     {"limit", NULL, "{limit}"},
     {"tainted", NULL,
-     "in {tainted} of {hops} steps an interrupt ran that a halt had delayed; they count as hits, not as "
-     "cycles"},
+     "in {tainted} of {hops} steps an interrupt ran that a halt had delayed: their cycles are not counted"},
     {"unseen", NULL, "not proved to be exact: {unseen}"},
     {"disturbed", NULL, "{disturbed} line{disturbed? was|s were} never measured exactly"},
-    {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
+    {"bounded", NULL, MAY_HAVE_WRAPPED},
     {"unframed", NULL, NOT_FRAMED},
-    {"ended", NULL, "it ended early: {ended}"},
+    {"ended", NULL, SENTENCE_ENDED},
 };
 
 static void make_notes(const struct line_report *report, const struct check *check, struct json_part *notes)
@@ -155,8 +152,6 @@ static void make_notes(const struct line_report *report, const struct check *che
     json_decref(facts.json);
 }
 
-/* ---- the document */
-
 static void line_table_add_blocks(struct json_part *part, const struct line_costs *costs,
                                   const struct line_cost *line)
 {
@@ -182,8 +177,7 @@ static struct json_part line_table_line_line(const struct line_report *report, c
         if (path != NULL && strcmp(path, file) != 0)
             json_part_text(&part, "path", path);
     }
-    if (line->line > 0)
-        json_part_unsigned(&part, "line", line->line);
+    json_part_some(&part, "line", line->line);
     json_part_text(&part, "text", line_table_text_of(report, line));
     json_part_unsigned(&part, "hits", line->hits);
     if (line->hits > 0) {
@@ -197,14 +191,10 @@ static struct json_part line_table_line_line(const struct line_report *report, c
         json_part_real(&part, "share", report->costs->sum > 0 ? line->mean / report->costs->sum : 0);
     }
     line_table_add_blocks(&part, report->costs, line);
-    if (line->has_calls)
-        json_part_bool(&part, "calls", true);
-    if (line->is_inlined)
-        json_part_bool(&part, "inlined", true);
-    if (line->is_mixed)
-        json_part_bool(&part, "mixed", true);
-    if (line->is_disturbed)
-        json_part_bool(&part, "disturbed", true);
+    json_part_true(&part, "calls", line->has_calls);
+    json_part_true(&part, "inlined", line->is_inlined);
+    json_part_true(&part, "mixed", line->is_mixed);
+    json_part_true(&part, "disturbed", line->is_disturbed);
     return part;
 }
 
@@ -218,8 +208,7 @@ static struct json_part line_table_summary_line(const struct line_report *report
     json_part_unsigned(&part, "calls", costs->calls);
     json_part_unsigned(&part, "steps", costs->hops);
     json_part_unsigned(&part, "tainted", costs->tainted);
-    if (costs->left > 0)
-        json_part_unsigned(&part, "left", costs->left);
+    json_part_some(&part, "left", costs->left);
     json_part_real(&part, "sum", check.sum);
     if (check.known) {
         json_part_unsigned(&part, "hits", report->whole->hits);
@@ -238,8 +227,7 @@ static struct json_part line_table_summary_line(const struct line_report *report
     doubt_add(doubt, report->limit);
     doubt_add(doubt, report->unframed ? NOT_FRAMED : "");
     json_part_text(&part, "doubt", doubt);
-    if (costs->bounded > 0)
-        json_part_unsigned(&part, "bounded", costs->bounded);
+    json_part_some(&part, "bounded", costs->bounded);
     json_part_text(&part, "ended", report->ended);
     return part;
 }
@@ -263,10 +251,10 @@ static bool is_one_instruction(const json_t *line)
 static const struct sentence line_doubts[] = {
     {"disturbed", NULL, "never measured exactly"},
     {"differ", NULL, "the lines and the function differ by {not_attributed/2} cycles"},
-    {"doubt", NULL, "not proved to be exact: {doubt}"},
-    {"bounded", NULL, "the counter may have wrapped unseen in {bounded} step{bounded?|s}"},
-    {"left", NULL, "{left} call{left?|s} left without returning, not counted"},
-    {"ended", NULL, "it ended early: {ended}"},
+    {"doubt", NULL, SENTENCE_DOUBT},
+    {"bounded", NULL, MAY_HAVE_WRAPPED},
+    {"left", NULL, SENTENCE_LEFT},
+    {"ended", NULL, SENTENCE_ENDED},
 };
 
 /* Of CSV. */
@@ -326,7 +314,7 @@ static void put_sum(const struct rendering *to, const json_t *summary)
                 number_error(NUMBER_TEXT, field_real(summary, "halts_plus_minus"), 2),
                 varies > 0         ? ", and these were different calls: ±"
                 : isfinite(varies) ? ""
-                                   : ", and a call may differ from the next: more of them would show it (-r)",
+                                   : "; more calls (-r) show whether they differ",
                 varies > 0 ? number_error(NUMBER_TEXT, varies, 2) : "");
 }
 

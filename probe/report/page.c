@@ -101,18 +101,17 @@ static void page_put_todo(FILE *out, const char *verdict, const char *why, bool 
     static const struct {
         const char *verdict, *against_baseline, *by_budget;
     } helps[] = {
-        {"regressed", "What to do: pmu-probe lines, in both builds.",
-         "What to do: pmu-probe lines shows which lines cost most."},
-        {"inconclusive", "What to do: measure more hits, or allow a larger threshold.",
-         "What to do: measure longer."},
-        {"not comparable", "What to do: write the baseline anew in the same way.", ""},
+        {"regressed", "pmu-probe lines, in both builds.", "pmu-probe lines shows which lines cost most."},
+        {"inconclusive", "measure more hits, or allow a larger threshold.", "measure longer."},
+        {"not comparable", "write the baseline anew in the same way.", ""},
     };
     char text[2 * CELL];
     const char *todo = "";
     for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
         if (strcmp(verdict, helps[i].verdict) == 0)
             todo = by_budget ? helps[i].by_budget : helps[i].against_baseline;
-    snprintf(text, sizeof text, "%s%s%s", why, why[0] != '\0' && todo[0] != '\0' ? ". " : "", todo);
+    snprintf(text, sizeof text, "%s%s%s%s", why, why[0] != '\0' && todo[0] != '\0' ? ". " : "",
+             todo[0] != '\0' ? "What to do: " : "", todo);
     if (text[0] != '\0')
         html_element(out, "p", "todo", text);
 }

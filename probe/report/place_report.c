@@ -7,6 +7,7 @@
 #include "report/formats.h"
 #include "report/json.h"
 #include "report/number.h"
+#include "report/sentence.h"
 #include "report/terminal.h"
 #include "report/views.h"
 
@@ -89,10 +90,8 @@ static void place_put_stack(struct json_part *line, struct symbols *symbols, con
     for (size_t i = 1; i < stack->count; i++) {
         struct json_part frame = json_part_new(NULL);
         place_report_put_place(&frame, symbols, unwind_place(&stack->at[i]));
-        if (stack->at[i].is_guess)
-            json_part_bool(&frame, "guess", true);
-        if (stack->at[i].has_taken)
-            json_part_bool(&frame, "interrupted", true);
+        json_part_true(&frame, "guess", stack->at[i].is_guess);
+        json_part_true(&frame, "interrupted", stack->at[i].has_taken);
         json_part_add(line, frames, frame);
     }
     json_part_array(line, "callers", frames);
@@ -125,15 +124,6 @@ static size_t exceptions_column(const struct outlier_report *report, const struc
     return summary->n;
 }
 
-static bool any_exceptions(const struct summary *summary)
-{
-    for (size_t i = 0; i < summary->n; i++)
-        if (result_exceptions(summary->columns[i].name) != RESULT_EXCEPTIONS_NOT &&
-            summary->columns[i].unsupported[0] == '\0')
-            return true;
-    return false;
-}
-
 /* --- JSON ----------------------------------------------------------------------------------------------- */
 
 static struct json_part outlier_line(const struct outlier_report *report, size_t i)
@@ -148,14 +138,12 @@ static struct json_part outlier_line(const struct outlier_report *report, size_t
     json_part_unsigned(&line, "hit", outlier->hit.number);
     json_part_real(&line, "seconds", outlier->hit.seconds);
     json_part_unsigned(&line, "counted", outlier->hit.values[0].count);
-    if (outlier->hit.values[0].at_least)
-        json_part_bool(&line, "at_least", true);
+    json_part_true(&line, "at_least", outlier->hit.values[0].at_least);
     if (column < summary->n) {
         bool taken = result_exceptions(summary->columns[column].name) == RESULT_EXCEPTIONS_TAKEN;
         json_part_unsigned(&line, taken ? "exceptions" : "exception_cycles",
                            outlier->hit.values[column].count);
-        if (outlier->hit.values[column].at_least)
-            json_part_bool(&line, "exceptions_at_least", true);
+        json_part_true(&line, "exceptions_at_least", outlier->hit.values[column].at_least);
     }
     for (size_t k = 0; k < summary->at_max.n; k++) {
         snprintf(text, sizeof text, "0x%" PRIX64, outlier->words[k]);
@@ -166,8 +154,7 @@ static struct json_part outlier_line(const struct outlier_report *report, size_t
     json_part_object(&line, "word_texts", texts);
     if (report->hits->is_read[outlier->slot]) {
         const struct stop_place *place = &report->places[outlier->slot];
-        if (!place->stack.at[0].is_exact)
-            json_part_bool(&line, "returned", true);
+        json_part_true(&line, "returned", !place->stack.at[0].is_exact);
         place_put_stack(&line, report->symbols, &place->stack);
         place_put_registers(&line, place);
     }
@@ -188,7 +175,7 @@ void outlier_summary(struct json_part *summary, const struct outlier_report *rep
         return;
     }
     json_part_unsigned(&part, "count", report->hits->n);
-    if (any_exceptions(report->summary))
+    if (summary_counts_exceptions(report->summary))
         json_part_bool(&part, "exceptions_counted", true);
     else
         json_part_text(&part, "exceptions_by", or_empty(report->counts_exceptions));
@@ -255,13 +242,12 @@ static void print_outlier(const struct rendering *to, const json_t *line, const 
 
 static void print_how_to_count(const struct rendering *to, const char *event)
 {
-    if (event[0] == '\0')
-        render_text(to, "these counters do not show which exceptions ran inside");
-    else
-        render_text(to, "which exceptions ran inside is not known: -e %.32s counts %s", event,
-                    result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN
-                        ? "them"
-                        : "the cycles of their entry and exit");
+    bool taken = result_exceptions(event) == RESULT_EXCEPTIONS_TAKEN;
+    render_text(to, "these counters do not show which exceptions ran inside%s%.32s%s",
+                event[0] != '\0' ? ": -e " : "", event,
+                event[0] == '\0' ? ""
+                : taken          ? " counts them"
+                                 : " counts the cycles of their entry and exit");
 }
 
 void outlier_write(const struct rendering *to, const struct document *document)
@@ -273,10 +259,8 @@ void outlier_write(const struct rendering *to, const struct document *document)
     const char *column = json_object_iter_key(json_object_iter(json_object_get(summary, "columns")));
     bool counted = field_is(of, "exceptions_counted");
     double kept = field_real(of, "kept_s");
-    if (n == 1)
-        fputs("\nthe slowest hit, and where it ended\n", to->out);
-    else if (n > 1)
-        fprintf(to->out, "\nthe %zu slowest hits, and where they ended\n", n);
+    if (n > 0)
+        fprintf(to->out, "\nthe slowest hit%s, and where %s ended\n", PLURAL(n), n == 1 ? "it" : "they");
     json_array_foreach(lines, i, line)
         print_outlier(to, line, or_empty(column), counted);
     if (n > 0 && of != NULL && !counted)
@@ -357,14 +341,30 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
     place_print_registers(view->out, view->columns, line, INDENT);
 }
 
+static const struct sentence guard_facts[] = {
+    {"unstopped", NULL,
+     "{unstopped,} call{unstopped?|s} over the budget returned before the core could be stopped"},
+    {"unclear", NULL,
+     "{unclear,} call{unclear?|s} may have been over the budget, by at most {by}: what a halt costs differs "
+     "as much"},
+    {"left", NULL, SENTENCE_LEFT},
+    {"tainted", NULL, "in {tainted,} call{tainted?|s} an interrupt ran that a halt had delayed"},
+    {"doubt", NULL, SENTENCE_DOUBT},
+    {"no_return", NULL, "the last call did not return"},
+    {"by_ctrl_c", NULL, "ended by Ctrl-C"},
+    {"by_error", NULL, "ended by an error"},
+    {"kept", NULL, "the core is left halted there, for a debugger"},
+};
+
 static void guard_report_print_end(const struct guard_view *view, const json_t *line)
 {
     FILE *out = view->out;
     const char *ended = field_text(line, "ended");
     char amount[AMOUNT];
-    uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
-             unstopped = field_count(line, "unstopped"), unclear = field_count(line, "unclear"),
-             left = field_count(line, "left"), tainted = field_count(line, "tainted");
+    struct json_part facts = json_part_copy(line), list = json_list_new();
+    size_t i;
+    const json_t *fact;
+    uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns");
     fprintf(out, "%s overrun%s; ", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
     fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
             ELAPSED(field_real(line, "elapsed_s")));
@@ -376,27 +376,15 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
         fprintf(out, "\nthe budget was exceeded by at most %s",
                 guard_amount(view, field_count(line, "skid"), amount));
     fputc('\n', out);
-    if (unstopped > 0)
-        fprintf(out, "%s call%s over the budget returned before the core could be stopped\n",
-                NUMBER(unstopped), PLURAL(unstopped));
-    if (unclear > 0)
-        fprintf(out,
-                "%s call%s may have been over the budget, by at most %s: what a halt costs differs as much\n",
-                NUMBER(unclear), PLURAL(unclear),
-                guard_amount(view, field_count(line, "unclear_by"), amount));
-    if (left > 0)
-        fprintf(out, "%s call%s left without returning\n", NUMBER(left), left == 1 ? " was" : "s were");
-    if (tainted > 0)
-        fprintf(out, "in %s call%s an interrupt ran that a halt had delayed\n", NUMBER(tainted),
-                PLURAL(tainted));
-    if (field_of(line, "doubt") != NULL)
-        fprintf(out, "not proved to be exact: %s\n", field_text(line, "doubt"));
-    if (strcmp(ended, "no return") == 0)
-        fputs("the last call did not return\n", out);
-    if (strcmp(ended, "Ctrl-C") == 0 || strcmp(ended, "error") == 0)
-        fprintf(out, "ended by %s\n", ended[0] == 'e' ? "an error" : ended);
-    if (field_is(line, "kept"))
-        fputs("the core is left halted there, for a debugger\n", out);
+    row_text(&facts, "by", guard_amount(view, field_count(line, "unclear_by"), amount));
+    row_flag(&facts, "no_return", strcmp(ended, "no return") == 0);
+    row_flag(&facts, "by_ctrl_c", strcmp(ended, "Ctrl-C") == 0);
+    row_flag(&facts, "by_error", strcmp(ended, "error") == 0);
+    sentences_say(&list, facts.json, guard_facts, sizeof guard_facts / sizeof *guard_facts);
+    json_array_foreach(list.json, i, fact)
+        fprintf(out, "%s\n", json_string_value(fact));
+    json_decref(list.json);
+    json_decref(facts.json);
 }
 
 void guard_view_set(struct guard_view *view, const struct conditions *conditions)
@@ -482,8 +470,7 @@ bool guard_report_overrun(struct guard_report *report, const struct guard_overru
     json_part_unsigned(&line, "skid", overrun->skid);
     if (overrun->has_pc)
         place_put_stack(&line, report->symbols, &overrun->place.stack);
-    if (overrun->is_elsewhere)
-        json_part_bool(&line, "elsewhere", true);
+    json_part_true(&line, "elsewhere", overrun->is_elsewhere);
     place_put_registers(&line, &overrun->place);
     return guard_report_put(report, line);
 }
@@ -504,24 +491,20 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
         json_part_unsigned(&line, "unclear", result->unclear);
         json_part_unsigned(&line, "unclear_by", result->unclear_by);
     }
-    if (result->left > 0)
-        json_part_unsigned(&line, "left", result->left);
-    if (result->tainted > 0)
-        json_part_unsigned(&line, "tainted", result->tainted);
+    json_part_some(&line, "left", result->left);
+    json_part_some(&line, "tainted", result->tainted);
     unseen_delays_text(&result->delays, result->calls, "calls", doubt, sizeof doubt);
     doubt_add(doubt, or_empty(report->doubt));
     json_part_text(&line, "doubt", doubt);
     json_part_unsigned(&line, "most", result->most.most);
-    if (result->most.spread > 0)
-        json_part_unsigned(&line, "most_spread", result->most.spread);
+    json_part_some(&line, "most_spread", result->most.spread);
     if (result->halt_most >= result->halt_least)
         json_part_unsigned(&line, "halt_cost", result->halt_least);
     if (result->overruns > 0)
         json_part_unsigned(&line, "skid", result->skid);
     json_part_real(&line, "elapsed_s", result->elapsed_s);
     json_part_text(&line, "ended", why[result->end]);
-    if (result->is_kept)
-        json_part_bool(&line, "kept", true);
+    json_part_true(&line, "kept", result->is_kept);
     return guard_report_put(report, line);
 }
 
@@ -549,7 +532,6 @@ bool guard_report_returned(struct guard_report *report, uint64_t number, struct 
     struct json_part line = json_part_new("returned");
     json_part_unsigned(&line, "overrun", number);
     json_part_unsigned(&line, "counted", counted.most);
-    if (counted.spread > 0)
-        json_part_unsigned(&line, "spread", counted.spread);
+    json_part_some(&line, "spread", counted.spread);
     return guard_report_put(report, line);
 }

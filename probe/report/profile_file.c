@@ -68,8 +68,7 @@ int profile_file_begin(FILE *out, const struct profile_about *about)
     json_part_array(&head, "cores", cores);
     profile_file_put_numbers(&head, about);
     json_part_text(&head, "source", or_empty(about->source));
-    if (about->by_block)
-        json_part_bool(&head, "by_block", true);
+    json_part_true(&head, "by_block", about->by_block);
     json_part_text(&head, "task", or_empty(about->task));
     json_part_text(&head, "event", or_empty(about->event));
     json_part_text(&head, "errata", or_empty(about->errata));
@@ -146,10 +145,8 @@ int profile_file_add(FILE *out, const struct profile_interval *interval)
             json_part_unsigned(&line, profile_file_state((enum profile_state)i), interval->states[i]);
     if (interval->asleep_doubt > 0)
         json_part_real(&line, "asleep_doubt", interval->asleep_doubt);
-    if (interval->asleep_doubt > 0 && !interval->asleep_anywhere)
-        json_part_bool(&line, "asleep_by_code", true);
-    if (interval->resets > 0)
-        json_part_unsigned(&line, "resets", interval->resets);
+    json_part_true(&line, "asleep_by_code", interval->asleep_doubt > 0 && !interval->asleep_anywhere);
+    json_part_some(&line, "resets", interval->resets);
     if (interval->events > 0) {
         json_part_unsigned(&line, "events", interval->events);
         json_part_real(&line, "stood_s", interval->stood_s);
@@ -620,7 +617,7 @@ static bool profile_file_check_line(struct profile_reading *reading, const json_
         fail(reading, "its schema is %.64s, and a profile's is " PROFILE_SCHEMA,
              named != NULL ? named : "no name");
     if (type == NULL || (!has_head && strcmp(type, "profile") != 0))
-        fail(reading, "a line of no known type");
+        fail(reading, DOCUMENT_NO_TYPE);
     if (reading->out->end.known)
         fail(reading, "a line after the end");
     return !reading->failed;

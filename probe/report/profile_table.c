@@ -47,14 +47,12 @@ static void profile_notes_of_core(struct json_part *notes, const struct profile 
     if (shares->samples == 0)
         return;
     if (shares->is_few)
-        json_list_say(notes, "Few samples: the shares are rough. Record longer (record --for 10s).");
+        json_list_say(notes, PROFILE_FEW);
     if (shares->is_uneven)
         json_list_say(notes, "A large share differs much within the run: the program has phases, or samples "
                              "are in step with a loop. Record longer, and compare two runs.");
     if (shares->hides_doubt)
-        json_list_say(notes,
-                      "Up to %.1f %% of the samples may be asleep and do not count so, or the other way "
-                      "round: no row shows it.",
+        json_list_say(notes, "Up to %.1f %% of the samples may wrongly count as asleep or as awake.",
                       100 * shares->asleep_doubt);
     if (shares->is_sparse && !by_block)
         json_list_say(notes, PROFILE_SPARSE);
@@ -62,8 +60,8 @@ static void profile_notes_of_core(struct json_part *notes, const struct profile 
         json_list_say(notes,
                       "Not permitted: the core ran where it must not be sampled, such as Secure state.");
     if ((shares->sort == SHARES_LINE || shares->sort == SHARES_ADDRESS) && !by_block)
-        json_list_say(notes,
-                      "An address may be a neighbouring instruction's: trust functions most, then lines.");
+        json_list_say(
+            notes, "A sample may be at a neighbouring instruction (skid): trust functions most, then lines.");
 }
 
 /* Which part of the time the samples stopped the core, 0 to 1. */
@@ -113,8 +111,8 @@ static void profile_notes_of_stops(struct json_part *notes, const struct profile
         json_list_say(notes, "~ %s: %s", or_empty(profile->about.event), profile->about.errata);
     if (profile->about.event != NULL && profile_stood_part(shares) > much)
         json_list_say(notes,
-                      "The core was halted %.0f %% of the time for its samples: timers and interrupts were "
-                      "more frequent than else. Take a larger --every.",
+                      "The core was halted %.0f %% of the time for its samples, so timers and interrupts "
+                      "were more frequent. Take a larger --every.",
                       100 * profile_stood_part(shares));
     note_stacks(notes, profile, shares->core);
 }
@@ -128,8 +126,7 @@ struct json_part profile_line(const char *type, const struct profile *profile, c
     json_part_text(&line, "file", file);
     json_part_text(&line, "date", or_empty(about->date));
     json_part_text(&line, "source", or_empty(about->source));
-    if (about->by_block)
-        json_part_bool(&line, "by_block", true);
+    json_part_true(&line, "by_block", about->by_block);
     json_part_text(&line, "event", or_empty(about->event));
     json_part_text(&line, "errata", or_empty(about->errata));
     if (about->event != NULL)
@@ -168,16 +165,13 @@ static double children_part(const struct shares *shares, const struct share *row
     return shares->samples > 0 ? (double)row->children / (double)shares->samples : 0;
 }
 
-/* ---- the document */
-
 static const char *const sorts[SHARES_SORTS] = {
     [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
     [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception",
     [SHARES_PROCESS] = "context",
 };
 
-/* "line" */
-static const char *profile_sort_name(enum shares_sort sort)
+const char *profile_sort_name(enum shares_sort sort)
 {
     return sorts[sort];
 }
@@ -243,8 +237,7 @@ static struct json_part profile_table_core_line(const struct profile_report *rep
     for (int state = 0; state < PROFILE_STATES; state++)
         if (shares->states[state] > 0)
             json_part_unsigned(&line, profile_file_state((enum profile_state)state), shares->states[state]);
-    if (shares->resets > 0)
-        json_part_unsigned(&line, "resets", shares->resets);
+    json_part_some(&line, "resets", shares->resets);
     if (report->profile->about.event != NULL) {
         json_part_unsigned(&line, "events", shares->events);
         json_part_real(&line, "stood", profile_stood_part(shares));
@@ -692,8 +685,6 @@ json_t *profile_doubted_rows(const struct document *document, const char *type, 
     return document_end(rows);
 }
 
-/* ---- all */
-
 static bool profile_table_put(const struct rendering *to, const struct document *document)
 {
     bool differs = document_line(document, "old") != NULL;
@@ -744,8 +735,6 @@ static bool is_state(const struct share *row)
     return row->state != PROFILE_STATES;
 }
 
-/* ---- the document */
-
 static void profile_diff_note_core(struct json_part *notes, const struct profile_diff_report *report,
                                    size_t i)
 {
@@ -753,8 +742,7 @@ static void profile_diff_note_core(struct json_part *notes, const struct profile
     const struct profile_about *now = &report->now->profile->about, *old = &report->old->profile->about;
     const char *name = or_empty(now->cores[pair->now]), *its = or_empty(old->cores[pair->old]);
     if (pair->diff.noise > 0)
-        json_list_say(notes,
-                      "~: within noise: the difference is within its ±, or a run was too short to show one.");
+        json_list_say(notes, "~: within noise (its ±), or a run was too short to show a difference.");
     if (strcmp(name, its) != 0)
         json_list_say(notes, "Core %u was another one before: %s.", profile_core_number(now, pair->now), its);
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 /* Why lines are to be trusted less. */
+#define PROFILE_FEW "Few samples: the shares are rough. Record longer (record --for 10s)."
 #define PROFILE_SPARSE                                                                                       \
     "The sampled addresses lie apart: samples are at branches only, or in step with a loop. Trust "          \
     "functions, not lines."
@@ -62,6 +63,7 @@ bool profile_json_core(FILE *out, const struct profile_report *report, const str
 
 /* What its rows are of: "function", "file", "task", "exception". */
 const char *profile_row_kind(enum shares_sort sort);
+const char *profile_sort_name(enum shares_sort sort); /* "line" */
 /* Of a line `profile`. */
 enum shares_sort profile_sort_by_name(const char *name);
 

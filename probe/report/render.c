@@ -834,8 +834,6 @@ static void write_html(FILE *out, const struct view *view, const json_t *rows, c
     html_table_end(&table);
 }
 
-/* ---- all */
-
 bool render_table(const struct rendering *to, const struct view *view, json_t *rows)
 {
     struct view_column columns[COLUMNS];

@@ -171,17 +171,17 @@ static void put_reason(struct json_part *row, const json_t *summary, const json_
 
 /* In a row of CSV, what other formats say below the table. */
 static const struct sentence run_doubts[] = {
-    {"doubt", NULL, "not proved to be exact: {doubt}"},
-    {"ended", NULL, "it ended early: {ended}"},
+    {"doubt", NULL, SENTENCE_DOUBT},
+    {"ended", NULL, SENTENCE_ENDED},
     {"tainted", NULL, "{tainted,} of {hits,} hit{hits?|s} tainted, not in the numbers"},
-    {"left", NULL, "{left,} call{left?|s} left without returning, not counted"},
-    {"cut", NULL, "{cut,} call{cut?|s} had not ended, not included"},
+    {"left", NULL, SENTENCE_LEFT},
+    {"cut", NULL, SENTENCE_CUT},
     {"calls.isolated", NULL, "of isolated calls"},
-    {"calls.left_out", NULL, "{calls.left_out%} of the calls left out"},
+    {"calls.left_out", NULL, SENTENCE_LEFT_OUT},
     {"slept", NULL, RESULT_SLEPT},
     {"periods.in_bursts", NULL, "it may be called in bursts"},
-    {"uncalibrated", NULL, "overhead not measured: {uncalibrated}"},
-    {"near", NULL, "median, p90 and p99: to 0.1 %"},
+    {"uncalibrated", NULL, SENTENCE_UNCALIBRATED},
+    {"near", NULL, SENTENCE_NEAR},
     {"disagreement", NULL, "{disagreement}"},
 };
 
@@ -405,19 +405,17 @@ static const struct sentence facts_first[] = {
      "[{!all_equal}{^that_count}, all equal][{!all_equal}{!that_count}, the {that_count,} that count all "
      "equal]"},
     {"several", NULL, "Rows of different passes are of different hits."},
-    {"warmup", NULL, "{warmup,} hit{warmup?|s} before for warm-up, not counted"},
+    {"warmup", NULL, "{warmup,} hit{warmup?|s} for warm-up, not counted"},
     {"precise_by_all_equal", NULL,
-     "all equal: --precision {precision.wanted%} was reached; up to 3 in {compared,} may be others (95 "
-     "%)"},
+     "all equal: --precision {precision.wanted%} reached; up to 3 in {compared,} may differ (95 %)"},
     {"within", "precise_by_all_equal",
-     "mean ±{within} (95 %): --precision {precision.wanted%} was [{^precision.reached}not "
-     "]reached"},
-    {"precision", "within|bounded", "no hit counts: --precision {precision.wanted%} was not reached"},
+     "mean ±{within} (95 %): --precision {precision.wanted%} [{^precision.reached}not ]reached"},
+    {"precision", "within|bounded", "no hit counts: --precision {precision.wanted%} not reached"},
     {"bounded", "within",
-     "of some calls only a lower bound is known: --precision {precision.wanted%} was not reached"},
+     "of some calls only a lower bound is known: --precision {precision.wanted%} not reached"},
     {"tainted", NULL,
      "{tainted,} of {hits,} hit{hits?|s} tainted: an interrupt that a halt had delayed ran inside; not in "
-     "the table"},
+     "the numbers"},
     {"calls", NULL,
      "{calls.exact,} of {calls.seen,} calls[{!calls.isolated} (numbers are of isolated calls)]"
      "[{!calls.left_out}; left out: {calls.left_out%}]"
@@ -428,20 +426,17 @@ static const struct sentence facts_first[] = {
      "[{!calls.lost}, {calls.lost,} lost]"
      "[{!calls.unpaired}, {calls.unpaired,} that began again before their end]"
      "[{!calls.gaps}; trace was lost {calls.gaps,} time{calls.gaps?|s}]"},
-    {"left_calls", NULL, "{left,} call{left?|s} left without returning, not counted"},
-    {"left_starts", NULL,
-     "{left,} time{left?|s} the start was reached again or the call ended before the end, not counted"},
-    {"cut", NULL,
-     "{cut,} call{cut?|s} had not ended when the measurement did[{!cut_at_least}, after at least "
-     "{cut_at_least,} {cut_of}], and {cut?is|are} not included"},
+    {"left_calls", NULL, SENTENCE_LEFT},
+    {"left_starts", NULL, "{left,} time{left?|s} the call ended or began again before the end, not counted"},
+    {"cut", NULL, SENTENCE_CUT},
     {"steps_past", NULL,
-     "{steps_past,} time{steps_past?|s} the end was reached in another frame: passed over, not a hit"},
+     "{steps_past,} time{steps_past?|s} the end was reached in another frame, not counted"},
     {"halts", NULL,
      "the core was halted {halts,} time{halts?|s} for [{!halted_at_most}at most ]{halted} on average, "
      "{halted_part} of the run[{!halted_at_most}: it may have slept]"},
-    {"clock_change", NULL, "no times: {clock_change}"},
+    {"clock_change", NULL, SENTENCE_NO_TIMES},
     {"slept", NULL, RESULT_SLEPT},
-    {"uncalibrated", NULL, "overhead not measured: {uncalibrated}"},
+    {"uncalibrated", NULL, SENTENCE_UNCALIBRATED},
     {"advice", NULL, "{advice}"},
 };
 
@@ -451,7 +446,7 @@ static const struct sentence facts_last[] = {
      "{without_exceptions.count,} without an exception inside, median {without_exceptions.median,}"},
     {"without_exceptions", "without_exceptions.count|unknown_exceptions", "0 without an exception inside"},
     {"unknown_exceptions", NULL,
-     "exceptions inside {unknown_exceptions,} hit{unknown_exceptions?|s}: not known, the counter may have "
+     "exceptions inside {unknown_exceptions,} hit{unknown_exceptions?|s} not known: the counter may have "
      "overflowed"},
 };
 
@@ -500,9 +495,8 @@ void run_facts(struct json_part *list, const struct run_lines *run)
 }
 
 const char run_words[] =
-    "sd: standard deviation of the hits; mean ±: its 95 % interval; per hit: how far one hit may be off, as "
-    "halts' costs differ; overhead: what a halt adds to a hit, already removed; median: of an even number of "
-    "hits the lower of the two middle ones.";
+    "sd: standard deviation of the hits; " RUN_MEAN_ERROR "per hit: " RUN_EACH
+    "overhead: what a halt adds to a hit, already removed; median: of two middle hits the lower.";
 
 /* No halt changes a count. *wrong: the core itself counts one wrongly. */
 static bool run_is_undisturbed(const json_t *result, bool *wrong)
@@ -531,11 +525,11 @@ bool run_is_exact(const json_t *result)
 }
 
 static const struct sentence run_legend[] = {
-    {"inexact", "exact", "per hit ±0[{!no_overhead}, overhead 0: a halt adds nothing to it]"},
-    {"exact", NULL, "per hit ±0: each count is exact[{!no_overhead}; overhead 0: a halt adds nothing to it]"},
-    {"unmeasured", NULL, "?: the overhead was not measured, and what a halt adds is in the counts"},
+    {"inexact|exact", NULL,
+     "per hit ±0[{!exact}: each count is exact][{!no_overhead}; overhead 0: a halt adds nothing to it]"},
+    {"unmeasured", NULL, "?: " SENTENCE_UNMEASURED},
     {"unresolved", NULL, "not resolved: the count is not above its own uncertainty"},
-    {"near", NULL, "median, p90 and p99: to 0.1 %"},
+    {"near", NULL, SENTENCE_NEAR},
 };
 
 static void run_report_add_legend(struct json_part *list, const json_t *summary)
@@ -626,20 +620,18 @@ static void add_bounds(struct json_part *list, const json_t *summary)
 
 static void run_explain(struct json_part *list, const struct run_lines *run, const struct rendering *to)
 {
+    static const struct sentence doubt[] = {{"doubt", NULL, SENTENCE_DOUBT}};
     char clock[256];
     if (to->explains)
         json_list_say(list, "%s", run_words);
     run_report_add_legend(list, run->summary);
     conditions_add_errata(list, run->summary);
-    if (field_of(run->summary, "doubt") != NULL)
-        json_list_say(list, "not proved to be exact: %s", field_text(run->summary, "doubt"));
+    sentences_say(list, run->summary, doubt, 1);
     if (field_of(run->summary, "time") != NULL &&
         conditions_clock_text(&run->conditions, clock, sizeof clock))
         json_list_say(list, "time: %s", clock);
     add_bounds(list, run->summary);
 }
-
-/* ---- all of it */
 
 bool run_write_csv(const struct rendering *to, json_t *rows, const char *keys)
 {

@@ -39,6 +39,8 @@ void run_mean_text(char *out, size_t size, const json_t *column);
 /* Texts of one line each: how many hits in what time, why it ended early, what was left out. */
 void run_facts(struct json_part *list, const struct run_lines *run);
 /* What the words of its table mean. */
+#define RUN_EACH       "how far one hit may be off, as halts' costs differ; "
+#define RUN_MEAN_ERROR "mean ±: its 95 % interval; "
 extern const char run_words[];
 
 /* Adds its rows, with verdicts if it has some and `compared`. */

@@ -34,6 +34,12 @@ enum screen_key {
 
 enum { SCREEN_KEPT = 16 };
 
+/* Keys of all screens, in the column of their words. */
+#define SCREEN_KEYS_HELD "space, p        holds the picture; again: it goes on\n"
+#define SCREEN_KEYS_END                                                                                      \
+    "Ctrl-Z          back to the shell; fg goes on\n"                                                        \
+    "?, h            these keys; esc: back\n"
+
 struct screen {
     int in, out;
     struct termios before;

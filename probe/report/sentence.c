@@ -16,16 +16,22 @@ static bool is_some(const json_t *value)
     return value != NULL && !json_is_false(value) && (!json_is_number(value) || json_number_value(value) > 0);
 }
 
-bool sentence_has(const json_t *line, const char *keys)
+/* `some`: of numbers only one above 0. */
+static bool has_any(const json_t *line, const char *keys, bool some)
 {
     char key[96];
     for (size_t length; *keys != '\0'; keys += length + (keys[length] == '|')) {
         length = strcspn(keys, "|");
         snprintf(key, sizeof key, "%.*s", (int)length, keys);
-        if (field_is(line, key))
+        if (some ? is_some(field_of(line, key)) : field_is(line, key))
             return true;
     }
     return false;
+}
+
+bool sentence_has(const json_t *line, const char *keys)
+{
+    return has_any(line, keys, false);
 }
 
 static void add_list(char *out, size_t size, const json_t *list, const char *key)
@@ -117,22 +123,10 @@ void sentence_fill(char *out, size_t size, const char *sentence, const json_t *l
         out[--end] = '\0';
 }
 
-static bool has_some(const json_t *line, const char *keys)
-{
-    char key[96];
-    for (size_t length; *keys != '\0'; keys += length + (keys[length] == '|')) {
-        length = strcspn(keys, "|");
-        snprintf(key, sizeof key, "%.*s", (int)length, keys);
-        if (is_some(field_of(line, key)))
-            return true;
-    }
-    return false;
-}
-
 static bool sentence_holds(const struct sentence *one, const json_t *line)
 {
-    return (one->when == NULL || has_some(line, one->when)) &&
-           (one->unless == NULL || !has_some(line, one->unless));
+    return (one->when == NULL || has_any(line, one->when, true)) &&
+           (one->unless == NULL || !has_any(line, one->unless, true));
 }
 
 void sentences_say(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n)

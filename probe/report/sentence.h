@@ -28,6 +28,18 @@ struct sentence {
     const char *when, *unless; /* keys, between which are |: one is there and not 0, none is; NULL: always */
     const char *text;
 };
+/* Those that several results have. */
+#define SENTENCE_DOUBT "not proved to be exact: {doubt}"
+#define SENTENCE_ENDED "it ended early: {ended}"
+#define SENTENCE_LEFT  "{left,} call{left?|s} left without returning, not counted"
+#define SENTENCE_CUT                                                                                         \
+    "{cut,} call{cut?|s} had not ended[{!cut_at_least}, after at least {cut_at_least,} {cut_of}], not "      \
+    "included"
+#define SENTENCE_LEFT_OUT     "{calls.left_out%} of the calls left out"
+#define SENTENCE_NO_TIMES     "no times: {clock_change}"
+#define SENTENCE_UNCALIBRATED "overhead not measured: {uncalibrated}"
+#define SENTENCE_NEAR         "median, p90 and p99: to 0.1 %"
+#define SENTENCE_UNMEASURED   "what a halt adds was not measured, and is in the counts"
 /* Adds those that hold to a list of texts. */
 void sentences_say(struct json_part *list, const json_t *line, const struct sentence *sentences, size_t n);
 /* The same as one text, with "; " between them, at `key` of a row. */

@@ -103,8 +103,7 @@ static void join_words(char *text)
 
 static void module_of(const char *elf, char *out, size_t size)
 {
-    const char *slash = elf != NULL ? strrchr(elf, '/') : NULL;
-    utf8_clean(out, size, slash != NULL ? slash + 1 : elf != NULL ? elf : module_unknown);
+    utf8_clean(out, size, elf != NULL ? name_of_file(elf) : module_unknown);
     join_words(out);
 }
 

@@ -117,10 +117,8 @@ static struct json_part stays_summary_part(const struct stays_result *result)
     json_part_real(&line, "left_out", left_out_share(left, calls - cut));
     json_part_bool(&line, "isolated", left_out_share(left, calls - cut) > result_few_left_out);
     json_part_unsigned(&line, "gaps", stays->losses);
-    if (stays->other_size > 0)
-        json_part_unsigned(&line, "other_size", stays->other_size);
-    if (reused > 0)
-        json_part_unsigned(&line, "reused", reused);
+    json_part_some(&line, "other_size", stays->other_size);
+    json_part_some(&line, "reused", reused);
     if (!result->of_word && all > 0) {
         json_part_real(&line, "thread", (double)result->thread / all);
         json_part_real(&line, "between", (double)result->between / all);
@@ -162,28 +160,27 @@ static struct json_part stays_row(const json_t *line, const char *unit)
     return row;
 }
 
+#define WAS_LOST "trace was lost {gaps,} time{gaps?|s}: there were more calls"
+#define WENT_ON  "shares and times between calls are of the {awake%} of the time in which the clock went on"
+#define OTHER_SIZE                                                                                           \
+    "{other_size,} write{other_size?|s} of another size: the task is not known until the next write"
+
 static const struct sentence stays_notes[] = {
     {NULL, NULL,
      "{seen,} {what}[{!isolated} (numbers are of isolated ones)] in {seconds@} through {sink}, {exact,} of "
      "them exact[{!left_out}; {left_out%} left out, which may be longer than max]"},
-    {"gaps", NULL, "trace was lost {gaps,} time{gaps?|s}: there were more than these; no time spans a loss"},
+    {"gaps", NULL, WAS_LOST},
     {"thread", NULL,
      "no exception: {thread%} of the time that the trace shows; between an exit and what follows: "
      "{between%}"},
-    {"awake", NULL,
-     "the trace's clock went on for {awake%} of the time, as in sleep it does not: shares and times between "
-     "calls are of that part"},
+    {"awake", NULL, WENT_ON},
     {"word", NULL, "by what is written to {word}"},
     {"reused", NULL,
-     "the name of {reused,} task{reused?|s} changed during the run, as where a task begins in the memory of "
-     "one "
-     "that ended: such a row is of all that were there"},
-    {"other_size", NULL,
-     "{other_size,} write{other_size?|s} had another size than {word}: from there to the next write its "
-     "value "
-     "is not known"},
-    {"ended", NULL, "it ended early: {ended}"},
-    {"clock_change", NULL, "no times: {clock_change}"},
+     "{reused,} task{reused?|s} changed {reused?its|their} name: a task began in the memory of one that "
+     "ended, and the row is of both"},
+    {"other_size", NULL, OTHER_SIZE},
+    {"ended", NULL, SENTENCE_ENDED},
+    {"clock_change", NULL, SENTENCE_NO_TIMES},
 };
 
 static struct json_part stays_facts(const json_t *summary, bool of_word)
@@ -198,13 +195,11 @@ static struct json_part stays_facts(const json_t *summary, bool of_word)
 /* Of CSV. */
 static const struct sentence stays_doubts[] = {
     {"calls.isolated", NULL, "of isolated calls"},
-    {"calls.left_out", NULL, "{calls.left_out%} of the calls left out, which may be longer than max"},
-    {"gaps", NULL, "trace was lost {gaps,} time{gaps?|s}: there were more calls"},
-    {"awake", NULL,
-     "shares and times between calls are of the {awake%} of the time in which the clock went on"},
-    {"other_size", NULL,
-     "{other_size,} write{other_size?|s} of another size: the task is not known after them"},
-    {"ended", NULL, "it ended early: {ended}"},
+    {"calls.left_out", NULL, SENTENCE_LEFT_OUT ", which may be longer than max"},
+    {"gaps", NULL, WAS_LOST},
+    {"awake", NULL, WENT_ON},
+    {"other_size", NULL, OTHER_SIZE},
+    {"ended", NULL, SENTENCE_ENDED},
 };
 
 static void stays_put_doubt(struct json_part *row, const json_t *summary)

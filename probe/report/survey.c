@@ -156,13 +156,10 @@ struct survey_rate survey_rate(const struct summary *summary)
     const struct conditions *conditions = &summary->conditions;
     double hz = conditions->clock_hz > 0 ? conditions->clock_hz : conditions->counter_hz;
     bool least = periods->inside_at_least || periods->cut; /* a cut call adds to both alike */
-    rate.share_at_most = periods->at_least && !least;
-    rate.share_at_least = least && !periods->at_least;
     double n = (double)periods->n, cycles = (double)periods->cycles;
     double share = (double)periods->inside / cycles;
     rate.doubt =
         half_interval_of(periods->cycles2 - cycles * cycles / n, n, &summary->in_order.cycles) * n / cycles;
-    rate.per_second_at_most = periods->at_least || periods->cut;
     if (hz > 0)
         rate.per_second = (double)periods->n * hz / (double)periods->cycles;
     if (!periods->at_least || !least) {
@@ -276,18 +273,12 @@ static struct json_part periods_part(const struct periods *of, bool bursts)
     json_part_unsigned(&periods, "count", of->n);
     json_part_unsigned(&periods, "cycles", of->cycles);
     json_part_unsigned(&periods, "inside", of->inside);
-    if (of->n_left > 0)
-        json_part_unsigned(&periods, "left", of->n_left);
-    if (of->n_unproved > 0)
-        json_part_unsigned(&periods, "unproved", of->n_unproved);
-    if (of->at_least)
-        json_part_bool(&periods, "cycles_at_least", true);
-    if (of->inside_at_least)
-        json_part_bool(&periods, "inside_at_least", true);
-    if (of->cut)
-        json_part_bool(&periods, "cut", true);
-    if (bursts)
-        json_part_bool(&periods, "in_bursts", true);
+    json_part_some(&periods, "left", of->n_left);
+    json_part_some(&periods, "unproved", of->n_unproved);
+    json_part_true(&periods, "cycles_at_least", of->at_least);
+    json_part_true(&periods, "inside_at_least", of->inside_at_least);
+    json_part_true(&periods, "cut", of->cut);
+    json_part_true(&periods, "in_bursts", bursts);
     return periods;
 }
 
@@ -295,8 +286,7 @@ static struct json_part survey_region_line(const struct survey_row *row)
 {
     struct json_part line = json_part_new("region");
     json_part_text(&line, "name", row->name);
-    if (row->samples > 0)
-        json_part_unsigned(&line, "samples", row->samples);
+    json_part_some(&line, "samples", row->samples);
     if (!survey_has_hits(row)) {
         json_part_bool(&line, "reached", false);
         json_part_text(&line, "why",
@@ -307,8 +297,7 @@ static struct json_part survey_region_line(const struct survey_row *row)
             json_part_text(&line, "start", row->start);
         if (row->end != NULL)
             json_part_text(&line, "end", row->end);
-        if (row->no_turn)
-            json_part_bool(&line, "no_turn", true);
+        json_part_true(&line, "no_turn", row->no_turn);
         if (row->why[0] == '\0' && row->waited_s > 0)
             json_part_real(&line, "waited_s", row->waited_s);
         budget_put(&line, row->budget, row->summary != NULL ? row->summary->conditions.clock_hz : 0);
@@ -338,8 +327,7 @@ static struct json_part survey_summary_line(const struct survey *survey)
     json_part_unsigned(&line, "regions", survey->n);
     json_part_unsigned(&line, "reached", reached);
     json_part_real(&line, "seconds", survey->seconds);
-    if (survey->samples > 0)
-        json_part_unsigned(&line, "samples", survey->samples);
+    json_part_some(&line, "samples", survey->samples);
     json_part_text(&line, "not_sampled", survey->not_sampled);
     if (survey->rest_s > 0)
         json_part_real(&line, "rest_s", survey->rest_s);

@@ -46,7 +46,6 @@ struct survey_rate {
     double plus_minus; /* two standard errors of `share`, and what so few turns leave open */
     double per_second; /* calls */
     double doubt;      /* that of `per_second`, as a part of it */
-    bool share_at_most, share_at_least, per_second_at_most;
     bool bursts; /* turns may have met one burst of calls each: all is an estimate by how many began in one */
 };
 struct survey_rate survey_rate(const struct summary *summary);

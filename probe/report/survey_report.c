@@ -402,17 +402,16 @@ static void survey_report_add_metrics(struct json_part *list, const json_t *regi
 }
 
 const char survey_words[] =
-    "±: how far one hit may be off, as halts' costs differ; mean ±: its 95 % interval; share: of all cycles, "
-    "from call to call, with what it calls and what interrupts it; calls/s: at the core's clock.";
+    "±: " RUN_EACH RUN_MEAN_ERROR "share: of all cycles, from call to call, with what it calls and what "
+    "interrupts it; calls/s: at the core's clock.";
 
 static const struct sentence legend[] = {
     {"exact", NULL, "±0: each count is exact"},
-    {"unmeasured", NULL, "?: what a halt adds was not measured, and is in the counts"},
-    {"vague", NULL, "~: from so few or so different calls that it is vague"},
+    {"unmeasured", NULL, "?: " SENTENCE_UNMEASURED},
+    {"vague", NULL, "~: vague, of few or different calls"},
     {"bounds", "awake", "< and >: the counter may have wrapped unseen"},
-    {"awake", NULL,
-     "<: of the {awake%} of the time in which the counter of cycles went on, as in sleep it does not"},
-    {"left", NULL, "> share: of calls that returned; the time in those left is not known"},
+    {"awake", NULL, "<: of the {awake%} of the time in which the counter of cycles went on, without sleep"},
+    {"left", NULL, "> share: of calls that returned"},
     {"ends", NULL, "< and >: with a call that its turn's end cut"},
 };
 
@@ -455,12 +454,10 @@ static void survey_report_add_legend(struct json_part *list, const struct survey
 
 /* What a reader of a region's numbers must know. */
 static const struct sentence remarks[] = {
-    {"doubt", NULL, "not proved to be exact: {doubt}"},
+    {"doubt", NULL, SENTENCE_DOUBT},
     {"note", NULL, "{note}"},
-    {"left", NULL, "{left,} call{left?|s} left without returning, not counted"},
-    {"cut", NULL,
-     "{cut,} call{cut?|s} had not ended when {cut?its|their} turn{cut?|s} did, after at least "
-     "{cut_at_least,} {cut_of}, not included"},
+    {"left", NULL, SENTENCE_LEFT},
+    {"cut", NULL, SENTENCE_CUT},
     {"tainted", NULL, "{tainted,} tainted hit{tainted?|s} left out"},
     {"bounds", NULL, "{bounds,} hit{bounds?|s} may have overflowed the counter, not included"},
     {"slept", NULL, "the core was seen asleep"},
@@ -502,16 +499,15 @@ static void add_vague(struct json_part *list, const struct survey_lines *lines)
     if (n > LISTED)
         text_add(names, sizeof names, " and %zu others", n - LISTED);
     if (n > 0)
-        json_list_say(list,
-                      "%s may be called in bursts: a longer --for makes their rates and shares more exact",
+        json_list_say(list, "%s may be called in bursts: a longer --for makes rates and shares more exact",
                       names);
 }
 
 /* How much of it was measured, and by what order where there was no time for all. */
 static const struct sentence survey_end[] = {
     {NULL, NULL,
-     "{reached} of {regions} regions reached[{!refused}, {refused} not measured], in {seconds@}[, {clock}]"
-     "[; no times: {clock_change}][; it ended early: {ended}]"},
+     "{reached} of {regions} regions reached[{!refused}, {refused} not measured], in {seconds@}[, "
+     "{clock}][; " SENTENCE_NO_TIMES "][; " SENTENCE_ENDED "]"},
     {"not_sampled", NULL, "in the ELF's order, not the hottest first: {not_sampled}"},
     {"rest_s", NULL,
      "{reached,} of {regions,} measured[{!samples}, the hottest first]; the others would take about {rest} "
@@ -557,8 +553,6 @@ static void survey_notes(struct json_part *list, const struct survey_lines *line
     add_vague(list, lines);
     add_end(list, lines);
 }
-
-/* ---- all */
 
 /* A verdict follows its region. */
 static bool survey_report_take_lines(const struct document *document, struct survey_lines *out)

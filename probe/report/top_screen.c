@@ -17,17 +17,14 @@
 enum { CORE_HEAD = 3 }; /* lines */
 enum { WIDE = 80 };     /* columns: all keys have room with their words */
 
-const char top_keys[] = "q               ends top, as Ctrl-C does\n"
-                        "space, p        holds the picture; again: it goes on\n"
-                        "up, down, k, j  move the mark\n"
-                        "s               next order: functions, lines, files, addresses\n"
-                        "enter           the lines of the marked function; esc: back\n"
-                        "d               delta: stops the core at calls of it, for 2 s at most\n"
-                        "l               lines: the same for each line of it; esc stops both\n"
-                        "a               its code, with the samples of the last seconds\n"
-                        "g               writes these seconds as a page, top.html\n"
-                        "Ctrl-Z          back to the shell; fg goes on\n"
-                        "?, h            these keys; esc: back\n";
+const char top_keys[] =
+    "q               ends top, as Ctrl-C does\n" SCREEN_KEYS_HELD "up, down, k, j  move the mark\n"
+    "s               next order: functions, lines, files, addresses\n"
+    "enter           the lines of the marked function; esc: back\n"
+    "d               delta: stops the core at calls of it, for 2 s at most\n"
+    "l               lines: the same for each line of it; esc stops both\n"
+    "a               its code, with the samples of the last seconds\n"
+    "g               writes these seconds as a page, top.html\n" SCREEN_KEYS_END;
 
 static struct json_part shown_share(const struct shares *shares, const struct share *row, bool is_selected)
 {
@@ -177,7 +174,7 @@ struct top_pick top_screen_draw(struct screen *screen, const struct top_view *vi
 bool top_screen_begin(struct top_screen *self, const struct profile_about *about, const struct shares *shares,
                       bool by_halts)
 {
-    const char *elf = or_empty(about->elf), *slash = strrchr(elf, '/');
+    const char *elf = or_empty(about->elf);
     self->about = about;
     self->cores = calloc(about->core_count, sizeof *self->cores);
     for (size_t i = 0; self->cores != NULL && i < about->core_count; i++) {
@@ -187,7 +184,7 @@ bool top_screen_begin(struct top_screen *self, const struct profile_about *about
                  about->cores[i], about->source, about->by_block ? PROFILE_BY_BLOCK : "");
     }
     snprintf(self->title, sizeof self->title, "%s%s%s", or_empty(about->probe), elf[0] != '\0' ? "     " : "",
-             slash != NULL ? slash + 1 : elf);
+             name_of_file(elf));
     return self->cores != NULL;
 }
 

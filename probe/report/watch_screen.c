@@ -18,11 +18,8 @@
 
 enum { LINE_ROOM = CANVAS_LINE, FEWEST = 5, LOST = 76 }; /* LOST: the width of its text, or more */
 enum { NAME = 28, METRIC_GAP = 2 };                      /* widths */
-const char watch_keys[] = "q         ends watch, as Ctrl-C does\n"
-                          "space, p  holds the picture; again: it goes on\n"
-                          "z         totals begin at zero\n"
-                          "Ctrl-Z    back to the shell; fg goes on\n"
-                          "?, h      these keys; esc: back\n";
+const char watch_keys[] = "q               ends watch, as Ctrl-C does\n" SCREEN_KEYS_HELD
+                          "z               totals begin at zero\n" SCREEN_KEYS_END;
 
 /* ---- rows: the sums of all cores, event by event, then the cores */
 

@@ -113,7 +113,7 @@ def test_a_region_that_the_other_file_lacks(files, tmp_path):
     for path, lines, build in ((whole, hits, "ab"), (part, [hits[0], *none], "cd")):
         lines = [{**head, "build_id": build * 20}, *lines, {"type": "summary", "regions": len(lines), "reached": 1, "seconds": 2}]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    why = {"two": "has no hit of this region: it was not called in its 60 ms there",
+    why = {"two": "has no hit of this region: not called in its 60 ms",
            "three": "has no hit of this region: it was called, but not in its turns", "four": "does not have this region"}
     for words in ((whole, part), (part, whole)):
         result = run_tool("compare", *words, "-j", "--threshold", "50%")

@@ -309,7 +309,7 @@ def test_values_of_a_part_of_a_word(way, name, values, tmp_path):
         run(place, "tasks", tmp_path / "t.jsonl", "-j", "--task", name, "--freq", "12M", enough=lambda: lines(tmp_path / "t.jsonl")[-1].get("other_size"))
         check_schema(lines(tmp_path / "t.jsonl"))
         assert {int(line["value"], 16) for line in lines(tmp_path / "t.jsonl") if line["type"] == "task"} == values
-        assert lines(tmp_path / "t.jsonl")[-1]["other_size"] > 0 and "had another size than" in place_free("show", tmp_path / "t.jsonl")
+        assert lines(tmp_path / "t.jsonl")[-1]["other_size"] > 0 and "of another size" in place_free("show", tmp_path / "t.jsonl")
         for command, wrong in (("tasks", "whole"), ("record", "part")):
             result = place.run(command, "--task", wrong, "--for", "200ms", *(["-o", tmp_path / "p"] if command == "record" else []))
             assert result.code == 2 and re.search("has . bytes? at 0x", unfolded(result.err)), result.err

@@ -98,7 +98,7 @@ def test_exceptions_inside_as_far_as_the_core_counts_them(way, event, key):
 def test_what_tells_of_exceptions_is_named(way, event):
     with place_at(way, scenario=WORK_BY_DATA) as place:
         text = unfolded(place.run("delta", "work_by_data", "-r", 4, "--outliers", 1).out)
-        assert (f"which exceptions ran inside is not known: -e {event} counts" if event else "these counters do not show") in text, text
+        assert (f"these counters do not show which exceptions ran inside: -e {event} counts" if event else "these counters do not show") in text, text
         if event == "EXC_TAKEN":
             assert "no exception inside" in unfolded(place.run("delta", "work_by_data", "-r", 4, "--outliers", 1, "-e", event).out)
 
@@ -109,7 +109,7 @@ def test_the_text_says_what_the_lines_say():
         program_of(place, each=5)
         result = place.run("delta", "deadline", "-r", 12, "--outliers", 2, "--show", "overrun_length")
         assert result.code == 0, result.err
-        table, _, slow = result.out.partition("\nthe 2 slowest hits, and where they ended\n")
+        table, _, slow = result.out.partition("\nthe slowest hits, and where they ended\n")
         assert "CPU_CYCLES" in table and slow.count("\nhit ") == 1 and slow.startswith("hit ")
         assert slow.count("overrun_length=0x5DC") == 2 and slow.count("  returned to ") == 2
         assert slow.count("  called by ") >= 2 and slow.count(" psp 0x") == 2

@@ -26,7 +26,7 @@ def test_the_warmup_is_measured_and_not_counted(chip):
         assert result.summary["warmup"] == 15 and result.summary["hits"] == column["count"] == 40
         assert column["mean"] == pytest.approx(statistics.mean(counted)) and column["max"] == max(counted) and column["min"] == min(counted)
         text = place.run("delta", WORK, "-r", 20, "--warmup", 1)
-        assert text.code == 0 and "20 hits in" in unfolded(text.out) and "1 hit before for warm-up, not counted" in unfolded(text.out)
+        assert text.code == 0 and "20 hits in" in unfolded(text.out) and "1 hit for warm-up, not counted" in unfolded(text.out)
 
 
 def test_the_warmup_comes_once_before_all_passes():
@@ -57,7 +57,7 @@ def test_it_ends_when_the_mean_is_that_precise(chip):
         # df is a few less than the hits where neighbours are alike: Student's t is near 2
         assert 1.9 < precision["mean"] * column["mean"] / column["mean_error"] < 3
         text = unfolded(place.run("delta", WORK, "--precision", "0.5").out)
-        assert "100 hits in" in text and re.search(r"mean ±[\d.]+ % \(95 %\): --precision 50 % was reached", text), text
+        assert "100 hits in" in text and re.search(r"mean ±[\d.]+ % \(95 %\): --precision 50 % reached", text), text
 
 
 def test_equal_hits_are_known_after_a_hundred():
@@ -73,9 +73,9 @@ def test_a_limit_ends_it_first_and_that_is_told(limit):
         assert not result.summary["precision"]["reached"] and result.summary["hits"] > 0
         assert limit[0] == "--for" or result.summary["hits"] == 120
         text = unfolded(place.run("delta", WORK, "--precision", "0.0001%", *limit).out)
-        assert re.search(r"mean ±[\d.]+ % \(95 %\): --precision 0.0001 % was not reached", text), text
+        assert re.search(r"mean ±[\d.]+ % \(95 %\): --precision 0.0001 % not reached", text), text
         out = place.run("delta", WORK, "--precision", "0.0001%", "--format", "markdown", "--warmup", 3, *limit).out
-        assert "was not reached\n" in out and "\n* 3 hits before for warm-up, not counted\n" in out
+        assert "not reached\n" in out and "\n* 3 hits for warm-up, not counted\n" in out
 
 
 def test_for_a_time_what_came_in_it_counts():

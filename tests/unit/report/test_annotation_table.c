@@ -125,8 +125,7 @@ TEST(a_sum_that_is_not_the_functions_is_a_warning)
                "\nit ended early: Ctrl-C\n");
     assert_string_equal(
         field_text(document_line(&document, "summary"), "doubt"),
-        "pin the task; without call frame information that the code confirms nested calls are not always "
-        "distinguished");
+        "pin the task; without call frame information, nested calls are not always distinguished");
     assert_false(line_write(TO_FULL(FORMAT_TEXT), &document));
     assert_false(line_write(TO_FULL(FORMAT_JSON), &document));
     document_free(&document);

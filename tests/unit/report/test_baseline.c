@@ -121,14 +121,14 @@ TEST(what_others_wrote)
          ":1: a survey of many regions: survey --baseline and compare take it"},
         {true, REGION("f") SUMMARY("1") REGION("g"), cut_off},
         {true, REGION("f") REGION("g") SUMMARY("1"),
-         ":2: a header before the summary of the run above, which was cut off"},
+         ":2: a header before the summary: the run above was cut off"},
         {true, REGION("f") SUMMARY("1") SUMMARY("1"), ":3: a second summary of one run"},
         {true, REGION("f") SUMMARY("1") REGION("g") SUMMARY("1") REGION("f") SUMMARY("1"),
          ": two runs of one region: f, "},
         {true, SURVEY REACHED("f"), cut_off},
         {true, SURVEY NOT_REACHED SURVEYED, ":3: no region of this survey was reached"},
         {true, SURVEY REACHED("f") REGION("g") SUMMARY("1"),
-         ":3: a header before the summary of the run above, which was cut off"},
+         ":3: a header before the summary: the run above was cut off"},
     };
     static const char nul[] = HEADER "{\"type\":\"hit\"\0}\n";
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -32,10 +32,10 @@ TEST(exceptions_and_registers_as_far_as_they_are_known)
          "these counters do not show which exceptions ran inside\n"
          "for this the core was held up to 12 ms longer after a hit\n"},
         {"}\n", SUMMARY "'exceptions_by':'EXCCNT'}}\n", "",
-         "which exceptions ran inside is not known: -e EXCCNT counts the cycles of their\n"
-         "  entry and exit\n"},
+         "these counters do not show which exceptions ran inside: -e EXCCNT counts the\n"
+         "  cycles of their entry and exit\n"},
         {"}\n", SUMMARY "'exceptions_by':'EXC_TAKEN'}}\n", "",
-         "which exceptions ran inside is not known: -e EXC_TAKEN counts them\n"},
+         "these counters do not show which exceptions ran inside: -e EXC_TAKEN counts them\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char lines[1024], text[512];
@@ -138,7 +138,7 @@ TEST(the_end)
              "no overruns; 2 calls returned in 12 s, the longest took 1,100 cycles\nended by an error\n");
     guard_is("{'type':'guard_end','calls':7,'left':1,'elapsed_s':12,'ended':'time'}",
              "no overruns; 7 calls returned in 12 s, the longest took 0 cycles\n"
-             "1 call was left without returning\n");
+             "1 call left without returning, not counted\n");
     guard_is(
         "{'type':'guard_end','calls':10000,'overruns':1,'unstopped':1,'most':1100,'skid':4,'elapsed_s':12,"
         "'ended':'no return','kept':true}",

@@ -201,7 +201,7 @@ TEST(rates_that_are_lower_bounds)
                                     ",'LD_RETIRED':{'count':7,'seconds':0.5,'at_least':true}}}";
     show(FORMAT_TEXT, lines, false);
     OUTPUT_HAS(">=100,000,000 /s", ">=14 /s", "the core was halted 3 times (2.000 ms in all)",
-               "rates (>=) are lower bounds");
+               "rates (>=)\n  are lower bounds: the time between two halts is known at most");
     show(FORMAT_CSV, lines, false);
     OUTPUT_HAS(",rate at least,", ",at least,");
     show(FORMAT_TEXT, bound, false);

@@ -91,7 +91,7 @@ FRESH_TEST(few_and_many_hits)
     summary->hits = 8001;
     summary->seconds = 200;
     summary_write(TO_TEXT(80), summary, NULL);
-    OUTPUT_HAS("median at most 4,997 cycles", "p90 and p99: to 0.1 %",
+    OUTPUT_HAS("median at most 4,997 cycles", "p90 and p99:\n  to 0.1 %",
                "\nCYCLES: 1 of 8,001 hits may have overflowed the counter and is not",
                "\n8,001 hits in 3 min 20 s\n");
 }
@@ -156,28 +156,27 @@ FRESH_TEST(how_it_began_and_why_it_ended)
     SUMMARY_COLUMN(summary, "CYCLES", {5, 100});
     summary->hits = 100;
     summary->warmup = 1;
-    footer_is("100 hits, all equal\n1 hit before for warm-up, not counted\n");
+    footer_is("100 hits, all equal\n1 hit for warm-up, not counted\n");
     summary->warmup = 1200;
     summary->precision = 0.01;
     summary->precise = 0.0083211;
-    footer_is("100 hits, all equal\n1,200 hits before for warm-up, not counted\n"
-              "mean ±0.84 % (95 %): --precision 1 % was reached\n");
+    footer_is("100 hits, all equal\n1,200 hits for warm-up, not counted\n"
+              "mean ±0.84 % (95 %): --precision 1 % reached\n");
     summary->warmup = 0;
     summary->precise = 0.0100001;
-    footer_is("100 hits, all equal\nmean ±1.1 % (95 %): --precision 1 % was not reached\n");
+    footer_is("100 hits, all equal\nmean ±1.1 % (95 %): --precision 1 % not reached\n");
     summary->precise = 0;
-    footer_is("100 hits, all equal\nall equal: --precision 1 % was reached; up to 3 in 100 may be others "
-              "(95 %)\n");
+    footer_is("100 hits, all equal\nall equal: --precision 1 % reached; up to 3 in 100 may differ (95 %)\n");
     summary->tainted = 900; /* of which nobody knows the values */
     summary->hits = 1000;
     footer_is("1,000 hits, the 100 that count all equal\n"
-              "all equal: --precision 1 % was reached; up to 3 in 100 may be others (95 %)\n"
+              "all equal: --precision 1 % reached; up to 3 in 100 may differ (95 %)\n"
               "900 of 1,000 hits tainted: an interrupt that a halt had delayed ran inside; not\n"
-              "  in the table\n");
+              "  in the numbers\n");
     summary->tainted = 0;
     summary->hits = 100;
     summary->precise = INFINITY;
-    footer_is("100 hits, all equal\nno hit counts: --precision 1 % was not reached\n");
+    footer_is("100 hits, all equal\nno hit counts: --precision 1 % not reached\n");
 }
 
 /* Names are cleaned; as many as there can be, as long as can be, are cut and folded. */
@@ -245,14 +244,13 @@ FRESH_TEST(exceptions_that_are_not_known)
     summary->left = 1;
     summary->steps_past = 3;
     summary->undisturbed = statistics_new();
-    footer_is("3 hits, all equal\n1 time the start was reached again or the call ended before the end, not "
-              "counted\n"
-              "3 times the end was reached in another frame: passed over, not a hit\n"
+    footer_is("3 hits, all equal\n1 time the call ended or began again before the end, not counted\n"
+              "3 times the end was reached in another frame, not counted\n"
               "0 without an exception inside\n");
     summary->left = summary->steps_past = 0;
     summary_column(summary, "EXCCNT", NULL, 0)->at_least = 2;
-    footer_is("3 hits\nexceptions inside 2 hits: not known, the counter may have overflowed\n");
+    footer_is("3 hits\nexceptions inside 2 hits not known: the counter may have overflowed\n");
     statistics_add(summary->undisturbed, 1005);
     footer_is("3 hits\n1 without an exception inside, median 1,005\n"
-              "exceptions inside 2 hits: not known, the counter may have overflowed\n");
+              "exceptions inside 2 hits not known: the counter may have overflowed\n");
 }
