@@ -13,21 +13,12 @@ static bool annotate_find_function(const struct context *context, const struct p
     struct location at;
     if (input->symbols == NULL)
         return error_advise(error, ERROR_ELF,
-                            context->options->request.elf != NULL
-                                ? "annotate reads the recorded program's code."
-                                : "annotate reads the recorded program's code: --elf says where it is.",
-                            "%s", input->no_names);
+                            "annotate reads the recorded program's code: --elf says where it is.", "%s",
+                            input->no_names);
     if (!symbols_locate(input->symbols, context->options->operands[0], &at, error))
         return false;
     *address = at.address;
     return true;
-}
-
-static bool annotate_print(const struct context *context, const struct annotation_report *report)
-{
-    struct rendering to = command_rendering(context);
-    to.uncut = !isatty(fileno(to.out));
-    return annotation_write(&to, report);
 }
 
 int command_annotate(const struct context *context, struct error *error)
@@ -48,7 +39,9 @@ int command_annotate(const struct context *context, struct error *error)
                                                  .no_names = input.no_names,
                                                  .function = &function,
                                                  .hot = options->request.hot};
-        ok = annotate_print(context, &report) || ferror(context->out) || error_memory(error);
+        struct rendering to = command_rendering(context);
+        to.uncut = !isatty(fileno(to.out));
+        ok = annotation_write(&to, &report) || ferror(context->out) || error_memory(error);
     }
     annotated_function_free(&function);
     profile_input_close(&input);

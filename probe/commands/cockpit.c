@@ -30,7 +30,7 @@ static struct options cockpit_options_for(const struct options *options, const c
 static void put_failure(const struct rendering *to, const char *name, const struct error *why)
 {
     if (why->kind == ERROR_CANCELLED)
-        render_text(to, "No call of %s ended in this time. delta and lines themselves wait longer.", name);
+        render_text(to, "No call of %s ended in this time. delta and lines wait longer.", name);
     else if (why->kind != ERROR_NONE) {
         render_text(to, "%s", why->text);
         render_text(to, "%s", error_advice(why));

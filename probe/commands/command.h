@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#define STUB_ACTIONS "enable, disable or status"
+
 enum command_id {
     COMMAND_PROBES,
     COMMAND_INFO,
@@ -161,8 +163,8 @@ bool former_refuse(const char *word, size_t length, struct error *error);
 
 /* The words for a kind of value. */
 struct option_words {
-    const char *takes;   /* "a whole number from 1 up, such as 200" */
-    const char *noun;    /* "a number" */
+    const char *noun;    /* "a whole number" */
+    const char *range;   /* " from 1 up" */
     const char *example; /* "200"; NULL: each option has its own */
 };
 extern const struct option_words option_words[OPTION_KINDS];
@@ -265,13 +267,13 @@ struct rendering command_rendering(const struct context *context);
 enum command_group { COMMANDS_MEASURE, COMMANDS_PROFILE, COMMANDS_TARGET, COMMAND_GROUPS };
 
 struct command {
-    const char *name, *operands;
+    const char *name, *operands; /* operands NULL: none */
     enum command_group group;
     const char *does;     /* one line; NULL: not shown in the overview */
     const char *about;    /* more for `help NAME`; may be "" */
     const char *examples; /* lines */
     const char *words;    /* what those of its tables mean; NULL: nothing */
-    const char *needs;    /* what its operands are, for when one is missing */
+    const char *needs;    /* what its operands are, if `least` is not 0 */
     unsigned least, most; /* operands */
     unsigned formats;     /* bits of enum format */
     int (*run)(const struct context *, struct error *);

@@ -30,17 +30,11 @@ bool verdicts_threshold(const struct options *options, double *out, struct error
 
 int verdicts_exit_code(enum verdict verdict)
 {
-    switch (verdict) {
-    case VERDICT_PASS:
-        break;
-    case VERDICT_REGRESSED:
-        return EXIT_REGRESSED;
-    case VERDICT_INCONCLUSIVE:
-        return EXIT_INCONCLUSIVE;
-    case VERDICT_NOT_COMPARABLE:
-        return EXIT_NOT_COMPARABLE;
-    }
-    return EXIT_DONE;
+    static const int codes[] = {[VERDICT_PASS] = EXIT_DONE,
+                                [VERDICT_REGRESSED] = EXIT_REGRESSED,
+                                [VERDICT_INCONCLUSIVE] = EXIT_INCONCLUSIVE,
+                                [VERDICT_NOT_COMPARABLE] = EXIT_NOT_COMPARABLE};
+    return codes[verdict];
 }
 
 /* ---- compare */
@@ -76,7 +70,7 @@ static bool compare_files(struct compare_command *self, struct error *error)
     const struct rendering to = command_rendering(self->context);
     bool ok = compare_write(&to, &document);
     document_free(&document);
-    return ok || error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return command_wrote(ok, error);
 }
 
 /* A pipe could not be read once more. */
@@ -90,10 +84,8 @@ static bool is_profile(const struct compare_command *self)
 int command_compare(const struct context *context, struct error *error)
 {
     struct compare_command *self = calloc(1, sizeof *self);
-    if (self == NULL) {
-        error_memory(error);
-        return error_exit_code(error->kind);
-    }
+    if (self == NULL)
+        return command_code(error_memory(error), error);
     self->context = context;
     bool ok = compare_files(self, error);
     if (!ok && is_profile(self)) {

@@ -57,9 +57,8 @@ static bool check_pair(const struct compare_profiles *self, struct error *error)
     if (same && (now->symbols == NULL) == (old->symbols == NULL))
         return true;
     if (now->symbols != NULL && old->symbols != NULL)
-        return self->sort != SHARES_ADDRESS || error_set(error, ERROR_USAGE,
-                                                         "--sort address: the addresses cannot be compared: "
-                                                         "no build id says that both are of one program");
+        return self->sort != SHARES_ADDRESS ||
+               error_set(error, ERROR_USAGE, "--sort address: no build id says that both are of one program");
     const struct profile_input *lacks = now->symbols == NULL ? now : old;
     return error_advise(error, ERROR_ELF, "Keep a copy of each program in its profile's folder.",
                         "%.300s: %s", lacks->file, lacks->no_names);

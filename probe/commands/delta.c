@@ -88,7 +88,7 @@ static bool delta_find(void *context, struct error *error)
     struct delta_command *self = context;
     const struct options *options = self->of.context->options;
     if (delta_draws(self) && !options->request.no_halt)
-        return error_set(error, ERROR_USAGE, "--format perfetto shows when calls were: with --no-halt only");
+        return error_set(error, ERROR_USAGE, "--format perfetto needs --no-halt");
     return delta_run_find(&self->run, options->operands[0],
                           options->n_operands > 1 ? options->operands[1] : NULL, error);
 }
@@ -96,7 +96,7 @@ static bool delta_find(void *context, struct error *error)
 static bool delta_prepare(void *context, struct error *error)
 {
     struct delta_command *self = context;
-    return (self->of.within || delta_read_baseline(self, error)) && measure_open(self, delta_find, error);
+    return self->of.within || delta_read_baseline(self, error);
 }
 
 static bool delta_run(void *context, struct error *error)
@@ -151,6 +151,7 @@ static void delta_free(void *context)
 static int run_delta(struct session *session, const struct context *context, bool within, struct error *error)
 {
     static const struct measure_parts parts = {.prepare = delta_prepare,
+                                               .find = delta_find,
                                                .measure = delta_run,
                                                .conclude = delta_conclude,
                                                .write = delta_write,

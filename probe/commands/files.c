@@ -118,6 +118,8 @@ bool files_check(const struct options *options, struct error *error)
 
 /* ---- a link on file */
 
+static const char live_screen[] = "a live screen has keys and a window: write to a pipe (| cat)";
+
 /* What a command takes from elsewhere than its link, so that no file of a link gives the same output again.
  */
 static const struct {
@@ -130,8 +132,8 @@ static const struct {
     {COMMAND_RESTORE, false, true, "it puts back what a journal of this machine says"},
     {COMMAND_SERVE, false, false, "it answers another program"},
     {COMMAND_CALIBRATE, false, false, "it answers GDB"},
-    {COMMAND_WATCH, true, false, "a live screen has keys and a window: write to a pipe (| cat)"},
-    {COMMAND_TOP, true, false, "a live screen has keys and a window: write to a pipe (| cat)"},
+    {COMMAND_WATCH, true, false, live_screen},
+    {COMMAND_TOP, true, false, live_screen},
 };
 
 static bool check_repeatable(const struct options *options, struct error *error)

@@ -96,8 +96,7 @@ static bool guard_prepare(void *context, struct error *error)
             return false;
         output_ends_the_run(&self->text);
     }
-    return budget_run_read(&self->run, self->of.context->options->budget, error) &&
-           measure_open(self, guard_find, error);
+    return budget_run_read(&self->run, self->of.context->options->budget, error);
 }
 
 static bool guard_measure(void *context, struct error *error)
@@ -140,8 +139,11 @@ static void guard_free(void *context)
 
 int command_guard(const struct context *context, struct error *error)
 {
-    static const struct measure_parts parts = {
-        .prepare = guard_prepare, .measure = guard_measure, .conclude = guard_conclude, .free = guard_free};
+    static const struct measure_parts parts = {.prepare = guard_prepare,
+                                               .find = guard_find,
+                                               .measure = guard_measure,
+                                               .conclude = guard_conclude,
+                                               .free = guard_free};
     struct guarding self = {.of = {.context = context},
                             .overruns.out = context->options->output != NULL ? context->out : NULL,
                             .session = {.request = &context->options->request,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Help and the manual page: both are made of the tables of commands and options. */
+#include "base/values.h"
 #include "commands/command.h"
 #include "counters/events.h"
 #include "counters/metric.h"
@@ -19,16 +20,13 @@ static const char tool[] = "pmu-probe";
 static const char usage[] = "usage: pmu-probe [OPTIONS] COMMAND [ARGUMENTS]\n";
 static const char purpose[] = "measures code on Arm targets from the outside, through a debug probe";
 
-static const char about_location[] =
-    "A location is function, function+0x10, file.c:function, ns::Class::method(int), file.c:42 or "
-    "*0x10000200.";
-
 static const char about_options[] =
     "Options are on either side of the command, or one per line (elf = build/app.elf) in a pmu-probe.conf of "
-    "the current folder or ~/.config/pmu-probe. PMU_PROBE in the environment stands for --probe.";
+    "the current folder or ~/.config/pmu-probe. $PMU_PROBE stands for --probe.";
 
-static const char overview_examples[] = "--elf app.elf delta fir_filter\n--elf app.elf delta main.c:40 "
-                                        "main.c:52 -r 500\nstat --for 2s -e INST_RETIRED -M CPI\n";
+static const char overview_examples[] =
+    "probes                               what can be reached from here\n--elf app.elf delta my_function "
+    "     what a function costs\nstat --for 2s -M CPI                 counts while the core runs\n";
 
 static const struct {
     int code;
@@ -62,10 +60,7 @@ static void print_examples(FILE *out, const char *lines)
 void help_usage(FILE *out)
 {
     fprintf(out, "%s\n", usage);
-    print_examples(
-        out,
-        "probes                               what can be reached from here\n--elf app.elf delta my_function "
-        "     what a function costs\nstat --for 2s -M CPI                 counts while the core runs\n");
+    print_examples(out, overview_examples);
     fputs("\npmu-probe --help lists all commands; pmu-probe help COMMAND, its options.\n", out);
 }
 
@@ -80,7 +75,7 @@ static void print_commands(FILE *out)
         for (size_t i = 0; i < COMMANDS; i++) {
             if (commands[i].does == NULL || (int)commands[i].group != group)
                 continue;
-            fprintf(out, "  %-10s %-*s", commands[i].name, COLUMN - 13, commands[i].operands);
+            fprintf(out, "  %-10s %-*s", commands[i].name, COLUMN - 13, or_empty(commands[i].operands));
             fold_text_at(out, TERMINAL_COLUMNS, COLUMN, COLUMN, commands[i].does);
         }
     }
@@ -108,7 +103,7 @@ void help_print(FILE *out, bool all)
 {
     fprintf(out, "%s %s.\n%s", tool, purpose, usage);
     print_commands(out);
-    fputs(all ? "\noptions\n" : "\noptions, the common ones\n", out);
+    fputs(all ? "\noptions\n" : "\ncommon options\n", out);
     for (size_t i = 0; i < option_count; i++)
         if (all || option_table[i].is_common)
             option_print(out, &option_table[i], all ? option_table[i].help : option_brief(&option_table[i]));
@@ -117,7 +112,7 @@ void help_print(FILE *out, bool all)
         return;
     }
     fputc('\n', out);
-    fold_text(out, TERMINAL_COLUMNS, 0, about_location);
+    fold_text(out, TERMINAL_COLUMNS, 0, ERROR_LOCATIONS);
     fputc('\n', out);
     fold_text(out, TERMINAL_COLUMNS, 0, about_options);
     fputs("\nexamples\n", out);
@@ -198,8 +193,8 @@ void help_command(FILE *out, const char *name, bool all)
     while (id + 1 < COMMANDS && strcmp(commands[id].name, name) != 0)
         id++;
     const struct command *command = &commands[id];
-    fprintf(out, "usage: pmu-probe [OPTIONS] %s%s%s\n", command->name,
-            command->operands[0] != '\0' ? " " : "", command->operands);
+    fprintf(out, "usage: pmu-probe [OPTIONS] %s%s%s\n", command->name, command->operands != NULL ? " " : "",
+            or_empty(command->operands));
     print_examples(out, command->examples);
     fputc('\n', out);
     if (command->does != NULL)
@@ -279,12 +274,13 @@ static void roff_command(FILE *out, size_t id)
 {
     const struct command *command = &commands[id];
     bool first = true;
-    fprintf(out, ".SS \"%s%s%s\"\n", command->name, command->operands[0] != '\0' ? " " : "",
-            command->operands);
+    fprintf(out, ".SS \"%s%s%s\"\n", command->name, command->operands != NULL ? " " : "",
+            or_empty(command->operands));
     fputc(toupper((unsigned char)command->does[0]), out);
     roff(out, command->does + 1);
     fputs(".\n", out);
-    roff_line(out, "", command->about);
+    if (command->about[0] != '\0')
+        roff_line(out, "", command->about);
     if (command->words != NULL)
         roff_line(out, "", command->words);
     fputs(".PP\nOptions: ", out);
@@ -309,7 +305,7 @@ void help_manual(FILE *out)
           ".SH DESCRIPTION\n",
           out);
     roff_line(out, "", about_options);
-    roff_line(out, ".PP\n", about_location);
+    roff_line(out, ".PP\n", ERROR_LOCATIONS);
     fputs(".SH COMMANDS\n", out);
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].does != NULL)
@@ -320,15 +316,14 @@ void help_manual(FILE *out)
     fputs(".SH EXIT STATUS\n", out);
     for (size_t i = 0; i < N_EXIT_CODES; i++)
         fprintf(out, ".TP\n%d\n%s\n", exit_codes[i].code, exit_codes[i].means);
-    fputs(
-        ".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n.TP\nPMU_OPENOCD\nthe OpenOCD that is "
-        "started\n.TP\nPMU_PROBE_PATIENCE\nhow many times as long a probe or server is awaited\n.TP\n"
-        "NO_COLOR\nno colours\n.SH FILES\n.TP\npmu\\-probe.conf\noptions, one per line, in the current "
-        "folder or the nearest above it; without \\-\\-trust\\-conf none that starts OpenOCD, names files to "
-        "write, or acts on the target\n.TP\n$XDG_CONFIG_HOME/pmu\\-probe/pmu\\-probe.conf, "
-        "~/.config/pmu\\-probe/pmu\\-probe.conf\nyour own options\n.TP\n$XDG_STATE_HOME/pmu\\-probe/, "
-        "~/.local/state/pmu\\-probe/\njournals, for restore\n.SH EXAMPLES\n",
-        out);
+    fputs(".SH ENVIRONMENT\n.TP\nPMU_PROBE\nstands for \\-\\-probe\n.TP\nPMU_OPENOCD\nthe OpenOCD that is "
+          "started\n.TP\nPMU_PROBE_PATIENCE\nhow many times as long a probe or server is "
+          "awaited\n.TP\nNO_COLOR\nno colours\n.SH FILES\n.TP\npmu\\-probe.conf\noptions, of the current "
+          "folder or the nearest above it (see "
+          "\\-\\-trust\\-conf)\n.TP\n$XDG_CONFIG_HOME/pmu\\-probe/pmu\\-probe.conf, "
+          "~/.config/pmu\\-probe/pmu\\-probe.conf\nyour own options\n.TP\n$XDG_STATE_HOME/pmu\\-probe/, "
+          "~/.local/state/pmu\\-probe/\njournals, for restore\n.SH EXAMPLES\n",
+          out);
     roff_examples(out, overview_examples);
 }
 
@@ -351,24 +346,23 @@ static void complete_offer(const struct completion *self, const char *name, cons
         fprintf(self->out, "%.*s%s\t%s\n", (int)self->kept, self->word, name, help);
 }
 
-/* Not a format that the command does not print. */
-static bool complete_is_taken(const struct completion *self, const struct option *option, const char *value)
+/* Those that the command prints. */
+static void offer_formats(const struct completion *self)
 {
     size_t command = command_typed(self->options);
-    enum format format;
-    return option->kind != OPTION_FORMAT || command == COMMANDS || !value_format(value, &format) ||
-           (commands[command].formats >> format & 1) != 0;
+    for (unsigned i = 0; i < FORMATS; i++)
+        if (command == COMMANDS || (commands[command].formats >> i & 1) != 0)
+            complete_offer(self, value_format_name((enum format)i), "");
 }
 
-/* `words` have blanks between them; `option` is NULL if they are not its values. */
-static void offer_words(const struct completion *self, const char *words, const struct option *option)
+/* `words` have blanks between them. */
+static void offer_words(const struct completion *self, const char *words)
 {
     char name[32];
     for (size_t length; *words != '\0'; words += length + (words[length] == ' ')) {
         length = strcspn(words, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, words);
-        if (option == NULL || complete_is_taken(self, option, name))
-            complete_offer(self, name, "");
+        complete_offer(self, name, "");
     }
 }
 
@@ -486,8 +480,10 @@ static void offer_values(struct completion *self, const struct option *option)
         fputs(":files\n", self->out);
     else if (strcmp(option->value, "DIR") == 0)
         fputs(":folders\n", self->out);
+    else if (option->kind == OPTION_FORMAT)
+        offer_formats(self);
     else if (option->values != NULL)
-        offer_words(self, option->values, option);
+        offer_words(self, option->values);
 }
 
 static void offer_operands(const struct completion *self)
@@ -496,7 +492,7 @@ static void offer_operands(const struct completion *self)
     if (command < COMMANDS && n >= commands[command].most)
         return;
     if (command == COMMAND_STUB && n == 0)
-        offer_words(self, "enable disable status", NULL);
+        offer_words(self, "enable disable status");
     else if (command == COMMAND_DELTA || command == COMMAND_SURVEY || command == COMMAND_LINES ||
              command == COMMAND_GUARD || command == COMMAND_DOCTOR || command == COMMAND_CALIBRATE ||
              command == COMMAND_STUB || (command == COMMAND_ANNOTATE && n == 0))

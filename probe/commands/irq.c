@@ -55,11 +55,6 @@ static bool irq_find(void *context, struct error *error)
     return irq_run_find(&self->run, self->of.context->options->regions, error);
 }
 
-static bool irq_prepare(void *context, struct error *error)
-{
-    return measure_open(context, irq_find, error);
-}
-
 static bool irq_measure(void *context, struct error *error)
 {
     struct irq_command *self = context;
@@ -98,7 +93,7 @@ static void irq_free(void *context)
 
 static int irq_command(const struct context *context, bool of_word, struct error *error)
 {
-    static const struct measure_parts parts = {.prepare = irq_prepare,
+    static const struct measure_parts parts = {.find = irq_find,
                                                .measure = irq_measure,
                                                .conclude = irq_conclude,
                                                .write = stays_write,

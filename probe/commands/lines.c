@@ -26,11 +26,6 @@ static bool lines_find(void *context, struct error *error)
     return lines_run_find(&self->run, self->of.context->options->operands[0], error);
 }
 
-static bool lines_prepare(void *context, struct error *error)
-{
-    return measure_open(context, lines_find, error);
-}
-
 static bool lines_walk(void *context, struct error *error)
 {
     struct lines_command *self = context;
@@ -69,7 +64,7 @@ static void lines_free(void *context)
 static int lines_run_command(struct session *session, const struct context *context, bool within,
                              struct error *error)
 {
-    static const struct measure_parts parts = {.prepare = lines_prepare,
+    static const struct measure_parts parts = {.find = lines_find,
                                                .measure = lines_walk,
                                                .conclude = lines_conclude,
                                                .write = line_write,

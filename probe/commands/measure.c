@@ -7,12 +7,15 @@
 
 #include <stdio.h>
 
-bool measure_open(void *self, bool (*find)(void *self, struct error *error), struct error *error)
+static bool measure_prepare(void *self, const struct measure_parts *parts, struct error *error)
 {
     const struct measuring *measuring = self;
     struct session *session = measuring->session;
-    return (measuring->within || program_open(session, error)) && (find == NULL || find(self, error)) &&
-           (measuring->within || program_open_target(session, error));
+    if (parts->prepare != NULL && !parts->prepare(self, error))
+        return false;
+    return parts->find == NULL ||
+           ((measuring->within || program_open(session, error)) && parts->find(self, error) &&
+            (measuring->within || program_open_target(session, error)));
 }
 
 bool measure_begin(struct measuring *self, struct json_part header, struct error *error)
@@ -81,7 +84,7 @@ int measure_command(void *self, const struct measure_parts *parts, struct error 
         measuring->progress = *context->progress;
     else if (!session->request->quiet)
         progress_begin(&measuring->progress, stderr);
-    bool ok = parts->prepare(self, error) && parts->measure(self, error);
+    bool ok = measure_prepare(self, parts, error) && parts->measure(self, error);
     progress_clear(&measuring->progress);
     session_settle(session, measuring->within, ok, error, &after);
     trial_end_conditions(session, &measuring->conditions);

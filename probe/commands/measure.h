@@ -29,8 +29,11 @@ struct measuring {
 
 /* `self` begins with a struct measuring. */
 struct measure_parts {
-    /* Up to an open session whose target is known; changes nothing on it. */
+    /* Before the program is read; without `find`, up to an open session whose target is known. Changes
+     * nothing on it. May be NULL. */
     bool (*prepare)(void *self, struct error *error);
+    /* Between the opening of the program and of the target; NULL: `prepare` opens both. */
+    bool (*find)(void *self, struct error *error);
     bool (*measure)(void *self, struct error *error);
     /* Of a result, after the target was put back: adds it to the document, or writes it, and sets `code`.
      * False: the run has failed after all, and its output is not worth keeping. */
@@ -45,5 +48,3 @@ int measure_command(void *self, const struct measure_parts *parts, struct error 
 bool measure_begin(struct measuring *self, struct json_part header, struct error *error);
 /* Of `conclude`: a run that is done otherwise, but none of its hits counts. */
 void measure_tainted(struct measuring *self, bool tainted);
-/* Opens the program and the target around what `find` does in between, which may be NULL. */
-bool measure_open(void *self, bool (*find)(void *self, struct error *error), struct error *error);

@@ -46,6 +46,7 @@ enum {
 
 static const char starts[] = "starts OpenOCD with commands";
 static const char only_forced[] = "needs --force";
+static const char only_unhalted[] = "needs --no-halt";
 static const char writes[] = "names a file to write";
 static const char stops[] = "stops the target";
 static const char lets_run[] = "lets the target run";
@@ -69,7 +70,7 @@ const struct option option_table[] = {
     {0, "speed", "HZ", OPTION_SPEED, AT(speed_hz), LINKED,
      .help = "cmsis-dap: clock; default: the fastest that works", .of_dap = true, .group = OPTIONS_LINK},
     {0, "packets", "N", OPTION_COUNT, AT(packets), LINKED,
-     .help = "cmsis-dap: packets in flight at most; default: as many as its firmware takes", .of_dap = true,
+     .help = "cmsis-dap: most packets in flight; default: as its firmware allows", .of_dap = true,
      .group = OPTIONS_LINK, .is_rare = true},
     {0, "wire", "FILE", OPTION_TEXT, TYPED(wire), LINKED, .file = FILE_WRITTEN,
      .help = "record the link in this file, for -p replay:FILE", .acts = writes, .group = OPTIONS_LINK},
@@ -129,7 +130,7 @@ const struct option option_table[] = {
      .brief = "what to compute from the counts, such as CPI"},
     {'r', "repeat", "N", OPTION_COUNT, AT(hits), DELTA | SURVEY | LINES | GUARD,
      .help = "number of hits (200, 10k); delta and lines: default 100, at most 2 s; survey: of each "
-             "function, default all; guard: of overruns, default 1",
+             "function, default all; guard: overruns, default 1",
      .instead = {{NULL, ends_after, STAT | WATCH | RECORD | TOP}}, .brief = "number of hits",
      .is_common = true},
     {0, "budget", "BUDGET", OPTION_TEXT, TYPED(budget), GUARD,
@@ -163,23 +164,22 @@ const struct option option_table[] = {
      .help = "count calls of up to four functions (Cortex-M52, M55, M85)"},
     {0, "no-halt", NULL, OPTION_FLAG, AT(no_halt), DELTA,
      .help = "never stop the core: trace of Cortex-M33, M55, M85",
-     .rivals = {{"event metric counter divide64 tick",
-                 "trace shows cycles alone: without --no-halt delta counts events", DELTA},
-                {"outliers show", "registers can be read only of a halted core", DELTA},
+     .rivals = {{"event metric counter divide64 tick", "trace shows cycles alone", DELTA},
+                {"outliers show", "only a halted core shows registers", DELTA},
                 {"reset resume", "--no-halt measures a core that runs", DELTA},
                 {"context", "trace shows no process", DELTA}},
      .brief = "never stop the core (Cortex-M33, M55, M85)"},
     {0, "trace", "WAY", OPTION_TEXT, AT(trace), DELTA | IRQ | TASKS,
      .help = "how trace leaves the chip: fifo (RP2350), etf (a buffer) or swo; default: the first there",
-     .values = "fifo etf swo", .needs = {"no-halt", "is of use with --no-halt only", DELTA},
+     .values = "fifo etf swo", .needs = {"no-halt", only_unhalted, DELTA},
      .rivals = {{"trace-ram", "is another way: one of the two", DELTA | IRQ | TASKS}}, .is_rare = true},
     {0, "trace-ram", "BUFFER", OPTION_TEXT, AT(trace_ram), DELTA | IRQ | TASKS,
-     .help = "RP2350: an unused DMA channel overwrites this buffer with the trace: a variable of 256 bytes "
-             "to 32 KB, or *ADDRESS:BYTES",
-     .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
+     .help = "RP2350: an unused DMA channel writes the trace over this variable of 256 bytes to 32 KB, or "
+             "*ADDRESS:BYTES",
+     .needs = {"no-halt", only_unhalted, DELTA}, .is_rare = true},
     {0, "swo-baud", "BAUD", OPTION_SPEED, AT(swo_baud), DELTA | IRQ | TASKS,
-     .help = "the fastest baud of SWO that is tried (2M); default: 10M",
-     .needs = {"no-halt", "is of use with --no-halt only", DELTA}, .is_rare = true},
+     .help = "the fastest SWO to try (2M); default: 10M", .needs = {"no-halt", only_unhalted, DELTA},
+     .is_rare = true},
     {0, "tick", "SYMBOL", OPTION_TEXT, AT(tick), DELTA | SURVEY,
      .help = "the program's tick variable, which counts the wraps of SysTick",
      .instead = {{NULL, "reads SysTick often enough", STAT | WATCH}}, .is_rare = true},
@@ -211,8 +211,8 @@ const struct option option_table[] = {
                 {"warmup", "each hit is the first after a reset", ALL},
                 {"tick", "a reset zeroes it", ALL}}},
     {0, "force", NULL, OPTION_FLAG, TYPED(force), RESTORE,
-     .help = "remove all breakpoints, other debuggers' too, and let the cores go", .acts = lets_run,
-     .rivals = {{"counters", "counters have no breakpoints", ALL}}},
+     .help = "remove all breakpoints, other debuggers' too, and let the cores go (-C N: one)",
+     .acts = lets_run, .rivals = {{"counters", "counters have no breakpoints", ALL}}},
     {0, "halt", NULL, OPTION_FLAG, AT(halt), RESET, .help = "stop at the first instruction", .acts = stops},
     {0, "resume", NULL, OPTION_FLAG, AT(resume), TAKING | GUARD | RECORD | TOP,
      .help = "let a halted core run meanwhile", .acts = lets_run, .is_rare = true},
@@ -231,8 +231,7 @@ const struct option option_table[] = {
      .help = "by function (the default), line, file or address; report: task, exception or context, too",
      .values = "function line file address task exception context"},
     {0, "task", "VARIABLE", OPTION_TEXT, AT(task), RECORD | TASKS | DELTA,
-     .needs = {"no-halt", "is of use with --no-halt only", DELTA},
-     .help = "the variable (or *ADDRESS) of the running task"},
+     .needs = {"no-halt", only_unhalted, DELTA}, .help = "the variable (or *ADDRESS) of the running task"},
     {'j', "json", NULL, OPTION_JSON, 0, ALL & ~(STUB | RECORD | RESTORE | RESET | CALIBRATE | SERVE),
      .help = "JSON lines instead of text", .instead = {{NULL, "always writes JSON lines to -o", RECORD}},
      .is_common = true},
@@ -241,8 +240,7 @@ const struct option option_table[] = {
          TASKS,
      .help = "CSV with this separator (\\t: a tab)", .is_rare = true},
     {0, "format", "FORMAT", OPTION_FORMAT, 0, ALL & ~SERVE,
-     .help = "text, json, csv, markdown, folded, callgrind, perf, html or perfetto",
-     .values = "text json csv markdown folded callgrind perf html perfetto"},
+     .help = "text, json, csv, markdown, folded, callgrind, perf, html or perfetto"},
     {'o', "output", "FILE", OPTION_TEXT, TYPED(output), ALL & ~SERVE, .file = FILE_WRITTEN,
      .help = "write to this file; record: default " PROFILE_NAME "; guard: a profile of the overruns",
      .acts = writes, .brief = "write to this file", .is_common = true},
@@ -265,25 +263,22 @@ const size_t option_count = sizeof option_table / sizeof *option_table;
 _Static_assert(sizeof option_table / sizeof *option_table <= OPTION_MOST, "options.c has room for them");
 
 const struct option_words option_words[OPTION_KINDS] = {
-    [OPTION_TEXT] = {"", "a value", NULL},
-    [OPTION_CORE] = {"a core's number of info, such as 1", "a number", "1"},
-    [OPTION_FREQUENCY] = {"a frequency such as 12M or 125MHz", "a frequency", "12M"},
-    [OPTION_SPEED] = {"a frequency from 1k to 1G, such as 4M", "a frequency", "4M"},
-    [OPTION_COUNT] = {"a whole number from 1 up, such as 200", "a number", "200"},
-    [OPTION_MILLISECONDS] = {"a time from 1ms up, such as 200ms or 1s", "a time", "200ms"},
-    [OPTION_SECONDS] = {"a time from 1ms up, such as 500ms or 2s", "a time", "2s"},
-    [OPTION_PART] = {"a part above 0 and below 1, such as 1% or 0.01", "a part", "1%"},
-    [OPTION_FLAG] = {"", "", NULL},
-    [OPTION_VERBOSE] = {"", "", NULL},
-    [OPTION_OPENOCD] = {"", "a value", NULL},
-    [OPTION_EVENT] = {"", "events", "CPU_CYCLES"},
-    [OPTION_METRIC] = {"", "a metric", "CPI"},
-    [OPTION_FORMAT] = {"", "a format", "json"},
-    [OPTION_JSON] = {"", "", NULL},
-    [OPTION_CSV] = {"one character or \\t; no quote, letter or digit", "a character", ","},
-    [OPTION_PLACE] = {"a page's AP:ADDR, such as 1:0x80090000", "a place", "1:0x80090000"},
-    [OPTION_PROCESS] = {"an ID such as 0x2A, or any", "an ID", "0x2A"},
-    [OPTION_OFFSET] = {"a multiple of 4, such as 0x130000 or -0x1000", "a distance", "0x130000"},
+    [OPTION_TEXT] = {"a value", "", NULL},
+    [OPTION_CORE] = {"a number", " of info", "1"},
+    [OPTION_FREQUENCY] = {"a frequency", "", "12M"},
+    [OPTION_SPEED] = {"a frequency", " from 1k to 1G", "4M"},
+    [OPTION_COUNT] = {"a whole number", " from 1 up", "200"},
+    [OPTION_MILLISECONDS] = {"a time", " from 1ms up", "200ms"},
+    [OPTION_SECONDS] = {"a time", " from 1ms up", "2s"},
+    [OPTION_PART] = {"a part", " above 0 and below 1", "1%"},
+    [OPTION_OPENOCD] = {"a value", "", NULL},
+    [OPTION_EVENT] = {"events", "", "CPU_CYCLES"},
+    [OPTION_METRIC] = {"a metric", "", "CPI"},
+    [OPTION_FORMAT] = {"a format", "", "json"},
+    [OPTION_CSV] = {"a character", " (no quote, letter or digit) or \\t", ";"},
+    [OPTION_PLACE] = {"a place", " AP:ADDR", "1:0x80090000"},
+    [OPTION_PROCESS] = {"an ID", " or any", "0x2A"},
+    [OPTION_OFFSET] = {"a multiple of 4", "", "0x130000"},
 };
 
 const struct option *option_find(const char *name, size_t length)
@@ -369,7 +364,7 @@ static const char *msr_folder(const struct option *option, const char *value)
 
 const char *option_acts(const struct option *option, const char *value)
 {
-    return msr_folder(option, value) != NULL ? "names files to write" : option->acts;
+    return msr_folder(option, value) != NULL ? writes : option->acts;
 }
 
 const char *option_files(const struct option *option, const char *value)

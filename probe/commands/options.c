@@ -171,7 +171,7 @@ static bool options_check_operands(const struct reader *r)
     if (options->n_operands > command->most)
         return error_set(r->error, ERROR_USAGE, "unexpected argument \"%.64s\": %s takes %s",
                          options->operands[command->most], command->name,
-                         command->operands[0] != '\0' ? command->operands : "options only");
+                         command->operands != NULL ? command->operands : "options only");
     return options->n_operands >= command->least ||
            error_set(r->error, ERROR_USAGE, "%s needs %s", command->name, command->needs);
 }
@@ -189,21 +189,10 @@ static bool has_format(const struct reader *r)
 bool format_refuse(enum format format, const char *typed, const char *who, unsigned formats,
                    struct error *error)
 {
-    static const char *const names[FORMATS] = {"text",
-                                               "JSON",
-                                               "CSV",
-                                               "Markdown",
-                                               "folded stacks",
-                                               "callgrind",
-                                               "perf script text",
-                                               "HTML",
-                                               "a timeline for Perfetto"};
     char list[128];
-    list[0] = '\0';
-    for (unsigned i = 0; i < FORMATS; i++)
-        if ((formats >> i & 1) != 0)
-            list_add(list, sizeof list, names[i], formats >> (i + 1) == 0 ? " or " : NULL);
-    return error_set(error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, who, list, names[format]);
+    command_formats(formats, list, sizeof list);
+    return error_set(error, ERROR_USAGE, "%s: %s prints %s, not %s", typed, who, list,
+                     value_format_name(format));
 }
 
 /* As the option that says the format is typed. */
@@ -412,13 +401,10 @@ static bool check_wires(struct reader *r, const struct option *option)
          (options->request.probe == NULL || probe_spec_is(options->request.probe) ||
           wire_spec(options->request.probe) != NULL)))
         return true;
-    if (options->request.n_openocd > 0)
-        return error_set(r->error, ERROR_USAGE,
-                         "%s belongs to a CMSIS-DAP probe; for OpenOCD: -c 'adapter speed 4000' or -c "
-                         "'transport select swd'",
-                         typed);
-    return error_set(r->error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.64s", typed,
-                     options->request.probe);
+    return error_set(r->error, ERROR_USAGE, "%s belongs to a CMSIS-DAP probe, not to %.72s", typed,
+                     options->request.n_openocd > 0
+                         ? "OpenOCD: -c 'adapter speed 4000' or -c 'transport select swd'"
+                         : options->request.probe);
 }
 
 static bool check_rival(struct reader *r, const struct option *option, const struct option *other)

@@ -73,12 +73,8 @@ bool profiling_page(const struct rendering *to, const struct profile_report *rep
 
 bool profiling_sort(const struct options *options, bool contexts, enum shares_sort *out, struct error *error)
 {
-    static const char *const names[SHARES_SORTS] = {
-        [SHARES_FUNCTION] = "function", [SHARES_LINE] = "line", [SHARES_FILE] = "file",
-        [SHARES_ADDRESS] = "address",   [SHARES_TASK] = "task", [SHARES_EXCEPTION] = "exception",
-        [SHARES_PROCESS] = "context"};
     for (int sort = 0; sort < (contexts ? SHARES_SORTS : SHARES_CONTEXTS); sort++)
-        if (options->sort == NULL || strcmp(options->sort, names[sort]) == 0) {
+        if (options->sort == NULL || strcmp(options->sort, profile_sort_name((enum shares_sort)sort)) == 0) {
             *out = (enum shares_sort)sort;
             return true;
         }

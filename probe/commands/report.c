@@ -76,8 +76,6 @@ static bool print_page(struct report_command *self, struct error *error)
     return profiling_page(&to, &report, side->input.symbols, error);
 }
 
-/* ---- all */
-
 static bool is_table(enum format format)
 {
     return format == FORMAT_TEXT || format == FORMAT_JSON || format == FORMAT_CSV ||

@@ -183,7 +183,7 @@ static bool serve_begin(struct serve_command *self, struct error *error)
         !counting_open(&self->counting, session, &clock, error))
         return false;
     if (self->counting.plan->n_passes != 1)
-        return error_set(error, ERROR_USAGE, "these events do not fit on the counters at once, in one pass");
+        return error_set(error, ERROR_USAGE, "these events do not fit on the counters in one pass");
     session_conditions(session, &clock, &self->conditions);
     halt_cost_begin(&self->halts, &session->device, &clock);
     self->plausible =
@@ -203,7 +203,7 @@ int command_serve(const struct context *context, struct error *error)
     struct serve_command *self = calloc(1, sizeof *self);
     char line[LINE];
     if (self == NULL)
-        return error_exit_code((error_memory(error), error->kind));
+        return command_code(error_memory(error), error);
     self->context = context;
     self->session =
         (struct session){.request = &context->options->request, .around = &context->around, .may_stop = true};

@@ -70,8 +70,8 @@ static bool show_show(const struct context *context, const struct document *docu
     if ((formats >> to.format & 1) == 0)
         return format_refuse(to.format, "--format", who, formats, error);
     command_has_result(context);
-    return (reading->whole != NULL ? show_copy(reading->whole, to.out) : result->write(&to, document)) ||
-           error_set(error, ERROR_UNWRITTEN, "the output could not be written");
+    return command_wrote(
+        reading->whole != NULL ? show_copy(reading->whole, to.out) : result->write(&to, document), error);
 }
 
 static bool show_read(struct show_reading *reading, const struct context *context, const char *path,

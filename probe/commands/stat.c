@@ -71,8 +71,6 @@ static bool stat_show(void *context, struct error *error)
     return command_wrote(windows_print(windows, windows_lines(windows, &windows->interval)), error);
 }
 
-/* --- the command ---------------------------------------------------------------------------------------- */
-
 static bool stat_prepare(void *context, struct error *error)
 {
     struct stat_command *self = context;
@@ -81,7 +79,7 @@ static bool stat_prepare(void *context, struct error *error)
         return false;
     if (windows->session.device.debugger != NULL)
         snprintf(windows->conditions.note, sizeof windows->conditions.note,
-                 "each sample halts the core briefly; that cost is included in the counts");
+                 "each sample halts the core briefly, which the counts include");
     return true;
 }
 

@@ -25,8 +25,7 @@ static bool read_action(struct stub_command *self, const struct options *options
     while (self->action < ACTIONS && strcmp(options->operands[0], names[self->action]) != 0)
         self->action++;
     return self->action < ACTIONS ||
-           error_set(error, ERROR_USAGE, "unknown action \"%.32s\": enable, disable or status",
-                     options->operands[0]);
+           error_set(error, ERROR_USAGE, "unknown action \"%.32s\": %s", options->operands[0], STUB_ACTIONS);
 }
 
 static bool stub_work(struct stub_command *self, struct error *error)
@@ -35,14 +34,9 @@ static bool stub_work(struct stub_command *self, struct error *error)
     struct deadline deadline = deadline_in_ms(patience_ms(WORK_MS), self->context->around.cancel);
     if (!stub_open(&self->stub, device, &deadline, error))
         return false;
-    switch (self->action) {
-    case ENABLE:
-        return stub_change(&self->stub, true, &self->found, &self->now, error);
-    case DISABLE:
-        return stub_change(&self->stub, false, &self->found, &self->now, error);
-    default:
-        return stub_look(&self->stub, &self->now, error);
-    }
+    return self->action == STATUS
+               ? stub_look(&self->stub, &self->now, error)
+               : stub_change(&self->stub, self->action == ENABLE, &self->found, &self->now, error);
 }
 
 static void stub_print_line(FILE *out, const char *what, const char *of, const char *before, const char *now)
@@ -75,7 +69,7 @@ static void stub_print(const struct stub_command *self)
 {
     FILE *out = self->context->out;
     const struct device *device = &self->session.device;
-    const struct stub_state *was = self->action == ENABLE || self->action == DISABLE ? &self->found : NULL;
+    const struct stub_state *was = self->action == STATUS ? NULL : &self->found;
     fprintf(out, "core %d   %s\n\n", (int)(device->chosen - device->cores), device->chosen->core.name);
     stub_print_line(out, "user mode", "access to counters ", was ? of_user(was) : NULL, of_user(&self->now));
     stub_print_line(out, "cycle counter", "", was ? of_cycles(was) : NULL, of_cycles(&self->now));

@@ -50,11 +50,9 @@ static bool survey_find(void *context, struct error *error)
     unsigned ways = (options->n_operands > 0) + (options->request.hot > 0) + (options->regions != NULL);
     if (ways == 0)
         return error_set(error, ERROR_USAGE,
-                         "survey needs a PATTERN of function names, such as 'filter_*', --hot N or "
-                         "--regions FILE");
+                         "survey needs a PATTERN such as 'filter_*', --hot N or --regions FILE");
     if (ways > 1)
-        return error_set(error, ERROR_USAGE,
-                         "PATTERN, --hot and --regions all choose functions: give one of them");
+        return error_set(error, ERROR_USAGE, "give one of PATTERN, --hot and --regions");
     return survey_read_runs(self, error) &&
            survey_run_choose(&self->run, options->operands, options->n_operands, options->regions, error) &&
            begin_regions(self, error);
@@ -81,11 +79,6 @@ static bool survey_begin(void *context, struct error *error)
     return measure_begin(
         &self->of, json_plan_header(JSON_SCHEMA_2, "survey", &self->of.conditions, self->run.counting.plan),
         error);
-}
-
-static bool survey_prepare(void *context, struct error *error)
-{
-    return measure_open(context, survey_find, error);
 }
 
 static bool survey_measure(void *context, struct error *error)
@@ -123,7 +116,7 @@ static void survey_free(void *context)
 
 int command_survey(const struct context *context, struct error *error)
 {
-    static const struct measure_parts parts = {.prepare = survey_prepare,
+    static const struct measure_parts parts = {.find = survey_find,
                                                .measure = survey_measure,
                                                .conclude = survey_conclude,
                                                .write = survey_write,

@@ -127,8 +127,6 @@ static bool obey_keys(struct topping *self, struct error *error)
     return true;
 }
 
-/* ---- the run */
-
 static struct profile_report top_report_of(const struct topping *self)
 {
     const struct top_run *run = &self->run;
@@ -227,8 +225,6 @@ static bool top_measure(void *context, struct error *error)
     pc_samples_end(pc_samples, &why);
     return top_end(self, error) && (why.kind == ERROR_NONE || error_copy(error, &why));
 }
-
-/* ---- the command */
 
 static bool top_prepare(void *context, struct error *error)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is typed after an option, into the options. */
+#include "base/values.h"
 #include "base/file.h"
 #include "commands/command.h"
 #include "counters/events.h"
@@ -67,7 +68,8 @@ static bool refuse_value(const struct options *options, const struct option *opt
     if (option->kind == OPTION_MILLISECONDS && value_seconds(text, 1e-3, &value) &&
         is_unclear_time(text, value))
         return error_set(error, ERROR_USAGE, "%.32s %.16s: write %.16sms or %.16ss", typed, text, text, text);
-    error_set(error, ERROR_USAGE, "%.32s takes %s; got \"%.64s\"", typed, words->takes, text);
+    error_set(error, ERROR_USAGE, "%.32s takes %s%s, such as %s; got \"%.64s\"", typed, words->noun,
+              words->range, or_empty(words->example), text);
     size_t used = strlen(error->text), room = sizeof error->text - used;
     if (option->kind == OPTION_FREQUENCY && length > 1 && text[length - 1] == 'm')
         snprintf(error->text + used, room, " (write %.*sM for megahertz)",

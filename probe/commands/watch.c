@@ -130,8 +130,6 @@ static bool watch_watch(struct watching *self, struct error *error)
     return ok && watch_run_end(&self->run, error);
 }
 
-/* ---- the command */
-
 static bool watch_prepare(void *context, struct error *error)
 {
     return watch_run_open(&((struct watching *)context)->run, error);

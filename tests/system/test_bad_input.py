@@ -84,7 +84,7 @@ def test_nothing_on_the_port():
 @pytest.mark.parametrize("words, says", [
     ([], "usage: pmu-probe"), (["frobnicate"], "unknown command"), (["delta"], "needs a FUNCTION"),
     (["delta", "a", "b", "c", "--elf", ELF], 'unexpected argument "c"'), (["info", "x"], 'unexpected argument "x"'),
-    (["top", "-x", ","], "text or JSON, not CSV"), (["-p", "jtag:9", "info"], "what is at jtag:9? Say: -p cmsis-dap-tcp:jtag:9"),
+    (["top", "-x", ","], "text or json, not csv"), (["-p", "jtag:9", "info"], "what is at jtag:9? Say: -p cmsis-dap-tcp:jtag:9"),
     (["-p", "openocd:h:0", "info"], "not a port"), (["-p", "openocd:h:99999", "info"], "not a port"), (["-p", "openocd:h:+6666", "info"], "not a port"),
     (["-p", "gdb:h: 1", "info"], "not a port"), (["-p", "openocd", "--speed", "1M", "info"], "belongs to a CMSIS-DAP probe"),
     (["-c", "init", "--transport", "swd", "info"], "belongs to a CMSIS-DAP probe"), (["--elf", "/nonexistent", "delta", "x"], "nonexistent"),

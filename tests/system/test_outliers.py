@@ -150,8 +150,8 @@ def test_it_is_put_back_in_each_ending_and_for_each_region(way, how):
 
 def test_who_refuses_it():
     with place_at("m4/swd") as place:
-        for words, says in [(["--outliers", 65], "1 to 64"), (["--outliers", 2, "--format", "csv"], "prints text, JSON or HTML"),
-                            (["--outliers", 2, "--format", "markdown"], "prints text, JSON or HTML")]:
+        for words, says in [(["--outliers", 65], "1 to 64"), (["--outliers", 2, "--format", "csv"], "prints text, json or html"),
+                            (["--outliers", 2, "--format", "markdown"], "prints text, json or html")]:
             result = place.run("delta", "deadline", "-r", 2, *words)
             assert result.code == 2 and says in unfolded(result.err), result.err
         start = hex(place.symbol("deadline") & ~1)

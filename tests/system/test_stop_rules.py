@@ -85,7 +85,7 @@ def test_for_a_time_what_came_in_it_counts():
 
 
 @pytest.mark.parametrize("words, fact", [
-    (["--precision", "5"], "above 0 and below 1, such as 1% or 0.01"), (["--precision", "0%"], "above 0 and below 1"),
+    (["--precision", "5"], "above 0 and below 1, such as 1%"), (["--precision", "0%"], "above 0 and below 1"),
     (["--precision", "100%"], "above 0 and below 1"), (["--precision", "-1%"], "above 0 and below 1"),
     (["--precision", "x"], "above 0 and below 1"), (["--precision"], "--precision 1%"), (["--warmup", "0"], "from 1 up"),
     (["--warmup", "-3"], "from 1 up"), (["--warmup", "1.5"], "from 1 up"), (["--warmup", "3", "--reset"], "first after a reset")])

@@ -377,7 +377,7 @@ def test_a_handler_is_a_function_too():
 def test_what_is_refused():
     with Place("m4/swd", "free", 0) as place:
         for args, words in [((), "needs a PATTERN"), (("nosuch_*",), 'no function matches "nosuch_*"'),
-                            (("never_called", "--hot", "3"), "give one of them"), (("main+2",), "not the entry"),
+                            (("never_called", "--hot", "3"), "give one of PATTERN, --hot and --regions"), (("main+2",), "not the entry"),
                             (("never_called", "--timeout", "3s"), "longer with --for")]:
             result = place.run("survey", *args)
             assert result.code == 2 and words in unfolded(result.err), result.err
@@ -429,7 +429,7 @@ def test_errors_of_a_region_file_name_its_line(tmp_path):
             result = place.run("survey", "--regions", region_file(tmp_path, *lines))
             assert result.code == 2 and words in unfolded(result.err), result.err
         for args, words in [(("--check",), "--check needs --regions"), (("main", "--threshold", "2%"), "needs --baseline FILE"),
-                            (("main", "--regions", tmp_path / "none"), "give one of them"), (("--regions", tmp_path / "none"), "No such file")]:
+                            (("main", "--regions", tmp_path / "none"), "give one of PATTERN, --hot and --regions"), (("--regions", tmp_path / "none"), "No such file")]:
             result = place.run("survey", *args)
             assert result.code == 2 and words in unfolded(result.err), result.err
 

@@ -369,10 +369,10 @@ TEST(formats_and_separators)
     reads("stat -j --format text", "command=stat");
     reads("stat --format markdown -x ;", "command=stat format=csv separator=;");
     REFUSES_EACH(
-        {"stat --format markdown", "--format: stat prints text, JSON or CSV, not Markdown"},
-        {"stub -j status", "-j: stub prints text, not JSON"},
+        {"stat --format markdown", "--format: stat prints text, json or csv, not markdown"},
+        {"stub -j status", "-j: stub prints text, not json"},
         {"stub -j --format text status", "-j is not for stub"},
-        {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, JSON or HTML, not CSV"},
+        {"delta f --outliers 5 -x ,", "-x: delta --outliers prints text, json or html, not csv"},
         {"--format xml",
          "unknown format \"xml\": text, json, csv, markdown, folded, callgrind, perf, html or perfetto"},
         {"delta f --baseline a --any-elf", "there is no --any-elf: use no option"},
@@ -427,11 +427,11 @@ TEST(a_refusal_says_what_is_taken)
         {"stats", "unknown command \"stats\"; did you mean stat?"},
         {"wathc", "unknown command \"wathc\"; did you mean watch?"},
         {"-r 1k5", "-r takes a whole number from 1 up, such as 200; got \"1k5\""},
-        {"delta -r", "-r needs a number after it: -r 200"},
+        {"delta -r", "-r needs a whole number after it: -r 200"},
         {"--elf", "--elf needs a value after it: --elf FILE"}, {"--freq 12m", "(write 12M for megahertz)"},
         {"--freq 12", "which is 12 Hz (write 12M for 12 MHz)"}, {"-I 5", "-I 5: write 5ms or 5s"},
-        {"--freq 0x10", "--freq takes a frequency such as 12M or 125MHz; got \"0x10\""},
-        {"watch --for 0.0000001", "--for takes a time from 1ms up, such as 500ms or 2s; got \"0.0000001\""},
+        {"--freq 0x10", "--freq takes a frequency, such as 12M; got \"0x10\""},
+        {"watch --for 0.0000001", "--for takes a time from 1ms up, such as 2s; got \"0.0000001\""},
         {"--timeout 1e-7", "--timeout takes a time from 1ms up"},
         {"watch --interval=1.5", "--interval 1.5: write 1.5ms or 1.5s"},
         {"-I 0", "-I takes a time from 1ms up"}, {"--speed 1", "which is 1 Hz (write 1M for 1 MHz)"},
