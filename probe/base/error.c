@@ -77,6 +77,16 @@ bool error_memory(struct error *error)
     return error_set(error, ERROR_SYSTEM, "out of memory");
 }
 
+bool error_reset(struct error *error)
+{
+    return error_set(error, ERROR_RESET, "the target was reset");
+}
+
+bool error_lockup(struct error *error)
+{
+    return error_set(error, ERROR_LOCKUP, "the core is locked up");
+}
+
 void *error_null(struct error *error, enum error_kind kind, const char *format, ...)
 {
     va_list arguments;
@@ -111,6 +121,11 @@ bool error_copy(struct error *error, const struct error *why)
 bool error_is_written(const struct error *error)
 {
     return error->kind == ERROR_WRITTEN || error->kind == ERROR_WRITER_SOUGHT;
+}
+
+bool error_is_refusal(const struct error *error)
+{
+    return error->kind == ERROR_FAULT || error->kind == ERROR_ASLEEP;
 }
 
 bool error_replace(struct error *error, const struct error *why)

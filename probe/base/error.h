@@ -69,6 +69,8 @@ void *error_null(struct error *error, enum error_kind kind, const char *format, 
     __attribute__((format(printf, 3, 4)));
 /* Memory ran out: false, NULL. */
 bool error_memory(struct error *error);
+bool error_reset(struct error *error);  /* ERROR_RESET */
+bool error_lockup(struct error *error); /* ERROR_LOCKUP */
 void *error_memory_null(struct error *error);
 /* The same as error_set with its own advice, a constant. */
 bool error_advise(struct error *error, enum error_kind kind, const char *advice, const char *format, ...)
@@ -77,6 +79,8 @@ bool error_advise(struct error *error, enum error_kind kind, const char *advice,
 bool error_copy(struct error *error, const struct error *why);
 /* Another counter may help. */
 bool error_is_written(const struct error *error);
+/* The target refused an access, or does not answer for now: another one may work. */
+bool error_is_refusal(const struct error *error);
 /* In place of what is set already. Always returns false. */
 bool error_replace(struct error *error, const struct error *why);
 /* Puts words in front of a fact that is already set ("cannot restore: ..."). Always returns false. */

@@ -31,6 +31,15 @@ const char *numbers_read(const char *text, int base, uint64_t *out, size_t n)
     return text;
 }
 
+int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 void text_add(char *text, size_t size, const char *format, ...)
 {
     size_t used = strlen(text);

@@ -36,6 +36,8 @@ static inline double random_part(uint64_t *state)
 enum { EITHER_BASE = 0 };
 const char *numbers_read(const char *text, int base, uint64_t *out, size_t n);
 
+int hex_digit(char c); /* -1: it is none */
+
 /* "1 hit", "2 hits" */
 #define PLURAL(n) ((n) == 1 ? "" : "s")
 

@@ -135,7 +135,7 @@ static bool serve_take_stop(struct serve_command *self, unsigned pairs, bool loo
     if (!debugger_engine_read(self->engine, values, &reset, &deadline, error))
         return false;
     if (reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     if (self->resumed_us > 0 &&
         !plausible_span(&self->plausible, self->last, values, (uint64_t)us, pairs + HALTS, error))
         return false;

@@ -145,7 +145,7 @@ static double rate_hz(const struct reading *reading, uint64_t from, uint64_t to,
 static bool check_poll(const struct device_poll *poll, struct error *error)
 {
     if (poll->reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     return poll->changed == NULL || witness_tell(poll->changed, poll->saw, error);
 }
 

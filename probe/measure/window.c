@@ -50,7 +50,7 @@ bool window_sample(struct window *window, const struct deadline *deadline, struc
     if (!device_poll(window->device, values, &before_us, &after_us, &look, deadline, error))
         return false;
     if (look.reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     if (look.changed != NULL)
         return witness_tell(look.changed, look.saw, error);
     if (look.may_stand && device_stands(window->device, &window->device->stopped_at, deadline))
