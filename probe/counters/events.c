@@ -24,15 +24,6 @@ static bool is_letter(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-static int hex_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static struct span span_from(struct span span, size_t from)
 {
     return (struct span){.at = span.at + from, .n = span.n - from};
@@ -102,7 +93,7 @@ static bool read_hex(struct span span, uint32_t *out)
 {
     uint32_t value = 0;
     for (size_t i = 0; i < span.n; i++) {
-        int digit = hex_value(span.at[i]);
+        int digit = hex_digit(span.at[i]);
         if (digit < 0 || value >> 28 != 0)
             return false;
         value = value << 4 | (uint32_t)digit;
@@ -131,6 +122,8 @@ bool span_is_event_name(struct span span)
 
 /* ---- events */
 
+const char events_advice[] = "pmu-probe list shows the events and metrics of this core.";
+
 /* More than any core has. `use` may be nested to this depth, but not into itself. */
 enum { MOST_EVENTS = 1024, MOST_USES = 64, DEEPEST_USE = 8, MOST_ERRATA = 64 };
 
@@ -144,6 +137,7 @@ struct event_set {
 struct parser {
     struct event_set *set;
     unsigned *line_of; /* of each event, in the outermost text */
+    size_t room;       /* of these */
     const char *(*other)(void *self, const char *name, size_t *n);
     void *self;
     char inside[DEEPEST_USE][EVENT_NAME]; /* the sets that are being read, outermost first */
@@ -158,28 +152,17 @@ static bool events_fail(struct parser *p, unsigned line, const char *what, struc
                      line, what, SPAN_QUOTE(span));
 }
 
-static bool no_memory(struct parser *p)
-{
-    return error_memory(p->error);
-}
-
 static bool add_event(struct parser *p, unsigned line, const struct event *event)
 {
     struct event_set *set = p->set;
     if (set->n == MOST_EVENTS)
         return error_set(p->error, ERROR_USAGE, "line %u: more than %d events", line, MOST_EVENTS);
-    if (set->n == set->room) {
-        size_t room = set->room > 0 ? 2 * set->room : 64;
-        struct event *events = realloc(set->events, room * sizeof *events);
-        if (events == NULL)
-            return no_memory(p);
-        set->events = events;
-        unsigned *lines = realloc(p->line_of, room * sizeof *lines);
-        if (lines == NULL)
-            return no_memory(p);
-        p->line_of = lines;
-        set->room = room;
-    }
+    struct event *events = array_grow(set->events, set->n + 1, &set->room, sizeof *events);
+    unsigned *lines = array_grow(p->line_of, set->n + 1, &p->room, sizeof *lines);
+    set->events = events != NULL ? events : set->events;
+    p->line_of = lines != NULL ? lines : p->line_of;
+    if (events == NULL || lines == NULL)
+        return error_memory(p->error);
     p->line_of[set->n] = p->line;
     set->events[set->n++] = *event;
     return true;
@@ -199,16 +182,11 @@ static bool events_read_event(struct parser *p, unsigned line, struct span rest)
     span_word(&rest, &code);
     if (!events_read_code(p, line, code, &event.code))
         return false;
-    if (!span_word(&rest, &name))
-        return events_fail(p, line, "there is no name after", code);
-    if (!span_is_event_name(name))
+    if (!span_word(&rest, &name) || !span_is_event_name(name) ||
+        !span_copy(name, event.name, sizeof event.name))
         return events_fail(p, line, "this cannot be an event's name:", name);
-    if (!span_copy(name, event.name, sizeof event.name))
-        return events_fail(p, line, "too long a name:", name);
-    if (!span_is_printable(rest))
-        return events_fail(p, line, "only plain ASCII can be shown after", name);
-    if (!span_copy(rest, event.words, sizeof event.words))
-        return events_fail(p, line, "too many words after", name);
+    if (!span_is_printable(rest) || !span_copy(rest, event.words, sizeof event.words))
+        return events_fail(p, line, "too many words, or not plain ASCII, after", name);
     return add_event(p, line, &event);
 }
 
@@ -249,8 +227,7 @@ static bool read_erratum(struct parser *p, unsigned line, struct span rest)
     *out = (struct event_erratum){.code = 0};
     if (!span_word(&rest, &code) || !span_word(&rest, &number) || !span_word(&rest, &part) ||
         !span_word(&rest, &revisions) || rest.n == 0)
-        return events_fail(p, line, "an erratum has a code, a number, a part, revisions, words, unlike",
-                           code);
+        return events_fail(p, line, "an erratum has a code, a number, a part, revisions, words:", code);
     if (!events_read_code(p, line, code, &out->code) || !events_read_code(p, line, part, &part_number) ||
         !read_revisions(p, line, revisions, out))
         return false;
@@ -332,13 +309,9 @@ static bool read_use(struct parser *p, unsigned line, struct span rest)
     if (p->depth == DEEPEST_USE || ++p->uses > MOST_USES)
         return events_fail(p, line, "too many sets use each other, at", name);
     char *inside = p->inside[p->depth];
-    if (!span_copy(name, inside, sizeof p->inside[0]))
-        return events_fail(p, line, "there is no set", name);
-    for (unsigned i = 0; i < p->depth; i++)
-        if (strcmp(p->inside[i], inside) == 0)
-            return events_fail(p, line, "a set uses itself:", name);
     struct span text = {.n = 0};
-    text.at = p->other != NULL ? p->other(p->self, inside, &text.n) : NULL;
+    if (span_copy(name, inside, sizeof p->inside[0]) && p->other != NULL)
+        text.at = p->other(p->self, inside, &text.n);
     if (text.at == NULL)
         return events_fail(p, line, "there is no set", name);
     size_t from = p->set->n;
@@ -410,10 +383,8 @@ struct event_set *event_set_parse(const char *text, size_t n,
 {
     struct event_set *set = calloc(1, sizeof *set);
     struct parser p = {.set = set, .other = other, .self = self, .error = error};
-    if (set == NULL) {
-        no_memory(&p);
-        return NULL;
-    }
+    if (set == NULL)
+        return error_memory_null(error);
     bool ok = events_read_text(&p, (struct span){text, n}) && check_unique(&p);
     free(p.line_of);
     if (!ok) {
@@ -526,11 +497,7 @@ struct event_set *event_set_open(const char *cpu, struct error *error)
     const char *text = find_text(NULL, cpu, &n);
     if (text != NULL)
         return event_set_parse(text, n, find_text, NULL, error);
-    char list[896] = "";
-    for (size_t i = 0, used = 0; i < FILES && used + strlen(names[i]) + 2 < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, " %s", names[i]);
-    error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"; there are:%s", cpu, list);
-    return NULL;
+    return error_null(error, ERROR_USAGE, "no events are known for \"%.64s\"", cpu);
 }
 
 size_t event_cpus(const char *const **out)

@@ -61,7 +61,9 @@ struct event_erratum {
 
 struct event_set;
 
-/* By its name ("cortex-a9", "dwt"), in any case. NULL: there is none; the error lists all names. */
+extern const char events_advice[]; /* for who names another event or metric */
+
+/* By its name ("cortex-a9", "dwt"), in any case. NULL: there is none. */
 struct event_set *event_set_open(const char *cpu, struct error *error);
 
 /*

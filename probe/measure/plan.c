@@ -11,8 +11,6 @@
 
 enum { FREE = -1 };
 
-static const char see_list[] = "pmu-probe list shows the events of this core.";
-
 struct placing {
     const struct placement_request *requests;
     size_t n;
@@ -225,14 +223,14 @@ static bool plan_refuse_unknown(const struct planning *p, const char *name, stru
         return error_advise(error, ERROR_USAGE, "", "%s: these counters count in every mode: leave %s out",
                             name, name + strlen(bare));
     if (event_is_generic(name))
-        return error_advise(error, ERROR_USAGE, see_list, "%s has no event for perf's %s", p->block->text,
-                            name);
+        return error_advise(error, ERROR_USAGE, events_advice, "%s has no event for perf's %s",
+                            p->block->text, name);
     near_init(&near, name, strlen(name));
     for (size_t i = 0; i < p->block->n; i++)
         near_offer(&near, p->block->counters[i].name);
     for (size_t i = 0; p->set != NULL && i < event_set_count(p->set); i++)
         near_offer(&near, event_set_at(p->set, i)->name);
-    return error_advise(error, ERROR_USAGE, see_list, "unknown event %s%s", name,
+    return error_advise(error, ERROR_USAGE, events_advice, "unknown event %s%s", name,
                         near_text(&near, room, sizeof room));
 }
 
@@ -388,5 +386,5 @@ bool plan_make(struct plan *plan, const struct counter_block *block, const struc
         begin_pass(plan, block, &plan->passes[0]);
     }
     return plan->n_passes > 0 ||
-           error_advise(error, ERROR_NO_COUNTER, see_list, "none of these events can be counted here");
+           error_advise(error, ERROR_NO_COUNTER, events_advice, "none of these events can be counted here");
 }
