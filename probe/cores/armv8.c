@@ -171,9 +171,7 @@ static const char *unreadable(const struct core *core, uint64_t status)
     return wide ? "it is in AArch64 state" : "it is in AArch32 state";
 }
 
-/* At a level that is in AArch32 state only if it is one of the lower ones, the level itself determines the
- * state.
- */
+/* If only lower levels are in AArch32 state, the level itself determines the state. */
 static void armv8_note_state(struct core *core, uint64_t status)
 {
     enum { HIGHEST = 3 };

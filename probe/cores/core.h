@@ -484,8 +484,7 @@ static inline void core_add_accesses(const struct core *core, struct steps *list
     core->ops->registers->add_accesses(core, list, status, accesses, n, at);
 }
 
-/* Why a core that is halted with this status cannot make them; NULL: it can. `state`: its CORE_STATUS, or 0.
- */
+/* Why a core halted with this status cannot make them; NULL: it can. `state`: its CORE_STATUS, or 0. */
 static inline const char *core_hindrance(const struct core *core, uint64_t status, uint64_t state)
 {
     return core->ops->registers->hindrance(core, status, state);

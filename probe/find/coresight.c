@@ -53,7 +53,7 @@ static bool coresight_read_word(struct walk *walk, uint64_t at, uint32_t *value)
     if (coresight_is_over(walk))
         return false;
     if (!coresight_insist(walk->ledger, &list, &word, walk->deadline, &why)) {
-        if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
+        if (!error_is_refusal(&why)) {
             walk->lost = true;
             error_set(walk->error, why.kind, "%s", why.text);
         }

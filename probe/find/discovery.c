@@ -27,7 +27,7 @@ static bool read_identity(struct found *found, const struct steps *list, uint64_
     struct error unread = {0};
     if (coresight_insist(found->ledger, list, values, found->deadline, &unread))
         return true;
-    if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+    if (!error_is_refusal(&unread))
         error_copy(found->error, &unread);
     return false;
 }
@@ -153,12 +153,11 @@ static bool discovery_is_told(const struct link_view *view)
 
 /* ---- nothing found */
 
-static const char nothing[] = "no core that can be measured was found";
+const char discovery_nothing[] = "no core that can be measured was found";
 
 /* --- chips that let no debugger in ---------------------------------------------------------------------- */
 
-/* The maker of an access port, as JEP106 numbers it: IDR[27:17], IHI 0031 C2.6.5. How its chips are opened.
- */
+/* The maker of an access port, as JEP106 numbers it (IDR[27:17], IHI 0031 C2.6.5), and how to open a chip. */
 static const struct opener {
     uint32_t designer;
     const char *text;
@@ -233,14 +232,14 @@ static bool tell_other(const struct link_view *view, struct error *why)
 {
     if (!nothing_found_is_ours(view))
         return error_advise(why, ERROR_NO_CORE, "Arm's Cortex-M, -R and -A cores are measured.",
-                            "%s: the target %s is of the type %s", nothing, view->name, view->type);
+                            "%s: the target %s is of the type %s", discovery_nothing, view->name, view->type);
     if (!view->has_port)
         return error_advise(why, ERROR_NO_CORE,
                             "Give the target -ap-num and -dbgbase in OpenOCD's configuration.",
-                            "%s: OpenOCD does not say on which access port the target %s (%s) is", nothing,
-                            view->name, view->type);
-    return error_set(why, ERROR_NO_CORE, "%s: nothing at access port %u is the target %s (%s)", nothing,
-                     view->port & 0xFFU, view->name, view->type);
+                            "%s: OpenOCD does not say on which access port the target %s (%s) is",
+                            discovery_nothing, view->name, view->type);
+    return error_set(why, ERROR_NO_CORE, "%s: nothing at access port %u is the target %s (%s)",
+                     discovery_nothing, view->port & 0xFFU, view->name, view->type);
 }
 
 bool nothing_found(struct found *found, struct error *why)
@@ -253,7 +252,7 @@ bool nothing_found(struct found *found, struct error *why)
         error_advise(why, ERROR_NO_CORE,
                      "Its RISC-V cores run, as the program is for them: load one for Arm. Or its OTP forbids "
                      "debugging.",
-                     "%s: the Arm cores of this RP2350 do not answer", nothing);
+                     "%s: the Arm cores of this RP2350 do not answer", discovery_nothing);
     else if (find_closed(found, &port, &opener))
         error_advise(why, ERROR_NO_CORE, opener,
                      "the chip closes access port %u to debuggers (CSW.DeviceEn is 0)", port & 0xFFU);
@@ -263,10 +262,10 @@ bool nothing_found(struct found *found, struct error *why)
         error_set(why, ERROR_NO_CORE,
                   "%s. Access port %u has no ROM table that names a core. If it has a Cortex-M, give "
                   "--debug-base %u:0x%08X",
-                  nothing, (unsigned)found->passed_over & 0xFFU, (unsigned)found->passed_over & 0xFFU,
-                  (unsigned)DISCOVERY_M_SCS);
+                  discovery_nothing, (unsigned)found->passed_over & 0xFFU,
+                  (unsigned)found->passed_over & 0xFFU, (unsigned)DISCOVERY_M_SCS);
     else
-        error_set(why, ERROR_NO_CORE, "%s", nothing);
+        error_set(why, ERROR_NO_CORE, "%s", discovery_nothing);
     return found->error->kind == ERROR_NONE;
 }
 
@@ -297,8 +296,7 @@ static bool discovery_judge(struct found *found, const struct link_view *view, e
     return true;
 }
 
-/* At a debug port with AHB-APs only, and no table that names a core, there can be no other kind of core.
- */
+/* At a debug port with AHB-APs only, and no table that names a core, no other kind of core can be. */
 static bool is_alone(const struct found *found, const enum port_bus *kinds, const enum verdict *verdicts,
                      const struct link_view *view)
 {
@@ -399,8 +397,7 @@ static const struct component *follower(const struct coresight *coresight, size_
     return kinds == cores ? nth : behind;
 }
 
-/* The server's own target for this core, which has its state and run control; else a plain view of the bus.
- */
+/* The server's own target for this core, which has its state and run control; else a view of the bus. */
 static const struct link_view *view_of(const struct found *found, const struct device_bus *bus,
                                        uint64_t debug_base, unsigned number)
 {
@@ -594,6 +591,8 @@ bool discovery_run(struct found *found)
 
 /* --- what the user says --------------------------------------------------------------------------------- */
 
+static const char debug_base[] = "--debug-base";
+
 static struct device_bus *bus_at(struct found *found, const struct place *place)
 {
     for (size_t i = 0; i < found->n_buses; i++)
@@ -619,13 +618,18 @@ static bool find_unit(struct found *found, const struct place *place, uint16_t *
     return false;
 }
 
+static bool no_port(struct found *found, const char *option, const struct place *place)
+{
+    return error_set(found->error, ERROR_NO_CORE, "%s: no access port %u is seen", option, place->port);
+}
+
 static bool discovery_look(struct found *found, const char *option, const struct place *place,
                            uint8_t devtype, uint16_t *unit, struct component *out)
 {
     char is[64], wanted[64];
     const struct component kind = {.readable = true, .class = 9, .devtype = devtype};
     if (!find_unit(found, place, unit))
-        return error_set(found->error, ERROR_NO_CORE, "%s: no access port %u is seen", option, place->port);
+        return no_port(found, option, place);
     if (!coresight_look(found->ledger, *unit, place->base, out, found->deadline, found->error))
         return false;
     if (!out->readable)
@@ -666,10 +670,10 @@ static bool place_cortex_m(struct found *found, const struct place *place, int *
         if (!add_if_cortex_m(found, view))
             return false;
         return found->n_cores > before ||
-               error_set(found->error, ERROR_NO_CORE, "--debug-base: no Cortex-M answers at access port %u",
+               error_set(found->error, ERROR_NO_CORE, "%s: no Cortex-M answers at access port %u", debug_base,
                          place->port);
     }
-    return error_set(found->error, ERROR_NO_CORE, "--debug-base: no access port %u is seen", place->port);
+    return no_port(found, debug_base, place);
 }
 
 static bool place_core(struct found *found, const struct place *place, int *number)
@@ -680,12 +684,12 @@ static bool place_core(struct found *found, const struct place *place, int *numb
     if (bus == NULL && place->base == DISCOVERY_M_SCS)
         return place_cortex_m(found, place, number);
     if (bus == NULL)
-        return error_set(found->error, ERROR_NO_CORE, "--debug-base: access port %u leads to no debug bus",
+        return error_set(found->error, ERROR_NO_CORE, "%s: access port %u leads to no debug bus", debug_base,
                          place->port);
     *number = core_at(found, bus, place->base);
     if (*number >= 0)
         return true;
-    if (!discovery_look(found, "--debug-base", place, DEVTYPE_CORE, &unit, &there))
+    if (!discovery_look(found, debug_base, place, DEVTYPE_CORE, &unit, &there))
         return false;
     size_t before = bus->coresight.n;
     if (!discovery_put_core(found, bus, place->base))
@@ -700,8 +704,8 @@ static bool place_core(struct found *found, const struct place *place, int *numb
         return false;
     *number = core_at(found, bus, place->base);
     return *number >= 0 ||
-           error_set(found->error, ERROR_NO_CORE,
-                     "--debug-base: the core at 0x%08" PRIX64 " is of an unknown kind", place->base);
+           error_set(found->error, ERROR_NO_CORE, "%s: the core at 0x%08" PRIX64 " is of an unknown kind",
+                     debug_base, place->base);
 }
 
 static bool place_pmu(struct found *found, const struct place *place, struct core *core)

@@ -19,6 +19,8 @@
 enum { TARGET_CORES = 16, TARGET_BLOCKS = 4, TARGET_BUSES = 8, TARGET_VIEWS = 256 };
 
 /* The System Control Space, by which the user names a Cortex-M: DDI 0403E B3.2. */
+extern const char discovery_nothing[]; /* was found */
+
 enum { DISCOVERY_M_SCS = 0xE000E000 };
 
 /* A debug bus: the one at an access port that has a ROM table. */

@@ -30,8 +30,7 @@ bool claim_read(const char *text, struct claim *out);
 /* "NAME is in use by pmu-probe delta, process 1234 on HOST, since 14:02". Always false. */
 bool claim_refuse(const struct claim *other, const char *name, struct error *error);
 
-/* Where a claim is kept: writes `mine` if there is none, or if it is `dead`; `found` is what is there then.
- */
+/* Where a claim is kept: writes `mine` if there is none, or if it is `dead`; `found`: what is there then. */
 struct claim_place {
     void *context;
     bool (*mark)(void *context, const char *mine, const char *dead, char found[CLAIM_TEXT], struct error *);

@@ -571,14 +571,11 @@ static bool slot_read(const char *text, struct journal_file *file, struct error 
     if (journal_is_blank(text))
         return true;
     text = text[0] == 'b' && text[1] == ' ' ? numbers_read(text + 2, 16, &cut, 1) : NULL;
-    if (text == NULL)
-        return bad("its slot has something else", error);
-    file->cut = cut != 0;
-    while (!journal_is_blank(text))
-        if (file->n_borrowed == JOURNAL_BORROWED ||
-            (text = step_from(text, &file->borrowed[file->n_borrowed++])) == NULL)
-            return bad("its slot has something else", error);
-    return true;
+    file->cut = text != NULL && cut != 0;
+    while (text != NULL && !journal_is_blank(text))
+        text =
+            file->n_borrowed < JOURNAL_BORROWED ? step_from(text, &file->borrowed[file->n_borrowed++]) : NULL;
+    return text != NULL || bad("its slot has something else", error);
 }
 
 static bool entry_read(char what, const uint64_t *of, struct journal_file *file, struct error *error)
@@ -602,6 +599,8 @@ static const struct {
     uint8_t n; /* of numbers after it */
 } lines[] = {{LINE_HELD, HELD_NUMBERS}, {LINE_WROTE, 2}, {LINE_OTHERS, 1}, {LINE_DROP, 1}, {LINE_AGAIN, 0}};
 
+static const char unknown_line[] = "a line says nothing that is known";
+
 static bool line_read(const char *text, struct journal_file *file, struct error *error)
 {
     uint64_t of[HELD_NUMBERS] = {0};
@@ -614,7 +613,7 @@ static bool line_read(const char *text, struct journal_file *file, struct error 
         if (end != NULL && *end == '\0')
             return entry_read(text[0], of, file, error);
     }
-    return bad("a line says nothing that is known", error);
+    return bad(unknown_line, error);
 }
 
 /* Nothing else than the beginning of a journal. */
@@ -633,7 +632,7 @@ static bool journal_take_line(const char *line, size_t size, size_t number, stru
     if (number == 0)
         return head_read(line, size, &file->head, error);
     if (size >= sizeof text || memchr(line, '\0', size) != NULL)
-        return bad("a line says nothing that is known", error);
+        return bad(unknown_line, error);
     memcpy(text, line, size);
     text[size] = '\0';
     return number == 1 ? slot_read(text, file, error) : line_read(text, file, error);

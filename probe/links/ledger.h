@@ -49,8 +49,7 @@ bool ledger_write(struct ledger *ledger, struct address at, uint64_t value, stru
 /* Makes a setting true, unless it is already. */
 bool ledger_apply(struct ledger *ledger, const struct setting *setting, const struct deadline *deadline,
                   struct error *error);
-/* Writes a lock's key, whatever its status says. The lock is closed after all else in its page is restored.
- */
+/* Writes a lock's key, whatever its status says. It is closed after all else in its page is restored. */
 bool ledger_open(struct ledger *ledger, const struct setting *lock, const struct deadline *deadline,
                  struct error *error);
 /* In the same page of 4 KB, as the registers of one component are. */
@@ -116,8 +115,7 @@ bool ledger_entry(const struct ledger *ledger, size_t i, struct address *at, str
                   uint64_t *old);
 /* "DWT_COMP2", for registers that every Cortex-M has; else its address, and false. */
 bool ledger_name(const struct address *at, char *out, size_t size);
-/* "DEMCR, DWT_CTRL, 0x80001100": the registers that are held, in the order in which they were written first.
- */
+/* "DEMCR, DWT_CTRL, 0x80001100": the registers that are held, in the order of their first writes. */
 void ledger_names(const struct ledger *ledger, char *out, size_t size);
 /* Undoes everything, last first, and goes on after a failure. What could not be undone stays held. What holds
  * another value than the run's is left alone; a read that fails keeps nothing from being undone. */

@@ -136,7 +136,7 @@ static void undo_leave(struct ledger *ledger, const struct ledger_entry *entry, 
 /* It cannot be read now, which keeps nothing from being undone. */
 static bool is_hidden(const struct error *unread)
 {
-    return unread->kind == ERROR_FAULT || unread->kind == ERROR_ASLEEP;
+    return error_is_refusal(unread);
 }
 
 static enum holds ledger_undo_holds(const struct ledger_entry *entry, uint64_t now)

@@ -175,12 +175,17 @@ static void openocd_hold_while(struct link *link, const struct step *halted)
         out[0] = '\0';
 }
 
+static bool openocd_has(const struct openocd *openocd, uint16_t unit, struct error *error)
+{
+    return unit < openocd->n || error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
+}
+
 static bool openocd_server_run(struct link *link, uint16_t unit, bool run, const struct deadline *deadline,
                                struct error *error)
 {
     struct openocd *openocd = openocd_of(link);
-    if (unit >= openocd->n)
-        return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
+    if (!openocd_has(openocd, unit, error))
+        return false;
     const char *name = openocd->targets[unit].name;
     /* OpenOCD crashes if it is asked to resume some of them */
     if (!openocd->targets[unit].is_core)
@@ -211,8 +216,8 @@ static bool tell_target(struct openocd *openocd, uint16_t unit, const char *what
 {
     char command[128];
     enum why why = DONE;
-    if (unit >= openocd->n)
-        return error_set(error, ERROR_NO_CORE, "OpenOCD has no target %u", unit);
+    if (!openocd_has(openocd, unit, error))
+        return false;
     snprintf(command, sizeof command, "targets [lindex [target names] %u]; %s", unit, what);
     return openocd_session_do(&openocd->session, command, deadline, &why, error);
 }

@@ -65,7 +65,7 @@ static bool openocd_session_lose(struct openocd_session *session, enum openocd_e
                          session->peer, phase_of(what, phase, sizeof phase));
     case OPENOCD_NO_MEMORY:
         session->lost = true;
-        return error_set(error, ERROR_SYSTEM, "out of memory for the answer of OpenOCD at %s", session->peer);
+        return error_memory(error);
     case OPENOCD_ANSWERED:
     case OPENOCD_CLOSED:
         break;
@@ -308,18 +308,11 @@ static bool is_start_of(const char *text, size_t length, const char *whole)
     return length <= strlen(whole) && memcmp(text, whole, length) == 0;
 }
 
-static const char silent[] = "silent";
-
 static bool not_openocd(const struct openocd_session *session, const char *text, size_t length,
                         const char *otherwise, struct error *error)
 {
     char words[QUOTE + 1];
     quote(text, length, words, sizeof words);
-    if (length == 0 && otherwise == silent)
-        return error_advise(
-            error, ERROR_NOT_A_PROBE,
-            "Is OpenOCD stopped or busy? Name its Tcl port (default 6666), not its GDB or telnet port.",
-            "%s is open, but silent", session->peer);
     if (length == 0)
         return error_set(error, ERROR_NOT_A_PROBE, "%s is open, but %s", session->peer, otherwise);
     return error_set(error, ERROR_NOT_A_PROBE, "%s is not OpenOCD's Tcl port: it sends \"%s\"", session->peer,
@@ -354,7 +347,9 @@ static bool ask_sum(struct openocd_session *session, const struct deadline *dead
     size_t length = 0;
     const char *pending = openocd_rpc_pending(&session->rpc, &length);
     return not_openocd(session, pending, length,
-                       end == OPENOCD_CLOSED ? "closes the connection when spoken to" : silent, error);
+                       end == OPENOCD_CLOSED ? "closes the connection when spoken to"
+                                             : "silent: is OpenOCD stopped or busy?",
+                       error);
 }
 
 static bool ask_version(struct openocd_session *session, const struct deadline *deadline, struct error *error)

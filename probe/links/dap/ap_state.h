@@ -80,8 +80,7 @@ struct ap_state {
 };
 
 struct access_port *ap_state_port(struct ap_state *ap, uint16_t unit); /* NULL: none */
-/* Nothing is known any more: transfers failed, their fate is unknown, or accesses did not pass through here.
- */
+/* Nothing is known any more: transfers failed, perhaps, or accesses did not pass through here. */
 void ap_state_forget(struct ap_state *ap);
 /* What SELECT must hold for that register of the port. */
 uint32_t ap_state_select(const struct access_port *port, uint32_t offset);

@@ -18,9 +18,17 @@ static const char no_permission[] =
     "no permission: install contrib/udev/60-pmu-probe.rules and replug the probe; for ssh and CI also sudo "
     "adduser USER plugdev";
 
+static const char unplugged[] = "it was unplugged", stuffed[] = "it takes no more packets";
+
 static bool lost(const struct carrier *carrier, const char *what, struct error *error)
 {
     return error_set(error, ERROR_LINK_LOST, "%s: %s", carrier->name, what);
+}
+
+static bool carrier_too_long(const struct carrier *carrier, size_t length, struct error *error)
+{
+    return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long", carrier->name,
+                     length);
 }
 
 /* ---- descriptors */
@@ -362,7 +370,7 @@ static const char *words_for(int status)
 {
     switch (status) {
     case LIBUSB_TRANSFER_NO_DEVICE:
-        return "it was unplugged";
+        return unplugged;
     case LIBUSB_TRANSFER_STALL:
         return "it refuses the packet";
     case LIBUSB_TRANSFER_OVERFLOW:
@@ -392,7 +400,7 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (n > CARRIER_ROOM || usb->sent - usb->received >= IN_FLIGHT)
         return error_set(error, ERROR_SYSTEM, "too many packets in flight");
     if (!carrier_work(usb, &exchange->out_busy, deadline))
-        return lost(&usb->carrier, "it takes no more packets", error);
+        return lost(&usb->carrier, stuffed, error);
     memcpy(exchange->request, packet, n);
     libusb_fill_bulk_transfer(exchange->out, usb->handle, usb->place.out, exchange->request, (int)n, finished,
                               &exchange->out_busy, 0);
@@ -403,8 +411,8 @@ static bool usb_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     }
     if (failure == 0)
         return true;
-    return lost(&usb->carrier,
-                failure == LIBUSB_ERROR_NO_DEVICE ? "it was unplugged" : libusb_strerror(failure), error);
+    return lost(&usb->carrier, failure == LIBUSB_ERROR_NO_DEVICE ? unplugged : libusb_strerror(failure),
+                error);
 }
 
 static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
@@ -426,8 +434,7 @@ static bool usb_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
         return lost(&usb->carrier, words_for(exchange->in->status), error);
     size_t length = exchange->in->actual_length > 0 ? (size_t)exchange->in->actual_length : 0;
     if (length > room)
-        return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
-                         usb->carrier.name, length);
+        return carrier_too_long(&usb->carrier, length, error);
     memcpy(packet, exchange->reply, length);
     *n = length;
     return true;
@@ -707,7 +714,7 @@ static bool hid_send(struct carrier *carrier, const uint8_t *packet, size_t n,
         errno = 0;
         put = hid_write(hid->device, report, 1 + hid->report);
     } while (put < 0 && errno == EINTR);
-    return put >= 0 || lost(&hid->carrier, "it was unplugged", error);
+    return put >= 0 || lost(&hid->carrier, unplugged, error);
 }
 
 static bool hid_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
@@ -720,7 +727,7 @@ static bool hid_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return lost(&hid->carrier, "it was unplugged", error);
+            return lost(&hid->carrier, unplugged, error);
         if (got > 0) {
             *n = (size_t)got;
             return true;
@@ -819,8 +826,7 @@ static bool tcp_send(struct carrier *carrier, const uint8_t *packet, size_t n,
     if (!tcp_is_in_step(tcp))
         return error_set(error, ERROR_LINK_PROTOCOL, "%s answers what it was not asked", carrier->name);
     tcp->owed++;
-    return went_through(tcp, socket_send(tcp->fd, bytes, TCP_HEADER + n, deadline),
-                        "it takes no more packets", error);
+    return went_through(tcp, socket_send(tcp->fd, bytes, TCP_HEADER + n, deadline), stuffed, error);
 }
 
 static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, size_t *n,
@@ -838,8 +844,7 @@ static bool tcp_receive(struct carrier *carrier, uint8_t *packet, size_t room, s
         return error_set(error, ERROR_LINK_PROTOCOL, "%s does not speak CMSIS-DAP over TCP",
                          tcp->carrier.name);
     if (length > room)
-        return error_set(error, ERROR_LINK_PROTOCOL, "%s: a reply of %zu bytes is too long",
-                         tcp->carrier.name, length);
+        return carrier_too_long(&tcp->carrier, length, error);
     *n = length;
     tcp->owed -= tcp->owed > 0;
     return tcp_receive_all(tcp, packet, length, deadline, error);

@@ -57,8 +57,7 @@ struct dap_found {
     bool is_named;           /* DAP_HID: its interface is named as a probe, as those next to it are not */
 };
 
-/* Of a device with several HID interfaces keeps those that are named, if any is; returns how many are left.
- */
+/* Of a device with several HID interfaces keeps those that are named, if any is; returns how many stay. */
 size_t usb_choice_drop_bridges(struct dap_found *list, size_t n);
 /* Keeps one entry for each probe, the faster one, in the same order; returns how many are left. */
 size_t usb_choice_merge(struct dap_found *list, size_t n);

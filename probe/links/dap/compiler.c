@@ -95,6 +95,8 @@ struct compiling {
     bool ended;
 };
 
+static const char no_register[] = "that register does not exist";
+
 const char *compiler_refusal(const struct compiler *compiler, const struct step *step)
 {
     const struct address *at = &step->at;
@@ -119,12 +121,12 @@ const char *compiler_refusal(const struct compiler *compiler, const struct step 
         return NULL;
     case SPACE_AP:
         if (at->size != 4 || at->offset > (port->v6 ? 0xFFCU : 0xFCU) || at->offset % 4 != 0)
-            return "that register does not exist";
+            return no_register;
         return NULL;
     case SPACE_DP:
         if (at->size != 4 || at->offset > 0xFC || at->offset % 4 != 0 ||
             (at->offset % 16 == DP_RDBUFF && step->op == OP_WRITE) || (at->offset > 0xF && compiler->jtag))
-            return "that register does not exist";
+            return no_register;
         return NULL;
     case SPACE_MSR:
     case SPACE_CORE:
@@ -234,8 +236,7 @@ static bool compile_check(struct compiling *c, uint8_t request, struct note note
     return true;
 }
 
-/* One read; its word is matched where the debug port has it still (IHI 0031 B2.2.8). Both are in one packet.
- */
+/* One read, whose word is matched where the debug port has it still (IHI 0031 B2.2.8), in the same packet. */
 static bool compile_exact(struct compiling *c, uint8_t request, struct note note)
 {
     struct packet *packet = c->packet;

@@ -144,8 +144,7 @@ static enum adi_end try_swd(struct adi *adi, struct error *cannot, struct error 
 static bool connect_swd(struct adi *adi, struct error *error)
 {
     static const char silence[] =
-        "no target answers over SWD: are power, SWCLK, SWDIO and ground connected, and does the "
-        "program leave these pins alone, and not sleep?";
+        "no target answers over SWD: does the program use SWCLK or SWDIO, or sleep?";
     /* One clock of turnaround, no data phase after WAIT and FAULT */
     static const uint8_t usual[] = {DAP_SWD_CONFIGURE, 0};
     if (!choose_port(adi, DAP_PORT_SWD, error) ||

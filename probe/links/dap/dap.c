@@ -177,8 +177,7 @@ static bool dap_begin(struct dap *dap, const struct deadline *deadline, struct e
     return true;
 }
 
-/* Connects again to a lost probe. The access ports hold what we left in them, if it is still the same target.
- */
+/* Connects again to a lost probe. The access ports hold what we left in them, if the target is the same. */
 static bool reopen(struct dap *dap, const struct deadline *deadline, struct error *error)
 {
     struct deadline soon = deadline_slice(deadline, patience_ms(REOPEN_MS));
@@ -390,8 +389,7 @@ static void dap_close(struct link *link)
     free(dap);
 }
 
-/* --- trace: on an endpoint for itself where there is one, else by commands, which every carrier has ------
- */
+/* --- trace: on an endpoint for itself where there is one, else by commands ------------------------------ */
 
 static bool dap_tell_swo(struct dap *dap, uint8_t command, uint8_t value, struct error *error)
 {

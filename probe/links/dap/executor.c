@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "links/dap/executor.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -261,10 +259,8 @@ static bool call_ended_early(struct call *call, const struct decoded *decoded)
     case DECODE_BROKEN:
         break;
     }
-    probe->lost = true;
     call->done = decoded->step;
-    error_set(call->error, ERROR_LINK_PROTOCOL, "%s answers something else than it was asked",
-              probe->carrier->name);
+    (void)probe_distrust(probe, call->error);
     return call_lost(call);
 }
 

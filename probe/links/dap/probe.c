@@ -2,7 +2,6 @@
 #include "links/dap/probe.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { SEND_MS = 1000, REPLY_MS = 8000, OVERLAPPED_MS = 800, STALE = 8, SILENCE_MS = 700 };

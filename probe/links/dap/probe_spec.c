@@ -298,16 +298,13 @@ const struct dap_found *usb_choice_choose(const struct dap_found *list, size_t n
     for (size_t i = 0; i < n; i++)
         if (!is_again(list, i))
             add_candidate(names, sizeof names, &list[i], "; there is ");
-    if (spec->usb[0] != '\0')
-        return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe%s%.64s is plugged in at usb:%s%s",
-                          spec->serial[0] != '\0' ? " " : "", spec->serial, spec->usb, names);
-    if (spec->serial[0] != '\0')
-        return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe has the serial number %.64s%s",
-                          spec->serial, names);
+    char id[16] = "";
     if (spec->by_id)
-        return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is %04x:%04x%s", spec->vendor,
-                          spec->product, names);
-    return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe is plugged in");
+        snprintf(id, sizeof id, " %04x:%04x", spec->vendor, spec->product);
+    bool named = spec->usb[0] != '\0' || spec->serial[0] != '\0' || spec->by_id;
+    return error_null(error, ERROR_NO_PROBE, "no CMSIS-DAP probe%s%s%.64s is plugged in%s%s%s", id,
+                      spec->serial[0] != '\0' ? " " : "", spec->serial,
+                      spec->usb[0] != '\0' ? " at usb:" : "", spec->usb, named ? names : "");
 }
 
 enum { ST = 0x0483, SEGGER = 0x1366, FTDI = 0x0403, RASPBERRY_PI = 0x2E8A };

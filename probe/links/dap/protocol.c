@@ -3,7 +3,6 @@
 
 #include "links/dap/carrier.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static size_t put_16(uint8_t *out, uint16_t value)
