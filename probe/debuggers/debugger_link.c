@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SLICE_MS = 50, WORD = 4, GATHERED = 64, OPEN_MS = 5000, END_MS = 500 };
 
@@ -267,8 +266,7 @@ static void explain_no_openocd(struct debugger *debugger)
         debugger_explain(debugger, ACCESS_OPENOCD, "the server is not OpenOCD");
 }
 
-/* DCRDR keeps what is written to it while no register is transferred: writes another value and restores it.
- */
+/* DCRDR keeps what is written to it while no register is transferred: writes another value, and restores. */
 static bool writes_work(struct debugger *debugger, bool *work, uint64_t *kept,
                         const struct deadline *deadline, struct error *why)
 {
@@ -342,8 +340,7 @@ static bool settle_m(struct debugger_link *self, const struct deadline *deadline
     return true;
 }
 
-/* The debug registers and the PMU of a Cortex-A or R are not in the core's memory: only OpenOCD reaches them.
- */
+/* The debug registers and the PMU of a Cortex-A or R are not in the core's memory: OpenOCD reaches them. */
 static bool open_openocd(struct debugger_link *self, const struct deadline *deadline, struct error *error)
 {
     struct debugger_facts *facts = &self->debugger->facts;
@@ -368,17 +365,12 @@ static bool settle_arm(struct debugger_link *self, const struct deadline *deadli
     if (server_row_of(debugger)->reaches_buses)
         return open_openocd(self, deadline, error);
     explain_no_openocd(debugger);
-    if (facts->is_emulator)
-        error_advise(&self->refusal, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
-                     "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is: "
-                     "an emulator has no core's time",
-                     server_row_of(debugger)->name, facts->architecture);
-    else
-        error_set(&self->refusal, ERROR_NO_COUNTER,
-                  "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is. "
-                  "OpenOCD's monitor reaches a Cortex-A's or R's",
-                  facts->server != SERVER_UNKNOWN ? server_row_of(debugger)->name : "the GDB server",
-                  facts->architecture);
+    error_advise(&self->refusal, ERROR_NO_COUNTER,
+                 facts->is_emulator ? DEBUGGER_ADVICE_EMULATOR
+                                    : "OpenOCD's monitor reaches the PMU of a Cortex-A or R.",
+                 "%s shows a core of architecture \"%s\" by its memory and registers, where no PMU is",
+                 facts->server != SERVER_UNKNOWN ? server_row_of(debugger)->name : "the GDB server",
+                 facts->architecture);
     return true;
 }
 

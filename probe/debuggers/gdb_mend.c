@@ -37,7 +37,7 @@ static bool find_mark(struct gdb_session *session, const struct deadline *deadli
             break;
         wire->lost = false;
     }
-    return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
+    return gdb_wire_silent(wire, error);
 }
 
 static bool ask_why(struct gdb_session *session, const struct deadline *deadline, struct error *error)
@@ -236,8 +236,7 @@ bool gdb_clear_breakpoints(struct gdb_session *session, const struct deadline *d
     return true;
 }
 
-/* D lets the core run on, but not with OpenOCD. Other servers with one client read no packet while it runs.
- */
+/* D lets the core run on, but not with OpenOCD. Other servers with one client read nothing while it runs. */
 static bool detach(struct gdb_session *session, struct debugger *debugger, struct error *error)
 {
     struct deadline soon = deadline_in_ms(patience_ms(LET_GO_MS), NULL);

@@ -2,6 +2,7 @@
 #include "debuggers/gdb_packet.h"
 
 #include "base/socket.h"
+#include "base/values.h"
 
 #include <poll.h>
 #include <string.h>
@@ -110,7 +111,7 @@ static enum gdb_event take_byte(struct gdb_decoder *decoder, uint8_t byte)
         return GDB_NOTHING;
     case GDB_CHECK_HIGH:
     case GDB_CHECK_LOW:
-        digit = gdb_hex_digit((char)byte);
+        digit = hex_digit((char)byte);
         if (digit < 0)
             decoder->damaged = true;
         else
@@ -159,22 +160,13 @@ size_t gdb_packet_frame(const void *payload, size_t n, char *out, size_t room)
     return used;
 }
 
-int gdb_hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 bool gdb_hex_read(const char *text, size_t length, void *out, size_t room, size_t *n)
 {
     uint8_t *bytes = out;
     if (length % 2 != 0 || length / 2 > room)
         return false;
     for (*n = 0; *n < length / 2; ++*n) {
-        int high = gdb_hex_digit(text[2 * *n]), low = gdb_hex_digit(text[2 * *n + 1]);
+        int high = hex_digit(text[2 * *n]), low = hex_digit(text[2 * *n + 1]);
         if (high < 0 || low < 0)
             return false;
         bytes[*n] = (uint8_t)(high << 4 | low);
@@ -196,7 +188,7 @@ bool gdb_number_read(const char *text, uint64_t *value, const char **end)
 {
     const char *at = text;
     int digit;
-    for (*value = 0; (digit = gdb_hex_digit(*at)) >= 0; at++) {
+    for (*value = 0; (digit = hex_digit(*at)) >= 0; at++) {
         if (*value >> 60 != 0)
             return false;
         *value = *value << 4 | (uint64_t)digit;
@@ -232,6 +224,16 @@ bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why,
 {
     wire->lost = true;
     return error_set(error, kind, "%s%s", wire->peer, why);
+}
+
+bool gdb_wire_silent(struct gdb_wire *wire, struct error *error)
+{
+    return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
+}
+
+bool gdb_wire_out_of_step(struct gdb_wire *wire, struct error *error)
+{
+    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
 }
 
 bool gdb_wire_tell_lost(const struct gdb_wire *wire, struct error *error)

@@ -48,7 +48,6 @@ enum gdb_event gdb_decoder_take(struct gdb_decoder *decoder, const uint8_t *byte
 size_t gdb_packet_frame(const void *payload, size_t n, char *out, size_t room);
 
 /* -1: no hexadecimal digit */
-int gdb_hex_digit(char c);
 /* Pairs of digits into bytes; false if `text` is anything else, or does not fit. */
 bool gdb_hex_read(const char *text, size_t length, void *out, size_t room, size_t *n);
 /* `out` has room for 2 n + 1 characters. */
@@ -97,4 +96,6 @@ enum gdb_came gdb_wire_receive(struct gdb_wire *wire, const struct deadline *dea
 /* Marks it lost; always false. `why` goes on after the peer's name: " does not answer". */
 bool gdb_wire_lose(struct gdb_wire *wire, enum error_kind kind, const char *why, struct error *error);
 /* Says that it is lost; always false. */
+bool gdb_wire_silent(struct gdb_wire *wire, struct error *error);
+bool gdb_wire_out_of_step(struct gdb_wire *wire, struct error *error);
 bool gdb_wire_tell_lost(const struct gdb_wire *wire, struct error *error);

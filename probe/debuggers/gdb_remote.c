@@ -51,10 +51,9 @@ static bool must_be_halted(struct debugger *debugger, const struct deadline *dea
     if (!is_connected(debugger, deadline, error))
         return false;
     return !session_of(debugger)->running ||
-           error_advise(error, ERROR_FAULT,
-                        "This needs OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
-                        "through %s a core can be read only while it is halted",
-                        session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
+           error_advise(
+               error, ERROR_FAULT, "This needs OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here.",
+               "%s shows only a halted core", session_of(debugger)->wire.is_gdb ? "GDB" : "a GDB server");
 }
 
 /* Memory and registers are those of the thread that stopped. GDB selects it itself. */
@@ -106,12 +105,6 @@ static bool gdb_remote_read_memory(struct debugger *debugger, uint64_t at, void 
     return true;
 }
 
-static bool out_of_step(struct gdb_session *session, struct error *error)
-{
-    return gdb_wire_lose(&session->wire, ERROR_LINK_PROTOCOL, " answers something else than it was asked",
-                         error);
-}
-
 static bool write_some(struct gdb_session *session, uint64_t at, const void *bytes, size_t n,
                        const struct deadline *deadline, struct error *error)
 {
@@ -130,7 +123,7 @@ static bool write_some(struct gdb_session *session, uint64_t at, const void *byt
             return false;
     }
     if (!gdb_is_ok(session) && !gdb_is_refusal(session))
-        return out_of_step(session, error);
+        return gdb_wire_out_of_step(&session->wire, error);
     return gdb_is_ok(session) || error_set(error, ERROR_FAULT, "%s cannot write 0x%08" PRIX64 " (%.256s)",
                                            session->wire.peer, at, gdb_refusal(session));
 }
@@ -177,7 +170,7 @@ static bool gdb_remote_breakpoint(struct debugger *debugger, uint64_t at, unsign
     if (gdb_is_ok(session))
         return true;
     if (!gdb_is_refusal(session))
-        return out_of_step(session, error);
+        return gdb_wire_out_of_step(&session->wire, error);
     if (session->wire.length == 0)
         return error_set(error, ERROR_NO_COMPARATOR, "%s knows no hardware breakpoints", session->wire.peer);
     return error_set(error, ERROR_ADDRESS, "%s cannot %s a breakpoint at 0x%08" PRIX64 " (%.256s)",

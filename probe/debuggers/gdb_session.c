@@ -2,6 +2,7 @@
 #include "debuggers/gdb_session.h"
 
 #include "base/socket.h"
+#include "base/values.h"
 
 #include <errno.h>
 #include <expat.h>
@@ -33,8 +34,15 @@ struct document {
 
 static bool read_document(struct reader *reader, const char *name, const struct document *outer);
 
-static void stop(struct document *document)
+static bool refuse_description(struct reader *reader, const char *what)
 {
+    return error_set(reader->error, ERROR_LINK_PROTOCOL, "the server's target description %s", what);
+}
+
+static void stop(struct document *document, const char *why)
+{
+    if (why != NULL)
+        (void)refuse_description(document->reader, why);
     XML_StopParser(document->parser, XML_FALSE);
 }
 
@@ -70,15 +78,11 @@ static void take_register(struct document *document, const char **attributes)
     if (name == NULL || strlen(name) >= GDB_NAME ||
         !number_attribute(attributes, "regnum", LARGEST_NUMBER, &number) ||
         !number_attribute(attributes, "bitsize", LARGEST_BITS, &bits) || bits == 0) {
-        error_set(reader->error, ERROR_LINK_PROTOCOL,
-                  "the server's target description has a register that makes no sense");
-        stop(document);
+        stop(document, "has a register that makes no sense");
         return;
     }
     if (features->n == GDB_REGISTERS) {
-        error_set(reader->error, ERROR_LINK_PROTOCOL,
-                  "the server's target description has too many registers");
-        stop(document);
+        stop(document, "has too many registers");
         return;
     }
     struct gdb_register *entry = &features->registers[features->n++];
@@ -98,7 +102,7 @@ static void XMLCALL on_start(void *data, const char *element, const char **attri
         document->reader->features->m_profile |= strncmp(name, "org.gnu.gdb.arm.m-profile", 25) == 0;
     else if (strcmp(element, "xi:include") == 0 && (name = attribute(attributes, "href")) != NULL &&
              !read_document(document->reader, name, document))
-        stop(document);
+        stop(document, NULL);
 }
 
 static void XMLCALL on_end(void *data, const char *element)
@@ -128,9 +132,7 @@ static void XMLCALL on_entity(void *data, const char *name, int parameter, const
     struct document *document = data;
     (void)name, (void)parameter, (void)value, (void)length, (void)base, (void)system, (void)public_id,
         (void)notation;
-    error_set(document->reader->error, ERROR_LINK_PROTOCOL,
-              "the server's target description defines entities");
-    stop(document);
+    stop(document, "defines entities");
 }
 
 static bool parse(struct document *document, const char *text, size_t length)
@@ -159,16 +161,14 @@ static bool read_document(struct reader *reader, const char *name, const struct 
     size_t length;
     for (const struct document *above = outer; above != NULL; above = above->outer)
         if (strcmp(above->name, name) == 0)
-            return error_set(reader->error, ERROR_LINK_PROTOCOL,
-                             "the server's target description %.64s includes itself", name);
+            return refuse_description(reader, "includes itself");
     if (document.depth > GDB_XML_DEPTH || ++reader->n_documents > GDB_XML_DOCUMENTS)
-        return error_set(reader->error, ERROR_LINK_PROTOCOL,
-                         "the server's target description includes too much");
+        return refuse_description(reader, "includes too much");
     if (!reader->documents->fetch(reader->documents->context, name, &text, &length, reader->error))
         return false;
     reader->bytes += length;
     if (reader->bytes > GDB_XML_BYTES)
-        return error_set(reader->error, ERROR_LINK_PROTOCOL, "the server's target description is too long");
+        return refuse_description(reader, "is too long");
     char *copy = malloc(length + 1); /* an include overwrites the fetched text */
     if (copy == NULL)
         return error_memory(reader->error);
@@ -256,7 +256,7 @@ enum {
 
 static bool is_hex(char c)
 {
-    return gdb_hex_digit(c) >= 0;
+    return hex_digit(c) >= 0;
 }
 
 /* A stop reply that is late or arrives twice; it answers only '?' and vAttach. */
@@ -283,12 +283,12 @@ static bool receive_answer(struct gdb_session *session, bool stops_count, const 
                 continue;
             return true;
         case GDB_CAME_NOT:
-            return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
+            return gdb_wire_silent(wire, error);
         case GDB_CAME_NEVER:
             return false;
         }
     }
-    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
+    return gdb_wire_out_of_step(wire, error);
 }
 
 /* An answer that arrived twice would be taken for the next question's: only stops and console output may have
@@ -306,7 +306,7 @@ static bool nothing_waits(struct gdb_session *session, struct error *error)
         if (!is_console(wire) && !is_stop(wire->payload))
             break;
     }
-    return gdb_wire_lose(wire, ERROR_LINK_PROTOCOL, " answers what it was not asked", error);
+    return gdb_wire_out_of_step(wire, error);
 }
 
 static bool may_ask(const struct gdb_session *session, const struct deadline *deadline, struct error *error)
@@ -393,7 +393,7 @@ bool gdb_monitor(struct gdb_session *session, const char *command, char *out, si
         char text[GDB_CHUNK];
         enum gdb_came came = gdb_wire_receive(wire, &most, error);
         if (came == GDB_CAME_NOT)
-            return gdb_wire_lose(wire, ERROR_LINK_LOST, " does not answer", error);
+            return gdb_wire_silent(wire, error);
         if (came == GDB_CAME_NEVER)
             return false;
         bool more = is_console(wire), stop = !more && is_stop(wire->payload);
@@ -487,7 +487,7 @@ bool gdb_take_stop(struct gdb_session *session, struct debugger_stop *stop)
     }
     if (!is_stop(payload))
         return false;
-    int number = gdb_hex_digit(payload[1]) << 4 | gdb_hex_digit(payload[2]);
+    int number = hex_digit(payload[1]) << 4 | hex_digit(payload[2]);
     if (number == INTERRUPT || number == 0)
         stop->why = DEBUGGER_REQUESTED;
     else if (number == ILLEGAL || number == BUS || number == SEGMENT)

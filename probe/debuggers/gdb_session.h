@@ -116,9 +116,7 @@ void gdb_cache(struct gdb_session *session, unsigned number, const char *hex, si
 /* Names the core of a stop; nothing if the server's threads are not cores. */
 bool gdb_name_core(struct gdb_session *session, const struct debugger_facts *facts,
                    struct debugger_stop *stop, const struct deadline *deadline, struct error *error);
-/* OpenOCD keeps a request that arrived too late until the core runs again: that stop is not asked for any
- * more.
- */
+/* OpenOCD keeps a request that arrived too late until the core runs again: nothing asks for that stop now. */
 bool gdb_is_belated(struct gdb_session *session, const struct debugger_stop *stop);
 
 /*

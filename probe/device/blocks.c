@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+bool device_refuse_counters(struct error *error)
+{
+    return error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says why.",
+                        "the core has no counter that can be used");
+}
+
 static bool check_usable(const struct counter_block *block, struct error *error)
 {
     if (block->unusable[0] == '\0')
@@ -31,7 +37,7 @@ static struct counter_block *find_block(const struct device *device, const char 
         error_advise(error, ERROR_NO_COUNTER, "",
                      "a debugger shows no counters of an x86-64 program: --counters names them");
     else if (name == NULL)
-        error_set(error, ERROR_NO_COUNTER, "the core has no counter that can be used");
+        device_refuse_counters(error);
     else
         error_set(error, ERROR_NO_COUNTER, "the core has no counter block \"%.32s\"", name);
     return NULL;
@@ -248,9 +254,9 @@ static bool find_reason(struct device *device, const struct deadline *deadline, 
 static const char *why_unseen(const struct device *device, const struct device_core *counted)
 {
     if (counted != NULL && (counted->core.quirks & RESETS_UNSEEN) != 0)
-        return ", or the Cortex-A9 was reset, which it does not show (erratum 799770)";
+        return ", or the Cortex-A9 was reset unseen (erratum 799770)";
     if (counted != NULL && device->debugger != NULL && core_has(&counted->core, LOCKS_IN_PRSR))
-        return ", or the core was reset: who reads its mark of that, as OpenOCD does, clears it";
+        return ", or the core was reset, which OpenOCD's reads hide";
     return NULL;
 }
 
@@ -320,7 +326,7 @@ static bool check_counts(const struct device *device, struct error *error)
         return true;
     const char *server = server_row(device->debugger->facts.server)->name;
     return error_advise(error, ERROR_NO_COUNTER, DEBUGGER_ADVICE_EMULATOR,
-                        "%s is an emulator, whose cycles do not measure the code",
+                        "%s is an emulator: its cycles do not measure the code",
                         server[0] != '\0' ? server : "the GDB server");
 }
 
@@ -340,6 +346,8 @@ void device_watch_resets(struct device *device)
     device->was_reset = false;
 }
 
+static const char no_divider[] = "Leave --divide64 out.";
+
 bool device_take_block(struct device *device, const char *name, const struct deadline *deadline,
                        struct error *error)
 {
@@ -351,10 +359,9 @@ bool device_take_block(struct device *device, const char *name, const struct dea
         (!blocks_look_by_core(device, block, deadline, error) || !check_usable(block, error)))
         return false;
     if (device->divide && block->kind->divide == NULL)
-        return error_advise(error, ERROR_NO_COUNTER, "Leave --divide64 out.", "%s has no divider",
-                            block->text);
+        return error_advise(error, ERROR_NO_COUNTER, no_divider, "%s has no divider", block->text);
     if (device->divide && !block->kind->divide(&device_counted(device)->core, block))
-        return error_advise(error, ERROR_NO_COUNTER, "Leave --divide64 out.",
+        return error_advise(error, ERROR_NO_COUNTER, no_divider,
                             "the program uses the cycle counter: it cannot be divided");
     if (!apply_all(device, block, deadline, error))
         return false;
@@ -634,7 +641,7 @@ bool device_check_reset(struct device *device, const struct deadline *deadline, 
          !core_reset_since(&counted->core, results[at])))
         return true;
     device->was_reset = true;
-    return error_set(error, ERROR_RESET, "the target was reset");
+    return error_reset(error);
 }
 
 bool device_reset_is_new(struct device *device, const struct deadline *deadline)

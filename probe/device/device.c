@@ -27,7 +27,6 @@ struct run_control {
     bool (*look)(struct device *, struct device_core *, const struct deadline *, struct error *);
     /* Makes the chosen core, whose registers can be reached, ours; it runs from here on. */
     bool (*take)(struct device *, bool resume, const struct deadline *, struct error *);
-    bool (*run_for)(struct device *, int ms, const struct deadline *, struct error *);
     /* Around the undoing of the ledger: leave the core as device->leave says. */
     bool (*before_undo)(struct device *, const struct deadline *, struct error *);
     bool (*after_undo)(struct device *, const struct deadline *, struct error *);
@@ -44,7 +43,7 @@ static bool device_read_status(struct device *device, const struct core *core, u
     struct error unread = {0}, unseen = {0};
     if (ledger_read(device->ledger, core_status_register(core), status, deadline, &unread))
         return true;
-    bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+    bool refused = error_is_refusal(&unread);
     if (refused && core_has(core, DEBUG_COMPONENT) &&
         ledger_read(device->ledger, core_reset_register(core), &ignored, deadline, &unseen))
         return ledger_read(device->ledger, core_status_register(core), status, deadline, error);
@@ -58,7 +57,7 @@ static bool look_by_registers(struct device *device, struct device_core *core,
     struct error unread = {0};
     core->state = CORE_HIDDEN;
     if (!device_read_status(device, &core->core, &status, deadline, &unread)) {
-        bool refused = unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+        bool refused = error_is_refusal(&unread);
         return (refused && core_has(&core->core, HIDES)) || error_copy(error, &unread);
     }
     core->status = status;
@@ -140,8 +139,8 @@ static bool check_goes_on(struct device *device, const struct deadline *deadline
            error_advise(
                error, ERROR_HALTED,
                "pmu-probe restore --force removes breakpoints; pmu-probe reset starts the program anew.",
-               "the core was resumed at 0x%08" PRIX64
-               " and halted again at once: a breakpoint is there or soon after",
+               "the core, resumed at 0x%08" PRIX64
+               ", halted again at once: a breakpoint is there or soon after",
                device->chosen->halted_at);
 }
 
@@ -162,16 +161,6 @@ static bool take_by_registers(struct device *device, bool resume, const struct d
     if (!device->server_held)
         return false;
     return !halted || (let_go_on(device, deadline, error) && check_goes_on(device, deadline, error));
-}
-
-static bool device_sleep_for(struct device *device, int ms, const struct deadline *deadline,
-                             struct error *error)
-{
-    (void)device;
-    (void)deadline;
-    (void)error;
-    deadline_nap_us(INT64_C(1000) * ms);
-    return true;
 }
 
 static bool halt_again(struct device *device, const struct deadline *deadline, struct error *error)
@@ -260,12 +249,6 @@ static bool take_by_debugger(struct device *device, bool resume, const struct de
     return true;
 }
 
-static bool run_by_debugger(struct device *device, int ms, const struct deadline *deadline,
-                            struct error *error)
-{
-    return debugger_run_for(device->debugger, ms, deadline, error);
-}
-
 static bool tell_debugger(struct device *device, const struct deadline *deadline, struct error *error)
 {
     (void)deadline;
@@ -287,15 +270,19 @@ static const struct run_control *control_of(const struct device *device)
 {
     static const struct run_control by_registers = {.look = look_by_registers,
                                                     .take = take_by_registers,
-                                                    .run_for = device_sleep_for,
                                                     .before_undo = halt_without_server,
                                                     .after_undo = halt_by_server};
     static const struct run_control by_debugger = {.look = look_by_debugger,
                                                    .take = take_by_debugger,
-                                                   .run_for = run_by_debugger,
                                                    .before_undo = tell_debugger,
                                                    .after_undo = nothing_left};
     return device->debugger != NULL ? &by_debugger : &by_registers;
+}
+
+bool device_refuse_debugger(const char *what, const char *more, struct error *error)
+{
+    return error_advise(error, ERROR_USAGE, "", "%s needs OpenOCD's Tcl port or a CMSIS-DAP probe%s", what,
+                        more);
 }
 
 bool device_has_run_control(const struct device *device)
@@ -322,7 +309,7 @@ static bool look_at_security(struct device *device, struct core *core, const str
         cortex_m_take_authentication(core, status);
         return true;
     }
-    return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
+    return error_is_refusal(&unread) || error_copy(error, &unread);
 }
 
 /* A block that refuses to be read is listed all the same, and doctor shows why. */
@@ -348,7 +335,7 @@ static bool identify_blocks(struct device *device, struct device_core *core, con
             core->n_blocks += kinds[i]->identify(&core->core, values, block);
             continue;
         }
-        if (unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+        if (!error_is_refusal(&unread))
             return error_copy(error, &unread);
         *block = (struct counter_block){.kind = kinds[i]};
         snprintf(block->text, sizeof block->text, "not identified");
@@ -371,10 +358,8 @@ static bool device_find(struct device *device, const struct device_request *requ
     found.room = found.n_views > TARGET_CORES ? found.n_views : TARGET_CORES;
     found.cores = device->cores = calloc(found.room, sizeof *found.cores);
     found.buses = device->buses = calloc(TARGET_BUSES, sizeof *found.buses);
-    if (found.cores == NULL || found.buses == NULL) {
-        error_memory(error);
-        return false;
-    }
+    if (found.cores == NULL || found.buses == NULL)
+        return error_memory(error);
     bool done = discovery_m_run(&found) && discovery_run(&found) && discovery_place(&found, request);
     if (done && found.n_cores == 0)
         done = nothing_found(&found, &device->nothing);
@@ -462,7 +447,7 @@ static bool choose_remote(struct device *device, int number, struct error *error
     const struct debugger_facts *facts = device->debugger != NULL ? &device->debugger->facts : NULL;
     size_t chosen = debugged_core(device, (size_t)device->preferred);
     if (device->cores[chosen].view.counts_only)
-        return error_set(error, ERROR_NO_CORE, "no core that can be measured was found");
+        return error_set(error, ERROR_NO_CORE, "%s", discovery_nothing);
     device->chosen = &device->cores[chosen];
     bool told = facts != NULL && facts->has_cpu;
     unsigned cpu = number >= 0 ? (unsigned)number : told ? facts->cpu : 0;
@@ -482,8 +467,8 @@ static bool no_such_core(const struct device *device, int number, struct error *
     char other[160] = "";
     if (device->passed_over >= 0)
         snprintf(other, sizeof other,
-                 ". Access port %u may have another, which is off, protected, or in no ROM table "
-                 "(--debug-base %u:0x%08X takes that)",
+                 ". Access port %u may have another: off, protected, or in no ROM table (--debug-base "
+                 "%u:0x%08X takes that)",
                  port, port, (unsigned)DISCOVERY_M_SCS);
     return error_set(error, ERROR_NO_CORE, "there is no core %d: the last one%s is core %zu%s", number,
                      device->cores_cut ? " that is read" : "",
@@ -546,7 +531,7 @@ static bool open_locks(struct device *device, const struct deadline *deadline, s
 static bool reach_core(struct device *device, const struct deadline *deadline, struct error *error)
 {
     if (device->chosen->state == CORE_LOCKUP)
-        return error_set(error, ERROR_LOCKUP, "the core is locked up");
+        return error_lockup(error);
     if (!device->watches_resets)
         device_watch_resets(device);
     if (!run_allow_commands(device->ledger, &device->chosen->core, error) ||
@@ -582,17 +567,20 @@ bool device_take(struct device *device, bool resume, const char *place, const st
 
 bool device_run_for(struct device *device, int ms, const struct deadline *deadline, struct error *error)
 {
-    return control_of(device)->run_for(device, ms, deadline, error);
+    if (device->debugger != NULL)
+        return debugger_run_for(device->debugger, ms, deadline, error);
+    deadline_nap_us(INT64_C(1000) * ms);
+    return true;
 }
 
 /* Who finds the core halted must find debug enabled, and the reason of the stop. */
 static void keep_stop(struct device *device)
 {
     const struct core *core = &device->chosen->core;
-    if (core_has_run_control(core))
-        ledger_keep_at_end(device->ledger, core_debug_enable(core));
-    if (core_has_run_control(core))
-        ledger_keep_at_end(device->ledger, core_cause_register(core));
+    if (!core_has_run_control(core))
+        return;
+    ledger_keep_at_end(device->ledger, core_debug_enable(core));
+    ledger_keep_at_end(device->ledger, core_cause_register(core));
 }
 
 /* Whether a reset would halt the core only because of us. */
@@ -649,8 +637,7 @@ static void go_past_own_stop(struct device *device, const struct deadline *deadl
         return;
     const struct core *core = &device->chosen->core;
     bool ours = device_debug_is_ours(device), can_skip = ours && core_can_skip(core);
-    /* To read the PC of other cores is to execute instructions on them, which their debugger does not expect
-     */
+    /* To read the PC of other cores executes instructions on them, which their debugger does not expect */
     if ((!can_skip && !core_has(core, SYSTEM_SPACE)) || !device_stands(device, &pc, deadline))
         return;
     struct own_breakpoint own = device_own_breakpoint(device, pc, deadline);

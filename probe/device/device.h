@@ -94,6 +94,9 @@ bool device_choose(struct device *device, int number, struct error *error);
 struct device_core *device_counted(const struct device *device); /* whose counters are taken */
 /* We stop and start the chosen core, by its debug registers. Else a debugger does, or nothing can. */
 bool device_has_run_control(const struct device *device);
+bool device_refuse_counters(struct error *error); /* always false: there are none */
+/* Always false, with ERROR_USAGE: what needs it. */
+bool device_refuse_debugger(const char *what, const char *more, struct error *error);
 /* Its registers can be read while the core runs; through a debugger they cannot. */
 bool device_sees_running(const struct device *device);
 /* Advice for a counter of another link that goes on while the program is stopped; "": none. */
@@ -109,8 +112,7 @@ bool device_keep(struct device *device, const struct deadline *deadline, struct 
 /* Holds the register that lists write to reach a core's registers and to let it run: at the end it is as it
  * was. After device_keep. */
 bool device_hold_control(struct device *device, const struct deadline *deadline, struct error *error);
-/* *has: a server has halted the core itself. Then it keeps its registers, and only the server can let it run.
- */
+/* *has: a server has halted the core itself, keeps its registers, and alone can let it run. */
 bool device_server_has(struct device *device, bool *has, struct error *error);
 /* From here on halted_access makes the ledger's accesses to SPACE_CORE. */
 bool device_make_access(struct device *device, struct error *error);
@@ -182,8 +184,7 @@ bool device_debug_is_ours(const struct device *device);
 void device_leave_as(struct device *device, enum leave leave);
 /* Undoes everything, at any time. After a failure it can be called again. */
 bool device_undo(struct device *device, const struct deadline *deadline, struct error *error);
-/* After device_undo. ERROR_RESET: the core was reset while it was halted for its counters, and stays halted.
- */
+/* After device_undo. ERROR_RESET: the core was reset while halted for its counters, and stays halted. */
 bool device_check_left(const struct device *device, struct error *error);
 /* Reads where the core is halted. False if it runs, or cannot be read. Not through a debugger. */
 bool device_stands(struct device *device, uint64_t *pc, const struct deadline *deadline);

@@ -27,7 +27,7 @@ static bool doctor_look(struct examination *e, struct address at, uint32_t *valu
     if (e->lost)
         return false;
     if (!ledger_read(e->device->ledger, at, &word, e->deadline, &why)) {
-        if (why.kind != ERROR_FAULT && why.kind != ERROR_ASLEEP) {
+        if (!error_is_refusal(&why)) {
             e->lost = true;
             error_set(e->error, why.kind, "%s", why.text);
         }
@@ -78,16 +78,24 @@ static void unknown(struct examination *e, const char *name, const char *needs)
     doctor_note(e, name, FINDING_UNKNOWN, "unknown", "%s", needs);
 }
 
+static const char refuses[] = "%s refuses to be read";
+
 static bool look_or_note(struct examination *e, const char *name, const char *which, struct address at,
                          uint32_t *value)
 {
     bool seen = doctor_look(e, at, value);
     if (!seen)
-        doctor_note(e, name, FINDING_UNKNOWN, "unknown", "%s refuses to be read", which);
+        doctor_note(e, name, FINDING_UNKNOWN, "unknown", refuses, which);
     return seen;
 }
 
-static const char only_the_chip[] = "Only the chip can allow it: fuses, secure boot, a register.";
+static void no_power(struct examination *e, const char *which, const char *reason, const char *advice)
+{
+    doctor_note(e, "power", FINDING_BAD, "OFF", refuses, which);
+    blame(e, reason, advice, NULL);
+}
+
+static const char only_the_chip[] = "Only the chip can allow it: fuses, secure boot, life cycle, a register.";
 
 /* Two bits for each kind of debug: implemented, and allowed. Non-invasive debug of the Non-secure state is
  * bits 3:2, of the Secure one 7:6. */
@@ -159,8 +167,8 @@ static void examine_v8(struct examination *e)
 {
     uint32_t status;
     if (!doctor_look(e, core_debug(e->core, EDPRSR), &status)) {
-        doctor_note(e, "power", FINDING_BAD, "OFF", "EDPRSR refuses to be read");
-        blame(e, "the debug power domain does not answer", "Is the cluster powered and clocked?", NULL);
+        no_power(e, "EDPRSR", "the debug power domain does not answer",
+                 "Is the cluster powered and clocked?");
         return;
     }
     bool off = test_power(e, "EDPRSR.PU", status);
@@ -198,8 +206,7 @@ static void examine_v7(struct examination *e)
 {
     uint32_t status, os_lock;
     if (!doctor_look(e, core_debug(e->core, DBGPRSR), &status)) {
-        doctor_note(e, "power", FINDING_BAD, "OFF", "DBGPRSR refuses to be read");
-        blame(e, "the debug logic does not answer", "Is the core powered and clocked?", NULL);
+        no_power(e, "DBGPRSR", "the debug logic does not answer", "Is the core powered and clocked?");
         return;
     }
     (void)test_power(e, "DBGPRSR.PU", status);
@@ -236,17 +243,15 @@ static void test_security(struct examination *e)
                 "DAUTHSTATUS = 0x%02" PRIX32 "%s", status,
                 hidden ? ": Secure code is never stopped, and may not be counted" : "");
     if (!allowed && (status & SID) != SID)
-        blame(e, "the chip lets no debugger halt the core (DBGEN is low)",
-              "Only the chip can allow it: life cycle state, a certificate, a register.", NULL);
+        blame(e, "the chip lets no debugger halt the core (DBGEN is low)", only_the_chip, NULL);
 }
 
 static void examine_m(struct examination *e)
 {
     uint32_t demcr;
     if (!doctor_look(e, core_word(e->core, DEMCR), &demcr)) {
-        doctor_note(e, "power", FINDING_BAD, "OFF", "DEMCR refuses to be read");
-        blame(e, "the core's debug registers do not answer",
-              "Is the core asleep without a clock, or held in reset?", NULL);
+        no_power(e, "DEMCR", "the core's debug registers do not answer",
+                 "Is the core asleep without a clock, or held in reset?");
         return;
     }
     bool traced = (demcr & DEMCR_TRCENA) != 0;
@@ -267,7 +272,7 @@ bool doctor_examine(struct device *device, const struct device_core *core, struc
     *out = (struct diagnosis){.healthy = true};
     if (device->debugger != NULL && device->debugger->facts.is_emulator) {
         doctor_note(&e, "emulator", FINDING_BAD, "NO CYCLES", "its time is not a core's");
-        blame(&e, "an emulator's cycles do not measure the code", DEBUGGER_ADVICE_EMULATOR, NULL);
+        blame(&e, "an emulator's cycles measure no code", DEBUGGER_ADVICE_EMULATOR, NULL);
     }
     if (core_has(e.core, SYSTEM_SPACE))
         examine_m(&e);
@@ -278,8 +283,7 @@ bool doctor_examine(struct device *device, const struct device_core *core, struc
     return !e.lost;
 }
 
-/* --- hidden cores ----------------------------------------------------------------------------------------
- */
+/* --- hidden cores --------------------------------------------------------------------------------------- */
 
 static bool read_quietly(struct device *device, const struct core *core, uint64_t offset, uint64_t *value,
                          const struct deadline *deadline)
@@ -419,7 +423,7 @@ bool snapshot_read(struct snapshot *snapshot, struct ledger *ledger, const struc
         if (item->indirect || item->known || item->at.space != SPACE_MEMORY)
             continue;
         item->known = ledger_read(ledger, item->at, &item->value, deadline, &refused);
-        if (!item->known && refused.kind != ERROR_FAULT && refused.kind != ERROR_ASLEEP)
+        if (!item->known && !error_is_refusal(&refused))
             return error_copy(error, &refused);
     }
     return true;

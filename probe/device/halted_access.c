@@ -69,10 +69,10 @@ static bool access_refuse(struct halted_access *self, enum why why, const struct
     }
     /* The reset was before the halt: DBGDTRRX still holds a word that was meant for the program then */
     if (why == UNEXPECTED && self->reset_while_it_ran)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     struct loan loan;
     if (why == UNEXPECTED && !steps_loan(self->items, self->list.n, self->done, &loan))
-        return error_advise(error, ERROR_NO_COUNTER, "Close the other debugger, or reset the target.",
+        return error_advise(error, ERROR_NO_COUNTER, run_end_the_other,
                             "another debugger's message waits in DBGDTRRX");
     if (why == UNEXPECTED)
         return error_set(error, ERROR_FAULT, "the core refuses an instruction in Debug state");
@@ -463,7 +463,7 @@ bool halted_access_check_reset(struct halted_access *self, struct error *error)
     self->reset_while_halted = self->reset_while_it_ran = false;
     if (halted)
         return error_set(error, ERROR_RESET, "%s", while_halted);
-    return !ran || error_set(error, ERROR_RESET, "the target was reset");
+    return !ran || error_reset(error);
 }
 
 bool halted_access_check_stays(const struct halted_access *self, struct error *error)

@@ -19,8 +19,7 @@ struct halted_access;
 /* The ledger makes its accesses to SPACE_CORE by this from here on. NULL: out of memory. */
 struct halted_access *halted_access_new(struct ledger *ledger, const struct core *core);
 void halted_access_free(struct halted_access *halted_access); /* NULL is allowed */
-/* For a core without a debugger: switches its comparators' unit on, and watches for resets and foreign halts.
- */
+/* For a core without a debugger: switches its comparators on, and watches for resets and foreign halts. */
 bool halted_access_prepare(struct halted_access *halted_access, const struct deadline *deadline,
                            struct error *error);
 /* During a single halt, which begins after before_us and ends before after_us. */

@@ -5,8 +5,6 @@
 #include "cores/cortex_m.h"
 #include "device/settings.h"
 
-#include <string.h>
-
 bool own_stops_are_there(struct ledger *ledger, const struct core *core, const struct deadline *deadline)
 {
     struct error unread = {0};

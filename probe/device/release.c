@@ -124,47 +124,47 @@ static bool release_take_comparators(struct device *device, enum pass pass, cons
     return write_for_good(device, on.at, on.key, deadline, error);
 }
 
-static bool look_at_identity(struct device *device, uint64_t *values, const struct deadline *deadline,
-                             struct error *error)
+static bool find_stops(struct device *device, struct core_stops *stops, const struct deadline *deadline,
+                       struct error *error)
 {
+    const struct core *core = release_core_of(device);
     struct step items[STOPS_IDENTITY];
+    uint64_t identity[STOPS_IDENTITY];
     struct steps list = {.items = items, .room = STOPS_IDENTITY};
-    release_core_of(device)->ops->halts->add_identity(release_core_of(device), &list);
-    return ledger_run(device->ledger, &list, values, deadline, error);
+    stops->n = 0;
+    core->ops->halts->add_identity(core, &list);
+    if (!ledger_run(device->ledger, &list, identity, deadline, error))
+        return false;
+    core_add_stops(core, identity, stops);
+    return true;
+}
+
+static bool take_all(struct device *device, const struct core_stops *stops, enum pass pass,
+                     const struct release_sink *sink, const struct deadline *deadline, struct error *error)
+{
+    bool found;
+    return release_take_comparators(device, pass, sink, deadline, error) &&
+           take_stops(device, stops, pass, sink, &found, deadline, error);
 }
 
 bool release_stops(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                    struct error *error)
 {
-    struct core_stops stops = {.n = 0};
-    uint64_t identity[STOPS_IDENTITY];
+    struct core_stops stops;
     if (device->chosen->state == CORE_LOCKUP) /* its stops can be removed all the same */
         device->chosen->state = CORE_RUNNING;
-    if (!device_keep(device, deadline, error) || !look_at_identity(device, identity, deadline, error))
-        return false;
-    core_add_stops(release_core_of(device), identity, &stops);
-    for (enum pass pass = TELL; pass <= CLEAR; pass++) {
-        bool found;
-        if (pass == CLEAR && !link_server_forget(device->link, device->chosen->server_unit, deadline, error))
-            return false;
-        if (!release_take_comparators(device, pass, sink, deadline, error) ||
-            !take_stops(device, &stops, pass, sink, &found, deadline, error))
-            return false;
-    }
-    return true;
+    return device_keep(device, deadline, error) && find_stops(device, &stops, deadline, error) &&
+           take_all(device, &stops, TELL, sink, deadline, error) &&
+           link_server_forget(device->link, device->chosen->server_unit, deadline, error) &&
+           take_all(device, &stops, CLEAR, sink, deadline, error);
 }
 
 bool release_look(struct device *device, const struct release_sink *sink, const struct deadline *deadline,
                   struct error *error)
 {
-    struct core_stops stops = {.n = 0};
-    uint64_t identity[STOPS_IDENTITY];
-    bool found;
-    if (!look_at_identity(device, identity, deadline, error))
-        return false;
-    core_add_stops(release_core_of(device), identity, &stops);
-    return release_take_comparators(device, TELL, sink, deadline, error) &&
-           take_stops(device, &stops, TELL, sink, &found, deadline, error);
+    struct core_stops stops;
+    return find_stops(device, &stops, deadline, error) &&
+           take_all(device, &stops, TELL, sink, deadline, error);
 }
 
 /* --- breakpoint instructions ---------------------------------------------------------------------------- */
@@ -388,7 +388,7 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
         uint64_t cause = 0, status = 0;
         bool read = ledger_read(device->ledger, core_reset_register(core), &cause, &soon, &unread) &&
                     ledger_read(device->ledger, core_status_register(core), &status, &soon, &unread);
-        if (!read && unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP)
+        if (!read && !error_is_refusal(&unread))
             return error_copy(error, &unread);
         seen = seen || (read && core_reset_seen(core, cause));
         if (seen && read && core_state_of(core, status) == CORE_HALTED)
@@ -397,7 +397,7 @@ static bool wait_for_reset(struct device *device, const struct deadline *deadlin
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (deadline_passed(&soon))
             return seen ? error_set(error, ERROR_ASLEEP, "the core was reset, but does not halt")
-                        : error_set(error, ERROR_NO_RESET, "the core did not reset when asked");
+                        : error_set(error, ERROR_NO_RESET, "the core did not reset");
     }
 }
 
@@ -456,8 +456,7 @@ bool reset_and_halt(struct device *device, const struct deadline *deadline, stru
         !ledger_read(device->ledger, core_reset_register(core), &forgets, deadline, error))
         return false;
     /* The reset may cut off the access that asks for it. */
-    if (!ledger_run(device->ledger, &list, results, deadline, &refused) && refused.kind != ERROR_FAULT &&
-        refused.kind != ERROR_ASLEEP)
+    if (!ledger_run(device->ledger, &list, results, deadline, &refused) && !error_is_refusal(&refused))
         return error_copy(error, &refused);
     if (wait_for_reset(device, deadline, error)) {
         device_watch_resets(device);

@@ -28,7 +28,7 @@ static bool restore_read_state(struct device *device, const struct journal_entry
     const struct address *at = entry->status.size != 0 ? &entry->status : &entry->at;
     *seen = is_in_sight(entry) && ledger_read(device->ledger, *at, &now, deadline, &unread);
     *state = *seen ? left_alone_holds(entry, now) : HOLDS_OTHER;
-    bool hidden = unread.kind == ERROR_NONE || unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP;
+    bool hidden = unread.kind == ERROR_NONE || error_is_refusal(&unread);
     return hidden || error_copy(error, &unread);
 }
 
@@ -239,7 +239,7 @@ bool restore_run(struct device *device, const struct journal_file *file, struct 
 {
     *out = (struct restored){0};
     if (device->chosen->state == CORE_LOCKUP)
-        return error_set(error, ERROR_LOCKUP, "the core is locked up");
+        return error_lockup(error);
     /* What the run had set up counted as taken when the core was found */
     out->again =
         device->chosen->core.unstoppable != NULL && device->debugger == NULL && !file->head.was_halted;

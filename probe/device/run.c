@@ -19,10 +19,12 @@ enum {
 
 /* --- one list ------------------------------------------------------------------------------------------- */
 
+const char run_end_the_other[] = "Close the other debugger, or reset the target.";
+
 bool run_tell_stuck(struct error *error)
 {
     return error_advise(
-        error, ERROR_ASLEEP, "Close the other debugger, or reset the target.",
+        error, ERROR_ASLEEP, run_end_the_other,
         "the halted core executes no instruction: another debugger may use its transfer registers");
 }
 
@@ -260,7 +262,7 @@ bool run_list(struct ledger *ledger, const struct core *core, const struct steps
         return error_copy(error, &why);
     was_reset = was_reset || run_look_for_reset(ledger, core, &last);
     if (was_reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     empty_channel(ledger, core, &last);
     if (deadline_cancelled(deadline))
         return error_set(error, ERROR_CANCELLED, "cancelled");

@@ -66,6 +66,7 @@ bool run_allow(struct ledger *ledger, const struct steps *list, struct error *er
 /* Those that make the core act. */
 bool run_allow_commands(struct ledger *ledger, const struct core *core, struct error *error);
 /* Sets the error of a list whose instruction never ends. Returns false. */
+extern const char run_end_the_other[]; /* advice: another debugger */
 bool run_tell_stuck(struct error *error);
 
 /*

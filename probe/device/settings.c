@@ -74,18 +74,13 @@ static bool tell_refusal(struct ledger *ledger, const struct setting *setting, u
         error->subject = setting->watched;
         return false;
     }
-    if (setting->watched != NULL) {
-        error_set(error, ERROR_NO_COUNTER,
-                  "%s (0x%08" PRIX64 ") does not take 0x%" PRIX64 ": it holds 0x%" PRIX64
-                  "%s, or something else changes it at once",
-                  setting->watched, setting->at.offset, setting->set, now,
-                  now == 0 ? " as one that this chip lacks" : "");
-        error->subject = setting->watched;
-        return false;
-    }
-    return error_set(error, ERROR_NO_COUNTER,
-                     "the register at 0x%08" PRIX64 " does not take 0x%" PRIX64 ": it holds 0x%" PRIX64,
-                     setting->at.offset, setting->set, now);
+    error_set(error, ERROR_NO_COUNTER,
+              "%s (0x%08" PRIX64 ") does not take 0x%" PRIX64 ": it holds 0x%" PRIX64
+              "%s, or something else changes it at once",
+              setting->watched != NULL ? setting->watched : "a register", setting->at.offset, setting->set,
+              now, now == 0 ? " as one that this chip lacks" : "");
+    error->subject = setting->watched;
+    return false;
 }
 
 bool settings_apply(struct ledger *ledger, const struct setting *setting, const struct setting *locks,
@@ -195,7 +190,7 @@ bool settings_watch_resets(struct ledger *ledger, struct core *core, const struc
         return false;
     if (again && core_reset_seen(core, value)) {
         core->resets = RESETS_CAUGHT; /* reported once */
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     }
     if (core_marks_resets(core) && core->ops->stop->mark_is_used(core, value))
         core->resets = RESETS_CAUGHT;

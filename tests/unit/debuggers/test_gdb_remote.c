@@ -192,8 +192,7 @@ TEST(test_run_and_stop)
     go(DEBUGGER_STEP);
     assert_int_equal(wait_ms(SHORT_MS), DEBUGGER_RUNS);
     assert_true(debugger->ops->is_running(debugger));
-    assert_fails(read_word(0), &error, ERROR_FAULT,
-                 "through a GDB server a core can be read only while it is halted");
+    assert_fails(read_word(0), &error, ERROR_FAULT, "a GDB server shows only a halted core");
     assert_true(debugger->ops->interrupt(debugger, &error));
     assert_stops(DEBUGGER_REQUESTED);
     assert_false(debugger->ops->is_running(debugger));
@@ -412,7 +411,7 @@ TEST(gdb_itself_is_attended)
     assert_fails(set_breakpoint(0x20000000), &error, ERROR_ADDRESS,
                  "GDB cannot set a breakpoint at 0x20000000 (the server says E0e)");
     go(DEBUGGER_RUN);
-    assert_fails(read_word(0), &error, ERROR_FAULT, "through GDB a core can be read only while it is halted");
+    assert_fails(read_word(0), &error, ERROR_FAULT, "GDB shows only a halted core");
     assert_int_equal(wait_ms(LIMIT_MS), DEBUGGER_STOPPED);
     assert_true(stop.why == DEBUGGER_OTHERS && stop.halts == 0x1c && stop.steps == 0xe);
     for (int i = 0; i < 2; i++) {

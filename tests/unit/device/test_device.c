@@ -215,7 +215,7 @@ FRESH_TEST(cores_are_chosen_by_number)
     assert_null(strstr(f.error.text, "ccess port"));
     f.device.passed_over = 3;
     assert_fails(device_choose(&f.device, 2, &f.error), &f.error, ERROR_NO_CORE,
-                 "Access port 3 may have another, which is off, protected");
+                 "Access port 3 may have another: off, protected");
     assert_ptr_equal(f.device.chosen, &f.device.cores[1]);
 }
 

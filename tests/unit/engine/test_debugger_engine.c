@@ -261,7 +261,7 @@ TIDY_TEST(a_counter_that_goes_on_is_refused)
 
 TIDY_TEST(what_ignores_writes_or_emulates_is_refused)
 {
-    static const char *const words[] = {"does not take", "is an emulator, whose"};
+    static const char *const words[] = {"does not take", "is an emulator: its"};
     for (size_t i = 0; i < COUNT(words); i++) {
         struct rig *rig = begin_scene(0);
         attached.ignores_writes = i == 0;
