@@ -103,21 +103,19 @@ bool comparators_choose(const struct core *core, const struct comparators *found
 {
     uint32_t free = found->free;
     *out = (struct comparator_choice){0};
-    if (free == 0 && !by_context)
-        return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators are taken, by%s",
-                         core->comparators, found->taken);
+    uint32_t others = by_context ? free & ~last_ones(core, core->context_comparators) : 0,
+             able = free & ~others;
+    if (able == 0)
+        return error_set(error, ERROR_NO_COMPARATOR, "all %u breakpoint comparators%s are taken, by%s",
+                         by_context ? core->context_comparators : core->comparators,
+                         by_context ? " that can compare contexts" : "",
+                         by_context ? found->taken_context : found->taken);
     if (by_context) {
-        uint32_t others = free & ~last_ones(core, core->context_comparators);
-        uint32_t able = free & ~others;
-        if (able == 0)
-            return error_set(error, ERROR_NO_COMPARATOR,
-                             "all %u breakpoint comparators that can compare contexts are taken, by%s",
-                             core->context_comparators, found->taken_context);
         out->context = take_last(&able);
         free = others | able;
         if (free == 0)
             return error_set(error, ERROR_NO_COMPARATOR,
-                             "--context takes two breakpoint comparators, and all others are taken, by%s",
+                             "--context takes two breakpoint comparators: all others are taken, by%s",
                              found->taken);
     }
     out->stop = take_last(&free);
@@ -190,14 +188,12 @@ bool breakpoints_check(const struct breakpoints *self, const struct deadline *de
     uint64_t now;
     if (!self->comparator_held)
         return true;
-    if (is_off(self, self->comparator, deadline))
-        return error_set(error, ERROR_CLEARED,
-                         "something else cleared our breakpoint (comparator %u of the core)",
-                         self->comparator);
-    if (self->by_context && is_off(self, self->context_comparator, deadline))
-        return error_set(error, ERROR_CLEARED,
-                         "something else cleared our breakpoint's comparator of CONTEXTIDR (%u)",
-                         self->context_comparator);
+    unsigned ours[] = {self->comparator, self->context_comparator};
+    for (size_t i = 0; i < (self->by_context ? 2 : 1); i++)
+        if (is_off(self, ours[i], deadline))
+            return error_set(error, ERROR_CLEARED,
+                             "something else cleared our breakpoint (comparator %u of %s)", ours[i],
+                             i == 0 ? "the core" : "CONTEXTIDR");
     if (ledger_read(self->ledger, on.at, &now, deadline, &unread) && (now & on.test) != on.set)
         return error_set(error, ERROR_CLEARED, "something else switched off the core's halting debug");
     return true;
@@ -224,12 +220,6 @@ static bool breakpoints_switch_on(struct device *device, const struct core *core
     return run_allow_commands(device->ledger, core, error);
 }
 
-/* A core without power or clock runs onto nothing. */
-static bool is_away(const struct error *why)
-{
-    return why->kind == ERROR_FAULT || why->kind == ERROR_ASLEEP;
-}
-
 static bool is_place(const struct breakpoints *self, uint64_t pc)
 {
     for (size_t i = 0; i < self->n_places && i < BREAKPOINTS_PLACES; i++)
@@ -247,7 +237,8 @@ static bool guard_neighbours(struct breakpoints *self, uint64_t place, struct er
     for (size_t i = 0; !self->guarded && i < device->n_cores; i++) {
         struct error why = {0};
         if (is_neighbour(device, &device->cores[i]) &&
-            !breakpoints_switch_on(device, &device->cores[i].core, self->deadline, &why) && !is_away(&why))
+            !breakpoints_switch_on(device, &device->cores[i].core, self->deadline, &why) &&
+            !error_is_refusal(&why)) /* a core without power or clock runs onto nothing */
             return error_set(error, why.kind, "core %zu may run onto a breakpoint in RAM: %s", i, why.text);
     }
     self->guarded = true;
@@ -323,11 +314,11 @@ bool breakpoints_resume_neighbours(struct breakpoints *self, const struct deadli
         struct error why = {0};
         for (int tries = 0; tries < RESUME_TRIES; tries++) {
             why = (struct error){0};
-            if (resume_neighbour(self, &device->cores[i], &why) || !is_away(&why))
+            if (resume_neighbour(self, &device->cores[i], &why) || !error_is_refusal(&why))
                 break;
             deadline_nap_us(NAP_US);
         }
-        if (why.kind != ERROR_NONE && !is_away(&why))
+        if (why.kind != ERROR_NONE && !error_is_refusal(&why))
             return error_copy(error, &why);
     }
     self->guarded = false;
@@ -405,6 +396,11 @@ static bool remove_patch(struct breakpoints *self, struct error *error)
 }
 
 /* --- breakpoints ---------------------------------------------------------------------------------------- */
+
+bool breakpoints_refuse(uint64_t address, struct error *error)
+{
+    return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, address);
+}
 
 void breakpoints_init(struct breakpoints *self, struct ledger *ledger, const struct core *core,
                       struct device *device)

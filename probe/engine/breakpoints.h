@@ -48,6 +48,8 @@ struct breakpoints {
     int64_t looked_us; /* when the neighbours were checked last */
 };
 
+/* Always false: ERROR_ADDRESS. */
+bool breakpoints_refuse(uint64_t address, struct error *error);
 void breakpoints_init(struct breakpoints *breakpoints, struct ledger *ledger, const struct core *core,
                       struct device *device);
 /* Stops besides the one that moves, as far as comparators are free. Before anything is prepared. */
@@ -71,8 +73,7 @@ bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadl
 /* ERROR_ADDRESS if a neighbour has stopped at our breakpoint. Checks every 100 ms, or `now`. */
 bool breakpoints_check_neighbours(struct breakpoints *breakpoints, bool now, const struct deadline *deadline,
                                   struct error *error);
-/* The undoing of the ledger restores what the comparators held before. Can be called again after a failure.
- */
+/* The undoing of the ledger restores what the comparators held. Can be called again after a failure. */
 bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline,
                         struct error *error);
 /* After that: resumes the neighbours that stopped at ours. */

@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const char engine_name_end[] = "Name an end, too.";
+static const char name_the_last[] = "Name the handler's last instruction as the end.";
+
 /* --- where a call ends ---------------------------------------------------------------------------------- */
 
 bool frame_is_on_stack(const struct core *core)
@@ -25,14 +28,14 @@ static bool check_return(const struct frame *frame, const struct core *core, con
     const char *why = core_no_return(core, frame->lr);
     uint64_t to = core_place(core, frame->end.pc);
     if (why != NULL)
-        return error_set(error, ERROR_STATE, "it is not known where this call returns: %s. Name an end, too",
-                         why);
+        return error_advise(error, ERROR_STATE, engine_name_end,
+                            "it is not known where this call returns: %s", why);
     if (region->is_return == NULL || region->is_return(region->context, to))
         return true;
-    return error_set(error, ERROR_STATE,
-                     "the call that returns to 0x%08" PRIX64
-                     " ends its caller, or constants follow it: it may not return there. Name an end, too",
-                     to);
+    return error_advise(error, ERROR_STATE, engine_name_end,
+                        "the call that returns to 0x%08" PRIX64
+                        " ends its caller, or constants follow it: it may not return there",
+                        to);
 }
 
 bool frame_find_end(struct frame *frame, const struct core *core, const struct region *region,
@@ -124,22 +127,28 @@ static bool entry_check(const struct call_access *access, uint64_t status, uint6
         !ledger_read(access->device->ledger, core_word(core, lr - 4), &before, access->deadline, &unread))
         return unread.kind == ERROR_FAULT || error_copy(error, &unread);
     return core_called_from(core, lr, (uint32_t)before, function) ||
-           error_set(error, ERROR_STATE,
-                     "0x%08" PRIX64 " was entered by an exception (%s mode): LR does not say where it "
-                     "returns. Name its last instruction as the end",
-                     core_code_place(function), mode);
+           error_advise(error, ERROR_STATE, name_the_last,
+                        "0x%08" PRIX64
+                        " was entered by an exception (%s mode): LR does not say where it returns",
+                        core_code_place(function), mode);
 }
 
 /* DDI 0487 F5.1.57: in Hyp mode ERET, which in T32 is also MOVS PC, LR, goes to ELR_hyp; in others to LR. */
 static bool eret_check(const struct call_access *access, uint64_t status, struct error *error)
 {
     uint64_t eret = access->region->eret;
+    char what[48];
+    snprintf(what, sizeof what, "0x%08" PRIX64 ", in Hyp mode,", core_code_place(access->region->start));
     return eret == 0 || exception_returns_by_lr(call_core_of(access), status) ||
-           error_set(error, ERROR_USAGE,
-                     "0x%08" PRIX64
-                     " is an exception handler in Hyp mode, which returns by the ERET at 0x%08" PRIx64
+           engine_refuse_eret(what, eret, error);
+}
+
+bool engine_refuse_eret(const char *what, uint64_t eret, struct error *error)
+{
+    return error_set(error, ERROR_USAGE,
+                     "%.128s is an exception handler, which returns by the ERET at 0x%08" PRIx64
                      " and not to LR: name that as the end, *0x%" PRIx64,
-                     core_code_place(access->region->start), eret, eret);
+                     what, eret, eret);
 }
 
 static bool check_entry(struct call *call, const struct call_access *access, struct error *error)
@@ -226,7 +235,7 @@ static bool watch_between(struct call *call, const struct call_access *access, s
                       OTHER_ENTRY, 0, &can_enter, error)))
         return false;
     if (!can || !can_enter)
-        call->doubt = "no further breakpoint is free: a start without an end may count to a later end";
+        call->doubt = "no further breakpoint is free: a start without an end may count with a later end";
     return true;
 }
 
@@ -249,6 +258,8 @@ bool call_begin(struct call *call, const struct call_access *access, struct erro
     return watch_between(call, access, error);
 }
 
+#define LEADS_BACK "a catch or longjmp may lead to where a call returns, and "
+
 /* Another way than the function's return leads to where this call returns: a catch, or what follows a
  * setjmp. Then what sets the stack pointer is watched. */
 static bool watch_stacks(struct call *call, const struct call_access *access, struct error *error)
@@ -264,11 +275,8 @@ static bool watch_stacks(struct call *call, const struct call_access *access, st
                          OTHER_STACK, i, &can, error))
             return false;
     if (!can)
-        call->doubt =
-            region->n_stacks == SIZE_MAX
-                ? "a catch or longjmp may lead to where a call returns, and its code is not in the ELF file"
-                : "a catch or longjmp may lead to where a call returns, and too few breakpoints are free to "
-                  "see it";
+        call->doubt = region->n_stacks == SIZE_MAX ? LEADS_BACK "its code is not in the ELF file"
+                                                   : LEADS_BACK "too few breakpoints are free to see it";
     return true;
 }
 
@@ -283,8 +291,7 @@ static bool watch_caller(struct call *call, const struct call_access *access, st
     if (!region->may_be_left)
         return true;
     if (frame_is_on_stack(call_core_of(access))) {
-        call->doubt = "the code of this core is not read: a call that longjmp or an exception leaves may "
-                      "count with a later one as one";
+        call->doubt = "the code of this core is not read" CALL_COUNTS_ON;
         return true;
     }
     if (!entry_call(access, call->frame.lr, &caller, error))
@@ -294,8 +301,8 @@ static bool watch_caller(struct call *call, const struct call_access *access, st
                                                        seen ? OTHER_CALL : OTHER_START, 0, &can, error))
         return false;
     if (!can)
-        call->doubt = seen ? "no breakpoint can be at the call: a left call and the next count as one"
-                           : "no call is seen before where it returns: a left call and the next count as one";
+        call->doubt = seen ? "no breakpoint can be at the call" CALL_COUNTS_ON
+                           : "no call is seen before where it returns" CALL_COUNTS_ON;
     return watch_stacks(call, access, error);
 }
 
@@ -337,9 +344,10 @@ static bool find_interrupted(struct call *call, const struct call_access *access
     uint64_t sp = frame->sp, pc = 0, status = 0, fpccr = 0;
     bool reads_fpccr = core->security != SECURITY_NONE && exception_has_fpccr(back);
     if (exception_crosses(back) || (back & RETURN_KEEPS_CALLEES) == 0)
-        return error_set(error, ERROR_STATE,
-                         "not all returns of this handler are known, and it interrupted the other security "
-                         "state: name its last instruction");
+        return error_advise(
+            error, ERROR_STATE, name_the_last,
+            "not all returns of this handler are known, and it interrupted the other security "
+            "state");
     if ((back & RETURN_TO_PSP) != 0 && !access->read(access->context, CORE_PSP, &sp, error))
         return false;
     if (!ledger_read(access->device->ledger, core_word(core, sp + UINT64_C(4) * STACKED_PC), &pc,
@@ -379,8 +387,8 @@ static void doubt_callees(struct call *call, const struct region *region)
 {
     if (call->frame.is_handler && call->handler == HANDLER_EXITS && region->callee_exits != NULL &&
         region->callee_exits(region->context, core_code_place(region->start)))
-        call->doubt = "a function that the handler calls may return from the exception itself: then a later "
-                      "exception's end counts";
+        call->doubt =
+            "a function that the handler calls may return from the exception: then a later one's end counts";
 }
 
 static bool find_exits(struct call *call, const struct call_access *access, bool *inner, struct error *error)
@@ -462,6 +470,8 @@ void call_over(struct call *call, const struct region *region)
     call->has_ended = true;
 }
 
+#define JUMPS_TO_ITSELF "the function jumps to its own entry, and several stacks may call it: "
+
 /* A stop at the start shows a jump to the own entry as it shows a call. Since a call has ended, and the start
  * is watched again, its frame is not in the function. On one stack no frame below it is, either; on others
  * calls may be under way that began while only the end was watched. */
@@ -475,12 +485,9 @@ static void prove_entry(struct call *call, const struct region *region)
     call->entries_unproved = is_proved ? 0 : call->entries_unproved + 1;
     call->is_partial = !is_proved && call->entries_unproved <= MOST_UNPROVED;
     if (!is_proved && !call->is_partial)
-        call->doubt =
-            "the function jumps to its own entry, and several stacks may call it: a hit may begin in the "
-            "middle of a call";
+        call->doubt = JUMPS_TO_ITSELF "a hit may begin in the middle of a call";
     else if (call->is_partial && call->has_ended && !region->one_stack && call->doubt == NULL)
-        call->doubt = "the function jumps to its own entry, and several stacks may call it: only calls after "
-                      "one of the same caller count";
+        call->doubt = JUMPS_TO_ITSELF "only calls after one of the same caller count";
 }
 
 static enum entered call_find_entry(struct call *call, const struct region *region, uint64_t back)
@@ -504,15 +511,13 @@ static bool check_called(struct call *call, const struct call_access *access, st
         return true;
     switch (call_find_entry(call, region, core_place(core, call->frame.end.pc))) {
     case ENTERED_IN_MIDDLE:
-        return error_set(error, ERROR_STATE,
-                         "it is not known where 0x%08" PRIX64
-                         " returns: it takes its return address from a frame that it has not made. Name an "
-                         "end, too",
-                         core_code_place(region->start));
+        return error_advise(error, ERROR_STATE, engine_name_end,
+                            "it is not known where 0x%08" PRIX64
+                            " returns: it takes its return address from a frame that it has not made",
+                            core_code_place(region->start));
     case ENTERED_PERHAPS:
-        call->doubt =
-            "code that calls by a register also jumps to the function: LR may be an earlier call's, "
-            "and the end another one's";
+        call->doubt = "code that calls by a register also jumps to the function: LR, and so the end, may be "
+                      "an earlier call's";
         break;
     case ENTERED_BY_JUMP:
         call->by_jump = true;
@@ -722,8 +727,7 @@ bool progress_tell(const struct progress *progress, const struct engine_request 
     if (hit != NULL && hit->past > 0)
         snprintf(past, sizeof past,
                  "; the core stopped %" PRIu64
-                 " time%s there in another frame: the call goes on, or it was left "
-                 "and calls with another stack pointer followed",
+                 " time%s there in another frame: the call goes on, or it was left and others followed",
                  hit->past, PLURAL(hit->past));
     if (progress->lost > 0)
         snprintf(lost, sizeof lost, "; %" PRIu64 " call%s left without returning", progress->lost,
@@ -734,13 +738,12 @@ bool progress_tell(const struct progress *progress, const struct engine_request 
     if (progress->inner == 0)
         return error_set(error, ERROR_START, "the start was not reached within %.3g s%s", seconds,
                          core_may_be_unseen(core));
-    return error_set(error, ERROR_START,
-                     "the start was reached %" PRIu64 " times within %.3g s, %s (0x%08" PRIX64
-                     "): name an end, too",
-                     progress->inner, seconds,
-                     progress->by_jump ? "by jumps: the call before the address in LR leads elsewhere"
-                                       : "each time with a return address in the function itself",
-                     core_place(core, to));
+    return error_advise(error, ERROR_START, engine_name_end,
+                        "the start was reached %" PRIu64 " times within %.3g s, %s (0x%08" PRIX64 ")",
+                        progress->inner, seconds,
+                        progress->by_jump ? "by jumps: the call before the address in LR leads elsewhere"
+                                          : "each time with a return address in the function itself",
+                        core_place(core, to));
 }
 
 /* --- stops that are not ours ---------------------------------------------------------------------------- */
@@ -755,7 +758,7 @@ bool foreign_stop_tell(struct engine *engine, const struct core *core, enum stop
                                          [STOP_OTHER] = "someone else"};
     engine->stopped_at = core_place(core, pc);
     if (cause == STOP_RESET)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     return error_set(error, ERROR_FOREIGN_STOP, "stopped by %s at 0x%08" PRIX64,
                      who != NULL ? who : causes[cause], engine->stopped_at);
 }
@@ -794,7 +797,7 @@ bool handler_stop_check(struct ledger *ledger, const struct core *core, uint64_t
         return true;
     if (!stops_find_breakpoint(ledger, core, pc, &found, deadline, &unread)) {
         *is = false; /* an unseen breakpoint may be another debugger's */
-        return unread.kind == ERROR_FAULT || unread.kind == ERROR_ASLEEP || error_copy(error, &unread);
+        return error_is_refusal(&unread) || error_copy(error, &unread);
     }
     *is = !found;
     return true;
@@ -804,12 +807,10 @@ bool handler_stop_check(struct ledger *ledger, const struct core *core, uint64_t
 
 void process_note(const struct process *process, char *note, size_t size)
 {
-    size_t used = strlen(note);
-    const char *comma = used > 0 ? "; " : "";
+    char text[64] = "";
     if (process->which == PROCESS_ID)
-        snprintf(note + used, size - used, "%sonly where CONTEXTIDR is 0x%" PRIX32, comma, process->id);
-    else if (process->which == PROCESS_ANY)
-        snprintf(note + used, size - used, "%sin any process", comma);
+        snprintf(text, sizeof text, "only where CONTEXTIDR is 0x%" PRIX32, process->id);
+    text_join(note, size, "; ", process->which == PROCESS_ANY ? "in any process" : text);
 }
 
 bool process_check(const struct process *process, const struct core *core, struct error *error)

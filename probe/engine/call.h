@@ -88,6 +88,9 @@ struct call {
     const char *doubt;  /* what this call could not prove; NULL: nothing */
 };
 
+/* Of a doubt: a call that is left may not be seen. */
+#define CALL_COUNTS_ON ": a left call and the next count as one"
+
 struct call_access {
     struct device *device;
     const struct region *region;

@@ -133,12 +133,10 @@ static bool counter_stop_find_comparator(struct counter_stop *stop, const struct
                             "the comparators of the DWT cannot match its cycle counter");
     if (!counter_stop_is_used(stop->core, function))
         return true;
-    if (own_stops_are_there(stop->device->ledger, stop->core, deadline))
-        return error_advise(error, ERROR_NO_COMPARATOR, "Let the program take another comparator.",
-                            "comparator 0 of the DWT, which alone matches cycles, is in use: the program's "
-                            "own watchpoint");
-    return error_set(error, ERROR_NO_COMPARATOR,
-                     "comparator 0 of the DWT, which alone matches cycles, is in use: a watchpoint");
+    bool own = own_stops_are_there(stop->device->ledger, stop->core, deadline);
+    return error_advise(error, ERROR_NO_COMPARATOR, own ? "Let the program take another comparator." : NULL,
+                        "comparator 0 of the DWT, which alone matches cycles, is in use: %s watchpoint",
+                        own ? "the program's own" : "a");
 }
 
 static bool find_trigger(struct counter_stop *stop, const struct deadline *deadline, struct error *error)
@@ -236,8 +234,7 @@ bool counter_stop_check(const struct counter_stop *stop, const struct counter_st
         return error_advise(
             error, ERROR_WRITTEN,
             "Mask the PMU's interrupt (Linux's perf and watchdog enable it), or record without -e.",
-            "the program cleared the overflow of %s unseen: the PMU's interrupt is enabled, and its handler "
-            "ran",
+            "the program's handler of the PMU's interrupt cleared the overflow of %s unseen",
             stop->device->reading.counters[0].name);
     return !look->was_written ||
            error_set(error, ERROR_WRITTEN,
@@ -321,7 +318,7 @@ static bool look_around(struct counter_stop *stop, enum counter_stop_state *stat
     if (!counter_stop_read_state(stop, &now, deadline, error))
         return false;
     if (now == CORE_LOCKUP)
-        return error_set(error, ERROR_LOCKUP, "the core locked up");
+        return error_lockup(error);
     *(now == CORE_HALTED ? &stop->came_us : &stop->ran_us) = deadline_now_us();
     if (now == CORE_HALTED)
         return counter_stop_tell_stop(stop, state, look, deadline, error);
@@ -436,8 +433,7 @@ bool counter_stop_halt(struct counter_stop *stop, struct counter_stop_look *look
     if (!counter_stop_run(stop, &list, results, deadline, error))
         return false;
     stop->stands = true; /* as far as the undoing goes */
-    return look_now(stop, true, look, deadline, error) &&
-           (!look->was_reset || error_set(error, ERROR_RESET, "the target was reset"));
+    return look_now(stop, true, look, deadline, error) && (!look->was_reset || error_reset(error));
 }
 
 bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct deadline *deadline,
@@ -466,7 +462,7 @@ bool counter_stop_prove(struct counter_stop *stop, uint64_t events, int ms, bool
     if (*proved && !counter_stop_check(stop, &look, events, error))
         return false;
     if (state == COUNTER_STOP_RESET)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     if (state == COUNTER_STOP_FOREIGN) {
         device_leave_as(stop->device, LEAVE_HALTED_FOREIGN);
         return error_set(error, ERROR_FOREIGN_STOP, "another debugger halted the core");

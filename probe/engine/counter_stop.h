@@ -62,7 +62,7 @@ bool counter_stop_halt(struct counter_stop *stop, struct counter_stop_look *look
                        const struct deadline *deadline, struct error *error);
 bool counter_stop_begin(struct counter_stop *stop, uint64_t events, const struct deadline *deadline,
                         struct error *error);
-/* Sets what it needs, also once more: an engine that is armed switches off on Armv8 what triggers the halt.
+/* Sets what it needs, also once more: an engine that is armed switches off what triggers the halt on Armv8.
  */
 bool counter_stop_set(struct counter_stop *stop, const struct deadline *deadline, struct error *error);
 /* Sets all once more, after a reset or a refusal; then it is disarmed. *reset becomes true if a register

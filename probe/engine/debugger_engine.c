@@ -94,7 +94,7 @@ static bool run_rehits(struct debugger_engine *self, uint64_t here, unsigned reh
     }
     self->progress = before;
     if (reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     for (unsigned i = 0; i < n; i++)
         self->sink->rehit(self->sink->context, &done[i]);
     return true;
@@ -271,7 +271,7 @@ static bool debugger_engine_deliver(struct debugger_engine *self, struct error *
     if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, error) || !engine_read_words(self, error))
         return false;
     if (reset)
-        return error_set(error, ERROR_RESET, "the target was reset");
+        return error_reset(error);
     self->hit.end_address = debuggee_end(self);
     progress_note(&self->progress);
     if (self->drops) { /* it may have begun in the middle of a call */
@@ -394,7 +394,7 @@ static bool stands_still(struct debugger_engine *self, struct error *error)
         return false;
     for (size_t i = 0; i < reading->counted; i++)
         if (before[i] != after[i] && runs_all_the_same(self))
-            return error_set(error, ERROR_RESET, "the target was reset");
+            return error_reset(error);
         else if (before[i] != after[i])
             return error_set(error, ERROR_NO_COUNTER,
                              "%s goes on while the core is halted: it would count the debugger's time%s",
@@ -415,7 +415,7 @@ static bool try_second(struct debugger_engine *self, struct error *error)
         return debuggee_set_breakpoint(self, second, false, error);
     if (refused.kind != ERROR_ADDRESS && refused.kind != ERROR_NO_COMPARATOR)
         return error_copy(error, &refused);
-    self->call.doubt = "the server has no second breakpoint: a left call and the next count as one";
+    self->call.doubt = "the server has no second breakpoint" CALL_COUNTS_ON;
     return true;
 }
 

@@ -4,10 +4,7 @@
 #include "device/settings.h"
 #include "engine/engine.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { HALT_READS = 12 };
 
@@ -546,8 +543,7 @@ static bool direct_recover(struct direct_engine *self, size_t at, enum segment *
         if (self->items[at].once)
             direct_note_change(self);
         else if (self->items[at].at.offset == direct_end(self))
-            return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64,
-                             direct_end(self));
+            return breakpoints_refuse(direct_end(self), error);
         *from = SEGMENT_LEAVE;
         return direct_confirm_stop(self, self->region.start, error);
     case SEGMENT_AT_END:
@@ -612,10 +608,10 @@ static bool direct_arm(struct engine *engine, const struct region *region, const
     if (!direct_run_list(self, error))
         return false;
     if (!direct_ran_whole(self))
-        return error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, region->start);
+        return breakpoints_refuse(region->start, error);
     if (region->may_be_left && region->to_return && self->breakpoints.n_extra == region->n_writers &&
         self->breakpoints.comparator_held)
-        self->call.doubt = "no second breakpoint is free: a left call and the next count as one";
+        self->call.doubt = "no second breakpoint is free" CALL_COUNTS_ON;
     call_doubt(&self->call, region, engine);
     return true;
 }

@@ -102,8 +102,7 @@ void direct_new_registers(struct direct_engine *self);
  * enough. */
 bool direct_run_list(struct direct_engine *self, struct error *error);
 bool direct_ran_whole(const struct direct_engine *self);
-/* A short list in which no step is UNEXPECTED, but by an access that was garbled, after which it runs again.
- */
+/* A short list in which no step is UNEXPECTED, but by a garbled access, after which it runs again. */
 bool direct_run_plain(struct direct_engine *self, struct error *error);
 /* One with a single step, which may end elsewhere. */
 bool direct_run_step(struct direct_engine *self, struct error *error);

@@ -27,16 +27,13 @@ static bool describe_context(struct direct_engine *self, char *out, size_t size,
 {
     struct error unread = {0};
     size_t at;
-    snprintf(out, size, "CONTEXTIDR cannot be read from there. --context ID measures where it is ID; ");
+    snprintf(out, size, "cannot be read from there");
     direct_new_registers(self);
     if (!core_add_context(self->core, &self->list, &at))
         return true;
-    if (direct_run_plain(self, &unread) && self->results[at] != 0)
-        snprintf(out, size,
-                 "CONTEXTIDR was 0x%" PRIX64 " at this stop. --context ID measures where it is ID; ",
-                 self->results[at]);
-    else if (unread.kind == ERROR_NONE)
-        snprintf(out, size, "CONTEXTIDR was 0 at this stop: this system may not keep it. ");
+    if (direct_run_plain(self, &unread))
+        snprintf(out, size, "was 0x%" PRIX64 " at this stop%s", self->results[at],
+                 self->results[at] == 0 ? ": this system may not keep it" : "");
     return direct_restore_borrowed(self, error);
 }
 
@@ -51,12 +48,12 @@ bool direct_check_mode(struct direct_engine *self, struct error *error)
         self->region.process.which = PROCESS_ANY; /* it need not be asked again */
         return true;
     }
-    if (!describe_context(self, context, sizeof context, error))
-        return false;
-    return error_set(error, ERROR_STATE,
-                     "0x%08" PRIX64 " is run in user mode, where other processes may have other code.\n%s"
-                     "--context any measures everywhere",
-                     core_code_place(self->region.start), context);
+    return describe_context(self, context, sizeof context, error) &&
+           error_advise(error, ERROR_STATE,
+                        "--context ID measures where CONTEXTIDR is ID; --context any measures everywhere.",
+                        "0x%08" PRIX64
+                        " is run in user mode, where other processes may have other code.\nCONTEXTIDR %s",
+                        core_code_place(self->region.start), context);
 }
 
 static bool direct_start_read_for_call(void *context, enum core_register which, uint64_t *out,
@@ -128,8 +125,7 @@ void direct_note_change(struct direct_engine *self)
     self->spare_read = self->expects_frame = false; /* it is read with the next frame */
 }
 
-/* Halted at the start: what the spare register holds now, and probably at the end, since functions keep it.
- */
+/* Halted at the start: what the spare register holds now, and probably at the end: functions keep it. */
 static void note_spare(struct direct_engine *self, bool same_call, const struct core_spare_at *at)
 {
     uint64_t before = self->spare.held.value;
@@ -402,7 +398,7 @@ bool direct_tell_reset(struct direct_engine *self, struct error *error)
     self->core_is = CORE_IS_RESET;
     if (changed != NULL && changed->at.offset == core_reset_register(self->core).offset)
         return witness_tell(changed, saw, error);
-    return !by_client(self, error) && error_set(error, ERROR_RESET, "the target was reset");
+    return !by_client(self, error) && error_reset(error);
 }
 
 static bool was_reset_meanwhile(const struct direct_engine *self)
@@ -472,7 +468,7 @@ static bool poll_counters(struct direct_engine *self, struct error *error)
         hit_results_poll(&self->hits, values, before_us, after_us);
         return true;
     }
-    bool over = unread.kind != ERROR_FAULT && unread.kind != ERROR_ASLEEP && unread.kind != ERROR_CANCELLED;
+    bool over = !error_is_refusal(&unread) && unread.kind != ERROR_CANCELLED;
     return !over || error_copy(error, &unread);
 }
 
@@ -482,7 +478,7 @@ bool direct_check_neighbours(struct direct_engine *self, bool now, struct error 
     struct error why = {0};
     if (breakpoints_check_neighbours(&self->breakpoints, now, &soon, &why))
         return true;
-    bool later = why.kind == ERROR_ASLEEP || why.kind == ERROR_FAULT;
+    bool later = error_is_refusal(&why);
     return later || error_copy(error, &why);
 }
 
@@ -561,7 +557,7 @@ static bool may_go_on(struct direct_engine *self, const struct outcome *outcome,
     if (outcome->why == NOT_YET) {
         enum core_state state = waits ? core_state_of(self->core, outcome->saw) : CORE_RUNNING;
         if (state == CORE_LOCKUP)
-            return error_set(error, ERROR_LOCKUP, "the core locked up");
+            return error_lockup(error);
         if (waits && !check_breakpoints(self, late, error))
             return false;
         self->device->slept |= at_end && state == CORE_ASLEEP;

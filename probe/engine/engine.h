@@ -298,13 +298,15 @@ struct engine {
     const struct raw_hit *under_way;
     bool reached;
     char uncalibrated[96]; /* why there were no re-hits though they were requested; "" if there were */
-    /* See call_doubt; after arm, and after a run more. `unproved` is the part that the region does not say.
-     */
+    /* See call_doubt; after arm, and after a run more. `unproved`: what the region does not say. */
     const char *unproved;
     char doubt[DOUBT_ROOM];
 };
 
 bool engine_prove(struct engine *engine, const struct region *region, struct error *error);
+extern const char engine_name_end[]; /* advice */
+/* Always false: `what` returns by the ERET there, and not to LR. */
+bool engine_refuse_eret(const char *what, uint64_t eret, struct error *error);
 
 /* The direct engine: by the core's own debug registers, many hits in a list, each stop proved before the core
  * is resumed from it. The device must outlive the engine. NULL: out of memory. */

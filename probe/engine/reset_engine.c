@@ -37,11 +37,11 @@ bool reset_engine_check(const struct device *device, const struct region *region
 {
     const struct core *core = &device->chosen->core;
     if (!device_has_run_control(device))
-        return error_set(error, ERROR_USAGE, "--reset needs OpenOCD's Tcl port or a CMSIS-DAP probe");
+        return device_refuse_debugger("--reset", "", error);
     if (is_owned(device->block) && !is_wide(device->block))
         return error_set(
             error, ERROR_NO_COUNTER,
-            "%s is the program's, which starts it some time after a reset: it cannot measure from a reset",
+            "%s is the program's, which starts it some time after a reset: it cannot measure from there",
             device->block->text);
     if (device->reading.by_core != NULL)
         return error_set(error, ERROR_NO_COUNTER,

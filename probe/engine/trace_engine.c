@@ -184,6 +184,8 @@ static void trace_engine_take(void *context, const struct trace_moment *moment)
 
 /* ---- calls to hits */
 
+const char trace_engine_advice[] = "delta without --no-halt measures it.";
+
 static void outcome_show(const struct trace_engine_setup *setup, const struct trace_outcome *outcome)
 {
     const bool exact = outcome->why == CALL_EXACT;
@@ -252,7 +254,7 @@ static bool tell_no_hit(const struct trace_engine *self, const struct engine_req
                          seconds, calls->where);
     if (calls->seen == seen_before)
         return error_set(error, ERROR_END, "the end was not executed within %.3g s of the start", seconds);
-    return error_advise(error, ERROR_END, "delta without --no-halt measures it.",
+    return error_advise(error, ERROR_END, trace_engine_advice,
                         "of %llu calls %s has an exact time: %llu were sent late, in %llu both ends share "
                         "a timestamp, %llu are not proved, %llu were lost, %llu began again before their end",
                         (unsigned long long)calls->seen, calls->exact > 0 ? "no further one" : "none",
@@ -343,7 +345,7 @@ static bool trace_engine_arm(struct engine *engine, const struct region *region,
                      ? "trace does not show whether another call, task or handler executed the end"
                  : self->setup.doubt != NULL ? self->setup.doubt
                  : self->setup.task != 0 && !sees_tasks
-                     ? "no comparator is free to see the task: a call may be taken to end in another one"
+                     ? "no comparator is free to see the task: a call may end in another one"
                      : NULL};
     call_doubt(&call, region, engine);
     return true;

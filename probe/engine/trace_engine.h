@@ -31,6 +31,8 @@ struct trace_engine_setup {
     void (*lost)(void *context, uint64_t cycles);
 };
 
+extern const char trace_engine_advice[]; /* for what it cannot measure */
+
 /* Up to the last hit that was delivered. */
 struct trace_calls {
     uint64_t seen, exact; /* exact: hits; the others, by why they are none: */

@@ -9,7 +9,6 @@
 #include "engine/direct.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { PASSAGE_STOPS = ENGINE_SCOUTED, READS = 3 };
 
@@ -98,8 +97,7 @@ static bool passage_run(struct passage *passage, size_t reached, uint64_t expect
     if (!direct_run_list(passage->engine, error))
         return false;
     *whole = direct_ran_whole(passage->engine);
-    return passage->engine->done >= reached ||
-           error_set(error, ERROR_ADDRESS, "no breakpoint can be put at 0x%08" PRIX64, expected);
+    return passage->engine->done >= reached || breakpoints_refuse(expected, error);
 }
 
 /*
@@ -436,7 +434,7 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
     if (inside && block->is_held && (is_open || few))
         return error_set(error, ERROR_NO_COMPARATOR,
                          "not each way out of the exclusive access at 0x%08" PRIX64
-                         " can have a breakpoint, and a step in it would make its store fail",
+                         " can have a breakpoint, and a step would make its store fail",
                          block->low);
     if (inside && (is_open || few)) {
         *steps = core_code_place(self->here) >= core_code_place(last);
@@ -534,8 +532,8 @@ static bool step_on(struct walking *self, bool begins, bool *ours, struct error 
     self->away = block_at(self, self->here) == self->walk->n ? self->away + 1 : 0;
     return self->away < AWAY_MOST ||
            error_set(error, ERROR_STATE,
-                     "what is called at 0x%08" PRIX64 " does not return to where it was called, within %d "
-                     "instructions: these lines cannot be followed",
+                     "what is called at 0x%08" PRIX64
+                     " does not return there within %d instructions: these lines cannot be followed",
                      block->last, AWAY_MOST);
 }
 
@@ -632,11 +630,10 @@ static bool check_entries(struct walking *self, int64_t begun_us, struct error *
     if (self->inner > 0)
         return progress_tell(&progress, engine->hits.request, engine->core, NULL, engine->call.frame.end.pc,
                              error);
-    return self->by_exception == 0 ||
-           error_set(error, ERROR_START,
-                     "no call was seen within %.3g s, but %" PRIu64
-                     " entries by exceptions: lines of an exception handler cannot be followed",
-                     seconds, self->by_exception);
+    return self->by_exception == 0 || error_set(error, ERROR_START,
+                                                "no call was seen within %.3g s, but %" PRIu64
+                                                " exceptions: lines of a handler cannot be followed",
+                                                seconds, self->by_exception);
 }
 
 /* A call that the function itself made begins none: it is a part of the one around it. */
@@ -712,7 +709,7 @@ bool direct_walk(struct engine *engine, const struct engine_walk *walk, const st
     bool ok = walk_calls(&self, &why);
     call_doubt(&direct->call, walk->region, engine);
     if (self.is_limited)
-        doubt_add(engine->doubt, "too few breakpoints are free: a left call and the next count as one");
+        doubt_add(engine->doubt, "too few breakpoints are free" CALL_COUNTS_ON);
     if (!ok)
         return direct_tell_cause(direct, &why, error);
     return direct_check_neighbours(direct, true, error);

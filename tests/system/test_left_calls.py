@@ -213,7 +213,7 @@ def test_lines_of_what_a_handler_jumps_to(tmp_path):
             result = lines(place, "shared", "-r", 6)
             assert result.summary["calls"] == 6
         alone = place.run("lines", "SysTick_Handler", "--timeout", "1s")
-        assert alone.code == 3 and "lines of an exception handler cannot be followed" in unfolded(alone.err), alone.err
+        assert alone.code == 3 and "lines of a handler cannot be followed" in unfolded(alone.err), alone.err
         assert_runs(place)
 
 

@@ -270,7 +270,7 @@ TEST(with_a_context)
             assert_error(&error, ERROR_NO_COMPARATOR,
                          (free & able) == 0 ? "all 2 breakpoint comparators that can compare contexts "
                                               "are taken, by 0x00000020"
-                                            : "takes two breakpoint comparators, and all others are "
+                                            : "takes two breakpoint comparators: all others are "
                                               "taken, by 0x00000010 0x00000020");
             continue;
         }
